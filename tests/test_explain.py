@@ -30,7 +30,7 @@ def test_the_words_name_a_planted_loss(cli: Cli) -> None:
     plant = ["--set", "lowpan.dropped_frames=[8]", "--set", "session.timeout_s=20"]
     words = " ".join(cli("run", QUICKSTART, CERTAIN, *plant, "--explain").stdout.split())
     loss = "because fragment 3 of 8 of ServerHello to ServerHelloDone was lost at node 1"
-    assert f"20.00 s waiting for the client's timer, {loss} (the scenario asks" in words
+    assert f"20.00 s waiting for the client's timer of 20 s, {loss} (the scenario asks" in words
     assert "lower session.timeout_s" in words
     without = cli("run", QUICKSTART, CERTAIN, *plant[2:], "--explain").stdout
     assert "timer" not in without

@@ -155,7 +155,7 @@ impl Library {
         let [products, squares] = [("x86_64-mont.pl", "products.s"), ("x86_64-mont5.pl", "squares.s")]
             .map(|(script, file)| generated(root, &format!("crypto/bn/asm/{script}"), &directory.join(file)));
         let mut build = self.compiler();
-        build.include(root).include("csrc/openssl");
+        build.include(root).include("csrc/openssl").include("csrc");
         build.file("csrc/openssl/montgomery.c").files([products, squares]);
         build.flag("-Wa,--noexecstack").compile_intermediates()
     }

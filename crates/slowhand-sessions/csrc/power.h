@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define LONGEST 512 /* octets of the longest modulus: of RSA-4096 */
+
 /* base ^ exponent, modulo an odd number of `length` octets, which is the length of the result too. `out` may be an input. Returns
  * 0 if the library has to compute with its own code: the session asks for that, this processor has no fast arithmetic, or the
  * numbers are unusual. */

@@ -107,7 +107,7 @@ impl<V: Clone> Memo<V> {
     }
 
     fn part<T>(&self, operands: &[u8], act: impl FnOnce(&mut Generations<V>) -> T) -> T {
-        // The last octet is one of a random number, a point, a hash or a signature: all are spread evenly.
+        // The last octet is one of a random number, a point, a hash, a signature or a digest: all are spread evenly.
         let part = operands.last().map_or(0, |octet| usize::from(*octet) % PARTS);
         act(&mut self.0[part].lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -104,10 +104,12 @@ fn released(block: *const u8) {
     });
 }
 
-/// A block that has moved, or has another length. If there is none, it is as before.
+/// A block that has moved, or has another length. If there is none, it is as before; of length 0, it is released.
 fn reallocated(old: *const u8, new: *const u8, octets: usize) {
-    if !new.is_null() {
+    if !new.is_null() || octets == 0 {
         released(old);
+    }
+    if !new.is_null() {
         allocated(new, octets);
     }
 }
@@ -225,4 +227,21 @@ unsafe extern "C" fn slowhand_free(block: *mut c_void) {
     released(block.cast());
     // SAFETY: the caller's duty.
     unsafe { c::free(block) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_of_length_zero_is_released() {
+        let ((), most) = counted(|| {
+            let _of_client = Counting::of(Some(Role::Client));
+            for _ in 0..3 {
+                // SAFETY: each block is given back once. `realloc` may return another one, or none.
+                unsafe { slowhand_free(slowhand_realloc(slowhand_malloc(100), 0)) };
+            }
+        });
+        assert_eq!(most, [100, 0]);
+    }
 }

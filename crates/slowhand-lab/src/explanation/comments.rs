@@ -7,7 +7,7 @@ use super::losses::{self, reason_words};
 use crate::plan::Plan;
 use crate::scenario::Scenario;
 use crate::world::trace::{Lost, Trace};
-use slowhand_net::address::Host;
+use slowhand_net::address::{Host, NodeId};
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::observer::FrameKind;
 use std::collections::BTreeMap;
@@ -57,14 +57,26 @@ pub(crate) fn comments(trace: &Trace, air: &Air, scenario: &Scenario, plan: &Pla
     comments.into_iter().map(|(number, comments)| (number, comments.join("; "))).collect()
 }
 
+/// Why the destination of a frame did not receive it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Miss {
+    /// Its radio was switched off.
+    Off,
+    /// It was sending itself.
+    Sending,
+    /// The frame collided with one of this node.
+    Collided(NodeId),
+    /// Nothing of all this.
+    Link,
+}
+
 /// Why the destination of a frame did not receive it. `None` if it did, or if nobody in particular was to receive it.
-pub(super) fn why_not_received(air: &Air, context: &Context<'_>, number: usize) -> Option<String> {
+pub(super) fn miss(air: &Air, context: &Context<'_>, number: usize) -> Option<Miss> {
     let seen = &air.on_air[number];
     let is_for_one = !matches!(seen.kind, FrameKind::Beacon | FrameKind::Dio | FrameKind::Strobe);
     if seen.received || !is_for_one {
         return None;
     }
-    let place = name_of(Host::Node(seen.to));
     let is_off =
         context.outages(seen.to, seen.to).iter().any(|outage| outage.from < seen.end && outage.until > seen.at);
     let disturbs = |other: &super::air::OnAir| {
@@ -72,11 +84,22 @@ pub(super) fn why_not_received(air: &Air, context: &Context<'_>, number: usize) 
         overlaps && other.from != seen.from && (other.from == seen.to || context.hears(other.from, seen.to))
     };
     Some(match air.on_air_near(number).find(|other| disturbs(other)) {
-        _ if is_off => format!("not received: the radio of {place} was switched off"),
-        Some(other) if other.from == seen.to => format!("not received: {place} was sending itself"),
-        Some(other) => {
-            format!("not received at {place}: it collided with a frame of {}", name_of(Host::Node(other.from)))
+        _ if is_off => Miss::Off,
+        Some(other) if other.from == seen.to => Miss::Sending,
+        Some(other) => Miss::Collided(other.from),
+        None => Miss::Link,
+    })
+}
+
+/// The same in words.
+pub(super) fn why_not_received(air: &Air, context: &Context<'_>, number: usize) -> Option<String> {
+    let place = name_of(Host::Node(air.on_air[number].to));
+    Some(match miss(air, context, number)? {
+        Miss::Off => format!("not received: the radio of {place} was switched off"),
+        Miss::Sending => format!("not received: {place} was sending itself"),
+        Miss::Collided(with) => {
+            format!("not received at {place}: it collided with a frame of {}", name_of(Host::Node(with)))
         }
-        None => format!("not received: lost on the link to {place}"),
+        Miss::Link => format!("not received: lost on the link to {place}"),
     })
 }

@@ -1,14 +1,17 @@
 //! What an explanation must know of the scenario.
 
+use super::air::OnAir;
 use crate::plan::Plan;
-use crate::scenario::{Opportunity, Scenario};
+use crate::scenario::{Opportunity, Remedy, Scenario};
 use crate::world::trace::Trace;
 use slowhand_net::address::{Host, NodeId};
-use slowhand_net::clock::Duration;
+use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::datagram::DatagramId;
-use slowhand_net::link::Links;
+use slowhand_net::link::{GilbertElliott, LinkQuality, Links};
 use slowhand_net::network::{NetworkConfig, Outage};
+use slowhand_net::observer::FrameKind;
 use slowhand_net::random::Streams;
+use std::collections::BTreeMap;
 
 /// A scenario, as far as explanations need it.
 pub(super) struct Context<'a> {
@@ -18,11 +21,13 @@ pub(super) struct Context<'a> {
     network: NetworkConfig,
     sleepy: Vec<NodeId>,
     links: Links,
+    qualities: BTreeMap<(NodeId, NodeId), LinkQuality>,
 }
 
 impl<'a> Context<'a> {
     pub(super) fn new(scenario: &'a Scenario, plan: &'a Plan) -> Self {
         let sleepy = scenario.mac.link_layer().sleepy(scenario.mesh());
+        let qualities = scenario.network.links().into_iter().map(|link| ((link.from, link.to), link));
         Self {
             scenario,
             clients: plan.clients(),
@@ -31,6 +36,7 @@ impl<'a> Context<'a> {
             sleepy,
             // Who hears whom does not depend on the seed.
             links: scenario.mesh().links(&Streams::new(0)),
+            qualities: qualities.collect(),
         }
     }
 
@@ -79,6 +85,69 @@ impl<'a> Context<'a> {
         let mut outages: Vec<Outage> = of_both.copied().collect();
         outages.sort_by_key(|outage| outage.from);
         outages
+    }
+
+    /// The outage of a node on the way of a conversation's packets that takes most of a time, if one takes half of it.
+    pub(super) fn outage_on_the_way(&self, conversation: usize, from: Instant, until: Instant) -> Option<Outage> {
+        let hosts = self.hosts(conversation);
+        let overlap = |outage: &Outage| outage.until.min(until).since(outage.from.max(from).min(until));
+        let on_the_way = self.network.outages.iter().filter(|outage| hosts.contains(&Host::Node(outage.node)));
+        let longest = on_the_way.copied().max_by_key(overlap)?;
+        (2 * overlap(&longest).as_micros() >= until.since(from).as_micros()).then_some(longest)
+    }
+
+    /// An outage at a time, of a node or of one of its neighbours.
+    pub(super) fn outage_near(&self, node: NodeId, at: Instant) -> Option<Outage> {
+        let routes = self.scenario.mesh().routes();
+        let is_near = |off: NodeId| off == node || routes.parent(off) == Some(node) || routes.parent(node) == Some(off);
+        let now = self.network.outages.iter().filter(|outage| outage.from <= at && at < outage.until);
+        now.copied().find(|outage| is_near(outage.node))
+    }
+
+    /// What most probably kept a frame from its receiver, when no other node and no outage did: in words, and what
+    /// changes it.
+    pub(super) fn loss_on_link(&self, seen: &OnAir) -> (String, Option<Remedy>) {
+        let network = &self.scenario.network;
+        let ratio = self.qualities.get(&(seen.from, seen.to)).map_or(1.0, |link| {
+            let usual = if seen.kind == FrameKind::Ack { link.ack } else { link.data };
+            link.channels.iter().find(|(channel, _)| *channel == seen.channel).map_or(usual, |(_, ratio)| *ratio)
+        });
+        let key = if network.trace.is_some() {
+            Remedy::change("network.trace")
+        } else if !network.changes.is_empty() {
+            Remedy::change("network.changes")
+        } else if network.channel_pdr.keys().any(|channel| channel.get() == seen.channel) {
+            Remedy::change("network.channel_pdr")
+        } else if seen.kind == FrameKind::Ack && network.ack_pdr.is_some() {
+            Remedy::raise("network.ack_pdr")
+        } else if ratio == network.link_pdr.get() {
+            Remedy::raise("network.link_pdr")
+        } else {
+            Remedy::change("network.topology")
+        };
+        let variation = self.scenario.mesh().variation();
+        let fading = variation.states.as_ref().map_or(1.0, GilbertElliott::mean_pdr);
+        let wifi = variation.interferers.iter().filter(|wifi| wifi.disturbs(seen.to, seen.channel));
+        let wifi = wifi.map(|wifi| {
+            let (busy, idle) = (wifi.busy.as_micros() as f64, wifi.idle.as_micros() as f64);
+            wifi.loss * busy / (busy + idle)
+        });
+        // Each with the share of frames that it takes.
+        let causes = [
+            ("the link", key, 1.0 - ratio),
+            ("the bad state of the link", Remedy::change("network.gilbert_elliott"), 1.0 - fading),
+            ("Wi-Fi", Remedy::change("network.wifi"), wifi.sum()),
+        ];
+        let possible = || causes.iter().filter(|(_, _, share)| *share > 0.0);
+        match possible().max_by(|one, other| one.2.total_cmp(&other.2)) {
+            Some((name, remedy, _)) if possible().count() == 1 => (format!("because of {name}"), Some(*remedy)),
+            Some((name, remedy, _)) => (format!("probably because of {name}"), Some(*remedy)),
+            None if self.handling(seen.to) > Duration::ZERO => {
+                let text = format!("because the processor of {} was busy", name_of(Host::Node(seen.to)));
+                (text, Some(Remedy::lower("network.frame_handling_ms")))
+            }
+            None => ("because of the link".to_owned(), Some(key)),
+        }
     }
 
     /// The longest that the Internet takes for a datagram. `None` if the border router keeps none.

@@ -1,6 +1,6 @@
 //! The timeline: what happened in every layer, each event with its cause.
 
-use super::air::Air;
+use super::air::{Air, OnAir};
 use super::comments;
 use super::context::{Context, name_of};
 use super::document::{Event, Lane};
@@ -155,7 +155,7 @@ impl Sources<'_> {
             Cause::Start => None,
             Cause::Arrival { datagram, .. } => Some(self.last_packet(datagram)),
             Cause::Ready { by } | Cause::Read { by } => self.of_step(by),
-            Cause::Timer { .. } => self.trace.timers.iter().position(|run| run.ended_by == Some(step)).map(Key::Timer),
+            Cause::Timer { .. } => self.trace.ended_run(step).map(Key::Timer),
         }
     }
 
@@ -216,7 +216,7 @@ impl Sources<'_> {
             let mut detail = vec![("octets", sent.octets.len().to_string())];
             let loss = self.losses.get(&datagram);
             if let Some(loss) = loss {
-                detail.push(("lost", losses::words(self.air, loss, &name)));
+                detail.push(("lost", losses::words(self.air, self.context, loss, &name)));
             }
             let ended = self.trace.arrived.get(&datagram).map(|&(at, _)| at).or(loss.map(|loss| loss.at));
             let (from, to, key) = (sent.at, ended.unwrap_or(sent.at), Some(Key::Datagram(datagram)));
@@ -230,7 +230,7 @@ impl Sources<'_> {
     fn add_loss(&self, drafts: &mut Vec<Draft>, datagram: DatagramId, loss: &Loss, row: Row) {
         let frame = loss.frame.map(|frame| &self.air.frames[frame]);
         let row = frame.map_or(row, |frame| Row::Fragments(frame.from, frame.to));
-        let words = losses::words(self.air, loss, &self.name(datagram));
+        let words = losses::words(self.air, self.context, loss, &self.name(datagram));
         let on_air = frame.and_then(|frame| frame.attempts.last()).map(|attempt| Key::OnAir(attempt.on_air));
         drafts.push(Draft {
             row,
@@ -255,7 +255,8 @@ impl Sources<'_> {
             *packet = (packet.0.min(frame.queued_at), packet.1.max(end), packet.2 + 1);
         }
         for (&(datagram, node, next), &(from, to, frames)) in &hops {
-            let before = hops.iter().filter(|(hop, packet)| hop.0 == datagram && hop.2 == node && packet.1 <= from);
+            let of_datagram = hops.range((datagram, NodeId(0), NodeId(0))..).take_while(|(hop, _)| hop.0 == datagram);
+            let before = of_datagram.filter(|(hop, packet)| hop.2 == node && packet.1 <= from);
             let before = before.max_by_key(|(_, packet)| packet.1).map(|(hop, _)| Key::Packet(hop.0, hop.1, hop.2));
             let fragments = if frames == 1 { String::new() } else { format!(" ({frames} fragments)") };
             drafts.push(Draft {
@@ -275,23 +276,25 @@ impl Sources<'_> {
     /// The frames of the nodes on the way, also those of other sessions.
     fn add_frames(&self, drafts: &mut Vec<Draft>) {
         let hosts = self.context.hosts(self.conversation);
-        let mut train: Option<(super::air::OnAir, usize)> = None;
+        // The last strobes of each node: the first of them, how many, and the number of their draft.
+        let mut trains: BTreeMap<NodeId, (&OnAir, usize, usize)> = BTreeMap::new();
         for (number, seen) in self.air.on_air.iter().enumerate() {
             if !hosts.contains(&Host::Node(seen.from)) {
                 continue;
             }
             // The strobes before a frame are one event.
             if seen.kind == FrameKind::Strobe {
-                let last = train.as_ref().map(|(strobe, _)| (strobe.from, strobe.to, strobe.datagram, strobe.attempt));
-                if last == Some((seen.from, seen.to, seen.datagram, seen.attempt))
-                    && let Some(draft) = drafts.last_mut().filter(|draft| draft.name.starts_with("strobe"))
-                    && let Some((_, count)) = &mut train
+                let of = |strobe: &OnAir| (strobe.to, strobe.datagram, strobe.attempt);
+                if let Some((first, count, draft)) = trains.get_mut(&seen.from)
+                    && of(first) == of(seen)
                 {
                     *count += 1;
-                    (draft.to, draft.name) = (seen.end, format!("strobes ({count})"));
+                    (drafts[*draft].to, drafts[*draft].name) = (seen.end, format!("strobes ({count})"));
                     continue;
                 }
-                train = Some((*seen, 1));
+                trains.insert(seen.from, (seen, 1, drafts.len()));
+            } else {
+                trains.remove(&seen.from);
             }
             drafts.push(self.frame(number));
         }

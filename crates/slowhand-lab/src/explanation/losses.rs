@@ -1,12 +1,13 @@
 //! Which datagrams were lost, where and why, in words.
 
-use super::air::Air;
-use super::context::name_of;
+use super::air::{Air, Attempt, Frame};
+use super::context::{Context, name_of};
 use crate::world::trace::{Lost, Trace};
-use slowhand_net::address::Host;
+use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::DatagramId;
 use slowhand_net::drop_reason::DropReason;
+use slowhand_net::network::Outage;
 use slowhand_net::observer::FrameKind;
 use std::collections::BTreeMap;
 
@@ -18,6 +19,12 @@ pub(super) struct Loss {
     pub(super) reason: DropReason,
     /// The frame with which it was lost.
     pub(super) frame: Option<usize>,
+}
+
+impl Loss {
+    fn attempts(&self, air: &Air) -> usize {
+        self.frame.map_or(0, |frame| air.frames[frame].attempts.len())
+    }
 }
 
 /// The datagrams that did not arrive, each with its first loss. `is_acknowledged`: the link layer notices when a frame
@@ -58,20 +65,56 @@ pub(super) fn frame_of(air: &Air, lost: &Lost) -> Option<usize> {
 }
 
 /// A loss in words: what was lost, where and why.
-pub(super) fn words(air: &Air, loss: &Loss, name: &str) -> String {
-    let fragment = loss.frame.map(|frame| &air.frames[frame]).map_or(String::new(), |frame| match frame.count {
-        0 | 1 => String::new(),
-        count => format!("fragment {} of {count} of ", frame.number),
-    });
+pub(super) fn words(air: &Air, context: &Context<'_>, loss: &Loss, name: &str) -> String {
     if loss.reason == DropReason::Internet {
         return format!("{name} was lost on the Internet");
     }
-    let attempts = loss.frame.map_or(0, |frame| air.frames[frame].attempts.len());
-    let why = match loss.reason {
+    let fragment = loss.frame.map_or(String::new(), |frame| fragment_of(&air.frames[frame]));
+    let attempts = loss.attempts(air);
+    let mut why = match loss.reason {
         DropReason::RetriesExhausted if attempts > 1 => format!("all {attempts} attempts failed"),
         reason => reason_words(reason).to_owned(),
     };
+    if let Some((node, missed)) = outage(air, context, loss) {
+        let some = if missed < attempts { format!(", {missed} of them") } else { String::new() };
+        why += &format!("{some} while the radio of {} was switched off", name_of(Host::Node(node)));
+    }
     format!("{fragment}{name} was lost at {} ({why})", name_of(loss.host))
+}
+
+/// True if something was lost because a radio was switched off.
+pub(super) fn is_by_outage(air: &Air, context: &Context<'_>, loss: &Loss) -> bool {
+    outage(air, context, loss).is_some()
+}
+
+/// The node whose radio was off when something was lost, and how many of the attempts it has cost: half of them or more.
+fn outage(air: &Air, context: &Context<'_>, loss: &Loss) -> Option<(NodeId, usize)> {
+    match (loss.reason, loss.frame.map(|frame| &air.frames[frame])) {
+        (DropReason::RetriesExhausted | DropReason::FrameLost | DropReason::ChannelAccessFailure, Some(frame)) => {
+            let missed = |outage: &Outage| {
+                let is_in = |attempt: &&Attempt| outage.from < attempt.end && attempt.at < outage.until;
+                frame.attempts.iter().filter(is_in).count()
+            };
+            let outages = context.outages(frame.from, frame.to).into_iter();
+            let (node, missed) =
+                outages.map(|outage| (outage.node, missed(&outage))).max_by_key(|&(_, missed)| missed)?;
+            (missed > 0 && 2 * missed >= frame.attempts.len()).then_some((node, missed))
+        }
+        // What waits for a radio fills the queue, or waits too long.
+        (DropReason::QueueFull | DropReason::TransactionExpired, _) => {
+            let Host::Node(node) = loss.host else { return None };
+            context.outage_near(node, loss.at).map(|outage| (outage.node, loss.attempts(air)))
+        }
+        _ => None,
+    }
+}
+
+/// "fragment 3 of 8 of ", if a datagram takes several frames.
+pub(super) fn fragment_of(frame: &Frame) -> String {
+    match frame.count {
+        0 | 1 => String::new(),
+        count => format!("fragment {} of {count} of ", frame.number),
+    }
 }
 
 /// Why something was lost, in words.

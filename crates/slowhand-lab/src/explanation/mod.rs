@@ -70,7 +70,8 @@ pub fn explain(
             ExplainError::Client { found, allowed: nodes.join(", ") }
         })?,
     };
-    Ok(Told::of_world(&plan, seed, interrupt).map(|told| told.explain(scenario, &plan, conversation)))
+    let told = Told::of_world(&plan, seed, interrupt);
+    Ok(told.and_then(|told| told.explain(scenario, &plan, conversation, interrupt)))
 }
 
 /// A world that is over, with everything that happened in it.
@@ -90,16 +91,31 @@ impl Told {
         Some(Self { records, trace: finished.trace.unwrap_or_default(), air })
     }
 
-    fn explain(&self, scenario: &Scenario, plan: &Plan, conversation: usize) -> Explanation {
+    /// Explains the handshake of a conversation. `None` if it is interrupted.
+    fn explain(
+        &self,
+        scenario: &Scenario,
+        plan: &Plan,
+        conversation: usize,
+        interrupt: &Interrupt,
+    ) -> Option<Explanation> {
         let Self { records, trace, air } = self;
         let record = &records[conversation];
         let context = Context::new(scenario, plan);
         let (names, written) = names(trace, &context, conversation, plan.connection_id());
         let losses = losses::losses(trace, air, plan.is_acknowledged());
+        if interrupt.is_set() {
+            return None;
+        }
         let pieces = path::critical_path(trace, air, &context, conversation);
         let namer = Namer { trace, air, context: &context, conversation, losses: &losses, names: &names };
-        let (groups, part_of) = parts::grouped(&namer, &pieces);
-        let events_of: Vec<Option<Key>> = pieces.iter().map(|piece| namer.event(piece)).collect();
+        if interrupt.is_set() {
+            return None;
+        }
+        let (groups, part_of, events_of) = parts::grouped(&namer, &pieces);
+        if interrupt.is_set() {
+            return None;
+        }
         let critical: BTreeSet<Key> = events_of.iter().flatten().copied().collect();
         let sources =
             Sources { trace, air, context: &context, conversation, losses: &losses, names: &names, written: &written };
@@ -123,7 +139,7 @@ impl Told {
             role: context.role_of_host(conversation, host),
             device: context.device_of(host).to_owned(),
         };
-        Explanation {
+        Some(Explanation {
             version: env!("CARGO_PKG_VERSION"),
             scenario: scenario.name.clone(),
             seed: record.seed,
@@ -139,7 +155,7 @@ impl Told {
             parts,
             lanes: timeline.lanes,
             events: timeline.events,
-        }
+        })
     }
 }
 
@@ -154,8 +170,7 @@ fn names(
     let (mut datagrams, mut written) = (BTreeMap::new(), BTreeMap::new());
     for end in ends {
         let mut reader = Names::default();
-        let own = trace.sent.iter().filter(|(_, sent)| sent.end == end);
-        for (&datagram, sent) in own {
+        for (datagram, sent) in trace.sent_by(end) {
             let name = match context.is_stream() {
                 true => name_of_segment(&sent.octets),
                 false => joined(&reader.of_datagram(&sent.octets, connection_id)),

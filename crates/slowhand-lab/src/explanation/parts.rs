@@ -1,6 +1,7 @@
 //! The pieces of the path put together, each part in words.
 
-use super::air::{Air, Frame};
+use super::air::{Air, Attempt, Frame};
+use super::comments::{self, Miss};
 use super::context::{Context, name_of};
 use super::document::Part;
 use super::events::Key;
@@ -12,7 +13,7 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
 use slowhand_net::transport::tcp::{Flags, Segment};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a piece of the path was spent on, in words.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,27 +35,39 @@ pub(super) struct Namer<'a> {
     pub(super) names: &'a BTreeMap<DatagramId, String>,
 }
 
+/// What made a timer necessary.
+struct Why {
+    text: String,
+    loss: Option<Loss>,
+    /// True if the reason is that a radio was switched off.
+    is_outage: bool,
+}
+
 /// A part, and the events that are its causes.
 pub(super) struct Grouped {
     pub(super) part: Part,
     pub(super) causes: Vec<Key>,
 }
 
-/// Puts pieces with the same words together, the largest part first. Also returns the part of each piece.
-pub(super) fn grouped(namer: &Namer<'_>, pieces: &[Piece]) -> (Vec<Grouped>, Vec<usize>) {
-    let mut groups: BTreeMap<Words, (u64, Vec<usize>, Vec<Key>)> = BTreeMap::new();
+/// Puts pieces with the same words together, the largest part first. Also returns the part of each piece, and the event
+/// that it waited for.
+pub(super) fn grouped(namer: &Namer<'_>, pieces: &[Piece]) -> (Vec<Grouped>, Vec<usize>, Vec<Option<Key>>) {
+    let mut groups: BTreeMap<Words, (u64, Vec<usize>)> = BTreeMap::new();
+    let mut events = Vec::new();
     for (number, piece) in pieces.iter().enumerate() {
-        let (words, cause) = namer.words(piece);
+        let (words, event) = namer.words(piece);
         let group = groups.entry(words).or_default();
         group.0 += piece.to.since(piece.from).as_micros();
         group.1.push(number);
-        group.2.extend(cause.filter(|cause| !group.2.contains(cause)));
+        events.push(event);
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|(_, (micros, ..))| std::cmp::Reverse(*micros));
     let mut part_of = vec![0; pieces.len()];
     let mut parts = Vec::new();
-    for (number, (words, (microseconds, members, causes))) in groups.into_iter().enumerate() {
+    for (number, (words, (microseconds, members))) in groups.into_iter().enumerate() {
+        let mut known = BTreeSet::new();
+        let causes = members.iter().filter_map(|&piece| events[piece]).filter(|event| known.insert(*event)).collect();
         members.iter().for_each(|&piece| part_of[piece] = number);
         let Words { kind, host, text, remedy } = words;
         let seconds = microseconds as f64 / 1e6;
@@ -62,7 +75,7 @@ pub(super) fn grouped(namer: &Namer<'_>, pieces: &[Piece]) -> (Vec<Grouped>, Vec
         let part = Part { kind, host, seconds, microseconds, text, remedy, causes: Vec::new(), spans };
         parts.push(Grouped { part, causes });
     }
-    (parts, part_of)
+    (parts, part_of, events)
 }
 
 /// The times of pieces; those that follow each other are one.
@@ -81,34 +94,70 @@ fn joined_spans(pieces: impl Iterator<Item = Piece>) -> Vec<[f64; 2]> {
 pub(super) fn summary(duration_s: f64, parts: &[Part]) -> String {
     /// More than these make no readable sentence.
     const MOST: usize = 5;
-    let mut kinds: Vec<(String, u64)> = Vec::new();
+    if parts.is_empty() {
+        return format!("{duration_s:.2} s: nothing was sent before the handshake was given up");
+    }
+    let mut kinds: Vec<(Short, u64)> = Vec::new();
     for part in parts {
-        let name = short_name(part);
-        match kinds.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, micros)) => *micros += part.microseconds,
-            None => kinds.push((name, part.microseconds)),
+        let mut short = Short::of(part);
+        match kinds.iter_mut().find(|(known, _)| (&known.before, &known.after) == (&short.before, &short.after)) {
+            Some((known, micros)) => {
+                known.timers.append(&mut short.timers);
+                *micros += part.microseconds;
+            }
+            None => kinds.push((short, part.microseconds)),
         }
     }
     kinds.sort_by_key(|(_, micros)| std::cmp::Reverse(*micros));
     let rest: u64 = kinds.iter().skip(MOST).map(|(_, micros)| micros).sum();
     kinds.truncate(MOST);
     let mut words: Vec<String> =
-        kinds.iter().map(|(name, micros)| format!("{:.2} s {name}", *micros as f64 / 1e6)).collect();
+        kinds.iter().map(|(short, micros)| format!("{:.2} s {}", *micros as f64 / 1e6, short.words())).collect();
     if rest > 0 {
         words.push(format!("{:.2} s for the rest", rest as f64 / 1e6));
     }
     format!("{duration_s:.2} s: {}", words.join(", "))
 }
 
-/// A part in few words. Timers keep all of them: they say why.
+/// A part in few words. Parts are one in the summary if they differ only in how long their timers were.
+struct Short {
+    before: String,
+    /// How long the timers were, in seconds.
+    timers: Vec<f64>,
+    after: String,
+}
+
+impl Short {
+    fn of(part: &Part) -> Self {
+        let cause = part.text.split("; ").next().unwrap_or_default();
+        let split = cause.split_once(" of ").and_then(|(before, rest)| {
+            let (length, after) = rest.split_once(" s, ")?;
+            Some(Self { before: before.to_owned(), timers: vec![length.parse().ok()?], after: after.to_owned() })
+        });
+        match split.filter(|_| matches!(part.kind, "timer" | "tcp")) {
+            Some(short) => short,
+            None => Self { before: short_name(part), timers: Vec::new(), after: String::new() },
+        }
+    }
+
+    fn words(&self) -> String {
+        let Self { before, timers, after } = self;
+        let in_seconds = |seconds: f64| length((seconds * 1e6).round() as u64);
+        let bounds = timers.iter().copied().reduce(f64::min).zip(timers.iter().copied().reduce(f64::max));
+        match bounds {
+            None => before.clone(),
+            Some((shortest, longest)) if shortest == longest => format!("{before} of {}, {after}", in_seconds(longest)),
+            Some((shortest, longest)) => {
+                format!("{before}s ({} to {}), {after}", in_seconds(shortest), in_seconds(longest))
+            }
+        }
+    }
+}
+
+/// A part that is not a timer, in few words.
 fn short_name(part: &Part) -> String {
     let cause = part.text.split("; ").next().unwrap_or_default();
     match part.kind {
-        // However often it doubled.
-        "timer" | "tcp" => match (cause.find("timer of "), cause.find(", ")) {
-            (Some(length), Some(why)) if length < why => cause[..length].to_owned() + "timer" + &cause[why..],
-            _ => cause.to_owned(),
-        },
         // Wherever the queue is.
         "queue" => match cause.split_once(" behind ") {
             Some((_, whose)) => format!("in queues behind {whose}"),
@@ -171,8 +220,9 @@ impl Namer<'_> {
             }
             What::Retry { frame: number } => {
                 let (from, to) = (frame(number).from, frame(number).to);
-                let text = format!("sending again what did not arrive from {} to {}", node(from), node(to));
-                (own("retries", node(from), text, Some(Remedy::raise("network.link_pdr"))), self.packet(number))
+                let (why, remedy) = self.why_again(number, piece);
+                let text = format!("sending again what did not arrive from {} to {}{why}", node(from), node(to));
+                (own("retries", node(from), text, remedy), self.packet(number))
             }
             What::Air { frame: number, attempt } => {
                 let text = format!("frames and acknowledgements on the air from {}", node(frame(number).from));
@@ -215,11 +265,6 @@ impl Namer<'_> {
         }
     }
 
-    /// The event that a piece waited for.
-    pub(super) fn event(&self, piece: &Piece) -> Option<Key> {
-        self.words(piece).1
-    }
-
     fn host(&self, end: usize) -> String {
         name_of(self.context.host_of(end))
     }
@@ -228,6 +273,32 @@ impl Namer<'_> {
     fn packet(&self, frame: usize) -> Option<Key> {
         let frame = &self.air.frames[frame];
         (frame.datagram != NO_DATAGRAM).then_some(Key::Packet(frame.datagram, frame.from, frame.to))
+    }
+
+    /// Why a frame had to be sent again in this time, and what changes it.
+    fn why_again(&self, frame: usize, piece: &Piece) -> (String, Option<Remedy>) {
+        let missed = |attempt: &Attempt| {
+            let answer = || {
+                let after = attempt.on_air + 1..self.air.on_air.len();
+                let mut during = after.take_while(|&number| self.air.on_air[number].at < attempt.end);
+                during.find(|&number| self.air.on_air[number].frame == Some(frame))
+            };
+            let is_received = self.air.on_air[attempt.on_air].received;
+            let number = if is_received { answer()? } else { attempt.on_air };
+            Some((number, comments::miss(self.air, self.context, number)?))
+        };
+        let mut before = self.air.frames[frame].attempts.iter().rev().filter(|attempt| attempt.at < piece.to);
+        let Some((number, miss)) = before.find_map(missed) else { return (String::new(), None) };
+        let place = name_of(Host::Node(self.air.on_air[number].to));
+        let (why, remedy) = match miss {
+            Miss::Off => {
+                (format!("because the radio of {place} was switched off"), Some(Remedy::change("network.outages")))
+            }
+            Miss::Sending => (format!("because {place} was sending itself"), None),
+            Miss::Collided(_) => ("because of collisions".to_owned(), None),
+            Miss::Link => self.context.loss_on_link(&self.air.on_air[number]),
+        };
+        (format!(", {why}"), remedy)
     }
 
     /// Whose frames these are, and what makes them fewer.
@@ -250,10 +321,21 @@ impl Namer<'_> {
         };
         match timer {
             Some((end, length)) => {
-                let (role, is_stream) = (Context::role_of(end), self.context.is_stream());
-                let of = if is_stream { "TCP timer" } else { "timer" };
-                let text = format!("what the {role}'s {of} ({length} at first) sent again needlessly");
-                (text, (!is_stream).then(|| Remedy::raise(self.timer_key(end))))
+                let role = Context::role_of(end);
+                // The timers of TCP are measured: they are not as long as a key says.
+                if self.context.is_stream() {
+                    let is_first = Segment::parse(&sent.octets).is_ok_and(|segment| segment.flags.contains(Flags::SYN));
+                    let key = match (is_first, end % 2) {
+                        (true, 0) => "transport.client.syn_timeout_s",
+                        (true, _) => "transport.server.syn_timeout_s",
+                        (false, 0) => "transport.client.min_rto_s",
+                        (false, _) => "transport.server.min_rto_s",
+                    };
+                    let text = format!("what the {role}'s TCP timer of {length} sent again needlessly");
+                    return (text, Some(Remedy::raise(key)));
+                }
+                let text = format!("what the {role}'s timer ({length} at first) sent again needlessly");
+                (text, Some(Remedy::raise(self.timer_key(end))))
             }
             None => ("datagrams that were sent again needlessly".to_owned(), None),
         }
@@ -303,45 +385,47 @@ impl Namer<'_> {
         lost.map_or_else(String::new, |frame| {
             let name = self.names.get(&datagram).map_or("a datagram", String::as_str);
             let why = if frame.discarded { "the scenario asks for it" } else { "all attempts failed" };
-            let (number, to) = (frame.number, name_of(Host::Node(frame.to)));
-            format!(", because frame {number} of {name} was lost on its way to {to} ({why})")
+            let (fragment, to) = (losses::fragment_of(frame), name_of(Host::Node(frame.to)));
+            format!(", because {fragment}{name} was lost on its way to {to} ({why})")
         })
     }
 
     /// A wait that had no end: the timer that ran when the handshake was given up.
     fn giving_up(&self, piece: &Piece, end: usize, run: Option<usize>) -> (Words, Option<Key>) {
         let role = Context::role_of(end);
-        let text = match run.map(|run| &self.trace.timers[run]) {
-            None => "nothing came any more, until the handshake was given up".to_owned(),
-            Some(run) => {
-                let (why, _) = self.why_timer(end, piece.from, piece.to);
-                let length = length(run.due.since(piece.from).as_micros());
-                format!("waiting for the {role}'s timer of {length}, {why}; before that, the handshake was given up")
-            }
+        let own = |text, remedy| Words { kind: "giving-up", host: self.host(end), text, remedy: in_words(remedy) };
+        let longer = Remedy::raise("session.give_up_s");
+        let Some(number) = run else {
+            return (own("nothing came any more, until the handshake was given up".to_owned(), longer), None);
         };
-        let remedy = Some("raise session.give_up_s".to_owned());
-        (Words { kind: "giving-up", host: self.host(end), text, remedy }, run.map(Key::Timer))
+        let run = &self.trace.timers[number];
+        let Why { text: why, is_outage, .. } = self.why_timer(end, piece.from, piece.to);
+        let of = if run.timer == Timer::Stream { "TCP timer" } else { "timer" };
+        let length = length(run.due.since(piece.from).as_micros());
+        let text = format!("waiting for the {role}'s {of} of {length}, {why}; before that, the handshake was given up");
+        let remedy = if is_outage { Remedy::change("network.outages") } else { longer };
+        (own(text, remedy), Some(Key::Timer(number)))
     }
 
     /// A wait for a timer: what made it necessary.
     fn timer(&self, piece: &Piece, end: usize, timer: Timer, step: StepId) -> (Words, Option<Key>) {
-        let key = self.trace.timers.iter().position(|run| run.ended_by == Some(step)).map(Key::Timer);
+        let key = self.trace.ended_run(step).map(Key::Timer);
         let Cause::Timer { set_by, due, .. } = self.trace.steps[step as usize].cause else {
             unreachable!("a timer is the cause of this step")
         };
         let base = self.trace.base_of_timer(set_by, piece.to).0;
         let (role, length) = (Context::role_of(end), length(due.since(base).as_micros()));
-        let (why, loss) = self.why_timer(end, base, due);
+        let Why { text: why, loss, is_outage } = self.why_timer(end, base, due);
         let is_tcp = timer == Timer::Stream;
         let kind = if is_tcp { "tcp" } else { "timer" };
         let name = match (is_tcp, &loss) {
-            (true, None) if self.sends_only_acks(step) => {
+            (true, None) if !is_outage && self.sends_only_acks(step) => {
                 let text = format!("waiting for the {role}'s delayed acknowledgement");
                 let remedy = format!("lower transport.{role}.delayed_ack_ms");
                 let remedy = Some(remedy);
                 return (Words { kind, host: self.host(end), text, remedy }, key);
             }
-            (true, None) if self.sends_new_data(step) => {
+            (true, None) if !is_outage && self.sends_new_data(step) => {
                 let text = format!(
                     "waiting for the {role}'s TCP timer of {length}: new data waited for an acknowledgement (Nagle's \
                      algorithm, or the congestion window)"
@@ -352,7 +436,11 @@ impl Namer<'_> {
             (true, _) => format!("the {role}'s TCP timer of {length}"),
             (false, _) => format!("the {role}'s timer of {length}"),
         };
-        let advised = loss.and_then(|loss| self.context.scenario.remedy(loss.reason, loss.host)).and_then(in_words);
+        let advised = match is_outage {
+            true => Some(Remedy::change("network.outages")),
+            false => loss.and_then(|loss| self.context.scenario.remedy(loss.reason, loss.host)),
+        };
+        let advised = advised.and_then(in_words);
         let of_timer = (!is_tcp).then(|| self.timer_key(end)).map(|key| match loss {
             Some(_) => format!("lower {key}"),
             None => format!("raise {key}"),
@@ -368,36 +456,47 @@ impl Namer<'_> {
                 segment.payload.is_empty() && !segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::FIN)
             })
         };
-        self.trace.sent.values().filter(|sent| sent.by == Sender::End(step)).all(|sent| is_ack(&sent.octets))
+        let mut own = self.trace.sent_in(step).peekable();
+        own.peek().is_some() && own.all(|(_, sent)| is_ack(&sent.octets))
     }
 
     /// True if a step sent data that had not been sent before.
     fn sends_new_data(&self, step: StepId) -> bool {
         let has_data = |octets: &[u8]| Segment::parse(octets).is_ok_and(|segment| !segment.payload.is_empty());
-        let own = self.trace.sent.iter().filter(|(_, sent)| sent.by == Sender::End(step));
-        own.into_iter().any(|(id, sent)| has_data(&sent.octets) && !self.trace.repeated.contains_key(id))
+        self.trace.sent_in(step).any(|(id, sent)| has_data(&sent.octets) && !self.trace.repeated.contains_key(&id))
     }
 
     /// Why a timer that started at `base` was due before it was stopped.
-    fn why_timer(&self, end: usize, base: Instant, due: Instant) -> (String, Option<Loss>) {
+    fn why_timer(&self, end: usize, base: Instant, due: Instant) -> Why {
         let peer = end ^ 1;
         // A flight takes several datagrams; the timer starts with the last one.
         let flight = self.flight_before(end, base);
         let sent_by = |of: usize, since: Instant| {
-            self.trace.sent.iter().filter(move |(_, sent)| sent.end == of && sent.at >= since && sent.at < due)
+            self.trace.sent_by(of).filter(move |(_, sent)| sent.at >= since && sent.at < due)
         };
         let of_both = || sent_by(end, flight).filter(move |(_, sent)| sent.at <= base).chain(sent_by(peer, flight));
-        if let Some((&datagram, loss)) = of_both().find_map(|(id, _)| Some((id, self.losses.get(id)?))) {
+        if let Some((datagram, loss)) = of_both().find_map(|(id, _)| Some((id, self.losses.get(&id)?))) {
             let name = self.names.get(&datagram).map_or("a datagram", String::as_str);
-            return (format!("because {}", losses::words(self.air, loss, name)), Some(*loss));
+            let text = format!("because {}", losses::words(self.air, self.context, loss, name));
+            let is_outage = losses::is_by_outage(self.air, self.context, loss);
+            return Why { text, loss: Some(*loss), is_outage };
         }
         let (other, own) = (Context::role_of(peer), Context::role_of(end));
         let computes = |c: &crate::world::trace::Computed| {
             let step = self.trace.steps[c.step as usize];
             step.end == peer && step.at < due && c.until > due
         };
-        let is_on_its_way = |id: &DatagramId| self.trace.arrived.get(id).is_none_or(|&(at, _)| at > due);
-        let why = if sent_by(end, flight).filter(|(_, sent)| sent.at <= base).any(|(id, _)| is_on_its_way(id)) {
+        let is_on_its_way = |id: DatagramId| self.trace.arrived.get(&id).is_none_or(|&(at, _)| at > due);
+        // Nothing that waits for a radio which is off has been on the air: it is not known where it waits.
+        let outage = self.context.outage_on_the_way(self.conversation, base, due);
+        let waits =
+            || outage.filter(|_| sent_by(end, flight).chain(sent_by(peer, flight)).any(|(id, _)| is_on_its_way(id)));
+        if let Some(outage) = waits() {
+            let off = name_of(Host::Node(outage.node));
+            let text = format!("although nothing was lost: the radio of {off} was switched off, and its frames waited");
+            return Why { text, loss: None, is_outage: true };
+        }
+        let text = if sent_by(end, flight).filter(|(_, sent)| sent.at <= base).any(|(id, _)| is_on_its_way(id)) {
             format!("although nothing was lost: what the {own} had sent was still on its way")
         } else if self.trace.computed.iter().any(computes) {
             format!("although nothing was lost: the {other} was still computing its answer")
@@ -406,7 +505,7 @@ impl Namer<'_> {
         } else {
             "although nothing was lost".to_owned()
         };
-        (why, None)
+        Why { text, loss: None, is_outage: false }
     }
 
     /// When the flight began whose last datagram an end sent at a time.
@@ -418,7 +517,7 @@ impl Namer<'_> {
             },
             Sender::Proxy { .. } => None,
         };
-        let own = || self.trace.sent.values().filter(|sent| sent.end == end);
+        let own = || self.trace.sent_by(end).map(|(_, sent)| sent);
         let step = own().filter(|sent| sent.at == last).find_map(by);
         own().filter(|sent| by(sent) == step && sent.at <= last).map(|sent| sent.at).min().unwrap_or(last)
     }

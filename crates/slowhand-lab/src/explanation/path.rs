@@ -6,6 +6,7 @@
 
 use super::air::{Air, Frame};
 use super::context::Context;
+use crate::scenario::Reassembly;
 use crate::world::trace::{Cause, Sender, StepId, Timer, TimerRun, Trace};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
@@ -117,8 +118,12 @@ impl Walk<'_> {
         if let Some(&step) = self.trace.failed.get(&self.conversation) {
             return Some(Cursor::Step(step));
         }
-        // It was given up, while timers were running.
-        let is_running = |run: &TimerRun| ends.contains(&run.end) && run.ended_by.is_none() && run.due > self.at;
+        // It was given up, while timers were running. They may have ended later, in another step.
+        let at_of = |step: StepId| self.trace.steps[step as usize].at;
+        let is_running = |run: &TimerRun| {
+            let is_open = at_of(run.set_by) <= self.at && run.due > self.at;
+            ends.contains(&run.end) && is_open && run.ended_by.is_none_or(|step| at_of(step) > self.at)
+        };
         let running = self.trace.timers.iter().enumerate().filter(|(_, run)| is_running(run));
         let first = running.min_by_key(|(_, run)| run.due).map(|(number, run)| (number, *run));
         let (run, end, (from, step)) = match first {
@@ -241,7 +246,8 @@ impl Walk<'_> {
             return Some(received.from);
         }
         // Nothing arrived at this time: a timer of fragment recovery was due.
-        if let Some((frame, left)) = self.air.last_left(node, datagram, self.at) {
+        let recovers = matches!(self.context.scenario.lowpan.reassembly, Reassembly::Recovery);
+        if let Some((frame, left)) = self.air.last_left(node, datagram, self.at).filter(|_| recovers) {
             self.back_to(left, What::Recovery { node, datagram });
             let attempts = self.air.frames[frame].attempts.len();
             self.leave(frame, attempts);

@@ -289,6 +289,11 @@ impl Mesh {
         &self.links
     }
 
+    /// What changes with time.
+    pub(crate) fn variation(&self) -> &Variation {
+        &self.variation
+    }
+
     /// The same mesh, whose links change with time.
     pub(super) fn varying(self, variation: Variation) -> Self {
         Self { variation: Arc::new(variation), ..self }

@@ -161,7 +161,8 @@ impl World<'_> {
                 ConnectionError::TimedOut => Outcome::TimedOut,
                 _ => Outcome::Reset,
             };
-            if let Some(trace) = &mut self.trace {
+            let is_over = self.conversations[end / 2].is_over();
+            if let Some(trace) = self.trace.as_mut().filter(|_| !is_over) {
                 trace.fail(end / 2);
             }
             let failure = Failure { end: role_of(end), reason: error.to_string() };

@@ -38,7 +38,7 @@ pub(crate) enum Cause {
 }
 
 /// The timers of an end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     /// Of the session: it sends its flight again.
     Session,
@@ -121,6 +121,15 @@ pub(crate) struct Trace {
     /// In the order of steps; at most one for each.
     pub(crate) computed: Vec<Computed>,
     pub(crate) timers: Vec<TimerRun>,
+    /// The last run of each timer.
+    last_runs: BTreeMap<(usize, Timer), usize>,
+    /// The run of a timer that a step ended first: the one that caused it.
+    ended_runs: BTreeMap<StepId, usize>,
+    /// What each step sent, and each end, in the order of time.
+    sent_in: BTreeMap<StepId, Vec<DatagramId>>,
+    sent_by: BTreeMap<usize, Vec<DatagramId>>,
+    /// The steps in which what a step computed was ready.
+    ready_after: BTreeMap<StepId, Vec<StepId>>,
     pub(crate) written: Vec<Written>,
     /// By end: the step in which it verified the peer's Finished, and when it had done so.
     pub(crate) established: BTreeMap<usize, (StepId, Instant)>,
@@ -138,32 +147,38 @@ impl Trace {
     /// An end does something.
     pub(super) fn begin(&mut self, at: Instant, end: usize, cause: Cause) {
         self.current = self.steps.len() as StepId;
+        if let Cause::Ready { by } = cause {
+            self.ready_after.entry(by).or_default().push(self.current);
+        }
         self.steps.push(Step { at, end, cause });
     }
 
     /// A timer of an end is due, and the end handles it.
     pub(super) fn expire(&mut self, at: Instant, end: usize, timer: Timer) {
-        let run = self.running(end, timer).map(|run| (run.set_by, run.due));
+        let run = self.running(end, timer).map(|run| (self.timers[run].set_by, self.timers[run].due));
         let (set_by, due) = run.unwrap_or((self.current, at));
         self.begin(at, end, Cause::Timer { timer, set_by, due });
-        let step = self.current;
-        if let Some(run) = self.running(end, timer) {
-            run.ended_by = Some(step);
-        }
+        self.end_run(end, timer);
     }
 
     /// The present step sets a timer of an end, or stops it.
     pub(super) fn set_timer(&mut self, end: usize, timer: Timer, due: Option<Instant>) {
-        let step = self.current;
-        if let Some(run) = self.running(end, timer) {
-            run.ended_by = Some(step);
+        self.end_run(end, timer);
+        if let Some(due) = due {
+            self.last_runs.insert((end, timer), self.timers.len());
+            self.timers.push(TimerRun { end, timer, set_by: self.current, due, ended_by: None });
         }
-        self.timers.extend(due.map(|due| TimerRun { end, timer, set_by: step, due, ended_by: None }));
     }
 
-    fn running(&mut self, end: usize, timer: Timer) -> Option<&mut TimerRun> {
-        let mut runs = self.timers.iter_mut().rev();
-        runs.find(|run| (run.end, run.timer) == (end, timer)).filter(|run| run.ended_by.is_none())
+    fn running(&self, end: usize, timer: Timer) -> Option<usize> {
+        self.last_runs.get(&(end, timer)).copied().filter(|&run| self.timers[run].ended_by.is_none())
+    }
+
+    fn end_run(&mut self, end: usize, timer: Timer) {
+        if let Some(run) = self.running(end, timer) {
+            self.timers[run].ended_by = Some(self.current);
+            self.ended_runs.entry(self.current).or_insert(run);
+        }
     }
 
     /// The present step, to come back to it ([`resume`](Self::resume)).
@@ -179,6 +194,8 @@ impl Trace {
     /// The present step hands a datagram or a segment to the network.
     pub(super) fn send(&mut self, at: Instant, end: usize, datagram: DatagramId, octets: &[u8]) {
         if datagram != NO_DATAGRAM {
+            self.sent_in.entry(self.current).or_default().push(datagram);
+            self.sent_by.entry(end).or_default().push(datagram);
             self.sent.insert(datagram, Sent { at, end, by: Sender::End(self.current), octets: octets.to_vec() });
         }
     }
@@ -197,6 +214,7 @@ impl Trace {
     /// The proxy of the border router sends a segment in the name of an end.
     pub(super) fn originate(&mut self, at: Instant, end: usize, datagram: DatagramId, octets: &[u8]) {
         let after = self.intercepted.filter(|&(taken, _)| taken == at).map(|(_, datagram)| datagram);
+        self.sent_by.entry(end).or_default().push(datagram);
         self.sent.insert(datagram, Sent { at, end, by: Sender::Proxy { after }, octets: octets.to_vec() });
     }
 
@@ -225,16 +243,27 @@ impl Trace {
         self.failed.entry(conversation).or_insert(step);
     }
 
+    /// The run of the timer that caused a step, or that it stopped first.
+    pub(crate) fn ended_run(&self, step: StepId) -> Option<usize> {
+        self.ended_runs.get(&step).copied()
+    }
+
+    /// What a step sent.
+    pub(crate) fn sent_in(&self, step: StepId) -> impl Iterator<Item = (DatagramId, &Sent)> {
+        self.sent_in.get(&step).into_iter().flatten().map(|&datagram| (datagram, &self.sent[&datagram]))
+    }
+
+    /// What an end sent, or the border router in its name.
+    pub(crate) fn sent_by(&self, end: usize) -> impl DoubleEndedIterator<Item = (DatagramId, &Sent)> {
+        self.sent_by.get(&end).into_iter().flatten().map(|&datagram| (datagram, &self.sent[&datagram]))
+    }
+
     /// When a timer started that a step had set, and the step after which it did: the timer of a flight starts when the
     /// last datagram of the flight has been sent, before the time at which the timer was due.
     pub(crate) fn base_of_timer(&self, set_by: StepId, due: Instant) -> (Instant, StepId) {
-        let of_flight = |sent: &Sent| match sent.by {
-            Sender::End(step) if self.steps[step as usize].cause == (Cause::Ready { by: set_by }) && sent.at < due => {
-                Some((sent.at, step))
-            }
-            _ => None,
-        };
-        let last = self.sent.values().filter_map(of_flight).max();
+        let steps = self.ready_after.get(&set_by).into_iter().flatten();
+        let of_flight = steps.flat_map(|&step| self.sent_in(step).map(move |(_, sent)| (sent.at, step)));
+        let last = of_flight.filter(|&(at, _)| at < due).max();
         last.unwrap_or((self.steps[set_by as usize].at, set_by))
     }
 }

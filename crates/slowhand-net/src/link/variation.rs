@@ -70,7 +70,8 @@ impl Interferer {
         channel + 10..channel + 14
     }
 
-    fn disturbs(&self, node: NodeId, channel: u8) -> bool {
+    /// True if it disturbs what a node receives on a channel.
+    pub fn disturbs(&self, node: NodeId, channel: u8) -> bool {
         Self::covered(self.channel).contains(&channel) && self.nodes.as_ref().is_none_or(|nodes| nodes.contains(&node))
     }
 }

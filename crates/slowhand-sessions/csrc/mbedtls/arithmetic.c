@@ -17,7 +17,6 @@
 
 #define NUMBER 32         /* octets of a number */
 #define POINT (2 * NUMBER)
-#define LONGEST 512       /* octets of a modulus of RSA */
 #define EXPONENT (2 * LONGEST) /* octets of an exponent: the blinding makes it longer than the modulus */
 
 static int is_secp256r1(const mbedtls_ecp_group *grp)

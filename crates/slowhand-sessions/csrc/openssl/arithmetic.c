@@ -18,7 +18,6 @@
 
 #define NUMBER 32 /* octets of a number */
 #define POINT (2 * NUMBER)
-#define LONGEST 512 /* octets of a modulus of RSA */
 
 #define OF_VERIFICATION 3 /* the numbers that ECDSA_verify draws: two for the sum, one for its affine coordinates */
 

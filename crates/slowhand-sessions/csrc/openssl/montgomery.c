@@ -3,6 +3,7 @@
  *
  * The time depends on the exponent. That is no matter here: no key of the laboratory is secret. */
 #include "montgomery.h"
+#include "power.h"
 
 #include <string.h>
 
@@ -12,7 +13,6 @@
 #include "crypto/bn/bn_local.h"
 
 #define MULTIPLE 32              /* octets; for such lengths the assembly has its fastest code */
-#define LONGEST 512              /* octets of RSA-4096 */
 #define MOST (LONGEST / sizeof(BN_ULONG))
 #define WIDEST 5                 /* bits of a window */
 
