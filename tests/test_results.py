@@ -239,7 +239,11 @@ def test_a_world_that_panics_costs_no_other_file_and_no_message(
     with_a_panic: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = {number: signal.getsignal(number) for number in signals.SIGNALS}
-    options = {f"--{name}": str(tmp_path / f"{name}.parquet") for name in commands.run.OUTPUTS}
+    suffixes = {"report": "html"}
+    options = {
+        f"--{name}": str(tmp_path / f"{name}.{suffixes.get(name, 'parquet')}")
+        for name in commands.run.OUTPUTS
+    }
     words = [word for pair in options.items() for word in pair]
     try:
         assert cli_module.execute(["run", str(QUICKSTART), "--count", "2", *words]) == 1
@@ -255,10 +259,10 @@ def test_a_world_that_panics_costs_no_other_file_and_no_message(
             f"slowhand: {option} {path}: not written: {panicked}slowhand panicked; stderr has the"
             " details"
             for option, path in options.items()
-            if option != "--records"
+            if option not in ("--records", "--report")
         ),
     ]
-    assert [file.name for file in tmp_path.iterdir()] == ["records.parquet"]
+    assert {file.name for file in tmp_path.iterdir()} == {"records.parquet", "report.html"}
 
 
 def test_a_world_that_panics_costs_no_rows(with_a_panic: None) -> None:
