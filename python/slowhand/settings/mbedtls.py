@@ -164,8 +164,8 @@ def _configure(end: End) -> list[str]:
         lines += _checked(f"mbedtls_ssl_conf_cid(conf, {end.connection_id}, {ignore})")
     if _has_cookie(end):
         lines += [
-            "    /* What mbedtls_ssl_cookie_setup() has made: a server refuses clients without it.",
-            "     * A client has NULL. */",
+            "    /* What mbedtls_ssl_cookie_setup() has made: without it, a server",
+            "     * refuses all clients. A client has NULL. */",
             "    if (cookies != NULL)",
             "        mbedtls_ssl_conf_dtls_cookies(conf, mbedtls_ssl_cookie_write,",
             "                                      mbedtls_ssl_cookie_check, cookies);",

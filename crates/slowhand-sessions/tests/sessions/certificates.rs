@@ -96,9 +96,9 @@ fn no_more_is_allowed_than_can_be() {
     assert_eq!(error.to_string(), format!("certificate_length: found 259, allowed: {allowed}"));
     // Where a certificate does not go with the library or the suite, there is no length to choose.
     for (stack, suite, has) in [
-        (Stack::Tinydtls, ECDSA, "raw_public_key"),
-        (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8, "psk"),
-        (Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8, "psk"),
+        (Stack::Tinydtls, ECDSA, "raw_public_key with TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"),
+        (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8, "psk with TLS_PSK_WITH_AES_128_CCM_8"),
+        (Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8, "psk with TLS_PSK_WITH_AES_128_CCM_8"),
     ] {
         let credential = Credential::Certificate { rsa_bits: 2048, length: Some(500) };
         let pair = Pair::new(stack, suite).both(|config| config.credential = credential.clone());
