@@ -8,13 +8,14 @@
 //!   own.
 //!
 //! What the device allocates for a library is not counted (`device`): datagrams that wait, operations, the key log. Only
-//! [`session_heap`](crate::session_heap) counts, and only on its own thread. At all other times, the functions here ask one variable of the thread.
+//! [`session_heap`](crate::session_heap) counts, and only on its own thread. At all other times, the functions here ask one variable.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::hint;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::config::Role;
 
@@ -33,11 +34,29 @@ thread_local! {
     static END: Cell<Option<Role>> = const { Cell::new(None) };
 }
 
+/// How many threads count. If none does, nothing asks for a variable of its thread, which costs more in a shared library.
+static COUNTING_THREADS: AtomicUsize = AtomicUsize::new(0);
+
 /// Counts what the libraries allocate during `act`. Returns the most octets of each end, client first.
 pub(crate) fn counted<T>(act: impl FnOnce() -> T) -> (T, [usize; 2]) {
+    /// Also after a panic.
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            COUNTING_THREADS.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    COUNTING_THREADS.fetch_add(1, Ordering::Relaxed);
+    let _leave = Leave;
     LEDGER.take();
     let result = with_counting(true, act);
     (result, LEDGER.take().most)
+}
+
+#[inline]
+fn any_thread_counts() -> bool {
+    // A thread that counts has written this itself.
+    COUNTING_THREADS.load(Ordering::Relaxed) != 0
 }
 
 /// Counts nothing during `act`.
@@ -59,19 +78,22 @@ fn with_counting<T>(is_counting: bool, act: impl FnOnce() -> T) -> T {
 
 /// Says who is called, until it is dropped.
 pub(crate) struct Counting {
-    previous: Option<Role>,
+    /// Who was called before. The outer `None`: no thread counted.
+    previous: Option<Option<Role>>,
 }
 
 impl Counting {
     /// From now on, this end is called. `None`: what is allocated belongs to no library.
     pub(crate) fn of(end: Option<Role>) -> Self {
-        Self { previous: END.replace(end.filter(|_| IS_COUNTING.get())) }
+        Self { previous: any_thread_counts().then(|| END.replace(end.filter(|_| IS_COUNTING.get()))) }
     }
 }
 
 impl Drop for Counting {
     fn drop(&mut self) {
-        END.set(self.previous);
+        if let Some(previous) = self.previous {
+            END.set(previous);
+        }
     }
 }
 
@@ -116,7 +138,9 @@ fn reallocated(old: *const u8, new: *const u8, octets: usize) {
 
 /// Writes into the ledger, if a library is counted. What the ledger itself allocates is not.
 fn record(write: impl FnOnce(&mut Ledger, Role)) {
-    if let Some(end) = END.get() {
+    if any_thread_counts()
+        && let Some(end) = END.get()
+    {
         let _uncounted = Counting::of(None);
         LEDGER.with_borrow_mut(|ledger| write(ledger, end));
     }

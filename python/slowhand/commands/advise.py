@@ -6,9 +6,16 @@ import argparse
 from typing import TYPE_CHECKING
 
 from slowhand import output, signals
-from slowhand._native import MAX_THREADS
 from slowhand.arguments import Complaint, Parser, integer, share
-from slowhand.commands.common import DONE, LONGEST_PANIC, NO, inputs, loaded, print_json
+from slowhand.commands.common import (
+    DONE,
+    LONGEST_PANIC,
+    NO,
+    inputs,
+    loaded,
+    print_json,
+    threads_option,
+)
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
 
@@ -83,12 +90,7 @@ def options(parser: Parser) -> None:
     parser.add_argument(
         "--plot", metavar="FILE", help="Draw the front by duration and energy, .svg or .png."
     )
-    parser.add_argument(
-        "--threads",
-        metavar="N",
-        type=integer(1, MAX_THREADS),
-        help="Threads; the answer does not depend on it. [default: all processors]",
-    )
+    threads_option(parser, "answer does")
     parser.json()
 
 

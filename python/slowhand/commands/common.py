@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowhand.arguments import Parser
+from slowhand._native import MAX_THREADS
+from slowhand.arguments import Parser, integer
 from slowhand.terminal import Terminal, say
 
 if TYPE_CHECKING:
@@ -58,6 +59,21 @@ def loaded(path: str, overrides: list[str]) -> Scenario:
     for warning in caught:
         say(str(warning.message))
     return scenario
+
+
+def threads_option(parser: Parser, what: str) -> None:
+    """`--threads`. `what` does not depend on it."""
+    parser.add_argument(
+        "--threads",
+        metavar="N",
+        type=integer(1, MAX_THREADS),
+        help=f"Threads; the {what} not depend on it. [default: all processors]",
+    )
+
+
+def set_option(parser: Parser, about: str) -> None:
+    """`--set`, once or more."""
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help=about)
 
 
 def replaced(arguments: argparse.Namespace) -> set[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowhand import output, signals
-from slowhand._native import MAX_THREADS, ScenarioError
+from slowhand._native import ScenarioError
 from slowhand.arguments import Complaint, Parser, integer
 from slowhand.bounds import MAX_SEED
 from slowhand.commands import explaining
@@ -21,6 +21,8 @@ from slowhand.commands.common import (
     loaded,
     print_json,
     replaced,
+    set_option,
+    threads_option,
 )
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
@@ -51,19 +53,8 @@ def options(parser: Parser) -> None:
         type=integer(0),
         help=f"The first seed. [default: {SEED}]",
     )
-    parser.add_argument(
-        "--threads",
-        metavar="N",
-        type=integer(1, MAX_THREADS),
-        help="Threads; the records do not depend on it. [default: all processors]",
-    )
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="Replace a key, as in network.link_pdr=0.9; KEY= alone removes it.",
-    )
+    threads_option(parser, "records do")
+    set_option(parser, "Replace a key, as in network.link_pdr=0.9; KEY= alone removes it.")
     parser.add_argument(
         "--nonces",
         metavar="N",

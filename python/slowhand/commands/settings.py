@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from slowhand.arguments import Complaint, Parser
-from slowhand.commands.common import DONE, loaded, print_json
+from slowhand.commands.common import DONE, loaded, print_json, set_option
 from slowhand.terminal import Terminal, printable
 
 
@@ -23,13 +23,7 @@ def options(parser: Parser) -> None:
         metavar="NAME",
         help=f"Only this one of {', '.join(LIBRARIES)}. [default: all]",
     )
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="Replace a key of the scenario, such as session.timeout_s=9. May be repeated.",
-    )
+    set_option(parser, "Replace a key of the scenario, such as session.timeout_s=9.")
     parser.json()
 
 

@@ -6,9 +6,18 @@ import argparse
 from typing import TYPE_CHECKING
 
 from slowhand import output, signals
-from slowhand._native import MAX_THREADS
 from slowhand.arguments import Complaint, Parser, integer, share
-from slowhand.commands.common import DONE, LONGEST_PANIC, NO, inputs, loaded, print_json, replaced
+from slowhand.commands.common import (
+    DONE,
+    LONGEST_PANIC,
+    NO,
+    inputs,
+    loaded,
+    print_json,
+    replaced,
+    set_option,
+    threads_option,
+)
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
 
@@ -85,25 +94,14 @@ def _sampling_options(parser: Parser) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=integer(0), default=SEED, help=f"[default: {SEED}]"
     )
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="Replace a key in all configurations.",
-    )
+    set_option(parser, "Replace a key in all configurations.")
     parser.add_argument(
         "--out",
         metavar="FOLDER",
         help="Keep the rows of all handshakes there, as Parquet, and continue with what is there.",
     )
     parser.add_argument("--plot", metavar="FILE", help="Draw a figure, .svg or .png.")
-    parser.add_argument(
-        "--threads",
-        metavar="N",
-        type=integer(1, MAX_THREADS),
-        help="Threads; the rows do not depend on it. [default: all processors]",
-    )
+    threads_option(parser, "rows do")
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",

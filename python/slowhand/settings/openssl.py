@@ -15,7 +15,7 @@ from slowhand.settings.session import (
     Session,
     nearest,
 )
-from slowhand.settings.text import C, Snippet, c_string, head, seconds, text
+from slowhand.settings.text import COPY_KEY, C, Snippet, head, psk_in_c, seconds, text
 
 LIBRARY, VERSION = "openssl", "3.5.5"
 
@@ -113,21 +113,9 @@ def _parameters(end: End) -> list[str]:
 
 
 def _psk(end: End) -> list[str]:
-    identity = end.psk_identity or ""
     return [
-        "extern const unsigned char psk[];",
-        "extern const size_t psk_length;",
-        "",
-        f"static const char IDENTITY[] = {c_string(identity)};",
-        "",
-        "static unsigned copy_key(unsigned char *key, unsigned room)",
-        "{",
-        "    if (psk_length > room)",
-        "        return 0;",
-        "    memcpy(key, psk, psk_length);",
-        "    return (unsigned) psk_length;",
-        "}",
-        "",
+        *psk_in_c(end.psk_identity),
+        *COPY_KEY,
         "static unsigned client_key(SSL *ssl, const char *hint, char *identity,",
         "                           unsigned identity_room, unsigned char *key,",
         "                           unsigned room)",

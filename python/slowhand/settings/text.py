@@ -61,6 +61,30 @@ def seconds(milliseconds: float) -> str:
     return f"{number(milliseconds / 1000)} s"
 
 
+COPY_KEY = [
+    "static unsigned copy_key(unsigned char *key, unsigned room)",
+    "{",
+    "    if (psk_length > room)",
+    "        return 0;",
+    "    memcpy(key, psk, psk_length);",
+    "    return (unsigned) psk_length;",
+    "}",
+    "",
+]
+"""In C, below `psk_in_c`: what gives the key to a library that asks for it by a callback."""
+
+
+def psk_in_c(identity: str | None) -> list[str]:
+    """What the C of several libraries begins with: the key is elsewhere, the identity is here."""
+    return [
+        "extern const unsigned char psk[];",
+        "extern const size_t psk_length;",
+        "",
+        f"static const char IDENTITY[] = {c_string(identity or '')};",
+        "",
+    ]
+
+
 def c_string(value: str) -> str:
     """A string literal of C. Identities may have any characters."""
     literal = ""

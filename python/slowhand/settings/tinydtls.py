@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slowhand.settings.session import DTLS12, PSK, RAW_PUBLIC_KEY, End, Offer, Session, nearest
-from slowhand.settings.text import HASH, C, Snippet, c_string, head, seconds, text
+from slowhand.settings.text import HASH, C, Snippet, head, psk_in_c, seconds, text
 
 LIBRARY, VERSION = "tinydtls", "0.8.6"
 
@@ -108,13 +108,8 @@ def _callbacks(end: End) -> tuple[str, ...]:
 
 
 def _psk(end: End) -> list[str]:
-    identity = end.psk_identity or ""
     return [
-        "extern const unsigned char psk[];",
-        "extern const size_t psk_length;",
-        "",
-        f"static const char IDENTITY[] = {c_string(identity)};",
-        "",
+        *psk_in_c(end.psk_identity),
         "static int get_psk_info(dtls_context_t *context, const session_t *peer,",
         "                        dtls_credentials_type_t type,",
         "                        const unsigned char *description, size_t length,",

@@ -17,7 +17,7 @@ from slowhand.settings.session import (
     Session,
     nearest,
 )
-from slowhand.settings.text import C, Snippet, c_string, head, seconds, text
+from slowhand.settings.text import COPY_KEY, C, Snippet, head, psk_in_c, seconds, text
 
 LIBRARY, VERSION = "wolfssl", "5.9.4"
 
@@ -143,21 +143,9 @@ def _parameters(end: End) -> list[str]:
 
 
 def _psk(end: End) -> list[str]:
-    identity = end.psk_identity or ""
     lines = [
-        "extern const unsigned char psk[];",
-        "extern const size_t psk_length;",
-        "",
-        f"static const char IDENTITY[] = {c_string(identity)};",
-        "",
-        "static unsigned copy_key(unsigned char *key, unsigned room)",
-        "{",
-        "    if (psk_length > room)",
-        "        return 0;",
-        "    memcpy(key, psk, psk_length);",
-        "    return (unsigned) psk_length;",
-        "}",
-        "",
+        *psk_in_c(end.psk_identity),
+        *COPY_KEY,
     ]
     suite = ",\n                           const char **suite" if end.is_13 else ""
     names = [f'    *suite = "{SUITES[end.suite]}";'] if end.is_13 else []
