@@ -1,8 +1,9 @@
 //! What handshakes with certificates cost, by who computes.
 //!
-//! `cargo bench -p slowhand-lab --bench certificates` prints the processor time of a mutual handshake through one hop of TSCH, for each
-//! library and each value of `session.arithmetic`: with ECDHE-ECDSA on secp256r1, then with keys of RSA-2048. With `--check` it fails if the assembly makes a handshake
-//! of mbedTLS less than 8 times as cheap, or the memo less than 12 times.
+//! `cargo bench -p slowhand-lab --bench certificates` prints the processor time of a mutual handshake through one hop of
+//! TSCH, for each library and each value of `session.arithmetic`: with ECDHE-ECDSA on secp256r1, then with keys of RSA-2048.
+//! With `--check` it fails if the assembly makes a handshake of mbedTLS with ECDHE-ECDSA less than 8 times as cheap, or the
+//! memo less than 12 times.
 //!
 //! `cargo bench -p slowhand-lab --bench certificates -- mbedtls dtls1.2 ecdsa memo 2000` only runs that many handshakes, for a
 //! profiler. A sixth argument is the number of sets of nonces.

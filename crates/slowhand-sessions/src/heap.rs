@@ -8,7 +8,8 @@
 //!   own.
 //!
 //! What the device allocates for a library is not counted (`device`): datagrams that wait, operations, the key log. Only
-//! [`session_heap`](crate::session_heap) counts, and only on its own thread. At all other times, the functions here ask one variable.
+//! [`session_heap`](crate::session_heap) counts, and only on its own thread. At all other times, the functions here ask
+//! one variable.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};

@@ -243,8 +243,8 @@ impl Ledger {
     }
 
     /// The retransmissions of a handshake at the end of the world, by the client and by the server. What has not arrived by
-    /// then does not arrive. Datagrams that the border router held back
-    /// do not count. What its proxy repeated counts for the end in whose name it was sent.
+    /// then does not arrive. Datagrams that the border router held back do not count. What its proxy repeated counts for
+    /// the end in whose name it was sent.
     pub(super) fn retransmissions(&self, conversation: usize) -> [Retransmissions; 2] {
         [2 * conversation, 2 * conversation + 1]
             .map(|end| self.repetitions(end).map(|(_, repetition)| repetition).collect())

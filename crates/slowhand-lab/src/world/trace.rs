@@ -1,4 +1,5 @@
-//! What the ends of a world did, each step with its cause. It is kept only for an explanation.
+//! What the ends of a world did, each step with its cause. It is kept only for an explanation or a
+//! capture.
 //!
 //! Everything that an end sends, it sends in a step: at its start, when a datagram arrived, when a timer was due, or when
 //! something that the session made was ready. So the cause of each datagram is a step, and the cause of each step is an

@@ -1,9 +1,9 @@
 /* Gives mbedTLS the fast arithmetic of secp256r1 and of RSA.
  *
  * Only these functions are replaced: the multiplication of a point, the sum of two products in a verification, the inverse
- * modulo the order of the group, and the powers and inverses of RSA. All else stays the library's own code: which numbers are drawn and in which order, the checks,
- * the error codes, the nonce of a signature. For other curves, for unusual input, and if the session asks for it, the functions
- * below call those that they replace. */
+ * modulo the order of the group, and the powers and inverses of RSA. All else stays the library's own code: which numbers are
+ * drawn and in which order, the checks, the error codes, the nonce of a signature. For other curves, for unusual input, and if
+ * the session asks for it, the functions below call those that they replace. */
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
 #include "arithmetic.h"
 
