@@ -101,7 +101,7 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    fn parse(octets: &mut &'a [u8], connection_id_length: Option<u8>) -> Result<Self, WireError> {
+    pub(crate) fn parse(octets: &mut &'a [u8], connection_id_length: Option<u8>) -> Result<Self, WireError> {
         if let Some(&(_, content_type)) = SHORT_HEADERS.iter().find(|(first, _)| octets.first() == Some(first)) {
             let &[_, upper, lower] = take_array(octets)?;
             let sequence_number = u16::from_be_bytes([upper, lower]).into();

@@ -8,6 +8,7 @@
 //! | module | reads | defined in |
 //! | --- | --- | --- |
 //! | [`dtls`] | records of DTLS 1.0 and 1.2, also with a connection ID; fragments of messages | RFC 6347, RFC 9146 |
+//! | [`dtls13`] | records of every version of DTLS, also with the unified header | RFC 9147 section 4 |
 //! | [`tls`] | records of TLS 1.0 to 1.3; handshake messages | RFC 5246, RFC 8446 |
 //! | [`flight`] | which parts of a flight a datagram carries, and which were carried before | RFC 6347 section 4.2.4 |
 //!
@@ -20,8 +21,8 @@
 //!
 //! # Non-goals
 //!
-//! - To decrypt, to reassemble messages, or to read the content of a handshake message.
-//! - The unified header of DTLS 1.3 (RFC 9147 section 4). Its records give [`WireError::NotDtls`].
+//! - To decrypt, to reassemble messages, or to read the content of a handshake message. One exception is the version that a
+//!   ServerHello chooses ([`tls::chosen_version`]): a record of TLS does not say it.
 //!
 //! # Example
 //!
@@ -46,6 +47,7 @@
 #![forbid(unsafe_code)]
 
 pub mod dtls;
+pub mod dtls13;
 mod error;
 pub mod flight;
 mod octets;

@@ -38,6 +38,31 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
+/// The header of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The type of the record's content.
+    pub content_type: ContentType,
+    /// The version octets.
+    pub version: [u8; 2],
+    /// Octets of the content.
+    pub length: u16,
+}
+
+impl Header {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`WireError::NotTls`].
+    pub fn parse(&[content_type, major, minor, high, low]: &[u8; RECORD_HEADER]) -> Result<Self, WireError> {
+        let version = [major, minor];
+        if major != 3 {
+            return Err(WireError::NotTls { version });
+        }
+        Ok(Self { content_type: ContentType::from(content_type), version, length: u16::from_be_bytes([high, low]) })
+    }
+}
+
 /// A record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
@@ -52,13 +77,8 @@ pub struct Record<'a> {
 
 impl<'a> Record<'a> {
     fn parse(octets: &mut &'a [u8]) -> Result<Self, WireError> {
-        let [content_type, major, minor, high, low] = *take_array::<RECORD_HEADER>(octets)?;
-        let version = [major, minor];
-        if major != 3 {
-            return Err(WireError::NotTls { version });
-        }
-        let fragment = take(octets, u16::from_be_bytes([high, low]).into())?;
-        Ok(Self { content_type: ContentType::from(content_type), version, fragment })
+        let Header { content_type, version, length } = Header::parse(take_array(octets)?)?;
+        Ok(Self { content_type, version, fragment: take(octets, length.into())? })
     }
 }
 
@@ -101,6 +121,41 @@ impl<'a> Message<'a> {
     }
 }
 
+/// The number of the extension supported_versions (RFC 8446 section 4.2).
+const SUPPORTED_VERSIONS: u16 = 43;
+
+/// The version that a ServerHello chooses: that in its extension supported_versions (RFC 8446 section 4.2.1), or its
+/// server_version. `03 03` is TLS 1.2, `03 04` is TLS 1.3.
+///
+/// # Errors
+/// `body` is not the content of a ServerHello.
+pub fn chosen_version(mut body: &[u8]) -> Result<[u8; 2], WireError> {
+    let octets = &mut body;
+    let server_version = *take_array::<2>(octets)?;
+    take_array::<32>(octets)?; // random
+    let &[session_id] = take_array(octets)?;
+    take(octets, session_id.into())?;
+    take_array::<3>(octets)?; // suite and compression
+    if octets.is_empty() {
+        return Ok(server_version); // a server may have no extensions
+    }
+    let mut extensions = take_vector(octets)?;
+    while !extensions.is_empty() {
+        let number = u16::from_be_bytes(*take_array(&mut extensions)?);
+        let mut content = take_vector(&mut extensions)?;
+        if number == SUPPORTED_VERSIONS {
+            return take_array(&mut content).copied();
+        }
+    }
+    Ok(server_version)
+}
+
+/// Octets after their length in 16 bits.
+fn take_vector<'a>(octets: &mut &'a [u8]) -> Result<&'a [u8], WireError> {
+    let length = u16::from_be_bytes(*take_array(octets)?);
+    take(octets, length.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +179,20 @@ mod tests {
         let [message] = read[..] else { panic!("{read:?}") };
         // The RFC shows the message with its header: 90 octets.
         assert_eq!((message.message_type, message.body.len()), (MessageType::ServerHello, 90 - HANDSHAKE_HEADER));
+    }
+
+    /// RFC 8448 section 3 is TLS 1.3. Without its last extension, and without any, it is TLS 1.2.
+    #[test]
+    fn the_version_is_in_an_extension_or_before_them() {
+        let hello = octets(SERVER_HELLO).split_off(RECORD_HEADER + HANDSHAKE_HEADER);
+        assert_eq!(chosen_version(&hello), Ok([3, 4]));
+        let mut without = hello[..hello.len() - 6].to_vec();
+        without[39] -= 6; // the length of the extensions
+        assert_eq!(chosen_version(&without), Ok([3, 3]));
+        assert_eq!(chosen_version(&hello[..38]), Ok([3, 3]));
+        for length in (0..38).chain(39..hello.len()) {
+            assert!(chosen_version(&hello[..length]).is_err(), "{length}");
+        }
     }
 
     #[test]

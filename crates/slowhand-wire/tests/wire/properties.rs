@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use slowhand_testing::recordings;
-use slowhand_wire::{Coverage, dtls, flight, tls};
+use slowhand_wire::{Coverage, dtls, dtls13, flight, tls};
 
 /// Reads all that there is to read; returns the octets of the records that were read.
 fn read_dtls(octets: &[u8], connection_id_length: Option<u8>) -> usize {
@@ -22,6 +22,19 @@ fn read_dtls(octets: &[u8], connection_id_length: Option<u8>) -> usize {
     read
 }
 
+/// The same with records of every version.
+fn read_dtls13(octets: &[u8], connection_id_length: Option<u8>) -> usize {
+    let mut records = dtls13::records(octets, connection_id_length);
+    while let Some(record) = records.next() {
+        let read = octets.len() - records.rest().len();
+        if let Ok(dtls13::Record::Unified(record)) = record {
+            let inside = record.connection_id.len() + record.sequence_number.len() + record.fragment.len();
+            assert!(inside < read && record.epoch_bits < 4);
+        }
+    }
+    octets.len() - records.rest().len()
+}
+
 fn read_tls(octets: &[u8]) -> usize {
     tls::records(octets)
         .flatten()
@@ -38,6 +51,8 @@ proptest! {
     #[test]
     fn octets_of_any_kind(octets: Vec<u8>, connection_id_length: Option<u8>) {
         prop_assert!(read_dtls(&octets, connection_id_length) <= octets.len());
+        prop_assert!(read_dtls13(&octets, connection_id_length) >= read_dtls(&octets, connection_id_length));
+        let _ = tls::chosen_version(&octets);
         prop_assert!(read_tls(&octets) <= octets.len());
     }
 
@@ -46,6 +61,9 @@ proptest! {
     fn octets_of_any_kind_behind_the_version(content_type in 20..27_u8, rest: Vec<u8>, connection_id_length: Option<u8>) {
         let datagram = [&[content_type, 0xfe, 0xfd], &rest[..]].concat();
         prop_assert!(read_dtls(&datagram, connection_id_length) <= datagram.len());
+        prop_assert!(read_dtls13(&datagram, connection_id_length) <= datagram.len());
+        let unified = [&[0b10_0000 | content_type], &rest[..]].concat();
+        prop_assert!(read_dtls13(&unified, connection_id_length) <= unified.len());
         let stream = [&[content_type, 3, 3], &rest[..]].concat();
         prop_assert!(read_tls(&stream) <= stream.len());
     }
