@@ -70,11 +70,17 @@ struct Outgoing {
 
 #[derive(Debug)]
 struct Link {
+    ratios: Ratios,
+    losses: Stream,
+    ack_losses: Stream,
+}
+
+/// What a [`LinkQuality`] says of one direction.
+#[derive(Debug)]
+struct Ratios {
     data: Probability,
     ack: Probability,
     channels: Option<Box<[Option<Probability>; 16]>>,
-    losses: Stream,
-    ack_losses: Stream,
 }
 
 impl Links {
@@ -83,15 +89,8 @@ impl Links {
         let mut of_node: Vec<Vec<(NodeId, Link)>> = (0..nodes).map(|_| Vec::new()).collect();
         for quality in qualities {
             let index = u64::from(quality.from.0) << 16 | u64::from(quality.to.0);
-            let mut channels = None;
-            for &(channel, pdr) in &quality.channels {
-                let table = channels.get_or_insert_with(|| Box::new([None; 16]));
-                table[usize::from(channel - 11)] = Some(Probability::new(pdr));
-            }
             let link = Link {
-                data: Probability::new(quality.data),
-                ack: Probability::new(quality.ack),
-                channels,
+                ratios: Ratios::of(quality),
                 losses: streams.stream("link loss", index),
                 ack_losses: streams.stream("acknowledgement loss", index),
             };
@@ -116,11 +115,26 @@ impl Links {
     /// Sets the delivery ratio of a link in one direction, for data frames and acknowledgements on all channels. It
     /// takes the place of the link's own ratios and of its course over time. Without effect if there is no such link.
     pub fn set_delivery(&mut self, from: NodeId, to: NodeId, pdr: f64) {
-        let Some(position) = self.position(from, to) else { return };
-        let link = &mut self.of_node[from.index()].links[position];
-        (link.data, link.ack, link.channels) = (Probability::new(pdr), Probability::new(pdr), None);
+        self.set_quality(&LinkQuality { from, to, data: pdr, ack: pdr, channels: Vec::new() });
+    }
+
+    /// Sets all that a link is in one direction. It takes the place of its ratios and of its course over time. Without
+    /// effect if there is no such link.
+    pub fn set_quality(&mut self, quality: &LinkQuality) {
+        let Some(position) = self.position(quality.from, quality.to) else { return };
+        self.of_node[quality.from.index()].links[position].ratios = Ratios::of(quality);
         if let Some(varying) = &mut self.varying {
-            varying.fix(from, to);
+            varying.replace(quality.from, quality.to, None);
+        }
+    }
+
+    /// Gives a link a course over time in one direction, on all channels. It takes the place of the link's ratios and of
+    /// its earlier course. Without effect if there is no such link.
+    pub fn set_course(&mut self, from: NodeId, to: NodeId, course: Course) {
+        if self.hears(from, to) {
+            let receivers = self.of_node.iter().map(|outgoing| &*outgoing.receivers);
+            let varying = self.varying.get_or_insert_with(|| Box::new(Varying::of_courses(receivers)));
+            varying.replace(from, to, Some(course));
         }
     }
 
@@ -145,7 +159,7 @@ impl Links {
             return false;
         };
         let link = &mut self.of_node[from.index()].links[position];
-        let mut probability = link.probability(channel, kind);
+        let mut probability = link.ratios.probability(channel, kind);
         if let Some(varying) = &mut self.varying {
             probability = varying.probability(probability, time, (from, position, to), channel);
         }
@@ -159,13 +173,13 @@ impl Links {
     /// zero without a link.
     pub fn probability(&self, from: NodeId, to: NodeId, channel: u8, kind: Kind) -> Probability {
         let link = self.position(from, to).map(|position| &self.of_node[from.index()].links[position]);
-        link.map_or(Probability::NEVER, |link| link.probability(channel, kind))
+        link.map_or(Probability::NEVER, |link| link.ratios.probability(channel, kind))
     }
 
     /// A copy of one direction of a link on one channel, for data frames. `None` if nothing changes with time.
     pub(crate) fn varying_link(&self, from: NodeId, to: NodeId, channel: u8) -> Option<OneLink> {
         let position = self.position(from, to)?;
-        let fixed = self.of_node[from.index()].links[position].probability(channel, Kind::Data);
+        let fixed = self.of_node[from.index()].links[position].ratios.probability(channel, Kind::Data);
         Some(self.varying.as_ref()?.of_link(fixed, (from, position, to), channel))
     }
 
@@ -179,7 +193,16 @@ impl Links {
     }
 }
 
-impl Link {
+impl Ratios {
+    fn of(quality: &LinkQuality) -> Self {
+        let mut channels = None;
+        for &(channel, pdr) in &quality.channels {
+            let table = channels.get_or_insert_with(|| Box::new([None; 16]));
+            table[usize::from(channel - 11)] = Some(Probability::new(pdr));
+        }
+        Self { data: Probability::new(quality.data), ack: Probability::new(quality.ack), channels }
+    }
+
     fn probability(&self, channel: u8, kind: Kind) -> Probability {
         let of_channel = self.channels.as_ref().and_then(|table| table[usize::from(channel - 11)]);
         of_channel.unwrap_or(match kind {

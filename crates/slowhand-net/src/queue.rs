@@ -63,6 +63,11 @@ impl<E> EventQueue<E> {
         self.heap.peek().map(|Reverse(entry)| entry.at())
     }
 
+    /// Removes the events for which `keep` is false. The others keep their order.
+    pub fn retain(&mut self, mut keep: impl FnMut(&E) -> bool) {
+        self.heap.retain(|Reverse(entry)| keep(&entry.event));
+    }
+
     /// Takes the next event if it is due at `now` or earlier.
     pub fn pop_due(&mut self, now: Instant) -> Option<E> {
         if self.next_at()? > now {
@@ -86,5 +91,14 @@ mod tests {
         assert_eq!(queue.pop_due(at(2)), None);
         let order: String = std::iter::from_fn(|| queue.pop_due(at(9))).collect();
         assert_eq!(order, "abcd");
+    }
+
+    #[test]
+    fn events_that_are_not_kept_do_not_come_out() {
+        let mut queue = EventQueue::default();
+        (0..20).for_each(|number| queue.push(Instant::from_micros(9), number));
+        queue.retain(|number| number % 3 == 0);
+        let order: Vec<i32> = std::iter::from_fn(|| queue.pop_due(Instant::from_micros(9))).collect();
+        assert_eq!(order, [0, 3, 6, 9, 12, 15, 18]);
     }
 }

@@ -5,7 +5,7 @@ use super::course::Course;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::random::{Probability, Streams};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -120,8 +120,8 @@ pub(super) struct Varying {
     bad: Vec<Vec<Alternating>>,
     /// True while busy, by interferer.
     busy: Vec<Alternating>,
-    /// Links whose ratio was set while the world ran: their courses do not count any more.
-    fixed: BTreeSet<(NodeId, NodeId)>,
+    /// Links that were changed while the world ran: the courses that they have now, in place of those of `variation`.
+    replaced: BTreeMap<(NodeId, NodeId), Option<Course>>,
 }
 
 impl Varying {
@@ -145,8 +145,19 @@ impl Varying {
             shift: Duration::from_micros(shift),
             bad: bad.collect(),
             busy: (0..).zip(&variation.interferers).map(busy).collect(),
-            fixed: BTreeSet::new(),
+            replaced: BTreeMap::new(),
             variation,
+        }
+    }
+
+    /// The state of links that do not vary yet, but get courses.
+    pub(super) fn of_courses<'a>(receivers: impl Iterator<Item = &'a [NodeId]>) -> Self {
+        Self {
+            shift: Duration::ZERO,
+            bad: receivers.map(|_| Vec::new()).collect(),
+            busy: Vec::new(),
+            replaced: BTreeMap::new(),
+            variation: Arc::default(),
         }
     }
 
@@ -159,10 +170,11 @@ impl Varying {
         (from, position, to): (NodeId, usize, NodeId),
         channel: u8,
     ) -> Probability {
-        let Self { variation, shift, bad, busy, fixed: without_course } = self;
-        let course = |start| {
-            let has_course = !variation.courses.is_empty() && !without_course.contains(&(from, to));
-            has_course.then(|| variation.ratio((from, to, channel), start, *shift)).flatten()
+        let Self { variation, shift, bad, busy, replaced } = self;
+        let course = |start| match replaced.get(&(from, to)) {
+            Some(course) => course.as_ref()?.ratio(start, Duration::ZERO),
+            None if variation.courses.is_empty() => None,
+            None => variation.ratio((from, to, channel), start, *shift),
         };
         let probability = course(time.start).unwrap_or(fixed);
         let bad = bad[from.index()].get_mut(position);
@@ -192,9 +204,9 @@ impl Varying {
         interferers.any(|(interferer, busy)| interferer.disturbs(node, channel) && busy.is_on_during(time.clone()))
     }
 
-    /// The course of a link does not count any more.
-    pub(super) fn fix(&mut self, from: NodeId, to: NodeId) {
-        self.fixed.insert((from, to));
+    /// Gives a link another course, or none.
+    pub(super) fn replace(&mut self, from: NodeId, to: NodeId, course: Option<Course>) {
+        self.replaced.insert((from, to), course);
     }
 }
 

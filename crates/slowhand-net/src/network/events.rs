@@ -138,6 +138,17 @@ impl Events {
         })
     }
 
+    /// The packets that arrived, whatever they carry: when, where, the number that its sender gave it, and the whole
+    /// packet from the IPv6 header on. They are in the order of [`iter`](Self::iter).
+    pub fn deliveries(&self) -> impl Iterator<Item = (Instant, Host, DatagramId, &[u8])> {
+        self.happened.iter().filter_map(|happened| match &happened.what {
+            What::Delivered { host, packet, .. } => {
+                Some((happened.at, *host, happened.datagram, &self.octets[packet.clone()]))
+            }
+            _ => None,
+        })
+    }
+
     /// True if nothing happened.
     pub fn is_empty(&self) -> bool {
         self.happened.is_empty()

@@ -74,6 +74,12 @@ impl Internet {
         }
     }
 
+    /// Changes the path for the next packets. Those on their way arrive when they would have.
+    pub(super) fn set(&mut self, delay: Duration, jitter: Duration, loss: Probability) {
+        let config = &mut self.config;
+        (config.delay, config.jitter, config.loss) = (delay, jitter, loss);
+    }
+
     /// Sends a packet. Returns false if it is lost.
     pub fn send(&mut self, now: Instant, direction: Direction, packet: &[u8], datagram: DatagramId) -> bool {
         let is_to_mesh = direction == Direction::ToMesh;

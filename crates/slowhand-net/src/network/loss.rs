@@ -59,13 +59,18 @@ enum Fate {
 impl Losses {
     pub(super) fn new(config: &NetworkConfig, nodes: usize, streams: &Streams) -> Self {
         Self {
-            of_fragment: config.frame_loss.or(config.fragment_loss),
+            of_fragment: of_fragment(config.fragment_loss, config.frame_loss),
             of_other: config.frame_loss,
             chosen: config.dropped_frames.clone(),
             random: (0..nodes as u64).map(|node| streams.stream("fragment loss", node)).collect(),
             frames: 0,
             flights: (config.loss_spread == LossSpread::Flight).then(|| VecDeque::with_capacity(REMEMBERED)),
         }
+    }
+
+    /// Changes the probabilities for the next frame payloads.
+    pub(super) fn set(&mut self, fragment_loss: Probability, frame_loss: Probability) {
+        (self.of_fragment, self.of_other) = (of_fragment(fragment_loss, frame_loss), frame_loss);
     }
 
     /// Notes that a host sends a datagram.
@@ -99,4 +104,9 @@ impl Losses {
         }
         taken || fate == Fate::CutAt(node) || fate == Fate::Gone
     }
+}
+
+/// A fragment is exposed to both losses.
+fn of_fragment(fragment_loss: Probability, frame_loss: Probability) -> Probability {
+    frame_loss.or(fragment_loss)
 }

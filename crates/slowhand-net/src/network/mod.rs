@@ -35,12 +35,13 @@ use crate::clock::{Duration, Instant};
 use crate::datagram::{DatagramId, ROUTER_DATAGRAMS};
 use crate::drop_reason::DropReason;
 use crate::ip::{self, Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header};
+use crate::link::{Course, LinkQuality};
 use crate::lowpan::Contexts;
 use crate::lowpan::reassembly::Occupancy;
 use crate::observer::{Observer, RadioTimes};
 use crate::queue::EventQueue;
 use crate::radio::{Indication, Mac};
-use crate::random::Streams;
+use crate::random::{Probability, Streams};
 use crate::route::Routes;
 use adaptation::AdaptationLayer;
 use destination::{destination, host, is_global_unicast, last_node};
@@ -353,6 +354,34 @@ impl Network {
         if let Some(links) = self.mac.links_mut() {
             links.set_delivery(from, to, pdr);
         }
+    }
+
+    /// Sets all that a link is in one direction ([`Links::set_quality`](crate::link::Links::set_quality)) for frames that
+    /// end from now on. Under the MAC of [`beacon`](crate::radio::beacon), beacons keep the ratio that they have.
+    pub fn set_link(&mut self, quality: &LinkQuality) {
+        if let Some(links) = self.mac.links_mut() {
+            links.set_quality(quality);
+        }
+    }
+
+    /// Gives a link a course over time in one direction ([`Links::set_course`](crate::link::Links::set_course)). For beacons
+    /// see [`set_link`](Self::set_link).
+    pub fn set_course(&mut self, from: NodeId, to: NodeId, course: Course) {
+        if let Some(links) = self.mac.links_mut() {
+            links.set_course(from, to, course);
+        }
+    }
+
+    /// Changes the injected losses ([`NetworkConfig::fragment_loss`] and [`NetworkConfig::frame_loss`]) for frames that
+    /// 6LoWPAN gives to the MAC from now on.
+    pub fn set_losses(&mut self, fragment_loss: Probability, frame_loss: Probability) {
+        self.losses.set(fragment_loss, frame_loss);
+    }
+
+    /// Changes the path to the Internet for packets that enter it from now on
+    /// ([`InternetConfig`](internet::InternetConfig)). Those on their way arrive when they would have.
+    pub fn set_internet(&mut self, delay: Duration, jitter: Duration, loss: Probability) {
+        self.internet.set(delay, jitter, loss);
     }
 
     /// See [`Mac::processor_time`].

@@ -3,7 +3,7 @@
 use crate::harness::*;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
-use slowhand_net::link::{Course, GilbertElliott, Interferer, Kind, Links, Variation};
+use slowhand_net::link::{Course, GilbertElliott, Interferer, Kind, LinkQuality, Links, Variation};
 use slowhand_net::random::Streams;
 use std::ops::Range;
 use std::sync::Arc;
@@ -136,6 +136,40 @@ fn a_ratio_that_is_set_replaces_all_others() {
     assert!(delivers(&mut links, now.clone()));
     links.set_delivery(A, B, 0.0);
     assert!(!delivers(&mut links, now.clone()) && links.delivers(now, B, A, 26, Kind::Ack));
+}
+
+/// Acknowledgements and single channels have ratios of their own, and each can be set.
+#[test]
+fn all_that_a_link_is_can_be_set() {
+    let mut links = links(Variation::default(), 1);
+    links.set_quality(&LinkQuality { from: A, to: B, data: 0.0, ack: 1.0, channels: vec![(15, 1.0)] });
+    let mut arrives = |from, to, channel, kind| links.delivers(at(0)..at(1), from, to, channel, kind);
+    assert!(!arrives(A, B, 26, Kind::Data) && arrives(A, B, 26, Kind::Ack) && arrives(A, B, 15, Kind::Data));
+    assert!(arrives(B, A, 26, Kind::Data), "the other direction");
+    // There is no such link, and nothing happens.
+    links.set_quality(&LinkQuality { from: A, to: NodeId(2), data: 1.0, ack: 1.0, channels: Vec::new() });
+    links.set_course(A, NodeId(2), Course::new(vec![(Instant::ZERO, 1.0)], None));
+    assert!(!links.hears(A, NodeId(2)));
+}
+
+/// The states of Gilbert and Elliott stay: of the good half of the time, a course lets nothing arrive from 500 s on.
+#[test]
+fn a_course_that_is_set_counts_from_its_instants() {
+    let states = GilbertElliott { good: us(300_000), bad: us(300_000), good_pdr: 1.0, bad_pdr: 0.0 };
+    for states in [None, Some(states)] {
+        let mut links = links(Variation { states, ..Variation::default() }, 1);
+        links.set_delivery(A, B, 0.0);
+        assert_eq!(share(&arrivals(&mut links, 100)), 0.0);
+        links.set_course(A, B, Course::new(vec![(Instant::ZERO, 1.0), (at(500_000_000), 0.0)], None));
+        let arrivals = arrivals(&mut links, 20_000);
+        assert_eq!(share(&arrivals[10_000..]), 0.0);
+        let share = share(&arrivals[..10_000]);
+        // 500 s: a state of 300 ms on average, 1,667 of them; the standard deviation of the share is 0.017.
+        assert!((share - if states.is_some() { 0.5 } else { 1.0 }).abs() < 5.0 * 0.017, "{share}");
+        assert!(delivers(&mut links, at(0)..at(1)) || states.is_some());
+        links.set_delivery(A, B, 0.0);
+        assert!(!delivers(&mut links, at(499_000_000)..at(499_000_001)), "its ratio takes the place of the course");
+    }
 }
 
 /// What varies has streams of its own: the draws of the link itself are the same with it.
