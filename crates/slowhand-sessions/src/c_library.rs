@@ -3,6 +3,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::check::Checked;
@@ -22,12 +23,21 @@ pub(crate) struct CLibrary {
     functions: &'static slowhand_library,
     session: NonNull<c_void>,
     protocol: Protocol,
-    /// The identity of a pre-shared key, or a password. The library's session has a pointer to it.
-    _secret: Box<[u8]>,
+    /// What the library's session has pointers to.
+    _secret: Secret,
 }
 
-// SAFETY: the library's session points only to what it owns, to static credentials, and to `_secret`, which moves
-// with it. It keeps nothing that belongs to one thread (each call leaves OpenSSL's error queue, which does, as it was
+/// What both ends know.
+#[derive(Default)]
+struct Secret {
+    /// A pre-shared key, or a password.
+    key: Arc<[u8]>,
+    /// The identity of a pre-shared key.
+    identity: Box<[u8]>,
+}
+
+// SAFETY: the library's session points only to what it owns, to static credentials, and into `_secret`, which
+// moves with it. It keeps nothing that belongs to one thread (each call leaves OpenSSL's error queue, which does, as it was
 // before). Calls need `&mut self`, or `&self` of a type that is not `Sync`, so no two threads use the session at the
 // same time.
 unsafe impl Send for CLibrary {}
@@ -43,14 +53,14 @@ impl CLibrary {
         previous: Option<&Resumable>,
     ) -> Result<Self, Failure> {
         let suite_name = CString::new(checked.suite.to_string()).unwrap_or_default();
-        let secret: Box<[u8]> = match &checked.config.credential {
-            Credential::Psk { identity } => identity.as_bytes().into(),
-            Credential::Ecjpake { password } => password.as_bytes().into(),
-            _ => Box::default(),
+        let secret = match &checked.config.credential {
+            Credential::Psk { identity, key } => Secret { key: Arc::clone(key), identity: identity.as_bytes().into() },
+            Credential::Ecjpake { password } => Secret { key: password.as_bytes().into(), ..Secret::default() },
+            _ => Secret::default(),
         };
         let options = options(checked, &suite_name, &secret, previous)?;
         let mut progress = slowhand_progress::new();
-        // SAFETY: `options` points to static credentials and to `secret`, which live as long as the session. It
+        // SAFETY: `options` points to static credentials and into `secret`, which live as long as the session. It
         // also points to `suite_name` and `previous`, which live as long as the call and are not used after it.
         let session = unsafe { (functions.create)(&options, &mut progress) };
         let Some(session) = NonNull::new(session) else { return Err(progress.failure()) };
@@ -145,7 +155,7 @@ impl Drop for CLibrary {
 fn options(
     checked: &Checked<'_>,
     suite_name: &CStr,
-    secret: &[u8],
+    secret: &Secret,
     previous: Option<&Resumable>,
 ) -> Result<slowhand_options, Failure> {
     let (config, tls) = (checked.config, checked.tls);
@@ -180,10 +190,12 @@ fn options(
     let proves_itself = config.role == Role::Server || tls.auth == Auth::Mutual;
     match &config.credential {
         Credential::Psk { .. } => {
-            (options.psk, options.psk_len) = (credentials::PSK.as_ptr(), credentials::PSK.len());
-            (options.psk_identity, options.psk_identity_len) = (secret.as_ptr(), secret.len());
+            (options.psk, options.psk_len) = (secret.key.as_ptr(), secret.key.len());
+            (options.psk_identity, options.psk_identity_len) = (secret.identity.as_ptr(), secret.identity.len());
         }
-        Credential::Ecjpake { .. } => (options.password, options.password_len) = (secret.as_ptr(), secret.len()),
+        Credential::Ecjpake { .. } => {
+            (options.password, options.password_len) = (secret.key.as_ptr(), secret.key.len())
+        }
         Credential::RawPublicKey => raw_keys(&mut options, config.role, tls.auth),
         Credential::Certificate { .. } => {
             options.signature = if key_exchange.has_rsa() { RSA_PKCS1_SHA256 } else { ECDSA_SECP256R1_SHA256 };

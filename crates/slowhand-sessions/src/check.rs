@@ -86,11 +86,14 @@ impl Capabilities {
             one_of("curve", tls.curve, curves)?;
         }
         match &config.credential {
-            Credential::Psk { identity } => {
+            Credential::Psk { identity, key } => {
                 let found = identity.escape_debug();
                 check("psk_identity", &found, "1 to 32 octets", |_| (1..=32).contains(&identity.len()))?;
                 let (allowed, can) = ("text without NUL (the library takes a C string)", self.tls.identity_with_nul);
                 check("psk_identity", &found, allowed, |_| can || !identity.contains('\0'))?;
+                let found = format_args!("{} octets", key.len());
+                let allowed = format_args!("1 to {} octets", self.tls.longest_psk);
+                check("psk", &found, allowed, |_| (1..=self.tls.longest_psk).contains(&key.len()))?;
             }
             Credential::Ecjpake { password } => {
                 let found = format_args!("{} octets", password.len());

@@ -2,6 +2,7 @@
 //! in the module of that family ([`Tls`]).
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -103,6 +104,9 @@ impl Family {
 /// The default identity of the pre-shared key: 15 octets. The example programs of mbedTLS and tinyDTLS use it.
 pub const PSK_IDENTITY: &str = "Client_identity";
 
+/// The default pre-shared key: 16 octets, the length of a key of AES-128 (assumed).
+pub const PSK: [u8; 16] = *b"slowhand-testkey";
+
 /// The default password of EC-JPAKE: the joining device credential in the examples of OpenThread (its command
 /// `joiner start J01NME`).
 pub const PASSWORD: &str = "J01NME";
@@ -115,6 +119,9 @@ pub enum Credential {
     Psk {
         /// The identity that goes with the key, 1 to 32 octets.
         identity: String,
+        /// The key, 1 octet or more. [`TlsCapabilities::longest_psk`](crate::TlsCapabilities::longest_psk) has the most. No
+        /// session has a copy: a device has it in flash, so it is none of what a session takes on the heap.
+        key: Arc<[u8]>,
     },
     /// A password of both ends, which EC-JPAKE (draft-cragie-tls-ecjpake-01) proves without telling it.
     Ecjpake {
@@ -168,12 +175,12 @@ impl CredentialKind {
     }
 }
 
-/// A credential of this kind with default options: the identity [`PSK_IDENTITY`], the password [`PASSWORD`], RSA keys of 2048 bits, the
-/// certificates in `credentials/`.
+/// A credential of this kind with default options: the key [`PSK`] with the identity [`PSK_IDENTITY`], the password
+/// [`PASSWORD`], RSA keys of 2048 bits, the certificates in `credentials/`.
 impl From<CredentialKind> for Credential {
     fn from(kind: CredentialKind) -> Self {
         match kind {
-            CredentialKind::Psk => Self::Psk { identity: PSK_IDENTITY.to_owned() },
+            CredentialKind::Psk => Self::Psk { identity: PSK_IDENTITY.to_owned(), key: Arc::new(PSK) },
             CredentialKind::Ecjpake => Self::Ecjpake { password: PASSWORD.to_owned() },
             CredentialKind::RawPublicKey => Self::RawPublicKey,
             CredentialKind::Certificate => Self::Certificate { rsa_bits: 2048, length: None },

@@ -9,12 +9,9 @@ use crate::config::Role;
 use crate::session::Failure;
 use files::in_file;
 
-pub use crate::config::{PASSWORD, PSK_IDENTITY};
-pub(crate) use files::{CertificateKey, Chain, RSA_BITS, RawKey, raw_key};
+pub use crate::config::{PASSWORD, PSK, PSK_IDENTITY};
+pub(crate) use files::{CertificateKey, Chain, RSA_BITS, raw_key};
 pub(crate) use issued::{IMPOSSIBLE_LENGTH, lengths};
-
-/// The pre-shared key: 16 octets, the length of a key of AES-128 (assumed).
-pub const PSK: [u8; 16] = *b"slowhand-testkey";
 
 /// The certificates of an end. Its own certificate has this length, which must be one of [`lengths`]. `None`: the
 /// certificate in the file.

@@ -81,6 +81,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         lean: true,
         without_cookie: true,
         identity_with_nul: true,
+        longest_psk: lean_dtls::MAX_PSK,
     },
     remarks: &["ignores alerts in clear"],
 };

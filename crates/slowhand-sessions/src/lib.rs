@@ -80,7 +80,8 @@
 //!
 //! The modules form layers, and imports run downwards only. From the lowest: operations, configurations and the trait;
 //! the account of the heap; the device, the arithmetic and the credentials; the capabilities and their check; the library that
-//! runs on a device; the adapters; the list of libraries; building and memory; the heap of a session. All `unsafe` code is in
+//! runs on a device; the adapters; the list of libraries; building and memory; the heap of a session; its
+//! credentials as files. All `unsafe` code is in
 //! the account of the heap, in the device, in the arithmetic, in the adapters, and in the module that issues certificates.
 //!
 //! # Add a library
@@ -95,6 +96,7 @@ mod check;
 mod config;
 pub mod credentials;
 mod device;
+mod export;
 mod features;
 mod footprint;
 mod heap;
@@ -116,6 +118,7 @@ pub use config::{
     Arithmetic, ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role,
     SessionConfig, Stack, Timers,
 };
+pub use export::credential_files;
 pub use footprint::session_heap;
 pub use heap::CountingAllocator;
 pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};

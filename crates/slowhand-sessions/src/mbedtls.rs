@@ -106,6 +106,8 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         lean: false,
         without_cookie: true,
         identity_with_nul: true,
+        // `MBEDTLS_PSK_MAX_LEN` of `ssl.h`.
+        longest_psk: 48,
     },
     remarks: &[],
 };

@@ -243,9 +243,7 @@ impl World<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Negotiated;
-    use crate::operation::Performed;
-    use crate::session::{Received, Resumable, Transmit, WriteError};
+    use crate::session::{Received, Transmit, WriteError};
 
     /// An end that is established from the beginning, and answers each datagram at once.
     #[derive(Default)]
@@ -294,20 +292,6 @@ mod tests {
 
         fn busy_until(&self) -> Duration {
             Duration::ZERO
-        }
-
-        fn drain_operations(&mut self, _receive: &mut dyn FnMut(Performed)) {}
-
-        fn key_log(&self) -> Vec<String> {
-            Vec::new()
-        }
-
-        fn resumable(&mut self) -> Option<Resumable> {
-            None
-        }
-
-        fn negotiated(&self) -> Option<Negotiated> {
-            None
         }
     }
 

@@ -109,6 +109,8 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         without_cookie: true,
         // Its callbacks for pre-shared keys take C strings.
         identity_with_nul: false,
+        // `PSK_MAX_PSK_LEN` of `ssl.h`.
+        longest_psk: 512,
     },
     remarks: &["one write per flight"],
 };

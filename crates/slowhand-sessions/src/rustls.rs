@@ -67,6 +67,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         lean: false,
         without_cookie: false,
         identity_with_nul: false,
+        longest_psk: 0,
     },
     remarks: &["one write per flight"],
 };

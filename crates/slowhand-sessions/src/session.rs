@@ -32,6 +32,12 @@ pub trait Session: Send {
     /// If the library refuses a datagram, it drops the datagram or ends the session: see [`status`](Self::status).
     fn handle_input(&mut self, now: Duration, input: &[u8]);
 
+    /// False while the session has no room for input. Then what arrived over a stream stays in the receive buffer of TCP.
+    /// Datagrams do not wait. A session of a library always has room.
+    fn takes_input(&self) -> bool {
+        true
+    }
+
     /// Processes the timers that have expired at `now`.
     fn handle_timeout(&mut self, now: Duration);
 
@@ -66,20 +72,27 @@ pub trait Session: Send {
     /// The state of the session. If it has failed, [`Failure::reason`] says why, as its library says it.
     fn status(&self) -> Status;
 
-    /// Passes the operations since the last call to `receive`, in time order, and forgets them.
-    fn drain_operations(&mut self, receive: &mut dyn FnMut(Performed));
+    /// Passes the operations since the last call to `receive`, in time order, and forgets them. A session that is none of
+    /// a library has none.
+    fn drain_operations(&mut self, _receive: &mut dyn FnMut(Performed)) {}
 
     /// The secrets that Wireshark needs to decrypt the session, as lines of a key log (NSS format, `SSLKEYLOGFILE`)
     /// without line ends. A session of version 1.2 has one line. TLS 1.3 has one line for each traffic secret that
-    /// exists so far.
-    fn key_log(&self) -> Vec<String>;
+    /// exists so far. Empty if the secrets are not known.
+    fn key_log(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// What this end keeps to resume its session later. `None` if its configuration does not ask for resumption,
     /// or if there is nothing to keep yet.
-    fn resumable(&mut self) -> Option<Resumable>;
+    fn resumable(&mut self) -> Option<Resumable> {
+        None
+    }
 
-    /// What the two ends have agreed on. `None` while the session is not established.
-    fn negotiated(&self) -> Option<Negotiated>;
+    /// What the two ends have agreed on. `None` while the session is not established, or if it is not known.
+    fn negotiated(&self) -> Option<Negotiated> {
+        None
+    }
 }
 
 /// A datagram (or bytes of a stream) that a session sends.

@@ -77,6 +77,8 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         lean: false,
         without_cookie: false,
         identity_with_nul: true,
+        // `DTLS_PSK_MAX_KEY_LEN` of `crypto.h`.
+        longest_psk: 16,
     },
     remarks: &["one datagram and one timer per message"],
 };

@@ -19,6 +19,18 @@ pub(crate) struct RawKey {
     pub(crate) private: &'static [u8; 32],
     pub(crate) public_x: &'static [u8],
     pub(crate) public_y: &'static [u8],
+    /// ECPrivateKey of RFC 5915, DER.
+    pub(crate) encoded: &'static [u8],
+}
+
+impl RawKey {
+    /// The public key, not compressed (SEC 1, section 2.3.3).
+    pub(crate) fn public(&self) -> [u8; 65] {
+        let mut public = [4; 65];
+        public[1..33].copy_from_slice(self.public_x);
+        public[33..].copy_from_slice(self.public_y);
+        public
+    }
 }
 
 impl End {
@@ -27,7 +39,12 @@ impl End {
     /// All fields have a fixed length (RFC 5915 section 3): the private key comes after 7 octets, and the uncompressed
     /// point is the last 64 octets.
     fn raw(&self) -> RawKey {
-        RawKey { private: self.private_scalar(), public_x: &self.key[57..89], public_y: &self.key[89..121] }
+        RawKey {
+            private: self.private_scalar(),
+            public_x: &self.key[57..89],
+            public_y: &self.key[89..121],
+            encoded: self.key,
+        }
     }
 
     /// The private key in the file, which must be a key of secp256r1.

@@ -1,5 +1,7 @@
 //! The credentials of a session, as lean-dtls takes them.
 
+use std::sync::Arc;
+
 use lean_dtls::crypto::{MAX_PUBLIC, SCALAR};
 use lean_dtls::{
     Certificate, CertificateError, CertificateType, CertifiedKey, Psk, RawPublicKey, Role as Peer, SPKI, X509, spki,
@@ -8,7 +10,7 @@ use lean_dtls::{
 use super::PEER;
 use crate::check::Checked;
 use crate::config::{Credential, Role};
-use crate::credentials::{self, RawKey};
+use crate::credentials;
 use crate::device;
 use crate::rustls::provider::ECDSA_SECP256R1_SHA256;
 use crate::session::Failure;
@@ -23,7 +25,7 @@ pub(super) struct Credentials {
 
 enum Kind {
     /// The pre-shared key, under the identity of the configuration.
-    Psk { identity: Vec<u8> },
+    Psk { identity: Vec<u8>, key: Arc<[u8]> },
     RawPublicKey {
         spki: [u8; SPKI],
         private_key: &'static [u8; SCALAR],
@@ -48,7 +50,9 @@ impl Credentials {
         };
         let asks = role == Role::Client || checked.tls.auth == Auth::Mutual;
         let kind = match (&checked.config.credential, checked.certificate()) {
-            (Credential::Psk { identity }, _) => Kind::Psk { identity: identity.as_bytes().to_vec() },
+            (Credential::Psk { identity, key }, _) => {
+                Kind::Psk { identity: identity.as_bytes().to_vec(), key: Arc::clone(key) }
+            }
             (Credential::Certificate { .. }, Some((key, length))) => {
                 let chain = credentials::chain(key, role, length)?;
                 let private_key = chain.own.private_scalar();
@@ -57,8 +61,8 @@ impl Credentials {
             }
             _ => {
                 let own = credentials::raw_key(role);
-                let trusted = if asks { vec![public(&credentials::raw_key(peer))] } else { Vec::new() };
-                Kind::RawPublicKey { spki: spki(&public(&own)), private_key: own.private, trusted }
+                let trusted = if asks { vec![credentials::raw_key(peer).public()] } else { Vec::new() };
+                Kind::RawPublicKey { spki: spki(&own.public()), private_key: own.private, trusted }
             }
         };
         let is_known = matches!(checked.tls.version, Version::Dtls12(dtls) if !dtls.cookie);
@@ -66,18 +70,10 @@ impl Credentials {
     }
 }
 
-/// A public key that is not compressed (SEC 1, section 2.3.3).
-fn public(key: &RawKey) -> [u8; MAX_PUBLIC] {
-    let mut public = [4; MAX_PUBLIC];
-    public[1..33].copy_from_slice(key.public_x);
-    public[33..].copy_from_slice(key.public_y);
-    public
-}
-
 impl lean_dtls::Credentials for Credentials {
     fn psk(&self) -> Option<Psk<'_>> {
         match &self.kind {
-            Kind::Psk { identity } => Some(Psk { identity, key: &credentials::PSK }),
+            Kind::Psk { identity, key } => Some(Psk { identity, key }),
             _ => None,
         }
     }

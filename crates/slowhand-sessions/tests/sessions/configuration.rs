@@ -9,7 +9,7 @@ use slowhand_sessions::{
     SessionConfig, Stack, Suite, Version, Weightless, best_common_suite, build,
 };
 
-use crate::pair::{self, dtls, set_rsa_bits, tls};
+use crate::pair::{self, dtls, psk, set_rsa_bits, tls};
 
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 const ECDHE: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
@@ -23,10 +23,6 @@ fn refused(stack: Stack, suite: Suite, change: impl Fn(&mut SessionConfig)) -> (
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("{config:?} was accepted"),
     }
-}
-
-fn psk(identity: &str) -> Credential {
-    Credential::Psk { identity: identity.to_owned() }
 }
 
 fn tls13(change: impl Fn(&mut SessionConfig)) -> (String, String) {

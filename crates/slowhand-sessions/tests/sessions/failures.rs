@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use slowhand_sessions::{Credential, FailureKind, Protocol, Session, Stack, Suite};
+use slowhand_sessions::{FailureKind, Protocol, Session, Stack, Suite};
 
-use crate::pair::{Pair, failure};
+use crate::pair::{Pair, failure, psk};
 
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 
@@ -50,7 +50,7 @@ fn an_end_says_what_it_refuses_and_the_other_which_alert_came() {
         ),
     ] {
         let mut pair = Pair::new(stack, PSK);
-        pair.client.credential = Credential::Psk { identity: "someone else".to_owned() };
+        pair.client.credential = psk("someone else");
         let (mut client, mut server) = pair.build();
         client.start(Duration::ZERO);
         exchange(&mut *client, &mut *server);

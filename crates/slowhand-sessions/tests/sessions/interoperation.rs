@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use slowhand_sessions::memory::{Direction, End, Path};
-use slowhand_sessions::{Auth, Credential, CredentialKind, Protocol, Session, Stack, Status, Suite};
+use slowhand_sessions::{Auth, CredentialKind, Protocol, Session, Stack, Status, Suite};
 use slowhand_wire::{MessageType, dtls};
 
-use crate::pair::{Pair, negotiated, tls};
+use crate::pair::{Pair, negotiated, psk, tls};
 
 #[test]
 fn mbedtls_and_tinydtls_with_a_pre_shared_key() {
@@ -141,7 +141,7 @@ fn the_key_log_names_the_random_of_the_client_hello() {
 fn a_different_key_or_identity_does_not_complete() {
     for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
         let mut pair = Pair::new(stack, Suite::TLS_PSK_WITH_AES_128_CCM_8);
-        pair.client.credential = Credential::Psk { identity: "somebody_else".to_owned() };
+        pair.client.credential = psk("somebody_else");
         let transcript = pair.run(&Path::default());
         assert!(!matches!(transcript.server, Status::Established { .. }));
         assert!(!matches!(transcript.client, Status::Established { .. }), "{stack}: {transcript:?}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use slowhand_sessions::memory::{Direction, End, Path, Transcript};
 use slowhand_sessions::{FailureKind, LeanSwitch, Operation, Processor, Session, Stack, Suite};
 
-use crate::pair::{Pair, dtls, failure};
+use crate::pair::{Pair, dtls, failure, psk};
 
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 
@@ -182,7 +182,7 @@ fn the_datagrams_of_a_handshake() {
 fn an_unknown_identity_is_refused_in_clear_and_the_client_hears_it_without_trusting_it() {
     let mut pair = Pair::new(Stack::LeanDtls, PSK);
     pair.client.timers.first = Some(Duration::from_secs(1));
-    pair.client.credential = slowhand_sessions::Credential::Psk { identity: "nobody".into() };
+    pair.client.credential = psk("nobody");
     let transcript = pair.run(&Path::default());
     // unknown_psk_identity is 115 (RFC 4279, section 6).
     assert_eq!(failure(&transcript.server).reason, "AlertSent(115)");

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use slowhand_sessions::memory::{End, Path};
-use slowhand_sessions::{Credential, CredentialKind, Cryptography, Negotiated, Protocol, PskMode, Stack, Suite};
+use slowhand_sessions::{CredentialKind, Cryptography, Negotiated, Protocol, PskMode, Stack, Suite};
 
-use crate::pair::{Pair, dtls};
+use crate::pair::{Pair, dtls, psk};
 
 const SUITES: [Suite; 3] =
     [Suite::TLS_AES_128_CCM_8_SHA256, Suite::TLS_AES_128_CCM_SHA256, Suite::TLS_AES_128_GCM_SHA256];
@@ -77,6 +77,6 @@ fn weightless_cryptography_sends_datagrams_of_the_same_sizes() {
 #[test]
 fn another_identity_is_refused() {
     let mut pair = pair(SUITES[0], CredentialKind::Psk);
-    pair.client.credential = Credential::Psk { identity: "nobody".into() };
+    pair.client.credential = psk("nobody");
     assert_eq!(pair.run(&Path::default()).end, End::Failed);
 }

@@ -5,6 +5,7 @@ mod arithmetic;
 mod certificates;
 mod computation;
 mod configuration;
+mod credentials;
 mod determinism;
 mod ecjpake;
 mod failures;

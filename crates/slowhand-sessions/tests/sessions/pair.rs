@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use slowhand_sessions::credentials::PSK;
 use slowhand_sessions::memory::{Path, Transcript};
 use slowhand_sessions::{
     Credential, Dtls, Failure, Family, Negotiated, Processor, Protocol, Role, Session, SessionConfig, Stack, Status,
@@ -14,6 +15,11 @@ pub fn config(role: Role, stack: Stack, protocol: Protocol, suite: Suite) -> Ses
     let mut config = SessionConfig::new(role, stack, protocol.family(), credential);
     tls(&mut config).suite = Some(suite);
     config
+}
+
+/// The default key, under an identity.
+pub fn psk(identity: &str) -> Credential {
+    Credential::Psk { identity: identity.to_owned(), key: PSK.to_vec().into() }
 }
 
 /// What TLS and DTLS have.

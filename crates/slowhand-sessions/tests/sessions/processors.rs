@@ -7,11 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use slowhand_sessions::memory::{End, Path, Transcript};
-use slowhand_sessions::{
-    Credential, CredentialKind, Operation, Processor, Protocol, Resumption, Session, Stack, Suite,
-};
+use slowhand_sessions::{CredentialKind, Operation, Processor, Protocol, Resumption, Session, Stack, Suite};
 
-use crate::pair::{Pair, tls};
+use crate::pair::{Pair, psk, tls};
 
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 const GCM: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256;
@@ -43,7 +41,7 @@ fn pairs() -> Vec<Pair> {
     // The server refuses the client.
     for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
         let mut pair = Pair::new(stack, PSK);
-        pair.client.credential = Credential::Psk { identity: "someone else".to_owned() };
+        pair.client.credential = psk("someone else");
         pairs.push(pair);
     }
     pairs

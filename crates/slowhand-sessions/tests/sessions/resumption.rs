@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use slowhand_sessions::memory::{Direction, End, Path, Transcript};
 use slowhand_sessions::{
-    Auth, BuildError, Credential, Operation, Protocol, Resumption, Session, Stack, Status, Suite, Timers, Weightless,
-    build, build_pair,
+    Auth, BuildError, Operation, Protocol, Resumption, Session, Stack, Status, Suite, Timers, Weightless, build,
+    build_pair,
 };
 
-use crate::pair::{Pair, dtls, failure, negotiated, tls};
+use crate::pair::{Pair, dtls, failure, negotiated, psk, tls};
 
 const ECDHE: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
 const GCM: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256;
@@ -269,7 +269,7 @@ fn first_session_of(pair: &Pair) -> String {
 fn a_first_session_that_fails_says_why() {
     // The server does not know the client's identity.
     let mut strangers = pair(&(Stack::Mbedtls, Protocol::Dtls12, PSK, Resumption::Id));
-    strangers.client.credential = Credential::Psk { identity: "someone else".to_owned() };
+    strangers.client.credential = psk("someone else");
     let why = first_session_of(&strangers);
     assert_eq!(why, "server: SSL - Unknown identity received (eg, PSK identity) (-0x6C80)");
     // The client needs the server to send again (see above), and does not wait for that.

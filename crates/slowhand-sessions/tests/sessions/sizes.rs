@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use slowhand_sessions::credentials::PSK_IDENTITY;
 use slowhand_sessions::memory::{End, Path, Transcript};
-use slowhand_sessions::{Auth, Credential, Curve, Protocol, Stack, Status, Suite};
+use slowhand_sessions::{Auth, Curve, Protocol, Stack, Status, Suite};
 use slowhand_wire::{ContentType, MessageType, dtls, tls};
 
-use crate::pair::{Pair, dtls, negotiated, set_rsa_bits, tls};
+use crate::pair::{Pair, dtls, negotiated, psk, set_rsa_bits, tls};
 
 fn assert_sizes(pair: &Pair, expected: &[usize], signatures: &[usize]) {
     let transcript = pair.run(&Path::default());
@@ -85,7 +85,7 @@ fn a_longer_identity_lengthens_the_key_exchange_only() {
         let pair = Pair::new(stack, Suite::TLS_PSK_WITH_AES_128_CCM_8);
         let short = pair.run(&Path::default()).sizes();
         let long = pair
-            .both(|config| config.credential = Credential::Psk { identity: PSK_IDENTITY.to_owned() + "123" })
+            .both(|config| config.credential = psk(&(PSK_IDENTITY.to_owned() + "123")))
             .run(&Path::default())
             .sizes();
         let differences: Vec<_> = short.iter().zip(&long).map(|(short, long)| long - short).collect();
