@@ -124,6 +124,15 @@ impl<W: Write> CaptureWriter<W> {
         if self.last.is_some() {
             return Err(CaptureError::LateSecrets { path: self.path.clone() });
         }
+        self.add_secrets(lines)
+    }
+
+    /// Writes secrets behind frames, in a capture that is read while it is written. They decrypt what follows. A reader that
+    /// reads twice, as Wireshark with its window, decrypts everything.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn add_secrets<'a>(&mut self, lines: impl IntoIterator<Item = &'a str>) -> Result<(), CaptureError> {
         let log: String = lines.into_iter().flat_map(|line| [line, "\n"]).collect();
         // Four gigabytes of key log would be 24 million sessions.
         let length = log.len() as u32;
@@ -160,6 +169,14 @@ impl<W: Write> CaptureWriter<W> {
         });
         self.packet = packet;
         written
+    }
+
+    /// Writes out what is buffered.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn flush(&mut self) -> Result<(), CaptureError> {
+        self.writer.get_mut().flush().map_err(|error| CaptureError::Write { path: self.path.clone(), error })
     }
 
     /// Ends the capture: what is buffered is written out.

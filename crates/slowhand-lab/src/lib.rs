@@ -128,6 +128,7 @@ mod fixtures;
 pub mod input;
 pub mod inspect;
 pub mod interrupt;
+pub mod live;
 pub mod plan;
 pub mod record;
 pub mod runner;
@@ -139,4 +140,4 @@ mod world;
 
 pub use slowhand_sessions::stacks;
 pub use slowhand_sessions::{CountingAllocator, StackInfo};
-pub use sniffer::{CaptureRunError, capture_run, wireshark_arguments};
+pub use sniffer::{CaptureRunError, LiveCapture, capture_run, wireshark_arguments};

@@ -242,14 +242,18 @@ impl Plan {
         self.server
     }
 
-    /// When the first client may start.
-    pub(crate) fn start(&self) -> Duration {
-        self.start
+    /// When a client starts.
+    pub(crate) fn start_of(&self, client: NodeId, streams: &Streams) -> Duration {
+        let mut start = streams.stream("start", client.0.into());
+        self.start + Duration::from_micros(start.below(self.start_spread.as_micros().max(1)))
     }
 
-    /// The span after that from which clients draw their start.
-    pub(crate) fn start_spread(&self) -> Duration {
-        self.start_spread
+    /// The first sequence numbers of a client's TCP connection, client first.
+    pub(crate) fn initial_sequence_numbers(&self, client: NodeId, streams: &Streams) -> [u32; 2] {
+        [0, 1].map(|side| {
+            let mut initial = streams.stream("initial sequence number", 2 * u64::from(client.0) + side);
+            initial.below(1 << 32) as u32
+        })
     }
 
     /// How long a handshake may take.

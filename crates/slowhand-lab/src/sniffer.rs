@@ -10,11 +10,13 @@ use crate::record::{Conversation, Record};
 use crate::scenario::Scenario;
 use crate::world::World;
 use slowhand_net::address::{Addressing, Eui64, NodeId, PAN_ID};
+use slowhand_net::clock::Instant;
 use slowhand_net::network::RplEncoding;
 use slowhand_net::network::joiner_router::{JOINER_PORT, MANAGEMENT_PORT};
 use slowhand_net::observer::{Observer, Reception, Transmission};
 use slowhand_net::radio::frame::{self, MAX_FRAME};
 use slowhand_net::radio::security::OutgoingSecurity;
+use std::io::Write;
 use std::path::Path;
 
 /// A capture that could not be made.
@@ -44,8 +46,7 @@ pub fn capture_run(
         return Ok(None);
     }
     let mut writer = CaptureWriter::create(path, comment(scenario).as_deref())?;
-    let security = scenario.mac.security().map(|security| OutgoingSecurity::new(security.key.0));
-    let mut sniffer = Sniffer { security, ..Sniffer::default() };
+    let mut sniffer = Sniffer::new(scenario);
     let world = World::new(&plan, seed, &open_and_stop, interrupt).map(World::with_trace);
     let Some(finished) = world.and_then(|world| world.run(interrupt, &mut sniffer)) else { return Ok(None) };
     sniffer.air.finish();
@@ -143,9 +144,14 @@ struct Heard {
     octets: std::ops::Range<usize>,
 }
 
-impl Observer for Sniffer {
-    fn transmission(&mut self, frame: &Transmission<'_>) {
-        self.air.transmission(frame);
+impl Sniffer {
+    fn new(scenario: &Scenario) -> Self {
+        let security = scenario.mac.security().map(|security| OutgoingSecurity::new(security.key.0));
+        Self { security, ..Self::default() }
+    }
+
+    /// Keeps a frame as it is on the air.
+    fn hear(&mut self, frame: &Transmission<'_>) {
         let start = self.octets.len();
         match &mut self.security {
             None => self.octets.extend_from_slice(frame.octets),
@@ -160,6 +166,13 @@ impl Observer for Sniffer {
         let octets = start..self.octets.len();
         self.heard.push(Heard { time_us: frame.at.as_micros(), channel: frame.channel, asn: frame.asn, octets });
     }
+}
+
+impl Observer for Sniffer {
+    fn transmission(&mut self, frame: &Transmission<'_>) {
+        self.air.transmission(frame);
+        self.hear(frame);
+    }
 
     fn watches_receptions(&self) -> bool {
         true
@@ -167,5 +180,77 @@ impl Observer for Sniffer {
 
     fn reception(&mut self, reception: &Reception) {
         self.air.reception(reception);
+    }
+}
+
+/// Writes the frames of a world to a capture while the world runs.
+pub struct LiveCapture<W: Write> {
+    sniffer: Sniffer,
+    writer: CaptureWriter<W>,
+    last_us: u64,
+}
+
+/// How long after its first symbol a frame is written, in microseconds: then all earlier ones are known. The longest
+/// frame takes 4,256 us on the air (IEEE 802.15.4 section 12.3: 133 octets of 32 us), and a slot of TSCH is handled as a whole;
+/// a slot of 10 or 20 ms is usual.
+const SETTLING_US: u64 = 100_000;
+
+impl<W: Write> LiveCapture<W> {
+    /// Starts a capture in `writer`, which errors call `path`.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn new(scenario: &Scenario, writer: W, path: &Path) -> Result<Self, CaptureError> {
+        let writer = CaptureWriter::new(writer, path, comment(scenario).as_deref())?;
+        Ok(Self { sniffer: Sniffer::new(scenario), writer, last_us: 0 })
+    }
+
+    /// Keeps a frame.
+    pub fn transmission(&mut self, frame: &Transmission<'_>) {
+        self.sniffer.hear(frame);
+    }
+
+    /// Writes the secrets of sessions. They decrypt the frames that follow, and in a second reading those before.
+    ///
+    /// # Errors
+    /// The capture cannot be written.
+    pub fn secrets<'a>(&mut self, lines: impl IntoIterator<Item = &'a str>) -> Result<(), CaptureError> {
+        self.writer.add_secrets(lines)
+    }
+
+    /// Writes the frames whose turn it is, in the order of time.
+    ///
+    /// # Errors
+    /// The capture cannot be written.
+    pub fn write_until(&mut self, now: Instant) -> Result<(), CaptureError> {
+        let until = now.as_micros().saturating_sub(SETTLING_US);
+        let Sniffer { heard, octets, .. } = &mut self.sniffer;
+        if !heard.iter().any(|heard| heard.time_us <= until) {
+            return Ok(());
+        }
+        heard.sort_by_key(|heard| heard.time_us);
+        let due = heard.partition_point(|heard| heard.time_us <= until);
+        for heard in heard.drain(..due) {
+            self.last_us = self.last_us.max(heard.time_us);
+            self.writer.frame(self.last_us, heard.channel, heard.asn, &octets[heard.octets], None)?;
+        }
+        // What is left is moved to the front, so that the memory does not grow.
+        let mut left = Vec::with_capacity(octets.len());
+        for heard in heard.iter_mut() {
+            let start = left.len();
+            left.extend_from_slice(&octets[heard.octets.clone()]);
+            heard.octets = start..left.len();
+        }
+        *octets = left;
+        self.writer.flush()
+    }
+
+    /// Writes all that is left.
+    ///
+    /// # Errors
+    /// The capture cannot be written.
+    pub fn finish(mut self) -> Result<W, CaptureError> {
+        self.write_until(Instant::from_micros(u64::MAX))?;
+        self.writer.finish()
     }
 }

@@ -42,6 +42,11 @@ impl Override {
     pub fn key(&self) -> &str {
         &self.key
     }
+
+    /// True if it removes the key.
+    pub(crate) fn is_removal(&self) -> bool {
+        self.value.is_none()
+    }
 }
 
 /// As it was written, `key=value`.

@@ -36,6 +36,22 @@ pub enum Column {
 }
 
 impl Column {
+    /// The value of a row, as JSON has it. Numbers that JSON does not have are missing.
+    pub fn json(&self, row: usize) -> Value {
+        match self {
+            Self::U64(values) => json!(values[row]),
+            Self::F64(values) => json!(values[row]),
+            Self::OptF64(values) => json!(values[row]),
+            Self::Text(values) => json!(values[row]),
+            Self::OptText(values) => json!(values[row]),
+            Self::Lists(values) => json!(&*values[row]),
+            Self::Losses(values) => values[row]
+                .iter()
+                .map(|loss| json!({"reason": loss.reason.name(), "node": loss.node(), "count": loss.count}))
+                .collect(),
+        }
+    }
+
     /// The type of a value, as JSON Schema has it.
     fn schema(&self) -> Value {
         match self {

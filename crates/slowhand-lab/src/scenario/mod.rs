@@ -9,6 +9,8 @@ mod losses;
 mod lowpan;
 mod mac;
 mod network;
+mod psk;
+mod running;
 mod session;
 mod settings;
 mod sources;
@@ -18,6 +20,7 @@ mod transport;
 mod validate;
 mod variation;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -29,6 +32,7 @@ use slowhand_net::ip::Endpoint;
 use slowhand_net::link::Interferer;
 use slowhand_net::network::joiner_router::JoiningConfig;
 use slowhand_net::network::{MeshUnderConfig, NetworkConfig};
+use slowhand_sessions::{BuildError, Role, credential_files};
 
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
@@ -42,6 +46,8 @@ pub use mac::{
     MacError, PreparedMac, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
+pub use psk::Psk;
+pub use running::{CHANGEABLE_KEYS, NetworkChange, SwitchError};
 pub use session::{Auth, Session};
 pub use settings::{EndSettings, SessionSettings, TimerSettings};
 pub use sources::Sources;
@@ -138,6 +144,16 @@ pub fn schema() -> schemars::Schema {
 }
 
 impl Scenario {
+    /// The credentials of the ends of a session as files, for programs that take the place of one: their names and texts.
+    /// [`slowhand_sessions::credential_files`] lists them.
+    ///
+    /// # Errors
+    /// A certificate could not be issued.
+    pub fn credentials(&self) -> Result<BTreeMap<String, String>, BuildError> {
+        let [client, server] = [Role::Client, Role::Server].map(|role| self.session.config(role));
+        credential_files([&client, &server])
+    }
+
     /// Reads and checks a scenario file, with `overrides` in place of what it says.
     ///
     /// # Errors
@@ -151,7 +167,7 @@ impl Scenario {
         };
         let mut files = Files::in_directory(directory);
         let document = files.read(name)?;
-        Self::from_document(document, name, files, overrides)
+        Self::from_document(document, name, files, overrides, None)
     }
 
     /// Reads and checks the scenario that has these sources. The disk is not used.
@@ -175,14 +191,16 @@ impl Scenario {
         let mut files = Files::of_texts(&sources.files, directory);
         let document = files.read(name)?;
         let overrides: Result<Vec<Override>, _> = sources.overrides.iter().map(|text| text.parse()).collect();
-        Self::from_document(document, name, files, &overrides?)
+        Self::from_document(document, name, files, &overrides?, None)
     }
 
+    /// The scenario of a document. If its network runs already, `running` is the mesh, whose routes stay.
     fn from_document(
         mut document: Document,
         name: &Path,
         mut files: Files<'_>,
         overrides: &[Override],
+        running: Option<&Mesh>,
     ) -> Result<Self, InputError> {
         for change in overrides {
             document.set(change)?;
@@ -192,7 +210,7 @@ impl Scenario {
         let mut device = |name: &str, key| validate::device(name, key, &mut files, &document).map(Arc::new);
         let (client_device, server_device) =
             (device(&client.device, "client.device")?, device(&server.device, "server.device")?);
-        let mesh = validate::mesh(&network, &mut files, &document)?;
+        let mesh = validate::mesh(&network, running, &mut files, &document)?;
         let sources = Sources {
             scenario: name.to_string_lossy().into_owned(),
             files: files.into_read(),
@@ -333,7 +351,7 @@ impl FromStr for Scenario {
         let name = Path::new("scenario.toml");
         let mut files = Files::in_directory(Path::new(""));
         let document = files.parse(name, text.to_owned())?;
-        Self::from_document(document, name, files, &[])
+        Self::from_document(document, name, files, &[], None)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `[network]`: the nodes, and how well they hear each other.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -164,6 +164,12 @@ impl Channel {
 }
 
 impl Network {
+    /// The links that `changes` names, each in both directions.
+    pub(super) fn links_that_change(&self) -> BTreeSet<(NodeId, NodeId)> {
+        let ends = self.changes.iter().map(|change| (node(change.from.get()), node(change.to.get())));
+        ends.flat_map(|(from, to)| [(from, to), (to, from)]).collect()
+    }
+
     /// Every link in both directions.
     pub fn links(&self) -> Vec<LinkQuality> {
         let mut links = Vec::new();
@@ -294,9 +300,21 @@ impl Mesh {
         &self.variation
     }
 
+    /// The same nodes and routes, with these links.
+    pub(super) fn with_links(&self, links: Vec<LinkQuality>) -> Self {
+        Self { links, routes: self.routes.clone(), variation: Arc::default() }
+    }
+
     /// The same mesh, whose links change with time.
     pub(super) fn varying(self, variation: Variation) -> Self {
         Self { variation: Arc::new(variation), ..self }
+    }
+
+    /// Keeps the courses of the links for which `is_kept` holds, and no other one.
+    pub(super) fn retain_courses(&mut self, mut is_kept: impl FnMut(&(NodeId, NodeId, Option<u8>)) -> bool) {
+        if self.variation.courses.keys().any(|link| !is_kept(link)) {
+            Arc::make_mut(&mut self.variation).courses.retain(|link, _| is_kept(link));
+        }
     }
 
     /// The links, each direction with a random stream of its own for its losses.

@@ -9,6 +9,7 @@ use slowhand_sessions::{
     PskMode, Resumption, Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
+use super::psk::Psk;
 use crate::input::{Integer, PositiveSeconds};
 
 /// The secure session, and the settings of the libraries that open it. The keys that only DTLS uses (cookie, timeouts,
@@ -115,6 +116,11 @@ pub struct Session {
     /// The identity that goes with the pre-shared key, 1 to 32 octets. Default: `Client_identity`.
     #[schemars(length(min = 1, max = 32))]
     pub psk_identity: Option<String>,
+    /// The pre-shared key, in hexadecimal digits: 1 to 64 octets, as far as the libraries take so many (tinyDTLS 16, mbedTLS 48).
+    /// Another key of the same length changes no size and no time. With a key of your own, a program that has it can be the peer
+    /// of an emulated end. Results carry it, in the text of their scenario. Default: `736c6f7768616e642d746573746b6579`, the text
+    /// `slowhand-testkey`.
+    pub psk: Option<Psk>,
     /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2).
     #[serde(default = "coaps")]
     pub server_port: Integer<1, 65_535>,
@@ -220,9 +226,12 @@ impl Session {
     fn credential(&self, stack: Stack) -> Credential {
         let mut credential = self.credential_kind(stack).into();
         match &mut credential {
-            Credential::Psk { identity } => {
+            Credential::Psk { identity, key } => {
                 if let Some(chosen) = &self.psk_identity {
                     identity.clone_from(chosen);
+                }
+                if let Some(chosen) = &self.psk {
+                    *key = chosen.octets().into();
                 }
             }
             Credential::Certificate { rsa_bits, length } => {

@@ -88,7 +88,7 @@ impl Session {
             }
         });
         let psk_identity = match config.credential {
-            Credential::Psk { identity } => Some(identity),
+            Credential::Psk { identity, .. } => Some(identity),
             _ => None,
         };
         EndSettings {

@@ -82,8 +82,11 @@ fn a_session_without_options_has_the_defaults_of_the_sessions_crate() {
         }
     }
     let identity = keys().into_iter().find(|(place, _)| place.ends_with("/psk_identity")).unwrap().1;
-    let Credential::Psk { identity: default } = CredentialKind::Psk.into() else { panic!("not a pre-shared key") };
+    let Credential::Psk { identity: default, key } = CredentialKind::Psk.into() else { panic!("not a pre-shared key") };
     assert_eq!(first_word(&said(&identity, "Default:").unwrap()), default);
+    let written = keys().into_iter().find(|(place, _)| place.ends_with("/psk")).unwrap().1;
+    let digits: String = key.iter().map(|octet| format!("{octet:02x}")).collect();
+    assert_eq!(first_word(&said(&written, "Default:").unwrap()), digits);
 }
 
 /// lean-dtls has certificates and raw public keys: the peer decides, or the key of the scenario.

@@ -244,7 +244,22 @@ fn traffic(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
 }
 
 /// Checks the nodes and their links, works out the routes, and reads what changes with time.
-pub(super) fn mesh(network: &Network, files: &mut Files<'_>, document: &Document) -> Result<Mesh, InputError> {
+pub(super) fn mesh(
+    network: &Network,
+    running: Option<&Mesh>,
+    files: &mut Files<'_>,
+    document: &Document,
+) -> Result<Mesh, InputError> {
+    let mesh = match running {
+        Some(mesh) => mesh.with_links(network.links()),
+        None => first_mesh(network, document)?,
+    };
+    let variation = variation::variation(network, mesh.qualities(), files, document)?;
+    Ok(mesh.varying(variation))
+}
+
+/// The mesh of a network that begins, without what changes with time.
+fn first_mesh(network: &Network, document: &Document) -> Result<Mesh, InputError> {
     let key = match &network.topology {
         Topology::Line { .. } => "network.topology.hops",
         Topology::Star { .. } => "network.topology.leaves",
@@ -271,9 +286,7 @@ pub(super) fn mesh(network: &Network, files: &mut Files<'_>, document: &Document
         let allowed = format!("at most {}, the nodes of the whole tree", network.topology.node_count());
         return Err(document.blame("network.topology.nodes", nodes.get().to_string(), allowed));
     }
-    let mesh = network.mesh().map_err(|error| route_error(error, key, network, document))?;
-    let variation = variation::variation(network, mesh.qualities(), files, document)?;
-    Ok(mesh.varying(variation))
+    network.mesh().map_err(|error| route_error(error, key, network, document))
 }
 
 fn route_error(error: RouteError, key: &str, network: &Network, document: &Document) -> InputError {

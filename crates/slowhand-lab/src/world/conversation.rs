@@ -21,6 +21,19 @@ pub(super) struct Conversation {
     failure: Option<Failure>,
     /// True once an end has closed its session. It may do so before the other end has verified its Finished.
     is_closing: bool,
+    pub(super) gives_up: GivesUp,
+}
+
+/// When a conversation ends because it has taken `session.give_up_s`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GivesUp {
+    /// Whenever that time is over, as in a run.
+    #[default]
+    Always,
+    /// When it is over and the handshake is not complete.
+    InHandshake,
+    /// Never.
+    Never,
 }
 
 /// What the client's device has done until an instant.
@@ -39,11 +52,17 @@ pub(super) struct Snapshot {
 impl Conversation {
     pub(super) fn new(client: NodeId) -> Self {
         let begun = [None; Phase::ALL.len()];
-        Self { client, phase: Phase::Handshake, begun, over: None, failure: None, is_closing: false }
+        let (over, failure) = (None, None);
+        Self { client, phase: Phase::Handshake, begun, over, failure, is_closing: false, gives_up: GivesUp::Always }
     }
 
     pub(super) fn phase(&self) -> Phase {
         self.phase
+    }
+
+    /// When the handshake began, if it did.
+    pub(super) fn handshake_began(&self) -> Option<Instant> {
+        self.begun(Phase::Handshake).map(|snapshot| snapshot.at)
     }
 
     pub(super) fn is_established(&self) -> bool {

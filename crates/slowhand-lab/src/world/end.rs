@@ -72,8 +72,15 @@ pub(super) enum Work {
     Application { end: usize },
 }
 
+impl Computer {
+    /// Removes the work for which `keep` is false.
+    pub(super) fn retain_work(&mut self, keep: impl FnMut(&Work) -> bool) {
+        self.waiting.retain(keep);
+    }
+}
+
 impl Work {
-    fn end(&self) -> usize {
+    pub(super) fn end(&self) -> usize {
         match *self {
             Self::Datagram { end, .. }
             | Self::Segment { end, .. }

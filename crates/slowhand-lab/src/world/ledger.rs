@@ -8,17 +8,28 @@ use slowhand_net::address::Host;
 use slowhand_net::datagram::{DatagramId, is_of_router};
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::transport::tcp::Segment;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+
+/// The numbers of packets that are of no conversation, such as those between two kernels. The datagrams of conversations
+/// have those below.
+const OF_NONE: Range<DatagramId> = 1 << 29..1 << 30;
 
 /// All datagrams of a world, numbered in the order in which they were sent.
 #[derive(Debug)]
 pub(super) struct Ledger {
-    datagrams: Vec<Datagram>,
+    datagrams: VecDeque<Datagram>,
+    /// The number of the first of them.
+    first: DatagramId,
+    /// What is left of those before it.
+    earlier: BTreeMap<DatagramId, Datagram>,
+    /// What was sent before the datagram with this number may be pruned the next time.
+    prunable: DatagramId,
     /// What the border router sent itself. It numbers these datagrams.
     of_gateway: BTreeMap<DatagramId, Datagram>,
     /// What reads the datagrams, by end.
     readers: Vec<Reader>,
-    /// The numbers of the datagrams that were sent, by end: the client's end of conversation n is 2n, the
+    /// The numbers of the datagrams that were sent in handshakes, by end: the client's end of conversation n is 2n, the
     /// server's 2n + 1.
     of_end: Vec<Vec<DatagramId>>,
     /// The numbers of the segments that the border router sent in the name of an end, by end.
@@ -26,22 +37,56 @@ pub(super) struct Ledger {
     /// By conversation and phase.
     costs: Vec<[Costs; Phase::ALL.len()]>,
     on_their_way: usize,
+    /// How many datagrams are on their way, by conversation.
+    on_their_way_of: Vec<usize>,
     /// How many datagrams of the later phases are on their way, by conversation.
     data_on_their_way: Vec<usize>,
+    /// The packets of no conversation, or of one that is forgotten, that are on their way.
+    of_none: BTreeSet<DatagramId>,
+    /// How many packets of no conversation were sent.
+    sent_by_none: u32,
+    /// What became of the datagrams, those of conversations that are forgotten too.
+    pub(super) counts: DatagramCounts,
     /// The datagrams of flows beside the conversations.
     pub(super) traffic: Traffic,
     /// Conversations whose last such datagram has arrived or was lost. [`Ledger::pop_settled`] takes them out.
     settled: Vec<usize>,
 }
 
+/// What became of datagrams so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DatagramCounts {
+    /// Those that were sent.
+    pub sent: u64,
+    /// Those that arrived.
+    pub arrived: u64,
+    /// Those that were lost, by reason. One of no conversation, or of one that is forgotten, stays here if it arrives later.
+    pub lost: BTreeMap<DropReason, u64>,
+}
+
+impl DatagramCounts {
+    /// One more that has this fate.
+    fn count(&mut self, fate: Fate) {
+        match fate {
+            Fate::OnItsWay => self.sent += 1,
+            Fate::Arrived => self.arrived += 1,
+            Fate::Lost { reason, .. } => *self.lost.entry(reason).or_default() += 1,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Datagram {
+    /// [`FORGOTTEN`] if it counts for none any more.
     conversation: usize,
     /// The phase of the conversation in which it was sent.
     phase: Phase,
     fate: Fate,
     content: Content,
 }
+
+/// No conversation has this number.
+const FORGOTTEN: usize = usize::MAX;
 
 /// What a datagram carries, so that it can be recognised when it is sent again.
 #[derive(Debug)]
@@ -80,26 +125,110 @@ enum Fate {
 }
 
 impl Ledger {
-    /// An empty account of so many conversations, whose connection IDs are this long.
-    pub(super) fn new(conversations: usize, connection_id: u8) -> Self {
+    /// The account of a world without conversations.
+    pub(super) fn new() -> Self {
         Self {
-            datagrams: Vec::new(),
+            datagrams: VecDeque::new(),
+            first: 0,
+            earlier: BTreeMap::new(),
+            prunable: 0,
             of_gateway: BTreeMap::new(),
-            readers: vec![Reader::new(connection_id); 2 * conversations],
-            of_end: vec![Vec::new(); 2 * conversations],
-            in_name_of: vec![Vec::new(); 2 * conversations],
-            costs: vec![Default::default(); conversations],
+            readers: Vec::new(),
+            of_end: Vec::new(),
+            in_name_of: Vec::new(),
+            costs: Vec::new(),
             on_their_way: 0,
-            data_on_their_way: vec![0; conversations],
+            on_their_way_of: Vec::new(),
+            data_on_their_way: Vec::new(),
+            of_none: BTreeSet::new(),
+            sent_by_none: 0,
+            counts: DatagramCounts::default(),
             traffic: Traffic::default(),
             settled: Vec::new(),
         }
+    }
+
+    /// Opens the account of a conversation whose connection IDs are this long: the next one, or one that is forgotten.
+    pub(super) fn open(&mut self, conversation: usize, connection_id: u8) {
+        if conversation == self.costs.len() {
+            self.costs.push(Default::default());
+            self.on_their_way_of.push(0);
+            self.data_on_their_way.push(0);
+            self.readers.extend([const { Reader::new(0) }; 2]);
+            self.of_end.extend([const { Vec::new() }; 2]);
+            self.in_name_of.extend([const { Vec::new() }; 2]);
+        }
+        for end in [2 * conversation, 2 * conversation + 1] {
+            self.readers[end] = Reader::new(connection_id);
+        }
+    }
+
+    /// Closes the account of a conversation. Its datagrams that are on their way belong to none from now on.
+    pub(super) fn forget(&mut self, conversation: usize) {
+        for end in [2 * conversation, 2 * conversation + 1] {
+            self.of_end[end].clear();
+            self.in_name_of[end].clear();
+        }
+        let is_left = |datagram: &Datagram| datagram.conversation == conversation && datagram.fate == Fate::OnItsWay;
+        let others = self.earlier.iter().chain(&self.of_gateway).filter(|(_, datagram)| is_left(datagram));
+        self.of_none.extend(others.map(|(id, _)| *id));
+        for (id, datagram) in (self.first..).zip(&mut self.datagrams) {
+            if is_left(datagram) {
+                self.of_none.insert(id);
+            }
+            if datagram.conversation == conversation {
+                datagram.conversation = FORGOTTEN;
+            }
+        }
+        self.earlier.retain(|_, datagram| datagram.conversation != conversation);
+        self.of_gateway.retain(|_, datagram| datagram.conversation != conversation);
+        while self.datagrams.front().is_some_and(|datagram| datagram.conversation == FORGOTTEN) {
+            self.datagrams.pop_front();
+            self.first += 1;
+        }
+        self.on_their_way -= std::mem::take(&mut self.on_their_way_of[conversation]);
+        self.data_on_their_way[conversation] = 0;
+        self.settled.retain(|&settled| settled != conversation);
+        self.costs[conversation] = Default::default();
+    }
+
+    /// Forgets what no report asks for any more: datagrams that were sent before the last call, belong to no handshake, and
+    /// have arrived or were lost.
+    pub(super) fn prune(&mut self) {
+        let is_wanted = |datagram: &Datagram| {
+            datagram.conversation != FORGOTTEN
+                && (datagram.phase == Phase::Handshake || datagram.fate == Fate::OnItsWay)
+        };
+        self.earlier.retain(|_, datagram| is_wanted(datagram));
+        self.of_gateway.retain(|_, datagram| is_wanted(datagram));
+        while self.first < self.prunable {
+            let Some(datagram) = self.datagrams.pop_front() else { break };
+            if is_wanted(&datagram) {
+                self.earlier.insert(self.first, datagram);
+            }
+            self.first += 1;
+        }
+        self.prunable = self.first + self.datagrams.len() as DatagramId;
+    }
+
+    /// How many datagrams of a conversation are on their way.
+    pub(super) fn on_their_way_of(&self, conversation: usize) -> usize {
+        self.on_their_way_of[conversation]
     }
 
     /// An end sends a UDP datagram; returns its number.
     pub(super) fn sent(&mut self, end: usize, phase: Phase, datagram: &[u8]) -> DatagramId {
         let records = self.readers[end].read(datagram);
         self.add(end, phase, datagram.len(), Content::Records(records))
+    }
+
+    /// A packet of no conversation is sent; returns its number.
+    pub(super) fn sent_by_none(&mut self) -> DatagramId {
+        let id = OF_NONE.start + self.sent_by_none % OF_NONE.len() as DatagramId;
+        self.sent_by_none = self.sent_by_none.wrapping_add(1);
+        self.of_none.insert(id);
+        self.counts.count(Fate::OnItsWay);
+        id
     }
 
     /// An end sends a TCP segment; returns its number.
@@ -115,7 +244,9 @@ impl Ledger {
         let sent = Datagram { conversation: end / 2, phase, fate: Fate::OnItsWay, content: Content::Segment(span) };
         self.of_gateway.insert(id, sent);
         self.depart(end / 2, phase);
-        self.in_name_of[end].push(id);
+        if phase == Phase::Handshake {
+            self.in_name_of[end].push(id);
+        }
     }
 
     fn add(&mut self, end: usize, phase: Phase, payload: usize, content: Content) -> DatagramId {
@@ -123,10 +254,12 @@ impl Ledger {
         let costs = &mut self.costs[conversation][phase as usize];
         costs.datagrams += 1;
         costs.bytes_payload += payload as u64;
-        self.datagrams.push(Datagram { conversation, phase, fate: Fate::OnItsWay, content });
+        let id = self.first + self.datagrams.len() as DatagramId;
+        self.datagrams.push_back(Datagram { conversation, phase, fate: Fate::OnItsWay, content });
         self.depart(conversation, phase);
-        let id = (self.datagrams.len() - 1) as DatagramId;
-        self.of_end[end].push(id);
+        if phase == Phase::Handshake {
+            self.of_end[end].push(id);
+        }
         id
     }
 
@@ -140,19 +273,31 @@ impl Ledger {
         if Traffic::has(id) {
             return self.traffic.lost(id, reason);
         }
-        if self.datagram(id).is_some_and(|datagram| datagram.fate == Fate::OnItsWay) {
+        let is_on_its_way = self.datagram(id).is_some_and(|datagram| datagram.fate == Fate::OnItsWay);
+        if is_on_its_way || self.of_none.contains(&id) {
             self.settle(id, Fate::Lost { reason, host });
         }
     }
 
     fn settle(&mut self, id: DatagramId, fate: Fate) {
+        if self.of_none.remove(&id) {
+            return self.counts.count(fate);
+        }
         let datagram = match is_of_router(id) {
             true => self.of_gateway.get_mut(&id),
-            false => self.datagrams.get_mut(id as usize),
+            false if id < self.first => self.earlier.get_mut(&id),
+            false => self.datagrams.get_mut((id - self.first) as usize),
         };
-        let Some(datagram) = datagram else { return };
-        if std::mem::replace(&mut datagram.fate, fate) == Fate::OnItsWay {
+        let Some(datagram) = datagram.filter(|datagram| datagram.conversation != FORGOTTEN) else { return };
+        let earlier = std::mem::replace(&mut datagram.fate, fate);
+        if let (Fate::Lost { reason, .. }, Fate::Arrived) = (earlier, fate) {
+            *self.counts.lost.entry(reason).or_default() -= 1;
+            self.counts.count(fate);
+        }
+        if earlier == Fate::OnItsWay {
+            self.counts.count(fate);
             self.on_their_way -= 1;
+            self.on_their_way_of[datagram.conversation] -= 1;
             if datagram.phase != Phase::Handshake {
                 let left = &mut self.data_on_their_way[datagram.conversation];
                 *left -= 1;
@@ -164,15 +309,19 @@ impl Ledger {
     }
 
     fn depart(&mut self, conversation: usize, phase: Phase) {
+        self.counts.count(Fate::OnItsWay);
         self.on_their_way += 1;
+        self.on_their_way_of[conversation] += 1;
         self.data_on_their_way[conversation] += usize::from(phase != Phase::Handshake);
     }
 
     fn datagram(&self, id: DatagramId) -> Option<&Datagram> {
-        match is_of_router(id) {
+        let datagram = match is_of_router(id) {
             true => self.of_gateway.get(&id),
-            false => self.datagrams.get(id as usize),
-        }
+            false if id < self.first => self.earlier.get(&id),
+            false => self.datagrams.get((id - self.first) as usize),
+        };
+        datagram.filter(|datagram| datagram.conversation != FORGOTTEN)
     }
 
     /// A data frame carried a part of a datagram.
@@ -203,6 +352,11 @@ impl Ledger {
     fn costs_of(&mut self, id: DatagramId) -> Option<&mut Costs> {
         let Datagram { conversation, phase, .. } = *self.datagram(id)?;
         Some(&mut self.costs[conversation][phase as usize])
+    }
+
+    /// How many datagrams are on their way, those of conversations that are forgotten too.
+    pub(super) fn waiting_now(&self) -> u64 {
+        (self.on_their_way + self.of_none.len()) as u64
     }
 
     /// True if any datagram is on its way.

@@ -5,9 +5,10 @@
 //! it where the session needs a stream. A device that computes does nothing else meanwhile: datagrams and timeouts wait
 //! for it.
 
-mod conversation;
+pub(crate) mod conversation;
 mod end;
-mod ledger;
+pub(crate) mod ledger;
+pub(crate) mod live;
 mod meter;
 mod retransmission;
 mod run;
@@ -17,14 +18,15 @@ mod tcp;
 pub(crate) mod trace;
 mod traffic;
 
-use crate::application::Applications;
+use crate::application::{Application, Applications};
 use crate::energy::Times;
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::record::{Conversation as Report, Failure, Outcome, Phase};
-use conversation::Conversation;
+use conversation::{Conversation, GivesUp};
 use end::{Computer, End};
 use ledger::Ledger;
+use live::Outside;
 use meter::Meter;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
@@ -33,15 +35,15 @@ use slowhand_net::network::{Event as NetworkEvent, Events as NetworkEvents, Netw
 use slowhand_net::observer::Observer;
 use slowhand_net::queue::EventQueue;
 use slowhand_net::random::{Stream as Random, Streams};
-use slowhand_sessions::Role;
-use std::sync::Arc;
+use slowhand_sessions::{Role, Session};
+use std::collections::BTreeMap;
 use stream::Stream;
 use trace::{Cause, Lost, StepId, Trace};
 use traffic::Traffic;
 
 /// The longest time that the world goes on after the last conversation, so that datagrams on their way are
 /// accounted for: the longest that reassembly waits (RFC 4944, section 5.3).
-const AFTERMATH: Duration = Duration::from_secs(60);
+pub const AFTERMATH: Duration = Duration::from_secs(60);
 
 /// A network and the conversations across it.
 pub(crate) struct World<'a> {
@@ -54,6 +56,10 @@ pub(crate) struct World<'a> {
     /// The client's and the server's end of every conversation in turn.
     ends: Vec<End>,
     conversations: Vec<Conversation>,
+    /// The conversation of each client's port.
+    of_port: BTreeMap<(NodeId, u16), usize>,
+    /// The numbers of conversations that are forgotten, for others.
+    vacant: Vec<usize>,
     /// How many conversations are not over.
     open: usize,
     ledger: Ledger,
@@ -64,6 +70,19 @@ pub(crate) struct World<'a> {
     segment: Vec<u8>,
     /// What the ends do, each step with its cause. `None` if nobody asks.
     trace: Option<Box<Trace>>,
+    /// The hosts that are outside of this world, such as a kernel. `None` in virtual time.
+    outside: Option<Box<Outside>>,
+}
+
+/// A conversation that begins.
+pub(crate) struct Opening {
+    pub(crate) client: NodeId,
+    /// Where each end is, the client's first, as everything here.
+    pub(crate) endpoints: [Endpoint; 2],
+    pub(crate) sessions: [Box<dyn Session>; 2],
+    pub(crate) applications: [Box<dyn Application>; 2],
+    /// The initial sequence numbers of TCP. Without effect over UDP.
+    pub(crate) initial: [u32; 2],
 }
 
 /// The results of a world.
@@ -107,6 +126,24 @@ enum Event {
     Traffic { flow: usize },
 }
 
+impl Event {
+    /// True if it is of a conversation.
+    fn is_of(&self, conversation: usize) -> bool {
+        match *self {
+            Self::Start { conversation: of }
+            | Self::Established { conversation: of }
+            | Self::Failed { conversation: of, .. }
+            | Self::GaveUp { conversation: of } => of == conversation,
+            Self::Send { end, .. }
+            | Self::SessionTimeout { end }
+            | Self::StreamTimeout { end }
+            | Self::Application { end }
+            | Self::ApplicationTimeout { end } => end / 2 == conversation,
+            Self::Resume { .. } | Self::Traffic { .. } => false,
+        }
+    }
+}
+
 impl<'a> World<'a> {
     /// A world in which nothing has happened yet. `None` if it is interrupted: many sessions take time to make.
     pub(crate) fn new(
@@ -115,8 +152,28 @@ impl<'a> World<'a> {
         applications: &Applications<'_>,
         interrupt: &Interrupt,
     ) -> Option<Self> {
+        let mut world = Self::empty(plan, seed);
         let (streams, nonces) = (Streams::new(seed), plan.nonces(seed));
-        let mut world = Self {
+        for &client in plan.clients() {
+            if interrupt.is_set() {
+                return None;
+            }
+            let conversation = world.open(Opening {
+                client,
+                endpoints: plan.endpoints(client),
+                sessions: plan.sessions(client, &nonces),
+                applications: [Role::Client, Role::Server].map(|role| applications(client, role)),
+                initial: plan.initial_sequence_numbers(client, &streams),
+            });
+            world.events.push(Instant::ZERO + plan.start_of(client, &streams), Event::Start { conversation });
+        }
+        world.begin_traffic();
+        Some(world)
+    }
+
+    /// A world without conversations.
+    fn empty(plan: &'a Plan, seed: u64) -> Self {
+        Self {
             plan,
             seed,
             network: plan.network(seed),
@@ -124,42 +181,47 @@ impl<'a> World<'a> {
             computers: (0..=plan.nodes()).map(|_| Computer::default()).collect(),
             ends: Vec::new(),
             conversations: Vec::new(),
-            open: plan.clients().len(),
-            ledger: Ledger::new(plan.clients().len(), plan.connection_id()),
+            of_port: BTreeMap::new(),
+            vacant: Vec::new(),
+            open: 0,
+            ledger: Ledger::new(),
             traffic: Vec::new(),
             network_events: NetworkEvents::default(),
             segment: Vec::new(),
             trace: None,
-        };
-        for (number, &client) in plan.clients().iter().enumerate() {
-            if interrupt.is_set() {
-                return None;
-            }
-            let [client_end, server_end] = plan.endpoints(client);
-            let sessions = plan.sessions(client, &nonces);
-            let hosts = [Host::Node(client), plan.server()];
-            let endpoints = [(client_end, server_end), (server_end, client_end)];
-            for (((session, host), (local, peer)), side) in sessions.into_iter().zip(hosts).zip(endpoints).zip(0..) {
-                let stream = plan.transport(side).map(|transport| {
-                    let mut initial = streams.stream("initial sequence number", 2 * u64::from(client.0) + side as u64);
-                    Stream::new(transport, local, (side == 0).then_some(peer), initial.below(1 << 32) as u32)
-                });
-                let application = applications(client, [Role::Client, Role::Server][side]);
-                let computer = world.computer_of(host);
-                world.ends.push(End::new(session, stream, application, host, computer, [local, peer]));
-            }
-            world.conversations.push(Conversation::new(client));
-            let mut start = streams.stream("start", client.0.into());
-            let after = Duration::from_micros(start.below(plan.start_spread().as_micros().max(1)));
-            world.events.push(Instant::ZERO + plan.start() + after, Event::Start { conversation: number });
+            outside: None,
         }
-        for (number, flow) in plan.traffic().iter().enumerate() {
-            let mut random = streams.stream("traffic", number as u64);
-            let first = Instant::ZERO + plan.traffic_start() + flow.first(&mut random);
-            world.traffic.push(random);
-            world.events.push(first, Event::Traffic { flow: number });
+    }
+
+    /// Adds a conversation, in which nothing has happened yet; returns its number.
+    fn open(&mut self, opening: Opening) -> usize {
+        let Opening { client, endpoints, sessions, applications, initial } = opening;
+        let conversation = self.vacant.pop().unwrap_or(self.conversations.len());
+        let hosts = [Host::Node(client), self.plan.server()];
+        let [client_end, server_end] = endpoints;
+        let endpoints = [(client_end, server_end), (server_end, client_end)];
+        let ends = sessions.into_iter().zip(applications).zip(hosts).zip(endpoints).zip(0..);
+        for ((((session, application), host), (local, peer)), side) in ends {
+            let stream = self
+                .plan
+                .transport(side)
+                .filter(|_| !self.is_outside(host)) // it has a TCP of its own
+                .map(|transport| Stream::new(transport, local, (side == 0).then_some(peer), initial[side]));
+            let computer = self.computer_of(host);
+            let end = End::new(session, stream, application, host, computer, [local, peer]);
+            match self.ends.get_mut(self::client_end(conversation) + side) {
+                Some(vacant) => *vacant = end,
+                None => self.ends.push(end),
+            }
         }
-        Some(world)
+        match self.conversations.get_mut(conversation) {
+            Some(vacant) => *vacant = Conversation::new(client),
+            None => self.conversations.push(Conversation::new(client)),
+        }
+        self.of_port.insert((client, client_end.port), conversation);
+        self.ledger.open(conversation, self.plan.connection_id());
+        self.open += 1;
+        conversation
     }
 
     /// The same world, which keeps what its ends do.
@@ -174,9 +236,8 @@ impl<'a> World<'a> {
             if interrupt.is_set() {
                 return None;
             }
-            let next = [self.network.deadline(), self.events.next_at()].into_iter().flatten().min();
             // A conversation that is not over has at least the event of its giving up before it.
-            let Some(now) = next else { break };
+            let Some(now) = self.deadline() else { break };
             self.step(now, observer);
         }
         let end = self.conversations.iter().filter_map(Conversation::end).max().unwrap_or_default();
@@ -192,11 +253,7 @@ impl<'a> World<'a> {
         let mut key_log: Vec<String> = self.ends.iter().flat_map(|end| end.session.key_log()).collect();
         key_log.sort();
         key_log.dedup(); // both ends of a session have the same secrets
-        let nodes = || (0..self.plan.nodes()).map(|node| NodeId(node as u16));
-        let peaks: [Arc<[u64]>; 2] = [
-            nodes().map(|node| self.network.queue_peak(node) as u64).collect(),
-            nodes().map(|node| self.network.reassembly_peak(node).reserved as u64).collect(),
-        ];
+        let peaks = self.peaks();
         let numbers = 0..self.conversations.len();
         let conversations = numbers.clone().map(|number| self.report(number, &peaks)).collect();
         let mut trace = self.trace.take();
@@ -229,6 +286,11 @@ impl<'a> World<'a> {
         times
     }
 
+    /// When something is due.
+    fn deadline(&self) -> Option<Instant> {
+        [self.network.deadline(), self.events.next_at()].into_iter().flatten().min()
+    }
+
     /// Does what is due at `now`: first on the air, then at the ends.
     fn step(&mut self, now: Instant, observer: &mut dyn Observer) {
         if self.network.deadline() == Some(now) {
@@ -250,7 +312,12 @@ impl<'a> World<'a> {
                 Event::Failed { conversation, outcome, failure } => {
                     self.end(now, conversation, outcome, Some(failure));
                 }
-                Event::GaveUp { conversation } => self.end(now, conversation, Outcome::GaveUp, None),
+                Event::GaveUp { conversation } => {
+                    let Conversation { gives_up, .. } = self.conversations[conversation];
+                    if gives_up == GivesUp::Always || !self.conversations[conversation].is_established() {
+                        self.end(now, conversation, Outcome::GaveUp, None);
+                    }
+                }
                 Event::Traffic { flow } => self.send_traffic(now, flow),
             }
         }
@@ -267,9 +334,20 @@ impl<'a> World<'a> {
     fn handle_network_events(&mut self, now: Instant, events: &mut NetworkEvents) {
         let step = self.step_number();
         self.note_events(events);
+        self.hand_over(events);
         for event in events.iter() {
             match event {
                 NetworkEvent::Lost { datagram, reason, host, .. } => self.ledger.lost(datagram, reason, host),
+                NetworkEvent::Delivered { datagram, at, .. } if Traffic::has(datagram) => {
+                    self.ledger.traffic.arrived(datagram, at);
+                }
+                NetworkEvent::Segment { host, datagram, .. }
+                | NetworkEvent::Packet { host, datagram, .. }
+                | NetworkEvent::Delivered { host, datagram, .. }
+                    if self.is_outside(host) =>
+                {
+                    self.ledger.arrived(datagram);
+                }
                 NetworkEvent::Segment { datagram, host, packet, .. } => {
                     self.ledger.arrived(datagram);
                     if let Some(end) = self.receiver(host, &packet) {
@@ -277,17 +355,14 @@ impl<'a> World<'a> {
                     }
                 }
                 NetworkEvent::Intercepted { datagram, .. } => self.ledger.arrived(datagram),
-                // An error of a router. No session asks for one.
-                NetworkEvent::Packet { .. } => {}
+                // An error of a router, or an ICMPv6 message of a kernel. No session asks for one.
+                NetworkEvent::Packet { datagram, .. } => self.ledger.arrived(datagram),
                 NetworkEvent::Originated { datagram, packet, .. } => {
                     let sender = self.sender(&packet).filter(|end| !self.conversations[end / 2].is_over());
                     if let Some(end) = sender {
                         let phase = self.conversations[end / 2].phase();
                         self.ledger.originated(datagram, end, phase, packet.segment);
                     }
-                }
-                NetworkEvent::Delivered { datagram, at, .. } if Traffic::has(datagram) => {
-                    self.ledger.traffic.arrived(datagram, at);
                 }
                 NetworkEvent::Delivered { datagram, host, source, destination, payload, .. } => {
                     self.ledger.arrived(datagram);
@@ -343,16 +418,13 @@ impl<'a> World<'a> {
         self.trace.as_ref().map_or(0, |trace| trace.current())
     }
 
-    /// The end of a conversation: ends are ordered by client, and clients by node.
+    /// The end of a conversation.
     fn end_at(&self, host: Host, local: Endpoint, peer: Endpoint) -> Option<usize> {
-        let of_client = |address| match Host::of_address(address) {
-            Some(Host::Node(node)) => {
-                self.conversations.binary_search_by_key(&node, |conversation| conversation.client).ok()
-            }
+        let of_client = |endpoint: Endpoint| match Host::of_address(endpoint.address) {
+            Some(Host::Node(node)) => self.of_port.get(&(node, endpoint.port)).copied(),
             _ => None,
         };
-        let ends =
-            [of_client(local.address).map(client_end), of_client(peer.address).map(|client| client_end(client) + 1)];
+        let ends = [of_client(local).map(client_end), of_client(peer).map(|client| client_end(client) + 1)];
         let is_this_end = |end: &usize| {
             let end = &self.ends[*end];
             end.host == host && end.local == local && end.peer == peer
@@ -361,8 +433,9 @@ impl<'a> World<'a> {
     }
 
     fn start(&mut self, now: Instant, conversation: usize) {
-        let give_up = now + self.plan.give_up();
-        self.events.push(give_up, Event::GaveUp { conversation });
+        if self.conversations[conversation].gives_up != GivesUp::Never {
+            self.events.push(now + self.plan.give_up(), Event::GaveUp { conversation });
+        }
         self.network.begin_burst(now, self.conversations[conversation].client);
         let end = client_end(conversation);
         self.begin_step(now, end, Cause::Start);
@@ -396,7 +469,8 @@ const fn ends_of(conversation: usize) -> [usize; 2] {
     [client_end(conversation), client_end(conversation) + 1]
 }
 
-fn to_std(at: Instant) -> std::time::Duration {
+/// The time of the network, as sessions have it.
+pub fn to_std(at: Instant) -> std::time::Duration {
     std::time::Duration::from_micros(at.as_micros())
 }
 

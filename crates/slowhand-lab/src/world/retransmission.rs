@@ -53,7 +53,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// A reader for an end that has sent nothing yet, whose connection IDs have this length.
-    pub(super) fn new(connection_id_length: u8) -> Self {
+    pub(super) const fn new(connection_id_length: u8) -> Self {
         Self { connection_id_length, after_change_cipher_spec: false }
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Stream {
     pub(super) has_failed: bool,
     /// True if the session is to read as soon as its computer is free.
     pub(super) is_read_waiting: bool,
+    /// True if the connection is closed on this side as soon as it has all that was written.
+    is_finishing: bool,
 }
 
 impl Stream {
@@ -40,6 +42,7 @@ impl Stream {
             is_open: false,
             has_failed: false,
             is_read_waiting: false,
+            is_finishing: false,
         }
     }
 
@@ -58,6 +61,25 @@ impl Stream {
                 Err(_) => self.unwritten.clear(), // the connection has failed, and `transmit` says so
             }
         }
+        if self.is_finishing && self.unwritten.is_empty() {
+            self.connection.close();
+        }
+    }
+
+    /// Closes this side of the connection behind all that was written.
+    pub(super) fn finish(&mut self) {
+        self.is_finishing = true;
+        self.fill();
+    }
+
+    /// True if the connection is open, and this side of it is not closed.
+    pub(super) fn takes_data(&self) -> bool {
+        matches!(self.connection.state(), State::Established | State::CloseWait) && !self.is_finishing
+    }
+
+    /// How many octets wait for room in the connection.
+    pub(super) fn backlog(&self) -> usize {
+        self.unwritten.len()
     }
 
     /// True if all that the session wrote was acknowledged.

@@ -102,7 +102,8 @@ impl World<'_> {
         if opens && end == client_end(end / 2) {
             session.start(to_std(now));
         }
-        let mut octets = vec![0; stream.connection.readable()];
+        let takes_input = session.takes_input();
+        let mut octets = vec![0; if takes_input { stream.connection.readable() } else { 0 }];
         let count = stream.connection.read(&mut octets).unwrap_or(0);
         if count > 0 {
             session.handle_input(to_std(now), &octets[..count]);
@@ -125,7 +126,11 @@ impl World<'_> {
             let End { local, peer, .. } = self.ends[end];
             let octets = &segment[..transmit.len];
             let phase = self.ends[end].phase.max(self.conversations[end / 2].phase());
-            let id = if is_over { NO_DATAGRAM } else { self.ledger.sent_segment(end, phase, octets) };
+            let id = match (is_over, &self.outside) {
+                (false, _) => self.ledger.sent_segment(end, phase, octets),
+                (true, None) => NO_DATAGRAM,
+                (true, Some(_)) => self.ledger.sent_by_none(), // it arrives: the other end may be a program
+            };
             if let Some(trace) = &mut self.trace {
                 trace.send(now, end, id, octets);
             }

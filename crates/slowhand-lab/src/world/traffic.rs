@@ -8,6 +8,8 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::datagram::{DatagramId, ROUTER_DATAGRAMS};
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::Endpoint;
+use slowhand_net::random::Streams;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// The numbers of the datagrams of flows. The datagrams of sessions have those below.
@@ -19,7 +21,9 @@ const MAX_OCTETS: usize = 1232;
 /// The datagrams of all flows of a world, in the order in which they were sent.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
-    datagrams: Vec<Datagram>,
+    datagrams: VecDeque<Datagram>,
+    /// How many were sent before the first of them.
+    forgotten: u32,
     on_their_way: usize,
 }
 
@@ -45,9 +49,9 @@ impl Traffic {
 
     /// A datagram is sent; returns its number. `None` if all numbers are taken.
     pub(super) fn sent(&mut self, now: Instant) -> Option<DatagramId> {
-        let id =
-            NUMBERS.start + DatagramId::try_from(self.datagrams.len()).ok().filter(|&n| n < NUMBERS.len() as u32)?;
-        self.datagrams.push(Datagram { sent: now, fate: Fate::OnItsWay });
+        let before = self.forgotten as usize + self.datagrams.len();
+        let id = NUMBERS.start + DatagramId::try_from(before).ok().filter(|&n| n < NUMBERS.len() as u32)?;
+        self.datagrams.push_back(Datagram { sent: now, fate: Fate::OnItsWay });
         self.on_their_way += 1;
         Some(id)
     }
@@ -70,7 +74,8 @@ impl Traffic {
     }
 
     fn settle(&mut self, id: DatagramId, fate: Fate) {
-        if let Some(datagram) = self.datagrams.get_mut((id - NUMBERS.start) as usize)
+        let place = self.place(id);
+        if let Some(datagram) = self.datagrams.get_mut(place)
             && std::mem::replace(&mut datagram.fate, fate) == Fate::OnItsWay
         {
             self.on_their_way -= 1;
@@ -78,7 +83,20 @@ impl Traffic {
     }
 
     fn datagram(&self, id: DatagramId) -> Option<Datagram> {
-        self.datagrams.get((id - NUMBERS.start) as usize).copied()
+        self.datagrams.get(self.place(id)).copied()
+    }
+
+    fn place(&self, id: DatagramId) -> usize {
+        (id - NUMBERS.start).wrapping_sub(self.forgotten) as usize
+    }
+
+    /// Forgets the datagrams that were sent before a time, up to the first that is on its way.
+    pub(super) fn forget_before(&mut self, time: Instant) {
+        let is_forgotten = |datagram: &Datagram| datagram.sent < time && datagram.fate != Fate::OnItsWay;
+        while self.datagrams.front().is_some_and(is_forgotten) {
+            self.datagrams.pop_front();
+            self.forgotten += 1;
+        }
     }
 
     /// True if any datagram is on its way.
@@ -90,7 +108,7 @@ impl Traffic {
     pub(super) fn report(&self, from: Instant, to: Instant) -> Report {
         let first = self.datagrams.partition_point(|datagram| datagram.sent < from);
         let behind = self.datagrams.partition_point(|datagram| datagram.sent < to);
-        let sent = &self.datagrams[first..behind.max(first)];
+        let sent = self.datagrams.range(first..behind.max(first));
         let (mut latencies, mut report) = (Vec::new(), Report { sent: sent.len() as u64, ..Report::default() });
         for datagram in sent {
             match datagram.fate {
@@ -108,6 +126,17 @@ impl Traffic {
 }
 
 impl World<'_> {
+    /// Every flow begins.
+    pub(super) fn begin_traffic(&mut self) {
+        let streams = Streams::new(self.seed);
+        for (number, flow) in self.plan.traffic().iter().enumerate() {
+            let mut random = streams.stream("traffic", number as u64);
+            let first = Instant::ZERO + self.plan.traffic_start() + flow.first(&mut random);
+            self.traffic.push(random);
+            self.events.push(first, super::Event::Traffic { flow: number });
+        }
+    }
+
     /// A flow sends, and plans when it sends again.
     pub(super) fn send_traffic(&mut self, now: Instant, number: usize) {
         let flow: Flow = self.plan.traffic()[number];

@@ -10,6 +10,7 @@ mod gateway;
 mod losses;
 mod refragmented;
 mod reproducible;
+mod running;
 mod sizes;
 mod sleepy;
 mod sources;

@@ -1,6 +1,6 @@
 //! A record is a function of scenario and seed.
 
-use crate::{MBEDTLS_PSK, OPENSSL_ECDHE, plan, scenario};
+use crate::{MBEDTLS_PSK, OPENSSL_ECDHE, TINYDTLS_PSK, plan, scenario};
 use slowhand_lab::record::Record;
 use slowhand_lab::runner::{RunConfig, Runner};
 use slowhand_lab::scenario::Scenario;
@@ -70,4 +70,18 @@ fn a_better_link_meets_the_same_losses_and_fewer() {
         durations.iter().sum::<f64>() / durations.len() as f64
     };
     assert!(mean("0.9") < mean("0.7"));
+}
+
+/// The key's own length matters only where it makes the premaster secret longer than a block of the hash function.
+#[test]
+fn another_key_of_the_same_length_changes_no_record() {
+    let default = "session.psk=736c6f7768616e642d746573746b6579";
+    for changes in [TINYDTLS_PSK, MBEDTLS_PSK] {
+        let records = ["session.give_up_s=300", default, "session.psk=00ff00ff00ff00ff00ff00ff00ff00ff"]
+            .map(|key| plan(&[changes, LOSSY, &[key]].concat()).run(3, &mut ()));
+        assert_eq!(records[0], records[1]);
+        assert_eq!(records[0], records[2]);
+    }
+    let files = scenario(&["session.psk=00ff00ff00ff00ff00ff00ff00ff00ff"]).credentials().unwrap();
+    assert_eq!(files["psk.txt"], "Client_identity:00ff00ff00ff00ff00ff00ff00ff00ff\n");
 }

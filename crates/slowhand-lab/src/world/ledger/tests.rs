@@ -10,9 +10,16 @@ const SECOND_CLIENT: usize = 2;
 const LOSS: DropReason = DropReason::FrameLost;
 const NODE: Host = Host::Node(NodeId(1));
 
+/// The account of so many conversations without connection IDs.
+fn ledger(conversations: usize) -> Ledger {
+    let mut ledger = Ledger::new();
+    (0..conversations).for_each(|conversation| ledger.open(conversation, 0));
+    ledger
+}
+
 #[test]
 fn a_datagram_is_on_its_way_until_it_arrives_or_is_lost() {
-    let mut ledger = Ledger::new(2, 0);
+    let mut ledger = ledger(2);
     assert!(!ledger.any_on_its_way());
     let first = ledger.sent(CLIENT, Phase::Handshake, &[1; 10]);
     let second = ledger.sent(SECOND_CLIENT, Phase::Handshake, &[2; 20]);
@@ -40,7 +47,7 @@ fn a_datagram_is_on_its_way_until_it_arrives_or_is_lost() {
 
 #[test]
 fn a_conversation_is_settled_when_its_last_data_has_arrived_or_was_lost() {
-    let mut ledger = Ledger::new(2, 0);
+    let mut ledger = ledger(2);
     let handshake = ledger.sent(CLIENT, Phase::Handshake, &[0; 10]);
     assert!(!ledger.has_data_on_its_way(0));
     let data = ledger.sent(CLIENT, Phase::Data, &[0; 10]);
@@ -62,7 +69,7 @@ fn a_conversation_is_settled_when_its_last_data_has_arrived_or_was_lost() {
 
 #[test]
 fn frames_are_on_the_account_of_their_datagram() {
-    let mut ledger = Ledger::new(2, 0);
+    let mut ledger = ledger(2);
     let handshake = ledger.sent(SERVER, Phase::Handshake, &[0; 10]);
     let data = ledger.sent(SECOND_CLIENT, Phase::Data, &[0; 20]);
     ledger.carried(handshake, 40);
@@ -90,4 +97,60 @@ fn frames_are_on_the_account_of_their_datagram() {
     let expected = Costs { datagrams: 1, bytes_payload: 20, frames: 1, bytes_phy: 60, ..Costs::default() };
     assert_eq!(ledger.costs(1, Phase::Data), expected);
     assert_eq!((ledger.costs(0, Phase::Data), ledger.costs(1, Phase::Handshake)), Default::default());
+}
+
+#[test]
+fn a_conversation_that_is_forgotten_leaves_nothing_behind() {
+    let mut ledger = ledger(2);
+    let handshake = ledger.sent(CLIENT, Phase::Handshake, &[1; 10]);
+    let second = ledger.sent(SECOND_CLIENT, Phase::Handshake, &[2; 10]);
+    let data = ledger.sent(CLIENT, Phase::Data, &[3; 10]);
+    ledger.originated(ROUTER_DATAGRAMS, SERVER, Phase::Data, &[]);
+    assert_eq!((ledger.on_their_way_of(0), ledger.on_their_way_of(1)), (3, 1));
+    ledger.forget(0);
+    assert_eq!((ledger.on_their_way_of(0), ledger.on_their_way_of(1), ledger.any_on_its_way()), (0, 1, true));
+    // What belongs to none any more counts for none, also if another conversation has its place now.
+    ledger.open(0, 0);
+    for id in [handshake, data, ROUTER_DATAGRAMS] {
+        ledger.carried(id, 100);
+        ledger.arrived(id);
+        ledger.lost(id, LOSS, NODE);
+    }
+    assert_eq!((ledger.costs(0, Phase::Handshake), ledger.pop_settled()), (Costs::default(), None));
+    assert!(ledger.losses(0).is_empty() && !ledger.has_data_on_its_way(0));
+    let again = ledger.sent(CLIENT, Phase::Handshake, &[1; 10]);
+    assert!(again > data, "numbers are never used again");
+    ledger.arrived(again);
+    ledger.arrived(second);
+    assert!(!ledger.any_on_its_way());
+    ledger.forget(0);
+    ledger.forget(1);
+    assert!(ledger.datagrams.is_empty() && ledger.of_gateway.is_empty());
+}
+
+#[test]
+fn what_no_report_asks_for_does_not_stay_in_memory() {
+    let mut ledger = ledger(1);
+    let handshake = ledger.sent(CLIENT, Phase::Handshake, &[1; 10]);
+    ledger.arrived(handshake);
+    let late = ledger.sent(CLIENT, Phase::Data, &[2; 10]);
+    for _ in 0..100 {
+        let data = ledger.sent(SERVER, Phase::Data, &[3; 10]);
+        ledger.arrived(data);
+    }
+    ledger.prune();
+    assert_eq!(ledger.datagrams.len(), 102, "frames of the newest may follow");
+    ledger.prune();
+    assert_eq!((ledger.datagrams.len(), ledger.earlier.len()), (0, 2));
+    ledger.carried(handshake, 50);
+    assert_eq!(ledger.costs(0, Phase::Handshake).frames, 1);
+    ledger.lost(late, LOSS, NODE);
+    assert!(!ledger.any_on_its_way());
+    ledger.prune();
+    assert_eq!(ledger.earlier.len(), 1);
+    let again = ledger.sent(CLIENT, Phase::Handshake, &[1; 10]);
+    ledger.arrived(again);
+    assert_eq!(ledger.waiting(0), 0);
+    ledger.forget(0);
+    assert!(ledger.datagrams.is_empty() && ledger.earlier.is_empty());
 }
