@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use slowhand_sessions::{
-    Failure, Negotiated, Performed, Received, Resumable, Role, Session, Status, Transmit, WriteError,
-};
+use slowhand_sessions::{Failure, Received, Resumable, Role, Session, Status, Transmit, WriteError};
 
 use crate::host::Host;
 use crate::setup::Setup;
@@ -129,22 +127,9 @@ impl<E: Engine> Session for End<E> {
         self.status.clone()
     }
 
-    /// None: the laboratory does not measure these libraries.
-    fn drain_operations(&mut self, _receive: &mut dyn FnMut(Performed)) {}
-
-    /// None: what is on the wire is enough for these tests.
-    fn key_log(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     fn resumable(&mut self) -> Option<Resumable> {
         let engine = self.engine.as_mut()?;
         self.host.run(|| engine.keep())
-    }
-
-    /// None: the tests read it from the ServerHello.
-    fn negotiated(&self) -> Option<Negotiated> {
-        None
     }
 }
 

@@ -9,4 +9,5 @@ mod matrix;
 mod peers;
 mod report;
 mod run;
+mod seen;
 mod wire;

@@ -1,0 +1,276 @@
+//! Clients that are programs, or behind an interface: how they come in, and which conversation they get.
+
+use super::{AT_ONCE, Driver, NO_PLACE, Opened};
+use crate::admission::{self, Refusal};
+use crate::applications::Echo;
+use crate::programs::{self, Conversation, Plug, Socket, Stream};
+use crate::relay::relay;
+use slowhand_lab::live::{End, GivesUp, NewConversation, to_std};
+use slowhand_net::address::{Host, NodeId};
+use slowhand_net::ip::{Ipv6Header, UdpDatagram};
+use slowhand_net::transport::tcp::{Flags, Segment};
+use slowhand_sessions::Role;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+
+impl Driver<'_> {
+    /// A listener has datagrams, or connections.
+    pub(super) fn read_listener(&mut self, listener: usize) {
+        match self.opened.udp(listener).is_some() {
+            true => self.read_clients(listener),
+            false => self.accept(listener),
+        }
+    }
+
+    fn read_clients(&mut self, listener: usize) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        for turn in 0.. {
+            if turn == AT_ONCE {
+                self.opened.poll_again(listener);
+                break;
+            }
+            let Some(socket) = self.opened.udp(listener) else { break };
+            match socket.recv_from(&mut buffer) {
+                Ok((length, address)) => {
+                    self.advance();
+                    self.take_datagram(listener, address, &buffer[..length]);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => {} // an error of an earlier datagram, such as one to a client that has gone
+            }
+        }
+        self.buffer = buffer;
+    }
+
+    /// A client has sent a datagram.
+    fn take_datagram(&mut self, listener: usize, address: SocketAddr, octets: &[u8]) {
+        self.end_earlier(listener, address, octets);
+        let session = match self.of_client.get(&(listener, address)) {
+            Some(&session) => session,
+            None => match self.admit_datagram(listener, address, octets) {
+                Ok(session) => session,
+                Err(refusal) => return self.refuse(refusal.reason()),
+            },
+        };
+        let Some(conversation) = self.conversations.get_mut(&session) else { return };
+        if let Err(refusal) = admission::may_send(conversation, &self.live) {
+            return self.refuse(refusal.reason());
+        }
+        let (id, now) = (conversation.id, self.live.now());
+        conversation.active = now;
+        if let Some(plug) = conversation.plug(Role::Client) {
+            plug.line.send(to_std(now), octets.to_vec());
+            self.live.wake(id, Role::Client, &mut self.watch);
+            self.hand_over();
+        }
+    }
+
+    /// Another client may have the port of one whose session is closed, or is over. To an emulated server a client may also
+    /// begin anew, as after a restart; what a real server does then is its own affair (RFC 6347 section 4.2.8).
+    fn end_earlier(&mut self, listener: usize, address: SocketAddr, octets: &[u8]) {
+        let Some(&session) = self.of_client.get(&(listener, address)) else { return };
+        let Some(conversation) = self.conversations.get(&session) else { return };
+        let is_over = conversation.ended.is_some() || conversation.is_closed();
+        let is_emulated = conversation.plugs[programs::index(Role::Server)].is_none();
+        let begins_anew = match conversation.is_secure() {
+            true => conversation.is_established && is_emulated,
+            false => conversation.is_answered, // until now it has spoken something else
+        };
+        if (is_over || begins_anew) && admission::is_client_hello(octets) {
+            self.end_conversation(session);
+            self.close_conversation(session);
+        }
+    }
+
+    /// A client that is new has sent a datagram. In a flood, a place is looked for now and then only.
+    fn admit_datagram(&mut self, listener: usize, address: SocketAddr, octets: &[u8]) -> Result<u64, Refusal> {
+        let is_secure = |conversation: &Conversation| conversation.listener == listener && conversation.is_secure();
+        if !admission::begins_session(octets)
+            && (self.opened.speech(listener).is_dtls() || self.conversations.values().any(is_secure))
+        {
+            return Err(Refusal::NoSession);
+        }
+        if let Some((at, refusal)) = self.no_place
+            && at.elapsed() < NO_PLACE
+        {
+            return Err(refusal);
+        }
+        let admitted = self.admit(listener, address);
+        self.no_place = admitted.as_ref().err().map(|&refusal| (std::time::Instant::now(), refusal));
+        admitted
+    }
+
+    /// A client that is new gets a node.
+    fn admit(&mut self, listener: usize, address: SocketAddr) -> Result<u64, Refusal> {
+        let place = self.place(&self.clients.clone())?;
+        let session = self.next_session();
+        let (client, line) = relay(Role::Client, self.is_stream, session, &self.opened.bell);
+        let client_plug = Plug { line, socket: Socket::OfListener };
+        let (server_end, server_plug) = match self.opened.server_of(listener) {
+            None => (End::Library(Box::<Echo>::default()), None),
+            Some(server) => {
+                let (end, plug) = self.server_plug(session, server);
+                (end, Some(plug))
+            }
+        };
+        let now = self.live.now();
+        let new = NewConversation {
+            client: place.node,
+            client_port: Some(place.port),
+            server_port: Some(self.server_port(listener)),
+            at: Some(now),
+            ends: [End::Own(Box::new(client)), server_end],
+            gives_up: if server_plug.is_none() { GivesUp::InHandshake } else { GivesUp::Never },
+        };
+        self.open(session, new, [Some(client_plug), server_plug], Some((listener, address)));
+        self.live.run_until(now, &mut self.watch);
+        Ok(session)
+    }
+
+    /// A place for a new client at one of these nodes. Another conversation may end for it.
+    fn place(&mut self, nodes: &[NodeId]) -> Result<admission::Place, Refusal> {
+        let most = admission::most_of_node(self.scenario.client.joining);
+        let place = admission::place(nodes, &self.conversations, &self.live, most, &self.had)?;
+        if let Some(session) = place.evicted {
+            self.end_conversation(session);
+            self.close_conversation(session);
+        }
+        Ok(place)
+    }
+
+    fn server_port(&self, listener: usize) -> u16 {
+        (self.scenario.session.server_port.get() as u16).wrapping_add(listener as u16).max(1)
+    }
+
+    /// Takes new connections. One for which there is no room waits in the system's queue.
+    fn accept(&mut self, listener: usize) {
+        self.advance();
+        for _ in 0..AT_ONCE {
+            let most = admission::most_of_node(self.scenario.client.joining);
+            if admission::place(&self.clients, &self.conversations, &self.live, most, &self.had).is_err() {
+                return self.opened.wait_for_place(listener);
+            }
+            let Some((stream, address)) = self.opened.accept(listener) else { return };
+            let Ok(session) = self.admit(listener, address) else { return };
+            let token = Conversation::token(session, Role::Client, Opened::FIRST_CONVERSATION);
+            let Some(conversation) = self.conversations.get_mut(&session) else { return };
+            let Some(plug) = conversation.plug(Role::Client) else { return };
+            match self.opened.register(stream, token) {
+                Ok(stream) => plug.socket = Socket::Stream(Stream::new(stream, address)),
+                Err(error) => {
+                    plug.socket = Socket::Gone;
+                    let id = conversation.id;
+                    self.live.abort_stream(id, Role::Client);
+                    self.warn(format!("a connection from {address} is lost: {error}"));
+                }
+            }
+            self.pump(session);
+        }
+        self.opened.poll_again(listener);
+    }
+
+    /// A server has sent datagrams.
+    pub(super) fn read_server(&mut self, session: u64) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        for turn in 0.. {
+            if turn == AT_ONCE {
+                self.opened.poll_server_again(session);
+                break;
+            }
+            let Some(received) = self.receive(session, &mut buffer) else { break };
+            let Some(length) = received else { continue };
+            self.advance();
+            let now = self.live.now();
+            let Some(conversation) = self.conversations.get_mut(&session) else { break };
+            (conversation.is_answered, conversation.active) = (true, now);
+            let id = conversation.id;
+            let (listener, is_secure) = (conversation.listener, conversation.is_secure());
+            self.opened.speech(listener).note_answer(is_secure);
+            let Some(conversation) = self.conversations.get_mut(&session) else { break };
+            let Some(plug) = conversation.plug(Role::Server) else { break };
+            plug.line.send(to_std(now), buffer[..length].to_vec());
+            self.live.wake(id, Role::Server, &mut self.watch);
+            self.hand_over();
+        }
+        self.buffer = buffer;
+    }
+
+    /// The next datagram of a server: its length, or nothing after an error.
+    fn receive(&mut self, session: u64, buffer: &mut [u8]) -> Option<Option<usize>> {
+        let plug = self.conversations.get_mut(&session)?.plug(Role::Server)?;
+        match plug.receive_datagram(buffer)? {
+            Ok(length) => Some(Some(length)),
+            Err(message) => {
+                self.fail(session, Role::Server, message);
+                Some(None)
+            }
+        }
+    }
+
+    /// The first packet of a kernel's client to the emulated server opens a conversation.
+    pub(super) fn admit_packet(&mut self, packet: &[u8]) {
+        let Some((source, destination)) = slowhand_lab::live::end_points_of(packet, self.is_stream) else { return };
+        let Some(Host::Node(node)) = Host::of_address(source.address) else { return };
+        if !(1..self.parents.len()).contains(&node.index()) || !self.begins(packet) {
+            return;
+        }
+        let [_, server] = self.live.endpoints(node);
+        if destination != server || !self.has_ended_earlier(node, source.port) {
+            return;
+        }
+        if let Err(refusal) = self.place(&[node]) {
+            return self.refuse(refusal.reason());
+        }
+        let session = self.next_session();
+        let now = self.live.now();
+        let new = NewConversation {
+            client: node,
+            client_port: Some(source.port),
+            server_port: Some(server.port),
+            at: Some(now),
+            ends: [End::Outside, End::Library(Box::<Echo>::default())],
+            gives_up: GivesUp::InHandshake,
+        };
+        self.open(session, new, [None, None], None);
+        self.of_port.insert((node, source.port), session);
+        self.live.run_until(now, &mut self.watch);
+    }
+
+    /// A packet of a session of an interface's client has come, or goes to the client.
+    pub(super) fn note_packet(&mut self, packet: &[u8], goes_to_client: bool) {
+        if self.of_port.is_empty() {
+            return;
+        }
+        let Some((source, destination)) = slowhand_lab::live::end_points_of(packet, self.is_stream) else { return };
+        let client = if goes_to_client { destination } else { source };
+        let Some(Host::Node(node)) = Host::of_address(client.address) else { return };
+        let Some(session) = self.of_port.get(&(node, client.port)) else { return };
+        if let Some(conversation) = self.conversations.get_mut(session) {
+            conversation.active = self.live.now();
+            conversation.is_answered |= goes_to_client;
+        }
+    }
+
+    /// True if a packet is the first of a session: a ClientHello, or a SYN.
+    fn begins(&self, packet: &[u8]) -> bool {
+        match self.is_stream {
+            true => packet
+                .get(Ipv6Header::LENGTH..)
+                .and_then(|segment| Segment::parse(segment).ok())
+                .is_some_and(|segment| segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK)),
+            false => packet.get(UdpDatagram::HEADERS..).is_some_and(admission::is_client_hello),
+        }
+    }
+
+    /// True if no session has this port of a node any more: one that is complete ends for the next one of its port.
+    fn has_ended_earlier(&mut self, node: NodeId, port: u16) -> bool {
+        let Some(&session) = self.of_port.get(&(node, port)) else { return true };
+        let is_complete = |conversation: &Conversation| conversation.is_established || conversation.ended.is_some();
+        let ends = self.conversations.get(&session).is_none_or(is_complete);
+        if ends {
+            self.end_conversation(session);
+            self.close_conversation(session);
+        }
+        ends
+    }
+}

@@ -1,0 +1,173 @@
+//! What a live network is told, and why it does not start.
+
+use crate::tun::{Interface, InterfaceError};
+use slowhand_lab::plan::PlanError;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a live network is told, beside its scenario.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The seed of the world.
+    pub seed: u64,
+    /// How many seconds of the network pass in one of the wall clock.
+    pub speed: f64,
+    /// Who is at the ends.
+    pub ways: Ways,
+    /// The file, or the FIFO, that gets the frames as pcapng.
+    pub capture: Option<PathBuf>,
+    /// The socket for commands.
+    pub control: Option<PathBuf>,
+    /// The network ends after this time of the wall clock.
+    pub duration: Option<Duration>,
+    /// The network ends when so many handshakes are complete.
+    pub handshakes: Option<u64>,
+}
+
+/// Who is at the ends of the sessions.
+#[derive(Clone, Debug)]
+pub enum Ways {
+    /// The libraries of the scenario at both ends.
+    Emulated,
+    /// Programs at both ends: each client is a node, and all that it sends crosses the network.
+    Proxies(Vec<Proxy>),
+    /// The emulated clients open sessions with this program.
+    Clients {
+        /// Its address.
+        server: SocketAddr,
+    },
+    /// Programs open sessions with the emulated server. It answers data with the same data.
+    Server {
+        /// The address where programs find it.
+        listen: SocketAddr,
+    },
+    /// The kernel's IPv6 at one side or at both. Where there is no interface, the library of the scenario is.
+    Interfaces {
+        /// The interface of all nodes.
+        device: Option<Interface>,
+        /// The interface of the hosts on the Internet.
+        internet: Option<Interface>,
+    },
+}
+
+/// An address where programs find a program behind the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proxy {
+    /// What both programs speak.
+    pub transport: Transport,
+    /// The address where clients find it.
+    pub listen: SocketAddr,
+    /// The address of the program.
+    pub server: SocketAddr,
+}
+
+/// A transport protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// Datagrams.
+    Udp,
+    /// Streams.
+    Tcp,
+}
+
+impl Transport {
+    /// The name in messages and events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Udp => "udp",
+            Self::Tcp => "tcp",
+        }
+    }
+}
+
+/// A live network that does not start, or that ended by an error.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LiveError {
+    /// The scenario cannot be run.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The speed is too small, too large, or no number.
+    #[error("speed: found {0}, allowed: from {LEAST_SPEED} to {MOST_SPEED}")]
+    Speed(f64),
+    /// A proxy needs the transport protocol of the scenario.
+    #[error(
+        "{found}: found a proxy for {found}, allowed: {allowed}, because session.protocol of the scenario runs over {allowed}; \
+         choose another one, as with --set session.protocol={example}"
+    )]
+    Transport {
+        /// The protocol of the proxy.
+        found: &'static str,
+        /// That of the scenario.
+        allowed: &'static str,
+        /// A protocol over the one that was found.
+        example: &'static str,
+    },
+    /// Too many proxies.
+    #[error("found {0} proxies, allowed: at most {MOST_PROXIES}")]
+    Proxies(usize),
+    /// The address cannot be listened on.
+    #[error("{address}: cannot listen on this address: {error}{}", hint(error))]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The socket for commands cannot be made.
+    #[error("{}: cannot make the socket for commands: {error}; name another path", path.display())]
+    Control {
+        /// Its path.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The capture cannot be written.
+    #[error("{}: cannot write the capture: {error}", path.display())]
+    Capture {
+        /// Its path.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// An interface cannot be used.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
+    /// The system refuses something else.
+    #[error("the live network cannot start: {0}")]
+    System(#[from] std::io::Error),
+    /// A defect: the network panicked.
+    #[error("the live network panicked: {0}. This is a defect of slowhand")]
+    Panicked(String),
+}
+
+/// What the error of an address means, where the system's words do not say it.
+fn hint(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::AddrInUse => "; another program has this port: end it, or take another one, or port 0",
+        _ => "",
+    }
+}
+
+/// The least speed. *Assumed*: a slot of 10 ms takes ten seconds.
+pub const LEAST_SPEED: f64 = 0.001;
+
+/// The greatest speed. *Assumed*: more than a processor can follow.
+pub const MOST_SPEED: f64 = 1e6;
+
+/// The most proxies. *Assumed*: more than anyone needs; each has a port of the emulated server.
+pub const MOST_PROXIES: usize = 100;
+
+impl Setup {
+    pub(crate) fn check(&self) -> Result<(), LiveError> {
+        if !(LEAST_SPEED..=MOST_SPEED).contains(&self.speed) {
+            return Err(LiveError::Speed(self.speed));
+        }
+        match &self.ways {
+            Ways::Proxies(proxies) if proxies.len() > MOST_PROXIES => Err(LiveError::Proxies(proxies.len())),
+            _ => Ok(()),
+        }
+    }
+}
