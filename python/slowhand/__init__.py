@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     )
     from slowhand.explain import Explanation
     from slowhand.keys import Setting
+    from slowhand.realtime import Live, live
     from slowhand.sweeps import SweepError, compare, sweep
 
 __all__ = [
     "AdviceError",
     "Explanation",
     "Inspection",
+    "Live",
     "Run",
     "Scenario",
     "ScenarioError",
@@ -41,6 +43,7 @@ __all__ = [
     "capacity",
     "compare",
     "estimate",
+    "live",
     "pages",
     "papers",
     "plot",
@@ -54,12 +57,14 @@ __all__ = [
 _MODULES = {
     "AdviceError": "slowhand.advice",
     "Explanation": "slowhand.explain",
+    "Live": "slowhand.realtime",
     "ScenarioError": "slowhand._native",
     "Setting": "slowhand.keys",
     "SweepError": "slowhand.sweeps",
     "__version__": "slowhand._native",
     "advise": "slowhand.advice",
     "compare": "slowhand.sweeps",
+    "live": "slowhand.realtime",
     "sweep": "slowhand.sweeps",
 }
 _SUBMODULES = {"capacity", "estimate", "pages", "papers", "plot", "settings"}

@@ -9,6 +9,21 @@ __version__: str
 MAX_THREADS: int
 """The most threads of a run."""
 
+LATENESS_LIMIT_MS: float
+"""The lateness of a live network, as its 99th percentile, from which on a run says so."""
+
+FAR_BEHIND_MS: float
+"""The lateness of a live network from which on it stood still: that of the event `late`."""
+
+CHANGEABLE_KEYS: list[str]
+"""The keys of a scenario that can change while its network runs."""
+
+INTERNET_ADDRESS: str
+"""The address of the server on the Internet."""
+
+def mesh_address(node: int) -> str:
+    """The address of a node of the mesh."""
+
 class ScenarioError(ValueError):
     """A scenario that cannot be run. The message names the file, the line and the key."""
 
@@ -37,6 +52,12 @@ class Scenario:
 
     def settings(self) -> str:
         """How each end of the session is configured, with all defaults, as a JSON object."""
+
+    def credentials(self) -> dict[str, str]:
+        """The credentials of the ends, for programs that take the place of one.
+
+        The texts by the names of their files: `psk.txt`, or `ca.pem`, `server.pem`, and so on.
+        """
 
     def session_memory(self) -> str:
         """The octets of heap that each end takes for a handshake, as a JSON object."""
@@ -76,6 +97,59 @@ class Run:
 
     def summary(self) -> str:
         """Waits for the end. Returns the summary as a JSON object."""
+
+@final
+class Live:
+    """A network that runs against the clock. Python handles signals while a method waits.
+
+    All methods may be called from several threads.
+    """
+
+    def __new__(
+        cls,
+        scenario: Scenario,
+        *,
+        seed: int,
+        speed: float,
+        proxies: list[tuple[str, str, str]],
+        server: str | None,
+        listen: str | None,
+        device: tuple[str, str] | None,
+        internet: tuple[str, str] | None,
+        capture: str | None,
+        control: str | None,
+        duration_s: float | None,
+        handshakes: int | None,
+        records: bool,
+    ) -> Live:
+        """Opens everything, then starts. A proxy is `udp` or `tcp`, and two addresses.
+
+        An interface is `netns` or `tun`, and a name. Without `records` none are kept.
+        """
+
+    def addresses(self) -> str:
+        """Where programs find it, as a JSON array."""
+
+    def set(self, change: str) -> None:
+        """Replaces a key of the scenario (`key=value`). Raises `ValueError`."""
+
+    def switch(self, node: int, on: bool) -> None:
+        """Switches a node off or on. Raises `ValueError`."""
+
+    def snapshot(self) -> str | None:
+        """What it says of itself, as a JSON object."""
+
+    def next_event(self, timeout_s: float) -> tuple[str | None, bool]:
+        """The next event as a JSON object, if one comes within `timeout_s`; True if none will."""
+
+    def stop(self) -> None:
+        """Ends it without waiting."""
+
+    def finish(self) -> tuple[Table | None, str, str]:
+        """Waits for the end. Returns the records of all events that were taken, and their summary.
+
+        The last is what the network did. It and the summary are JSON objects.
+        """
 
 def inspect(scenario: Scenario, seed: int) -> list[Table]:
     """Runs the handshake of `seed`. Returns tables of nodes, radio timelines and buffers."""

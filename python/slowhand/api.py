@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from slowhand import _native, data, keys, results
@@ -198,6 +199,33 @@ class Scenario:
         """
         about: dict[str, Any] = json.loads(self.native.about())
         return about
+
+    def credentials(self) -> dict[str, str]:
+        r"""The credentials of both ends, so that a program can be one: texts by names of files.
+
+        `psk.txt` has the identity, a colon and the key in hexadecimal digits. Certificates and keys
+        are PEM: `ca.pem`, `server.pem`, `server.key`, and those of a client that proves itself. Raw
+        public keys are `client.pub` and `server.pub`. A password is in `password.txt`.
+
+        >>> import slowhand
+        >>> scenario = slowhand.Scenario("psk-tinydtls", {"session.psk": "00112233"})
+        >>> scenario.credentials()
+        {'psk.txt': 'Client_identity:00112233\n'}
+        """
+        return self.native.credentials()
+
+    def write_credentials(self, folder: str | os.PathLike[str]) -> None:
+        """Writes the credentials into a folder. Only its owner may read a file with a secret."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in self.credentials().items():
+            is_secret = name.endswith((".key", ".txt"))
+            if is_secret:
+                (folder / name).unlink(missing_ok=True)  # a file that is there keeps its mode
+            with replacing(folder / name) as temporary:
+                if is_secret:
+                    temporary.chmod(0o600)
+                temporary.write_text(text)
 
     def session_memory(self) -> dict[str, int | None]:
         """The most octets that the library of each end ("client", "server") has on the heap.

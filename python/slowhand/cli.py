@@ -57,6 +57,8 @@ def _interrupted(stopped: KeyboardInterrupt) -> int:
 
 def _dispatch(arguments: Sequence[str], out: Terminal) -> int:
     name, *rest = arguments or ["--help"]
+    if rest and f"{name} {rest[0]}" in COMMANDS:
+        name = f"{name} {rest.pop(0)}"
     if name == "--version":
         out.print(f"slowhand {__version__}")
         return DONE

@@ -70,6 +70,9 @@ IF_ANY = {
 FAILED = ("energy_client_mj", "compute_client_s", "frames", "datagrams")
 """What is shown of the handshakes that failed, beside those that completed."""
 
+GIVE_UP = "session.give_up_s was over"
+"""When a handshake gives up: it has no failure of its own."""
+
 COLUMNS = {
     "mean": Column("mean"),
     "ci95": Column("± 95 %", optional=1),
@@ -91,20 +94,23 @@ Statistics = dict[str, Any]
 def show(handshakes: Run, out: Terminal) -> None:
     """Prints the report of a run."""
     show_summary(handshakes.summary(), handshakes.complete < handshakes.count, out)
-    out.print()
-    for line in map(escaped, _about(handshakes)):
-        out.paragraph(line, "dim", indent="  ")
+    show_about(handshakes.scenario, [_ran(handshakes)], out)
     out.print(f"slowhand {slowhand.__version__}, repeat with:", "dim")
     show_command(command(handshakes), out)
 
 
-def show_summary(summary: dict[str, Any], interrupted: bool, out: Terminal) -> None:
-    """Prints what came out: outcomes, why handshakes failed, the metrics, what was lost."""
+def show_summary(
+    summary: dict[str, Any], interrupted: bool, out: Terminal, *, over: str = GIVE_UP
+) -> None:
+    """Prints what came out: outcomes, why handshakes failed, the metrics, what was lost.
+
+    `over` says when those that gave up had no more time.
+    """
     if interrupted:
         out.print("Interrupted. What is complete:", "yellow")
     none = summary["failed"] and not summary["completed"]
     out.paragraph(outcomes(summary), "bold red" if none else "bold")
-    for line in failures(summary):
+    for line in failures(summary, over=over):
         out.paragraph(line, "red", first="  ", indent="    ")
     if table := metrics(summary):
         out.print()
@@ -114,6 +120,21 @@ def show_summary(summary: dict[str, Any], interrupted: bool, out: Terminal) -> N
         out.print("Datagrams lost", "bold cyan")
         for line, is_limit in losses(summary["losses"]):
             out.paragraph(line, "yellow" if is_limit else "", first="  ", indent="    ")
+
+
+def show_about(
+    scenario: Scenario, ran: Sequence[str], out: Terminal, *, has_session: bool = True
+) -> None:
+    """Prints how the network `ran`, in lines, and what the scenario is."""
+    about = scenario.about()
+    lines = [*ran, about["session"]] if has_session else [*ran]
+    lines.append(f"{about['devices']}: {about['network']}")
+    assumed = [f"{len(names)} of {device}" for device, names in about["assumed"].items() if names]
+    if assumed:
+        lines.append(f"constants assumed (slowhand devices NAME shows why): {', '.join(assumed)}")
+    out.print()
+    for line in map(escaped, lines):
+        out.paragraph(line, "dim", indent="  ")
 
 
 def show_stacks(stacks: list[dict[str, Any]], out: Terminal) -> None:
@@ -143,11 +164,11 @@ def outcomes(summary: dict[str, Any]) -> str:
     return ", ".join(counts)
 
 
-def failures(summary: dict[str, Any]) -> Iterator[str]:
+def failures(summary: dict[str, Any], *, over: str = GIVE_UP) -> Iterator[str]:
     """A line for each reason for which handshakes failed, if there is more to say than that."""
     for failure in summary["failures"]:
         if failure["end"] or failure["reason"] or failure["outcome"] == "gave_up":
-            yield _failure(failure)
+            yield _failure(failure, over)
 
 
 def metrics(summary: dict[str, Any]) -> Table | None:
@@ -157,13 +178,13 @@ def metrics(summary: dict[str, Any]) -> Table | None:
     return _table(groups, total) if groups else None
 
 
-def _failure(failure: dict[str, Any]) -> str:
+def _failure(failure: dict[str, Any], over: str) -> str:
     """Why handshakes failed, in the words of the library or of TCP."""
     text = f"{failure['count']:,} {failure['outcome'].replace('_', ' ')}"
     if failure["end"]:
         text += f" at the {failure['end']}"
     elif failure["outcome"] == "gave_up":
-        text += ": not complete when session.give_up_s was over"
+        text += f": not complete when {over}"
     return f"{text}: {failure['reason']}" if failure["reason"] else text
 
 
@@ -292,18 +313,12 @@ def _two_digits(value: float) -> str:
     return f"{value:,.{max(0, 1 - math.floor(math.log10(value)))}f}"
 
 
-def _about(handshakes: Run) -> Iterator[str]:
-    about = handshakes.scenario.about()
+def _ran(handshakes: Run) -> str:
     first, last = handshakes.seed, handshakes.seed + handshakes.count - 1
     seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
     if handshakes.complete < handshakes.count:
         seeds = f"{handshakes.complete:,} worlds of {seeds}"
-    yield f"{handshakes.scenario.path}, {seeds}, {handshakes.wall_s:.1f} s of wall time"
-    yield about["session"]
-    yield f"{about['devices']}: {about['network']}"
-    assumed = [f"{len(names)} of {device}" for device, names in about["assumed"].items() if names]
-    if assumed:
-        yield f"constants assumed (slowhand devices NAME shows why): {', '.join(assumed)}"
+    return f"{handshakes.scenario.path}, {seeds}, {handshakes.wall_s:.1f} s of wall time"
 
 
 def command(handshakes: Run) -> list[str]:

@@ -88,6 +88,12 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise _native.ScenarioError(f"{name}: is nested too deeply for a result") from error
     except ValueError as error:
         raise _native.ScenarioError(f"{name}: {printable(str(error))}") from error
+    if isinstance(found, dict) and found.get("live") is True:
+        scenario = printable(str(found.get("scenario")))
+        raise _native.ScenarioError(
+            f"{name}: is of `slowhand live`: a live run cannot be repeated, because the clock and"
+            f" programs took part in it; run its scenario, {scenario}, or start it live again"
+        )
     wrong = _wrong(found)
     if wrong:
         allowed = "a file that `slowhand run --records` or `--json` wrote"

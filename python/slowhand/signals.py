@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+PATIENCE_S = 1.0
+"""How long work that is asked to end may take. Assumed: nobody presses Ctrl-C again before."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -29,6 +33,29 @@ def held() -> Iterator[list[Stopped]]:
     """Meanwhile signals are kept in a list, and raise nothing: what has been done is told first."""
     came: list[Stopped] = []
     _handle(lambda number, frame: came.append(Stopped(number)))
+    try:
+        yield came
+    finally:
+        _handle(_stop)
+
+
+@contextmanager
+def asked() -> Iterator[list[Stopped]]:
+    """Meanwhile signals are kept in a list, and raise nothing: the work looks there, and ends.
+
+    If it does not, as one that waits for a reader of stdout, a later signal raises.
+    """
+    came: list[Stopped] = []
+    first = 0.0
+
+    def keep(number: int, frame: FrameType | None) -> None:
+        nonlocal first
+        if came and time.monotonic() - first > PATIENCE_S:
+            raise Stopped(number)
+        first = first or time.monotonic()
+        came.append(Stopped(number))
+
+    _handle(keep)
     try:
         yield came
     finally:

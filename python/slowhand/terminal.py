@@ -118,6 +118,16 @@ def say(message: str) -> None:
         _discard(sys.stderr)
 
 
+def warn(message: str) -> None:
+    """Prints a warning on stderr, in lines that fit every terminal."""
+    text = f"warning: {message}"
+    width = WIDTH - len("slowhand: ")
+    lines = textwrap.wrap(
+        text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+    say("\n".join(lines))
+
+
 def printable(text: str, longest: int = LONGEST) -> str:
     """Text for a message: what is too long is cut, what cannot be printed is escaped."""
     if len(text) > longest:
@@ -139,6 +149,11 @@ def width() -> int:
         return os.get_terminal_size(1).columns or WIDTH
     except OSError:
         return WIDTH
+
+
+def is_drawable(stream: TextIO) -> bool:
+    """True for a terminal that can do more than print lines."""
+    return os.environ.get("TERM", "dumb") not in ("", "dumb") and stream.isatty()
 
 
 def _null() -> TextIO:
@@ -174,5 +189,4 @@ def _is_styled() -> bool:
 
     The last is https://no-color.org.
     """
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") in ("", "dumb")
-    return not plain and sys.stdout.isatty()
+    return not os.environ.get("NO_COLOR") and is_drawable(sys.stdout)

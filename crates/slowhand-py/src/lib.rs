@@ -9,6 +9,7 @@ mod about;
 mod capacity;
 mod estimate;
 mod interruptible;
+mod live;
 mod number;
 mod run;
 mod scenario;
@@ -26,6 +27,8 @@ mod _native {
     #[pymodule_export]
     use crate::estimate::{Estimate, percentile};
     #[pymodule_export]
+    use crate::live::{Live, mesh_address};
+    #[pymodule_export]
     use crate::run::{Run, inspect, table_schemas};
     #[pymodule_export]
     use crate::scenario::{Scenario, ScenarioError, capture, device_schema, schema};
@@ -35,6 +38,10 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("MAX_THREADS", slowhand_lab::runner::MAX_THREADS)?;
+        module.add("LATENESS_LIMIT_MS", slowhand_live::LATENESS_LIMIT.as_secs_f64() * 1e3)?;
+        module.add("FAR_BEHIND_MS", slowhand_live::FAR_BEHIND.as_secs_f64() * 1e3)?;
+        module.add("CHANGEABLE_KEYS", slowhand_lab::scenario::CHANGEABLE_KEYS)?;
+        module.add("INTERNET_ADDRESS", slowhand_net::address::internet_address().to_string())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -122,7 +122,7 @@ pub fn table_schemas() -> PyResult<String> {
 /// The columns of a table: the name, the type of the values, and the values.
 pub type Table<'py> = Vec<(&'static str, &'static str, Bound<'py, PyAny>)>;
 
-fn table<'py>(py: Python<'py>, columns: record::Table) -> PyResult<Table<'py>> {
+pub fn table<'py>(py: Python<'py>, columns: record::Table) -> PyResult<Table<'py>> {
     columns.into_iter().map(|(field, column)| column_of(py, field.name, column)).collect()
 }
 

@@ -1,5 +1,6 @@
 //! Scenarios, their schema and their captures.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -64,6 +65,12 @@ impl Scenario {
 
     fn settings(&self) -> PyResult<String> {
         to_json(&self.0.session.settings())
+    }
+
+    /// The credentials of the ends as files: their names and texts.
+    fn credentials(&self, py: Python<'_>) -> PyResult<BTreeMap<String, String>> {
+        let scenario = Arc::clone(&self.0);
+        abandonable(py, move || scenario.credentials())?.map_err(refused)
     }
 
     fn session_memory(&self, py: Python<'_>) -> PyResult<String> {

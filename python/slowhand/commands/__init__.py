@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from slowhand.arguments import Parser
-from slowhand.commands import advise, bundled, capacity, links, papers, run, settings, sweeps
+from slowhand.commands import (
+    advise,
+    bundled,
+    capacity,
+    controlling,
+    links,
+    live,
+    papers,
+    run,
+    settings,
+    sweeps,
+)
 from slowhand.commands.common import Command
 
 COMMANDS = {
@@ -30,6 +41,30 @@ COMMANDS = {
         "--hops 3 --mac tsch --slotframe 101 --credential psk",
         advise.options,
         advise.run,
+    ),
+    "live": Command(
+        "Run a network against the clock, for real programs at one end or at both.",
+        "lossy-line --udp 5684=127.0.0.1:5685",
+        live.options,
+        live.run,
+    ),
+    "live set": Command(
+        "Change keys of a network that runs.",
+        "network.link_pdr=0.7",
+        controlling.set_options,
+        controlling.set_keys,
+    ),
+    "live node": Command(
+        "Switch a node of a network that runs off or on.",
+        "3 off",
+        controlling.node_options,
+        controlling.switch_node,
+    ),
+    "live status": Command(
+        "Print what a network that runs says of itself: sessions, nodes, links, losses.",
+        "--json",
+        controlling.status_options,
+        controlling.show_status,
     ),
     "settings": Command(
         "Print what to type: a scenario's session in the settings of a library.",

@@ -15,6 +15,7 @@ from slowhand.terminal import Terminal, say
 
 if TYPE_CHECKING:
     from slowhand.api import Scenario
+    from slowhand.output import Output
 
 
 DONE, NO, BAD_INPUT = 0, 1, 2
@@ -87,6 +88,20 @@ def inputs(scenario: Scenario) -> list[Path]:
     if scenario.is_result:
         return [path]
     return [path, *(path.parent / name for name in scenario.files if name != scenario.file)]
+
+
+def wireshark(scenario: Scenario, capture: Output) -> list[str]:
+    """The command that shows a capture as it is, in words. One that is a FIFO it reads at once."""
+    source = ["-k", "-i"] if Path(capture.path).is_fifo() else ["-r"]
+    return ["wireshark", *source, capture.path, *scenario.native.wireshark_arguments()]
+
+
+def show_wireshark(scenario: Scenario, capture: Output, out: Terminal) -> None:
+    """Prints this command."""
+    from slowhand import report
+
+    out.print("Wireshark shows the capture as it is with:", "dim")
+    report.show_command([report.quoted(word) for word in wireshark(scenario, capture)], out)
 
 
 def print_json(value: object, out: Terminal) -> None:

@@ -22,7 +22,9 @@ from slowhand.commands.common import (
     print_json,
     replaced,
     set_option,
+    show_wireshark,
     threads_option,
+    wireshark,
 )
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
@@ -121,7 +123,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
             if explanation is not None:
                 extra["explanation"] = explanation.document
             if capture is not None:
-                extra["wireshark"] = _wireshark(scenario, capture)
+                extra["wireshark"] = wireshark(scenario, capture)
             print_json({**_about(handshakes), **extra}, out)
         else:
             from slowhand import report
@@ -132,7 +134,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     stopped = stopped or next(iter(late), None)
     written = _write(outputs, handshakes, explanation, stopped is not None)
     if written and "pcap" in outputs and not arguments.json:
-        _show_wireshark(scenario, outputs["pcap"], out)
+        show_wireshark(scenario, outputs["pcap"], out)
     if stopped:
         return signals.exit_code(stopped)
     whole = written and not handshakes.panicked
@@ -150,19 +152,6 @@ def _loaded(arguments: argparse.Namespace) -> Scenario:
         return loaded(arguments.scenario, [*arguments.set, f"{key}={arguments.nonces}"])
     except ScenarioError as error:
         raise ScenarioError(str(error).replace(f"--set {key}:", "--nonces:", 1)) from error
-
-
-def _wireshark(scenario: Scenario, capture: Output) -> list[str]:
-    """The command that shows a capture as it is, in words."""
-    return ["wireshark", "-r", capture.path, *scenario.native.wireshark_arguments()]
-
-
-def _show_wireshark(scenario: Scenario, capture: Output, out: Terminal) -> None:
-    """Prints this command."""
-    from slowhand import report
-
-    out.print("Wireshark shows the capture as it is with:", "dim")
-    report.show_command([report.quoted(word) for word in _wireshark(scenario, capture)], out)
 
 
 def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:

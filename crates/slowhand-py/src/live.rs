@@ -1,0 +1,218 @@
+//! A network that runs against the wall clock.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use slowhand_lab::record::{self, Record};
+use slowhand_lab::scenario as lab;
+use slowhand_lab::summary::Summariser;
+use slowhand_live::{Event, Interface, LiveError, Proxy, Setup, Transport, Ways};
+use slowhand_net::address::NodeId;
+
+use crate::interruptible::{SLICE, abandonable};
+use crate::number::natural;
+use crate::run::{Table, table};
+use crate::scenario::{Scenario, refused};
+use crate::to_json;
+
+const HAS_ENDED: &str = "the network has ended";
+
+/// A network that runs on a thread of its own.
+#[pyclass(frozen, module = "slowhand._native")]
+pub struct Live {
+    scenario: Arc<lab::Scenario>,
+    /// `None` when it is finished.
+    running: RwLock<Option<slowhand_live::Live>>,
+    ended: Mutex<Ended>,
+}
+
+/// The sessions that have ended.
+#[derive(Default)]
+struct Ended {
+    summariser: Summariser,
+    /// `None` if they are not asked for.
+    records: Option<Vec<Record>>,
+}
+
+#[pymethods]
+impl Live {
+    #[new]
+    #[pyo3(signature = (
+        scenario, *, seed, speed, proxies, server, listen, device, internet, capture, control, duration_s, handshakes, records
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
+    fn new(
+        py: Python<'_>,
+        scenario: &Scenario,
+        seed: i128,
+        speed: f64,
+        proxies: Vec<(String, String, String)>,
+        server: Option<String>,
+        listen: Option<String>,
+        device: Option<(String, String)>,
+        internet: Option<(String, String)>,
+        capture: Option<PathBuf>,
+        control: Option<PathBuf>,
+        duration_s: Option<f64>,
+        handshakes: Option<i128>,
+        records: bool,
+    ) -> PyResult<Self> {
+        let setup = Setup {
+            seed: natural("seed", seed)?,
+            speed,
+            ways: ways(&proxies, server, listen, device, internet)?,
+            capture,
+            control,
+            duration: duration_s.map(|seconds| duration("duration_s", seconds)).transpose()?,
+            handshakes: handshakes.map(|count| natural("handshakes", count)).transpose()?,
+        };
+        let (scenario, of) = (Arc::clone(&scenario.0), Arc::clone(&scenario.0));
+        // The system may take a while for namespaces and interfaces.
+        let running = abandonable(py, move || slowhand_live::Live::start(&of, setup))?.map_err(failed)?;
+        let ended = Ended { records: records.then(Vec::new), ..Ended::default() };
+        Ok(Self { scenario, running: RwLock::new(Some(running)), ended: Mutex::new(ended) })
+    }
+
+    fn addresses(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |live| live.addresses().to_vec()).and_then(|addresses| to_json(&addresses))
+    }
+
+    fn set(&self, py: Python<'_>, change: &str) -> PyResult<()> {
+        self.with(py, |live| live.set(change))?.map_err(PyValueError::new_err)
+    }
+
+    fn switch(&self, py: Python<'_>, node: i128, on: bool) -> PyResult<()> {
+        let node = natural("node", node)?;
+        self.with(py, |live| live.switch(node, on))?.map_err(PyValueError::new_err)
+    }
+
+    fn snapshot(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let snapshot = py.detach(|| self.read().as_ref().and_then(slowhand_live::Live::snapshot));
+        snapshot.map(|snapshot| to_json(&snapshot)).transpose()
+    }
+
+    /// The next event, if one comes within this time, and true if none will come. Python handles signals meanwhile.
+    fn next_event(&self, py: Python<'_>, timeout_s: f64) -> PyResult<(Option<String>, bool)> {
+        // Beyond the range: without a limit.
+        let end = Instant::now().checked_add(duration("timeout_s", timeout_s)?);
+        loop {
+            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
+            let (finished, event) = self.with(py, |live| (live.is_finished(), live.next_event(left.min(SLICE))))?;
+            if let Some(event) = event {
+                return Ok((Some(self.told(&event)?), false));
+            }
+            if finished || left.is_zero() {
+                return Ok((None, finished));
+            }
+            py.check_signals()?;
+        }
+    }
+
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, slowhand_live::Live::stop)
+    }
+
+    /// Waits for the end. Returns the records, if they were asked for, their summary, and what the network did.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Option<Table<'py>>, String, String)> {
+        let running = py.detach(|| self.running.write().unwrap_or_else(PoisonError::into_inner).take());
+        let running = running.ok_or_else(|| PyRuntimeError::new_err(HAS_ENDED))?;
+        let report = abandonable(py, move || running.finish())?.map_err(failed)?;
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let records = ended.records.as_ref().map(|records| table(py, record::columns(records))).transpose()?;
+        Ok((records, to_json(&ended.summariser.summary(&self.scenario))?, to_json(&report)?))
+    }
+}
+
+impl Live {
+    /// Asks the network, without the interpreter's lock.
+    fn with<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&slowhand_live::Live) -> T + Send) -> PyResult<T> {
+        py.detach(|| self.read().as_ref().map(ask)).ok_or_else(|| PyRuntimeError::new_err(HAS_ENDED))
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Option<slowhand_live::Live>> {
+        self.running.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An event as JSON. The record of a session that has ended is kept.
+    fn told(&self, event: &Event) -> PyResult<String> {
+        let told = to_json(event)?;
+        let Event::Closed { record, secure, .. } = event else { return Ok(told) };
+        let told = told.trim_end_matches('}');
+        if !secure {
+            return Ok(format!(r#"{told},"record":null}}"#));
+        }
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.summariser.add(record);
+        if let Some(records) = &mut ended.records {
+            records.push(Record::clone(record));
+        }
+        Ok(format!(r#"{told},"record":{}}}"#, row(record)))
+    }
+}
+
+/// The address of a node of the mesh.
+#[pyfunction]
+pub fn mesh_address(node: u16) -> String {
+    slowhand_net::address::mesh_address(NodeId(node)).to_string()
+}
+
+/// A record as a JSON object: its columns, in their order.
+fn row(record: &Record) -> String {
+    let columns = record::columns(std::slice::from_ref(record));
+    let pairs: Vec<String> =
+        columns.iter().map(|(field, column)| format!(r#""{}":{}"#, field.name, column.json(0))).collect();
+    format!("{{{}}}", pairs.join(","))
+}
+
+fn ways(
+    proxies: &[(String, String, String)],
+    server: Option<String>,
+    listen: Option<String>,
+    device: Option<(String, String)>,
+    internet: Option<(String, String)>,
+) -> PyResult<Ways> {
+    if let Some(server) = server {
+        return Ok(Ways::Clients { server: address(&server)? });
+    }
+    if let Some(listen) = listen {
+        return Ok(Ways::Server { listen: address(&listen)? });
+    }
+    if device.is_some() || internet.is_some() {
+        return Ok(Ways::Interfaces { device: device.map(interface), internet: internet.map(interface) });
+    }
+    let proxies: PyResult<Vec<Proxy>> = proxies.iter().map(proxy).collect();
+    proxies.map(|proxies| if proxies.is_empty() { Ways::Emulated } else { Ways::Proxies(proxies) })
+}
+
+fn proxy((transport, listen, server): &(String, String, String)) -> PyResult<Proxy> {
+    let transport = if transport == "udp" { Transport::Udp } else { Transport::Tcp };
+    Ok(Proxy { transport, listen: address(listen)?, server: address(server)? })
+}
+
+fn address(text: &str) -> PyResult<SocketAddr> {
+    text.parse().map_err(|_| PyValueError::new_err(format!("address: found {text}, allowed: ADDRESS:PORT")))
+}
+
+fn interface((kind, name): (String, String)) -> Interface {
+    if kind == "netns" { Interface::Namespace(name) } else { Interface::Existing(name) }
+}
+
+fn duration(name: &str, seconds: f64) -> PyResult<Duration> {
+    let refuse = |_| PyValueError::new_err(format!("{name}: found {seconds}, allowed: a number of seconds from 0 on"));
+    Duration::try_from_secs_f64(seconds).map_err(refuse)
+}
+
+/// Why a network does not start, or has ended. Python's `ValueError` begins with the name of an argument.
+fn failed(error: LiveError) -> PyErr {
+    match error {
+        LiveError::Plan(error) => refused(error),
+        LiveError::Speed(_) | LiveError::Transport { .. } => PyValueError::new_err(error.to_string()),
+        LiveError::Proxies(_) => PyValueError::new_err(format!("udp: {error}")),
+        LiveError::Panicked(_) => PyRuntimeError::new_err(error.to_string()),
+        error => PyOSError::new_err(error.to_string()),
+    }
+}

@@ -1,0 +1,102 @@
+"""`slowhand live set`, `live node` and `live status`: a network that runs is changed, or asked."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from slowhand._native import CHANGEABLE_KEYS
+from slowhand.arguments import Complaint, Parser, integer
+from slowhand.commands.common import DONE, print_json
+from slowhand.terminal import Terminal, printable
+
+MAX_NODE = 2**16 - 1
+"""The largest number of a node."""
+
+LONGEST_DONE = 400
+"""How much is repeated of what was done, in characters."""
+
+
+def set_options(parser: Parser) -> None:
+    """The options of `live set`."""
+    parser.add_argument(
+        "changes",
+        metavar="KEY=VALUE",
+        nargs="+",
+        help=f"A key of the scenario that can change meanwhile: {', '.join(CHANGEABLE_KEYS)}.",
+    )
+    _options(parser)
+
+
+def node_options(parser: Parser) -> None:
+    """The options of `live node`."""
+    parser.add_argument("node", metavar="N", type=integer(0, MAX_NODE), help="Its number.")
+    parser.add_argument("state", metavar="on|off", help="Whether it has power.")
+    _options(parser)
+
+
+def status_options(parser: Parser) -> None:
+    """The options of `live status`."""
+    _options(parser)
+
+
+def _options(parser: Parser) -> None:
+    parser.add_argument(
+        "--control",
+        metavar="PATH",
+        help="The socket of the network. [default: that of the only one that runs]",
+    )
+    parser.json()
+
+
+def set_keys(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Changes keys, one after the other."""
+    for change in arguments.changes:
+        if "=" not in change:
+            raise Complaint(f"KEY=VALUE: found {printable(change)}, allowed: key=value")
+    requests: list[dict[str, Any]] = [{"set": change} for change in arguments.changes]
+    return _answered(arguments, requests, f"changed: {', '.join(arguments.changes)}", out)
+
+
+def switch_node(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Switches a node off or on."""
+    if arguments.state not in ("on", "off"):
+        raise Complaint(f"node: found '{printable(arguments.state)}', allowed: on or off")
+    request = {"node": arguments.node, "on": arguments.state == "on"}
+    return _answered(arguments, [request], f"node {arguments.node} is {arguments.state}", out)
+
+
+def show_status(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Prints what a network says of itself."""
+    from slowhand.realtime import dashboard
+
+    snapshot = _ask(arguments, [{"status": True}])[0]
+    if arguments.json:
+        print_json(snapshot, out)
+    else:
+        size = dashboard.Size(out.width, dashboard.ENDLESS)
+        for row in dashboard.picture(snapshot, "slowhand live", [], size, dashboard.glyphs(out)):
+            out.print("".join(out.style(text, style) for text, style in row).rstrip())
+    return DONE
+
+
+def _answered(
+    arguments: argparse.Namespace, requests: list[dict[str, Any]], done: str, out: Terminal
+) -> int:
+    """Sends requests that are answered by yes, or by an error; what is `done` then."""
+    answers = _ask(arguments, requests)
+    if arguments.json:
+        print_json(answers[-1], out)
+    else:
+        out.paragraph(printable(done, LONGEST_DONE))
+    return DONE
+
+
+def _ask(arguments: argparse.Namespace, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    from slowhand.realtime import control
+
+    try:
+        path = control.find(arguments.control)
+        return [control.ask(path, request) for request in requests]
+    except control.ControlError as error:
+        raise Complaint(str(error)) from error

@@ -1,0 +1,123 @@
+"""The state of a network that runs, in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from slowhand._native import FAR_BEHIND_MS, LATENESS_LIMIT_MS
+
+Snapshot: TypeAlias = Mapping[str, Any]
+"""What the network says of itself; docs/live.md has its keys."""
+
+
+def line(snapshot: Snapshot, width: int) -> str:
+    """One line about the network, no longer than this. What is not there is left out."""
+    datagrams = snapshot["datagrams"]
+    parts = [late(snapshot)] if is_late(snapshot) else []
+    parts += _sessions(snapshot)
+    if lost(snapshot):
+        parts.append(f"{lost(snapshot):,} of {datagrams['sent']:,} datagrams lost")
+    if snapshot["queued"]:
+        parts.append(f"{snapshot['queued']:,} queued")
+    if snapshot["bytes_phy"]:
+        parts.append(f"{snapshot['bytes_phy']:,} B on the air")
+    text = clock(snapshot["time_s"])
+    for place, part in enumerate(parts):
+        longer = f"{text}{', ' if place else '  '}{part}"
+        if len(longer) > width:
+            break
+        text = longer
+    return text
+
+
+def sessions(snapshot: Snapshot) -> str:
+    """How many sessions there are, and what became of the others."""
+    return ", ".join(_sessions(snapshot))
+
+
+def _sessions(snapshot: Snapshot) -> list[str]:
+    found = snapshot["sessions"]
+    kinds = ("open", "completed", "failed", "refused")
+    return [f"{found[kind]:,} {kind}" for kind in kinds if found[kind]] or ["no sessions"]
+
+
+def lost(snapshot: Snapshot) -> int:
+    """The number of datagrams that were lost."""
+    return sum(snapshot["datagrams"]["lost"].values())
+
+
+def is_late(snapshot: Snapshot) -> bool:
+    """True if the network did not keep up with the clock."""
+    return bool(snapshot["lateness_ms"]["p99"] > LATENESS_LIMIT_MS)
+
+
+def late(snapshot: Snapshot) -> str:
+    """How late events were."""
+    return f"late {snapshot['lateness_ms']['p99']:.1f} ms (p99)"
+
+
+def lateness(summary: Snapshot) -> str:
+    """How late events were, in a run that is over."""
+    found = summary["lateness_ms"]
+    return (
+        f"late by the clock: p50 {found['p50']:.1f} ms, p99 {found['p99']:.1f} ms,"
+        f" at most {found['max']:.1f} ms, {found['count']:,} events"
+    )
+
+
+def warnings(summary: Snapshot, speed: float) -> Iterator[str]:
+    """What the end of a run says if it was late."""
+    found = summary["lateness_ms"]
+    if is_late(summary):
+        slower = ", or a lower --speed" if speed > 1 else ""
+        yield (
+            f"the network was late: p99 {found['p99']:.1f} ms, allowed:"
+            f" {LATENESS_LIMIT_MS:.0f} ms. Its times are too long. Give it an idle processor"
+            f"{slower}; docs/live.md has a way for root"
+        )
+    if found["max"] > FAR_BEHIND_MS:
+        yield (
+            f"the network stood still for up to {found['max'] / 1000:.1f} s, by the clock. What"
+            " crossed it then is late by that: do not count the sessions of that time. Its process"
+            " was stopped, or other work kept its processor"
+        )
+
+
+def clock(seconds: float) -> str:
+    """A time of the network.
+
+    >>> clock(83.4)
+    '0:01:23'
+    """
+    whole = int(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def stood_still(event: Mapping[str, Any]) -> str:
+    """The event `late` in words."""
+    return f"the network stood still for {event['late_ms'] / 1000:.1f} s, by the clock"
+
+
+def told(event: Mapping[str, Any]) -> str:
+    """An event in words. Empty: there is nothing to say."""
+    time = clock(event.get("time_s", 0))
+    session = f"{time}  session {event.get('session')} of node {event.get('node')}"
+    match event["event"]:
+        case "opened":
+            return f"{session} began"
+        case "established":
+            return f"{session} is established after {event['duration_s']:.2f} s"
+        case "closed":
+            record = event["record"]
+            outcome = record["outcome"].replace("_", " ") if record else "neither DTLS nor TLS"
+            return f"{session} ended: {outcome}"
+        case "refused":
+            return f"{time}  refused {event['count']:,}: {event['reason']}"
+        case "changed":
+            return f"{time}  {event['change']}"
+        case "late":
+            return f"{time}  {stood_still(event)}"
+        case "warning":
+            return f"{time}  {event['message']}"
+    return ""
