@@ -1,8 +1,10 @@
 """What the tests share: the command line in a process of its own, as a user runs it."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,10 @@ QUICKSTART = ROOT / "scenarios" / "quickstart.toml"
 
 # The package without the launcher: ./test has set everything up.
 COMMAND = [sys.executable, "-P", "-m", "slowhand"]
+
+# Who starts the tests in the background lets them ignore these, and so would all that they start.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -35,6 +41,21 @@ def cli(tmp_path: Path) -> Cli:
         return done
 
     return run
+
+
+def until_signals_are_handled(process: subprocess.Popen[Any]) -> None:
+    """Waits for the first lines of the program. Python has a traceback of its own before them.
+
+    They handle SIGHUP last, and Python itself never does.
+    """
+    bit = 1 << signal.SIGHUP - 1
+    status = Path(f"/proc/{process.pid}/status")
+    while True:
+        caught = next(line for line in status.read_text().splitlines() if "SigCgt" in line)
+        if int(caught.split()[1], 16) & bit:
+            return
+        assert process.poll() is None, "it ended before"
+        time.sleep(0.001)
 
 
 def the_message(done: subprocess.CompletedProcess[str]) -> str:

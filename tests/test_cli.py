@@ -16,9 +16,9 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, "live", "live set", "live node", "live status"])
 def test_every_command_has_help_with_an_example(cli: Cli, command: str) -> None:
-    output = cli(command, "--help").stdout
+    output = cli(*command.split(), "--help").stdout
     assert f"Example: slowhand {command}" in output
     assert "--json" in output
 

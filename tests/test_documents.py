@@ -148,7 +148,7 @@ def is_path(span: str, root: Path) -> bool:
     """
     first, slash, rest = span.partition("/")
     plain = re.fullmatch(r"[\w.*/-]*", rest) and not re.search(r"\b[A-Z]{2,}\b(?!\.md)", rest)
-    return bool(slash and plain and first not in MADE and (root / first).is_dir())
+    return bool(first and slash and plain and first not in MADE and (root / first).is_dir())
 
 
 def without_wall_time(text: str) -> str:

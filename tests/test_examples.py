@@ -24,6 +24,7 @@ CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NO_EXAMPLE = {
     "AdviceError",  # an error
     "Inspection",  # `Scenario.inspect` has one
+    "Live",  # `live` has one
     "ScenarioError",
     "Setting",  # a type
     "SweepError",

@@ -47,6 +47,10 @@ OPTIONS = {
         *("--mac", "--hops", "--slotframe", "--loss", "--credential", "--device", "--choose"),
         *("--fix", "--weights", "--seed", "--threads", "--plot", "--json"),
     ],
+    "live": [
+        *("--udp", "--tcp", "--server", "--listen", "--speed", "--seed", "--set", "--handshakes"),
+        *("--control", "--records", "--pcap", "--watch", "--json"),
+    ],
     "links": ["--out", "--root", "--least-pdr", "--json"],
     "papers": ["--out", "--json"],
 }
@@ -56,11 +60,16 @@ CASE = ["--slots", "3", "--clients", "5", "--rho", "0.5"]
 # Each ends what is random, so that no word makes the command long.
 ENDS = {
     "run": ["--count", "1"],
+    "live": ["--duration", "0.01"],
     "papers": ["--count", "1"],
     "advise": ["--choose", "session.timeout_s=1,2", "--budget", "999"],
 }
 STARTS = {
     "run": [*[["quickstart"]] * 4, ["quickstart", "--pcap", "/dev/full"], ["."], ["/dev/null"], []],
+    "live": [
+        *(["quickstart"], ["quickstart", "--udp", "9"], ["set"], ["set", "a=b"], ["node", "1"]),
+        *(["node", "1", "on"], ["status"], []),
+    ],
     "capacity": [[*CASE, "--policy", "refuse"], ["--device", "wismote"], []],
     "settings": [["quickstart"], ["lossy-line", "--library", "openssl"], []],
     "advise": [["psk-tinydtls"], ["--mac", "xmac"], []],
@@ -98,6 +107,7 @@ def test_hostile_command_lines_get_an_answer_or_one_message(
     handlers: None,
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # for the sockets of `live`
     codes = set()
     for arguments in invocations():
         code = command_line.execute(arguments)

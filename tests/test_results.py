@@ -20,11 +20,14 @@ from conftest import QUICKSTART, Cli, the_message, without_time
 from slowhand import _native, capacity, commands, papers, signals
 from slowhand import cli as cli_module
 
-POWER_CUT = QUICKSTART.with_name("power-cut.toml")
-"""A thousand handshakes in one world."""
-
-LONG: dict[str, slowhand.Setting] = {"session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM"}
-"""With these settings that world takes seconds: longer than any test waits."""
+LONG: dict[str, Any] = {
+    "network": {"topology": {"kind": "tree", "depth": 3, "fan_out": 4}},
+    "mac": {"kind": "csma"},
+    "traffic": [{"from": "nodes", "to": "internet", "interval_ms": 1000, "octets": 40}],
+    "client": {"device": "nrf52840", "start_s": 100_000},
+    "session": {"stack": "lean-dtls", "suite": "TLS_PSK_WITH_AES_128_CCM_8"},
+}
+"""A world that takes minutes: millions of datagrams cross it before the first handshake."""
 
 LOSSY = ("--set", "network.link_pdr=0.8", "--set", "lowpan.fragment_loss=0.05")
 NEVER: dict[str, slowhand.Setting] = {"session.give_up_s": 0.01}
@@ -345,19 +348,17 @@ def test_a_run_may_be_used_again_and_from_several_threads() -> None:
 
 
 def test_cancel_waits_neither_for_a_world_nor_for_another_thread() -> None:
-    run = slowhand.Run(slowhand.Scenario(POWER_CUT, LONG), count=4)
+    run = slowhand.Run(slowhand.Scenario(LONG), count=4)
     waiting = threading.Thread(target=lambda: run.wait(60))
     waiting.start()
     time.sleep(0.5)
     began = time.monotonic()
     run.cancel()
-    assert time.monotonic() - began < 1, "a hundred worlds take many times longer"
     waiting.join(10)
     assert not waiting.is_alive()
-    done, finished = run.wait(10)
-    assert finished and done < 100, "the worlds have stopped"
-    # Those that were in progress have no records; each of the others has a thousand.
-    assert len(run.frame()) == 1000 * done
+    assert run.wait(10) == (0, True)
+    assert time.monotonic() - began < 10, "a world takes many times longer"
+    assert run.frame().is_empty(), "worlds that were in progress have no records"
 
 
 class Signalled(Exception):
@@ -365,7 +366,7 @@ class Signalled(Exception):
 
 
 @contextmanager
-def signal_soon(after_s: float = 0.4) -> Iterator[None]:
+def signal_soon(after_s: float = 0.4, most_s: float = 10) -> Iterator[None]:
     """A signal comes, and its handler raises. What it interrupts must end soon."""
 
     def handle(number: int, frame: Any) -> None:
@@ -380,8 +381,8 @@ def signal_soon(after_s: float = 0.4) -> Iterator[None]:
     finally:
         timer.cancel()
         signal.signal(signal.SIGUSR1, before)
-    # 0.1 s at most, on a machine that does nothing else.
-    assert time.monotonic() - began < after_s + 1
+    # 0.1 s at most, on a machine that does nothing else. What it interrupts takes much longer.
+    assert time.monotonic() - began < after_s + most_s
 
 
 @pytest.mark.parametrize(
@@ -394,22 +395,25 @@ def signal_soon(after_s: float = 0.4) -> Iterator[None]:
         lambda scenario, path: slowhand.Run(scenario, count=2).summary(),
         lambda scenario, path: slowhand.Run(scenario, count=2).wait(60),
         lambda scenario, path: slowhand.run(scenario, count=2),
-        lambda scenario, path: slowhand.capacity.compute(
-            slots=capacity.MAX_SLOTS, clients=capacity.MAX_CLIENTS, rho=capacity.MAX_RHO
-        ),
     ],
-    ids=["capture", "inspect", "finish", "frame", "summary", "wait", "run", "capacity"],
+    ids=["capture", "inspect", "finish", "frame", "summary", "wait", "run"],
 )
 def test_a_signal_ends_every_wait(
     tmp_path: Path, work: Callable[[slowhand.Scenario, Path], object]
 ) -> None:
-    scenario = slowhand.Scenario(POWER_CUT, LONG)
+    scenario = slowhand.Scenario(LONG)
     with pytest.raises(Signalled), signal_soon():
         work(scenario, tmp_path / "x.pcapng")
     # What was interrupted has ended: nothing appears any more.
     left = sorted(tmp_path.iterdir())
     time.sleep(0.2)
     assert sorted(tmp_path.iterdir()) == left
+
+
+def test_a_signal_ends_a_long_calculation() -> None:
+    slots, clients, rho = capacity.MAX_SLOTS, capacity.MAX_CLIENTS, capacity.MAX_RHO
+    with pytest.raises(Signalled), signal_soon(most_s=1):  # it takes two seconds
+        capacity.compute(slots=slots, clients=clients, rho=rho)
 
 
 def test_a_signal_ends_the_reading_of_a_pipe(tmp_path: Path) -> None:

@@ -115,6 +115,7 @@ BETWEEN_KEYS = {
         "parent-out-of-range",
         "psk-mode-of-dtls13",
         "psk-suite-with-certificates",
+        "psk-too-long",
         "recovery-without",
         "routing-beside-parents",
         "routing-without-acknowledgements",

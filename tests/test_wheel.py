@@ -81,6 +81,11 @@ def test_the_wheel_carries_all_data_and_its_licences(wheel: Path) -> None:
     assert {f"slowhand/pages/{name}" for name in scripts} <= names
     ends = {name.partition(".dist-info/")[2] for name in names}
     assert {"licenses/LICENSE-MIT", "licenses/LICENSE-APACHE"} <= ends
+    (entries,) = (name for name in names if name.endswith(".dist-info/entry_points.txt"))
+    assert (
+        "[pytest11]\nslowhand=slowhand.pytest_plugin\n"
+        in zipfile.ZipFile(wheel).read(entries).decode()
+    )
 
 
 def test_the_installed_package_does_what_the_clone_does(installed: Installed, cli: Cli) -> None:

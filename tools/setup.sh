@@ -45,9 +45,11 @@ set_up() {
         need "gcc libc6-dev" can_compile
         need perl can_configure
         [ "$1" = run ] || need tshark has command -v tshark
+        [ "$1" = run ] || need iproute2 has command -v ip
         [ "$1" = run ] || need "$firmware_packages" can_build_firmware
         [ "$1" = run ] || need "libgnutls28-dev g++" can_compile_peers
         [ "$1" = run ] || need "chromium chromium-driver" can_browse
+        [ "$1" = run ] || need "$peer_packages" has_programs
         make_venv "$1"
         build
         [ "$1" = run ] || make_cargo_deny
@@ -75,6 +77,16 @@ can_compile_peers() {
 
 # The tests of pages.
 can_browse() { has command -v chromium && has command -v chromedriver; }
+
+# Programs whose sessions cross the emulated network in tests.
+peer_packages="openssl gnutls-bin libcoap3-bin curl mosquitto mosquitto-clients"
+has_programs() (
+    PATH="$PATH:/usr/sbin" # mosquitto is there
+    for program in openssl gnutls-serv gnutls-cli coap-server-openssl coap-server-gnutls curl \
+        mosquitto mosquitto_pub; do
+        has command -v "$program" || return
+    done
+)
 
 can_configure() { has perl -MIPC::Cmd -e 1; } # OpenSSL's sources
 
