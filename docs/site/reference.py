@@ -93,7 +93,14 @@ def commands() -> str:
     for name, command in COMMANDS.items():
         parser = Parser(name, command.about, command.example)
         command.options(parser)
-        lines += [f"## {name}", "", "```text", parser.format_help().rstrip(), "```", ""]
+        lines += [
+            f"## {name} {{ #{name.replace(' ', '-')} }}",
+            "",
+            "```text",
+            parser.format_help().rstrip(),
+            "```",
+            "",
+        ]
     return "\n".join(lines)
 
 
