@@ -90,8 +90,8 @@ impl Capture {
     fn stop(&mut self, error: &CaptureError) -> String {
         self.frames = None;
         // A writer that has failed says why. One that waits for a reader is left alone: the network does not wait.
-        let has_finished = self.writer.as_ref().is_some_and(JoinHandle::is_finished);
-        match if has_finished { self.join() } else { Ok(()) } {
+        let has_ended = matches!(error, CaptureError::Write { error, .. } if error.kind() == io::ErrorKind::BrokenPipe);
+        match if has_ended { self.join() } else { Ok(()) } {
             Err(cause) => self.message(&cause),
             Ok(()) => format!("{error}; the capture ends here, the rest goes on"),
         }

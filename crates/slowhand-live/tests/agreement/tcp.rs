@@ -3,7 +3,7 @@
 
 use super::kernel::alone;
 use super::server::Server;
-use super::{Handshake, in_parallel, in_time, run_live, run_virtual};
+use super::{COMPUTER, Handshake, in_parallel, in_time, run_live, run_virtual};
 use slowhand_lab::scenario::{Override, Scenario};
 use slowhand_live::namespace::Namespace;
 use slowhand_live::{Interface, Ways};
@@ -107,6 +107,7 @@ fn compare(seeds: u64) {
 /// `./test --full` takes more seeds.
 #[test]
 fn the_kernels_tcp_in_every_row() {
+    let _computer = COMPUTER.lock();
     if alone("tcp::the_kernels_tcp_in_every_row") {
         compare(if std::env::var_os("SLOWHAND_FULL").is_some() { 20 } else { 2 });
     }

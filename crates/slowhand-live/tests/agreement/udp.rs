@@ -1,7 +1,7 @@
 //! DTLS: an emulated client, and a server with a socket.
 
 use super::server::Server;
-use super::{Handshake, in_parallel, in_time, median, run_live, run_virtual};
+use super::{COMPUTER, Handshake, in_parallel, in_time, median, run_live, run_virtual};
 use slowhand_lab::scenario::Scenario;
 use slowhand_live::{Report, Ways};
 
@@ -33,6 +33,7 @@ fn live(scenario: &Scenario) -> (Vec<Handshake>, Vec<Report>) {
 /// One exception: what the link layer still repeats when the world of virtual time has ended.
 #[test]
 fn the_handshakes_of_fifty_seeds_agree() {
+    let _computer = COMPUTER.lock();
     let scenario: Scenario = SCENARIO.parse().unwrap();
     let virtual_ones = run_virtual(&scenario, SEEDS);
     let (live_ones, reports) = live(&scenario);

@@ -5,7 +5,7 @@ use super::{ONE_HOP, scenario, setup, start, stop, wait_for};
 use slowhand_lab::record::Outcome;
 use slowhand_live::{Event, Live, LiveError, Proxy, Setup, Transport, Ways};
 use std::io::Read;
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::{Shutdown, SocketAddr, TcpListener, UdpSocket};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,8 @@ fn a_full_disk_ends_the_capture_and_nothing_else() {
 fn a_server_that_does_not_run_is_named_and_may_come_back() {
     let text = timed();
     let scenario = scenario(&text);
-    let free = UdpSocket::bind(loopback()).unwrap().local_addr().unwrap();
+    // An address of its own: nobody else gets this port meanwhile.
+    let free = UdpSocket::bind("127.0.0.2:0").unwrap().local_addr().unwrap();
     let live = start(&text, setup(proxy(free)));
     let address = live.addresses()[0].listen;
     let waiting = std::thread::spawn({
@@ -119,7 +120,8 @@ fn clients_that_vanish_give_way() {
 
 #[test]
 fn a_fifo_is_read_while_the_network_runs() {
-    let fifo = std::env::temp_dir().join(format!("slowhand-fifo-{}", std::process::id()));
+    let fifo = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("capture-fifo");
+    let _ = std::fs::remove_file(&fifo); // of a test that has failed
     rustix::fs::mknodat(
         rustix::fs::CWD,
         &fifo,
@@ -151,7 +153,13 @@ fn a_server_that_closes_fails_the_handshake_at_once() {
     let text = ONE_HOP.replace("session = {", "session = { protocol = \"tls1.2\",");
     let listener = TcpListener::bind(loopback()).unwrap();
     let server = listener.local_addr().unwrap();
-    std::thread::spawn(move || listener.incoming().for_each(drop));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map(Result::unwrap) {
+            stream.shutdown(Shutdown::Write).unwrap();
+            // What comes is read: the kernel would answer it with a reset.
+            std::thread::spawn(move || std::io::copy(&mut &stream, &mut std::io::sink()));
+        }
+    });
     let began = Instant::now();
     let live = start(&text, setup(Ways::Clients { server }));
     let records = super::records(&live);

@@ -65,6 +65,17 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// A client that opens a session with `server`, has `data` echoed, and closes. Returns how long the handshake took.
 pub fn client(scenario: &Scenario, server: SocketAddr, data: &[u8], patience: Duration) -> Result<Duration, String> {
+    client_that(|| (), scenario, server, data, patience)
+}
+
+/// The same, which does something before it closes.
+pub fn client_that(
+    before_it_closes: impl FnOnce(),
+    scenario: &Scenario,
+    server: SocketAddr,
+    data: &[u8],
+    patience: Duration,
+) -> Result<Duration, String> {
     let socket = UdpSocket::bind(loopback()).unwrap();
     socket.connect(server).unwrap();
     let (began, mut session) = (Instant::now(), session(scenario, Role::Client));
@@ -86,6 +97,7 @@ pub fn client(scenario: &Scenario, server: SocketAddr, data: &[u8], patience: Du
         }
         if let Some(received) = session.poll_received().map(|received| received.bytes.to_vec()) {
             assert!(received == data, "the data came back changed");
+            before_it_closes();
             session.close(began.elapsed());
             while let Some(transmit) = session.poll_transmit() {
                 socket.send(transmit.bytes).map_err(|error| error.to_string())?;

@@ -168,17 +168,20 @@ fn a_reset_crosses_the_network_as_a_reset() {
     let text = ONE_HOP.replace("session = {", "session = { protocol = \"tls1.2\",");
     let listener = TcpListener::bind(loopback()).unwrap();
     let server = listener.local_addr().unwrap();
+    let (has_read, was_read) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
         (&stream).write_all(b"half").unwrap();
-        std::thread::sleep(Duration::from_secs(1));
+        was_read.recv().unwrap();
         rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
     });
     let live = start(&text, setup(proxy(Transport::Tcp, server)));
     let mut client = TcpStream::connect(live.addresses()[0].listen).unwrap();
-    let mut received = Vec::new();
-    let error = client.read_to_end(&mut received).unwrap_err();
-    assert_eq!((&received[..], error.kind()), (&b"half"[..], std::io::ErrorKind::ConnectionReset));
+    let mut received = [0; 4];
+    client.read_exact(&mut received).unwrap();
+    assert_eq!(&received, b"half");
+    has_read.send(()).unwrap();
+    assert_eq!(client.read(&mut received).unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
 }
 
 /// Octets of a stream that closes at once, over links that lose frames.

@@ -147,6 +147,7 @@ fn transfer(config: &TcpConfig, role: Role, faults: Faults, count: usize) -> f64
             connection.close();
         }
         if matches!(connection.state(), State::TimeWait | State::Closed) {
+            kernel.packets.send(&[]).unwrap();
             break;
         }
         assert_eq!(connection.error(), None, "{:?}", connection.statistics());

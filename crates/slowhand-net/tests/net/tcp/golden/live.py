@@ -60,7 +60,7 @@ def main():
         received, intact = ask("read", count, LIMIT_US / 1e6)
         result = {"received": received, "intact": intact}
         ask("close")
-    path.run(now_us() + 500_000)
+    path.run(end, done=lambda: path.has_ended)
     print(json.dumps(result), flush=True)
     kernel.end()
 

@@ -216,6 +216,7 @@ class Path:
         self.record = record
         self.waiting = []
         self.count = 0
+        self.has_ended = False  # a side has sent an empty packet
 
     def run(self, until_us, done=lambda: False, extra=()):
         """Until a time, or until `done`; returns the readable ones of `extra` at once."""
@@ -232,7 +233,9 @@ class Path:
             readable = select.select([*sides, *extra], [], [], timeout)[0]
             for tun in readable:
                 if tun in sides:
-                    self.take(sides[tun], os.read(tun, 2048))
+                    packet = os.read(tun, 2048)
+                    self.has_ended |= not packet
+                    self.take(sides[tun], packet)
             others = [fd for fd in readable if fd not in sides]
             if others:
                 return others
