@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbclient
 import nbformat
+from jupyter_client.manager import AsyncKernelManager
 from measured import ROOT
 
 NOTEBOOKS = ("first-steps.ipynb", "extend-a-paper.ipynb")
@@ -34,14 +35,19 @@ def executed(file: Path) -> str:
     notebook = nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]
     with tempfile.TemporaryDirectory() as place:
         resources = {"metadata": {"path": place}}
+        # Files in place of ports: nobody else takes them before the kernel does.
+        kernel = AsyncKernelManager(
+            transport="ipc", connection_file=str(Path(place, "kernel.json"))
+        )
         client = nbclient.NotebookClient(
             notebook,
+            km=kernel,
             timeout=TIMEOUT_S,
             resources=resources,
             record_timing=False,
             extra_arguments=["--log-level=ERROR"],  # a warning about ports of this computer
         )
-        client.execute()
+        client.execute(cleanup_kc=True)
     notebook["metadata"] = {"kernelspec": KERNEL}
     for cell in notebook["cells"]:
         cell["metadata"] = {}

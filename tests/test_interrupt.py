@@ -151,7 +151,7 @@ def test_ctrl_c_works_while_a_file_is_written(tmp_path: Path) -> None:
         assert process.stdout
         while "repeat with" not in process.stdout.readline():
             pass
-        time.sleep(0.2)
+        time.sleep(1)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, "slowhand: interrupted\n")

@@ -18,6 +18,7 @@ from selenium.webdriver.remote.webelement import WebElement
 
 import slowhand
 from explanations import made
+from programs import free_port
 from slowhand import Explanation, pages
 from test_pages import HOSTILE
 
@@ -123,6 +124,12 @@ class Browser:
         )
         return found
 
+    def task_s(self) -> float:
+        """What the page has computed and drawn until now."""
+        metrics = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        values = {metric["name"]: float(metric["value"]) for metric in metrics}
+        return values["TaskDuration"]
+
     def colours(self, scheme: str) -> None:
         """Prefers `light` or `dark`."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
@@ -136,7 +143,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     for option in [*OPTIONS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"]:
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
+    driver = webdriver.Chrome(options, Service(shutil.which("chromedriver"), port=free_port()))
     yield Browser(driver)
     driver.quit()
 
@@ -413,24 +420,26 @@ def test_hostile_text_stays_text(browser: Browser, tmp_path: Path) -> None:
 def test_ten_thousand_events_are_fluid(browser: Browser, tmp_path: Path) -> None:
     browser.show(made(10_000), tmp_path)
     browser.focus()
-    frames = browser.driver.execute_async_script(
+    # Times on a processor: other work of this computer is not in them.
+    browser.driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    before = browser.task_s()
+    browser.driver.execute_async_script(
         """
         const done = arguments[0], canvas = document.querySelector("canvas");
-        const {x, y} = canvas.getBoundingClientRect(), frames = [];
-        let last = performance.now();
-        requestAnimationFrame(function turn(now) {
-          frames.push(now - last);
-          last = now;
-          if (frames.length > 40) return done(frames);
-          const deltaY = frames.length % 20 < 10 ? -120 : 120;
+        const {x, y} = canvas.getBoundingClientRect();
+        let frames = 0;
+        requestAnimationFrame(function turn() {
+          if (++frames > 40) return done();
+          const deltaY = frames % 20 < 10 ? -120 : 120;
           const at = {clientX: x + 700, clientY: y + 100, bubbles: true, cancelable: true};
           canvas.dispatchEvent(new WheelEvent("wheel", {deltaY, ...at}));
           requestAnimationFrame(turn);
         });
         """
     )
-    # 17 ms where nothing else runs; 100 ms is what feels immediate (Nielsen 1993, section 5.5).
-    assert sorted(frames)[len(frames) // 2] < 100
+    # 100 ms is what feels immediate (Nielsen 1993, section 5.5).
+    assert 0 < (browser.task_s() - before) / 40 < 0.1
+    browser.driver.execute_cdp_cmd("Performance.disable", {})
 
 
 def test_a_report_has_two_timelines_and_readable_pictures(browser: Browser, tmp_path: Path) -> None:

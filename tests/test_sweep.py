@@ -166,7 +166,7 @@ def test_a_value_that_is_not_possible_leaves_no_traceback(cli: Cli, value: str) 
 
 
 def test_a_disk_that_is_full_keeps_what_is_written(tmp_path: Path) -> None:
-    # As on a full disk: no file may be longer than the first two.
+    # As on a full disk: no file may be longer than the first two, or a few more.
     limit = resource.RLIMIT_FSIZE, (40_000, 40_000)
     done = subprocess.run(
         [*COMMAND, *fast("--vary", "session.timeout_s=1", "--count", 20_000, "--out", "r")],
@@ -177,12 +177,15 @@ def test_a_disk_that_is_full_keeps_what_is_written(tmp_path: Path) -> None:
         timeout=60,
     )
     assert done.returncode == 1
-    assert re.search(
-        r"--out r/\w+-21-\d+\.parquet: cannot be written: File too large$", done.stderr
+    said = re.search(
+        r"--out r/\w+-(\d+)-\d+\.parquet: cannot be written: File too large$", done.stderr
     )
+    assert said
     assert "Interrupted. What is complete:" in done.stdout
     there = {file.name[16:] for file in (tmp_path / "r").iterdir()}
-    assert there == {"-1-10.parquet", "-11-20.parquet"}
+    assert {"-1-10.parquet", "-11-20.parquet"} <= there
+    # The size of the others is by the speed of this computer.
+    assert sorted(rows(tmp_path / "r")["seed"]) == list(range(1, int(said[1])))
 
 
 def test_without_dask_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -440,7 +443,7 @@ def test_ctrl_c_keeps_what_is_written_and_the_same_command_continues(
 ) -> None:
     arguments = fast(*MANY, "--out", "r", "--json")
     with running(tmp_path, *arguments) as process:
-        wait_for(tmp_path / "r", files=5)
+        wait_for(tmp_path / "r", files=5, process=process)
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -562,12 +565,13 @@ def test_the_programs_of_the_document_run(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_progress_shows_rate_remaining_time_and_failures(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr("slowhand.progress.time.monotonic", lambda: now)
     progress = Progress(0, "worlds")
     progress.resume(50)
-    progress._began -= 10
-    progress._next = 0
+    now += 10
     progress.update(150, total=250, note="3 failed")
     # 100 new ones in 10 s; 100 are left.
     expected = "slowhand: 150 of 250 worlds done, 10 a second, 0:00:10 left, 3 failed\n"

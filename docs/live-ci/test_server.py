@@ -39,7 +39,7 @@ def port(credentials: Path) -> Iterator[int]:
 
 def test_our_server_over_three_bad_hops(port: int, slowhand_live: Start) -> None:
     """A sensor, which is emulated, opens a session with our server."""
-    net = slowhand_live(HOPS, server=port, speed=5)
+    net = slowhand_live(HOPS, server=port, speed=2)
     net.wait(timeout_s=60)
     net.close()
     assert net.records["outcome"].to_list() == ["completed"]

@@ -201,7 +201,8 @@ impl<W: Write> LiveCapture<W> {
     /// # Errors
     /// It cannot be written.
     pub fn new(scenario: &Scenario, writer: W, path: &Path) -> Result<Self, CaptureError> {
-        let writer = CaptureWriter::new(writer, path, comment(scenario).as_deref())?;
+        let mut writer = CaptureWriter::new(writer, path, comment(scenario).as_deref())?;
+        writer.flush()?; // a reader waits for the header, and the first frame may take long
         Ok(Self { sniffer: Sniffer::new(scenario), writer, last_us: 0 })
     }
 
