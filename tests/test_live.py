@@ -180,14 +180,15 @@ def test_records_of_a_live_run_cannot_be_repeated(cli: Cli, tmp_path: Path) -> N
 
 
 def test_a_network_that_was_suspended_says_so() -> None:
-    with running(ways=("--speed", "1")) as network:
-        time.sleep(0.3)
-        network.send_signal(signal.SIGSTOP)
-        time.sleep(0.5)
-        network.send_signal(signal.SIGCONT)
+    with running("--duration", 20) as network:
         assert network.stdout
-        while json.loads(network.stdout.readline())["event"] != "late":
-            pass
+        for _ in range(2):  # nothing happens in the network between them
+            time.sleep(0.3)
+            network.send_signal(signal.SIGSTOP)
+            time.sleep(0.5)
+            network.send_signal(signal.SIGCONT)
+            while json.loads(network.stdout.readline())["event"] != "late":
+                pass
         network.send_signal(signal.SIGINT)
         _, errors = network.communicate(timeout=PATIENCE_S)
     assert re.search(
@@ -435,6 +436,7 @@ def test_a_reader_that_reads_nothing_keeps_nobody() -> None:
             network.send_signal(signal.SIGTERM)
         assert time.monotonic() > began + signals.PATIENCE_S
         assert network.returncode == 128 + signal.SIGTERM
+        assert not path.exists()
         assert network.stderr
         assert "Traceback" not in network.stderr.read()
 

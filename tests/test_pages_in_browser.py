@@ -125,7 +125,7 @@ class Browser:
         return found
 
     def task_s(self) -> float:
-        """What the page has computed and drawn until now."""
+        """How long the page's main thread has worked until now."""
         metrics = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
         values = {metric["name"]: float(metric["value"]) for metric in metrics}
         return values["TaskDuration"]

@@ -450,11 +450,7 @@ class Run:
         """
         complete = self.complete
         return {
-            "slowhand": _native.__version__,
-            "scenario": self.scenario.path,
-            "file": self.scenario.file,
-            "overrides": self.scenario.overrides,
-            "files": self.scenario.files,
+            **origin(self.scenario),
             "seed": self.seed,
             "count": complete,
             "interrupted": complete < self.count,
@@ -497,6 +493,17 @@ def loaded(source: Source, set: Settings | None = None) -> Scenario:
     if not isinstance(source, Scenario):
         return Scenario(source, set)
     return source.with_(set) if set else source
+
+
+def origin(scenario: Scenario) -> dict[str, Any]:
+    """What a result says of its scenario: version, names, overrides, the text of all files."""
+    return {
+        "slowhand": _native.__version__,
+        "scenario": scenario.path,
+        "file": scenario.file,
+        "overrides": scenario.overrides,
+        "files": scenario.files,
+    }
 
 
 def told(run: Run) -> str:

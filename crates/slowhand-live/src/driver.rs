@@ -415,6 +415,9 @@ impl<'a> Driver<'a> {
     /// Sleeps until something is due or a socket is ready.
     fn sleep(&mut self, ready: &mut Events, most: WallDuration) {
         let due = self.live.deadline().map_or(most, |at| self.clock.until(at).min(most));
+        if !due.is_zero() {
+            self.was_far_behind = false; // it has caught up
+        }
         // The poll counts in milliseconds and wakes late. The rest of the time is slept apart.
         let whole = WallDuration::from_millis(due.as_millis() as u64);
         if let Err(error) = self.opened.poll.poll(ready, Some(whole))

@@ -155,11 +155,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     view = View(network, given, out, is_json=arguments.json)
     _warn_of_timers(network, view, arguments.speed)
     with signals.asked() as came:
-        try:
-            view.watch(came, draws=arguments.watch)
-        except signals.Stopped:  # who sent several does not wait for a report
-            network.close()
-            raise
+        view.watch(came, draws=arguments.watch)
         with signals.held() as late:  # they cost no report
             network.close()
             for message in view.warnings():

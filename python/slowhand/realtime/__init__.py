@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from slowhand import _native, keys, results
-from slowhand.api import Scenario, Source, loaded
+from slowhand.api import Scenario, Source, loaded, origin
 from slowhand.bounds import natural
 from slowhand.keys import Settings
 from slowhand.output import replacing
@@ -289,11 +289,7 @@ class Live:
     def about(self) -> dict[str, Any]:
         """What the network was: version, scenario, overrides, the text of all files, the seed."""
         return {
-            "slowhand": _native.__version__,
-            "scenario": self.scenario.path,
-            "file": self.scenario.file,
-            "overrides": self.scenario.overrides,
-            "files": self.scenario.files,
+            **origin(self.scenario),
             "seed": self.seed,
             "live": True,
         }
