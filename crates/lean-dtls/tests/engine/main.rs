@@ -1,10 +1,14 @@
-//! The engine against itself, over a network that loses, repeats, reorders and forges.
+//! The engine against itself, over a network that loses, repeats, reorders and forges; and against what others expect of it.
 
 mod assault;
 mod attacks;
 mod closure;
 #[cfg(feature = "connection-id")]
 mod connection_id;
+#[cfg(feature = "webpki")]
+mod credentials;
+#[cfg(feature = "dtls13")]
+mod dtls13;
 #[cfg(feature = "heartbeat")]
 mod heartbeat;
 #[cfg(feature = "lean")]
@@ -17,6 +21,10 @@ mod network;
 mod public_keys;
 #[cfg(feature = "resumption")]
 mod resumption;
+#[cfg(all(feature = "lean", feature = "rustcrypto"))]
+mod second_implementation;
+#[cfg(all(feature = "webpki", feature = "resumption", feature = "dtls13", feature = "lean", feature = "x25519"))]
+mod settings;
 mod slots;
 mod states;
 mod world;

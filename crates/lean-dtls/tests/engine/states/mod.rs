@@ -11,6 +11,7 @@ mod dtls12;
 mod dtls13;
 mod end;
 mod inputs;
+mod known;
 mod spy;
 
 use std::fmt::Write;
@@ -245,13 +246,20 @@ fn a_pre_shared_key_in_dtls13() {
 
 #[cfg(all(feature = "webpki", feature = "x25519"))]
 mod public_keys {
+    use super::known::Certificates;
     use super::{Dtls12, Pair, walk};
     #[cfg(feature = "dtls13")]
     use super::{Dtls13, Versions};
-    use lean_dtls::{Config, Timeouts};
+    use lean_dtls::{Config, Timeouts, X509};
 
     use crate::public_keys::{Any, ECDHE_PSK, ECDSA, client_x509, server_x509};
     use crate::world;
+
+    /// Each message is in one piece.
+    fn config(end: X509<'static>) -> Config<Any> {
+        let end = X509 { algorithms: Certificates::ONLY, ..end };
+        Config::new(Any::X509(end), 3000, Timeouts::default()).unwrap()
+    }
 
     #[test]
     fn a_pre_shared_key_and_key_agreement() {
@@ -260,9 +268,7 @@ mod public_keys {
 
     #[test]
     fn certificates_at_both_ends() {
-        // Each message is in one piece.
-        let config = |credentials| Config::new(credentials, 3000, Timeouts::default()).unwrap().with_suites(ECDSA);
-        let [client, server] = [client_x509, server_x509].map(|end| move || config(Any::X509(end())));
+        let [client, server] = [client_x509, server_x509].map(|end| move || config(end()).with_suites(ECDSA));
         walk::<Dtls12>("certificates", &Pair::of(client, server));
     }
 
@@ -278,9 +284,8 @@ mod public_keys {
     #[cfg(feature = "dtls13")]
     #[test]
     fn certificates_at_both_ends_in_dtls13() {
-        let config =
-            |credentials| Config::new(credentials, 3000, Timeouts::default()).unwrap().with_versions(Versions::Dtls13);
-        let [client, server] = [client_x509, server_x509].map(|end| move || config(Any::X509(end())));
+        let [client, server] =
+            [client_x509, server_x509].map(|end| move || config(end()).with_versions(Versions::Dtls13));
         walk::<Dtls13>("dtls13_certificates", &Pair::of(client, server));
     }
 }

@@ -8,6 +8,7 @@ use lean_dtls::crypto::{
     Aead, BLOCK, Crypto, DIGEST, Failed, Group, KEY, MAX_PUBLIC, NONCE, Protection, SCALAR, SIGNATURE,
 };
 
+use super::known;
 use crate::world::{Random, random};
 
 /// A record that an end has encrypted.
@@ -83,15 +84,27 @@ impl Crypto for Spy {
     }
 
     fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
-        self.crypto.generate(group, public)
+        // The engine's own function, with the random numbers that it would have drawn.
+        let mut private = [0; SCALAR];
+        self.crypto.random(&mut private);
+        let known = known::result("generate", &[&group.number().to_be_bytes(), &private], || {
+            let mut crypto = RustCrypto::new(|octets: &mut [u8]| octets.copy_from_slice(&private));
+            let mut public = vec![0; group.public()];
+            crypto.generate(group, &mut public).map(|_| public)
+        });
+        known.map(|known| public.copy_from_slice(&known)).map(|()| private)
     }
 
     fn agree(&mut self, group: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
-        self.crypto.agree(group, private, public)
+        let compute = || self.crypto.agree(group, private, public).map(Vec::from);
+        let known = known::result("agree", &[&group.number().to_be_bytes(), private, public], compute);
+        known.map(|secret| secret.try_into().expect("as it was computed"))
     }
 
     fn sign(&mut self, private: &[u8; SCALAR], digest: &[u8; DIGEST]) -> Result<[u8; SIGNATURE], Failed> {
-        self.crypto.sign(private, digest)
+        let compute = || self.crypto.sign(private, digest).map(Vec::from);
+        let known = known::result("sign", &[private, digest], compute);
+        known.map(|signature| signature.try_into().expect("as it was computed"))
     }
 
     fn verify(
@@ -100,6 +113,7 @@ impl Crypto for Spy {
         digest: &[u8; DIGEST],
         signature: &[u8; SIGNATURE],
     ) -> Result<(), Failed> {
-        self.crypto.verify(public, digest, signature)
+        let compute = || self.crypto.verify(public, digest, signature).map(|()| Vec::new());
+        known::result("verify", &[public, digest, signature], compute).map(drop)
     }
 }

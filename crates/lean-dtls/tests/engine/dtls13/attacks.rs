@@ -3,11 +3,11 @@
 use lean_dtls::{Admission, Client, Failure, Instant, Psk, RustCrypto, Status, Versions};
 use proptest::prelude::*;
 
-use crate::assault::{attack, attacks};
-use crate::world::{
+use super::world::{
     KEYS, PEER, TestClient, TestServer, client, config, established, from_client, from_server, random, run, server,
     to_server,
 };
+use crate::assault::{attack, attacks};
 
 const NOW: Instant = Instant::from_millis(0);
 

@@ -5,7 +5,7 @@ use lean_dtls::{
     Client, Config, Credentials, Failure, ImportedPsk, Instant, Psk, RustCrypto, Server, Status, Timeouts, Versions,
 };
 
-use crate::world::{PEER, Random, random};
+use super::world::{PEER, Random, random};
 
 const IDENTITY: &[u8] = b"sensor-17";
 const KEY: &[u8] = b"0123456789abcdef";

@@ -4,7 +4,7 @@ use lean_dtls::Status;
 use lean_dtls::crypto::{Aead, Group};
 use proptest::prelude::*;
 
-use crate::world::{Fate, KEYS, PEER, client, config, fates, run, server, to_client, to_server};
+use super::world::{Fate, KEYS, PEER, client, config, fates, run, server, to_client, to_server};
 
 proptest! {
     #[test]

@@ -1,8 +1,6 @@
 //! DTLS 1.3: the engine against itself, over a network that loses, repeats, reorders and forges.
 
 mod addresses;
-#[path = "../engine/assault.rs"]
-mod assault;
 mod attacks;
 mod both;
 mod bytes;
@@ -10,6 +8,4 @@ mod closure;
 mod downgrade;
 mod imported;
 mod liveness;
-#[path = "../engine/network.rs"]
-mod network;
 mod world;

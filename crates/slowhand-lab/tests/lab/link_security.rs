@@ -28,7 +28,7 @@ const SHORT: &[&str] = &["mac={ kind = \"csma\", addresses = \"short\" }", "lowp
 
 /// A handshake by pre-shared key over one hop: its record, its capture, and the arguments for Wireshark.
 fn captured(name: &str, changes: &[&str], security: &str) -> (Record, PathBuf, Vec<String>) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/worlds/one-hop.toml");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lab/one-hop.toml");
     let security = format!("mac.security={security}");
     let changes = changes.iter().copied().chain([security.as_str()]);
     let changes: Vec<Override> = changes.map(|change| change.parse().unwrap()).collect();

@@ -2,7 +2,7 @@
 
 use lean_dtls::{Instant, SendError, Status};
 
-use crate::world::{PEER, established, from_client, from_server};
+use super::world::{PEER, established, from_client, from_server};
 
 const NOW: Instant = Instant::from_millis(5);
 

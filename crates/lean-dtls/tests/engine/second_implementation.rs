@@ -1,8 +1,6 @@
 //! A second implementation of the lean profile, in Python, from `docs/lean-profile.md` alone: it completes handshakes with the
 //! engine for every set of switches that it offers and that the engine takes.
 
-#![cfg(all(feature = "lean", feature = "rustcrypto"))]
-
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 

@@ -253,7 +253,7 @@ fn tls_over_tcp_with_and_without_losses() {
                 format!("network.link_pdr={pdr}"),
             ];
             let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
-            let (record, capture) = captured_of("tests/worlds/one-hop.toml", &format!("{protocol}-{loss}"), &changes);
+            let (record, capture) = captured_of("tests/lab/one-hop.toml", &format!("{protocol}-{loss}"), &changes);
             assert_eq!(record.outcome, Outcome::Completed);
             let seen = check_frames(&record, &capture);
             assert!(seen.all.is_superset(&messages), "{protocol} at {loss}: {:?}", seen.all);
@@ -273,7 +273,7 @@ fn list<T: ToString>(numbers: impl Iterator<Item = T>) -> String {
 /// a fragment that overlaps others.
 #[test]
 fn our_reader_sees_the_same_records_and_fragments() {
-    const ONE_HOP: &str = "tests/worlds/one-hop.toml";
+    const ONE_HOP: &str = "tests/lab/one-hop.toml";
     const QUICKSTART: &str = "../../scenarios/quickstart.toml";
     let lossless = ["network.link_pdr=1.0", "session.timeout_s=20"];
     for (name, scenario, changes, connection_id) in [
@@ -334,7 +334,7 @@ fn a_second_implementation_decrypts_a_capture_of_dtls_1_3() {
         let suite_change = format!("session.suite={suite}");
         let lean = ["session.stack=lean-dtls", "session.protocol=dtls1.3", "server.at=internet", &suite_change];
         let changes = [&lean[..], changes].concat();
-        let (record, capture) = captured_of("tests/worlds/one-hop.toml", &format!("decrypted-{suite}"), &changes);
+        let (record, capture) = captured_of("tests/lab/one-hop.toml", &format!("decrypted-{suite}"), &changes);
         assert_eq!(record.outcome, Outcome::Completed);
         check_frames(&record, &capture);
 

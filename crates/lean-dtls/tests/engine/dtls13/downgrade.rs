@@ -2,7 +2,7 @@
 
 use lean_dtls::{Failure, Instant, Status, Versions};
 
-use crate::world::{KEYS, PEER, TestClient, TestServer, client, config, from_client, from_server, replace, server};
+use super::world::{KEYS, PEER, TestClient, TestServer, client, config, from_client, from_server, replace, server};
 
 const NOW: Instant = Instant::from_millis(0);
 
@@ -155,7 +155,7 @@ fn a_client_of_dtls13_does_not_answer_a_hello_verify_request() {
         request[13 + 5] = has_retry.into();
         client.receive(&mut request, |_| {});
         assert!(from_client(&mut client, NOW).is_empty());
-        crate::world::run(&mut client, &mut server, []);
+        super::world::run(&mut client, &mut server, []);
         // The first timeout: what was sent above is lost.
         assert_eq!(
             (client.status(), client.versions()),

@@ -1,5 +1,4 @@
 //! Which certificates are believed. `tests/credentials/make.sh` has made them.
-#![cfg(feature = "webpki")]
 
 use lean_dtls::{
     Certificate, CertificateError, CertificateType, CertifiedKey, Config, ConfigError, Credentials, EcdsaP256Sha256,
@@ -7,12 +6,12 @@ use lean_dtls::{
 };
 use p256::elliptic_curve::sec1::ToSec1Point;
 
-const AUTHORITY: &[u8] = include_bytes!("credentials/authority.der");
-const OTHER: &[u8] = include_bytes!("credentials/other.der");
-const ISSUER: &[u8] = include_bytes!("credentials/issuer.der");
-const SERVER: &[u8] = include_bytes!("credentials/server.der");
-const CLIENT: &[u8] = include_bytes!("credentials/client.der");
-const EXPIRED: &[u8] = include_bytes!("credentials/expired.der");
+const AUTHORITY: &[u8] = include_bytes!("../credentials/authority.der");
+const OTHER: &[u8] = include_bytes!("../credentials/other.der");
+const ISSUER: &[u8] = include_bytes!("../credentials/issuer.der");
+const SERVER: &[u8] = include_bytes!("../credentials/server.der");
+const CLIENT: &[u8] = include_bytes!("../credentials/client.der");
+const EXPIRED: &[u8] = include_bytes!("../credentials/expired.der");
 
 /// 2030-01-01.
 fn year_2030() -> u64 {
@@ -67,7 +66,7 @@ fn every_other_chain_is_refused_for_its_reason() {
 /// The key in the certificate, as `openssl x509 -pubkey` finds it: the key pair signs and verifies.
 #[test]
 fn the_public_key_of_a_certificate_is_that_of_its_private_key() {
-    let private = include_bytes!("credentials/server.key");
+    let private = include_bytes!("../credentials/server.key");
     let public = p256::SecretKey::from_slice(private).unwrap().public_key().to_sec1_point(false);
     let found = Certificate::X509(&[SERVER, ISSUER]).public_key().unwrap();
     assert_eq!(found[..], *public.as_bytes());
@@ -90,7 +89,7 @@ fn a_raw_public_key_is_accepted_if_it_is_known() {
 
 #[test]
 fn a_chain_that_cannot_be_sent_is_refused_at_once() {
-    let private_key = include_bytes!("credentials/server.key");
+    let private_key = include_bytes!("../credentials/server.key");
     let config = |chain| {
         let own = Some(CertifiedKey { certificate: Certificate::X509(chain), private_key });
         Config::new(X509 { own, ..TRUST }, 1200, Timeouts::DEFAULT).err()

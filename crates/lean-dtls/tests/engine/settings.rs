@@ -1,8 +1,8 @@
 //! What `slowhand settings` prints for lean-dtls: `tests/settings/make.py` has written the modules, and `tests/test_settings.py`
 //! of the project compares them. Here they are compiled, and the library takes each configuration.
-#![cfg(all(feature = "webpki", feature = "resumption", feature = "dtls13", feature = "lean", feature = "x25519"))]
 
-mod settings {
+#[path = "../settings"]
+mod printed {
     pub mod agreement;
     pub mod agreement13;
     pub mod certificate;
@@ -15,7 +15,7 @@ mod settings {
 }
 
 use lean_dtls::{Config, ConfigError, Psk, RawPublicKey};
-use settings::{agreement, agreement13, certificate, certificate13, lean, psk, psk13, raw_public_key, resumed};
+use printed::{agreement, agreement13, certificate, certificate13, lean, psk, psk13, raw_public_key, resumed};
 
 const KEY: &[u8] = b"0123456789abcdef";
 

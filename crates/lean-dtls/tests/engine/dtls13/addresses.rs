@@ -2,8 +2,8 @@
 
 use lean_dtls::{Client, Config, Credentials, Instant, Psk, RustCrypto, Server, Status, Timeouts, Versions};
 
+use super::world::{Address, KEYS, PEER, Random, config, from_client, random, run};
 use crate::network;
-use crate::world::{Address, KEYS, PEER, Random, config, from_client, random, run};
 
 const NOW: Instant = Instant::from_millis(0);
 
@@ -127,8 +127,8 @@ fn a_known_peer_that_begins_again_is_asked_for_a_cookie() {
 #[test]
 fn a_client_with_another_address_is_found_by_its_connection_id() {
     let config = config(KEYS, 256).with_connection_id(2).unwrap();
-    let mut client = crate::world::client(1, config);
-    let mut server = crate::world::server(config);
+    let mut client = super::world::client(1, config);
+    let mut server = super::world::server(config);
     run(&mut client, &mut server, []);
     let (mut datagram, mut received) = ([0; 64], Vec::new());
     let length = client.send(b"22.5 C", &mut datagram).unwrap();

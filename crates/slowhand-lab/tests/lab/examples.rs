@@ -1,11 +1,11 @@
 //! What an example prints is what its documentation says.
 
-#[path = "../examples/scheduling.rs"]
+#[path = "../../examples/scheduling.rs"]
 mod scheduling;
 
 #[test]
 fn a_scheduling_function_and_a_link_model_of_ones_own_carry_handshakes() {
-    let documentation: String = include_str!("../examples/scheduling.rs")
+    let documentation: String = include_str!("../../examples/scheduling.rs")
         .lines()
         .filter_map(|line| line.strip_prefix("//! "))
         .flat_map(|line| [line, "\n"])

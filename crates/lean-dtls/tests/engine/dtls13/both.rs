@@ -4,7 +4,7 @@ use lean_dtls::crypto::{Aead, Group};
 use lean_dtls::{Config, HeartbeatError, Instant, Lean, RustCrypto, Server, SessionCache, Status, Suite, Versions};
 use proptest::prelude::*;
 
-use crate::world::{
+use super::world::{
     KEYS, Keys, PEER, TestClient, TestServer, client, config, fates, from_client, random, run, server, to_client,
     to_server,
 };
@@ -171,7 +171,7 @@ fn what_dtls12_has_besides_works_if_it_is_chosen() {
 /// A session of DTLS 1.2 is resumed by a server that speaks nothing else. A server that has learnt DTLS 1.3 has no use for it.
 #[test]
 fn a_session_of_dtls12_is_resumed_until_the_server_speaks_dtls13() {
-    type Caching = Server<Keys, RustCrypto<crate::world::Random>, crate::world::Address, 2, 384, SessionCache<2>>;
+    type Caching = Server<Keys, RustCrypto<super::world::Random>, super::world::Address, 2, 384, SessionCache<2>>;
     for has_tickets in [false, true] {
         let with = |versions| {
             let config = config(KEYS, 512).with_versions(versions);

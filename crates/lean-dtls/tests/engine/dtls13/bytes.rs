@@ -1,6 +1,6 @@
 //! Octets of handshakes, counted by hand.
 
-use crate::world::{KEYS, Trace, client, config, run, server};
+use super::world::{KEYS, Trace, client, config, run, server};
 
 fn sizes(trace: &Trace) -> Vec<usize> {
     trace.iter().map(|(_, _, datagram)| datagram.len()).collect()

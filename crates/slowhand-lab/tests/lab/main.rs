@@ -1,12 +1,17 @@
-//! Whole worlds: real libraries across the emulated network.
+//! Whole worlds: real libraries across the emulated network, and what is said of them.
 
 mod applications;
+mod bad_input;
 mod bursts;
+mod capture_tshark;
 mod devices;
+mod examples;
 mod extremes;
 mod failures;
 mod fragments;
 mod gateway;
+mod link_security;
+mod loading;
 mod losses;
 mod refragmented;
 mod reproducible;
@@ -14,11 +19,14 @@ mod running;
 mod sizes;
 mod sleepy;
 mod sources;
+mod storm;
+mod thread;
 mod timing;
 mod tpm;
 mod traffic;
 mod variation;
 mod weightless;
+mod wireshark;
 
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{Override, Scenario};
@@ -40,7 +48,7 @@ fn scenario(changes: &[&str]) -> Scenario {
 }
 
 fn scenario_with(changes: &[Override]) -> Scenario {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/worlds/one-hop.toml");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lab/one-hop.toml");
     Scenario::load(&file, changes).unwrap_or_else(|error| panic!("{error}"))
 }
 
