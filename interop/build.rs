@@ -21,7 +21,7 @@ fn main() {
     println!("cargo::rerun-if-changed=../crates/slowhand-sessions/build");
     println!("cargo::rerun-if-changed=Cargo.toml");
     println!("cargo::rerun-if-changed=csrc");
-    let carriers = Carriers::locate();
+    let carriers = Carriers::locate("interop");
     let checks = mirrors();
     wolfssl(&carriers.directory("wolfssl-sys").join("wolfssl-src"), &checks);
     gnutls(&checks);

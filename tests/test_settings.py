@@ -1,6 +1,7 @@
 """What `slowhand settings` prints is what a library takes: compilers and parsers read it."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -81,8 +82,15 @@ def of(library: str, language: str) -> dict[str, str]:
 @cache
 def carrier(name: str) -> Path:
     """The folder of a crate that carries the sources of a library, as the build finds it."""
+    version = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
+    (host,) = re.findall(r"^host: (.*)$", version, re.MULTILINE)
     asked = ["cargo", "metadata", "--format-version=1", "--locked", "--offline"]
-    listed = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    carriers = " ".join(f'--cfg slowhand_carriers="{name}"' for name in ("sessions", "interop"))
+    environment = os.environ | {"RUSTFLAGS": carriers}
+    command = [*asked, "--filter-platform", host]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    listed = done.stdout
     found = [p["manifest_path"] for p in json.loads(listed)["packages"] if p["name"] == name]
     return Path(found[0]).parent
 

@@ -1,7 +1,7 @@
 //! Compiles the C libraries from the sources in their carrier crates.
 //!
-//! Cargo.toml lists the carriers for a target that never matches. So cargo locks and downloads them but does not build them, and
-//! `cargo metadata` names their directories. Some files of a library call functions whose operations the adapter counts. This
+//! Cargo.toml lists the carriers for a cfg that no compilation has. So cargo locks them and does not build them, and `cargo
+//! metadata`, which gets this cfg, downloads them and names their directories. Some files of a library call functions whose operations the adapter counts. This
 //! script compiles these files with renamed calls (`-D<function>=slowhand_<function>`); see `csrc/*/operations.c`.
 
 #[path = "build/carriers.rs"]
@@ -29,7 +29,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=Cargo.toml");
     println!("cargo::rerun-if-changed=csrc");
-    let carriers = Carriers::locate();
+    let carriers = Carriers::locate("sessions");
     let checks = mirrors();
     shared(&checks);
     mbedtls(&carriers.directory("mbedtls-rs-sys").join("mbedtls"), &checks);

@@ -8,14 +8,19 @@ use std::process::Command;
 pub struct Carriers(serde_json::Value);
 
 impl Carriers {
-    /// Asks cargo, first without the network, which is enough after `cargo fetch`. A plain `cargo build` downloads only the
-    /// crates that it builds, so the second attempt may download the carriers. `--locked` keeps the lock file unchanged.
-    pub fn locate() -> Self {
+    /// Asks cargo, first without the network. The second attempt may download the carriers, which `cargo build` does not. They
+    /// are dependencies for those who have the cfg `slowhand_carriers` with the name of this `package`, and only `cargo metadata`
+    /// has it here. It leaves out what is for other platforms. `--locked` keeps the lock file unchanged.
+    pub fn locate(package: &str) -> Self {
         let run = |network: &[&str]| {
             Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
                 .args(["metadata", "--format-version=1", "--locked", "--manifest-path"])
                 .arg(Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("Cargo.toml"))
+                .arg("--filter-platform")
+                .arg(env::var_os("HOST").expect("cargo sets it"))
                 .args(network)
+                .env_remove("CARGO_ENCODED_RUSTFLAGS")
+                .env("RUSTFLAGS", format!("--cfg slowhand_carriers=\"{package}\""))
                 .output()
                 .unwrap_or_else(|error| panic!("cargo metadata cannot be run: {error}"))
         };
@@ -25,7 +30,7 @@ impl Carriers {
         }
         if !output.status.success() {
             panic!(
-                "the C sources were not found; run `cargo fetch` once with network access.\n{}",
+                "the C sources were not found; run this once with network access.\n{}",
                 String::from_utf8_lossy(&output.stderr)
             );
         }
