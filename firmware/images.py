@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,12 +42,16 @@ class Board:
         names = [word for image in images for word in ("--bin", image)]
         self.cargo(["-p", f"firmware-{self.name}", "--features", ",".join(features), *names])
 
-    def cargo(self, what: list[str]) -> None:
+    def cargo(self, what: list[str], command: str = "build") -> None:
         """Builds for the board, with Debian's compiler and the options in `firmware/.cargo/config.toml`."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("CARGO", "RUST")) or k == "CARGO_HOME"}
         environment |= {"PATH": f"/usr/bin:{os.environ['PATH']}", "RUSTC_BOOTSTRAP": "1"}
-        command = ["/usr/bin/cargo", "build", "-q", "--release", "--locked", "--target", self.target]
-        run(command + what, cwd=FIRMWARE, env=environment)
+        # The profile of firmware/Cargo.toml for packages of the other workspace too: `core` is compiled once.
+        profile = tomllib.loads((FIRMWARE / "Cargo.toml").read_text())["profile"]["release"]
+        for key, value in profile.items():
+            environment[f"CARGO_PROFILE_RELEASE_{key.upper().replace('-', '_')}"] = str(value)
+        options = ["-q", "--release", "--locked", "--target", self.target]
+        run(["/usr/bin/cargo", command, *options, *what], cwd=FIRMWARE, env=environment)
 
     def sections(self, image: str) -> dict[str, int]:
         """The octets of text, data and bss."""
