@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+import needs
+
 ROOT = Path(__file__).resolve().parent.parent
 QUICKSTART = ROOT / "scenarios" / "quickstart.toml"
 
@@ -20,6 +22,8 @@ COMMAND = [sys.executable, "-P", "-m", "slowhand"]
 # Who starts the tests in the background lets them ignore these, and so would all that they start.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+sys.addaudithook(needs.refuse_others)
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -1,6 +1,7 @@
 """The command line as a contract: help, exit codes, one message for bad input."""
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -217,8 +218,12 @@ def test_the_launcher_builds_nothing_when_nothing_has_changed(tmp_path: Path) ->
     tools.mkdir()
     for tool in ("sh", "readlink", "cat", "cmp", "find"):
         (tools / tool).symlink_to(f"/usr/bin/{tool}")
+    variables = {
+        "PATH": str(tools),
+        "SLOWHAND_PROFILE": os.environ.get("SLOWHAND_PROFILE", "release"),
+    }
     done = subprocess.run(
-        [link, "--version"], cwd=tmp_path, env={"PATH": str(tools)}, capture_output=True, text=True
+        [link, "--version"], cwd=tmp_path, env=variables, capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"slowhand {slowhand.__version__}\n"

@@ -269,7 +269,7 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_work(
 
 
 def test_a_figure_that_cannot_be_written_costs_no_report(tmp_path: Path) -> None:
-    arguments = ("papers", "vucinic2015", "memory", "--out", str(tmp_path / "new"))
+    arguments = ("papers", "vucinic2015", "memory", "--count", "20", "--out", str(tmp_path / "new"))
     done = subprocess.run(
         [*COMMAND, *arguments],
         capture_output=True,

@@ -267,7 +267,16 @@ def says(text: str, ours: float) -> bool:
 
 
 def test_figures_are_drawn(cli: Cli, tmp_path: Path) -> None:
-    arguments = ("papers", "vucinic2015", "memory", "--out", tmp_path / "figures", "--json")
+    arguments = (
+        "papers",
+        "vucinic2015",
+        "memory",
+        "--count",
+        20,
+        "--out",
+        tmp_path / "f",
+        "--json",
+    )
     result = json.loads(cli(*arguments).stdout)
     assert [Path(file).name for file in result["figures"]] == ["capacity.png", "capacity.svg"]
     png, svg = (Path(file).read_bytes() for file in result["figures"])

@@ -14,6 +14,9 @@ import pytest
 
 from conftest import ROOT, Cli, without_time
 
+# The wheel has the features of its own crates alone, so nearly all of them are compiled again.
+pytestmark = pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="a minute; ./test --full")
+
 Installed = Callable[..., str]
 
 

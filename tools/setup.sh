@@ -1,22 +1,23 @@
-# Sets slowhand up inside its own folder. Sourced by ./slowhand, ./test and tools/wheel with $root set.
+# Sets slowhand up inside its own folder. Sourced by ./slowhand, ./test and the scripts in tools/, with $root set.
 # shellcheck shell=sh
 #
 #   .venv     Python and its packages, exactly those of python/run.lock (or python/test.lock)
-#   target    what Cargo builds; the native module is linked from there into python/slowhand
-#   .state    stamps that say what has been set up, the lock that keeps two set-ups apart, cargo-deny
+#   target    what Cargo builds; python/slowhand/_native.abi3.so is the native module from there
+#   .state    stamps that say what has been set up, the lock that keeps two set-ups apart, the logs of ./test
+#
+# SLOWHAND_PROFILE is the profile of Cargo for the native module: `release`, or `dev`, which ./test compiles once for all.
 
 state="${root:?}/.state"
 venv="$root/.venv"
-cargo_deny_version=0.20.2
-cargo_deny="$state/cargo-deny-$cargo_deny_version/bin/cargo-deny"
+module="$root/python/slowhand/_native.abi3.so"
+profile=${SLOWHAND_PROFILE:-release}
+built="$state/built-$profile"
 
 say() { echo "slowhand: $*" >&2; }
 die() { say "$*"; exit 2; }
 
 # True if everything for the packages in $1 (run or test) is in place and no source is newer than the build.
-is_set_up() {
-    has_venv && have_packages "$1" && is_built && { [ "$1" = run ] || { [ -x "$cargo_deny" ] && can_compile_peers; }; }
-}
+is_set_up() { has_venv && have_packages "$1" && is_built; }
 
 # A virtual environment contains absolute paths: it does not work after a move.
 has_venv() { [ -x "$venv/bin/python" ] && [ "$(cat "$state/root" 2>/dev/null)" = "$root" ]; }
@@ -29,79 +30,58 @@ have_packages() {
 
 # Compares directories too, so that a deleted file counts as a change.
 is_built() {
-    [ -e "$state/built" ] && [ -z "$(cd "$root" && find Cargo.toml Cargo.lock pyproject.toml \
-        crates devices -newer "$state/built" -print -quit)" ]
+    [ -e "$built" ] && [ -e "$module" ] && [ "$(cat "$state/module" 2>/dev/null)" = "$profile" ] &&
+        [ -z "$(cd "$root" && find Cargo.toml Cargo.lock crates devices -newer "$built" -print -quit)" ]
 }
 
 # set_up run|test: does nothing, and touches no network, when nothing has changed.
 set_up() {
     is_set_up "$1" && return
     mkdir -p "$state"
-    exec 9>"$state/lock"
-    flock -n 9 || { say "waiting for another set-up in $root"; flock 9; }
+    lock
     if ! is_set_up "$1"; then # the other set-up may have done it
         find_cargo
-        need python3-venv can_make_venv
-        need "gcc libc6-dev" can_compile
-        need perl can_configure
-        [ "$1" = run ] || need tshark has command -v tshark
-        [ "$1" = run ] || need iproute2 has command -v ip
-        [ "$1" = run ] || need "$firmware_packages" can_build_firmware
-        [ "$1" = run ] || need "libgnutls28-dev g++" can_compile_peers
-        [ "$1" = run ] || need "chromium chromium-driver" can_browse
-        [ "$1" = run ] || need "$peer_packages" has_programs
+        install_needs run
         make_venv "$1"
         build
-        [ "$1" = run ] || make_cargo_deny
     fi
     exec 9>&-
 }
 
-has() { "$@" >/dev/null 2>&1; }
-can_make_venv() { has python3 -c 'import ensurepip, venv'; }
-can_compile() { echo '#include <stdio.h>' | has cc -x c -c - -o /dev/null; }
-
-# firmware/measure: a compiler with the sources of `core`, two linkers and two emulators.
-firmware_packages="rustc-web cargo-web rust-web-src binutils-arm-none-eabi qemu-system-arm gcc-avr avr-libc simavr"
-can_build_firmware() {
-    [ -e /usr/lib/rustlib/src/rust/library/core ] && has /usr/bin/cargo --version &&
-        has command -v arm-none-eabi-ld && has command -v qemu-system-arm &&
-        has command -v avr-gcc && has command -v simavr
+# One set-up at a time. ./test keeps the lock until its end: the module under test stays the same.
+lock() {
+    exec 9>"$state/lock"
+    flock -n 9 || { say "waiting for another set-up, or ./test, in $root"; flock 9; }
 }
 
-# GnuTLS, and the C++ of BoringSSL: peers of lean-dtls in tests.
-can_compile_peers() {
-    echo '#include <gnutls/gnutls.h>' | has cc -x c -c - -o /dev/null &&
-        { [ -z "${SLOWHAND_FULL-}" ] || echo '#include <utility>' | has c++ -x c++ -c - -o /dev/null; }
-}
-
-# The tests of pages.
-can_browse() { has command -v chromium && has command -v chromedriver; }
-
-# Programs whose sessions cross the emulated network in tests.
-peer_packages="openssl gnutls-bin libcoap3-bin curl mosquitto mosquitto-clients"
-has_programs() (
-    PATH="$PATH:/usr/sbin" # mosquitto is there
-    for program in openssl gnutls-serv gnutls-cli coap-server-openssl coap-server-gnutls curl \
-        mosquitto mosquitto_pub; do
-        has command -v "$program" || return
-    done
-)
-
-can_configure() { has perl -MIPC::Cmd -e 1; } # OpenSSL's sources
-
-# need PACKAGES CHECK...: if the check fails, installs the system packages as root, else says how.
-need() {
-    packages=$1
-    shift
-    "$@" && return
+# install_needs WHEN...: installs, as root, the system packages of tools/needs.txt that are missing; else says how.
+install_needs() {
+    packages=$(missing_packages "$@")
+    [ -n "$packages" ] || return 0
     if [ "$(id -u)" != 0 ] || ! has command -v apt-get; then
-        die "a system package is missing: sudo apt-get install -y $packages"
+        die "system packages are missing: sudo apt-get install -y$packages"
     fi
-    say "installing from the system's packages: $packages (about a minute)"
-    { apt_install >"$state/apt.log" 2>&1 </dev/null && "$@"; } ||
-        die "installing failed, see .state/apt.log: sudo apt-get install -y $packages"
+    mkdir -p "$state"
+    say "installing from the system's packages, up to two minutes:$packages"
+    apt_install >"$state/apt.log" 2>&1 </dev/null && [ -z "$(missing_packages "$@")" ] ||
+        die "installing failed, see .state/apt.log: sudo apt-get install -y$packages"
 }
+
+# The packages that are missing, each with a space before it.
+missing_packages() {
+    # shellcheck disable=SC2086 # one word a package
+    while read -r when kind name packages; do
+        case " $* " in *" $when "*) ;; *) continue ;; esac
+        "has_$kind" "$name" || printf ' %s' $packages
+    done <"$root/tools/needs.txt" | tr ' ' '\n' | awk 'NF && !seen[$1]++ { printf " %s", $1 }'
+}
+
+has() { "$@" >/dev/null 2>&1; }
+has_program() { PATH="$PATH:/usr/sbin" has command -v "$1"; } # mosquitto is there
+has_file() { [ -e "$1" ]; }
+has_header() { echo "#include <$1>" | has cc -x c -c - -o /dev/null; }
+has_perl() { has perl "-M$1" -e 1; } # OpenSSL's sources
+has_python() { has python3 -c "import $1"; }
 
 apt_install() {
     apt-get -q update
@@ -121,43 +101,60 @@ find_cargo() {
         die "Rust $found is too old, $least or newer is needed: rustup update stable"
 }
 
+# make_venv run|test: Python with the packages of this lock. It finds slowhand in python/.
 make_venv() {
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
         die "$(python3 --version) is too old, 3.11 or newer is needed: apt-get install python3"
+    mkdir -p "$state"
     if ! has_venv; then
-        rm -rf "$venv" "$state/run.lock" "$state/test.lock" "$state/built"
+        rm -rf "$venv" "$state/run.lock" "$state/test.lock"
         python3 -m venv "$venv" || die "python3 -m venv failed"
         echo "$root" >"$state/root"
     fi
     have_packages "$1" && return
     say "installing Python packages into .venv (about half a minute)"
-    "$venv/bin/python" -m pip install -q --disable-pip-version-check --only-binary :all: \
+    # Python compiles what it imports, when it imports it: a tenth of all.
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check --only-binary :all: --no-deps --no-compile \
         -r "$root/python/$1.lock" >&2 || die "the packages of python/$1.lock could not be installed"
+    "$venv/bin/python" "$root/tools/register.py" || die "slowhand could not be registered in .venv"
     cp "$root/python/$1.lock" "$state/$1.lock"
 }
 
-# Built without optimisation, because it runs for two seconds only and a release build takes much
-# longer. Built without default features, which only its check of advisories needs.
-make_cargo_deny() {
-    [ -x "$cargo_deny" ] && return
-    say "building cargo-deny, once (about a minute on two cores)"
-    rm -rf "$state"/cargo-deny-*
-    CARGO_PROFILE_DEV_DEBUG=false cargo install -q --locked --debug --no-default-features \
-        --root "$state/cargo-deny-$cargo_deny_version" "cargo-deny@$cargo_deny_version" >&2 9>&- ||
-        die "cargo-deny could not be built, see above"
-}
-
-# Builds in release mode and links the result into the virtual environment. The stamp has the time
-# at which the build began: a file that changes during the build is built the next time.
+# Compiles the native module. The stamp has the time at which the build began: a file that changes during the build is
+# built the next time.
 build() {
     is_built && return
-    if [ -e "$state/built" ]; then
+    if [ -e "$built" ]; then
         say "sources changed: building (seconds to two minutes)"
     else
-        say "building the Rust and C code, once (about four minutes on two cores)"
+        say "building the Rust and C code, once (about three minutes on two cores)"
     fi
+    mkdir -p "$state"
     touch "$state/building"
-    (cd "$root" && VIRTUAL_ENV="$venv" PIP_NO_INDEX=1 PIP_QUIET=1 \
-        "$venv/bin/maturin" develop --release --locked >&2 9>&-) || die "the build failed, see above"
-    mv "$state/building" "$state/built"
+    (cd "$root" && cargo build --locked --profile "$profile" -p slowhand-py >&2 9>&-) ||
+        die "the build failed, see above"
+    link_module
+}
+
+# Compiles the native module, all tests, benchmarks and examples. With --full the module is the one that users have.
+build_tests() {
+    touch "$state/building"
+    # shellcheck disable=SC2086 # one word an option
+    "$root/tools/cargo-linted" build -q --locked ${PACKAGES:---workspace} --lib --tests --benches --examples && if [ "$profile" = dev ]; then link_module; else build; fi
+}
+
+# What has been compiled is the module from now on. It is one more name of the file, so that nothing is missing while Cargo
+# writes the next one.
+link_module() {
+    case "$profile" in
+    dev) folder=debug ;; # so Cargo calls it
+    *) folder=$profile ;;
+    esac
+    library="$root/target/$folder/lib_native.so"
+    if [ ! "$library" -ef "$module" ]; then
+        ln -f "$library" "$module.new" || die "target/ and python/ are not on the same disk"
+        mv "$module.new" "$module"
+    fi
+    echo "$profile" >"$state/module"
+    mv "$state/building" "$built"
 }

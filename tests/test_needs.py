@@ -1,0 +1,47 @@
+"""What the tests start is what the set-up asks for; the steps of ./test are in the documents."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+import needs
+from conftest import ROOT
+
+
+def test_a_program_that_no_line_asks_for_is_not_there() -> None:
+    for program in ("/usr/bin/sed", "no-such-program"):
+        with pytest.raises(FileNotFoundError, match="no line of tools/needs"):
+            subprocess.run([program], check=False)
+
+
+def test_the_set_up_asks_for_what_the_rust_tests_start() -> None:
+    started = needs.started_by_rust()
+    assert {"tshark", "ip", "openssl"} <= started, "the pattern finds nothing"
+    assert started <= needs.declared("cargo-test", "rustdoc")
+
+
+def test_every_line_names_a_step() -> None:
+    listed = subprocess.run(
+        [sys.executable, ROOT / "tools" / "checks.py", "--list"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    steps = {line.split()[0] for line in listed.splitlines()}
+    lines = (ROOT / "tools" / "needs.txt").read_text().splitlines()
+    when = {line.split()[0] for line in lines if not line.startswith("#")}
+    assert when <= steps | {"run"}
+
+
+def test_contributing_lists_the_steps() -> None:
+    listed = subprocess.run(
+        [sys.executable, ROOT / "tools" / "checks.py", "--list"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    for line in listed.splitlines():
+        assert re.search(rf"^\| `{line.split()[0]}` ", text, re.MULTILINE), line
