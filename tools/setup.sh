@@ -28,10 +28,11 @@ have_packages() {
     [ "$1" = run ] && cmp -s "$root/python/run.lock" "$state/run.lock"
 }
 
-# Compares directories too, so that a deleted file counts as a change.
+# Compares directories too, so that a deleted file counts as a change. Tests are no part of it, and Python writes beside them.
 is_built() {
     [ -e "$built" ] && [ -e "$module" ] && [ "$(cat "$state/module" 2>/dev/null)" = "$profile" ] &&
-        [ -z "$(cd "$root" && find Cargo.toml Cargo.lock crates devices -newer "$built" -print -quit)" ]
+        [ -z "$(cd "$root" && find Cargo.toml Cargo.lock crates devices -path 'crates/*/tests' -prune \
+            -o -newer "$built" -print -quit)" ]
 }
 
 # set_up run|test: does nothing, and touches no network, when nothing has changed.
@@ -50,6 +51,7 @@ set_up() {
 
 # One set-up at a time. ./test keeps the lock until its end: the module under test stays the same.
 lock() {
+    [ -z "${SLOWHAND_IN_TEST-}" ] || die "sources have changed while ./test runs, which builds only once"
     exec 9>"$state/lock"
     flock -n 9 || { say "waiting for another set-up, or ./test, in $root"; flock 9; }
 }
