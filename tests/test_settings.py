@@ -86,7 +86,10 @@ def carrier(name: str) -> Path:
     (host,) = re.findall(r"^host: (.*)$", version, re.MULTILINE)
     asked = ["cargo", "metadata", "--format-version=1", "--locked", "--offline"]
     carriers = " ".join(f'--cfg slowhand_carriers="{name}"' for name in ("sessions", "interop"))
-    environment = os.environ | {"RUSTFLAGS": carriers}
+    asked_for = ["rustc", "--print", "sysroot"]
+    root = subprocess.run(asked_for, capture_output=True, text=True, check=True).stdout.strip()
+    # As Cargo has it for build scripts: where rustc is a link, it does not find its library.
+    environment = os.environ | {"RUSTFLAGS": carriers, "LD_LIBRARY_PATH": f"{root}/lib"}
     command = [*asked, "--filter-platform", host]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
