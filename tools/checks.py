@@ -58,9 +58,11 @@ LEAN_DTLS = ("crates/lean-dtls/src", "crates/lean-dtls/Cargo.toml")
 # The same for the package interop, which needs more libraries in C and in Rust than all others.
 INTEROP = (
     *LEAN_DTLS,
-    *(f"crates/slowhand-sessions/{part}" for part in ("src", "csrc", "build", "build.rs")),
-    "crates/slowhand-live/src",
+    "crates/slowhand-live",
+    "crates/slowhand-sessions",
+    "crates/slowhand-wire",
     "interop",
+    "Cargo.toml",
     "Cargo.lock",
 )
 
@@ -77,7 +79,7 @@ STEPS = (
         "footprint",
         "images of lean-dtls for two processors have the recorded sizes and complete a handshake",
         "firmware/measure --check",
-        inputs=(*LEAN_DTLS, "crates/lean-dtls-c", "firmware"),
+        inputs=(*LEAN_DTLS, "crates/lean-dtls-c", "firmware", "Cargo.toml", "Cargo.lock"),
     ),
     Step(
         "fuzz",
