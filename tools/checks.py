@@ -55,7 +55,7 @@ def of_setup(function: str) -> str:
 
 
 LEAN_DTLS = ("crates/lean-dtls/src", "crates/lean-dtls/Cargo.toml")
-# The same for the package interop, which needs more libraries in C and in Rust than all others.
+# What decides what the tests of interop/ find. They need more libraries in C and Rust than all others.
 INTEROP = (
     *LEAN_DTLS,
     "crates/slowhand-live",
