@@ -55,7 +55,7 @@ def of_setup(function: str) -> str:
 
 
 LEAN_DTLS = ("crates/lean-dtls/src", "crates/lean-dtls/Cargo.toml")
-# What decides what the tests of interop/ find. They need more libraries in C and Rust than all others.
+# What decides what the tests of interop/ find, for which more libraries are compiled.
 INTEROP = (
     *LEAN_DTLS,
     "crates/slowhand-live",
