@@ -1,6 +1,7 @@
 """What the tests share: the command line in a process of its own, as a user runs it."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -24,6 +25,9 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 sys.addaudithook(needs.refuse_others)
+
+# Users have a buffer at stdout, which may be left full.
+os.environ.pop("PYTHONUNBUFFERED", None)
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 

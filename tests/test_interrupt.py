@@ -6,6 +6,7 @@ import pty
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -142,6 +143,30 @@ def test_an_impatient_user_leaves_no_traceback(tmp_path: Path) -> None:
         assert process.returncode == 130
         assert errors in ("", "slowhand: interrupted\n")
         assert {entry.name for entry in tmp_path.iterdir()} <= {"r.parquet"}
+
+
+def test_what_nobody_reads_does_not_keep_a_stopped_program() -> None:
+    # Something is left in the buffer of stdout, a pipe that is full. Python flushes it at the end.
+    program = """if True:
+        import os, sys
+        from slowhand import cli, signals
+        sys.stdout.write("left")
+        os.set_blocking(1, False)
+        try:
+            while os.write(1, bytes(1)):
+                pass
+        except BlockingIOError:
+            os.set_blocking(1, True)
+        signals.finish()
+        sys.exit(cli._interrupted(signals.Stopped(15)))"""
+    command = [sys.executable, "-P", "-c", program]
+    buffered = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=buffered) as process:
+        try:
+            assert process.wait(timeout=20) == 143
+        finally:
+            process.kill()
 
 
 def test_ctrl_c_works_while_a_file_is_written(tmp_path: Path) -> None:

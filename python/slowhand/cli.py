@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from slowhand import output, signals
@@ -51,8 +54,17 @@ def execute(arguments: Sequence[str]) -> int:
 
 
 def _interrupted(stopped: KeyboardInterrupt) -> int:
+    _leave_stdout_if_nobody_reads()
     say("interrupted")
     return signals.exit_code(stopped)
+
+
+def _leave_stdout_if_nobody_reads() -> None:
+    """Python flushes stdout at its end. At a full pipe it would wait for ever, without signals."""
+    with suppress(OSError, ValueError):
+        number = sys.stdout.fileno()
+        if not select.select([], [number], [], 0)[1]:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 def _dispatch(arguments: Sequence[str], out: Terminal) -> int:
