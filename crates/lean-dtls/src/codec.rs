@@ -46,8 +46,13 @@ impl<'a> Reader<'a> {
 
     /// A vector whose length is in the first `prefix` octets.
     pub(crate) fn vector(&mut self, prefix: usize) -> Option<&'a [u8]> {
-        let length = self.number(prefix)?;
-        self.take(length as usize)
+        self.vector_of::<usize>(prefix)
+    }
+
+    /// The same where lengths are of this type: on an AVR they have 16 bits, and 24 bits arrive. A longer vector is not there.
+    fn vector_of<L: TryFrom<u32> + TryInto<usize>>(&mut self, prefix: usize) -> Option<&'a [u8]> {
+        let length = L::try_from(self.number(prefix)?).ok()?;
+        self.take(length.try_into().ok()?)
     }
 }
 
@@ -117,6 +122,17 @@ mod tests {
         assert_eq!(reader.vector(1), None, "seven octets are announced, none is there");
         assert!(reader.is_empty());
         assert_eq!(reader.u16(), None);
+    }
+
+    /// Where `usize` has 16 bits, a length of 0x01_00_02 is not one of 2.
+    #[test]
+    fn a_length_of_three_octets_is_read_without_loss() {
+        for (octets, expected) in [([0, 0, 2, 7, 8], Some(&[7, 8][..])), ([1, 0, 2, 7, 8], None)] {
+            assert_eq!(Reader::new(&octets).vector_of::<u16>(3), expected);
+            assert_eq!(Reader::new(&octets).vector_of::<usize>(3), expected);
+        }
+        let octets = [[0, 0xff, 0xff].as_slice(), &[7; 0xffff]].concat();
+        assert_eq!(Reader::new(&octets).vector_of::<u16>(3).map(<[u8]>::len), Some(0xffff));
     }
 
     #[test]

@@ -186,15 +186,20 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         octets.is_empty() || self.octets[..self.length].windows(octets.len()).any(|window| window == octets)
     }
 
+    /// Nothing of it is sent, unless it is sent again.
+    pub(crate) const fn withhold(&mut self) {
+        self.cursor = Cursor { message: self.length, offset: 0, changed: true };
+    }
+
     /// Sends all of it again, but for what the peer has acknowledged.
     pub(crate) const fn restart(&mut self) {
         self.cursor = Cursor { message: 0, offset: 0, changed: false };
     }
 
-    /// The peer has the record of a part with this sequence number. False if there was no such record, or if it was sent
-    /// too long ago.
+    /// The peer has the record of a part with this sequence number. Says whether that was not known; `None` if there was no such
+    /// record, or if it was sent too long ago.
     #[cfg(feature = "acknowledgements")]
-    pub(crate) fn acknowledge(&mut self, part: Part, sequence: u64) -> bool {
+    pub(crate) fn acknowledge(&mut self, part: Part, sequence: u64) -> Option<bool> {
         let change = self.change.unwrap_or(self.length);
         let (first, last) = match part {
             Part::BeforeChange => (0, change),

@@ -58,8 +58,14 @@ impl Header {
 
     /// Reads a fragment with its header. `None` if it is not whole, or reaches beyond its message.
     pub(crate) fn read<'a>(reader: &mut Reader<'a>) -> Option<(Self, &'a [u8])> {
+        Self::read_of::<usize>(reader)
+    }
+
+    /// The same where lengths are of this type: on an AVR they have 16 bits. There is no longer message.
+    fn read_of<'a, L: TryFrom<u32> + TryInto<usize>>(reader: &mut Reader<'a>) -> Option<(Self, &'a [u8])> {
         let [kind, l0, l1, l2, s0, s1, o0, o1, o2, f0, f1, f2] = reader.array::<HEADER>()?;
-        let (length, offset, fragment) = (size([l0, l1, l2]), size([o0, o1, o2]), size([f0, f1, f2]));
+        let [length, offset, fragment] = [[l0, l1, l2], [o0, o1, o2], [f0, f1, f2]].map(size::<L>);
+        let (length, offset, fragment) = (length?, offset?, fragment?);
         let octets = reader.take(fragment)?;
         let sequence = u16::from_be_bytes([s0, s1]);
         let is_within = offset.checked_add(fragment).is_some_and(|end| end <= length);
@@ -74,13 +80,40 @@ impl Header {
     }
 }
 
-/// A number of 24 bits. One that is beyond the processor's own numbers is the largest of these: nothing is so long.
-fn size([n0, n1, n2]: [u8; 3]) -> usize {
-    usize::try_from(u32::from_be_bytes([0, n0, n1, n2])).unwrap_or(usize::MAX)
+/// A number of 24 bits. `None` if it is beyond the lengths of this type.
+fn size<L: TryFrom<u32> + TryInto<usize>>([n0, n1, n2]: [u8; 3]) -> Option<usize> {
+    L::try_from(u32::from_be_bytes([0, n0, n1, n2])).ok()?.try_into().ok()
 }
 
 /// The lower 24 bits of a number, the most significant octet first.
 pub(crate) const fn three(number: usize) -> [u8; 3] {
     let [_, n0, n1, n2] = (number as u32).to_be_bytes();
     [n0, n1, n2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Length, offset and octets of a fragment in their 24 bits; and what is read where lengths have 16 bits, and where they have more.
+    #[test]
+    fn lengths_are_read_without_loss() {
+        for (numbers, in_16_bits, in_more) in [
+            ([3, 0, 3], true, true),
+            ([0xffff, 0xfffc, 3], true, true),
+            ([0x01_00_03, 0, 3], false, true),
+            ([0x01_00_03, 0x01_00_00, 3], false, true),
+            ([3, 0x01_00_00, 3], false, false),
+            ([3, 0, 0x01_00_03], false, false),
+        ] {
+            let [length, offset, fragment] = numbers.map(three);
+            let octets = [&[20][..], &length, &[0, 1], &offset, &fragment, &[7, 8, 9]].concat();
+            assert_eq!(Header::read_of::<u16>(&mut Reader::new(&octets)).is_some(), in_16_bits, "{numbers:?}");
+            let read = Header::read_of::<usize>(&mut Reader::new(&octets));
+            assert_eq!(read.is_some(), in_more, "{numbers:?}");
+            for (header, content) in read {
+                assert_eq!(([header.length, header.offset, header.fragment], content), (numbers, &[7, 8, 9][..]));
+            }
+        }
+    }
 }

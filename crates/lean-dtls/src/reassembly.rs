@@ -38,8 +38,12 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
 
     /// Takes a fragment of a message whose turn has not passed. `next` is the message whose turn it is.
     ///
-    /// The fragment is dropped if there is no room, or if it contradicts an earlier one.
+    /// The fragment is dropped if there is no room. If it contradicts an earlier one, one of them is somebody else's: the message
+    /// begins anew with this one, and if that is the wrong one, with what the peer sends again.
     pub(crate) fn insert(&mut self, next: u16, header: &Header, fragment: &[u8]) {
+        if header.length <= BUFFER && self.find(header.sequence).is_some_and(|index| !self.agrees(index, header)) {
+            self.remove(header.sequence);
+        }
         if self.find(header.sequence).is_none() {
             let has_place = self.has_room(header) && self.messages.iter().any(Option::is_none);
             if header.sequence == next && header.length <= BUFFER && !has_place {
@@ -96,9 +100,11 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
     /// Puts a fragment into its place. False if it has none, or if it contradicts an earlier one.
     fn place(&mut self, header: &Header, fragment: &[u8]) -> bool {
         let Some(index) = self.find(header.sequence).or_else(|| self.add(header)) else { return false };
+        if !self.agrees(index, header) {
+            return false;
+        }
         let Some(Some(message)) = self.messages.get_mut(index) else { return false };
-        let agrees = message.kind == header.kind && usize::from(message.length) == header.length;
-        if !agrees || !message.cover(header) {
+        if !message.cover(header) {
             return false;
         }
         let start = usize::from(message.start) + header.offset;
@@ -115,6 +121,12 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
         self.messages[index] = Some(Message { kind, sequence, start, length, arrived: Ranges::new() });
         self.used += length;
         Some(index)
+    }
+
+    /// True if a fragment is one of this message, as far as is known.
+    fn agrees(&self, index: usize, header: &Header) -> bool {
+        let message = self.messages.get(index).copied().flatten();
+        message.is_some_and(|known| known.kind == header.kind && usize::from(known.length) == header.length)
     }
 
     fn find(&self, sequence: u16) -> Option<usize> {
@@ -192,7 +204,10 @@ mod tests {
         assert!(reassembly.whole(4).is_some() && reassembly.whole(5).is_none());
         let (long, octets) = fragment(4, 65, 0, 65);
         reassembly.insert(4, &long, &octets);
-        assert_eq!(reassembly.whole(4).map(|(header, _)| header.length), Some(30), "it contradicts the earlier one");
+        assert_eq!(reassembly.whole(4).map(|(header, _)| header.length), Some(30), "there is no room for it");
+        let (other, octets) = fragment(4, 20, 0, 20);
+        reassembly.insert(4, &other, &octets);
+        assert_eq!(reassembly.whole(4).map(|(header, _)| header.length), Some(20), "it contradicts the earlier one");
     }
 
     /// What has been acknowledged stays, and leaves a place for the message whose turn it is.

@@ -69,6 +69,8 @@ pub(crate) struct Timer {
     timeouts: Timeouts,
     current_ms: u32,
     left: u8,
+    /// The wait was broken once, by something that anybody can have sent.
+    is_hastened: bool,
     state: State,
     round_trips: RoundTrips,
 }
@@ -95,6 +97,7 @@ impl Timer {
             timeouts,
             current_ms: initial_ms,
             left: retransmissions,
+            is_hastened: false,
             state: State::Stopped,
             round_trips: RoundTrips::NONE,
         }
@@ -113,13 +116,46 @@ impl Timer {
         self.current_ms
     }
 
+    /// True if the flight may be sent again before the wait is over, because of something that anybody can have sent: once in each
+    /// wait. So nobody makes this end send more than twice as much as its timer does.
+    pub(crate) const fn hasten(&mut self) -> bool {
+        !matches!(self.state, State::Until(_)) || !core::mem::replace(&mut self.is_hastened, true)
+    }
+
+    /// Two repetitions of the flight had no answer, and nobody has broken the wait since. (Assumed: one of them was not lost.)
+    pub(crate) const fn is_in_vain(&self) -> bool {
+        self.left + 2 <= self.timeouts.retransmissions && !self.is_hastened
+    }
+
+    /// Another flight takes the place of the one that was sent, and waits for the same answer: this end does not become more patient
+    /// by it.
+    pub(crate) const fn go_on(&mut self) {
+        self.repeat();
+        (self.is_hastened, self.state) = (true, State::Sending);
+    }
+
     /// Something of the flight will be sent again before the wait is over. The wait then begins again.
     #[cfg(feature = "dtls13")]
-    pub(crate) const fn send_again(&mut self) {
-        self.round_trips.repeat();
+    pub(crate) const fn begin_wait_again(&mut self) {
+        self.repeat();
         if let State::Until(_) = self.state {
             self.state = State::Sending;
         }
+    }
+
+    /// The same because of something that anybody can have sent. It takes one of the repetitions; without any left, the wait goes on.
+    #[cfg(feature = "dtls13")]
+    pub(crate) const fn take_repetition(&mut self) {
+        if let Some(left) = self.left.checked_sub(1) {
+            self.left = left;
+            self.begin_wait_again();
+        }
+    }
+
+    /// True if nobody waits for an answer.
+    #[cfg(feature = "dtls13")]
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.state == State::Stopped
     }
 
     /// A new flight will be sent, and waits for an answer. The one before has been answered.
@@ -131,10 +167,10 @@ impl Timer {
         }
         self.round_trips.start();
         self.left = self.timeouts.retransmissions;
-        self.state = State::Sending;
+        (self.is_hastened, self.state) = (false, State::Sending);
     }
 
-    /// The last datagram of the flight has been sent.
+    /// The last datagram of the flight has been sent, or it cannot be sent.
     pub(crate) fn sent(&mut self, now: Instant) {
         if self.state == State::Sending {
             self.state = State::Until(now.after(self.current_ms));
@@ -188,7 +224,7 @@ impl Timer {
         self.left = left;
         self.repeat();
         self.current_ms = self.current_ms.saturating_mul(2).min(maximum);
-        self.state = State::Sending;
+        (self.is_hastened, self.state) = (false, State::Sending);
         Some(Expired::SendAgain)
     }
 }

@@ -111,6 +111,27 @@ fn bind_hello<C: Crypto, const BUFFER: usize>(
     hash(&mut sender.transcript, &header, body);
 }
 
+/// The first ClientHello again, which was answered after all: it is in the transcript, and is not sent.
+fn go_back<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+    kept: &Kept,
+) {
+    let offer = connection.offer(config, kept);
+    let Connection { sender, randoms: [random, _], .. } = connection;
+    sender.transcript = crypto.hash();
+    sender.flight.clear();
+    sender.next = 0;
+    #[cfg(feature = "dtls13")]
+    let offer = with_dtls13(offer, connection.dtls13.as_ref(), config);
+    // It had room.
+    let _ = send_hello(sender, random, &[], &offer);
+    #[cfg(feature = "dtls13")]
+    bind_hello(connection, crypto, config);
+    connection.sender.flight.withhold();
+}
+
 /// Waits for the answer to a ClientHello, if it was sent.
 fn settle_hello<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
@@ -132,14 +153,24 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     config: &Config<impl Credentials>,
     kept: &mut Kept,
 ) -> bool {
+    #[cfg(feature = "dtls13")]
+    if connection.expects == Expects::FirstHello {
+        go_back(connection, crypto, config, kept);
+        (connection.expects, connection.next) = (Expects::Hello, 0);
+        connection.sender.flight.restart();
+        connection.timer.go_on();
+        return false;
+    }
     let offer = connection.offer(config, kept);
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
     match (connection.expects, header.kind) {
-        // A second one: the server does not know its cookie any more, or the first was not the server's.
+        // A second one: the server does not know its cookie any more, or one of them was not the server's. As long as the first
+        // may be good, its answer is waited for.
         (Expects::Hello | Expects::ServerHello, Kind::HelloVerifyRequest) => {
             let Some(cookie) = hello::read_cookie(body) else { return false };
-            if connection.expects == Expects::ServerHello && sender.flight.holds(cookie) {
+            let is_second = connection.expects == Expects::ServerHello;
+            if is_second && (sender.flight.holds(cookie) || !connection.timer.is_in_vain()) {
                 return false;
             }
             let random = &connection.randoms[0];
@@ -153,8 +184,19 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             bind_hello(connection, crypto, config);
             connection.expects = Expects::ServerHello;
             // A HelloVerifyRequest that comes again says nothing: its server keeps no state.
+            let timer = connection.timer;
             settle_hello(connection, sent, kept);
+            if is_second {
+                connection.timer = timer;
+                connection.timer.go_on();
+            }
             return connection.status == Status::Handshaking;
+        }
+        // It answers the hello without a cookie: the HelloVerifyRequest was not the server's.
+        (Expects::ServerHello, Kind::ServerHello) if header.sequence == 0 && sender.next > 1 => {
+            go_back(connection, crypto, config, kept);
+            connection.expects = Expects::Hello;
+            return handle(connection, crypto, config, kept);
         }
         #[cfg(feature = "dtls13")]
         (Expects::Hello, Kind::ServerHello)

@@ -38,6 +38,9 @@ pub(crate) enum Expects {
     Hello,
     /// The client: the ServerHello that answers its cookie.
     ServerHello,
+    /// The client: to send its first ClientHello again. A server of DTLS 1.3 does not want the cookie in the second one.
+    #[cfg(feature = "dtls13")]
+    FirstHello,
     /// Both, in a suite with certificates.
     #[cfg(feature = "certificates")]
     Certificate,
@@ -281,11 +284,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if written == 0 {
             written = self.write_heartbeat(crypto, output);
         }
-        if self.sender.flight.is_sent() {
+        // What cannot be sent waits too, and so has an end.
+        if written == 0 || self.sender.flight.is_sent() {
             self.timer.sent(now);
-            if written == 0 {
-                self.derive_postponed(crypto);
-            }
+        }
+        if written == 0 {
+            self.derive_postponed(crypto);
         }
         written
     }
@@ -402,13 +406,20 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             (ContentType::Handshake, _) => self.receive_fragments(crypto, header, content, handle),
             #[cfg(feature = "lean")]
             (ContentType::Acknowledgement, 1) => self.receive_acknowledgement(content),
-            (ContentType::Alert, epoch) => self.receive_alert(epoch, content),
+            (ContentType::Alert, epoch) => {
+                self.receive_alert(epoch, content);
+                #[cfg(feature = "dtls13")]
+                if self.dtls13.is_some() && self.expects == Expects::ServerHello && self.timer.is_in_vain() {
+                    self.expects = Expects::FirstHello;
+                    handle(self, crypto);
+                }
+            }
             (ContentType::ApplicationData, 1) if matches!(self.status, Status::Established | Status::Closing) => {
                 self.hear_established();
                 deliver(content);
             }
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
-            (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(),
+            (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(1),
             #[cfg(feature = "heartbeat")]
             (ContentType::Heartbeat, 1) if self.status == Status::Established => self.receive_heartbeat(content),
             // Records of epoch 1 say that the peer has changed. Anybody can send data and acknowledgements in clear.
@@ -546,15 +557,17 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if epoch != expected && self.expects != Expects::Finished {
             return;
         }
-        let is_verify_request =
-            header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
         let next = self.next;
-        if is_verify_request && header.sequence < next {
-            self.next = header.sequence; // it takes the place of the one before
-            self.incoming.remove(self.next);
+        // The one before was perhaps not the server's. What answers the same hello takes its place.
+        let is_answer = matches!(header.kind, Kind::HelloVerifyRequest | Kind::ServerHello);
+        if self.expects == Expects::ServerHello && is_answer && header.sequence < next {
+            self.incoming.insert(next, header, fragment);
+            if self.incoming.whole(header.sequence).is_some() {
+                self.next = header.sequence;
+            }
         }
         if header.sequence < self.next {
-            self.receive_again(header);
+            self.receive_again(epoch, header);
         } else if epoch == expected && self.status == Status::Handshaking {
             self.has_no_room |= header.sequence == self.next && header.length > BUFFER;
             self.incoming.insert(self.next, header, fragment);
@@ -605,14 +618,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         for name in content.chunks_exact(crate::lean::RECORD_NAME) {
             let &[epoch, upper, lower] = name else { continue };
             if let Some(sequence) = outbound.latest(epoch.into(), u16::from_be_bytes([upper, lower])) {
-                is_news |= flight.acknowledge(record::part(epoch.into()), sequence);
+                is_news |= flight.acknowledge(record::part(epoch.into()), sequence).is_some();
             }
         }
         if !is_news {
             return;
         }
         if !flight.is_acknowledged() {
-            self.repeat();
+            self.repeat(1);
         } else if self.status == Status::Established {
             flight.clear();
             self.timer.stop();
@@ -622,11 +635,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// The peer repeats the flight before this end's, so it does not have this end's: the end of its last message says so
     /// (RFC 6347, section 4.2.4). Other old messages say nothing. If they were answered too, two ends could answer each
     /// other for ever. A flight of the client ends with a Finished, or with a hello, which the server hears elsewhere.
-    fn receive_again(&mut self, header: &handshake::Header) {
+    fn receive_again(&mut self, epoch: u16, header: &handshake::Header) {
         let is_end = header.offset + header.fragment == header.length;
         let can_be_last = self.is_client || header.kind == Kind::Finished;
         if is_end && can_be_last && self.answered == Some(header.sequence) {
-            self.repeat();
+            self.repeat(epoch);
         }
     }
 
@@ -635,10 +648,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.allowance.is_limited()
     }
 
-    /// Sends the flight again, if it is not just being sent.
-    pub(crate) fn repeat(&mut self) {
+    /// Sends the flight again, if it is not just being sent, because of a record of this epoch: in clear, anybody can have sent it.
+    pub(crate) fn repeat(&mut self, epoch: u16) {
         let is_open = matches!(self.status, Status::Handshaking | Status::Established);
-        if is_open && !self.sender.flight.is_empty() && self.sender.flight.is_sent() {
+        let is_there = is_open && !self.sender.flight.is_empty() && self.sender.flight.is_sent();
+        if is_there && (epoch > 0 || self.timer.hasten()) {
             self.timer.repeat();
             self.sender.flight.restart();
         }

@@ -243,7 +243,7 @@ fn key_in_advance<'k>(
 /// The ClientHello that opened the connection came again. The client does not have the answer, unless it has gone on.
 pub(crate) fn hear_hello_again<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>) {
     if connection.is_unanswered() {
-        connection.repeat();
+        connection.repeat(0);
     }
 }
 

@@ -188,7 +188,30 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     config: &Config<impl Credentials>,
     kept: &mut Kept,
 ) -> bool {
+    if connection.expects == Expects::FirstHello {
+        if go_back(connection, crypto, config, kept) {
+            connection.next = 0;
+            connection.sender.flight.restart();
+            connection.timer.go_on();
+        }
+        return false;
+    }
     let Some((header, body)) = connection.incoming.whole(connection.next) else { return false };
+    // Another answer to the first hello.
+    if connection.expects == Expects::ServerHello && header.sequence == 0 {
+        let timer = connection.timer;
+        let is_retry = ServerHello::read(body).is_some_and(|hello| hello.is_retry());
+        // As long as the HelloRetryRequest before may be the server's, its answer is waited for.
+        if is_retry && !timer.is_in_vain() || !go_back(connection, crypto, config, kept) {
+            return false;
+        }
+        let is_used = handle(connection, crypto, config, kept);
+        if is_retry {
+            connection.timer = timer;
+            connection.timer.go_on();
+        }
+        return is_used;
+    }
     let handled = match (connection.expects, header.kind) {
         (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => match ServerHello::read(body) {
             Some(hello) if hello.is_retry() => receive_retry(connection, crypto, config, kept),
@@ -210,6 +233,28 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         connection.refuse(description);
     }
     connection.is_open()
+}
+
+/// The first ClientHello again: its HelloRetryRequest was perhaps not the server's. It is in the transcript, and is not sent. False
+/// if that request has cost the key pair in it.
+fn go_back<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+    kept: &Kept,
+) -> bool {
+    connection.expects = Expects::ServerHello;
+    if connection.share.as_ref().map(Share::group) != config.offered_groups().first().copied() {
+        return false;
+    }
+    let timer = connection.timer;
+    connection.expects = Expects::Hello;
+    connection.sender.transcript = crypto.hash();
+    connection.sender.next = 0;
+    let is_sent = send_hello(connection, crypto, config, kept, None);
+    connection.sender.flight.withhold();
+    connection.timer = timer;
+    is_sent
 }
 
 /// Answers a HelloRetryRequest (RFC 8446, section 4.1.4).

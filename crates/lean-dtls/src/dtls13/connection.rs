@@ -49,6 +49,8 @@ pub(crate) enum Expects {
     Hello,
     /// The client: the ServerHello that answers its second ClientHello.
     ServerHello,
+    /// The client: to send its first ClientHello again. The server does not know the cookie in the second one.
+    FirstHello,
     /// The client.
     EncryptedExtensions,
     /// Both, of the peer. A client also takes a CertificateRequest before it.
@@ -87,8 +89,6 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(super) timer: Timer,
     /// A flight was begun since the record that is processed came: it acknowledges that record.
     has_answered: bool,
-    /// An acknowledgement that acknowledged nothing has made this end send again, since the timer was last started.
-    is_hastened: bool,
     pub(crate) client_random: [u8; 32],
     /// The ID that this end offers.
     pub(crate) own_id: Option<ConnectionId>,
@@ -197,7 +197,6 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             answered: None,
             timer: Timer::new(timeouts),
             has_answered: false,
-            is_hastened: false,
             client_random: [0; 32],
             own_id: None,
             share: None,
@@ -220,7 +219,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
     pub(crate) fn wait(&mut self, answered: Option<u16>) {
         self.answered = answered;
-        (self.has_answered, self.is_hastened) = (true, false);
+        self.has_answered = true;
         self.acknowledgements.clear();
         self.timer.start();
     }
@@ -237,10 +236,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match self.timer.expire(now) {
             // The peer has the flight, but this end does not have all of the answer.
             Some(Expired::SendAgain) if self.sender.flight.is_empty() => self.acknowledgements.ask_now(),
-            Some(Expired::SendAgain) => {
-                self.is_hastened = false;
-                self.sender.flight.restart();
-            }
+            Some(Expired::SendAgain) => self.sender.flight.restart(),
+            // The peer sleeps. Its next record makes this end go on.
+            Some(Expired::GiveUp) if self.is_after_handshake() => {}
             Some(Expired::GiveUp) => self.end(Status::Failed(Failure::TimedOut(self.heard))),
             None => {}
         }
@@ -276,7 +274,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         while written > 0 && !self.allowance.take(written) {
             written = flight.write(&mut records, packing, output);
         }
-        if flight.is_sent() {
+        // What cannot be sent waits too, and so has an end.
+        if written == 0 || flight.is_sent() {
             self.timer.sent(now);
         }
         written
@@ -396,6 +395,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             rest = &mut rest[length..];
             is_first = false;
         }
+        // It was asleep, and is heard again.
+        let waits = self.is_after_handshake() && !self.sender.flight.is_empty() && self.timer.is_stopped();
+        if waits && self.inbound.is_latest {
+            self.sender.flight.restart();
+            self.timer.start();
+        }
         self.send_owed();
     }
 
@@ -415,7 +420,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             }
             // The ServerHello is missing. The server sends its flight again if it hears that somebody is here
             // (RFC 9147, section 7.1).
-            Err(_) if self.expects == Expects::ServerHello => self.acknowledgements.ask_now(),
+            Err(_) if self.expects == Expects::ServerHello => {
+                self.acknowledgements.clear();
+                self.acknowledgements.ask_now();
+            }
             Err(_) if self.inbound.forgeries() > forgeries => {
                 if self.inbound.forgeries() == update_after_forgeries(self.inbound.aead) {
                     self.update_keys(true);
@@ -437,7 +445,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match content_type {
             ContentType::Handshake if self.is_open() => self.receive_fragments(crypto, number, content, handle),
             ContentType::Ack if self.is_open() => self.receive_acknowledgement(crypto, number.epoch, content),
-            ContentType::Alert => self.receive_alert(number.epoch, content),
+            ContentType::Alert => {
+                self.receive_alert(number.epoch, content);
+                // The HelloRetryRequest was perhaps not the server's (RFC 9147, section 5.1).
+                if self.expects == Expects::ServerHello && number.epoch == 0 && self.timer.is_in_vain() {
+                    self.expects = Expects::FirstHello;
+                    handle(self, crypto);
+                }
+            }
             // There are no keys of that epoch before the peer's Finished was verified.
             ContentType::ApplicationData if number.epoch >= APPLICATION => deliver(content),
             ContentType::Handshake | ContentType::Ack | ContentType::ApplicationData => {}
@@ -464,28 +479,34 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return;
         }
         let Some(numbers) = ack::read(content) else { return };
-        let (mut is_empty, mut is_news) = (true, false);
+        let is_empty = content.len() <= 2;
+        // Anybody can have sent one in clear: nothing is acknowledged by it. One of nothing says that somebody waits.
+        if epoch == 0 && !is_empty {
+            return;
+        }
+        let (mut is_new, mut is_known) = (false, is_empty);
         for (acknowledged, sequence) in numbers {
             // After the handshake the epochs of the two ends have nothing to do with each other.
             if acknowledged > epoch.into() && epoch < APPLICATION {
-                // In clear, anybody can have sent it.
-                return if epoch > 0 {
-                    self.refuse(alert::ILLEGAL_PARAMETER)
-                };
+                return self.refuse(alert::ILLEGAL_PARAMETER);
             }
-            is_empty = false;
             let Sender { flight, epochs, .. } = &mut self.sender;
             for part in [Part::BeforeChange, Part::AfterChange] {
                 if u64::from(record::epoch(*epochs, part)) == acknowledged {
-                    is_news |= flight.acknowledge(part, sequence);
+                    match flight.acknowledge(part, sequence) {
+                        Some(true) => is_new = true,
+                        Some(false) => is_known = true,
+                        None => {}
+                    }
                 }
             }
         }
-        if is_news && self.sender.flight.is_acknowledged() {
+        if is_new && self.sender.flight.is_acknowledged() {
             self.flight_arrived(crypto);
-        } else if is_news || is_empty && !self.is_hastened {
-            self.is_hastened = true;
+        } else if is_new {
             self.repeat();
+        } else if is_known {
+            self.hasten();
         }
     }
 
@@ -536,7 +557,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return;
         }
         self.acknowledgements.note(number);
-        if !self.has_chosen_version() {
+        // A part of a message in clear may be somebody else's. If it were acknowledged, the peer's would not come again.
+        if self.expected_epoch() == 0 {
             return;
         }
         if self.expects == Expects::Nothing || heard == Some(Heard::OutOfOrder) {
@@ -554,7 +576,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         fragment: &[u8],
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) -> Heard {
-        if header.sequence < self.next {
+        let next = self.next;
+        if header.sequence < next && !self.goes_back(epoch, header, fragment) {
             return self.receive_again(epoch, header);
         }
         if !self.is_open() || epoch != self.expected_epoch() {
@@ -566,7 +589,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
         let progress = if header.sequence == self.next { self.incoming.progress(self.next) } else { 0 };
         let is_in_order = header.sequence == self.next && header.offset == progress;
-        if !self.incoming.keep(self.next, header, fragment) {
+        if epoch == 0 {
+            self.incoming.insert(self.next, header, fragment);
+        } else if !self.incoming.keep(self.next, header, fragment) {
             return Heard::Dropped;
         }
         if self.status == Status::Handshaking && epoch == HANDSHAKE {
@@ -582,6 +607,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             };
             self.incoming.remove(sequence);
             if !is_used {
+                self.next = next.max(sequence);
                 return Heard::Dropped;
             }
             match sequence.checked_add(1) {
@@ -592,10 +618,23 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if is_in_order { Heard::InOrder } else { Heard::OutOfOrder }
     }
 
+    /// True if a client has another answer to its first hello: the one before was perhaps not the server's. It is next then.
+    fn goes_back(&mut self, epoch: u16, header: &handshake::Header, fragment: &[u8]) -> bool {
+        if self.expects != Expects::ServerHello || epoch > 0 || header.kind != Kind::ServerHello {
+            return false;
+        }
+        self.incoming.insert(self.next, header, fragment);
+        let is_whole = self.incoming.whole(header.sequence).is_some();
+        if is_whole {
+            self.next = header.sequence;
+        }
+        is_whole
+    }
+
     /// The epoch of the peer's next message.
     fn expected_epoch(&self) -> u16 {
         match self.expects {
-            Expects::Hello | Expects::ServerHello => 0,
+            Expects::Hello | Expects::ServerHello | Expects::FirstHello => 0,
             Expects::Nothing => self.inbound.epoch(),
             _ => HANDSHAKE,
         }
@@ -613,7 +652,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if answered.is_some_and(|answered| header.sequence <= answered) {
             let is_end = header.offset + header.fragment == header.length;
             if is_end && answered == Some(header.sequence) {
-                self.repeat();
+                self.hasten();
             }
             return Heard::Dropped;
         }
@@ -627,16 +666,33 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// The client repeats the hello that this end has answered.
     pub(crate) fn hear_hello_again(&mut self) {
         if self.status == Status::Handshaking {
-            self.repeat();
+            self.hasten();
         }
     }
 
     /// Sends again what the peer does not have of the flight, if it is not just being sent.
     fn repeat(&mut self) {
-        if self.is_open() && !self.sender.flight.is_empty() && self.sender.flight.is_sent() {
+        if self.can_repeat() {
             self.sender.flight.restart();
-            self.timer.send_again();
+            self.timer.begin_wait_again();
         }
+    }
+
+    /// The same because of something that can be sent as often as somebody likes: once in a wait.
+    fn hasten(&mut self) {
+        if self.can_repeat() && self.timer.hasten() {
+            self.sender.flight.restart();
+            self.timer.take_repetition();
+        }
+    }
+
+    fn can_repeat(&self) -> bool {
+        self.is_open() && !self.sender.flight.is_empty() && self.sender.flight.is_sent()
+    }
+
+    /// True if the flight is no part of the handshake: the peer may sleep, and answer it later.
+    fn is_after_handshake(&self) -> bool {
+        self.status == Status::Established && self.answered.is_none()
     }
 
     /// Begins the epoch of the handshake, from its secret. The transcript ends with the ServerHello.
@@ -781,7 +837,6 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match sent {
             Ok(()) => {
                 self.answered = None;
-                self.is_hastened = false;
                 self.timer.start();
             }
             Err(Full) => self.end(Status::Failed(Failure::BufferTooSmall)),

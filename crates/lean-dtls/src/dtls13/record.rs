@@ -368,7 +368,7 @@ pub(crate) struct Inbound {
     pub(crate) aead: Aead,
     /// The ID of this end.
     pub(crate) connection_id: ConnectionId,
-    /// The last record that was received is later than all before in its epoch.
+    /// The last record that was received is later than all before.
     pub(crate) is_latest: bool,
     /// The epoch before, then the latest.
     epochs: [Option<Receiving>; 2],
@@ -414,6 +414,8 @@ impl Inbound {
         layout: &Layout,
         record: &'a mut [u8],
     ) -> Result<(ContentType, Number, &'a [u8]), Failed> {
+        // The peer is where its latest record comes from: the latest of all epochs (RFC 9147, section 9).
+        let latest = self.epochs.iter().flatten().rfind(|receiving| receiving.window.next() > 0).map(|it| it.epoch);
         let is_it = |receiving: &&mut Receiving| receiving.epoch as u8 & EPOCH == layout.epoch_bits;
         let Receiving { epoch, keys, window, forgeries } =
             self.epochs.iter_mut().flatten().rfind(is_it).filter(|it| it.forgeries < MOST_FORGERIES).ok_or(Failed)?;
@@ -432,7 +434,7 @@ impl Inbound {
         if !window.is_new(sequence) {
             return Err(Failed);
         }
-        let is_latest = sequence >= window.next();
+        let is_latest = Some(*epoch) >= latest && sequence >= window.next();
         window.receive(sequence);
         let end = inner.iter().rposition(|octet| *octet != 0).ok_or(Failed)?;
         let content_type = ContentType::of(inner[end]).ok_or(Failed)?;

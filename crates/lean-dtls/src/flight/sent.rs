@@ -30,17 +30,18 @@ impl Sent {
         self.count += 1;
     }
 
-    /// Notes that the peer has a record, which was one of those from `first` to `last`. False if no such record is
-    /// remembered.
-    pub(super) fn acknowledge(&mut self, first: u16, last: u16, sequence: u64) -> bool {
-        let mut found = false;
+    /// Notes that the peer has a record, which was one of those from `first` to `last`. Says whether that was not known; `None`
+    /// if no such record is remembered.
+    pub(super) fn acknowledge(&mut self, first: u16, last: u16, sequence: u64) -> Option<bool> {
+        let mut is_news = None;
         for &(begin, end, number) in &self.records[..self.count.min(RECORDS)] {
             if u64::from(number) == sequence && first <= begin && end <= last {
-                found = true;
-                self.acknowledged.cover(begin, end);
+                let is_missing = self.gap(begin, end).is_some();
+                let is_noted = self.acknowledged.cover(begin, end);
+                is_news = Some(is_news == Some(true) || is_missing && is_noted);
             }
         }
-        found
+        is_news
     }
 
     /// True if the peer has all octets before `end`.

@@ -9,6 +9,7 @@ mod connection_id;
 mod credentials;
 #[cfg(feature = "dtls13")]
 mod dtls13;
+mod forged;
 #[cfg(feature = "heartbeat")]
 mod heartbeat;
 #[cfg(feature = "lean")]

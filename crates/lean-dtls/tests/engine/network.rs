@@ -73,6 +73,31 @@ pub enum Fate {
     Late,
 }
 
+/// A record in clear: its type, its number, its content (RFC 6347, section 4.1).
+pub fn in_clear(content_type: u8, number: u64, content: &[u8]) -> Vec<u8> {
+    let length = (content.len() as u16).to_be_bytes();
+    [&[content_type, 0xfe, 0xfd, 0, 0], &number.to_be_bytes()[2..], &length[..], content].concat()
+}
+
+/// A record in clear with a fragment of a handshake message: its kind, its number, octets of the message, where the fragment begins
+/// (RFC 6347, section 4.2.2).
+pub fn fragment(kind: u8, sequence: u16, length: u32, offset: u32, content: &[u8]) -> Vec<u8> {
+    let [s0, s1] = sequence.to_be_bytes();
+    let [l, o, f] = [length, offset, content.len() as u32].map(|number| number.to_be_bytes());
+    let header = [kind, l[1], l[2], l[3], s0, s1, o[1], o[2], o[3], f[1], f[2], f[3]];
+    in_clear(22, 9, &[&header[..], content].concat())
+}
+
+/// An acknowledgement in clear of records: their epochs and numbers (RFC 9147, section 7).
+#[cfg(feature = "dtls13")]
+pub fn ack_in_clear(records: &[(u64, u64)]) -> Vec<u8> {
+    let mut content = (16 * records.len() as u16).to_be_bytes().to_vec();
+    for (epoch, number) in records {
+        content.extend([epoch.to_be_bytes(), number.to_be_bytes()].concat());
+    }
+    in_clear(26, 9, &content)
+}
+
 /// What was sent: when, by whom (true for the client), and its octets.
 pub type Trace = Vec<(u64, bool, Vec<u8>)>;
 
@@ -87,6 +112,22 @@ where
     K: Credentials,
     C: Crypto,
 {
+    run_with(client, server, fates, |_, _| Vec::new())
+}
+
+/// The same with an attacker, who sees each datagram before it arrives: its number, and whether it goes to the server. What the
+/// attacker sends to either end arrives first.
+pub fn run_with<K, C, const SLOTS: usize, const BUFFER: usize>(
+    client: &mut Client<K, C, BUFFER>,
+    server: &mut Server<K, C, Address, SLOTS, BUFFER>,
+    fates: impl IntoIterator<Item = Fate>,
+    mut attacker: impl FnMut(usize, bool) -> Vec<(bool, Vec<u8>)>,
+) -> (Trace, u64)
+where
+    K: Credentials,
+    C: Crypto,
+{
+    let mut arrived = 0;
     let mut fates = fates.into_iter();
     let mut now = Instant::from_millis(0);
     let mut flying: VecDeque<(bool, Vec<u8>)> = VecDeque::new();
@@ -113,10 +154,14 @@ where
         if flying.is_empty() {
             flying.extend(late.drain(..));
         }
-        if let Some((is_to_server, mut datagram)) = flying.pop_front() {
-            match is_to_server {
-                true => server.receive(PEER, &mut datagram, |_| {}),
-                false => client.receive(&mut datagram, |_| {}),
+        if let Some((is_to_server, datagram)) = flying.pop_front() {
+            let forged = attacker(arrived, is_to_server);
+            arrived += 1;
+            for (is_to_server, mut datagram) in forged.into_iter().chain([(is_to_server, datagram)]) {
+                match is_to_server {
+                    true => server.receive(PEER, &mut datagram, |_| {}),
+                    false => client.receive(&mut datagram, |_| {}),
+                }
             }
         } else {
             let Some(deadline) = [client.deadline(), server.deadline()].into_iter().flatten().min() else {

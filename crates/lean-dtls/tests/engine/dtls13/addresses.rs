@@ -136,3 +136,44 @@ fn a_client_with_another_address_is_found_by_its_connection_id() {
     assert_eq!(received, b"22.5 C");
     assert_eq!(server.status([7, 7]), None, "the answers still go to the old address");
 }
+
+/// RFC 9147, section 9: the address is that of the latest record of all epochs. Somebody holds back a record of the handshake, or one
+/// with the key before an update, and sends it later from elsewhere.
+#[test]
+fn a_withheld_record_of_an_earlier_epoch_changes_no_address() {
+    let config = config(KEYS, 256).with_connection_id(2).unwrap().with_followed_addresses();
+    let mut client = super::world::client(1, config);
+    let mut server = super::world::server(config);
+    let exchange = |client: &mut super::world::TestClient, server: &mut super::world::TestServer| {
+        from_client(client, NOW).iter_mut().for_each(|sent| server.receive(PEER, sent, |_| {}));
+        network::from_server(server, NOW).iter_mut().for_each(|(_, sent)| client.receive(sent, |_| {}));
+    };
+    client.connect();
+    exchange(&mut client, &mut server);
+    exchange(&mut client, &mut server);
+    // The client's Finished, and again: the second one is held back.
+    from_client(&mut client, NOW).iter_mut().for_each(|sent| server.receive(PEER, sent, |_| {}));
+    client.handle_timeout(client.deadline().unwrap());
+    let mut withheld = from_client(&mut client, NOW);
+    network::from_server(&mut server, NOW).iter_mut().for_each(|(_, sent)| client.receive(sent, |_| {}));
+    let mut datagram = [0; 64];
+    for is_updated in [false, true] {
+        if is_updated {
+            client.update_keys();
+            let mut update = from_client(&mut client, NOW);
+            // Until the server has acknowledged its KeyUpdate, the client uses the key before.
+            let length = client.send(b"2", &mut datagram).unwrap();
+            withheld.push(datagram[..length].to_vec());
+            update.iter_mut().for_each(|sent| server.receive(PEER, sent, |_| {}));
+            (0..3).for_each(|_| exchange(&mut client, &mut server));
+        }
+        let length = client.send(b"1", &mut datagram).unwrap();
+        server.receive(PEER, &mut datagram[..length], |data| assert_eq!(data, b"1"));
+        assert_eq!(withheld.len(), 1);
+        server.receive([7, 7], &mut withheld.remove(0), |_| {});
+        assert_eq!((server.status(PEER), server.status([7, 7])), (Some(Status::Established), None), "{is_updated}");
+    }
+    let length = client.send(b"4", &mut datagram).unwrap();
+    server.receive([7, 7], &mut datagram[..length], |_| {});
+    assert_eq!(server.status([7, 7]), Some(Status::Established), "the latest");
+}

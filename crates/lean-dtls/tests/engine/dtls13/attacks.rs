@@ -5,30 +5,17 @@ use proptest::prelude::*;
 
 use super::world::{
     KEYS, PEER, TestClient, TestServer, client, config, established, from_client, from_server, random, run, server,
-    to_server,
+    to_client, to_server,
 };
 use crate::assault::{attack, attacks};
+use crate::network::{ack_in_clear, in_clear};
 
 const NOW: Instant = Instant::from_millis(0);
 
-/// A record in clear: its type, its number, its content.
-fn in_clear(content_type: u8, number: u8, content: &[u8]) -> Vec<u8> {
-    in_clear_of(0, content_type, number, content)
-}
-
-/// The same with an epoch.
+/// A record in clear that says it is of an epoch.
 fn in_clear_of(epoch: u8, content_type: u8, number: u8, content: &[u8]) -> Vec<u8> {
     let length = (content.len() as u16).to_be_bytes();
     [&[content_type, 0xfe, 0xfd, 0, epoch, 0, 0, 0, 0, 0, number], &length[..], content].concat()
-}
-
-/// An acknowledgement in clear of records: their epochs and numbers.
-fn ack_in_clear(records: &[(u64, u64)]) -> Vec<u8> {
-    let mut content = (16 * records.len() as u16).to_be_bytes().to_vec();
-    for (epoch, number) in records {
-        content.extend([epoch.to_be_bytes(), number.to_be_bytes()].concat());
-    }
-    in_clear(26, 9, &content)
 }
 
 /// True if a datagram is a HelloRetryRequest: its random number says so (RFC 8446, section 4.1.3).
@@ -431,6 +418,57 @@ fn after_64_forgeries_the_peer_is_asked_for_another_key() {
         from_server(&mut server, NOW).iter_mut().for_each(|datagram| client.receive(datagram, |_| {}));
     }
     assert_eq!(to_server(&mut client, &mut server, b"22.5 C"), b"22.5 C");
+}
+
+/// Forgeries make an end ask for new keys. A peer that sleeps does not answer, and keeps its session: when it is heard again, both
+/// have new keys.
+#[test]
+fn a_peer_that_sleeps_while_keys_are_asked_for_keeps_its_session() {
+    for is_client_asleep in [true, false] {
+        let (mut client, mut server) = established();
+        let mut datagram = [0; 64];
+        let length = match is_client_asleep {
+            true => client.send(b"22.5 C", &mut datagram),
+            false => server.send(PEER, b"22.5 C", &mut datagram),
+        };
+        let length = length.unwrap();
+        for number in 1..=100 {
+            let mut forged = datagram[..length].to_vec();
+            forged[length - 1] ^= number;
+            match is_client_asleep {
+                true => server.receive(PEER, &mut forged, |_| panic!("delivered")),
+                false => client.receive(&mut forged, |_| panic!("delivered")),
+            }
+        }
+        let (mut now, mut sent) = (NOW, 0);
+        loop {
+            sent += from_server(&mut server, now).len() + from_client(&mut client, now).len();
+            let Some(deadline) = [server.deadline(), client.deadline()].into_iter().flatten().min() else { break };
+            now = deadline;
+            server.handle_timeout(now);
+            client.handle_timeout(now);
+        }
+        assert_eq!(sent, 8, "the KeyUpdate, and seven times again");
+        assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+        // It wakes up, and sends.
+        match is_client_asleep {
+            true => assert_eq!(to_server(&mut client, &mut server, b"awake"), b"awake"),
+            false => assert_eq!(to_client(&mut client, &mut server, b"awake"), b"awake"),
+        }
+        let mut exchanged = 0;
+        for _ in 0..4 {
+            let mut from_client = from_client(&mut client, now);
+            from_client.iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
+            let mut from_server = from_server(&mut server, now);
+            from_server.iter_mut().for_each(|datagram| client.receive(datagram, |_| {}));
+            exchanged += from_client.len() + from_server.len();
+        }
+        // KeyUpdate, KeyUpdate with an acknowledgement before it, acknowledgement.
+        assert_eq!(exchanged, 4);
+        assert_eq!((client.deadline(), server.deadline()), (None, None));
+        assert_eq!(to_server(&mut client, &mut server, b"1"), b"1");
+        assert_eq!(to_client(&mut client, &mut server, b"2"), b"2");
+    }
 }
 
 proptest! {
