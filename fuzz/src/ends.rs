@@ -310,5 +310,10 @@ pub fn exchange(client: &mut TestClient, server: &mut TestServer, now: Instant, 
 
 /// True if both have verified each other.
 pub fn are_established(client: &TestClient, server: &TestServer) -> bool {
-    (client.status(), server.status(PEER)) == (Status::Established, Some(Status::Established))
+    (client.status(), status_at(server, PEER)) == (Status::Established, Some(Status::Established))
+}
+
+/// How the connection with the client at an address is.
+pub fn status_at(server: &TestServer, peer: Address) -> Option<Status> {
+    server.status(server.association_at(peer)?)
 }

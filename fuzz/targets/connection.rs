@@ -3,9 +3,11 @@
 
 use std::collections::VecDeque;
 
-use lean_dtls::{Failure, Instant, Status};
+use lean_dtls::{Failure, Instant, SendError, Status};
 use libfuzzer_sys::fuzz_target;
-use slowhand_fuzz::ends::{Address, LONGEST, PEER, STRANGER, Setup, TestClient, TestServer, from_client, from_server};
+use slowhand_fuzz::ends::{
+    Address, LONGEST, PEER, STRANGER, Setup, TestClient, TestServer, from_client, from_server, status_at,
+};
 use slowhand_fuzz::input::{Input, seed};
 use slowhand_fuzz::records;
 
@@ -136,18 +138,20 @@ impl World {
                 0 => self.begin_again(),
                 1 => {
                     let _ = self.client.heartbeat();
-                    let _ = self.server.heartbeat(PEER);
+                    let _ = self.server.association_at(PEER).map(|client| self.server.heartbeat(client));
                 }
                 2 => {
                     self.client.close();
                     self.is_disturbed = true;
                 }
                 3 => {
-                    self.server.close(PEER);
+                    self.server.association_at(PEER).into_iter().for_each(|client| self.server.close(client));
                     self.is_disturbed = true;
                 }
                 4 => self.client.update_keys(),
-                5 => self.server.update_keys(PEER),
+                5 => {
+                    self.server.association_at(PEER).into_iter().for_each(|client| self.server.update_keys(client));
+                }
                 _ => {
                     let both = self
                         .flying
@@ -213,7 +217,10 @@ impl World {
         let mut output = [0; LONGEST];
         let sent = match to_server {
             true => self.client.send(&data, &mut output),
-            false => self.server.send(PEER, &data, &mut output),
+            false => match self.server.association_at(PEER) {
+                Some(client) => self.server.send(client, &data, &mut output),
+                None => Err(SendError::NotEstablished),
+            },
         };
         if let Ok(length) = sent {
             self.sent[usize::from(to_server)].push(data);
@@ -242,11 +249,11 @@ impl World {
     }
 
     fn check(&mut self) {
-        let status = [Some(self.client.status()), self.server.status(PEER)];
+        let status = [Some(self.client.status()), status_at(&self.server, PEER)];
         let now = status.map(|status| status == Some(Status::Established));
         let is_open = now[1] || now[0] && !self.setup.client_is_checked_last();
         assert!(self.setup.is_trusted || !is_open, "established without a common key");
-        assert_eq!(self.server.status(STRANGER), None, "a slot for an address that nobody has verified");
+        assert_eq!(status_at(&self.server, STRANGER), None, "a slot for an address that nobody has verified");
         assert!(self.strange[1] <= self.strange[0], "more octets to a stranger than from it: {:?}", self.strange);
         for (end, (was, is)) in self.established.iter_mut().zip(now).enumerate() {
             // The lean profile's client goes on to wait for the acknowledgement of its Finished.

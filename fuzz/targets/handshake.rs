@@ -32,13 +32,13 @@ fuzz_target!(|octets: &[u8]| {
     client.connect();
     for _ in 0..6 {
         for datagram in from_client(&mut client, NOW) {
-            pass(&mut input, &datagram, &mut |octets| server.receive(PEER, octets, |_| {}));
+            pass(&mut input, &datagram, &mut |octets| _ = server.receive(PEER, octets, |_| {}));
         }
         inject(&mut input, &of_server, &mut |octets| client.receive(octets, |_| {}));
         for (_, datagram) in from_server(&mut server, NOW) {
             pass(&mut input, &datagram, &mut |octets| client.receive(octets, |_| {}));
         }
-        inject(&mut input, &of_client, &mut |octets| server.receive(PEER, octets, |_| {}));
+        inject(&mut input, &of_client, &mut |octets| _ = server.receive(PEER, octets, |_| {}));
     }
     finish(&mut client, &mut server);
 });

@@ -6,8 +6,8 @@ use std::time::Duration;
 use lean_dtls::crypto::Group;
 use lean_dtls::{
     Certificate, CertificateError, CertificateType, CertifiedKey, Client, Config, ConfigError, Credentials,
-    EcdsaP256Sha256, ImportedPsk, Instant, Liveness, MaxFragmentLength, Psk, RawPublicKey, RustCrypto, Server, Session,
-    SessionCache, SessionState, Sessions, Timeouts, Versions, X509, crypto::Aead,
+    EcdsaP256Sha256, HeartbeatError, ImportedPsk, Instant, Liveness, MaxFragmentLength, Psk, RawPublicKey, RustCrypto,
+    SendError, Server, Session, SessionCache, SessionState, Sessions, Timeouts, Versions, X509, crypto::Aead,
 };
 use slowhand_sessions::{CredentialKind, Failure, FailureKind, Resumable, Resumption, Role};
 
@@ -137,6 +137,10 @@ impl Credentials for Keys {
     fn check_peer(&self, peer: lean_dtls::Role, certificate: &Certificate<'_>) -> Result<(), CertificateError> {
         self.inner().check_peer(peer, certificate)
     }
+
+    fn session_context(&self, add: &mut dyn FnMut(&[u8])) {
+        self.inner().session_context(add);
+    }
 }
 
 impl LeanDtls {
@@ -171,7 +175,8 @@ impl LeanDtls {
                 while let Some((_, length)) = server.poll_transmit(now(), &mut self.datagram) {
                     host::transmit(&self.datagram[..length]);
                 }
-                (server.status(PEER).unwrap_or(lean_dtls::Status::Handshaking), server.deadline())
+                let status = server.association_at(PEER).and_then(|client| server.status(client));
+                (status.unwrap_or(lean_dtls::Status::Handshaking), server.deadline())
             }
         };
         Progress {
@@ -284,11 +289,11 @@ impl Engine for LeanDtls {
         let mut datagram = datagram.to_vec();
         match &mut self.end {
             End::Client(client) => client.receive(&mut datagram, host::deliver),
-            End::Server(server) => server.receive(PEER, &mut datagram, host::deliver),
+            End::Server(server) => _ = server.receive(PEER, &mut datagram, host::deliver),
         }
         let liveness = match &self.end {
             End::Client(client) => Some(client.liveness()),
-            End::Server(server) => server.liveness(PEER),
+            End::Server(server) => server.association_at(PEER).and_then(|client| server.liveness(client)),
         };
         if self.is_asking && matches!(liveness, Some(Liveness::Alive { .. })) {
             self.is_asking = false;
@@ -308,7 +313,10 @@ impl Engine for LeanDtls {
     fn write(&mut self, data: &[u8]) -> Progress {
         let sent = match &mut self.end {
             End::Client(client) => client.send(data, &mut self.datagram),
-            End::Server(server) => server.send(PEER, data, &mut self.datagram),
+            End::Server(server) => match server.association_at(PEER) {
+                Some(client) => server.send(client, data, &mut self.datagram),
+                None => Err(SendError::NotEstablished),
+            },
         };
         if let Ok(length) = sent {
             host::transmit(&self.datagram[..length]);
@@ -316,7 +324,10 @@ impl Engine for LeanDtls {
         if self.has_heartbeats {
             let asked = match &mut self.end {
                 End::Client(client) => client.heartbeat(),
-                End::Server(server) => server.heartbeat(PEER),
+                End::Server(server) => match server.association_at(PEER) {
+                    Some(client) => server.heartbeat(client),
+                    None => Err(HeartbeatError::NotEstablished),
+                },
             };
             self.is_asking = asked.is_ok();
         }
@@ -334,7 +345,7 @@ impl Engine for LeanDtls {
     fn close(&mut self) -> Progress {
         match &mut self.end {
             End::Client(client) => client.close(),
-            End::Server(server) => server.close(PEER),
+            End::Server(server) => server.association_at(PEER).into_iter().for_each(|client| server.close(client)),
         }
         self.progress()
     }

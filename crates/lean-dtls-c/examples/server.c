@@ -104,14 +104,19 @@ int main(int count, char **arguments)
             lean_dtls_address peer = to_address(&from);
             message kept = {.length = 0};
             size_t length;
-            lean_dtls_server_receive(&server, &peer, datagram, (size_t)received, keep, &kept);
+            /* Whose data they are, the server knows. The address is only where its answers go. */
+            lean_dtls_association client
+                = lean_dtls_server_receive(&server, &peer, datagram, (size_t)received, keep, &kept);
             if (kept.length > 0
-                && lean_dtls_server_send(&server, &peer, kept.octets, kept.length, datagram, sizeof datagram, &length)
-                       == LEAN_DTLS_OK) {
-                sendto(descriptor, datagram, length, 0, (struct sockaddr *)&from, size);
+                && lean_dtls_server_send(&server, client, kept.octets, kept.length, datagram, sizeof datagram, &length)
+                       == LEAN_DTLS_OK
+                && lean_dtls_server_address(&server, client, &peer)) {
+                struct sockaddr_in to = from_address(&peer);
+                sendto(descriptor, datagram, length, 0, (struct sockaddr *)&to, sizeof to);
                 messages++;
             }
-            is_closed = lean_dtls_server_status(&server, &peer) == LEAN_DTLS_CLOSED;
+            if (client != LEAN_DTLS_NONE)
+                is_closed = lean_dtls_server_status(&server, client) == LEAN_DTLS_CLOSED;
         } else if (deadline == LEAN_DTLS_NEVER) {
             return 1;
         } else {

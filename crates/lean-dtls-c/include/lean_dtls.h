@@ -72,7 +72,7 @@ typedef enum {
     LEAN_DTLS_CLOSING = 2,
     /** Closed by the peer. */
     LEAN_DTLS_CLOSED = 3,
-    /** It has failed: lean_dtls_client_failure() says why. Also: there is no client, or no connection with this peer. */
+    /** It has failed: lean_dtls_client_failure() says why. Also: there is no client, or no such association. */
     LEAN_DTLS_FAILED = 4
 } lean_dtls_status;
 
@@ -130,10 +130,16 @@ typedef struct {
     uint32_t timeout_ms;
 } lean_dtls_config;
 
-/** Who a datagram of a server comes from or goes to: IPv6 address and port, or any octets that say the same. */
+/** Where a datagram of a server goes, or says it comes from: IPv6 address and port, or any octets that say the same. */
 typedef struct {
     uint8_t octets[18];
 } lean_dtls_address;
+
+/** A connection of a server with one client. It stays the same when the address of the client changes. */
+typedef uint32_t lean_dtls_association;
+
+/** No association. */
+#define LEAN_DTLS_NONE 0
 
 /** Defined by the firmware: fills octets with random numbers that nobody can predict. */
 void lean_dtls_random(uint8_t *octets, size_t length);
@@ -195,8 +201,9 @@ size_t lean_dtls_server_size(void);
 /** Makes a server. `size` is sizeof *server. */
 lean_dtls_error lean_dtls_server_new(lean_dtls_server *server, size_t size, const lean_dtls_config *config);
 
-/** Processes a datagram of a peer, which is decrypted in place. */
-void lean_dtls_server_receive(lean_dtls_server *server, const lean_dtls_address *peer, uint8_t *datagram, size_t length,
+/** Processes a datagram that says it comes from `peer`, and decrypts it in place. Returns whose it is: the association whose client
+ *  alone can have sent a record in it, and whose are all data that were delivered. LEAN_DTLS_NONE if nothing in it proves that. */
+lean_dtls_association lean_dtls_server_receive(lean_dtls_server *server, const lean_dtls_address *peer, uint8_t *datagram, size_t length,
                               lean_dtls_deliver deliver, void *context);
 
 /** Writes the next datagram and the address that it goes to, and returns its length; 0 if there is none. Call it after each
@@ -210,15 +217,24 @@ uint64_t lean_dtls_server_deadline(const lean_dtls_server *server);
 /** Does what is due. */
 void lean_dtls_server_handle_timeout(lean_dtls_server *server, uint64_t now_ms);
 
-/** Encrypts application data for a peer into a datagram, whose length is in `sent` (0 after an error). */
-lean_dtls_error lean_dtls_server_send(lean_dtls_server *server, const lean_dtls_address *peer, const uint8_t *data,
+/** Encrypts application data for the client of an association into a datagram for its address. The length is in `sent` (0 after an
+ *  error). */
+lean_dtls_error lean_dtls_server_send(lean_dtls_server *server, lean_dtls_association association, const uint8_t *data,
                                       size_t length, uint8_t *output, size_t room, size_t *sent);
 
-/** Closes the connection with a peer: lean_dtls_server_poll_transmit() then has the alert for it. */
-void lean_dtls_server_close(lean_dtls_server *server, const lean_dtls_address *peer);
+/** Writes where the datagrams of an association go. False if there is no such association any more. */
+bool lean_dtls_server_address(const lean_dtls_server *server, lean_dtls_association association, lean_dtls_address *peer);
 
-/** How the connection with a peer is. */
-lean_dtls_status lean_dtls_server_status(const lean_dtls_server *server, const lean_dtls_address *peer);
+/** Writes the identity of the pre-shared key that the client has proved to have, and returns its length. 0 if the association is not
+ *  established, if `room` is too small, or if the identity has more than 32 octets. */
+size_t lean_dtls_server_identity(const lean_dtls_server *server, lean_dtls_association association, uint8_t *output,
+                                 size_t room);
+
+/** Closes an association: lean_dtls_server_poll_transmit() then has the alert for its client. */
+void lean_dtls_server_close(lean_dtls_server *server, lean_dtls_association association);
+
+/** How an association is. */
+lean_dtls_status lean_dtls_server_status(const lean_dtls_server *server, lean_dtls_association association);
 
 /** Makes other cookies from now on; those from before are taken until the next call. Call it every few minutes (RFC 6347,
  *  section 4.2.1). */

@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use lean_dtls::Instant;
+use lean_dtls::{Association, Instant};
 
 use crate::handle::{Handle, Marked};
 use crate::settings::{Keys, Settings, config};
@@ -38,6 +38,9 @@ impl AsRef<[u8]> for Address {
     }
 }
 
+/// `LEAN_DTLS_NONE` of the header.
+pub const NONE: u32 = 0;
+
 type Engine = lean_dtls::Server<Keys, Crypto, Address, SLOTS, BUFFER>;
 
 /// What is in the storage of `lean_dtls_server`.
@@ -68,7 +71,7 @@ pub unsafe extern "C" fn lean_dtls_server_new(server: *mut Server, size: usize, 
     unsafe { Handle::make(server, size, || Ok(Engine::new(config(settings)?, crypto()))) }
 }
 
-/// Processes a datagram of a peer.
+/// Processes a datagram that says it comes from a peer. Returns the number of the association whose it is, or 0.
 ///
 /// # Safety
 /// `server` is null, or storage that was zeroed or used before. `peer` is null or points to an address, `datagram` to `length`
@@ -81,12 +84,62 @@ pub unsafe extern "C" fn lean_dtls_server_receive(
     length: usize,
     deliver: Option<Deliver>,
     context: *mut c_void,
-) {
+) -> u32 {
     // SAFETY: the caller's promises.
     unsafe {
-        let (Some(peer), datagram) = (value(peer), octets_mut(datagram, length)) else { return };
-        let _ = Handle::with(server, |server| server.receive(peer, datagram, deliver_to(deliver, context)));
+        let (Some(peer), datagram) = (value(peer), octets_mut(datagram, length)) else { return NONE };
+        let whose = Handle::with(server, |server| server.receive(peer, datagram, deliver_to(deliver, context)));
+        whose.ok().flatten().map_or(NONE, Association::number)
     }
+}
+
+/// Writes the address of an association.
+///
+/// # Safety
+/// As above. `peer` is null or has room for an address.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_server_address(server: *const Server, association: u32, peer: *mut Address) -> bool {
+    // SAFETY: the caller's promises.
+    unsafe {
+        let address = look(server, association, |server, association| server.address(association)).flatten();
+        let Some(address) = address.filter(|_| !peer.is_null()) else { return false };
+        put(peer, address);
+        true
+    }
+}
+
+/// Writes the identity of the pre-shared key of an association's client.
+///
+/// # Safety
+/// As above. `output` is null or points to `room` octets that nobody else uses meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_server_identity(
+    server: *const Server,
+    association: u32,
+    output: *mut u8,
+    room: usize,
+) -> usize {
+    // SAFETY: the caller's promises.
+    unsafe {
+        let output = octets_mut(output, room);
+        look(server, association, |server, association| {
+            let identity = server.peer_identity(association)?;
+            output.get_mut(..identity.len())?.copy_from_slice(identity);
+            Some(identity.len())
+        })
+        .flatten()
+        .unwrap_or(0)
+    }
+}
+
+/// Looks at an association of a server.
+///
+/// # Safety
+/// As above.
+unsafe fn look<R>(server: *const Server, number: u32, call: impl FnOnce(&Engine, Association) -> R) -> Option<R> {
+    let association = Association::with_number(number)?;
+    // SAFETY: the caller's promise.
+    unsafe { Handle::look(server, |server| call(server, association)).ok() }
 }
 
 /// Writes the next datagram.
@@ -135,7 +188,7 @@ pub unsafe extern "C" fn lean_dtls_server_handle_timeout(server: *mut Server, no
     let _ = unsafe { Handle::with(server, |server| server.handle_timeout(Instant::from_millis(now_ms))) };
 }
 
-/// Encrypts application data for a peer.
+/// Encrypts application data for the client of an association.
 ///
 /// # Safety
 /// As above. `data` is null or points to `length` octets, `output` to `room` others that nobody else uses meanwhile, `written` to
@@ -143,7 +196,7 @@ pub unsafe extern "C" fn lean_dtls_server_handle_timeout(server: *mut Server, no
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lean_dtls_server_send(
     server: *mut Server,
-    peer: *const Address,
+    association: u32,
     data: *const u8,
     length: usize,
     output: *mut u8,
@@ -152,39 +205,40 @@ pub unsafe extern "C" fn lean_dtls_server_send(
 ) -> Error {
     // SAFETY: the caller's promises.
     unsafe {
-        let Some(peer) = value(peer).filter(|_| !written.is_null()) else { return Error::Null };
+        if written.is_null() {
+            return Error::Null;
+        }
         let (data, output) = (octets(data, length), octets_mut(output, room));
-        let (length, error) =
-            Handle::with(server, |server| sent(server.send(peer, data, output))).unwrap_or_else(|error| (0, error));
+        let send = |server: &mut Engine| match Association::with_number(association) {
+            Some(association) => sent(server.send(association, data, output)),
+            None => (0, Error::NotEstablished),
+        };
+        let (length, error) = Handle::with(server, send).unwrap_or_else(|error| (0, error));
         put(written, length);
         error
     }
 }
 
-/// Closes the connection with a peer.
+/// Closes an association.
 ///
 /// # Safety
 /// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_server_close(server: *mut Server, peer: *const Address) {
-    // SAFETY: the caller's promises.
-    unsafe {
-        let Some(peer) = value(peer) else { return };
-        let _ = Handle::with(server, |server| server.close(peer));
-    }
+pub unsafe extern "C" fn lean_dtls_server_close(server: *mut Server, association: u32) {
+    let Some(association) = Association::with_number(association) else { return };
+    // SAFETY: the caller's promise.
+    let _ = unsafe { Handle::with(server, |server| server.close(association)) };
 }
 
-/// How the connection with a peer is.
+/// How an association is.
 ///
 /// # Safety
 /// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_server_status(server: *const Server, peer: *const Address) -> i32 {
-    // SAFETY: the caller's promises.
-    unsafe {
-        let Some(peer) = value(peer) else { return FAILED };
-        Handle::look(server, |server| server.status(peer)).ok().flatten().map_or(FAILED, status_number)
-    }
+pub unsafe extern "C" fn lean_dtls_server_status(server: *const Server, association: u32) -> i32 {
+    // SAFETY: the caller's promise.
+    let status = unsafe { look(server, association, |server, association| server.status(association)) };
+    status.flatten().map_or(FAILED, status_number)
 }
 
 /// Makes other cookies.

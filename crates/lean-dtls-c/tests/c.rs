@@ -46,16 +46,16 @@ fn serve(socket: &UdpSocket) {
         let Ok((length, peer)) = socket.recv_from(&mut datagram) else { break };
         let address = peer.port().to_be_bytes();
         let mut message = Vec::new();
-        server.receive(address, &mut datagram[..length], |data| message = data.to_vec());
+        let client = server.receive(address, &mut datagram[..length], |data| message = data.to_vec());
         if !message.is_empty() {
-            let length = server.send(address, &message, &mut datagram).unwrap();
+            let length = server.send(client.unwrap(), &message, &mut datagram).unwrap();
             socket.send_to(&datagram[..length], peer).unwrap();
         }
         let now = Instant::from_millis(started.elapsed().as_millis() as u64);
         while let Some((_, length)) = server.poll_transmit(now, &mut datagram) {
             socket.send_to(&datagram[..length], peer).unwrap();
         }
-        if server.status(address) == Some(lean_dtls::Status::Closed) {
+        if client.is_some_and(|client| server.status(client) == Some(lean_dtls::Status::Closed)) {
             break;
         }
     }

@@ -46,6 +46,8 @@ pub struct Config<K> {
     pub(crate) mtu: u16,
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
+    /// How long a server keeps the slot of a client that has not finished its handshake, if another one needs it.
+    pub(crate) half_open_ms: u32,
     pub(crate) packing: Packing,
     pub(crate) options: Options,
     #[cfg(any(feature = "ecdhe", feature = "gcm"))]
@@ -250,6 +252,7 @@ impl<K: Credentials> Config<K> {
             mtu,
             timeouts,
             admission: Admission::Refuse,
+            half_open_ms: timeouts.initial_ms.saturating_mul(3),
             packing: Packing::Full,
             options: Options::default(),
             #[cfg(any(feature = "ecdhe", feature = "gcm"))]
@@ -373,6 +376,17 @@ impl<K: Credentials> Config<K> {
         Self { admission, ..self }
     }
 
+    /// The same for a server that keeps the slot of a client in the middle of its handshake for so many milliseconds. After that, the
+    /// slot goes to another client that needs one and has brought its cookie; the oldest first.
+    ///
+    /// Choose the longest time that an honest handshake takes. Somebody with many addresses can take all slots again and again: the
+    /// shorter this is, the more often they have to. Default: three times the first wait, so that a client whose flight is
+    /// lost can repeat it twice. See [How many slots, and for whom?](crate::decisions#how-many-slots-and-for-whom)
+    #[must_use]
+    pub fn with_half_open_ms(self, milliseconds: u32) -> Self {
+        Self { half_open_ms: milliseconds, ..self }
+    }
+
     /// The same with another number of records in a datagram of a handshake. Either peer accepts both.
     ///
     /// Default: [`Packing::Full`].
@@ -446,7 +460,7 @@ impl<K: Credentials> Config<K> {
     /// key of its own, and a client asks for that. Without tickets, a server resumes the sessions that it keeps by
     /// their IDs ([`Server::with_sessions`](crate::Server::with_sessions)).
     ///
-    /// A ticket of this server has 83 octets, which come once and go back with each resumption. It holds the master
+    /// A ticket of this server has 84 octets and those of the client's identity or public key. They come once and go back with each resumption. It holds the master
     /// secret, so its key is worth as much as all sessions. Default: no tickets. See [Resume?](crate::decisions#resume)
     #[cfg(feature = "resumption")]
     #[must_use]

@@ -97,7 +97,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
                     dtls13::server::handle(connection, crypto, config)
                 });
-                if connection.has_heard_latest() { Heard::Latest } else { Heard::Nothing }
+                connection.heard()
             }
         }
     }
@@ -127,6 +127,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             #[cfg(feature = "dtls13")]
             Self::Dtls13(_) => false,
         }
+    }
+
+    /// The identity of the peer's pre-shared key. Empty: it has none, or one that is too long.
+    pub(crate) fn identity(&self) -> &[u8] {
+        either!(self, connection => connection.identity.octets())
     }
 
     /// The public key in the peer's certificate.
@@ -168,10 +173,27 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
-    /// True if it answers the ClientHello of DTLS 1.3 with this random number.
-    #[cfg(feature = "dtls13")]
+    /// True if it answers the ClientHello with this random number.
     pub(crate) fn has_answered(&self, client_random: &[u8; 32]) -> bool {
-        matches!(self, Self::Dtls13(connection) if connection.client_random == *client_random)
+        match self {
+            Self::Dtls12(connection) => connection.randoms[0] == *client_random,
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => connection.client_random == *client_random,
+        }
+    }
+
+    /// The ClientHello that it answers came again, with so many octets.
+    pub(crate) fn hear_hello_again(&mut self, octets: usize) {
+        either!(self, connection => {
+            if connection.is_unverified() {
+                connection.allowance.receive(octets);
+            }
+        });
+        match self {
+            Self::Dtls12(connection) => dtls12::server::hear_hello_again(connection),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => connection.hear_hello_again(),
+        }
     }
 
     /// True if the client may not be where it says.
@@ -231,4 +253,17 @@ pub(crate) fn connection_id_of(datagram: &[u8], length: usize) -> Option<&[u8]> 
     #[cfg(feature = "dtls13")]
     let id = id.or_else(|| dtls13::record::connection_id_of(datagram, length));
     id
+}
+
+/// True if a datagram begins with a record that belongs to a handshake: a message or a ChangeCipherSpec of DTLS 1.2, encrypted or not
+/// (also with the short header of the lean profile), or a record of epoch 2 of DTLS 1.3. No connection begins in another epoch.
+pub(crate) fn is_of_handshake(datagram: &[u8]) -> bool {
+    match datagram.first() {
+        Some(20 | 22) => true,
+        #[cfg(feature = "lean")]
+        Some(29) => true,
+        #[cfg(feature = "dtls13")]
+        Some(first @ 0x20..0x40) => first & 0b11 == 2,
+        _ => false,
+    }
 }

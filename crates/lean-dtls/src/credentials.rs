@@ -8,6 +8,7 @@ mod imported;
 mod x509;
 
 use crate::dtls12::MAX_PSK;
+use crate::octets::Octets;
 
 #[cfg(feature = "certificates")]
 pub use certificate::{
@@ -28,6 +29,13 @@ pub struct Psk<'k> {
     /// It must be random: 16 octets that nobody can guess, of its own for each device. Whoever has it is the peer.
     pub key: &'k [u8],
 }
+
+/// Octets of the longest identity that a server keeps of a client, to say who it is. A client with a longer one has a connection too,
+/// but no name, and its session is not resumed. (Assumed: names of devices are no longer.)
+pub const MAX_IDENTITY: usize = 32;
+
+/// The identity of a pre-shared key. Empty: it is too long, or was not sent.
+pub(crate) type Identity = Octets<MAX_IDENTITY>;
 
 /// The credentials of a client or a server: its own, and what it knows of its peers.
 ///
@@ -68,6 +76,15 @@ pub trait Credentials {
     fn import_context(&self, _identity: &[u8]) -> Option<&[u8]> {
         None
     }
+
+    /// Adds octets that tell this end from one that trusts other peers. A session is resumed only where they are the same, at the
+    /// end that has opened it or at another one with the same key for tickets (the session context of RFC 5077, section 5).
+    ///
+    /// The engine asks [`find_psk`](Self::find_psk) and [`check_peer`](Self::check_peer) again about a pre-shared key and a raw public
+    /// key. The chain of an X.509 certificate does not come again: so [`X509`] adds its authorities, and so does whoever checks
+    /// chains in another way. Default: nothing.
+    #[cfg(feature = "resumption")]
+    fn session_context(&self, _add: &mut dyn FnMut(&[u8])) {}
 
     /// True if a server answers a client at this address without asking for a cookie: it trusts that nobody else can send from
     /// there, or can bear that somebody does. Until the client has proved that it is there, it gets at most three times the
@@ -148,6 +165,11 @@ impl<T: Credentials + ?Sized> Credentials for &T {
     #[cfg(feature = "dtls13")]
     fn import_context(&self, identity: &[u8]) -> Option<&[u8]> {
         (**self).import_context(identity)
+    }
+
+    #[cfg(feature = "resumption")]
+    fn session_context(&self, add: &mut dyn FnMut(&[u8])) {
+        (**self).session_context(add);
     }
 
     #[cfg(feature = "known-addresses")]

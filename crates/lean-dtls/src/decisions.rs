@@ -152,7 +152,7 @@
 //! saves nearly all of 37 million instructions; with pre-shared keys a flight and some hashing, for 29 octets more (a
 //! name of 32 octets in three messages). **By ID** (RFC 5246, section 7.3) the server keeps the session, in a
 //! [`SessionCache`](crate::SessionCache) of fixed size or where its owner wants; **by ticket** (RFC 5077;
-//! `with_tickets`) the client keeps it, 83 octets of lean-dtls, and up to 256 of other libraries, and the server has
+//! `with_tickets`) the client keeps it, 84 octets of lean-dtls with those of its identity, and up to 256 of other libraries, and the server has
 //! one key. Choose IDs for a server with few clients, tickets for one with many, or for several servers with one key.
 //! Whoever gets the key of the tickets can read every session in them: `Server::rotate_ticket_key` changes it. A
 //! session is resumed for a day at most (section F.1.4 of RFC 5246), and only if it had the extended master secret (RFC

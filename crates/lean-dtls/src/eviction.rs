@@ -1,9 +1,9 @@
-//! When the connections of a server were opened and used, for the policies that end one of them if a client finds no free slot.
-//! Without the feature `eviction` there is no such policy, and nothing of this is kept.
+//! When the connections of a server were used, for the policies that end one of them if a client finds no free slot. Without the
+//! feature `eviction` there is no such policy, and nothing of this is kept.
 
 use crate::time::Instant;
 
-/// The number of connections so far, and of their uses.
+/// The number of uses so far.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Count {
     #[cfg(feature = "eviction")]
@@ -21,11 +21,9 @@ impl Count {
     }
 }
 
-/// The server's count when the connection was opened, and when it was used last: when a record of the peer's arrived, or data
-/// were sent to it.
+/// The server's count when the connection was used last: when it was opened, when a record of the peer's arrived, or when data were
+/// sent to it.
 pub(crate) struct Age {
-    #[cfg(feature = "eviction")]
-    opened: Count,
     #[cfg(feature = "eviction")]
     used: Count,
     /// The time of the last use. `None`: the owner will tell it next.
@@ -48,7 +46,7 @@ impl Age {
 impl Age {
     /// Of a connection that is opened now.
     pub(crate) const fn new(now: Count) -> Self {
-        Self { opened: now, used: now, used_at: None }
+        Self { used: now, used_at: None }
     }
 
     /// The connection is used now.
@@ -61,12 +59,7 @@ impl Age {
         self.used_at = self.used_at.or(Some(now));
     }
 
-    /// How many connections and uses there were since it was opened.
-    pub(crate) const fn since_opened(&self, now: Count) -> u32 {
-        now.count.wrapping_sub(self.opened.count)
-    }
-
-    /// How many connections and uses there were since it was used last.
+    /// How many uses of connections there were since this one was used last.
     pub(crate) const fn since_used(&self, now: Count) -> u32 {
         now.count.wrapping_sub(self.used.count)
     }

@@ -111,7 +111,7 @@ mod tests {
             assert_eq!(Header::read_of::<u16>(&mut Reader::new(&octets)).is_some(), in_16_bits, "{numbers:?}");
             let read = Header::read_of::<usize>(&mut Reader::new(&octets));
             assert_eq!(read.is_some(), in_more, "{numbers:?}");
-            for (header, content) in read {
+            if let Some((header, content)) = read {
                 assert_eq!(([header.length, header.offset, header.fragment], content), (numbers, &[7, 8, 9][..]));
             }
         }

@@ -104,6 +104,7 @@ extern crate std;
 
 mod alert;
 mod allowance;
+mod association;
 mod client;
 mod codec;
 mod config;
@@ -124,6 +125,7 @@ mod flight;
 pub mod fuzzing;
 mod handshake;
 mod lean;
+mod octets;
 mod ranges;
 mod reassembly;
 mod replay;
@@ -136,6 +138,7 @@ mod time;
 /// The version of this crate.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+pub use association::Association;
 pub use client::Client;
 #[cfg(feature = "record-limits")]
 pub use config::MaxFragmentLength;

@@ -41,12 +41,15 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
     /// The fragment is dropped if there is no room. If it contradicts an earlier one, one of them is somebody else's: the message
     /// begins anew with this one, and if that is the wrong one, with what the peer sends again.
     pub(crate) fn insert(&mut self, next: u16, header: &Header, fragment: &[u8]) {
-        if header.length <= BUFFER && self.find(header.sequence).is_some_and(|index| !self.agrees(index, header)) {
+        if header.length > BUFFER {
+            return;
+        }
+        if self.find(header.sequence).is_some_and(|index| !self.agrees(index, header)) {
             self.remove(header.sequence);
         }
-        if self.find(header.sequence).is_none() {
+        if header.sequence == next && self.find(next).is_none() {
             let has_place = self.has_room(header) && self.messages.iter().any(Option::is_none);
-            if header.sequence == next && header.length <= BUFFER && !has_place {
+            if !has_place {
                 self.clear();
             }
         }

@@ -4,7 +4,13 @@
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+#[cfg(feature = "certificates")]
+use crate::credentials::{Certificate, CertificateType, Role, spki};
+use crate::credentials::{Credentials, Identity, is_key};
+#[cfg(feature = "certificates")]
+use crate::crypto::MAX_PUBLIC;
 use crate::dtls12::{Master, Suite};
+use crate::octets::Octets;
 use crate::time::Instant;
 
 /// Octets of the longest session ID (RFC 5246, section 7.4.1.2).
@@ -17,22 +23,38 @@ const MAX_ID: usize = 32;
 pub const MAX_TICKET: usize = 256;
 
 /// The name of a session, which is sent in clear. Empty: the session has none.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct SessionId {
-    octets: [u8; MAX_ID],
-    length: u8,
+pub(crate) type SessionId = Octets<MAX_ID>;
+
+/// Who the peer has proved to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Peer {
+    /// A client without a certificate.
+    Anyone,
+    /// It has the pre-shared key of this identity, which is not empty: a client's own, for both ends.
+    Psk(Identity),
+    /// It has the private key that belongs to this public one, in a certificate of this type.
+    #[cfg(feature = "certificates")]
+    Certified(CertificateType, [u8; MAX_PUBLIC]),
 }
 
-impl SessionId {
-    /// `None` if it is too long.
-    pub(crate) fn new(id: &[u8]) -> Option<Self> {
-        let mut octets = [0; MAX_ID];
-        octets.get_mut(..id.len())?.copy_from_slice(id);
-        Some(Self { octets, length: id.len() as u8 })
-    }
-
-    pub(crate) fn octets(&self) -> &[u8] {
-        self.octets.get(..usize::from(self.length)).unwrap_or(&[])
+impl Peer {
+    /// True if an end with these credentials would still take it (RFC 5077, section 5.8). A chain of certificates is not there any
+    /// more: the session context says that it was judged by the same authorities.
+    pub(crate) fn is_trusted(&self, credentials: &impl Credentials, is_client: bool) -> bool {
+        match self {
+            #[cfg(feature = "certificates")]
+            Self::Anyone => is_client && credentials.accepted().is_empty(),
+            #[cfg(not(feature = "certificates"))]
+            Self::Anyone => false,
+            Self::Psk(identity) if is_client => credentials.find_psk(identity.octets()).is_some_and(is_key),
+            Self::Psk(identity) => credentials.psk().is_some_and(|psk| psk.identity == identity.octets()),
+            #[cfg(feature = "certificates")]
+            Self::Certified(kind, key) => {
+                let role = if is_client { Role::Client } else { Role::Server };
+                let is_good = || credentials.check_peer(role, &Certificate::RawPublicKey(&spki(key))).is_ok();
+                credentials.accepted().contains(kind) && (*kind == CertificateType::X509 || is_good())
+            }
+        }
     }
 }
 
@@ -44,6 +66,8 @@ pub struct SessionState {
     #[zeroize(skip)]
     pub(crate) id: SessionId,
     pub(crate) master: Master,
+    #[zeroize(skip)]
+    pub(crate) peer: Peer,
     #[zeroize(skip)]
     pub(crate) suite: Suite,
     /// The code of the maximum fragment length, or 0: it holds for the session (RFC 6066, section 4).
@@ -138,7 +162,7 @@ impl Sessions for () {
 
 /// The last `N` sessions: a new one takes the place of the oldest.
 ///
-/// A session takes about 100 octets. Choose as many as the clients that come back within the lifetime: one that is not
+/// A session takes about 140 octets, with certificates 180. Choose as many as the clients that come back within the lifetime: one that is not
 /// there costs a full handshake, and nothing else.
 #[derive(Clone)]
 pub struct SessionCache<const N: usize> {
@@ -191,6 +215,7 @@ mod tests {
         SessionState {
             id: SessionId::new(&[id]).unwrap_or_default(),
             master: Master::from_secret(&[id; 48]),
+            peer: Peer::Anyone,
             suite: Suite::TLS_PSK_WITH_AES_128_CCM_8,
             fragment_length: 0,
             kept_at: Instant::from_millis(0),

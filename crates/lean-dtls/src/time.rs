@@ -66,7 +66,11 @@ impl Default for Timeouts {
 /// The timer of the flight that waits for an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timer {
-    timeouts: Timeouts,
+    initial_ms: u32,
+    maximum_ms: u32,
+    #[cfg(feature = "round-trips")]
+    floor_ms: Option<u32>,
+    retransmissions: u8,
     current_ms: u32,
     left: u8,
     /// The wait was broken once, by something that anybody can have sent.
@@ -92,9 +96,13 @@ pub(crate) enum Expired {
 
 impl Timer {
     pub(crate) const fn new(timeouts: Timeouts) -> Self {
-        let Timeouts { initial_ms, retransmissions, .. } = timeouts;
+        let Timeouts { initial_ms, maximum_ms, retransmissions, floor_ms: _floor_ms } = timeouts;
         Self {
-            timeouts,
+            initial_ms,
+            maximum_ms,
+            #[cfg(feature = "round-trips")]
+            floor_ms: _floor_ms,
+            retransmissions,
             current_ms: initial_ms,
             left: retransmissions,
             is_hastened: false,
@@ -124,7 +132,7 @@ impl Timer {
 
     /// Two repetitions of the flight had no answer, and nobody has broken the wait since. (Assumed: one of them was not lost.)
     pub(crate) const fn is_in_vain(&self) -> bool {
-        self.left + 2 <= self.timeouts.retransmissions && !self.is_hastened
+        self.left + 2 <= self.retransmissions && !self.is_hastened
     }
 
     /// Another flight takes the place of the one that was sent, and waits for the same answer: this end does not become more patient
@@ -162,11 +170,11 @@ impl Timer {
     pub(crate) fn start(&mut self) {
         self.stop();
         // With losses the wait stays as it has become, until a flight gets through at once (RFC 6347, section 4.2.4.1).
-        if self.timeouts.floor_ms.is_none() || !self.round_trips.is_repeated() {
+        if self.floor().is_none() || !self.round_trips.is_repeated() {
             self.current_ms = self.first();
         }
         self.round_trips.start();
-        self.left = self.timeouts.retransmissions;
+        self.left = self.retransmissions;
         (self.is_hastened, self.state) = (false, State::Sending);
     }
 
@@ -204,11 +212,17 @@ impl Timer {
 
     /// The first wait for an answer.
     fn first(&self) -> u32 {
-        let Timeouts { initial_ms, maximum_ms, floor_ms, .. } = self.timeouts;
-        match (floor_ms, self.round_trips.timeout()) {
-            (Some(floor), Some(measured)) => measured.min(maximum_ms).max(floor),
-            _ => initial_ms,
+        match (self.floor(), self.round_trips.timeout()) {
+            (Some(floor), Some(measured)) => measured.min(self.maximum_ms).max(floor),
+            _ => self.initial_ms,
         }
+    }
+
+    const fn floor(&self) -> Option<u32> {
+        #[cfg(feature = "round-trips")]
+        return self.floor_ms;
+        #[cfg(not(feature = "round-trips"))]
+        None
     }
 
     /// What to do if the time has come.
@@ -220,7 +234,7 @@ impl Timer {
             self.state = State::Stopped;
             return Some(Expired::GiveUp);
         };
-        let maximum = self.timeouts.maximum_ms.max(self.timeouts.initial_ms);
+        let maximum = self.maximum_ms.max(self.initial_ms);
         self.left = left;
         self.repeat();
         self.current_ms = self.current_ms.saturating_mul(2).min(maximum);

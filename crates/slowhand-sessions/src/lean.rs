@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use lean_dtls::crypto::{Aead, Group, KEY};
 use lean_dtls::{
-    Client, Config, ConfigError, Instant, MaxFragmentLength, OVERHEAD, Packing, Server, Session, SessionState,
-    Sessions, Timeouts, Versions,
+    Client, Config, ConfigError, Instant, MaxFragmentLength, OVERHEAD, Packing, SendError, Server, Session,
+    SessionState, Sessions, Timeouts, Versions,
 };
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
@@ -217,7 +217,8 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
                 while let Some((_, length)) = server.poll_transmit(now(), datagram) {
                     device::transmit(&datagram[..length]);
                 }
-                (server.status(PEER).unwrap_or(lean_dtls::Status::Handshaking), server.deadline())
+                let status = server.association_at(PEER).and_then(|client| server.status(client));
+                (status.unwrap_or(lean_dtls::Status::Handshaking), server.deadline())
             }
         };
         let began = device::unix_time() - device::clock();
@@ -317,7 +318,7 @@ impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
         let mut datagram = input.to_vec();
         match &mut self.end {
             End::Client(client) => client.receive(&mut datagram, device::deliver),
-            End::Server(server) => server.receive(PEER, &mut datagram, device::deliver),
+            End::Server(server) => _ = server.receive(PEER, &mut datagram, device::deliver),
         }
         self.progress()
     }
@@ -335,7 +336,10 @@ impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
         self.datagram.resize(self.datagram.len().max(usize::from(self.mtu).min(data.len() + 2 * OVERHEAD)), 0);
         let sent = match &mut self.end {
             End::Client(client) => client.send(data, &mut self.datagram),
-            End::Server(server) => server.send(PEER, data, &mut self.datagram),
+            End::Server(server) => match server.association_at(PEER) {
+                Some(client) => server.send(client, data, &mut self.datagram),
+                None => Err(SendError::NotEstablished),
+            },
         };
         if let Ok(length) = sent {
             device::transmit(&self.datagram[..length]);
@@ -346,14 +350,14 @@ impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
     fn max_data(&self) -> Option<usize> {
         match &self.end {
             End::Client(client) => Some(client.max_data(self.mtu.into())),
-            End::Server(server) => server.max_data(PEER, self.mtu.into()),
+            End::Server(server) => server.max_data(server.association_at(PEER)?, self.mtu.into()),
         }
     }
 
     fn close(&mut self) -> Progress {
         match &mut self.end {
             End::Client(client) => client.close(),
-            End::Server(server) => server.close(PEER),
+            End::Server(server) => server.association_at(PEER).into_iter().for_each(|client| server.close(client)),
         }
         self.progress()
     }
@@ -361,7 +365,7 @@ impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
     fn negotiated(&self) -> Option<Negotiated> {
         let ids = match &self.end {
             End::Client(client) => client.connection_ids(),
-            End::Server(server) => server.connection_ids(PEER),
+            End::Server(server) => server.association_at(PEER).and_then(|client| server.connection_ids(client)),
         };
         // Those of the records that this end sends, which the laboratory counts.
         let connection_id = ids.map(|[_, peers]| peers as u8);

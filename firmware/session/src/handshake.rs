@@ -53,7 +53,8 @@ fn session<B: Board>() -> Option<()> {
             meter.call("client", "receive", || (client.receive(&mut datagram[..length], |_| {}), length).1);
         }
     }
-    let is_established = client.status() == Status::Established && server.status(CLIENT) == Some(Status::Established);
+    let at_server = server.association_at(CLIENT).and_then(|association| server.status(association));
+    let is_established = client.status() == Status::Established && at_server == Some(Status::Established);
     is_established.then_some(())?;
     let length = meter.call("client", "send", || client.send(&DATA, &mut datagram).unwrap_or(0));
     let mut has_arrived = false;

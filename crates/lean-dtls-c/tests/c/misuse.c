@@ -40,21 +40,24 @@ static void use(lean_dtls_client *c, lean_dtls_server *s, lean_dtls_error expect
     EXPECT(lean_dtls_client_status(c) == LEAN_DTLS_FAILED);
     EXPECT(lean_dtls_client_failure(c, &alert) == LEAN_DTLS_FAILURE_NONE && alert == 0);
     sent = 9;
-    lean_dtls_server_receive(s, &peer, datagram, 100, NULL, NULL);
+    EXPECT(lean_dtls_server_receive(s, &peer, datagram, 100, NULL, NULL) == LEAN_DTLS_NONE);
     lean_dtls_server_handle_timeout(s, 5);
-    lean_dtls_server_close(s, &peer);
+    lean_dtls_server_close(s, 1);
     lean_dtls_server_rotate_cookies(s);
     lean_dtls_server_drop(s);
     EXPECT(lean_dtls_server_poll_transmit(s, 0, &to, datagram, sizeof datagram) == 0);
     EXPECT(lean_dtls_server_deadline(s) == LEAN_DTLS_NEVER);
-    EXPECT(lean_dtls_server_send(s, &peer, datagram, 1, datagram + 9, 100, &sent) == expected && sent == 0);
-    EXPECT(lean_dtls_server_status(s, &peer) == LEAN_DTLS_FAILED);
+    EXPECT(lean_dtls_server_send(s, 1, datagram, 1, datagram + 9, 100, &sent) == expected && sent == 0);
+    EXPECT(lean_dtls_server_status(s, 1) == LEAN_DTLS_FAILED);
+    EXPECT(!lean_dtls_server_address(s, 1, &to));
+    EXPECT(lean_dtls_server_identity(s, 1, datagram, 100) == 0);
 }
 
 /* Arguments that are wrong, with a client and a server. */
 static void pass_nothing(void)
 {
     size_t sent = 9;
+    lean_dtls_address to;
     lean_dtls_client_receive(&client, NULL, 100, NULL, NULL);
     lean_dtls_client_receive(&client, datagram, 0, NULL, NULL);
     lean_dtls_client_receive(&client, datagram, SIZE_MAX, NULL, NULL);
@@ -63,16 +66,20 @@ static void pass_nothing(void)
     EXPECT(lean_dtls_client_send(&client, NULL, 5, datagram, 100, &sent) == LEAN_DTLS_ERROR_NOT_ESTABLISHED && sent == 0);
     EXPECT(lean_dtls_client_send(&client, datagram, 5, NULL, 100, NULL) == LEAN_DTLS_ERROR_NULL);
     EXPECT(lean_dtls_client_failure(&client, NULL) == LEAN_DTLS_FAILURE_NONE);
-    lean_dtls_server_receive(&server, NULL, datagram, 100, NULL, NULL);
-    lean_dtls_server_receive(&server, &peer, NULL, 100, NULL, NULL);
+    EXPECT(lean_dtls_server_receive(&server, NULL, datagram, 100, NULL, NULL) == LEAN_DTLS_NONE);
+    EXPECT(lean_dtls_server_receive(&server, &peer, NULL, 100, NULL, NULL) == LEAN_DTLS_NONE);
     lean_dtls_server_receive(&server, &peer, datagram, SIZE_MAX, NULL, NULL);
     EXPECT(lean_dtls_server_poll_transmit(&server, 0, NULL, datagram, 100) == 0);
-    EXPECT(lean_dtls_server_send(&server, NULL, datagram, 5, datagram, 100, &sent) == LEAN_DTLS_ERROR_NULL);
-    EXPECT(lean_dtls_server_send(&server, &peer, datagram, 5, datagram, 100, NULL) == LEAN_DTLS_ERROR_NULL);
-    EXPECT(lean_dtls_server_send(&server, &peer, datagram, 5, datagram, 100, &sent) == LEAN_DTLS_ERROR_NOT_ESTABLISHED);
-    EXPECT(lean_dtls_server_status(&server, &peer) == LEAN_DTLS_FAILED);
-    EXPECT(lean_dtls_server_status(&server, NULL) == LEAN_DTLS_FAILED);
-    lean_dtls_server_close(&server, NULL);
+    EXPECT(lean_dtls_server_send(&server, 1, datagram, 5, datagram, 100, NULL) == LEAN_DTLS_ERROR_NULL);
+    for (lean_dtls_association none = LEAN_DTLS_NONE; none < 3; none++) {
+        sent = 9;
+        EXPECT(lean_dtls_server_send(&server, none, datagram, 5, datagram, 100, &sent) == LEAN_DTLS_ERROR_NOT_ESTABLISHED);
+        EXPECT(sent == 0);
+        EXPECT(lean_dtls_server_status(&server, none) == LEAN_DTLS_FAILED);
+        EXPECT(!lean_dtls_server_address(&server, none, &to));
+        EXPECT(lean_dtls_server_identity(&server, none, datagram, 100) == 0);
+        lean_dtls_server_close(&server, none);
+    }
 }
 
 static size_t delivered;
@@ -92,18 +99,27 @@ static void call_back(void *context, const uint8_t *data, size_t length)
 static void connect_and_call_back(void)
 {
     size_t length;
-    lean_dtls_address to;
+    lean_dtls_address to = {.octets = {0}};
+    lean_dtls_association association = LEAN_DTLS_NONE, last;
     lean_dtls_client_connect(&client);
     for (int round = 0; round < 6; round++) {
         while ((length = lean_dtls_client_poll_transmit(&client, 0, datagram, 256)) > 0)
-            lean_dtls_server_receive(&server, &peer, datagram, length, NULL, NULL);
+            if ((last = lean_dtls_server_receive(&server, &peer, datagram, length, NULL, NULL)) != LEAN_DTLS_NONE)
+                association = last;
         while ((length = lean_dtls_server_poll_transmit(&server, 0, &to, datagram, 256)) > 0)
             lean_dtls_client_receive(&client, datagram, length, NULL, NULL);
     }
     EXPECT(lean_dtls_client_status(&client) == LEAN_DTLS_ESTABLISHED);
-    EXPECT(lean_dtls_server_status(&server, &peer) == LEAN_DTLS_ESTABLISHED);
+    EXPECT(lean_dtls_server_status(&server, association) == LEAN_DTLS_ESTABLISHED);
+    memset(&to, 0xff, sizeof to);
+    EXPECT(lean_dtls_server_address(&server, association, &to) && memcmp(&to, &peer, sizeof to) == 0);
+    EXPECT(!lean_dtls_server_address(&server, association, NULL));
+    EXPECT(lean_dtls_server_identity(&server, association, datagram, 3) == 0);
+    EXPECT(lean_dtls_server_identity(&server, association, NULL, 100) == 0);
+    length = lean_dtls_server_identity(&server, association, datagram, 100);
+    EXPECT(length == 4 && memcmp(datagram, "\0\0\0\0", 4) == 0);
     EXPECT(lean_dtls_client_send(&client, datagram, 200, datagram + 256, 100, &length) == LEAN_DTLS_ERROR_TOO_LONG);
-    EXPECT(lean_dtls_server_send(&server, &peer, (const uint8_t *)"22.5 C", 6, datagram, 100, &length) == LEAN_DTLS_OK);
+    EXPECT(lean_dtls_server_send(&server, association, (const uint8_t *)"22.5 C", 6, datagram, 100, &length) == LEAN_DTLS_OK);
     lean_dtls_client_receive(&client, datagram, length, call_back, NULL);
     EXPECT(delivered == 6);
     EXPECT(lean_dtls_client_status(&client) == LEAN_DTLS_ESTABLISHED);

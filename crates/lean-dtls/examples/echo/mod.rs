@@ -79,21 +79,24 @@ pub fn serve<const BUFFER: usize, N: Network>(network: &mut N, config: Config<im
         while let Some((client, length)) = server.poll_transmit(network.now(), &mut datagram) {
             network.send(client, &datagram[..length]);
         }
-        let Some((client, length)) = network.receive(server.deadline(), &mut datagram) else {
+        let Some((from, length)) = network.receive(server.deadline(), &mut datagram) else {
             server.handle_timeout(network.now());
             continue;
         };
         let mut received = 0;
-        server.receive(client, &mut datagram[..length], |data| {
+        let client = server.receive(from, &mut datagram[..length], |data| {
             if let Some(place) = message.get_mut(..data.len()) {
                 place.copy_from_slice(data);
                 received = data.len();
             }
         });
+        // Whose data they are, the server knows. The address is only where its answers go.
         if received > 0
-            && let Ok(length) = server.send(client, &message[..received], &mut datagram)
+            && let Some(client) = client
+            && let (Some(to), Ok(length)) =
+                (server.address(client), server.send(client, &message[..received], &mut datagram))
         {
-            network.send(client, &datagram[..length]);
+            network.send(to, &datagram[..length]);
         }
     }
 }

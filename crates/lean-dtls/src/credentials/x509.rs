@@ -40,6 +40,12 @@ impl Credentials for X509<'_> {
         if self.authorities.is_empty() { &[] } else { &[CertificateType::X509] }
     }
 
+    #[cfg(feature = "resumption")]
+    fn session_context(&self, add: &mut dyn FnMut(&[u8])) {
+        self.authorities.iter().for_each(|authority| add(authority));
+        add(self.server_name.unwrap_or_default().as_bytes());
+    }
+
     fn check_peer(&self, peer: Role, certificate: &Certificate<'_>) -> Result<(), CertificateError> {
         let Certificate::X509([own, issuers @ ..]) = certificate else {
             return Err(CertificateError::UnsupportedCertificate);

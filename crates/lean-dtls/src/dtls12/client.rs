@@ -4,7 +4,7 @@
 use super::certificates;
 #[cfg(feature = "dtls13")]
 use super::connection::hash;
-use super::connection::{Connection, Expects, Problem, Sender};
+use super::connection::{Connection, Expects, Problem};
 #[cfg(feature = "connection-id")]
 use super::connection_id::ConnectionId;
 use super::extensions::{self, Offer};
@@ -14,7 +14,6 @@ use super::resumption;
 use super::schedule::Premaster;
 use super::suite::KeyExchange;
 use crate::alert;
-use crate::codec::Full;
 use crate::config::Config;
 #[cfg(feature = "dtls13")]
 use crate::config::Versions;
@@ -56,33 +55,49 @@ pub(crate) fn start<C: Crypto, const BUFFER: usize>(
     }
     #[cfg(feature = "resumption")]
     resumption::begin(crypto, config, kept);
-    let offer = connection.offer(config, kept);
     #[cfg(feature = "dtls13")]
     if config.options.dtls13.versions == Versions::Both {
         connection.dtls13 = Some(dtls13::client::Offered::new(crypto, config));
     }
-    #[cfg(feature = "dtls13")]
-    let offer = with_dtls13(offer, connection.dtls13.as_ref(), config);
-    let sent = send_hello(&mut connection.sender, &random, &[], &offer);
-    #[cfg(feature = "dtls13")]
-    bind_hello(connection, crypto, config);
-    settle_hello(connection, sent, kept);
+    connection.wait(None);
+    send_hello(connection, crypto, config, kept, false);
 }
 
-/// Sends a ClientHello. Returns false if it has no room for the session that it asks for, and leaves that out.
+/// Sends a ClientHello, with which the transcript begins: the first one, or that with the cookie of the message whose turn it is.
+/// Without room for the session that it would ask for, it leaves that out.
 fn send_hello<C: Crypto, const BUFFER: usize>(
-    sender: &mut Sender<C, BUFFER>,
-    random: &[u8; 32],
-    cookie: &[u8],
-    offer: &Offer<'_>,
-) -> Result<bool, Full> {
-    let mut send = |offer| sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, offer));
-    let sent = send(offer);
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+    kept: &mut Kept,
+    has_cookie: bool,
+) {
+    let offer = connection.offer(config, kept);
+    #[cfg(feature = "dtls13")]
+    let offer = with_dtls13(offer, connection.dtls13.as_ref(), config);
+    let Connection { sender, incoming, randoms: [random, _], .. } = connection;
+    let cookie = incoming.whole(connection.next).filter(|_| has_cookie).and_then(|(_, body)| hello::read_cookie(body));
+    let cookie = cookie.unwrap_or_default();
+    sender.transcript = crypto.hash();
+    sender.flight.clear();
+    sender.next = has_cookie.into();
+    let mut send =
+        |offer: &Offer<'_>| sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, offer));
+    let sent = send(&offer);
     #[cfg(feature = "resumption")]
-    if sent.is_err() {
-        return send(&Offer { session: None, ..*offer }).map(|()| false);
+    let (sent, asks) = match sent {
+        Err(_) => (send(&Offer { session: None, ..offer }), false),
+        Ok(()) => (sent, true),
+    };
+    #[cfg(feature = "resumption")]
+    if !asks {
+        *kept = Kept::default();
     }
-    sent.map(|()| true)
+    if sent.is_err() {
+        return connection.end(Status::Failed(Failure::BufferTooSmall));
+    }
+    #[cfg(feature = "dtls13")]
+    bind_hello(connection, crypto, config);
 }
 
 /// The same offer with that of DTLS 1.3.
@@ -111,39 +126,15 @@ fn bind_hello<C: Crypto, const BUFFER: usize>(
     hash(&mut sender.transcript, &header, body);
 }
 
-/// The first ClientHello again, which was answered after all: it is in the transcript, and is not sent.
+/// The first ClientHello again, which was answered after all. It is in the transcript.
 fn go_back<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
-    kept: &Kept,
-) {
-    let offer = connection.offer(config, kept);
-    let Connection { sender, randoms: [random, _], .. } = connection;
-    sender.transcript = crypto.hash();
-    sender.flight.clear();
-    sender.next = 0;
-    #[cfg(feature = "dtls13")]
-    let offer = with_dtls13(offer, connection.dtls13.as_ref(), config);
-    // It had room.
-    let _ = send_hello(sender, random, &[], &offer);
-    #[cfg(feature = "dtls13")]
-    bind_hello(connection, crypto, config);
-    connection.sender.flight.withhold();
-}
-
-/// Waits for the answer to a ClientHello, if it was sent.
-fn settle_hello<C: Crypto, const BUFFER: usize>(
-    connection: &mut Connection<C, BUFFER>,
-    sent: Result<bool, Full>,
     kept: &mut Kept,
 ) {
-    match sent {
-        Ok(true) => {}
-        Ok(false) => *kept = Kept::default(),
-        Err(Full) => return connection.end(Status::Failed(Failure::BufferTooSmall)),
-    }
-    connection.wait(None);
+    connection.expects = Expects::Hello;
+    send_hello(connection, crypto, config, kept, false);
 }
 
 /// Handles the message whose turn it is. Returns false if it was not used.
@@ -156,8 +147,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     #[cfg(feature = "dtls13")]
     if connection.expects == Expects::FirstHello {
         go_back(connection, crypto, config, kept);
-        (connection.expects, connection.next) = (Expects::Hello, 0);
-        connection.sender.flight.restart();
+        connection.next = 0;
         connection.timer.go_on();
         return false;
     }
@@ -168,34 +158,22 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         // A second one: the server does not know its cookie any more, or one of them was not the server's. As long as the first
         // may be good, its answer is waited for.
         (Expects::Hello | Expects::ServerHello, Kind::HelloVerifyRequest) => {
-            let Some(cookie) = hello::read_cookie(body) else { return false };
             let is_second = connection.expects == Expects::ServerHello;
-            if is_second && (sender.flight.holds(cookie) || !connection.timer.is_in_vain()) {
+            if hello::read_cookie(body).is_none() || is_second && !connection.timer.is_in_vain() {
                 return false;
             }
-            let random = &connection.randoms[0];
-            sender.transcript = crypto.hash();
-            sender.flight.clear();
-            sender.next = 1;
-            #[cfg(feature = "dtls13")]
-            let offer = with_dtls13(offer, connection.dtls13.as_ref(), config);
-            let sent = send_hello(sender, random, cookie, &offer);
-            #[cfg(feature = "dtls13")]
-            bind_hello(connection, crypto, config);
             connection.expects = Expects::ServerHello;
-            // A HelloVerifyRequest that comes again says nothing: its server keeps no state.
-            let timer = connection.timer;
-            settle_hello(connection, sent, kept);
-            if is_second {
-                connection.timer = timer;
-                connection.timer.go_on();
+            match is_second {
+                true => connection.timer.go_on(),
+                false => connection.wait(None),
             }
+            send_hello(connection, crypto, config, kept, true);
             return connection.status == Status::Handshaking;
         }
         // It answers the hello without a cookie: the HelloVerifyRequest was not the server's.
         (Expects::ServerHello, Kind::ServerHello) if header.sequence == 0 && sender.next > 1 => {
             go_back(connection, crypto, config, kept);
-            connection.expects = Expects::Hello;
+            connection.sender.flight.withhold();
             return handle(connection, crypto, config, kept);
         }
         #[cfg(feature = "dtls13")]
@@ -356,6 +334,10 @@ fn key_exchange<C: Crypto, const BUFFER: usize>(
     let lean = connection.agreed.lean;
     if !lean.has(Lean::SERVER_FINISHED_FIRST) {
         connection.sender.flight.clear();
+    }
+    #[cfg(feature = "resumption")]
+    {
+        connection.identity.keep(credentials.psk().map_or(&[], |psk| psk.identity));
     }
     #[cfg(feature = "certificates")]
     let own = send_certificate(connection, credentials)?;

@@ -17,7 +17,7 @@ use crate::alert;
 use crate::allowance::Allowance;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Packing};
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, Identity};
 use crate::crypto::{Crypto, Hash};
 use crate::dtls12::Kept;
 #[cfg(feature = "dtls13")]
@@ -99,7 +99,7 @@ impl From<Full> for Problem {
 #[cfg_attr(target_arch = "avr", repr(C))]
 pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) status: Status,
-    is_client: bool,
+    pub(super) is_client: bool,
     pub(crate) expects: Expects,
     /// The number of the peer's next message.
     pub(crate) next: u16,
@@ -137,6 +137,8 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The random numbers of the client's and of the server's hello.
     pub(crate) randoms: [[u8; 32]; 2],
     pub(super) master: Option<Master>,
+    /// The identity of the pre-shared key that both ends have.
+    pub(crate) identity: Identity,
 }
 
 /// The flight of this end, and the transcript of the handshake.
@@ -192,6 +194,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             suite: Suite::TLS_PSK_WITH_AES_128_CCM_8, // until the hellos have said another one
             #[cfg(feature = "ecdhe")]
             keys: key_agreement::Keys::new(),
+            identity: Identity::EMPTY,
             #[cfg(feature = "connection-id")]
             own_id: None,
             #[cfg(feature = "resumption")]
@@ -285,7 +288,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             written = self.write_heartbeat(crypto, output);
         }
         // What cannot be sent waits too, and so has an end.
-        if written == 0 || self.sender.flight.is_sent() {
+        if self.sender.flight.is_sent() | (written == 0) {
             self.timer.sent(now);
         }
         if written == 0 {

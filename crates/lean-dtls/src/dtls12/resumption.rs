@@ -6,14 +6,18 @@ use super::connection::{Connection, Expects, Problem};
 use super::extensions::Agreed;
 use super::hello::{ClientHello, ServerHello};
 use super::schedule::Master;
+#[cfg(feature = "certificates")]
+use super::suite::KeyExchange;
 use super::suite::{Abilities, Suite};
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
-use crate::credentials::Credentials;
-use crate::crypto::{Aead, Crypto, KEY, NONCE, Protection};
+#[cfg(feature = "certificates")]
+use crate::credentials::CertificateType;
+use crate::credentials::{Credentials, Identity, MAX_IDENTITY};
+use crate::crypto::{Aead, Crypto, DIGEST, Hash, KEY, MAX_PUBLIC, NONCE, Protection};
 use crate::handshake::Kind;
-use crate::session::{Session, SessionId, SessionState, Sessions};
+use crate::session::{Peer, Session, SessionId, SessionState, Sessions};
 use crate::time::Instant;
 
 pub(super) const SESSION_TICKET: u16 = 35;
@@ -28,14 +32,24 @@ const TICKET_ID: usize = 8;
 /// Octets of the name of a ticket key (RFC 5077, section 4, recommends 16; assumed: a server has two of them).
 const KEY_NAME: usize = 4;
 
-/// Octets of what a ticket hides: suite, fragment length, time, master secret.
-const STATE: usize = 2 + 1 + 8 + 48;
+/// Octets of the most that a ticket hides: suite, fragment length, time, master secret, and who the client has proved to be.
+const STATE: usize = 2 + 1 + 8 + 48 + (2 + MAX_PEER);
+
+/// Octets of the longest [`Peer`].
+const MAX_PEER: usize = if cfg!(feature = "certificates") { MAX_PUBLIC } else { MAX_IDENTITY };
+
+/// What a ticket says its client is, beside the number of a type of certificates: nobody, or one with a pre-shared key.
+const ANYONE: u8 = 0xff;
+const PSK: u8 = 0xfe;
 
 /// The algorithm of tickets.
 const TICKET_AEAD: Aead = Aead::Ccm8;
 
-/// Octets of a ticket.
+/// Octets of the longest ticket.
 const TICKET: usize = KEY_NAME + NONCE + STATE + TICKET_AEAD.tag();
+
+/// A ticket, and its length.
+type Ticket = ([u8; TICKET], usize);
 
 /// What a connection knows of the session that it opens or resumes.
 #[derive(Default)]
@@ -91,8 +105,8 @@ impl TicketKeys {
         self.previous = Some(before);
     }
 
-    /// A ticket for a session.
-    fn seal<C: Crypto>(&self, crypto: &mut C, session: &SessionState) -> Result<[u8; TICKET], Full> {
+    /// A ticket for a session, which is good in its context only.
+    fn seal<C: Crypto>(&self, crypto: &mut C, context: &[u8; DIGEST], session: &SessionState) -> Result<Ticket, Full> {
         let (mut ticket, mut nonce) = ([0; TICKET], [0; NONCE]);
         crypto.random(&mut nonce);
         let mut writer = Writer::new(&mut ticket);
@@ -102,31 +116,88 @@ impl TicketKeys {
         writer.number(session.fragment_length.into(), 1)?;
         writer.put(&session.kept_at.as_millis().to_be_bytes())?;
         writer.put(session.master.secret())?;
+        match &session.peer {
+            Peer::Anyone => writer.number(ANYONE.into(), 1)?,
+            Peer::Psk(identity) => {
+                writer.number(PSK.into(), 1)?;
+                writer.put(identity.octets())?;
+            }
+            #[cfg(feature = "certificates")]
+            Peer::Certified(kind, key) => {
+                writer.number(kind.number().into(), 1)?;
+                writer.put(key)?;
+            }
+        }
+        let state = writer.len() - KEY_NAME - NONCE;
+        writer.put(&[0; TICKET_AEAD.tag()])?;
+        let length = writer.len();
         let (name, rest) = ticket.split_at_mut(KEY_NAME);
-        let (state, tag) = rest[NONCE..].split_at_mut(STATE);
-        let with = Protection { aead: TICKET_AEAD, key: &self.current.key, nonce: &nonce, associated: name };
+        let (state, tag) = rest[NONCE..length - KEY_NAME].split_at_mut(state);
+        let associated = &associated(name, context);
+        let with = Protection { aead: TICKET_AEAD, key: &self.current.key, nonce: &nonce, associated };
         crypto.seal(&with, state, tag).map_err(|_| Full)?;
-        Ok(ticket)
+        Ok((ticket, length))
     }
 
-    /// The session in a ticket. `None` if no key of this server's has sealed it.
-    pub(crate) fn open<C: Crypto>(&self, crypto: &mut C, ticket: &[u8], id: &[u8]) -> Option<SessionState> {
-        let mut ticket: [u8; TICKET] = ticket.try_into().ok()?;
-        let (name, rest) = ticket.split_at_mut(KEY_NAME);
+    /// The session in a ticket. `None` if no key of this server's has sealed it, or if it was sealed in another context.
+    pub(crate) fn open<C: Crypto>(
+        &self,
+        crypto: &mut C,
+        context: &[u8; DIGEST],
+        ticket: &[u8],
+        id: &[u8],
+    ) -> Option<SessionState> {
+        let mut octets = [0; TICKET];
+        let octets = octets.get_mut(..ticket.len())?;
+        octets.copy_from_slice(ticket);
+        let (name, rest) = octets.split_at_mut_checked(KEY_NAME)?;
         let mut keys = [Some(&self.current), self.previous.as_ref()].into_iter().flatten();
         let key = keys.find(|key| key.name == *name)?;
         let (nonce, rest) = rest.split_first_chunk_mut()?;
-        let (state, tag) = rest.split_at_mut(STATE);
-        let with = Protection { aead: TICKET_AEAD, key: &key.key, nonce, associated: name };
+        let (state, tag) = rest.split_at_mut_checked(rest.len().checked_sub(TICKET_AEAD.tag())?)?;
+        let associated = &associated(name, context);
+        let with = Protection { aead: TICKET_AEAD, key: &key.key, nonce, associated };
         crypto.open(&with, state, tag).ok()?;
         let mut reader = Reader::new(state);
         let (number, fragment_length) = (reader.u16()?, reader.u8()?);
         let kept_at = Instant::from_millis(u64::from_be_bytes(reader.array()?));
         let suite = Suite::ALL.iter().copied().find(|suite| suite.iana() == number)?;
         let master = Master::from_secret(&reader.array()?);
-        ticket.zeroize();
-        Some(SessionState { id: SessionId::new(id)?, master, suite, fragment_length, kept_at })
+        let peer = match (reader.u8()?, reader.rest()) {
+            (ANYONE, []) => Peer::Anyone,
+            (PSK, identity) => Peer::Psk(Identity::new(identity)?),
+            #[cfg(feature = "certificates")]
+            (number, key) => {
+                let kinds = [CertificateType::X509, CertificateType::RawPublicKey];
+                Peer::Certified(kinds.into_iter().find(|kind| kind.number() == number)?, key.try_into().ok()?)
+            }
+            #[cfg(not(feature = "certificates"))]
+            _ => return None,
+        };
+        state.zeroize();
+        Some(SessionState { id: SessionId::new(id)?, master, peer, suite, fragment_length, kept_at })
     }
+}
+
+/// What the tag of a ticket protects beside its state: the name of its key, and the session context.
+fn associated(name: &[u8], context: &[u8; DIGEST]) -> [u8; KEY_NAME + DIGEST] {
+    let mut octets = [0; KEY_NAME + DIGEST];
+    octets[..KEY_NAME].copy_from_slice(name);
+    octets[KEY_NAME..].copy_from_slice(context);
+    octets
+}
+
+/// The session context: what tells this server from those that trust other clients (RFC 5077, section 5).
+pub(crate) fn context<C: Crypto>(crypto: &mut C, credentials: &impl Credentials) -> [u8; DIGEST] {
+    let mut hash = crypto.hash();
+    let mut add = |octets: &[u8]| {
+        hash.update(&(octets.len() as u32).to_be_bytes());
+        hash.update(octets);
+    };
+    #[cfg(feature = "certificates")]
+    credentials.accepted().iter().for_each(|kind| add(&[kind.number()]));
+    credentials.session_context(&mut add);
+    hash.digest()
 }
 
 /// The session that a client asks for, if this server has it: by its ticket, or else by its ID. Whether it may be resumed,
@@ -134,20 +205,25 @@ impl TicketKeys {
 pub(crate) fn find<C: Crypto>(
     crypto: &mut C,
     hello: &ClientHello<'_>,
+    credentials: &impl Credentials,
     tickets: Option<&TicketKeys>,
     sessions: &impl Sessions,
     (now, lifetime_s): (Instant, u32),
 ) -> Option<SessionState> {
     let ticket = hello.extensions.find(SESSION_TICKET).filter(|ticket| !ticket.is_empty());
     let session = match (tickets, ticket) {
-        (Some(keys), Some(ticket)) => keys.open(crypto, ticket, hello.session),
+        (Some(keys), Some(ticket)) => {
+            let context = context(crypto, credentials);
+            keys.open(crypto, &context, ticket, hello.session)
+        }
         _ => None,
     };
     let by_id = || sessions.find(hello.session).filter(|_| !hello.session.is_empty()).cloned();
     session.or_else(by_id).filter(|session| {
         // One from the future is of another life of the server's clock.
         let age = now.as_millis().checked_sub(session.kept_at.as_millis());
-        age.is_some_and(|age| age < u64::from(lifetime_s) * 1000)
+        let is_young = age.is_some_and(|age| age < u64::from(lifetime_s) * 1000);
+        is_young && session.peer.is_trusted(credentials, true)
     })
 }
 
@@ -177,17 +253,36 @@ impl SessionState {
 }
 
 impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
-    /// What is kept of this session. `None` without extended master secret, and while there are no keys.
+    /// What is kept of this session. `None` without extended master secret, while there are no keys, and if the identity of its
+    /// pre-shared key is not kept.
     fn state(&self, kept_at: Instant) -> Option<SessionState> {
         let master = self.master.as_ref().filter(|_| self.agreed.extended_master_secret)?.clone();
         let fragment_length = self.agreed.fragment_length();
-        Some(SessionState { id: self.resumption.id, master, suite: self.suite, fragment_length, kept_at })
+        let peer = self.peer()?;
+        Some(SessionState { id: self.resumption.id, master, peer, suite: self.suite, fragment_length, kept_at })
+    }
+
+    /// Who the peer has proved to be. `None` if the identity of its pre-shared key is not kept.
+    fn peer(&self) -> Option<Peer> {
+        #[cfg(feature = "certificates")]
+        if self.suite.key_exchange() == KeyExchange::EcdheEcdsa {
+            let kinds = self.agreed.public_keys;
+            let kind = if self.is_client { kinds.server_type() } else { kinds.client_type() };
+            return Some(self.keys.certified.map_or(Peer::Anyone, |key| Peer::Certified(kind, key)));
+        }
+        (!self.identity.octets().is_empty()).then_some(Peer::Psk(self.identity))
     }
 
     /// Takes the master secret of another session in the place of a key exchange.
     pub(super) fn resume(&mut self, crypto: &mut C, session: &SessionState) {
         self.resumption.is_resumed = true;
         (self.resumption.id, self.suite) = (session.id, session.suite);
+        match session.peer {
+            Peer::Anyone => {}
+            Peer::Psk(identity) => self.identity = identity,
+            #[cfg(feature = "certificates")]
+            Peer::Certified(_, key) => self.keys.certified = Some(key),
+        }
         self.protect(crypto, session.master.clone());
     }
 
@@ -212,13 +307,20 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// The server: the NewSessionTicket, if both ends have agreed on one.
-    pub(super) fn send_ticket(&mut self, crypto: &mut C, resuming: &Resuming<'_>) -> Result<(), Problem> {
+    pub(super) fn send_ticket(
+        &mut self,
+        crypto: &mut C,
+        credentials: &impl Credentials,
+        resuming: &Resuming<'_>,
+    ) -> Result<(), Problem> {
         let Some(keys) = resuming.tickets.filter(|_| self.agreed.session_ticket) else { return Ok(()) };
-        let state = self.state(resuming.now).ok_or(alert::INTERNAL_ERROR)?;
-        let ticket = keys.seal(crypto, &state)?;
-        let sent = self.sender.send(Kind::NewSessionTicket, |writer| {
-            writer.number(resuming.lifetime_s, 4)?;
-            writer.vector(2, |writer| writer.put(&ticket))
+        let context = context(crypto, credentials);
+        let sent = self.state(resuming.now).ok_or(Full).and_then(|state| {
+            let (ticket, length) = keys.seal(crypto, &context, &state)?;
+            self.sender.send(Kind::NewSessionTicket, |writer| {
+                writer.number(resuming.lifetime_s, 4)?;
+                writer.vector(2, |writer| writer.put(&ticket[..length]))
+            })
         });
         // Without room for it, there is none after all (RFC 5077, section 3.3).
         Ok(sent.or_else(|Full| self.sender.send(Kind::NewSessionTicket, |writer| writer.put(&[0; 6])))?)
@@ -256,7 +358,8 @@ pub(super) fn begin<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>
         let Session { state, .. } = session;
         let is_known = config.abilities().offered().any(|suite| suite == state.suite);
         let can_say = session.ticket().is_empty() || config.options.tickets;
-        is_known && can_say && state.fragment_length == config.options.fragment_length()
+        let is_trusted = state.peer.is_trusted(&config.credentials, false);
+        is_known && can_say && is_trusted && state.fragment_length == config.options.fragment_length()
     };
     *kept = kept.take().filter(suits);
     if let Some(session) = kept {
@@ -278,10 +381,13 @@ mod tests {
     use super::*;
     use crate::crypto::RustCrypto;
 
+    const CONTEXT: [u8; DIGEST] = [5; DIGEST];
+
     fn session() -> SessionState {
         SessionState {
             id: SessionId::default(),
             master: Master::from_secret(&[3; 48]),
+            peer: Peer::Psk(Identity::new(b"sensor-17").unwrap()),
             suite: Suite::TLS_PSK_WITH_AES_128_CCM_8,
             fragment_length: 1,
             kept_at: Instant::from_millis(1_000),
@@ -292,33 +398,38 @@ mod tests {
     fn a_ticket_is_opened_with_its_key_or_the_one_after_it_and_no_other() {
         let mut crypto = RustCrypto::new(|octets: &mut [u8]| octets.fill(9));
         let mut keys = TicketKeys::new(&mut crypto, &[1; KEY]);
-        let ticket = keys.seal(&mut crypto, &session()).unwrap();
+        let (ticket, length) = keys.seal(&mut crypto, &CONTEXT, &session()).unwrap();
+        let ticket = &ticket[..length];
         assert!(!ticket.windows(8).any(|window| window == [3; 8]), "the secret is hidden");
-        let opened = keys.open(&mut crypto, &ticket, b"id").unwrap();
+        let opened = keys.open(&mut crypto, &CONTEXT, ticket, b"id").unwrap();
+        assert_eq!(opened.peer, session().peer);
         assert_eq!(opened.master.secret(), &[3; 48]);
         assert_eq!((opened.id(), opened.fragment_length), (&b"id"[..], 1));
         assert_eq!(opened.kept_at, Instant::from_millis(1_000));
         keys.rotate(&mut crypto, &[2; KEY]);
-        assert!(keys.open(&mut crypto, &ticket, b"").is_some(), "the key before");
+        assert!(keys.open(&mut crypto, &CONTEXT, ticket, b"").is_some(), "the key before");
+        assert!(keys.open(&mut crypto, &[6; DIGEST], ticket, b"").is_none(), "another context");
         keys.rotate(&mut crypto, &[4; KEY]);
-        assert!(keys.open(&mut crypto, &ticket, b"").is_none(), "the key before that");
+        assert!(keys.open(&mut crypto, &CONTEXT, ticket, b"").is_none(), "the key before that");
         // Under the right name, and another key.
         let mut other = TicketKeys::new(&mut crypto, &[1; KEY]);
         other.current.key[0] ^= 1;
-        assert!(other.open(&mut crypto, &ticket, b"").is_none());
+        assert!(other.open(&mut crypto, &CONTEXT, ticket, b"").is_none());
     }
 
     #[test]
     fn no_octet_of_a_ticket_can_be_changed() {
         let mut crypto = RustCrypto::new(|octets: &mut [u8]| octets.fill(9));
         let keys = TicketKeys::new(&mut crypto, &[1; KEY]);
-        let ticket = keys.seal(&mut crypto, &session()).unwrap();
+        let (ticket, length) = keys.seal(&mut crypto, &CONTEXT, &session()).unwrap();
+        let ticket = &ticket[..length];
         for place in 0..ticket.len() {
-            let mut altered = ticket;
+            let mut altered = ticket.to_vec();
             altered[place] ^= 1;
-            assert!(keys.open(&mut crypto, &altered, b"").is_none(), "octet {place}");
+            assert!(keys.open(&mut crypto, &CONTEXT, &altered, b"").is_none(), "octet {place}");
+            assert!(keys.open(&mut crypto, &CONTEXT, &ticket[..place], b"").is_none(), "{place} octets");
         }
-        assert!(keys.open(&mut crypto, &ticket[1..], b"").is_none());
-        assert!(keys.open(&mut crypto, &[], b"").is_none());
+        assert!(keys.open(&mut crypto, &CONTEXT, &ticket[1..], b"").is_none());
+        assert!(keys.open(&mut crypto, &CONTEXT, &[7; 400], b"").is_none());
     }
 }

@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::config::Versions;
 #[cfg(feature = "certificates")]
 use crate::credentials::Role;
-use crate::credentials::{Credentials, is_key};
+use crate::credentials::{Credentials, Identity, is_key};
 use crate::crypto::Crypto;
 #[cfg(feature = "certificates")]
 use crate::crypto::Hash;
@@ -117,7 +117,8 @@ fn answer<C: Crypto, const BUFFER: usize>(
     if from.unverified.is_some() && !agreed.lean.has(Lean::ACKNOWLEDGE) {
         agreed.lean = agreed.lean.without(Lean::SERVER_FINISHED_FIRST);
     }
-    let key = key_in_advance(config, from.address, hello).filter(|_| agreed.lean.has(Lean::OMIT_MESSAGES));
+    let key = key_in_advance(config, from.address, hello, &mut connection.identity);
+    let key = key.filter(|_| agreed.lean.has(Lean::OMIT_MESSAGES));
     if key.is_none() {
         agreed.lean = agreed.lean.without(Lean::OMIT_MESSAGES).consistent();
     }
@@ -225,11 +226,13 @@ fn send_keys<C: Crypto, const BUFFER: usize>(
     Ok(())
 }
 
-/// The key of a client that leaves out its ClientKeyExchange. Without one, the server asks for that message.
+/// The key of a client that leaves out its ClientKeyExchange, and `identity`, if it has sent that. Without a key, the server asks for
+/// the message.
 fn key_in_advance<'k>(
     config: &'k Config<impl Credentials>,
     address: &[u8],
     hello: &ClientHello<'_>,
+    identity: &mut Identity,
 ) -> Option<&'k [u8]> {
     let offer = extensions::lean_offer(hello).ok()??;
     let key = match offer.switches.has_identity() {
@@ -237,6 +240,7 @@ fn key_in_advance<'k>(
         false if config.options.lean.has(Lean::KNOWN_ADDRESS) => config.credentials.find_psk_by_address(address),
         false => None,
     };
+    identity.keep(offer.identity);
     key.filter(|key| is_key(key))
 }
 
@@ -267,7 +271,7 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
     credentials: &impl Credentials,
     _resuming: &Resuming<'_>,
 ) -> Result<bool, Problem> {
-    let Connection { sender, incoming, .. } = connection;
+    let Connection { sender, incoming, identity, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return Ok(false) };
     match (connection.expects, header.kind) {
         #[cfg(feature = "certificates")]
@@ -283,10 +287,10 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
             sender.note(&header, body);
             let mut reader = Reader::new(body);
             let premaster = match connection.suite.key_exchange() {
-                KeyExchange::Psk => Premaster::from_psk(read_identity(&mut reader, credentials)?),
+                KeyExchange::Psk => Premaster::from_psk(read_identity(&mut reader, credentials, identity)?),
                 #[cfg(feature = "ecdhe")]
                 KeyExchange::EcdhePsk => {
-                    let psk = read_identity(&mut reader, credentials)?;
+                    let psk = read_identity(&mut reader, credentials, identity)?;
                     let public = reader.vector(1).ok_or(alert::DECODE_ERROR)?;
                     Premaster::from_parts(&*connection.keys.agree(crypto, public)?, psk)
                 }
@@ -315,15 +319,20 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
         }
         // It has been verified. What follows comes before this end's own.
         #[cfg(feature = "resumption")]
-        (Expects::Finished, Kind::Finished) => connection.send_ticket(crypto, _resuming)?,
+        (Expects::Finished, Kind::Finished) => connection.send_ticket(crypto, credentials, _resuming)?,
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-/// The identity of a client, and the key that goes with it.
-fn read_identity<'k>(reader: &mut Reader<'_>, credentials: &'k impl Credentials) -> Result<&'k [u8], Problem> {
+/// Reads the identity of a client. Returns the key that goes with it.
+fn read_identity<'k>(
+    reader: &mut Reader<'_>,
+    credentials: &'k impl Credentials,
+    kept: &mut Identity,
+) -> Result<&'k [u8], Problem> {
     let identity = reader.vector(2).ok_or(alert::DECODE_ERROR)?;
+    kept.keep(identity);
     let key = credentials.find_psk(identity).filter(|key| is_key(key));
     key.ok_or(Problem::Alert(alert::UNKNOWN_PSK_IDENTITY))
 }

@@ -14,8 +14,9 @@ use crate::alert;
 use crate::allowance::Allowance;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Packing;
+use crate::credentials::Identity;
 use crate::crypto::{Aead, Crypto, DIGEST, Hash};
-use crate::dtls12::ConnectionId;
+use crate::dtls12::{self, ConnectionId};
 use crate::flight::{Flight, Part};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
@@ -90,6 +91,8 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// A flight was begun since the record that is processed came: it acknowledges that record.
     has_answered: bool,
     pub(crate) client_random: [u8; 32],
+    /// A server: the identity of the pre-shared key that the client has.
+    pub(crate) identity: Identity,
     /// The ID that this end offers.
     pub(crate) own_id: Option<ConnectionId>,
     /// The key pair of a client, until the server has answered.
@@ -198,6 +201,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             timer: Timer::new(timeouts),
             has_answered: false,
             client_random: [0; 32],
+            identity: Identity::EMPTY,
             own_id: None,
             share: None,
             #[cfg(feature = "certificates")]
@@ -301,9 +305,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         room.saturating_sub(outbound.overhead(outbound.epoch(), true)).min(outbound.limit)
     }
 
-    /// True if the last datagram was later than all before, and can only be the peer's.
-    pub(crate) const fn has_heard_latest(&self) -> bool {
-        self.inbound.is_latest
+    /// What the last datagram had that can only be the peer's.
+    pub(crate) const fn heard(&self) -> dtls12::Heard {
+        self.inbound.heard
     }
 
     /// The IDs of this end and of the peer, if both have offered them.
@@ -377,7 +381,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         deliver: &mut dyn FnMut(&[u8]),
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) {
-        self.inbound.is_latest = false;
+        self.inbound.heard = dtls12::Heard::Nothing;
         let (mut rest, mut is_first) = (datagram, true);
         while self.is_heard() && !rest.is_empty() {
             let length = match Layout::read(rest, &self.inbound.connection_id, is_first) {
@@ -397,7 +401,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
         // It was asleep, and is heard again.
         let waits = self.is_after_handshake() && !self.sender.flight.is_empty() && self.timer.is_stopped();
-        if waits && self.inbound.is_latest {
+        if waits && self.heard() == dtls12::Heard::Latest {
             self.sender.flight.restart();
             self.timer.start();
         }

@@ -38,6 +38,11 @@ impl<'k> Key<'k> {
         })
     }
 
+    /// The name of the key, without the context of its import.
+    pub(crate) const fn identity(&self) -> &'k [u8] {
+        self.psk.identity
+    }
+
     /// Writes the identity that a client sends: if the key is imported, an ImportedIdentity (RFC 9258, section 5.1).
     pub(crate) fn write_identity(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
         let Some(context) = self.context else { return writer.put(self.psk.identity) };

@@ -3,7 +3,7 @@
 use super::schedule::Keys;
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Aead, BLOCK, Crypto, Failed, MAX_TAG, NONCE, Protection};
-use crate::dtls12::ConnectionId;
+use crate::dtls12::{ConnectionId, Heard};
 use crate::flight::{self, Part};
 use crate::replay::Window;
 
@@ -368,8 +368,8 @@ pub(crate) struct Inbound {
     pub(crate) aead: Aead,
     /// The ID of this end.
     pub(crate) connection_id: ConnectionId,
-    /// The last record that was received is later than all before.
-    pub(crate) is_latest: bool,
+    /// What the last datagram had that can only be the peer's.
+    pub(crate) heard: Heard,
     /// The epoch before, then the latest.
     epochs: [Option<Receiving>; 2],
 }
@@ -384,7 +384,7 @@ struct Receiving {
 impl Inbound {
     pub(crate) fn new() -> Self {
         let connection_id = ConnectionId::default();
-        Self { aead: Aead::Ccm8, connection_id, is_latest: false, epochs: [None, None] }
+        Self { aead: Aead::Ccm8, connection_id, heard: Heard::Nothing, epochs: [None, None] }
     }
 
     /// Begins an epoch. The one before the last is forgotten.
@@ -438,7 +438,7 @@ impl Inbound {
         window.receive(sequence);
         let end = inner.iter().rposition(|octet| *octet != 0).ok_or(Failed)?;
         let content_type = ContentType::of(inner[end]).ok_or(Failed)?;
-        self.is_latest = is_latest;
+        self.heard = self.heard.max(if is_latest { Heard::Latest } else { Heard::Earlier });
         Ok((content_type, Number { epoch: *epoch, sequence }, &inner[..end]))
     }
 }

@@ -67,6 +67,8 @@ type First = ([u8; DIGEST], Option<Group>, [u8; COOKIE]);
 pub(crate) struct Sender<'a> {
     /// The server's key for cookies.
     pub(crate) secret: &'a [u8; DIGEST],
+    /// The number of the latest association with this address.
+    pub(crate) latest: u32,
     /// The present period of its cookies, and the one before.
     pub(crate) periods: [u16; 2],
     pub(crate) address: &'a [u8],
@@ -157,7 +159,8 @@ fn make_cookie<C: Crypto>(
     cookie[1..=DIGEST].copy_from_slice(first_hello);
     let (content, place) = cookie.split_at_mut(1 + DIGEST);
     let [upper, lower] = period.to_be_bytes();
-    let parts = [&[upper, lower, from.address.len() as u8], from.address, &[0], &hello.random, content];
+    let latest = from.latest.to_be_bytes();
+    let parts = [&[upper, lower, from.address.len() as u8], from.address, &latest, &[0], &hello.random, content];
     // A cookie of DTLS 1.2 has a version where this one has a zero: neither is good in place of the other.
     let mac = crypto.hmac(from.secret, &parts);
     place.copy_from_slice(&mac[..MAC]);
@@ -328,7 +331,7 @@ fn begin_transcript<C: Crypto, const BUFFER: usize>(
 
 /// The first pre-shared key of the client that this server knows: its place in the client's list, and its early secret.
 fn choose_psk<'a, C: Crypto, const BUFFER: usize>(
-    connection: &Connection<C, BUFFER>,
+    connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &'a Config<impl Credentials>,
     body: &[u8],
@@ -340,6 +343,7 @@ fn choose_psk<'a, C: Crypto, const BUFFER: usize>(
     let mut transcript = connection.sender.transcript.clone();
     transcript.update(&transcript_header(Kind::ClientHello, body.len()));
     transcript.update(&body[..covered]);
+    connection.identity.keep(key.identity());
     let early = key.early(crypto);
     let binder = key.binder(crypto, &early, &transcript.digest());
     if !bool::from(psk.binder.ct_eq(&binder)) {

@@ -23,7 +23,7 @@ mod hellos;
 
 /// Who sends a ClientHello.
 const SENDER: server::Sender<'_> =
-    server::Sender { secret: &[0; 32], periods: [1, 0], address: &[1], can_be_unverified: true };
+    server::Sender { secret: &[0; 32], latest: 0, periods: [1, 0], address: &[1], can_be_unverified: true };
 
 const NOW: Instant = Instant::from_millis(0);
 const MTU: u16 = 1200;

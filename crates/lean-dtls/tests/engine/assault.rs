@@ -4,6 +4,7 @@ use lean_dtls::{Client, Credentials, Crypto, Instant, Server, Status};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use crate::network::At as _;
 use crate::network::{Address, PEER, from_client, from_server};
 
 const NOW: Instant = Instant::from_millis(0);
@@ -50,7 +51,7 @@ where
     for Attack { is_to_server, seen: chosen, junk, changes } in attacks {
         for mut datagram in from_client(&mut client, NOW) {
             seen.push(datagram.clone());
-            server.receive(PEER, &mut datagram, |_| panic!("delivered"));
+            server.hear(PEER, &mut datagram, |_| panic!("delivered"));
         }
         for (_, mut datagram) in from_server(&mut server, NOW) {
             seen.push(datagram.clone());
@@ -64,11 +65,11 @@ where
             }
         }
         match is_to_server {
-            true => server.receive(PEER, &mut datagram, |_| panic!("delivered")),
+            true => server.hear(PEER, &mut datagram, |_| panic!("delivered")),
             false => client.receive(&mut datagram, |_| panic!("delivered")),
         }
         prop_assert_ne!(client.status(), Status::Established);
-        prop_assert_ne!(server.status(PEER), Some(Status::Established));
+        prop_assert_ne!(server.status_at(PEER), Some(Status::Established));
     }
     Ok(())
 }

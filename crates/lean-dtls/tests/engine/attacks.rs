@@ -4,6 +4,7 @@ use lean_dtls::{Admission, Client, Failure, Instant, RustCrypto, Server, Status}
 use proptest::prelude::*;
 
 use crate::assault::{attack, attacks};
+use crate::network::At as _;
 use crate::world::{
     KEYS, OTHER_KEYS, PEER, TestServer, client, config, established, from_client, from_server, random, run, server,
 };
@@ -17,12 +18,12 @@ fn a_server_keeps_nothing_of_a_client_whose_cookie_has_not_returned() {
         let mut flooding = client(u64::from(peer) + 1, 256);
         flooding.connect();
         for mut datagram in from_client(&mut flooding, NOW) {
-            server.receive([1, peer], &mut datagram, |_| {});
+            server.hear([1, peer], &mut datagram, |_| {});
         }
         let answers = from_server(&mut server, NOW);
         assert_eq!(answers.len(), 1);
         assert!(answers[0].1.len() < 75, "the answer is shorter than the ClientHello: nothing is amplified");
-        assert_eq!((server.status([1, peer]), server.deadline()), (None, None));
+        assert_eq!((server.status_at([1, peer]), server.deadline()), (None, None));
     }
 }
 
@@ -32,7 +33,7 @@ fn a_cookie_is_good_for_one_address_and_one_hello() {
     let mut honest = client(1, 256);
     honest.connect();
     for mut datagram in from_client(&mut honest, NOW) {
-        server.receive(PEER, &mut datagram, |_| {});
+        server.hear(PEER, &mut datagram, |_| {});
     }
     for (_, mut datagram) in from_server(&mut server, NOW) {
         honest.receive(&mut datagram, |_| {});
@@ -42,12 +43,12 @@ fn a_cookie_is_good_for_one_address_and_one_hello() {
     for (peer, place) in [([7, 7], None), (PEER, Some(13 + 12 + 2)), (PEER, Some(13 + 12 + 2 + 32 + 2))] {
         let mut datagram = with_cookie.clone();
         place.into_iter().for_each(|place: usize| datagram[place] ^= 1);
-        server.receive(peer, &mut datagram, |_| {});
-        assert_eq!(server.status(peer), None, "{peer:?} {place:?}");
+        server.hear(peer, &mut datagram, |_| {});
+        assert_eq!(server.status_at(peer), None, "{peer:?} {place:?}");
         assert_eq!(from_server(&mut server, NOW).len(), 1, "a new cookie");
     }
-    server.receive(PEER, &mut with_cookie.clone(), |_| {});
-    assert_eq!(server.status(PEER), Some(Status::Handshaking));
+    server.hear(PEER, &mut with_cookie.clone(), |_| {});
+    assert_eq!(server.status_at(PEER), Some(Status::Handshaking));
 }
 
 /// RFC 6347, section 4.2.1: a server that makes other cookies takes those from before for a while, and no older ones.
@@ -57,11 +58,11 @@ fn a_cookie_is_good_until_the_second_rotation() {
         let mut server = server(256, Admission::Refuse);
         let mut late = client(1, 256);
         late.connect();
-        from_client(&mut late, NOW).iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
+        from_client(&mut late, NOW).iter_mut().for_each(|datagram| server.hear(PEER, datagram, |_| {}));
         from_server(&mut server, NOW).iter_mut().for_each(|(_, datagram)| late.receive(datagram, |_| {}));
         (0..rotations).for_each(|_| server.rotate_cookies());
-        from_client(&mut late, NOW).iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
-        assert_eq!(server.status(PEER).is_some(), is_good, "{rotations} rotations");
+        from_client(&mut late, NOW).iter_mut().for_each(|datagram| server.hear(PEER, datagram, |_| {}));
+        assert_eq!(server.status_at(PEER).is_some(), is_good, "{rotations} rotations");
         // The answer to a cookie that is too old is another one. A client that begins again gets a connection.
         from_server(&mut server, NOW);
         let mut another = client(2, 256);
@@ -84,14 +85,14 @@ fn a_useless_hello_verify_request_takes_no_place() {
         let (mut client, mut server) = (client(1, 256), server(256, Admission::Refuse));
         client.connect();
         let mut first = from_client(&mut client, NOW).remove(0);
-        server.receive(PEER, &mut first, |_| {});
+        server.hear(PEER, &mut first, |_| {});
         let answer = from_server(&mut server, NOW).remove(0).1;
         client.receive(&mut answer.clone(), |_| {});
         let mut with_cookie = from_client(&mut client, NOW).remove(0);
         let body = if is_malformed { &[0xff] } else { &answer[25..] };
         client.receive(&mut request(number, body), |_| {});
         assert!(from_client(&mut client, NOW).is_empty());
-        server.receive(PEER, &mut with_cookie, |_| {});
+        server.hear(PEER, &mut with_cookie, |_| {});
         run(&mut client, &mut server, []);
         assert_eq!(client.status(), Status::Established, "{number} {is_malformed}");
     }
@@ -103,7 +104,7 @@ fn another_key_is_another_peer() {
     let mut server = server(256, Admission::Refuse);
     run(&mut other, &mut server, []);
     assert!(matches!(other.status(), Status::Failed(_)), "{:?}", other.status());
-    assert_ne!(server.status(PEER), Some(Status::Established));
+    assert_ne!(server.status_at(PEER), Some(Status::Established));
 }
 
 /// Somebody on the path takes the extended master secret out of the client's hellos (RFC 7627, section 6.1): the keys are then
@@ -117,14 +118,14 @@ fn a_stripped_extension_is_found_by_the_finished() {
             if let Some(place) = datagram.windows(4).position(|window| window == [0, 0x17, 0, 0]) {
                 datagram[place + 1] = 0x99;
             }
-            server.receive(PEER, &mut datagram, |_| {});
+            server.hear(PEER, &mut datagram, |_| {});
         }
         for (_, mut datagram) in from_server(&mut server, NOW) {
             client.receive(&mut datagram, |_| {});
         }
     }
     // decrypt_error is 51 (RFC 5246, section 7.2).
-    assert_eq!(server.status(PEER), Some(Status::Failed(Failure::AlertSent(51))));
+    assert_eq!(server.status_at(PEER), Some(Status::Failed(Failure::AlertSent(51))));
     assert_eq!(client.status(), Status::Handshaking, "the alert was in clear");
 }
 
@@ -140,7 +141,7 @@ fn a_record_is_delivered_once() {
     let mut received = Vec::new();
     // The last first; then all, twice. Those 64 and more behind the last are too old (RFC 6347, section 4.1.2.6).
     for record in [&records[69..], &records, &records].concat() {
-        server.receive(PEER, &mut record.clone(), |data| received.push(data[0]));
+        server.hear(PEER, &mut record.clone(), |data| received.push(data[0]));
     }
     assert_eq!(received, [69].into_iter().chain(6..69).collect::<Vec<_>>());
 }
@@ -149,7 +150,7 @@ fn a_record_is_delivered_once() {
 fn application_data_in_clear_or_before_the_handshake_is_discarded() {
     let (_, mut server) = established();
     let clear = [&[23, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 3][..], b"abc"].concat();
-    server.receive(PEER, &mut clear.clone(), |_| panic!("delivered"));
+    server.hear(PEER, &mut clear.clone(), |_| panic!("delivered"));
     let mut client = client(1, 256);
     client.connect();
     client.receive(&mut clear.clone(), |_| panic!("delivered"));
@@ -167,7 +168,7 @@ fn messages_out_of_turn_change_nothing() {
     for _ in 0..4 {
         for mut datagram in from_client(&mut recorded_client, NOW) {
             recorded.push(datagram.clone());
-            recorded_server.receive(PEER, &mut datagram, |_| {});
+            recorded_server.hear(PEER, &mut datagram, |_| {});
         }
         for (_, mut datagram) in from_server(&mut recorded_server, NOW) {
             recorded.push(datagram.clone());
@@ -182,20 +183,20 @@ fn messages_out_of_turn_change_nothing() {
         client.connect();
         for _ in 0..rounds {
             for mut datagram in from_client(&mut client, NOW) {
-                server.receive(PEER, &mut datagram, |_| {});
+                server.hear(PEER, &mut datagram, |_| {});
             }
             for (_, mut datagram) in from_server(&mut server, NOW) {
                 client.receive(&mut datagram, |_| {});
             }
         }
-        let before = (client.status(), server.status(PEER));
+        let before = (client.status(), server.status_at(PEER));
         for (number, datagram) in recorded.iter().enumerate() {
             // A client before round 1 waits for datagram 1 or 3, before round 2 for 3; a server in round 2 for 4.
             if !(rounds == 0 && matches!(number, 1 | 3) || rounds == 1 && number == 3) {
                 client.receive(&mut datagram.clone(), |_| panic!("delivered"));
             }
-            server.receive(PEER, &mut datagram.clone(), |_| panic!("delivered"));
-            assert_eq!((client.status(), server.status(PEER)), before, "{rounds} {number}");
+            server.hear(PEER, &mut datagram.clone(), |_| panic!("delivered"));
+            assert_eq!((client.status(), server.status_at(PEER)), before, "{rounds} {number}");
         }
         if rounds != 2 {
             run(&mut client, &mut server, []);
@@ -214,15 +215,15 @@ fn another_message_with_the_number_of_the_hello_says_nothing() {
     for _ in 0..2 {
         for mut datagram in from_client(&mut client, NOW) {
             hello = datagram.clone();
-            server.receive(PEER, &mut datagram, |_| {});
+            server.hear(PEER, &mut datagram, |_| {});
         }
         from_server(&mut server, NOW).into_iter().for_each(|(_, mut datagram)| client.receive(&mut datagram, |_| {}));
     }
-    server.receive(PEER, &mut hello.clone(), |_| {});
+    server.hear(PEER, &mut hello.clone(), |_| {});
     assert_eq!(from_server(&mut server, NOW).len(), 1, "the hello again");
     hello[10] += 1; // the record's number
     hello[13] = 16; // ClientKeyExchange
-    server.receive(PEER, &mut hello, |_| {});
+    server.hear(PEER, &mut hello, |_| {});
     assert_eq!(from_server(&mut server, NOW).len(), 0);
 }
 

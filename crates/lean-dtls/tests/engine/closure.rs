@@ -2,6 +2,7 @@
 
 use lean_dtls::{Failure, Instant, SendError, Status};
 
+use crate::network::At as _;
 use crate::world::{PEER, client, established, from_client, from_server, run_through, server};
 
 const NOW: Instant = Instant::from_millis(5);
@@ -16,10 +17,10 @@ fn a_close_is_an_alert_that_only_the_peer_can_have_sent() {
     assert_eq!(sent.len(), 1);
     let mut forged = sent[0].clone();
     *forged.last_mut().unwrap() ^= 1;
-    server.receive(PEER, &mut forged, |_| {});
-    assert_eq!(server.status(PEER), Some(Status::Established));
-    server.receive(PEER, &mut sent[0], |_| {});
-    assert_eq!(server.status(PEER), Some(Status::Closed));
+    server.hear(PEER, &mut forged, |_| {});
+    assert_eq!(server.status_at(PEER), Some(Status::Established));
+    server.hear(PEER, &mut sent[0], |_| {});
+    assert_eq!(server.status_at(PEER), Some(Status::Closed));
 }
 
 /// Both have the alert in the end, and nobody answers an answer.
@@ -27,11 +28,11 @@ fn a_close_is_an_alert_that_only_the_peer_can_have_sent() {
 fn a_close_is_answered_once() {
     let (mut client, mut server) = established();
     client.close();
-    server.receive(PEER, &mut from_client(&mut client, NOW)[0], |_| {});
+    server.hear(PEER, &mut from_client(&mut client, NOW)[0], |_| {});
     let mut answers = from_server(&mut server, NOW);
     assert_eq!(answers.len(), 1);
     client.receive(&mut answers[0].1, |_| {});
-    assert_eq!((client.status(), server.status(PEER)), (Status::Closed, Some(Status::Closed)));
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Closed, Some(Status::Closed)));
     assert!(from_client(&mut client, NOW).is_empty() && from_server(&mut server, NOW).is_empty());
     client.close();
     assert_eq!((client.status(), from_client(&mut client, NOW)), (Status::Closed, vec![]));
@@ -42,11 +43,11 @@ fn a_close_is_answered_once() {
 fn closes_that_cross_need_no_answer() {
     let (mut client, mut server) = established();
     client.close();
-    server.close(PEER);
+    server.close_at(PEER);
     let mut of_client = from_client(&mut client, NOW);
     client.receive(&mut from_server(&mut server, NOW)[0].1, |_| {});
-    server.receive(PEER, &mut of_client[0], |_| {});
-    assert_eq!((client.status(), server.status(PEER)), (Status::Closed, Some(Status::Closed)));
+    server.hear(PEER, &mut of_client[0], |_| {});
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Closed, Some(Status::Closed)));
     assert!(from_client(&mut client, NOW).is_empty() && from_server(&mut server, NOW).is_empty());
 }
 
@@ -55,12 +56,12 @@ fn closes_that_cross_need_no_answer() {
 fn data_on_the_way_are_delivered_until_the_peer_has_closed() {
     let (mut client, mut server) = established();
     let mut datagrams = [[0; 100]; 2];
-    let lengths: Vec<_> = datagrams.iter_mut().map(|output| server.send(PEER, b"late", output).unwrap()).collect();
+    let lengths: Vec<_> = datagrams.iter_mut().map(|output| server.send_at(PEER, b"late", output).unwrap()).collect();
     client.close();
     let mut heard = 0;
     client.receive(&mut datagrams[0][..lengths[0]], |data| heard += data.len());
     assert_eq!((heard, client.status()), (4, Status::Closing));
-    server.receive(PEER, &mut from_client(&mut client, NOW)[0], |_| {});
+    server.hear(PEER, &mut from_client(&mut client, NOW)[0], |_| {});
     client.receive(&mut from_server(&mut server, NOW)[0].1, |_| {});
     client.receive(&mut datagrams[1][..lengths[1]], |_| panic!("delivered"));
     assert_eq!(client.status(), Status::Closed);
@@ -74,10 +75,10 @@ fn alerts_in_clear_end_nothing() {
         let (mut connected, mut to) = established();
         connected.receive(&mut alert.clone(), |_| {});
         to.receive(PEER, &mut alert.clone(), |_| {});
-        assert_eq!((connected.status(), to.status(PEER)), (Status::Established, Some(Status::Established)));
+        assert_eq!((connected.status(), to.status_at(PEER)), (Status::Established, Some(Status::Established)));
         let (mut client, mut server) = (client(1, 256), server(256, lean_dtls::Admission::Refuse));
         run_through(&mut client, &mut server, |_, datagram| datagram.extend(alert));
-        assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+        assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use lean_dtls::{Config, ConfigError, Instant, MAX_CONNECTION_ID, Status};
 
+use crate::network::At as _;
 use crate::world::{
     Address, KEYS, Keys, PEER, TestClient, TestServer, config, from_client, from_server, pair, replace, run,
     run_through,
@@ -18,7 +19,7 @@ fn length(octets: u8) -> impl Fn(Config<Keys>) -> Config<Keys> {
 fn connected(client: u8, server: u8) -> (TestClient, TestServer) {
     let (mut client, mut server) = pair(length(client), |config| length(server)(config).with_followed_addresses());
     run(&mut client, &mut server, []);
-    assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
     (client, server)
 }
 
@@ -30,7 +31,7 @@ fn record(client: &mut TestClient, data: &[u8]) -> Vec<u8> {
 
 fn received(server: &mut TestServer, from: Address, datagram: &[u8]) -> Vec<u8> {
     let mut received = Vec::new();
-    server.receive(from, &mut datagram.to_vec(), |data| received.extend_from_slice(data));
+    server.hear(from, &mut datagram.to_vec(), |data| received.extend_from_slice(data));
     received
 }
 
@@ -41,7 +42,7 @@ fn every_length_at_either_end_carries_data() {
             let (mut client, mut server) = connected(client_length, server_length);
             let lengths = [client_length.into(), server_length.into()];
             assert_eq!(client.connection_ids(), Some(lengths));
-            assert_eq!(server.connection_ids(PEER), Some([lengths[1], lengths[0]]));
+            assert_eq!(server.connection_ids_at(PEER), Some([lengths[1], lengths[0]]));
             let datagram = record(&mut client, b"22.5 C");
             // RFC 9146, section 4: the ID, and the encrypted content type; nothing if the ID is empty.
             let more = |length: u8| if length == 0 { 0 } else { usize::from(length) + 1 };
@@ -49,7 +50,7 @@ fn every_length_at_either_end_carries_data() {
             assert_eq!(datagram[0], if server_length == 0 { 23 } else { 25 });
             assert_eq!(received(&mut server, PEER, &datagram), b"22.5 C");
             let mut answer = [0; 100];
-            let octets = server.send(PEER, b"ok", &mut answer).unwrap();
+            let octets = server.send_at(PEER, b"ok", &mut answer).unwrap();
             assert_eq!(octets, 2 + 29 + more(client_length));
             let mut heard = Vec::new();
             client.receive(&mut answer[..octets], |data| heard.extend_from_slice(data));
@@ -72,9 +73,9 @@ fn a_client_at_another_address_is_found_by_its_id_and_followed() {
     let (mut client, mut server) = connected(0, 4);
     let datagram = record(&mut client, b"moved");
     assert_eq!(received(&mut server, ELSEWHERE, &datagram), b"moved");
-    assert_eq!((server.status(PEER), server.status(ELSEWHERE)), (None, Some(Status::Established)));
+    assert_eq!((server.status_at(PEER), server.status_at(ELSEWHERE)), (None, Some(Status::Established)));
     let mut answer = [0; 100];
-    let octets = server.send(ELSEWHERE, b"ok", &mut answer).unwrap();
+    let octets = server.send_at(ELSEWHERE, b"ok", &mut answer).unwrap();
     client.receive(&mut answer[..octets], |data| assert_eq!(data, b"ok"));
 }
 
@@ -84,7 +85,7 @@ fn a_server_that_was_not_told_to_follow_keeps_the_address() {
     run(&mut client, &mut server, []);
     let datagram = record(&mut client, b"moved");
     assert_eq!(received(&mut server, ELSEWHERE, &datagram), b"moved");
-    assert_eq!((server.status(PEER), server.status(ELSEWHERE)), (Some(Status::Established), None));
+    assert_eq!((server.status_at(PEER), server.status_at(ELSEWHERE)), (Some(Status::Established), None));
 }
 
 /// Somebody on the path: with an altered record, with one that the server has, and with one that a later one has overtaken.
@@ -98,9 +99,9 @@ fn only_a_record_that_is_the_clients_and_the_latest_changes_the_address() {
     assert_eq!(received(&mut server, PEER, &second), b"2");
     assert_eq!(received(&mut server, ELSEWHERE, &second), b"", "a second time");
     assert_eq!(received(&mut server, ELSEWHERE, &first), b"1", "late, and the client's");
-    assert_eq!((server.status(PEER), server.status(ELSEWHERE)), (Some(Status::Established), None));
+    assert_eq!((server.status_at(PEER), server.status_at(ELSEWHERE)), (Some(Status::Established), None));
     assert_eq!(received(&mut server, ELSEWHERE, &third), b"3");
-    assert_eq!(server.status(ELSEWHERE), Some(Status::Established));
+    assert_eq!(server.status_at(ELSEWHERE), Some(Status::Established));
 }
 
 /// A client's record that comes from the address of another client does not take it away.
@@ -111,7 +112,7 @@ fn the_address_of_another_client_is_not_taken() {
     other.connect();
     for _ in 0..4 {
         for mut datagram in from_client(&mut other, NOW) {
-            server.receive(ELSEWHERE, &mut datagram, |_| {});
+            server.hear(ELSEWHERE, &mut datagram, |_| {});
         }
         for (_, mut datagram) in from_server(&mut server, NOW) {
             other.receive(&mut datagram, |_| {});
@@ -120,7 +121,7 @@ fn the_address_of_another_client_is_not_taken() {
     assert_eq!(other.status(), Status::Established);
     let datagram = record(&mut client, b"x");
     assert_eq!(received(&mut server, ELSEWHERE, &datagram), b"x");
-    assert_eq!(server.status(PEER), Some(Status::Established));
+    assert_eq!(server.status_at(PEER), Some(Status::Established));
     assert_eq!(received(&mut server, ELSEWHERE, &record(&mut other, b"y")), b"y");
 }
 
@@ -142,7 +143,7 @@ fn a_stripped_extension_opens_no_connection() {
             replace(datagram, &[0, 54, 0, 1, 0], &[0x99, 54, 0, 1, 0]);
         }
     });
-    assert_eq!((client.status(), server.status(PEER)), (Status::Handshaking, Some(Status::Handshaking)));
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Handshaking, Some(Status::Handshaking)));
 }
 
 /// RFC 9146, section 3: extension 54, a vector with its length in one octet.

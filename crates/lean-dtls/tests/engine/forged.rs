@@ -3,6 +3,7 @@
 use lean_dtls::{Client, Config, Instant, RustCrypto, Server, Status, Timeouts};
 
 #[cfg(feature = "dtls13")]
+use crate::network::At as _;
 use crate::network::ack_in_clear;
 use crate::network::{Address, Fate, PEER, Random, fragment, from_client, from_server, in_clear, random, run_with};
 use crate::world::{KEYS, Keys};
@@ -130,14 +131,14 @@ fn a_datagram_that_is_forged_in_clear_ends_no_handshake() {
                         let (trace, _) = run_with(&mut client, &mut server, fates, |arrived, _| {
                             if arrived == place { vec![(is_to_server, forged.clone())] } else { Vec::new() }
                         });
-                        let is_up =
-                            (client.status(), server.status(PEER)) == (Status::Established, Some(Status::Established));
+                        let is_up = (client.status(), server.status_at(PEER))
+                            == (Status::Established, Some(Status::Established));
                         let last = trace.last().map_or(0, |(at, _, _)| *at);
                         assert!(
                             is_up && last < SOME_WAITS_MS,
                             "{versions}, mtu {mtu}, {name}, before datagram {place}, lost {lost}: {:?} {:?} {last} ms",
                             client.status(),
-                            server.status(PEER),
+                            server.status_at(PEER),
                         );
                     }
                 }
@@ -182,7 +183,7 @@ fn an_end_sends_at_most_one_flight_more_in_a_wait() {
                             }
                             arrived += 1;
                             match is_from_client {
-                                true => server.receive(PEER, &mut datagram, |_| {}),
+                                true => server.hear(PEER, &mut datagram, |_| {}),
                                 false => client.receive(&mut datagram, |_| {}),
                             }
                         }
@@ -196,7 +197,7 @@ fn an_end_sends_at_most_one_flight_more_in_a_wait() {
                 let mut more = 0;
                 for mut datagram in forged.clone() {
                     match is_to_server {
-                        true => server.receive(PEER, &mut datagram, |_| {}),
+                        true => server.hear(PEER, &mut datagram, |_| {}),
                         false => client.receive(&mut datagram, |_| {}),
                     }
                     more += drain(&mut client, &mut server);
@@ -221,18 +222,18 @@ fn a_hello_with_the_last_record_number_holds_no_slot_for_ever() {
             let (mut client, mut server) = ends(client_config, server_config);
             client.connect();
             for mut datagram in from_client(&mut client, NOW) {
-                server.receive(PEER, &mut datagram, |_| {});
+                server.hear(PEER, &mut datagram, |_| {});
             }
             for (_, mut datagram) in from_server(&mut server, NOW) {
                 client.receive(&mut datagram, |_| {});
             }
             for mut datagram in from_client(&mut client, NOW) {
                 datagram[5..11].copy_from_slice(&((1_u64 << 48) - 1 - back).to_be_bytes()[2..]);
-                server.receive(PEER, &mut datagram, |_| {});
+                server.hear(PEER, &mut datagram, |_| {});
             }
-            assert_eq!(server.status(PEER), Some(Status::Handshaking), "{versions}: the cookie is good");
+            assert_eq!(server.status_at(PEER), Some(Status::Handshaking), "{versions}: the cookie is good");
             let mut now = NOW;
-            while server.status(PEER) == Some(Status::Handshaking) {
+            while server.status_at(PEER) == Some(Status::Handshaking) {
                 from_server(&mut server, now);
                 now = server.deadline().unwrap_or_else(|| panic!("{versions}, {back}: it waits for nothing"));
                 server.handle_timeout(now);

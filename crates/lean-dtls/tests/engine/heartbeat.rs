@@ -2,6 +2,7 @@
 
 use lean_dtls::{Config, Failure, HeartbeatError, Instant, Liveness, Status};
 
+use crate::network::At as _;
 use crate::world::{Keys, PEER, TestClient, TestServer, from_client, from_server, pair, replace, run, run_through};
 
 const fn at(milliseconds: u64) -> Instant {
@@ -15,7 +16,7 @@ fn with(config: Config<Keys>) -> Config<Keys> {
 fn connected() -> (TestClient, TestServer) {
     let (mut client, mut server) = pair(with, with);
     run(&mut client, &mut server, []);
-    assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
     (client, server)
 }
 
@@ -29,7 +30,7 @@ fn the_peer_answers_and_the_round_trip_is_measured() {
     // Type, length of the payload, 4 octets of it, 16 of padding.
     assert_eq!((request.len(), request[0].len(), request[0][0]), (1, 29 + 3 + 4 + 16, 24));
     assert_eq!(client.liveness(), Liveness::Waiting);
-    server.receive(PEER, &mut request[0], |_| panic!("delivered"));
+    server.hear(PEER, &mut request[0], |_| panic!("delivered"));
     let mut answer = from_server(&mut server, at(1_100));
     assert_eq!((answer.len(), answer[0].1.len()), (1, 52));
     client.receive(&mut answer[0].1, |_| panic!("delivered"));
@@ -41,14 +42,14 @@ fn the_peer_answers_and_the_round_trip_is_measured() {
 #[test]
 fn a_server_asks_its_clients_too() {
     let (mut client, mut server) = connected();
-    assert_eq!(server.heartbeat([9, 9]), Err(HeartbeatError::NotEstablished));
-    assert_eq!(server.heartbeat(PEER), Ok(()));
+    assert_eq!(server.heartbeat_at([9, 9]), Err(HeartbeatError::NotEstablished));
+    assert_eq!(server.heartbeat_at(PEER), Ok(()));
     let mut request = from_server(&mut server, at(5));
     client.receive(&mut request[0].1, |_| {});
     let mut answer = from_client(&mut client, at(10));
-    server.receive(PEER, &mut answer[0], |_| {});
+    server.hear(PEER, &mut answer[0], |_| {});
     from_server(&mut server, at(45));
-    assert_eq!(server.liveness(PEER), Some(Liveness::Alive { round_trip_ms: Some(40) }));
+    assert_eq!(server.liveness_at(PEER), Some(Liveness::Alive { round_trip_ms: Some(40) }));
 }
 
 /// The timer of the handshake: 1 s, and so on. A request that was repeated measures nothing (Karn's rule).
@@ -59,7 +60,7 @@ fn a_lost_request_is_sent_again_and_a_silent_peer_given_up() {
     assert_eq!(from_client(&mut client, at(0)).len(), 1);
     client.handle_timeout(at(1_000));
     let mut again = from_client(&mut client, at(1_000));
-    server.receive(PEER, &mut again[0], |_| {});
+    server.hear(PEER, &mut again[0], |_| {});
     client.receive(&mut from_server(&mut server, at(1_010))[0].1, |_| {});
     from_client(&mut client, at(1_020));
     // The last measurement is that of the handshake, in which no time passed.
@@ -79,7 +80,7 @@ fn who_has_not_agreed_neither_asks_nor_answers() {
     for (mut client, mut server) in [pair(with, |config| config), pair(|config| config, with)] {
         run(&mut client, &mut server, []);
         assert_eq!(client.heartbeat(), Err(HeartbeatError::NotAgreed));
-        assert_eq!(server.heartbeat(PEER), Err(HeartbeatError::NotAgreed));
+        assert_eq!(server.heartbeat_at(PEER), Err(HeartbeatError::NotAgreed));
     }
     let (mut client, _) = pair(with, with);
     assert_eq!(client.heartbeat(), Err(HeartbeatError::NotEstablished));
@@ -92,7 +93,7 @@ fn an_old_or_forged_answer_says_nothing() {
     let ask = |client: &mut TestClient, server: &mut TestServer| {
         client.heartbeat().unwrap();
         for mut request in from_client(client, at(0)) {
-            server.receive(PEER, &mut request, |_| {});
+            server.hear(PEER, &mut request, |_| {});
         }
         from_server(server, at(0)).remove(0).1
     };
@@ -109,7 +110,7 @@ fn an_old_or_forged_answer_says_nothing() {
         assert_eq!(client.liveness(), Liveness::Waiting);
     }
     let mut clear = [&[24, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 23, 1, 0, 4][..], &[7; 20]].concat();
-    server.receive(PEER, &mut clear, |_| {});
+    server.hear(PEER, &mut clear, |_| {});
     assert!(from_server(&mut server, at(0)).is_empty(), "a request in clear");
     client.receive(&mut second.clone(), |_| {});
     assert!(matches!(client.liveness(), Liveness::Alive { .. }));
@@ -130,5 +131,5 @@ fn the_octets_of_the_extension() {
         }
     });
     // illegal_parameter (RFC 6520, section 2).
-    assert_eq!(server.status(PEER), Some(Status::Failed(Failure::AlertSent(47))));
+    assert_eq!(server.status_at(PEER), Some(Status::Failed(Failure::AlertSent(47))));
 }

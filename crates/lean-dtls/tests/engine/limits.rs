@@ -2,6 +2,7 @@
 
 use lean_dtls::{Client, Config, ConfigError, Failure, MaxFragmentLength, Psk, RustCrypto, SendError, Server, Status};
 
+use crate::network::At as _;
 use crate::world::{KEYS, Keys, PEER, TestClient, TestServer, config, pair, random, replace, run, run_through};
 
 /// Alerts of RFC 5246, section 7.2, and RFC 8446, section 6.
@@ -18,7 +19,7 @@ fn record_size(octets: u16) -> impl Fn(Config<Keys>) -> Config<Keys> {
 
 /// The most that each end may send, client first.
 fn limits(client: &TestClient, server: &TestServer) -> [usize; 2] {
-    [client.max_data(20_000), server.max_data(PEER, 20_000).unwrap()]
+    [client.max_data(20_000), server.max_data_at(PEER, 20_000).unwrap()]
 }
 
 #[test]
@@ -44,7 +45,11 @@ fn each_end_keeps_to_what_was_agreed() {
     ];
     for (name, (mut client, mut server), expected) in cases {
         run(&mut client, &mut server, []);
-        assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)), "{name}");
+        assert_eq!(
+            (client.status(), server.status_at(PEER)),
+            (Status::Established, Some(Status::Established)),
+            "{name}"
+        );
         assert_eq!(limits(&client, &server), expected, "{name}");
     }
 }
@@ -56,8 +61,8 @@ fn what_is_longer_than_the_peer_takes_is_not_sent() {
     let mut datagram = [0; 200];
     assert_eq!(client.send(&[0; 101], &mut datagram), Err(SendError::TooLong));
     assert_eq!(client.send(&[0; 100], &mut datagram), Ok(100 + 29));
-    assert_eq!(server.send(PEER, &[0; 65], &mut datagram), Err(SendError::TooLong));
-    assert_eq!(server.send(PEER, &[0; 64], &mut datagram), Ok(64 + 29));
+    assert_eq!(server.send_at(PEER, &[0; 65], &mut datagram), Err(SendError::TooLong));
+    assert_eq!(server.send_at(PEER, &[0; 64], &mut datagram), Ok(64 + 29));
 }
 
 /// The extensions as RFC 6066 (1: one octet, 1 is 2^9) and RFC 8449 (28: two octets) have them.
@@ -94,7 +99,7 @@ fn values_that_the_standards_forbid_are_refused() {
                 replace(datagram, old, new);
             }
         });
-        let status = if is_to_server { server.status(PEER).unwrap() } else { client.status() };
+        let status = if is_to_server { server.status_at(PEER).unwrap() } else { client.status() };
         assert_eq!(status, Status::Failed(Failure::AlertSent(alert)), "{is_to_server} {new:?}");
     }
     // Both in one ServerHello (RFC 8449, section 5).
@@ -130,7 +135,7 @@ fn handshake_messages_are_cut_to_the_length() {
     for _ in 0..4 {
         while let length @ 1.. = client.poll_transmit(now, &mut datagram) {
             longest = longest.max(usize::from(u16::from_be_bytes([datagram[11], datagram[12]])));
-            server.receive(PEER, &mut datagram[..length], |_| {});
+            server.hear(PEER, &mut datagram[..length], |_| {});
         }
         while let Some((_, length)) = server.poll_transmit(now, &mut datagram) {
             client.receive(&mut datagram[..length], |_| {});

@@ -3,6 +3,7 @@
 use lean_dtls::{Admission, Failure, SendError, Status};
 use proptest::prelude::*;
 
+use crate::network::At as _;
 use crate::world::{Fate, PEER, client, established, run, server};
 
 fn fate() -> impl Strategy<Value = Fate> {
@@ -25,10 +26,10 @@ proptest! {
         let (mut client, mut server) = (client(seed, mtus[0]), server(mtus[1], Admission::Refuse));
         run(&mut client, &mut server, fates);
         prop_assert_eq!(client.status(), Status::Established);
-        prop_assert_eq!(server.status(PEER), Some(Status::Established));
+        prop_assert_eq!(server.status_at(PEER), Some(Status::Established));
         let (mut datagram, mut received) = ([0; 300], Vec::new());
         let length = client.send(b"22.5 C", &mut datagram).unwrap();
-        server.receive(PEER, &mut datagram[..length], |data| received.extend_from_slice(data));
+        server.hear(PEER, &mut datagram[..length], |data| received.extend_from_slice(data));
         prop_assert_eq!(received, b"22.5 C");
     }
 }
@@ -52,9 +53,9 @@ fn what_does_not_fit_is_refused_and_nothing_is_sent() {
     let mut datagram = [0; 129];
     assert_eq!(client.send(&[0; 100], &mut datagram), Ok(129));
     let mut received = 0;
-    server.receive(PEER, &mut datagram, |data| received += data.len());
+    server.hear(PEER, &mut datagram, |data| received += data.len());
     assert_eq!(received, 100);
-    assert_eq!(server.send([9, 9], b"x", &mut [0; 100]), Err(SendError::NotEstablished), "nobody is there");
+    assert_eq!(server.send_at([9, 9], b"x", &mut [0; 100]), Err(SendError::NotEstablished), "nobody is there");
 }
 
 /// A device that has lost its state begins again under the same address: RFC 6347, section 4.2.8.
@@ -63,7 +64,7 @@ fn a_client_that_begins_again_gets_a_new_connection_after_its_cookie() {
     let (_, mut server) = established();
     let mut again = client(2, 256);
     run(&mut again, &mut server, []);
-    assert_eq!((again.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+    assert_eq!((again.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
 }
 
 #[test]

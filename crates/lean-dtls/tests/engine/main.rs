@@ -1,12 +1,15 @@
 //! The engine against itself, over a network that loses, repeats, reorders and forges; and against what others expect of it.
 
 mod assault;
+mod associations;
 mod attacks;
 mod closure;
 #[cfg(feature = "connection-id")]
 mod connection_id;
 #[cfg(feature = "webpki")]
 mod credentials;
+#[cfg(all(feature = "webpki", feature = "x25519", feature = "resumption"))]
+mod demands;
 #[cfg(feature = "dtls13")]
 mod dtls13;
 mod forged;

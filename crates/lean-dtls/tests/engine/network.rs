@@ -159,7 +159,7 @@ where
             arrived += 1;
             for (is_to_server, mut datagram) in forged.into_iter().chain([(is_to_server, datagram)]) {
                 match is_to_server {
-                    true => server.receive(PEER, &mut datagram, |_| {}),
+                    true => server.hear(PEER, &mut datagram, |_| {}),
                     false => client.receive(&mut datagram, |_| {}),
                 }
             }
@@ -171,5 +171,93 @@ where
             client.handle_timeout(now);
             server.handle_timeout(now);
         }
+    }
+}
+
+/// What a server says of the connection with the client at an address.
+pub trait At<P> {
+    fn hear(&mut self, peer: P, datagram: &mut [u8], deliver: impl FnMut(&[u8]));
+    fn status_at(&self, peer: P) -> Option<lean_dtls::Status>;
+    fn send_at(&mut self, peer: P, data: &[u8], output: &mut [u8]) -> Result<usize, lean_dtls::SendError>;
+    fn close_at(&mut self, peer: P);
+    #[cfg(feature = "resumption")]
+    fn is_resumed_at(&self, peer: P) -> bool;
+    #[cfg(feature = "heartbeat")]
+    fn heartbeat_at(&mut self, peer: P) -> Result<(), lean_dtls::HeartbeatError>;
+    #[cfg(feature = "heartbeat")]
+    fn liveness_at(&self, peer: P) -> Option<lean_dtls::Liveness>;
+    fn max_data_at(&self, peer: P, room: usize) -> Option<usize>;
+    #[cfg(feature = "connection-id")]
+    fn connection_ids_at(&self, peer: P) -> Option<[usize; 2]>;
+    #[cfg(feature = "certificates")]
+    fn peer_public_key_at(&self, peer: P) -> Option<&[u8; 65]>;
+    #[cfg(feature = "dtls13")]
+    fn versions_at(&self, peer: P) -> Option<lean_dtls::Versions>;
+    #[cfg(feature = "dtls13")]
+    fn update_keys_at(&mut self, peer: P);
+}
+
+impl<K, C, P, const SLOTS: usize, const BUFFER: usize, S> At<P> for Server<K, C, P, SLOTS, BUFFER, S>
+where
+    K: Credentials,
+    C: Crypto,
+    P: Copy + PartialEq + AsRef<[u8]>,
+    S: lean_dtls::Sessions,
+{
+    fn hear(&mut self, peer: P, datagram: &mut [u8], deliver: impl FnMut(&[u8])) {
+        self.receive(peer, datagram, deliver);
+    }
+
+    fn status_at(&self, peer: P) -> Option<lean_dtls::Status> {
+        self.status(self.association_at(peer)?)
+    }
+
+    fn send_at(&mut self, peer: P, data: &[u8], output: &mut [u8]) -> Result<usize, lean_dtls::SendError> {
+        let association = self.association_at(peer).ok_or(lean_dtls::SendError::NotEstablished)?;
+        self.send(association, data, output)
+    }
+
+    fn close_at(&mut self, peer: P) {
+        self.association_at(peer).into_iter().for_each(|association| self.close(association));
+    }
+
+    #[cfg(feature = "resumption")]
+    fn is_resumed_at(&self, peer: P) -> bool {
+        self.association_at(peer).is_some_and(|association| self.is_resumed(association))
+    }
+
+    #[cfg(feature = "heartbeat")]
+    fn heartbeat_at(&mut self, peer: P) -> Result<(), lean_dtls::HeartbeatError> {
+        let association = self.association_at(peer).ok_or(lean_dtls::HeartbeatError::NotEstablished)?;
+        self.heartbeat(association)
+    }
+
+    #[cfg(feature = "heartbeat")]
+    fn liveness_at(&self, peer: P) -> Option<lean_dtls::Liveness> {
+        self.liveness(self.association_at(peer)?)
+    }
+
+    fn max_data_at(&self, peer: P, room: usize) -> Option<usize> {
+        self.max_data(self.association_at(peer)?, room)
+    }
+
+    #[cfg(feature = "connection-id")]
+    fn connection_ids_at(&self, peer: P) -> Option<[usize; 2]> {
+        self.connection_ids(self.association_at(peer)?)
+    }
+
+    #[cfg(feature = "certificates")]
+    fn peer_public_key_at(&self, peer: P) -> Option<&[u8; 65]> {
+        self.peer_public_key(self.association_at(peer)?)
+    }
+
+    #[cfg(feature = "dtls13")]
+    fn versions_at(&self, peer: P) -> Option<lean_dtls::Versions> {
+        self.versions(self.association_at(peer)?)
+    }
+
+    #[cfg(feature = "dtls13")]
+    fn update_keys_at(&mut self, peer: P) {
+        self.association_at(peer).into_iter().for_each(|association| self.update_keys(association));
     }
 }

@@ -6,6 +6,7 @@ use lean_dtls::{
     Failure, Instant, Psk, RawPublicKey, Role, RustCrypto, Server, Status, Suite, Timeouts, X509, spki,
 };
 
+use crate::network::At as _;
 use crate::world::{Address, KEYS, PEER, Random, random};
 
 macro_rules! file {
@@ -15,9 +16,9 @@ macro_rules! file {
 }
 
 const AUTHORITY: &[u8] = file!("authority.der");
-const OTHER: &[u8] = file!("other.der");
+pub const OTHER: &[u8] = file!("other.der");
 const SERVER: &[&[u8]] = &[file!("server.der"), file!("issuer.der")];
-const CLIENT: &[&[u8]] = &[file!("client.der"), file!("issuer.der")];
+pub const CLIENT: &[&[u8]] = &[file!("client.der"), file!("issuer.der")];
 
 pub const ECDSA: &[Suite] = &[Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8];
 pub const ECDHE_PSK: &[Suite] = &[Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256];
@@ -81,6 +82,11 @@ impl Credentials for Any {
     fn check_peer(&self, peer: Role, certificate: &Certificate<'_>) -> Result<(), CertificateError> {
         delegate!(self.check_peer(peer, certificate))
     }
+
+    #[cfg(feature = "resumption")]
+    fn session_context(&self, add: &mut dyn FnMut(&[u8])) {
+        delegate!(self.session_context(add));
+    }
 }
 
 fn certified(chain: &'static [&'static [u8]], private_key: &'static [u8; 32]) -> Option<CertifiedKey<'static>> {
@@ -107,19 +113,19 @@ pub fn client_x509() -> X509<'static> {
 }
 
 /// The public key in a certificate.
-fn public_key(chain: &[&[u8]]) -> [u8; 65] {
+pub fn public_key(chain: &[&[u8]]) -> [u8; 65] {
     Certificate::X509(chain).public_key().unwrap()
 }
 
 /// An end with the key of its certificate, that trusts the key of another.
-fn raw(own: &X509<'static>, trusted: Option<&X509<'static>>) -> RawPublicKey<'static> {
+pub fn raw(own: &X509<'static>, trusted: Option<&X509<'static>>) -> RawPublicKey<'static> {
     let key = |end: &X509<'static>| end.own.unwrap().certificate.public_key().unwrap();
     let spki = Box::leak(Box::new(spki(&key(own))));
     let trusted: Vec<_> = trusted.iter().map(|end| key(end)).collect();
     RawPublicKey { own: Some((spki, own.own.unwrap().private_key)), trusted: trusted.leak() }
 }
 
-fn config(credentials: Any, suites: &'static [Suite]) -> Config<Any> {
+pub fn config(credentials: Any, suites: &'static [Suite]) -> Config<Any> {
     let timeouts = Timeouts { initial_ms: 1000, ..Timeouts::default() };
     Config::new(credentials, 1200, timeouts).unwrap().with_suites(suites)
 }
@@ -162,7 +168,7 @@ impl<const BUFFER: usize> Pair<BUFFER> {
             if flying.is_empty() {
                 let Some(deadline) = [self.client.deadline(), self.server.deadline()].into_iter().flatten().min()
                 else {
-                    return [self.client.status(), self.server.status(PEER).unwrap_or(Status::Handshaking)];
+                    return [self.client.status(), self.server.status_at(PEER).unwrap_or(Status::Handshaking)];
                 };
                 now = deadline;
                 self.client.handle_timeout(now);
@@ -171,7 +177,7 @@ impl<const BUFFER: usize> Pair<BUFFER> {
             for (is_to_server, datagrams) in flying {
                 for mut datagram in datagrams {
                     match is_to_server {
-                        true => self.server.receive(PEER, &mut datagram, |_| {}),
+                        true => self.server.hear(PEER, &mut datagram, |_| {}),
                         false => self.client.receive(&mut datagram, |_| {}),
                     }
                 }
@@ -276,9 +282,9 @@ fn every_kind_of_handshake_completes_with_either_group_whatever_datagram_is_lost
 #[test]
 fn a_server_knows_the_public_key_of_its_client() {
     let mut pair = Pair::mutual();
-    assert_eq!(pair.server.peer_public_key(PEER), None);
+    assert_eq!(pair.server.peer_public_key_at(PEER), None);
     assert_eq!(pair.run(|_, datagram| vec![datagram]), BOTH_ESTABLISHED);
-    assert_eq!(pair.server.peer_public_key(PEER), Some(&public_key(CLIENT)));
+    assert_eq!(pair.server.peer_public_key_at(PEER), Some(&public_key(CLIENT)));
 }
 
 #[test]
@@ -478,7 +484,7 @@ fn a_flight_that_does_not_fit_is_a_failure_with_a_name() {
     small.connect();
     while small.status() == Status::Handshaking {
         while let length @ 1.. = small.poll_transmit(now, &mut output) {
-            server.receive(PEER, &mut output[..length], |_| {});
+            server.hear(PEER, &mut output[..length], |_| {});
         }
         while let Some((_, length)) = server.poll_transmit(now, &mut output) {
             small.receive(&mut output[..length], |_| {});

@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
+use crate::network::At as _;
 use lean_dtls::{Config, Credentials, Instant, Lean, Psk, RustCrypto, Server, Status, Timeouts};
 
 type Random = Box<dyn FnMut(&mut [u8])>;
@@ -87,7 +88,7 @@ impl Peer {
                 engine.receive(PEER, &mut datagram, |data| received = Some(data.to_vec()));
                 let mut output = [0; 300];
                 if let Some(data) = received {
-                    let length = engine.send(PEER, &data, &mut output).unwrap();
+                    let length = engine.send_at(PEER, &data, &mut output).unwrap();
                     self.write(&output[..length]);
                 }
                 while let Some((_, length)) = engine.poll_transmit(NOW, &mut output) {
@@ -125,7 +126,7 @@ fn a_client_written_from_the_document_speaks_with_the_engine() {
                 let config = Config::new(Known { is_known }, 256, Timeouts::default()).unwrap().with_lean(set(taken));
                 let mut engine: Engine = Server::new(config, RustCrypto::new(random));
                 agreed.insert(peer.serve(&mut engine, offered, number));
-                assert_eq!(engine.status(PEER), Some(Status::Closed), "{offered:#x} {taken:#x} {is_known}");
+                assert_eq!(engine.status_at(PEER), Some(Status::Closed), "{offered:#x} {taken:#x} {is_known}");
             }
         }
     }

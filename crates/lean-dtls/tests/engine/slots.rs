@@ -2,6 +2,7 @@
 
 use lean_dtls::{Admission, Instant, Status};
 
+use crate::network::At as _;
 use crate::world::{Address, TestClient, TestServer, client, from_client, from_server, server};
 
 fn connect(server: &mut TestServer, peer: Address, milliseconds: u64) -> TestClient {
@@ -10,7 +11,7 @@ fn connect(server: &mut TestServer, peer: Address, milliseconds: u64) -> TestCli
     client.connect();
     for _ in 0..4 {
         for mut datagram in from_client(&mut client, now) {
-            server.receive(peer, &mut datagram, |_| {});
+            server.hear(peer, &mut datagram, |_| {});
         }
         for (_, mut datagram) in from_server(server, now) {
             client.receive(&mut datagram, |_| {});
@@ -22,7 +23,7 @@ fn connect(server: &mut TestServer, peer: Address, milliseconds: u64) -> TestCli
 const PEERS: [Address; 3] = [[0, 1], [0, 2], [0, 3]];
 
 fn holding(server: &TestServer) -> [bool; 3] {
-    PEERS.map(|peer| server.status(peer) == Some(Status::Established))
+    PEERS.map(|peer| server.status_at(peer) == Some(Status::Established))
 }
 
 /// The policies of `slowhand capacity`, with two slots: the first client is the oldest, the second was used longest ago.
@@ -43,7 +44,7 @@ fn a_server_without_a_free_slot_does_as_its_policy_says() {
         connect(&mut server, PEERS[1], 1_000);
         let mut datagram = [0; 100];
         let length = first.send(b"x", &mut datagram).unwrap();
-        server.receive(PEERS[0], &mut datagram[..length], |_| {});
+        server.hear(PEERS[0], &mut datagram[..length], |_| {});
         assert!(from_server(&mut server, Instant::from_millis(5_000)).is_empty());
         connect(&mut server, PEERS[2], 6_000);
         assert_eq!(holding(&server), expected, "{admission:?}");
@@ -59,11 +60,11 @@ fn a_use_is_a_record_that_is_the_peers_or_is_sent_to_it() {
         connect(&mut server, PEERS[1], 0);
         let mut datagram = [0; 100];
         if is_sent {
-            server.send(PEERS[0], b"x", &mut datagram).unwrap();
+            server.send_at(PEERS[0], b"x", &mut datagram).unwrap();
         } else {
             let length = first.send(b"x", &mut datagram).unwrap();
             datagram[length - 1] ^= 1;
-            server.receive(PEERS[0], &mut datagram[..length], |_| {});
+            server.hear(PEERS[0], &mut datagram[..length], |_| {});
         }
         connect(&mut server, PEERS[2], 0);
         assert_eq!(holding(&server), expected, "{is_sent}");
@@ -79,7 +80,7 @@ fn a_half_open_session_is_not_idle() {
         client.connect();
         for _ in 0..2 {
             for mut datagram in from_client(&mut client, Instant::from_millis(0)) {
-                server.receive(*peer, &mut datagram, |_| {});
+                server.hear(*peer, &mut datagram, |_| {});
             }
             for (_, mut datagram) in from_server(&mut server, Instant::from_millis(0)) {
                 client.receive(&mut datagram, |_| {});
@@ -87,8 +88,8 @@ fn a_half_open_session_is_not_idle() {
         }
     }
     connect(&mut server, PEERS[2], 100);
-    assert_eq!(server.status(PEERS[2]), None);
-    assert_eq!(server.status(PEERS[0]), Some(Status::Handshaking));
+    assert_eq!(server.status_at(PEERS[2]), None);
+    assert_eq!(server.status_at(PEERS[0]), Some(Status::Handshaking));
 }
 
 #[test]
@@ -99,7 +100,7 @@ fn the_slot_of_a_session_that_is_over_is_free() {
     first.close();
     let now = Instant::from_millis(9);
     for mut datagram in from_client(&mut first, now) {
-        server.receive(PEERS[0], &mut datagram, |_| {});
+        server.hear(PEERS[0], &mut datagram, |_| {});
     }
     from_server(&mut server, now);
     connect(&mut server, PEERS[2], 10);

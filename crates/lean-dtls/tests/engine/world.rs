@@ -3,6 +3,7 @@
 use lean_dtls::{Admission, Client, Config, Instant, Psk, RustCrypto, Server, Status, Timeouts};
 
 use crate::network;
+use crate::network::At as _;
 pub use crate::network::{Address, Fate, PEER, Random, from_client, from_server, random, replace};
 
 pub type Keys = [Psk<'static>; 1];
@@ -39,7 +40,7 @@ pub fn run_through(
         for mut datagram in from_client(client, now) {
             sent.push(datagram.clone());
             change(true, &mut datagram);
-            server.receive(PEER, &mut datagram, |_| {});
+            server.hear(PEER, &mut datagram, |_| {});
         }
         for (_, mut datagram) in from_server(server, now) {
             sent.push(datagram.clone());
@@ -72,6 +73,6 @@ pub fn run<K: lean_dtls::Credentials>(
 pub fn established() -> (TestClient, TestServer) {
     let (mut client, mut server) = (client(1, 256), server(256, Admission::Refuse));
     run(&mut client, &mut server, []);
-    assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
     (client, server)
 }

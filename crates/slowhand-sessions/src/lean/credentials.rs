@@ -110,6 +110,12 @@ impl lean_dtls::Credentials for Credentials {
         }
     }
 
+    fn session_context(&self, add: &mut dyn FnMut(&[u8])) {
+        if let Kind::Certificate { authorities, .. } = &self.kind {
+            authorities.iter().for_each(|authority| add(authority));
+        }
+    }
+
     fn check_peer(&self, peer: Peer, certificate: &Certificate<'_>) -> Result<(), CertificateError> {
         match &self.kind {
             Kind::Psk { .. } => Err(CertificateError::CertificateUnknown),

@@ -183,11 +183,11 @@ fn a_server_that_does_not_know_the_session_begins_anew() {
 }
 
 /// By hand. ClientHello 75 and 32 of ID; HelloVerifyRequest 44; 16 of cookie more; ServerHello 74 and 32 of ID,
-/// ChangeCipherSpec 14 and Finished 53; the last two again. A ticket has 83 octets, its extension 4, and the ID is one
-/// of 8.
+/// ChangeCipherSpec 14 and Finished 53; the last two again. A ticket has 84 octets and an identity of 15, its
+/// extension 4, and the ID is one of 8.
 #[test]
 fn the_datagrams_of_a_resumption() {
-    for (resumption, id, ticket) in [(Resumption::Id, 32, 0), (Resumption::Ticket, 8, 4 + 83)] {
+    for (resumption, id, ticket) in [(Resumption::Id, 32, 0), (Resumption::Ticket, 8, 4 + 84 + 15)] {
         let pair = pair(Stack::LeanDtls, Stack::LeanDtls).both(|config| tls(config).resumption = Some(resumption));
         let sizes = pair.run(&Path::default()).sizes();
         assert_eq!(sizes, [75 + id + ticket, 44, 91 + id + ticket, 74 + id + 14 + 53, 14 + 53], "{resumption}");

@@ -4,6 +4,7 @@ use lean_dtls::{Client, Config, Credentials, Instant, Psk, RustCrypto, Server, S
 
 use super::world::{Address, KEYS, PEER, Random, config, from_client, random, run};
 use crate::network;
+use crate::network::At as _;
 
 const NOW: Instant = Instant::from_millis(0);
 
@@ -65,8 +66,8 @@ fn octets_to(server: &mut KnownServer, address: Address) -> usize {
 fn a_known_address_gets_three_times_its_octets() {
     let mut server = server(known());
     let hello = hello(1, known());
-    server.receive([7, 7], &mut hello.clone(), |_| {});
-    assert_eq!(server.status([7, 7]), Some(Status::Handshaking));
+    server.hear([7, 7], &mut hello.clone(), |_| {});
+    assert_eq!(server.status_at([7, 7]), Some(Status::Handshaking));
     let octets = octets_to(&mut server, [7, 7]);
     assert!((2 * hello.len()..=3 * hello.len()).contains(&octets), "{octets}");
 }
@@ -75,8 +76,8 @@ fn a_known_address_gets_three_times_its_octets() {
 #[test]
 fn key_agreement_needs_a_cookie_even_from_a_known_address() {
     let mut server = server(known().with_psk_agreement());
-    server.receive([7, 7], &mut hello(1, known().with_psk_agreement()), |_| {});
-    assert_eq!(server.status([7, 7]), None);
+    server.hear([7, 7], &mut hello(1, known().with_psk_agreement()), |_| {});
+    assert_eq!(server.status_at([7, 7]), None);
 }
 
 /// Forged hellos in the name of known peers keep no slot from a client whose cookie has returned.
@@ -84,14 +85,14 @@ fn key_agreement_needs_a_cookie_even_from_a_known_address() {
 fn a_slot_of_an_unverified_peer_is_free_for_a_verified_one() {
     let mut server = server(known());
     for number in 1..=4 {
-        server.receive([7, number], &mut hello(number.into(), known()), |_| {});
+        server.hear([7, number], &mut hello(number.into(), known()), |_| {});
     }
     // Two slots are taken; the others were asked for cookies.
-    assert_eq!((1..=4).filter(|number| server.status([7, *number]).is_some()).count(), 2);
+    assert_eq!((1..=4).filter(|number| server.status_at([7, *number]).is_some()).count(), 2);
     network::from_server(&mut server, NOW);
     let mut honest = client(50, known());
     run(&mut honest, &mut server, []);
-    assert_eq!((honest.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+    assert_eq!((honest.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
 }
 
 /// The device at a known address has lost its state. Its connection stays until it has proved with a cookie that it is there.
@@ -105,11 +106,11 @@ fn a_known_peer_that_begins_again_is_asked_for_a_cookie() {
             let mut client = client(seed, known());
             client.connect();
             for _ in 0..rounds {
-                from_client(&mut client, NOW).iter_mut().for_each(|sent| server.receive(address, sent, |_| {}));
+                from_client(&mut client, NOW).iter_mut().for_each(|sent| server.hear(address, sent, |_| {}));
                 let sent = network::from_server(&mut server, NOW);
                 sent.into_iter().for_each(|(_, mut datagram)| client.receive(&mut datagram, |_| {}));
             }
-            (client, server.status(address))
+            (client, server.status_at(address))
         };
         let (mut first, status) = open(1, 2);
         assert_eq!((first.status(), status), (Status::Established, Some(Status::Established)));
@@ -119,7 +120,7 @@ fn a_known_peer_that_begins_again_is_asked_for_a_cookie() {
         assert_eq!((second.status(), status), (Status::Established, Some(Status::Established)), "{has_cookie}");
         let mut datagram = [0; 64];
         let length = first.send(b"old", &mut datagram).unwrap();
-        server.receive(address, &mut datagram[..length], |_| panic!("delivered"));
+        server.hear(address, &mut datagram[..length], |_| panic!("delivered"));
     }
 }
 
@@ -132,9 +133,9 @@ fn a_client_with_another_address_is_found_by_its_connection_id() {
     run(&mut client, &mut server, []);
     let (mut datagram, mut received) = ([0; 64], Vec::new());
     let length = client.send(b"22.5 C", &mut datagram).unwrap();
-    server.receive([7, 7], &mut datagram[..length], |data| received.extend_from_slice(data));
+    server.hear([7, 7], &mut datagram[..length], |data| received.extend_from_slice(data));
     assert_eq!(received, b"22.5 C");
-    assert_eq!(server.status([7, 7]), None, "the answers still go to the old address");
+    assert_eq!(server.status_at([7, 7]), None, "the answers still go to the old address");
 }
 
 /// RFC 9147, section 9: the address is that of the latest record of all epochs. Somebody holds back a record of the handshake, or one
@@ -145,14 +146,14 @@ fn a_withheld_record_of_an_earlier_epoch_changes_no_address() {
     let mut client = super::world::client(1, config);
     let mut server = super::world::server(config);
     let exchange = |client: &mut super::world::TestClient, server: &mut super::world::TestServer| {
-        from_client(client, NOW).iter_mut().for_each(|sent| server.receive(PEER, sent, |_| {}));
+        from_client(client, NOW).iter_mut().for_each(|sent| server.hear(PEER, sent, |_| {}));
         network::from_server(server, NOW).iter_mut().for_each(|(_, sent)| client.receive(sent, |_| {}));
     };
     client.connect();
     exchange(&mut client, &mut server);
     exchange(&mut client, &mut server);
     // The client's Finished, and again: the second one is held back.
-    from_client(&mut client, NOW).iter_mut().for_each(|sent| server.receive(PEER, sent, |_| {}));
+    from_client(&mut client, NOW).iter_mut().for_each(|sent| server.hear(PEER, sent, |_| {}));
     client.handle_timeout(client.deadline().unwrap());
     let mut withheld = from_client(&mut client, NOW);
     network::from_server(&mut server, NOW).iter_mut().for_each(|(_, sent)| client.receive(sent, |_| {}));
@@ -164,16 +165,20 @@ fn a_withheld_record_of_an_earlier_epoch_changes_no_address() {
             // Until the server has acknowledged its KeyUpdate, the client uses the key before.
             let length = client.send(b"2", &mut datagram).unwrap();
             withheld.push(datagram[..length].to_vec());
-            update.iter_mut().for_each(|sent| server.receive(PEER, sent, |_| {}));
+            update.iter_mut().for_each(|sent| server.hear(PEER, sent, |_| {}));
             (0..3).for_each(|_| exchange(&mut client, &mut server));
         }
         let length = client.send(b"1", &mut datagram).unwrap();
-        server.receive(PEER, &mut datagram[..length], |data| assert_eq!(data, b"1"));
+        server.hear(PEER, &mut datagram[..length], |data| assert_eq!(data, b"1"));
         assert_eq!(withheld.len(), 1);
-        server.receive([7, 7], &mut withheld.remove(0), |_| {});
-        assert_eq!((server.status(PEER), server.status([7, 7])), (Some(Status::Established), None), "{is_updated}");
+        server.hear([7, 7], &mut withheld.remove(0), |_| {});
+        assert_eq!(
+            (server.status_at(PEER), server.status_at([7, 7])),
+            (Some(Status::Established), None),
+            "{is_updated}"
+        );
     }
     let length = client.send(b"4", &mut datagram).unwrap();
-    server.receive([7, 7], &mut datagram[..length], |_| {});
-    assert_eq!(server.status([7, 7]), Some(Status::Established), "the latest");
+    server.hear([7, 7], &mut datagram[..length], |_| {});
+    assert_eq!(server.status_at([7, 7]), Some(Status::Established), "the latest");
 }

@@ -8,6 +8,7 @@ use super::world::{
     to_client, to_server,
 };
 use crate::assault::{attack, attacks};
+use crate::network::At as _;
 use crate::network::{ack_in_clear, in_clear};
 
 const NOW: Instant = Instant::from_millis(0);
@@ -30,7 +31,7 @@ fn after(rounds: usize, mut change: impl FnMut(&mut Vec<u8>)) -> (TestClient, Te
     for _ in 0..rounds {
         for mut datagram in from_client(&mut client, NOW) {
             change(&mut datagram);
-            server.receive(PEER, &mut datagram, |_| panic!("delivered"));
+            server.hear(PEER, &mut datagram, |_| panic!("delivered"));
         }
         for mut datagram in from_server(&mut server, NOW) {
             client.receive(&mut datagram, |_| panic!("delivered"));
@@ -46,12 +47,12 @@ fn a_server_keeps_nothing_of_a_client_whose_cookie_has_not_returned() {
         let mut flooding = client(u64::from(peer) + 1, config(KEYS, 256));
         flooding.connect();
         for mut datagram in from_client(&mut flooding, NOW) {
-            server.receive([1, peer], &mut datagram, |_| {});
+            server.hear([1, peer], &mut datagram, |_| {});
             let answers = from_server(&mut server, NOW);
             assert_eq!(answers.len(), 1);
             assert!(answers[0].len() < datagram.len(), "nothing is amplified");
         }
-        assert_eq!((server.status([1, peer]), server.deadline()), (None, None));
+        assert_eq!((server.status_at([1, peer]), server.deadline()), (None, None));
     }
 }
 
@@ -72,13 +73,13 @@ fn a_cookie_is_good_for_one_address_and_one_random_number() {
     ] {
         let mut datagram = with_cookie.clone();
         datagram[place] ^= change;
-        server.receive(peer, &mut datagram, |_| {});
-        assert_eq!(server.status(peer), None, "{peer:?} {place}");
+        server.hear(peer, &mut datagram, |_| {});
+        assert_eq!(server.status_at(peer), None, "{peer:?} {place}");
         // A fatal illegal_parameter (47).
         assert!(from_server(&mut server, NOW)[0].ends_with(&[2, 47]), "{peer:?} {place}");
     }
-    server.receive(PEER, &mut with_cookie.clone(), |_| {});
-    assert_eq!(server.status(PEER), Some(Status::Handshaking));
+    server.hear(PEER, &mut with_cookie.clone(), |_| {});
+    assert_eq!(server.status_at(PEER), Some(Status::Handshaking));
 }
 
 /// Without cookies anybody can say to be anywhere. Nobody loses a slot to such a client: neither the one that has its address, nor the
@@ -94,10 +95,10 @@ fn a_client_without_a_cookie_takes_no_slot_of_another() {
         let mut other = client(seed, config(KEYS, 256));
         other.connect();
         for mut datagram in from_client(&mut other, NOW) {
-            server.receive(peer, &mut datagram, |_| {});
+            server.hear(peer, &mut datagram, |_| {});
         }
-        assert_eq!(server.status(PEER), Some(Status::Established), "{peer:?}");
-        assert_eq!(server.status(peer).filter(|_| peer != PEER), expected, "{peer:?}");
+        assert_eq!(server.status_at(PEER), Some(Status::Established), "{peer:?}");
+        assert_eq!(server.status_at(peer).filter(|_| peer != PEER), expected, "{peer:?}");
         // Who gets no slot is asked for a cookie.
         let answer = from_server(&mut server, NOW).remove(0);
         assert_eq!(is_retry(&answer), expected.is_none(), "{peer:?}");
@@ -111,8 +112,8 @@ fn a_cookie_is_good_until_the_second_rotation() {
     for (rotations, expected) in [(0, Some(Status::Handshaking)), (1, Some(Status::Handshaking)), (2, None)] {
         let (mut late, mut server) = after(1, |_| {});
         (0..rotations).for_each(|_| server.rotate_cookies());
-        from_client(&mut late, NOW).iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
-        assert_eq!(server.status(PEER), expected, "{rotations} rotations");
+        from_client(&mut late, NOW).iter_mut().for_each(|datagram| server.hear(PEER, datagram, |_| {}));
+        assert_eq!(server.status_at(PEER), expected, "{rotations} rotations");
         if expected.is_some() {
             // Its HelloRetryRequest is part of the transcript, as the server has sent it.
             from_server(&mut server, NOW).iter_mut().for_each(|datagram| late.receive(datagram, |_| {}));
@@ -133,7 +134,7 @@ fn another_key_is_another_peer() {
         let mut server = server(config(KEYS, 256));
         run(&mut other, &mut server, []);
         assert_eq!(other.status(), Status::Failed(Failure::TimedOut(Some(alert))));
-        assert_eq!(server.status(PEER), expected);
+        assert_eq!(server.status_at(PEER), expected);
     }
 }
 
@@ -163,14 +164,14 @@ fn a_changed_client_hello_is_found_by_the_binder() {
                 // connection_id (54) with one octet becomes an extension that nobody knows.
                 let place = datagram.windows(5).position(|octets| octets == [0, 54, 0, 2, 1]).unwrap();
                 datagram[place] ^= u8::from(number == changed);
-                server.receive(PEER, &mut datagram, |_| {});
+                server.hear(PEER, &mut datagram, |_| {});
             }
             for mut datagram in from_server(&mut server, NOW) {
                 client.receive(&mut datagram, |_| {});
             }
         }
         // decrypt_error is 51.
-        assert_eq!(server.status(PEER), Some(Status::Failed(Failure::AlertSent(51))), "{changed}");
+        assert_eq!(server.status_at(PEER), Some(Status::Failed(Failure::AlertSent(51))), "{changed}");
         assert_eq!(client.status(), Status::Handshaking, "the alert was in clear");
     }
 }
@@ -187,7 +188,7 @@ fn a_record_is_delivered_once() {
     let mut received = Vec::new();
     // The last first; then all, twice. Those 64 and more behind the last are too old.
     for record in [&records[69..], &records, &records].concat() {
-        server.receive(PEER, &mut record.clone(), |data| received.push(data[0]));
+        server.hear(PEER, &mut record.clone(), |data| received.push(data[0]));
     }
     assert_eq!(received, [69].into_iter().chain(6..69).collect::<Vec<_>>());
 }
@@ -201,12 +202,12 @@ fn a_changed_octet_is_discarded() {
         for bit in 0..8 {
             let mut forged = datagram[..length].to_vec();
             forged[place] ^= 1 << bit;
-            server.receive(PEER, &mut forged, |_| panic!("delivered"));
-            assert_eq!(server.status(PEER), Some(Status::Established));
+            server.hear(PEER, &mut forged, |_| panic!("delivered"));
+            assert_eq!(server.status_at(PEER), Some(Status::Established));
         }
     }
     let mut received = Vec::new();
-    server.receive(PEER, &mut datagram[..length], |data| received.extend_from_slice(data));
+    server.hear(PEER, &mut datagram[..length], |data| received.extend_from_slice(data));
     assert_eq!(received, b"22.5 C");
 }
 
@@ -219,10 +220,10 @@ fn what_is_in_clear_is_not_taken_for_encrypted() {
         let key_update = |next| [24, 0, 0, 1, 0, next, 0, 0, 0, 0, 0, 1, 0];
         for (content_type, content) in [(23, &b"abc"[..]), (21, &[2, 40]), (22, &key_update(3)), (22, &key_update(4))] {
             let mut datagram = in_clear_of(epoch, content_type, 9, content);
-            server.receive(PEER, &mut datagram.clone(), |_| panic!("delivered"));
+            server.hear(PEER, &mut datagram.clone(), |_| panic!("delivered"));
             client.receive(&mut datagram, |_| panic!("delivered"));
         }
-        assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+        assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
     }
     assert_eq!(to_server(&mut client, &mut server, b"22.5 C"), b"22.5 C");
 }
@@ -232,10 +233,10 @@ fn what_is_in_clear_is_not_taken_for_encrypted() {
 fn what_comes_in_clear_does_not_end_a_connection() {
     let (mut client, mut server) = established();
     for mut datagram in [in_clear(21, 9, &[2, 40]), ack_in_clear(&[(3, 0)]), ack_in_clear(&[])] {
-        server.receive(PEER, &mut datagram.clone(), |_| {});
+        server.hear(PEER, &mut datagram.clone(), |_| {});
         client.receive(&mut datagram, |_| {});
     }
-    assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
     assert_eq!((from_client(&mut client, NOW).len(), from_server(&mut server, NOW).len()), (0, 0));
 }
 
@@ -281,8 +282,8 @@ fn old_messages_make_no_flood() {
         let (mut client, mut server) = (client(1, config(KEYS, 256)), server(config(KEYS, 64)));
         client.connect();
         for _ in 0..2 {
-            from_client(&mut client, NOW).iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
-            if server.status(PEER).is_none() {
+            from_client(&mut client, NOW).iter_mut().for_each(|datagram| server.hear(PEER, datagram, |_| {}));
+            if server.status_at(PEER).is_none() {
                 from_server(&mut server, NOW).iter_mut().for_each(|datagram| client.receive(datagram, |_| {}));
             }
         }
@@ -292,7 +293,7 @@ fn old_messages_make_no_flood() {
     let flight = from_server(&mut server, NOW).len();
     assert_eq!(flight, 3);
     // Message 0 of another kind.
-    server.receive(PEER, &mut in_clear(22, 9, &[2, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 7]), |_| {});
+    server.hear(PEER, &mut in_clear(22, 9, &[2, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 7]), |_| {});
     assert!(from_server(&mut server, NOW).is_empty());
 
     let (mut client, mut server) = ends();
@@ -301,7 +302,7 @@ fn old_messages_make_no_flood() {
     let deadline = client.deadline().unwrap();
     client.handle_timeout(deadline);
     let mut again = from_client(&mut client, deadline).remove(0);
-    server.receive(PEER, &mut again, |_| {});
+    server.hear(PEER, &mut again, |_| {});
     assert_eq!(from_server(&mut server, NOW).len(), flight - 1);
 }
 
@@ -318,10 +319,10 @@ fn an_older_record_moves_no_client() {
     });
     let (other, mut heard) = ([9, 9], Vec::new());
     for (number, peer, expected) in [(1, PEER, PEER), (0, other, PEER), (2, other, other)] {
-        server.receive(peer, &mut records[number], |data| heard.extend_from_slice(data));
-        assert_eq!(server.status(expected), Some(Status::Established), "{number}");
+        server.hear(peer, &mut records[number], |data| heard.extend_from_slice(data));
+        assert_eq!(server.status_at(expected), Some(Status::Established), "{number}");
     }
-    assert_eq!((heard, server.status(PEER)), (vec![1, 0, 2], None));
+    assert_eq!((heard, server.status_at(PEER)), (vec![1, 0, 2], None));
 }
 
 #[test]
@@ -330,7 +331,7 @@ fn a_second_hello_retry_request_is_refused() {
     let (mut client, mut server) = (client(1, config(KEYS, 256)), server(config(KEYS, 256)));
     client.connect();
     for mut datagram in from_client(&mut client, NOW) {
-        server.receive(PEER, &mut datagram, |_| {});
+        server.hear(PEER, &mut datagram, |_| {});
     }
     for mut datagram in from_server(&mut server, NOW) {
         retry = datagram.clone();
@@ -355,7 +356,7 @@ fn an_earlier_version_is_refused() {
     assert!(matches!(new.status(), Status::Failed(_)), "{:?}", new.status());
     let (mut old, mut new) = (client(1, earlier(config(KEYS, 256))), server(config(KEYS, 256)));
     run(&mut old, &mut new, []);
-    assert_eq!((old.status(), new.status(PEER)), (Status::Failed(Failure::TimedOut(None)), None));
+    assert_eq!((old.status(), new.status_at(PEER)), (Status::Failed(Failure::TimedOut(None)), None));
 }
 
 /// A peer that changes its key again and again costs as many messages as it sends.
@@ -368,7 +369,7 @@ fn key_updates_keep_the_connection_and_are_not_amplified() {
         for _ in 0..3 {
             for mut datagram in from_client(&mut client, NOW) {
                 from_peer += 1;
-                server.receive(PEER, &mut datagram, |_| {});
+                server.hear(PEER, &mut datagram, |_| {});
             }
             for mut datagram in from_server(&mut server, NOW) {
                 own += 1;
@@ -391,12 +392,12 @@ fn the_key_before_the_last_is_forgotten() {
     for _ in 0..4 {
         client.update_keys();
         for _ in 0..3 {
-            from_client(&mut client, NOW).iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
+            from_client(&mut client, NOW).iter_mut().for_each(|datagram| server.hear(PEER, datagram, |_| {}));
             from_server(&mut server, NOW).iter_mut().for_each(|datagram| client.receive(datagram, |_| {}));
         }
     }
     // After four updates the two bits of the epoch are those of the old record.
-    server.receive(PEER, &mut datagram[..length], |_| panic!("delivered"));
+    server.hear(PEER, &mut datagram[..length], |_| panic!("delivered"));
 }
 
 /// RFC 9147, section 4.5.3: with a tag of 8 octets, the peer is asked for another key long before 2^7 forgeries.
@@ -408,13 +409,13 @@ fn after_64_forgeries_the_peer_is_asked_for_another_key() {
     for number in 1..200_u8 {
         let mut forged = datagram[..length].to_vec();
         forged[length - 1] ^= number;
-        server.receive(PEER, &mut forged, |_| panic!("delivered"));
+        server.hear(PEER, &mut forged, |_| panic!("delivered"));
         let sent = from_server(&mut server, NOW);
         assert_eq!(sent.len(), usize::from(number == 64), "{number}");
         sent.into_iter().for_each(|mut datagram| client.receive(&mut datagram, |_| {}));
     }
     for _ in 0..3 {
-        from_client(&mut client, NOW).iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
+        from_client(&mut client, NOW).iter_mut().for_each(|datagram| server.hear(PEER, datagram, |_| {}));
         from_server(&mut server, NOW).iter_mut().for_each(|datagram| client.receive(datagram, |_| {}));
     }
     assert_eq!(to_server(&mut client, &mut server, b"22.5 C"), b"22.5 C");
@@ -429,14 +430,14 @@ fn a_peer_that_sleeps_while_keys_are_asked_for_keeps_its_session() {
         let mut datagram = [0; 64];
         let length = match is_client_asleep {
             true => client.send(b"22.5 C", &mut datagram),
-            false => server.send(PEER, b"22.5 C", &mut datagram),
+            false => server.send_at(PEER, b"22.5 C", &mut datagram),
         };
         let length = length.unwrap();
         for number in 1..=100 {
             let mut forged = datagram[..length].to_vec();
             forged[length - 1] ^= number;
             match is_client_asleep {
-                true => server.receive(PEER, &mut forged, |_| panic!("delivered")),
+                true => server.hear(PEER, &mut forged, |_| panic!("delivered")),
                 false => client.receive(&mut forged, |_| panic!("delivered")),
             }
         }
@@ -449,7 +450,7 @@ fn a_peer_that_sleeps_while_keys_are_asked_for_keeps_its_session() {
             client.handle_timeout(now);
         }
         assert_eq!(sent, 8, "the KeyUpdate, and seven times again");
-        assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+        assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
         // It wakes up, and sends.
         match is_client_asleep {
             true => assert_eq!(to_server(&mut client, &mut server, b"awake"), b"awake"),
@@ -458,7 +459,7 @@ fn a_peer_that_sleeps_while_keys_are_asked_for_keeps_its_session() {
         let mut exchanged = 0;
         for _ in 0..4 {
             let mut from_client = from_client(&mut client, now);
-            from_client.iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
+            from_client.iter_mut().for_each(|datagram| server.hear(PEER, datagram, |_| {}));
             let mut from_server = from_server(&mut server, now);
             from_server.iter_mut().for_each(|datagram| client.receive(datagram, |_| {}));
             exchanged += from_client.len() + from_server.len();

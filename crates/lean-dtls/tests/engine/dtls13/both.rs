@@ -8,6 +8,7 @@ use super::world::{
     KEYS, Keys, PEER, TestClient, TestServer, client, config, fates, from_client, random, run, server, to_client,
     to_server,
 };
+use crate::network::At as _;
 
 const NOW: Instant = Instant::from_millis(0);
 
@@ -27,8 +28,8 @@ fn pair(versions: [Versions; 2], change: impl Fn(Config<Keys>) -> Config<Keys>) 
 
 /// Both ends are established with this version, and what one sends the other reads.
 fn works(client: &mut TestClient, server: &mut TestServer, version: Versions) {
-    assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
-    assert_eq!((client.versions(), server.versions(PEER)), (version, Some(version)));
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
+    assert_eq!((client.versions(), server.versions_at(PEER)), (version, Some(version)));
     assert_eq!(to_server(client, server, b"22.5 C"), b"22.5 C");
     assert_eq!(to_client(client, server, &[7; 40]), [7; 40]);
 }
@@ -38,7 +39,7 @@ fn two_ends_speak_the_latest_version_that_both_have() {
     for (versions, version) in PAIRS {
         for suites in [Suite::DEFAULT, Suite::ALL] {
             let (mut client, mut server) = pair(versions, |config| config.with_suites(suites));
-            assert_eq!((client.versions(), server.versions(PEER)), (versions[0], None));
+            assert_eq!((client.versions(), server.versions_at(PEER)), (versions[0], None));
             let (trace, at) = run(&mut client, &mut server, []);
             works(&mut client, &mut server, version);
             assert_eq!(at, 0, "{versions:?}: no timer was needed");
@@ -88,7 +89,7 @@ proptest! {
         // The server may ask for the other group.
         let (mut client, mut server) = (client(seed, own), server(peers.with_groups(group)));
         let (trace, _) = run(&mut client, &mut server, fates);
-        prop_assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+        prop_assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
         works(&mut client, &mut server, version);
         prop_assert_eq!(client.connection_ids(), Some(ids.map(usize::from)));
         prop_assert_eq!((client.deadline(), server.deadline()), (None, None));
@@ -187,16 +188,16 @@ fn a_session_of_dtls12_is_resumed_until_the_server_speaks_dtls13() {
             own.connect();
             for _ in 0..4 {
                 for mut datagram in from_client(&mut own, NOW) {
-                    server.receive(PEER, &mut datagram, |_| {});
+                    server.hear(PEER, &mut datagram, |_| {});
                 }
                 let mut output = [0; 600];
                 while let Some((_, length)) = server.poll_transmit(NOW, &mut output) {
                     own.receive(&mut output[..length], |_| {});
                 }
             }
-            assert_eq!((own.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+            assert_eq!((own.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
             assert_eq!(
-                (own.is_resumed(), server.is_resumed(PEER)),
+                (own.is_resumed(), server.is_resumed_at(PEER)),
                 (number == 1, number == 1),
                 "{has_tickets} {number}"
             );

@@ -3,6 +3,7 @@
 use lean_dtls::{Instant, SendError, Status};
 
 use super::world::{PEER, established, from_client, from_server};
+use crate::network::At as _;
 
 const NOW: Instant = Instant::from_millis(5);
 
@@ -15,8 +16,8 @@ fn a_close_is_answered_once() {
     assert_eq!(client.send(b"x", &mut [0; 100]), Err(SendError::NotEstablished));
     let mut sent = from_client(&mut client, NOW);
     assert_eq!(sent.len(), 1);
-    server.receive(PEER, &mut sent[0], |_| {});
-    assert_eq!(server.status(PEER), Some(Status::Closed));
+    server.hear(PEER, &mut sent[0], |_| {});
+    assert_eq!(server.status_at(PEER), Some(Status::Closed));
     let mut answers = from_server(&mut server, NOW);
     assert_eq!(answers.len(), 1);
     client.receive(&mut answers[0], |_| {});
@@ -29,11 +30,11 @@ fn a_close_is_answered_once() {
 fn closes_that_cross_need_no_answer() {
     let (mut client, mut server) = established();
     client.close();
-    server.close(PEER);
+    server.close_at(PEER);
     let mut of_client = from_client(&mut client, NOW);
     client.receive(&mut from_server(&mut server, NOW)[0], |_| {});
-    server.receive(PEER, &mut of_client[0], |_| {});
-    assert_eq!((client.status(), server.status(PEER)), (Status::Closed, Some(Status::Closed)));
+    server.hear(PEER, &mut of_client[0], |_| {});
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Closed, Some(Status::Closed)));
     assert!(from_client(&mut client, NOW).is_empty() && from_server(&mut server, NOW).is_empty());
 }
 
@@ -42,7 +43,7 @@ fn closes_that_cross_need_no_answer() {
 fn data_on_the_way_are_delivered_until_the_peer_has_closed() {
     let (mut client, mut server) = established();
     let mut late = [[0; 100]; 2];
-    let lengths = late.each_mut().map(|output| server.send(PEER, b"late", output).unwrap());
+    let lengths = late.each_mut().map(|output| server.send_at(PEER, b"late", output).unwrap());
     client.close();
     let mut heard = 0;
     client.receive(&mut late[0][..lengths[0]], |data| {
@@ -50,7 +51,7 @@ fn data_on_the_way_are_delivered_until_the_peer_has_closed() {
         heard += 1;
     });
     assert_eq!((heard, client.status()), (1, Status::Closing));
-    server.receive(PEER, &mut from_client(&mut client, NOW)[0], |_| {});
+    server.hear(PEER, &mut from_client(&mut client, NOW)[0], |_| {});
     client.receive(&mut from_server(&mut server, NOW)[0], |_| {});
     client.receive(&mut late[1][..lengths[1]], |_| panic!("delivered"));
     assert_eq!(client.status(), Status::Closed);

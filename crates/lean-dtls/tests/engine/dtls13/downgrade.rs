@@ -3,6 +3,7 @@
 use lean_dtls::{Failure, Instant, Status, Versions};
 
 use super::world::{KEYS, PEER, TestClient, TestServer, client, config, from_client, from_server, replace, server};
+use crate::network::At as _;
 
 const NOW: Instant = Instant::from_millis(0);
 
@@ -27,7 +28,7 @@ fn run_through(client: &mut TestClient, server: &mut TestServer, mut change: imp
     for _ in 0..5 {
         for mut datagram in from_client(client, NOW) {
             change(true, &mut datagram);
-            server.receive(PEER, &mut datagram, |_| panic!("delivered"));
+            server.hear(PEER, &mut datagram, |_| panic!("delivered"));
         }
         for mut datagram in from_server(server, NOW) {
             change(false, &mut datagram);
@@ -59,7 +60,7 @@ fn a_client_sees_that_its_offer_of_dtls13_was_taken_out() {
         }
     });
     assert_eq!(client.status(), REFUSED);
-    assert_eq!(server.versions(PEER), Some(Versions::Dtls12));
+    assert_eq!(server.versions_at(PEER), Some(Versions::Dtls12));
 }
 
 /// RFC 8446, section 4.1.3, has a second value, of servers that choose a version before DTLS 1.2. No server would choose DTLS 1.2
@@ -84,7 +85,7 @@ fn if_the_sign_is_taken_out_too_the_keys_differ() {
         false => is_replaced |= replace(datagram, DOWNGRADE[0], b"12345678"),
     });
     assert!(is_replaced);
-    assert_eq!((client.status(), server.status(PEER)), (Status::Handshaking, Some(Status::Handshaking)));
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Handshaking, Some(Status::Handshaking)));
 }
 
 /// Somebody answers in the name of the server, as if it spoke DTLS 1.2 only. The server speaks DTLS 1.3, in which there is no such
@@ -96,8 +97,8 @@ fn a_forged_hello_verify_request_opens_nothing() {
     client.receive(&mut verify_request(), |_| {});
     let mut with_cookie = from_client(&mut client, NOW).remove(0);
     assert_eq!(with_cookie[60..65], [4, 1, 2, 3, 4]);
-    server.receive(PEER, &mut with_cookie, |_| {});
-    assert_eq!(server.status(PEER), None);
+    server.hear(PEER, &mut with_cookie, |_| {});
+    assert_eq!(server.status_at(PEER), None);
     assert!(from_server(&mut server, NOW)[0].ends_with(&[2, 47]));
     // Who then takes out the offer of DTLS 1.3, and brings the server's cookie, is found too.
     let (mut client, mut server) = ends();
@@ -116,7 +117,7 @@ fn verify_request_of(server: &mut TestServer) -> Vec<u8> {
     let (mut same, _) = ends();
     let mut hello = from_client(&mut same, NOW).remove(0);
     strip(&mut hello);
-    server.receive(PEER, &mut hello, |_| {});
+    server.hear(PEER, &mut hello, |_| {});
     from_server(server, NOW).remove(0)
 }
 
@@ -125,7 +126,7 @@ fn verify_request_of(server: &mut TestServer) -> Vec<u8> {
 fn after_a_hello_verify_request_there_is_no_dtls13() {
     let (mut client, mut server) = ends();
     let mut hello = from_client(&mut client, NOW).remove(0);
-    server.receive(PEER, &mut hello, |_| {});
+    server.hear(PEER, &mut hello, |_| {});
     let mut retry = from_server(&mut server, NOW).remove(0);
     client.receive(&mut verify_request(), |_| {});
     from_client(&mut client, NOW);
@@ -148,7 +149,7 @@ fn a_client_of_dtls13_does_not_answer_a_hello_verify_request() {
         client.connect();
         let mut hello = from_client(&mut client, NOW).remove(0);
         if has_retry {
-            server.receive(PEER, &mut hello, |_| {});
+            server.hear(PEER, &mut hello, |_| {});
             client.receive(&mut from_server(&mut server, NOW).remove(0), |_| {});
             from_client(&mut client, NOW);
         }
@@ -181,7 +182,7 @@ fn a_cookie_of_one_version_is_none_of_the_other() {
     let length = body.len() as u8;
     let header = [1, 0, 0, length, 0, 0, 0, 0, 0, 0, 0, length];
     let record = [22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12 + length];
-    server.receive(PEER, &mut [&record[..], &header, &body].concat(), |_| {});
+    server.hear(PEER, &mut [&record[..], &header, &body].concat(), |_| {});
     let answer = from_server(&mut server, NOW).remove(0);
     assert_eq!((answer[13], answer.len()), (3, 13 + 12 + 3 + 16), "a HelloVerifyRequest");
     let mac = &answer[28..36];
@@ -200,8 +201,8 @@ fn a_cookie_of_one_version_is_none_of_the_other() {
         let longer = u16::from_be_bytes([forged[at], forged[at + 1]]) + added;
         forged[at..at + 2].copy_from_slice(&longer.to_be_bytes());
     }
-    server.receive(PEER, &mut forged, |_| {});
-    assert_eq!(server.status(PEER), None);
+    server.hear(PEER, &mut forged, |_| {});
+    assert_eq!(server.status_at(PEER), None);
     assert!(from_server(&mut server, NOW)[0].ends_with(&[2, 47]));
 }
 

@@ -6,6 +6,7 @@ use lean_dtls::{
 };
 
 use super::world::{PEER, Random, random};
+use crate::network::At as _;
 
 const IDENTITY: &[u8] = b"sensor-17";
 const KEY: &[u8] = b"0123456789abcdef";
@@ -51,7 +52,7 @@ fn handshake<C: Credentials, S: Credentials>(
         let before = sent;
         while let length @ 1.. = client.poll_transmit(now, &mut output) {
             if lost != Some(sent) {
-                server.receive(PEER, &mut output[..length], |_| {});
+                server.hear(PEER, &mut output[..length], |_| {});
             }
             sent += 1;
         }
@@ -63,7 +64,7 @@ fn handshake<C: Credentials, S: Credentials>(
         }
         if sent == before {
             let Some(deadline) = [client.deadline(), server.deadline()].into_iter().flatten().min() else {
-                return (client.status(), server.status(PEER), sent);
+                return (client.status(), server.status_at(PEER), sent);
             };
             now = deadline;
             client.handle_timeout(now);

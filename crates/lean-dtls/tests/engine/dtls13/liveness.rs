@@ -5,6 +5,7 @@ use lean_dtls::crypto::{Aead, Group};
 use proptest::prelude::*;
 
 use super::world::{Fate, KEYS, PEER, client, config, fates, run, server, to_client, to_server};
+use crate::network::At as _;
 
 proptest! {
     #[test]
@@ -19,7 +20,7 @@ proptest! {
         let (mut client, mut server) = (client(seed, config(KEYS, mtus[0])), server(server_config));
         let (trace, _) = run(&mut client, &mut server, fates);
         prop_assert_eq!(client.status(), Status::Established);
-        prop_assert_eq!(server.status(PEER), Some(Status::Established));
+        prop_assert_eq!(server.status_at(PEER), Some(Status::Established));
         prop_assert_eq!((client.deadline(), server.deadline()), (None, None));
         for (_, is_to_server, datagram) in trace {
             prop_assert!(datagram.len() <= usize::from(mtus[usize::from(!is_to_server)]));
@@ -48,15 +49,15 @@ proptest! {
         let server_config = server_config.with_groups(group);
         let (mut client, mut server) = (client(seed, client_config), server(server_config));
         let (trace, _) = run(&mut client, &mut server, fates.iter().copied());
-        prop_assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+        prop_assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
         prop_assert_eq!(client.connection_ids(), Some(ids.map(usize::from)));
         for (_, is_to_server, datagram) in trace {
             prop_assert!(datagram.len() <= usize::from(mtus[usize::from(!is_to_server)]));
         }
         client.update_keys();
-        server.update_keys(PEER);
+        server.update_keys_at(PEER);
         run(&mut client, &mut server, fates);
-        prop_assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+        prop_assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
         prop_assert_eq!((client.deadline(), server.deadline()), (None, None));
         prop_assert_eq!(to_server(&mut client, &mut server, b"22.5 C"), b"22.5 C");
         prop_assert_eq!(to_client(&mut client, &mut server, &[7; 40]), [7; 40]);
@@ -82,7 +83,7 @@ fn a_lost_fragment_is_sent_again_without_a_timeout() {
         let (mut client, mut server) = ends();
         let fates = (0..whole.len()).map(|number| if number == lost { Fate::Drop } else { Fate::Pass });
         let (trace, at) = run(&mut client, &mut server, fates);
-        assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+        assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
         assert_eq!(at, expected, "{lost}");
         let again: usize = trace[8..].iter().filter(|sent| !sent.1).map(|sent| sent.2.len()).sum();
         let acknowledgement = sizes[9].1;

@@ -4,6 +4,7 @@ use lean_dtls::{Client, Config, Instant, Psk, RustCrypto, Server, Status, Timeou
 use proptest::prelude::*;
 
 use crate::network;
+use crate::network::At as _;
 pub use crate::network::{Address, Fate, PEER, Random, Trace, from_client, random, replace, run};
 
 pub type Keys = [Psk<'static>; 1];
@@ -41,7 +42,7 @@ pub fn fates() -> impl Strategy<Value = Vec<Fate>> {
 pub fn established() -> (TestClient, TestServer) {
     let (mut client, mut server) = (client(1, config(KEYS, 256)), server(config(KEYS, 256)));
     run(&mut client, &mut server, []);
-    assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
     (client, server)
 }
 
@@ -49,14 +50,14 @@ pub fn established() -> (TestClient, TestServer) {
 pub fn to_server(client: &mut TestClient, server: &mut TestServer, data: &[u8]) -> Vec<u8> {
     let (mut datagram, mut received) = ([0; 600], Vec::new());
     let length = client.send(data, &mut datagram).unwrap();
-    server.receive(PEER, &mut datagram[..length], |data| received.extend_from_slice(data));
+    server.hear(PEER, &mut datagram[..length], |data| received.extend_from_slice(data));
     received
 }
 
 /// What arrives at the client of these data.
 pub fn to_client(client: &mut TestClient, server: &mut TestServer, data: &[u8]) -> Vec<u8> {
     let (mut datagram, mut received) = ([0; 600], Vec::new());
-    let length = server.send(PEER, data, &mut datagram).unwrap();
+    let length = server.send_at(PEER, data, &mut datagram).unwrap();
     client.receive(&mut datagram[..length], |data| received.extend_from_slice(data));
     received
 }

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::octets::handshake;
 use super::{KNOWN, Known, client, config, established, server, set, sets};
 use crate::assault::{attack, attacks};
+use crate::network::At as _;
 use crate::world::{PEER, TestClient, TestServer, from_client, from_server, random, run};
 
 const NOW: Instant = Instant::from_millis(0);
@@ -28,7 +29,7 @@ fn run_altered(
     for _ in 0..6 {
         for mut datagram in from_client(client, NOW) {
             alter(true, &mut datagram);
-            server.receive(PEER, &mut datagram, |_| panic!("delivered"));
+            server.hear(PEER, &mut datagram, |_| panic!("delivered"));
         }
         for (_, mut datagram) in from_server(server, NOW) {
             alter(false, &mut datagram);
@@ -40,7 +41,7 @@ fn run_altered(
 /// Neither end goes on, lean or plain.
 fn assert_failed(client: &TestClient<Known>, server: &TestServer<Known>, note: &str) {
     assert_ne!(client.status(), Status::Established, "{note}");
-    assert_ne!(server.status(PEER), Some(Status::Established), "{note}");
+    assert_ne!(server.status_at(PEER), Some(Status::Established), "{note}");
 }
 
 #[test]
@@ -147,7 +148,7 @@ fn a_lean_record_is_delivered_once() {
         }
         let mut received = Vec::new();
         for record in [&records[69..], &records, &records].concat() {
-            server.receive(PEER, &mut record.clone(), |data| received.push(data[0]));
+            server.hear(PEER, &mut record.clone(), |data| received.push(data[0]));
         }
         assert_eq!(received, [69].into_iter().chain(6..69).collect::<Vec<_>>(), "{lean:?}");
     }
@@ -162,20 +163,20 @@ fn an_altered_short_header_is_not_the_peers() {
     for bit in 0..length * 8 {
         let mut altered = datagram[..length].to_vec();
         altered[bit / 8] ^= 1 << (bit % 8);
-        server.receive(PEER, &mut altered, |_| panic!("delivered {bit}"));
+        server.hear(PEER, &mut altered, |_| panic!("delivered {bit}"));
     }
     // Longer, shorter, and followed by another record: a short record reaches to the end of its datagram.
     for other in
         [&datagram[..length + 1], &datagram[..length - 1], &[&datagram[..length], &datagram[..length]].concat()]
     {
-        server.receive(PEER, &mut other.to_vec(), |_| panic!("delivered"));
+        server.hear(PEER, &mut other.to_vec(), |_| panic!("delivered"));
     }
     for length in 0..12 {
-        server.receive(PEER, &mut datagram[..length].to_vec(), |_| panic!("delivered"));
+        server.hear(PEER, &mut datagram[..length].to_vec(), |_| panic!("delivered"));
     }
     let mut received = 0;
-    server.receive(PEER, &mut datagram[..length], |data| received += data.len());
-    assert_eq!((received, server.status(PEER)), (6, Some(Status::Established)));
+    server.hear(PEER, &mut datagram[..length], |data| received += data.len());
+    assert_eq!((received, server.status_at(PEER)), (6, Some(Status::Established)));
 }
 
 /// The same record in another form: keys, nonce and what the tag covers are the same, so only the agreed form protects from
@@ -204,7 +205,7 @@ fn records_of_a_form_that_was_not_agreed_are_discarded() {
             let length = client.send(b"22.5 C", &mut datagram).unwrap();
             let mut form = forms(&datagram[length - 14..length])[place].clone();
             let mut received = 0;
-            server.receive(PEER, &mut form, |data| received += data.len());
+            server.hear(PEER, &mut form, |data| received += data.len());
             assert_eq!(received, if accepted { 6 } else { 0 }, "{lean:?} {place}");
         }
     }
@@ -216,7 +217,7 @@ fn short_records_before_their_time_change_nothing() {
     let junk = (28..=31).map(|first| [&[first][..], &[0; 40]].concat());
     for mut record in junk {
         let (mut client, mut server) = (client(1, 256, ALL), server(256, ALL));
-        server.receive(PEER, &mut record, |_| panic!("delivered"));
+        server.hear(PEER, &mut record, |_| panic!("delivered"));
         client.connect();
         client.receive(&mut record, |_| panic!("delivered"));
         run(&mut client, &mut server, []);
@@ -233,20 +234,20 @@ fn reflected_messages_change_nothing() {
         for round in 0..5 {
             for mut datagram in from_client(&mut client, NOW) {
                 client.receive(&mut datagram.clone(), |_| panic!("delivered"));
-                server.receive(PEER, &mut datagram, |_| {});
+                server.hear(PEER, &mut datagram, |_| {});
             }
             for (_, mut datagram) in from_server(&mut server, NOW) {
-                server.receive(PEER, &mut datagram.clone(), |_| panic!("delivered"));
+                server.hear(PEER, &mut datagram.clone(), |_| panic!("delivered"));
                 client.receive(&mut datagram, |_| {});
             }
             assert!(!matches!(client.status(), Status::Failed(_)), "{lean:?} {round}");
         }
-        assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+        assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
         let mut datagram = [0; 64];
         let length = client.send(b"x", &mut datagram).unwrap();
         client.receive(&mut datagram[..length], |_| panic!("delivered"));
-        let length = server.send(PEER, b"x", &mut datagram).unwrap();
-        server.receive(PEER, &mut datagram[..length], |_| panic!("delivered"));
+        let length = server.send_at(PEER, b"x", &mut datagram).unwrap();
+        server.hear(PEER, &mut datagram[..length], |_| panic!("delivered"));
     }
 }
 
@@ -257,19 +258,19 @@ fn a_server_accepts_no_data_before_the_clients_finished() {
     client.connect();
     for _ in 0..2 {
         for mut datagram in from_client(&mut client, NOW) {
-            server.receive(PEER, &mut datagram, |_| {});
+            server.hear(PEER, &mut datagram, |_| {});
         }
         for (_, mut datagram) in from_server(&mut server, NOW) {
             client.receive(&mut datagram, |_| {});
         }
     }
-    assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Handshaking)));
-    assert!(server.send(PEER, b"x", &mut [0; 64]).is_err());
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Handshaking)));
+    assert!(server.send_at(PEER, b"x", &mut [0; 64]).is_err());
     let finished = from_client(&mut client, NOW).remove(0);
     let mut data = [0; 64];
     let length = client.send(b"22.5 C", &mut data).unwrap();
-    server.receive(PEER, &mut data[..length], |_| panic!("delivered"));
-    assert_eq!(server.status(PEER), Some(Status::Handshaking));
+    server.hear(PEER, &mut data[..length], |_| panic!("delivered"));
+    assert_eq!(server.status_at(PEER), Some(Status::Handshaking));
     // The data say that the Finished is lost: the server asks for it by its flight, without waiting for its timer.
     let again = from_server(&mut server, NOW);
     assert_eq!(again.len(), 1);
@@ -278,8 +279,8 @@ fn a_server_accepts_no_data_before_the_clients_finished() {
     }
     let repeated = from_client(&mut client, NOW).remove(0);
     assert_eq!((repeated.len(), &repeated[..3]), (finished.len(), &[29, 0, 2][..]));
-    server.receive(PEER, &mut repeated.clone(), |_| {});
-    assert_eq!(server.status(PEER), Some(Status::Established));
+    server.hear(PEER, &mut repeated.clone(), |_| {});
+    assert_eq!(server.status_at(PEER), Some(Status::Established));
 }
 
 /// What both ends send in a handshake of their own, at any point of another one.
@@ -293,25 +294,25 @@ fn messages_of_another_handshake_change_nothing() {
             client.connect();
             for _ in 0..rounds {
                 for mut datagram in from_client(&mut client, NOW) {
-                    server.receive(PEER, &mut datagram, |_| {});
+                    server.hear(PEER, &mut datagram, |_| {});
                 }
                 for (_, mut datagram) in from_server(&mut server, NOW) {
                     client.receive(&mut datagram, |_| {});
                 }
             }
-            let before = (client.status(), server.status(PEER));
+            let before = (client.status(), server.status_at(PEER));
             for (number, datagram) in recorded.iter().enumerate() {
                 // A client waits for a ServerHello before it has one, and has nothing else to know it by.
                 if !(rounds == 1 && matches!(number, 1 | 3)) {
                     client.receive(&mut datagram.clone(), |_| panic!("delivered"));
                 }
-                server.receive(PEER, &mut datagram.clone(), |_| panic!("delivered"));
-                assert_eq!((client.status(), server.status(PEER)), before, "{lean:?} {rounds} {number}");
+                server.hear(PEER, &mut datagram.clone(), |_| panic!("delivered"));
+                assert_eq!((client.status(), server.status_at(PEER)), before, "{lean:?} {rounds} {number}");
             }
             // The answer to the other ClientHello is for another client. In clear, nobody can tell (RFC 6347, section 4.2.1).
             from_server(&mut server, NOW);
             run(&mut client, &mut server, []);
-            assert_eq!(server.status(PEER), Some(Status::Established), "{lean:?} {rounds}");
+            assert_eq!(server.status_at(PEER), Some(Status::Established), "{lean:?} {rounds}");
         }
     }
 }
@@ -324,14 +325,14 @@ fn acknowledgements_of_forgotten_records_repeat_nothing() {
     let (mut client, mut server) = (client(1, 256, lean), server(256, lean));
     client.connect();
     let mut hello = from_client(&mut client, NOW).remove(0);
-    server.receive(PEER, &mut hello, |_| {});
+    server.hear(PEER, &mut hello, |_| {});
     from_server(&mut server, NOW).into_iter().for_each(|(_, mut verify)| client.receive(&mut verify, |_| {}));
     let hello = from_client(&mut client, NOW).remove(0);
     let mut flying: VecDeque<(bool, Vec<u8>)> = (0..50).map(|_| (true, hello.clone())).collect();
     let mut delivered = 0;
     while let Some((to_server, mut datagram)) = flying.pop_front() {
         match to_server {
-            true => server.receive(PEER, &mut datagram, |_| {}),
+            true => server.hear(PEER, &mut datagram, |_| {}),
             false => client.receive(&mut datagram, |_| {}),
         }
         flying.extend(from_client(&mut client, NOW).into_iter().map(|datagram| (true, datagram)));
@@ -339,7 +340,7 @@ fn acknowledgements_of_forgotten_records_repeat_nothing() {
         delivered += 1;
         assert!(delivered <= 4 * 50, "each hello is answered once, by three datagrams");
     }
-    assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
 }
 
 proptest! {

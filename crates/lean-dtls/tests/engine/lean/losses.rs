@@ -4,6 +4,7 @@ use lean_dtls::{Instant, Lean, Status};
 
 use super::Known;
 use super::{client, established, server, set};
+use crate::network::At as _;
 use crate::world::{PEER, TestClient, TestServer, from_client, from_server};
 
 const ALL: Lean = Lean::ALL.with(Lean::KNOWN_ADDRESS);
@@ -20,7 +21,7 @@ fn sizes_without(lean: Lean, lost: usize) -> Vec<i32> {
         for mut datagram in from_client(&mut client, now) {
             sizes.push(datagram.len() as i32);
             if sizes.len() != lost + 1 {
-                server.receive(PEER, &mut datagram, |_| {});
+                server.hear(PEER, &mut datagram, |_| {});
             }
         }
         for (_, mut datagram) in from_server(&mut server, now) {
@@ -37,7 +38,11 @@ fn sizes_without(lean: Lean, lost: usize) -> Vec<i32> {
         client.handle_timeout(now);
         server.handle_timeout(now);
     }
-    assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)), "{sizes:?}");
+    assert_eq!(
+        (client.status(), server.status_at(PEER)),
+        (Status::Established, Some(Status::Established)),
+        "{sizes:?}"
+    );
     assert!(now.as_millis() <= 1000, "one timeout: {}", now.as_millis());
     sizes
 }
@@ -80,7 +85,7 @@ fn a_forged_acknowledgement_changes_nothing() {
     client.connect();
     for _ in 0..2 {
         for mut datagram in from_client(&mut client, now) {
-            server.receive(PEER, &mut datagram, |_| {});
+            server.hear(PEER, &mut datagram, |_| {});
         }
         for (_, mut datagram) in from_server(&mut server, now) {
             client.receive(&mut datagram, |_| {});
@@ -90,7 +95,7 @@ fn a_forged_acknowledgement_changes_nothing() {
     assert_eq!(from_client(&mut client, now).len(), 1);
     for forged in [clear(0), clear(1), short.clone()] {
         client.receive(&mut forged.clone(), |_| {});
-        server.receive(PEER, &mut forged.clone(), |_| {});
+        server.hear(PEER, &mut forged.clone(), |_| {});
     }
     now = client.deadline().unwrap();
     client.handle_timeout(now);
@@ -107,7 +112,7 @@ fn data_say_that_the_finished_has_arrived_too() {
     assert_eq!((client2.deadline(), server2.deadline()), (None, None));
     for (client, server) in [(&mut client, &mut server), (&mut client2, &mut server2)] {
         let mut datagram = [0; 64];
-        let length = server.send(PEER, b"x", &mut datagram).unwrap();
+        let length = server.send_at(PEER, b"x", &mut datagram).unwrap();
         client.receive(&mut datagram[..length], |_| {});
         assert_eq!(client.deadline(), None);
     }
@@ -121,7 +126,7 @@ fn a_client_whose_finished_is_never_acknowledged_gives_up() {
     client.connect();
     for _ in 0..2 {
         for mut datagram in from_client(&mut client, now) {
-            server.receive(PEER, &mut datagram, |_| {});
+            server.hear(PEER, &mut datagram, |_| {});
         }
         for (_, mut datagram) in from_server(&mut server, now) {
             client.receive(&mut datagram, |_| {});

@@ -9,6 +9,7 @@ mod sets;
 
 use lean_dtls::{Admission, Config, Credentials, Lean, Psk, RustCrypto, Server, Status, Timeouts};
 
+use crate::network::At as _;
 use crate::world::{PEER, TestClient, TestServer, random, run};
 
 /// A key that a server knows by identity and, if it is `is_by_address`, by the address [`PEER`].
@@ -82,6 +83,6 @@ pub fn server(mtu: u16, lean: Lean) -> TestServer<Known> {
 pub fn established(lean: Lean) -> (TestClient<Known>, TestServer<Known>) {
     let (mut client, mut server) = (client(1, 256, lean), server(256, lean));
     run(&mut client, &mut server, []);
-    assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)), "{lean:?}");
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)), "{lean:?}");
     (client, server)
 }

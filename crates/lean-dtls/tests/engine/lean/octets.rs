@@ -3,6 +3,7 @@
 use lean_dtls::{Instant, Lean, Status};
 
 use super::{IDENTITY, Known, client, established, server, set};
+use crate::network::At as _;
 use crate::world::{PEER, TestClient, TestServer, from_client, from_server};
 
 const NOW: Instant = Instant::from_millis(0);
@@ -14,14 +15,14 @@ pub fn handshake(client: &mut TestClient<Known>, server: &mut TestServer<Known>)
     for _ in 0..4 {
         for mut datagram in from_client(client, NOW) {
             seen.push(datagram.clone());
-            server.receive(PEER, &mut datagram, |_| {});
+            server.hear(PEER, &mut datagram, |_| {});
         }
         for (_, mut datagram) in from_server(server, NOW) {
             seen.push(datagram.clone());
             client.receive(&mut datagram, |_| {});
         }
     }
-    assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+    assert_eq!((client.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
     seen
 }
 
@@ -79,9 +80,9 @@ fn octets_of_a_record_beside_its_data() {
         let (mut client, mut server) = established(lean);
         let mut datagram = [0; 100];
         assert_eq!(client.send(&[7; 40], &mut datagram), Ok(expected + 40), "{lean:?}");
-        assert_eq!(server.send(PEER, &[7; 40], &mut datagram), Ok(expected + 40), "{lean:?}");
+        assert_eq!(server.send_at(PEER, &[7; 40], &mut datagram), Ok(expected + 40), "{lean:?}");
         assert_eq!(
-            (client.max_data(100), server.max_data(PEER, 100)),
+            (client.max_data(100), server.max_data_at(PEER, 100)),
             (100 - expected, Some(100 - expected)),
             "{lean:?}"
         );
@@ -111,7 +112,7 @@ fn the_short_header() {
     for number in 1..=0x1_0001_u32 {
         let length = client.send(b"x", &mut datagram).unwrap();
         assert_eq!(datagram[..3], [30, (number >> 8) as u8, number as u8]);
-        server.receive(PEER, &mut datagram[..length], |_| {});
+        server.hear(PEER, &mut datagram[..length], |_| {});
     }
     client.close();
     assert_eq!(from_client(&mut client, NOW)[0][..3], [28, 0, 2]);

@@ -4,6 +4,7 @@ use lean_dtls::{Instant, Lean, RustCrypto, Server, Status};
 
 use super::octets::handshake;
 use super::{KNOWN, Known, client, config, sets};
+use crate::network::At as _;
 use crate::world::{Fate, PEER, TestServer, from_client, from_server, random, run};
 
 const NOW: Instant = Instant::from_millis(0);
@@ -33,9 +34,9 @@ fn another_address_needs_a_cookie() {
     let (mut client, mut server) = (client(1, 256, ALL), server(ALL));
     client.connect();
     let mut hello = from_client(&mut client, NOW).remove(0);
-    server.receive([9, 9], &mut hello, |_| {});
+    server.hear([9, 9], &mut hello, |_| {});
     let answers = from_server(&mut server, NOW);
-    assert_eq!((answers.len(), answers[0].1.len(), server.status([9, 9])), (1, 44, None));
+    assert_eq!((answers.len(), answers[0].1.len(), server.status_at([9, 9])), (1, 44, None));
 }
 
 /// Somebody sends ClientHellos in the name of a known peer. In all the time that the server keeps them, it sends at most three
@@ -49,7 +50,7 @@ fn nothing_is_amplified_more_than_three_times() {
             let hello = from_client(&mut client, NOW).remove(0);
             let mut sent = 0;
             for _ in 0..count {
-                server.receive(PEER, &mut hello.clone(), |_| {});
+                server.hear(PEER, &mut hello.clone(), |_| {});
                 sent += from_server(&mut server, NOW).iter().map(|(_, datagram)| datagram.len()).sum::<usize>();
             }
             while let Some(deadline) = server.deadline() {
@@ -57,7 +58,7 @@ fn nothing_is_amplified_more_than_three_times() {
                 sent += from_server(&mut server, deadline).iter().map(|(_, datagram)| datagram.len()).sum::<usize>();
             }
             assert!(sent <= 3 * count * hello.len(), "{lean:?}: {sent} for {count} of {}", hello.len());
-            assert!(matches!(server.status(PEER), Some(Status::Failed(_))), "{lean:?}: it is not kept for ever");
+            assert!(matches!(server.status_at(PEER), Some(Status::Failed(_))), "{lean:?}: it is not kept for ever");
         }
     }
 }
@@ -70,14 +71,14 @@ fn a_forged_hello_does_not_end_a_connection() {
     let mut again = client(2, 256, ALL);
     again.connect();
     for mut datagram in from_client(&mut again, NOW) {
-        server.receive(PEER, &mut datagram, |_| {});
+        server.hear(PEER, &mut datagram, |_| {});
     }
     let (mut datagram, mut received) = ([0; 64], 0);
     let length = honest.send(b"22.5 C", &mut datagram).unwrap();
-    server.receive(PEER, &mut datagram[..length], |data| received += data.len());
+    server.hear(PEER, &mut datagram[..length], |data| received += data.len());
     assert_eq!(received, 6);
     run(&mut again, &mut server, []);
-    assert_eq!((again.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+    assert_eq!((again.status(), server.status_at(PEER)), (Status::Established, Some(Status::Established)));
 }
 
 /// Forged hellos in the name of known peers keep no slot from a client whose cookie has returned.
@@ -102,15 +103,15 @@ fn a_slot_of_an_unverified_peer_is_free_for_a_verified_one() {
         let mut forged = client(number, 256, Lean::ALL);
         forged.connect();
         for mut datagram in from_client(&mut forged, NOW) {
-            server.receive([7, number as u8], &mut datagram, |_| {});
+            server.hear([7, number as u8], &mut datagram, |_| {});
         }
     }
     // Two slots are taken; the others were asked for cookies.
-    let open = (1..=4).filter(|number| server.status([7, *number]).is_some()).count();
+    let open = (1..=4).filter(|number| server.status_at([7, *number]).is_some()).count();
     assert_eq!(open, 2);
     from_server(&mut server, NOW);
     let mut honest: crate::world::TestClient<Everybody> =
         lean_dtls::Client::new(everybody.with_lean(Lean::ALL), RustCrypto::new(random(50)));
     run(&mut honest, &mut server, [Fate::Pass]);
-    assert_eq!(server.status(PEER), Some(Status::Established));
+    assert_eq!(server.status_at(PEER), Some(Status::Established));
 }

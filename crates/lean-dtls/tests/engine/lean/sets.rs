@@ -5,14 +5,15 @@ use proptest::prelude::*;
 
 use super::{KNOWN, Known, client, config, established, server, set, sets};
 use crate::liveness::fates;
+use crate::network::At as _;
 use crate::world::{PEER, TestClient, TestServer, random, run};
 
 /// Data reach the other end, both ways.
 fn assert_carries(client: &mut TestClient<Known>, server: &mut TestServer<Known>, note: &str) {
     let (mut datagram, mut received) = ([0; 300], Vec::new());
     let length = client.send(b"22.5 C", &mut datagram).unwrap();
-    server.receive(PEER, &mut datagram[..length], |data| received.extend_from_slice(data));
-    let length = server.send(PEER, b"noted", &mut datagram).unwrap();
+    server.hear(PEER, &mut datagram[..length], |data| received.extend_from_slice(data));
+    let length = server.send_at(PEER, b"noted", &mut datagram).unwrap();
     client.receive(&mut datagram[..length], |data| received.extend_from_slice(data));
     assert_eq!(received, b"22.5 Cnoted", "{note}");
 }
@@ -38,7 +39,7 @@ fn a_server_that_finds_no_key_asks_for_the_identity() {
     assert_eq!(run(&mut client, &mut server, []), 0);
     assert_carries(&mut client, &mut server, "by its identity");
     // 3 of header and 8 of tag: the records are lean nevertheless.
-    assert_eq!((client.max_data(100), server.max_data(PEER, 100)), (89, Some(89)));
+    assert_eq!((client.max_data(100), server.max_data_at(PEER, 100)), (89, Some(89)));
 }
 
 #[test]
@@ -47,7 +48,7 @@ fn a_peer_without_the_profile_gets_plain_records() {
         let (mut client, mut server) = (client(1, 256, offered), server(256, taken));
         run(&mut client, &mut server, []);
         assert_carries(&mut client, &mut server, "plain");
-        assert_eq!((client.max_data(100), server.max_data(PEER, 100)), (71, Some(71)));
+        assert_eq!((client.max_data(100), server.max_data_at(PEER, 100)), (71, Some(71)));
     }
 }
 
@@ -58,8 +59,8 @@ fn a_close_is_heard_with_every_set() {
         client.close();
         let mut datagram = [0; 64];
         let length = client.poll_transmit(lean_dtls::Instant::from_millis(1), &mut datagram);
-        server.receive(PEER, &mut datagram[..length], |_| {});
-        assert_eq!(server.status(PEER), Some(Status::Closed), "{lean:?}");
+        server.hear(PEER, &mut datagram[..length], |_| {});
+        assert_eq!(server.status_at(PEER), Some(Status::Closed), "{lean:?}");
     }
 }
 
@@ -73,7 +74,7 @@ fn short_headers_go_on_beyond_their_sixteen_bits() {
         // Of two hundred records one arrives.
         if number % 200 == 0 {
             let mut received = 0;
-            server.receive(PEER, &mut datagram[..length], |data| received += data.len());
+            server.hear(PEER, &mut datagram[..length], |data| received += data.len());
             assert_eq!(received, 4, "{number}");
         }
     }
@@ -94,7 +95,7 @@ proptest! {
         let mut server = Server::new(config(known, mtus[1], set(taken)), RustCrypto::new(random(99)));
         run(&mut client, &mut server, fates);
         prop_assert_eq!(client.status(), Status::Established);
-        prop_assert_eq!(server.status(PEER), Some(Status::Established));
+        prop_assert_eq!(server.status_at(PEER), Some(Status::Established));
         assert_carries(&mut client, &mut server, "");
     }
 }
@@ -106,7 +107,11 @@ fn slots_are_for_clients_with_every_set() {
     for seed in 1..20 {
         let mut again = client(seed, 256, Lean::ALL);
         run(&mut again, &mut server, []);
-        assert_eq!((again.status(), server.status(PEER)), (Status::Established, Some(Status::Established)), "{seed}");
+        assert_eq!(
+            (again.status(), server.status_at(PEER)),
+            (Status::Established, Some(Status::Established)),
+            "{seed}"
+        );
     }
 }
 

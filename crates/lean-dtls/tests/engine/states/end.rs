@@ -3,6 +3,7 @@
 use lean_dtls::{Client, Config, Credentials, Instant, Server, Status};
 
 use super::spy::{Spy, Window};
+use crate::network::At as _;
 use crate::world::{Address, PEER};
 
 const NOW: Instant = Instant::from_millis(0);
@@ -79,7 +80,7 @@ impl<K: Credentials> End for Server<K, Spy, Address, 1, BUFFER> {
 
     fn receive_counting(&mut self, datagram: &mut [u8]) -> usize {
         let mut delivered = 0;
-        Server::receive(self, PEER, datagram, |_| delivered += 1);
+        self.hear(PEER, datagram, |_| delivered += 1);
         delivered
     }
 
@@ -93,20 +94,20 @@ impl<K: Credentials> End for Server<K, Spy, Address, 1, BUFFER> {
     }
 
     fn status(&self) -> Option<Status> {
-        Server::status(self, PEER)
+        self.status_at(PEER)
     }
 
     fn close(&mut self) {
-        Server::close(self, PEER);
+        self.close_at(PEER);
     }
 
     fn send(&mut self, data: &[u8]) {
-        Server::send(self, PEER, data, &mut [0; 100]).unwrap();
+        self.send_at(PEER, data, &mut [0; 100]).unwrap();
     }
 
     #[cfg(feature = "dtls13")]
     fn update_keys(&mut self) {
-        Server::update_keys(self, PEER);
+        self.update_keys_at(PEER);
     }
 }
 
