@@ -513,7 +513,7 @@ def told(run: Run) -> str:
 
 
 def stacks() -> list[dict[str, Any]]:
-    """The TLS libraries that are built in: name, version, licence, and what each can do.
+    """The TLS libraries that are built in: name, version, licence, what each can do, known holes.
 
     >>> import slowhand
     >>> [stack["name"] for stack in slowhand.stacks()]

@@ -142,10 +142,22 @@ def show_stacks(stacks: list[dict[str, Any]], out: Terminal) -> None:
     for stack in stacks:
         out.print(stack["name"], "bold")
         for name, value in stack.items():
-            if name != "name":
+            if name == "holes":
+                text = holes(**value)
+            else:
                 text = ", ".join(value) if isinstance(value, list) else str(value)
+            if name != "name":
                 out.paragraph(text, first=f"{name:11}  ", indent=" " * 13)
         out.print()
+
+
+def holes(known: Sequence[str], reached: Sequence[str]) -> str:
+    """How many holes of a library are known, and which can be reached."""
+    if not known:
+        return "none known"
+    if not reached:
+        return f"{len(known)} known, none can be reached; SECURITY.md says why"
+    return f"{len(known)} known; SECURITY.md says how these can be reached: {', '.join(reached)}"
 
 
 def show_bundled(bundled: Mapping[str, str], out: Terminal) -> None:

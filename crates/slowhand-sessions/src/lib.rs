@@ -100,6 +100,7 @@ mod export;
 mod features;
 mod footprint;
 mod heap;
+mod holes;
 mod lean;
 mod library;
 mod mbedtls;
@@ -121,6 +122,7 @@ pub use config::{
 pub use export::credential_files;
 pub use footprint::session_heap;
 pub use heap::CountingAllocator;
+pub use holes::Holes;
 pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};
 pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};
 pub use stacks::{StackInfo, best_common_suite, stacks};

@@ -9,6 +9,7 @@ use crate::c_library::{CLibrary, slowhand_library};
 use crate::capabilities::Capabilities;
 use crate::check::Checked;
 use crate::config::{ConfigError, CredentialKind, Protocol, SessionConfig, Stack};
+use crate::holes::{Holes, holes};
 use crate::lean::LeanDtls;
 use crate::library::LibrarySession;
 use crate::operation::Processor;
@@ -132,6 +133,8 @@ pub struct StackInfo {
     pub credentials: &'static [CredentialKind],
     /// What a configuration can choose, in words.
     pub features: Vec<String>,
+    /// The known holes of this version.
+    pub holes: Holes,
 }
 
 /// All libraries.
@@ -145,6 +148,7 @@ pub fn stacks() -> Vec<StackInfo> {
         suites: capabilities.tls.suites.to_vec(),
         credentials: capabilities.credentials,
         features: capabilities.features(),
+        holes: holes(capabilities.stack),
     };
     capabilities.map(info).collect()
 }

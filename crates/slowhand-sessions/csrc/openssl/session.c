@@ -25,6 +25,11 @@
 /* The largest datagram that the library sends: its buffer for a flight (DEFAULT_BUFFER_SIZE in bf_buff.c). */
 #define LARGEST_DATAGRAM 4096
 
+/* The longest list of certificates that a peer may send. The longest here has 8,000 octets (`LONGEST` in
+ * src/credentials/issued.rs). The library's default is 100 KiB, and CVE-2026-35189 makes a hostile certificate of N octets cost
+ * a multiple of N * N octets of memory. */
+#define LONGEST_CERTIFICATES 16384
+
 #define SIGNATURE_RSA_PKCS1_SHA256 0x0401
 #define SUITE_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 0xC02C
 
@@ -295,6 +300,7 @@ static int configure(struct session *session, const struct slowhand_options *opt
     SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
     SSL_CTX_set_num_tickets(ctx, 0);
     SSL_CTX_set_mode(ctx, SSL_MODE_NO_AUTO_CHAIN);
+    SSL_CTX_set_max_cert_list(ctx, LONGEST_CERTIFICATES);
     SSL_CTX_set_keylog_callback(ctx, log_key);
     if (options->is_server && !options->is_stream && options->cookie) {
         SSL_CTX_set_options(ctx, SSL_OP_COOKIE_EXCHANGE);

@@ -199,10 +199,18 @@ fn the_libraries_tell_their_versions() {
     let stacks = slowhand_sessions::stacks();
     assert_eq!(stacks.len(), Stack::ALL.len());
     assert_eq!(stacks[0].version, env!("CARGO_PKG_VERSION"), "of this workspace");
-    assert_eq!(stacks[1].version, "3.6.5");
-    assert_eq!(stacks[2].version, "3.5.5");
     assert!(stacks[3].version.starts_with("0.23."), "{}", stacks[3].version);
-    assert_eq!(stacks[4].version, "0.8.6");
+    let table: toml::Table = include_str!("../../carriers.toml").parse().unwrap();
+    let listed = |name: &str| {
+        let libraries = table["library"].as_array().unwrap();
+        libraries.iter().find(|library| library["name"].as_str() == Some(name)).map(|library| &library["version"])
+    };
+    for stack in [&stacks[1], &stacks[2], &stacks[4]] {
+        let version = listed(&stack.name.to_string()).and_then(toml::Value::as_str);
+        assert_eq!(Some(&*stack.version), version, "{}: look for its holes, and change carriers.toml", stack.name);
+        assert!(!stack.holes.known.is_empty() && stack.holes.reached.len() < stack.holes.known.len());
+    }
+    assert_eq!([&stacks[0], &stacks[3]].map(|stack| stack.holes.known.len()), [0; 2]);
 }
 
 /// The first in the library's own list: `ciphersuite_preference` of mbedTLS, `openssl ciphers`, `cipher_suite_params`
