@@ -16,7 +16,7 @@ pub(crate) const DECODE_ERROR: u8 = 50;
 pub(crate) const DECRYPT_ERROR: u8 = 51;
 #[cfg(feature = "dtls13")]
 pub(crate) const PROTOCOL_VERSION: u8 = 70;
-#[cfg(any(feature = "ecdhe", feature = "resumption"))]
+#[cfg(feature = "ecdhe")]
 pub(crate) const INTERNAL_ERROR: u8 = 80;
 #[cfg(feature = "dtls13")]
 pub(crate) const MISSING_EXTENSION: u8 = 109;

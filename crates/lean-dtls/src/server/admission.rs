@@ -5,7 +5,6 @@ use subtle::ConstantTimeEq;
 use super::{Server, Slot};
 use crate::association::Association;
 use crate::codec::Reader;
-#[cfg(feature = "eviction")]
 use crate::config::Admission;
 #[cfg(feature = "dtls13")]
 use crate::config::Versions;
@@ -238,19 +237,19 @@ where
         if is_own {
             return (Claim::Own, 0);
         }
-        #[cfg(feature = "eviction")]
-        return match self.config.admission {
+        match self.config.admission {
             Admission::Refuse => (Claim::None, 0),
+            #[cfg(feature = "eviction")]
             Admission::EvictOldest => (Claim::Policy, self.latest.wrapping_sub(slot.association.number())),
+            #[cfg(feature = "eviction")]
             Admission::EvictIdleLongest { idle_after_ms } if !slot.age.is_idle(idle_after_ms, self.now) => {
                 (Claim::None, 0)
             }
+            #[cfg(feature = "eviction")]
             Admission::EvictLeastRecentlyUsed | Admission::EvictIdleLongest { .. } => {
                 (Claim::Policy, slot.age.since_used(self.count))
             }
-        };
-        #[cfg(not(feature = "eviction"))]
-        (Claim::None, 0)
+        }
     }
 }
 
