@@ -114,6 +114,21 @@
 //! connections of others in this way, with the first of the three only those that are idle: give these policies to
 //! servers that bear it. A connection ends without an alert, and its client notices at its next message.
 //!
+//! A handshake that is not finished keeps its slot for three times the first wait, or for as long as
+//! [`with_half_open_ms`](crate::Config::with_half_open_ms) says. After that a client with a cookie may have it, under
+//! every policy: the shorter the bound, the more addresses and datagrams somebody needs to keep others out. Take the
+//! longest time of an honest handshake: an evicted client has to begin again. Have a slot more than clients: then a client that
+//! begins again keeps its old connection until the new one has proved itself, and nobody can end it in the client's
+//! name.
+//!
+//! # Whose data are these?
+//!
+//! [`Server::receive`](crate::Server::receive) says it: it returns an [`Association`](crate::Association), the name of a
+//! connection. Decide by [`peer_identity`](crate::Server::peer_identity) or
+//! [`peer_public_key`](crate::Server::peer_public_key) what its client may do, and answer with
+//! [`send`](crate::Server::send). Never decide by the address of a datagram: with connection IDs anybody can send a
+//! recorded datagram from anywhere, and behind a NAT an address is somebody else's tomorrow.
+//!
 //! # A cookie?
 //!
 //! A server answers the first ClientHello with a cookie, and keeps nothing until it returns (RFC 6347, section 4.2.1).
@@ -152,8 +167,11 @@
 //! saves nearly all of 37 million instructions; with pre-shared keys a flight and some hashing, for 29 octets more (a
 //! name of 32 octets in three messages). **By ID** (RFC 5246, section 7.3) the server keeps the session, in a
 //! [`SessionCache`](crate::SessionCache) of fixed size or where its owner wants; **by ticket** (RFC 5077;
-//! `with_tickets`) the client keeps it, 84 octets of lean-dtls with those of its identity, and up to 256 of other libraries, and the server has
-//! one key. Choose IDs for a server with few clients, tickets for one with many, or for several servers with one key.
+//! `with_tickets`) the client keeps it, 84 octets of lean-dtls and those of its identity, up to 256 of other libraries,
+//! and the server has one key. Choose IDs for a server with few clients, tickets for one with many, or for several
+//! servers with one key. A session is good only where its client would be let in: a server asks its credentials about
+//! the identity or the raw public key again, and takes a chain of certificates for good only if
+//! [`session_context`](crate::Credentials::session_context) is the same as where it was checked.
 //! Whoever gets the key of the tickets can read every session in them: `Server::rotate_ticket_key` changes it. A
 //! session is resumed for a day at most (section F.1.4 of RFC 5246), and only if it had the extended master secret (RFC
 //! 7627, section 5.3).

@@ -134,4 +134,22 @@ mod tests {
             assert_eq!(read_signature(&refused), None, "{refused:02x?}");
         }
     }
+
+    /// X.690, section 10.1: a length has the fewest octets.
+    #[test]
+    fn a_length_has_the_fewest_octets() {
+        for (header, length) in [
+            (&[0x7f][..], Some(0x7f)),
+            (&[0x81, 0x7f], None),
+            (&[0x81, 0x80], Some(0x80)),
+            (&[0x81, 0xff], Some(0xff)),
+            (&[0x82, 0x00, 0xff], None),
+            (&[0x82, 0x01, 0x00], Some(0x100)),
+            (&[0x83, 0x01, 0x00, 0x00], None),
+            (&[0x80], None),
+        ] {
+            let octets = [&[SEQUENCE][..], header, &[7; 0x200]].concat();
+            assert_eq!(value(&mut Reader::new(&octets), SEQUENCE).map(<[u8]>::len), length, "{header:02x?}");
+        }
+    }
 }

@@ -28,7 +28,9 @@
 //! assert_eq!(client.status(), Status::Established);
 //!
 //! let length = client.send(b"22.5 C", &mut datagram).expect("the connection is established");
-//! server.receive(address, &mut datagram[..length], |data| assert_eq!(data, b"22.5 C"));
+//! let whose = server.receive(address, &mut datagram[..length], |data| assert_eq!(data, b"22.5 C"));
+//! // Who has sent the data, the server knows. The address is only where its answers go.
+//! assert_eq!(whose.and_then(|client| server.peer_identity(client)), Some(&b"sensor-17"[..]));
 //! ```
 //!
 //! # What it speaks
@@ -83,8 +85,13 @@
 //!   ClientHello together, for one client at a time.
 //! - Messages longer than the MTU are sent in fragments, down to datagrams of 64 octets. Fragments may arrive in any order,
 //!   overlap, or arrive twice. Messages that overtake others wait, as far as the buffer has room.
-//! - A flight is sent again when its timer expires, and when the peer repeats the flight before it: this end's was lost.
-//!   The end that sends the last flight keeps it until application data or a heartbeat arrives.
+//! - A flight is sent again when its timer expires, and when the peer repeats the flight before it: this end's was lost. What
+//!   anybody can send, in clear, does that at most once in a wait. The end that sends the last flight keeps it until application
+//!   data or a heartbeat arrives.
+//! - What is forged in clear costs a wait, and no handshake: a message whose pieces contradict each other begins anew, and a client
+//!   goes back to its first hello if that is answered after all. SECURITY.md has what was tried.
+//! - A client that begins again at the same address has its old connection until the new one has proved itself, if there is another
+//!   slot.
 //! - A close is answered, and what the peer sent before it heard of it is still delivered (RFC 5246, section 7.2.1).
 //! - A client keeps a session to resume it if its owner takes it out of the client. A server keeps it in what its owner gives
 //!   it for that, or seals it into a ticket. A session without extended master secret is not kept (RFC 7627, section 5.3).

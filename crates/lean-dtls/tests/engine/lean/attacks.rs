@@ -68,6 +68,27 @@ fn a_stripped_extension_ends_the_handshake() {
     }
 }
 
+/// A handshake with a ticket leaves nothing out. Somebody adds the extension for tickets to a ServerHello that leaves out messages.
+#[test]
+#[cfg(feature = "resumption")]
+fn a_ticket_and_left_out_messages_do_not_go_together() {
+    let asking = config(KNOWN, 256, Lean::SLIDES).with_tickets();
+    let mut client = TestClient::<Known>::new(asking, RustCrypto::new(random(1)));
+    let mut server = server(256, Lean::SLIDES);
+    run_altered(&mut client, &mut server, |is_clients, datagram| {
+        if let Some(place) = extension(datagram).filter(|_| !is_clients) {
+            // Behind the list's length, which follows version, random number, no session, suite and compression. All lengths are 4
+            // octets more: of the record, the message, the fragment, and the list.
+            let list = 13 + 12 + 2 + 32 + 1 + 2 + 1;
+            assert!(place >= list + 2);
+            datagram.splice(list + 2..list + 2, [0, 35, 0, 0]);
+            [12, 13 + 3, 13 + 11, list + 1].into_iter().for_each(|octet| datagram[octet] += 4);
+        }
+    });
+    // illegal_parameter is 47.
+    assert_eq!(client.status(), Status::Failed(Failure::AlertSent(47)));
+}
+
 #[test]
 fn altered_switches_end_the_handshake() {
     for lean in [Lean::SLIDES, Lean::ALL, ALL, Lean::SHORT_HEADER.with(Lean::SHORT_NONCE)] {
