@@ -203,6 +203,12 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         self.sent.acknowledge(first as u16, last as u16, sequence)
     }
 
+    /// Nothing of it has been acknowledged after all.
+    #[cfg(feature = "dtls13")]
+    pub(crate) const fn forget_acknowledged(&mut self) {
+        self.sent.forget_acknowledged();
+    }
+
     /// True if the peer has acknowledged all of it.
     #[cfg(feature = "acknowledgements")]
     pub(crate) fn is_acknowledged(&self) -> bool {

@@ -20,8 +20,8 @@
 //!
 //! **DTLS 1.3.** Types are encrypted. A client sends its flight in epoch 2 when it has verified the server's Finished.
 //! Before that, it sends only ACKs in epoch 2. An ACK is told apart by its length (RFC 9147 section 7): 2 octets and 16 for
-//! each record, the type, the tag. A Finished never has such a length. A record with Certificate and Finished together can;
-//! then the end is established at its next record of epoch 3. The server acknowledges the client's flight in epoch 3. It
+//! each of the records that have come, the type, the tag. A Finished never has such a length. A record with Certificate and
+//! Finished together can, if many records have come; then the end is established at its next record of epoch 3. The server acknowledges the client's flight in epoch 3. It
 //! errs if records are padded, if a server sends data before the client's Finished, and at a client whose ACKs have a
 //! connection ID: its length is not known, so they look like a flight. A record of an alert's length says nothing.
 //!

@@ -88,6 +88,8 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The number of the peer's message that this end's flight answers: the last of the peer's flight before it.
     answered: Option<u16>,
     pub(super) timer: Timer,
+    /// Somebody says that the peer has parts of the flight: anybody can have said it. It is believed until the wait is over.
+    is_acknowledged_in_clear: bool,
     /// A flight was begun since the record that is processed came: it acknowledges that record.
     has_answered: bool,
     pub(crate) client_random: [u8; 32],
@@ -200,6 +202,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             answered: None,
             timer: Timer::new(timeouts),
             has_answered: false,
+            is_acknowledged_in_clear: false,
             client_random: [0; 32],
             identity: Identity::EMPTY,
             own_id: None,
@@ -223,7 +226,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
     pub(crate) fn wait(&mut self, answered: Option<u16>) {
         self.answered = answered;
-        self.has_answered = true;
+        (self.has_answered, self.is_acknowledged_in_clear) = (true, false);
         self.acknowledgements.clear();
         self.timer.start();
     }
@@ -240,7 +243,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match self.timer.expire(now) {
             // The peer has the flight, but this end does not have all of the answer.
             Some(Expired::SendAgain) if self.sender.flight.is_empty() => self.acknowledgements.ask_now(),
-            Some(Expired::SendAgain) => self.sender.flight.restart(),
+            Some(Expired::SendAgain) => {
+                if core::mem::take(&mut self.is_acknowledged_in_clear) {
+                    self.sender.flight.forget_acknowledged();
+                }
+                self.sender.flight.restart();
+            }
             // The peer sleeps. Its next record makes this end go on.
             Some(Expired::GiveUp) if self.is_after_handshake() => {}
             Some(Expired::GiveUp) => self.end(Status::Failed(Failure::TimedOut(self.heard))),
@@ -483,16 +491,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return;
         }
         let Some(numbers) = ack::read(content) else { return };
-        let is_empty = content.len() <= 2;
-        // Anybody can have sent one in clear: nothing is acknowledged by it. One of nothing says that somebody waits.
-        if epoch == 0 && !is_empty {
-            return;
-        }
-        let (mut is_new, mut is_known) = (false, is_empty);
+        let (mut is_new, mut is_known) = (false, content.len() <= 2);
         for (acknowledged, sequence) in numbers {
             // After the handshake the epochs of the two ends have nothing to do with each other.
             if acknowledged > epoch.into() && epoch < APPLICATION {
-                return self.refuse(alert::ILLEGAL_PARAMETER);
+                // In clear, anybody can have sent it.
+                return if epoch > 0 {
+                    self.refuse(alert::ILLEGAL_PARAMETER)
+                };
             }
             let Sender { flight, epochs, .. } = &mut self.sender;
             for part in [Part::BeforeChange, Part::AfterChange] {
@@ -505,7 +511,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 }
             }
         }
-        if is_new && self.sender.flight.is_acknowledged() {
+        if epoch == 0 {
+            self.is_acknowledged_in_clear |= is_new;
+            if is_new || is_known {
+                self.hasten();
+            }
+        } else if is_new && self.sender.flight.is_acknowledged() {
             self.flight_arrived(crypto);
         } else if is_new {
             self.repeat();

@@ -44,6 +44,12 @@ impl Sent {
         is_news
     }
 
+    /// Nothing has been acknowledged.
+    #[cfg(feature = "dtls13")]
+    pub(super) const fn forget_acknowledged(&mut self) {
+        self.acknowledged = Ranges::new();
+    }
+
     /// True if the peer has all octets before `end`.
     pub(super) fn is_acknowledged(&self, end: u16) -> bool {
         self.acknowledged.reach(end)

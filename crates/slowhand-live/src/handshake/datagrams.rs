@@ -21,6 +21,8 @@ struct Direction {
     finished: bool,
     /// A record of epoch 2 of DTLS 1.3 that is not an acknowledgement.
     flight: bool,
+    /// Records of any kind.
+    records: usize,
 }
 
 impl Datagrams {
@@ -31,6 +33,7 @@ impl Datagrams {
     pub(super) fn observe(&mut self, way: Way, datagram: &[u8], seen: &mut Seen) {
         let mut records = dtls13::records(datagram, None);
         while let Some(record) = records.next() {
+            self.direction(way).records += 1;
             match record {
                 Ok(dtls13::Record::Long(record)) => self.long(way, &record, seen),
                 Ok(dtls13::Record::Unified(record)) => {
@@ -92,7 +95,9 @@ impl Datagrams {
         if !seen.is_secure {
             return;
         }
-        self.direction(way).flight |= epoch_bits == HANDSHAKE_EPOCH && !length.is_some_and(may_acknowledge);
+        let acknowledged = if way == Way::Sent { &self.received } else { &self.sent }.records;
+        let may_acknowledge = length.is_some_and(|length| may_acknowledge(length, acknowledged));
+        self.direction(way).flight |= epoch_bits == HANDSHAKE_EPOCH && !may_acknowledge;
         seen.is_established |= match (self.role, way, epoch_bits) {
             (Role::Client, Way::Sent, HANDSHAKE_EPOCH) => self.sent.flight,
             (Role::Client, Way::Sent, APPLICATION_EPOCH) => true,
@@ -117,13 +122,11 @@ fn may_alert(length: usize) -> bool {
 }
 
 /// True if a record whose content has this length may be an ACK without padding: the length of the list, 16 octets for each
-/// record in it, the type of the content (RFC 9147 section 7), and a tag of 8 or 16 octets. *Assumed*: it lists at most 16
-/// records.
-fn may_acknowledge(length: usize) -> bool {
-    const RECORDS: usize = 16;
+/// record in it, the type of the content (RFC 9147 section 7), and a tag of 8 or 16 octets. It lists no more records than have come.
+fn may_acknowledge(length: usize, records: usize) -> bool {
     [8, 16].iter().any(|tag| {
         let list = length.checked_sub(2 + 1 + tag);
-        list.is_some_and(|list| list % 16 == 0 && list <= 16 * RECORDS)
+        list.is_some_and(|list| list % 16 == 0 && list <= 16 * records)
     })
 }
 
@@ -137,8 +140,14 @@ mod tests {
         for finished in
             [4 + 32 + 1 + 8, 4 + 32 + 1 + 16, 4 + 48 + 1 + 16, 12 + 32 + 1 + 8, 12 + 32 + 1 + 16, 12 + 48 + 1 + 16]
         {
-            assert!(!may_acknowledge(finished), "{finished}");
+            assert!(!may_acknowledge(finished, 16), "{finished}");
         }
-        assert!([2 + 16 + 1 + 8, 2 + 2 * 16 + 1 + 16, 2 + 1 + 8].into_iter().all(may_acknowledge));
+        assert!([2 + 16 + 1 + 8, 2 + 2 * 16 + 1 + 16, 2 + 1 + 8].into_iter().all(|length| may_acknowledge(length, 2)));
+    }
+
+    /// A record with Certificate and Finished had 251 octets of content and tag, as an ACK of 15 records; two had come.
+    #[test]
+    fn no_acknowledgement_lists_records_that_have_not_come() {
+        assert!(may_acknowledge(2 + 15 * 16 + 1 + 8, 15) && !may_acknowledge(2 + 15 * 16 + 1 + 8, 14));
     }
 }
