@@ -13,6 +13,16 @@ mod demands;
 #[cfg(feature = "dtls13")]
 mod dtls13;
 mod forged;
+#[cfg(all(
+    feature = "webpki",
+    feature = "x25519",
+    feature = "resumption",
+    feature = "dtls13",
+    feature = "lean",
+    feature = "connection-id",
+    feature = "eviction"
+))]
+mod fresh;
 #[cfg(feature = "heartbeat")]
 mod heartbeat;
 #[cfg(feature = "lean")]
