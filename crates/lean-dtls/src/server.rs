@@ -158,13 +158,14 @@ where
         }
         slot.age.note_use(self.count.next(), None);
         let association = slot.association;
-        if was_half_open && !slot.is_half_open() {
+        let is_established = slot.connection.status() == Status::Established;
+        if is_established && was_half_open {
             self.abandon_earlier(place);
         }
         #[cfg(feature = "resumption")]
         self.keep(place);
         #[cfg(feature = "connection-id")]
-        if heard == Heard::Latest {
+        if heard == Heard::Latest && is_established {
             self.follow(place, peer);
         }
         Some(association)
@@ -173,12 +174,30 @@ where
     /// The client in this slot has proved itself. Whatever there was before at its address has ended (RFC 6347, section 4.2.8;
     /// RFC 9147, section 5.11).
     fn abandon_earlier(&mut self, place: usize) {
-        let Some(peer) = self.slots[place].as_ref().map(|slot| slot.peer) else { return };
-        for (other, slot) in self.slots.iter_mut().enumerate() {
-            if other != place && slot.as_ref().is_some_and(|slot| slot.peer == peer) {
-                *slot = None;
+        let Some(Slot { peer, .. }) = &self.slots[place] else { return };
+        let peer = *peer;
+        for other in (0..SLOTS).filter(|other| *other != place) {
+            if self.slots[other].as_ref().is_some_and(|slot| slot.peer == peer) && !self.is_elsewhere(place, other) {
+                self.slots[other] = None;
             }
         }
+    }
+
+    /// True if another connection is found by its ID, and its client is somebody else than who is now at its address.
+    #[cfg(feature = "connection-id")]
+    fn is_elsewhere(&self, place: usize, other: usize) -> bool {
+        let (Some(here), Some(other)) = (&self.slots[place], &self.slots[other]) else { return false };
+        let has_id = other.connection.own_id().is_some_and(|id| !id.octets().is_empty());
+        #[cfg(feature = "certificates")]
+        let is_same_key = here.connection.peers_key() == other.connection.peers_key();
+        #[cfg(not(feature = "certificates"))]
+        let is_same_key = true;
+        has_id && !(is_same_key && here.connection.identity() == other.connection.identity())
+    }
+
+    #[cfg(not(feature = "connection-id"))]
+    const fn is_elsewhere(&self, _: usize, _: usize) -> bool {
+        false
     }
 
     /// The slot to which a datagram belongs: that of its connection ID, or that of its address. There can be two at one address: a
@@ -195,13 +214,18 @@ where
 
     /// The slot of the connection with a peer. If there are two, that of the handshake, or the other one.
     fn first_at(&self, peer: P, is_handshake: bool) -> Option<usize> {
-        let mut found = None;
+        let (mut best, mut found) = ((0, 0), None);
         for (place, slot) in self.slots.iter().enumerate() {
-            if let Some(slot) = slot.as_ref().filter(|slot| slot.peer == peer) {
-                found = Some(place);
-                if slot.is_half_open() == is_handshake {
-                    break;
-                }
+            let Some(slot) = slot.as_ref().filter(|slot| slot.peer == peer) else { continue };
+            let claim = match (slot.is_half_open() == is_handshake, slot.connection.is_over()) {
+                (true, false) => 3,
+                (true, true) => 2,
+                (false, _) => 1,
+            };
+            // The latest, if there are two that have proved themselves: one is found by its ID.
+            let number = if cfg!(feature = "connection-id") { slot.association.number() } else { 0 };
+            if (claim, number) > best {
+                (best, found) = ((claim, number), Some(place));
             }
         }
         found
@@ -230,9 +254,17 @@ where
     /// The client in this slot has another address now, unless that is another client's.
     #[cfg(feature = "connection-id")]
     fn follow(&mut self, place: usize, peer: P) {
-        let is_taken = self.slots.iter().flatten().any(|slot| slot.peer == peer);
-        if let Some(slot) = self.slots[place].as_mut().filter(|_| self.config.options.follows_addresses && !is_taken) {
-            slot.peer = peer;
+        if !self.config.options.follows_addresses
+            || self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over())
+        {
+            return;
+        }
+        for (other, slot) in self.slots.iter_mut().enumerate() {
+            match slot {
+                Some(slot) if other == place => slot.peer = peer,
+                Some(over) if over.peer == peer => *slot = None,
+                _ => {}
+            }
         }
     }
 
@@ -247,7 +279,7 @@ where
                     self.sessions.keep(session);
                 }
             }
-            Status::Failed(Failure::AlertReceived(_) | Failure::AlertSent(_)) => {
+            Status::Failed(Failure::AlertReceived(_) | Failure::AlertSent(_)) if connection.resumption.is_named => {
                 self.sessions.forget(connection.resumption.id.octets());
             }
             _ => {}

@@ -65,6 +65,9 @@ impl Peer {
 pub struct SessionState {
     #[zeroize(skip)]
     pub(crate) id: SessionId,
+    /// It comes from a ticket, with a name that its client has chosen.
+    #[zeroize(skip)]
+    pub(crate) is_of_ticket: bool,
     pub(crate) master: Master,
     #[zeroize(skip)]
     pub(crate) peer: Peer,
@@ -214,6 +217,7 @@ mod tests {
     fn state(id: u8) -> SessionState {
         SessionState {
             id: SessionId::new(&[id]).unwrap_or_default(),
+            is_of_ticket: false,
             master: Master::from_secret(&[id; 48]),
             peer: Peer::Anyone,
             suite: Suite::TLS_PSK_WITH_AES_128_CCM_8,

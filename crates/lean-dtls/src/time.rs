@@ -70,8 +70,9 @@ pub(crate) struct Timer {
     maximum_ms: u32,
     #[cfg(feature = "round-trips")]
     floor_ms: Option<u32>,
-    retransmissions: u8,
     current_ms: u32,
+    /// How many repetitions a flight has: fewer, if one had to take the place of another.
+    budget: u8,
     left: u8,
     /// The wait was broken once, by something that anybody can have sent.
     is_hastened: bool,
@@ -102,9 +103,9 @@ impl Timer {
             maximum_ms,
             #[cfg(feature = "round-trips")]
             floor_ms: _floor_ms,
-            retransmissions,
             current_ms: initial_ms,
             left: retransmissions,
+            budget: retransmissions,
             is_hastened: false,
             state: State::Stopped,
             round_trips: RoundTrips::NONE,
@@ -130,16 +131,16 @@ impl Timer {
         !matches!(self.state, State::Until(_)) || !core::mem::replace(&mut self.is_hastened, true)
     }
 
-    /// Two repetitions of the flight had no answer, and nobody has broken the wait since. (Assumed: one of them was not lost.)
+    /// Two repetitions of the flight had no answer. (Assumed: one of them was not lost.)
     pub(crate) const fn is_in_vain(&self) -> bool {
-        self.left + 2 <= self.retransmissions && !self.is_hastened
+        self.budget - self.left >= 2
     }
 
     /// Another flight takes the place of the one that was sent, and waits for the same answer: this end does not become more patient
     /// by it.
     pub(crate) const fn go_on(&mut self) {
         self.repeat();
-        (self.is_hastened, self.state) = (true, State::Sending);
+        (self.budget, self.is_hastened, self.state) = (self.left, true, State::Sending);
     }
 
     /// Something of the flight will be sent again before the wait is over. The wait then begins again.
@@ -174,7 +175,7 @@ impl Timer {
             self.current_ms = self.first();
         }
         self.round_trips.start();
-        self.left = self.retransmissions;
+        self.left = self.budget;
         (self.is_hastened, self.state) = (false, State::Sending);
     }
 

@@ -172,6 +172,9 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         }
         // It answers the hello without a cookie: the HelloVerifyRequest was not the server's.
         (Expects::ServerHello, Kind::ServerHello) if header.sequence == 0 && sender.next > 1 => {
+            if ServerHello::read(body).is_none() {
+                return false;
+            }
             go_back(connection, crypto, config, kept);
             connection.sender.flight.withhold();
             return handle(connection, crypto, config, kept);

@@ -324,6 +324,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let epoch = u16::from(self.sender.flight.has_changed());
         self.end(Status::Failed(Failure::AlertSent(description)));
         self.alert = Some(([alert::FATAL, description], epoch));
+        // What it has refused was perhaps a changed copy of the peer's hello: that one is not answered yet.
+        self.randoms[0][0] ^= 1;
     }
 
     /// Ends the handshake.

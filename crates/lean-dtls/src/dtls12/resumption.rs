@@ -57,6 +57,8 @@ pub(crate) struct Resumption {
     /// The session's name. Empty if it has none.
     pub(crate) id: SessionId,
     pub(crate) is_resumed: bool,
+    /// The server has given the name. A client with a ticket chooses one.
+    pub(crate) is_named: bool,
     /// The server keeps the session when the handshake is complete.
     pub(crate) is_to_keep: bool,
 }
@@ -175,7 +177,15 @@ impl TicketKeys {
             _ => return None,
         };
         state.zeroize();
-        Some(SessionState { id: SessionId::new(id)?, master, peer, suite, fragment_length, kept_at })
+        Some(SessionState {
+            id: SessionId::new(id)?,
+            is_of_ticket: true,
+            master,
+            peer,
+            suite,
+            fragment_length,
+            kept_at,
+        })
     }
 }
 
@@ -259,7 +269,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let master = self.master.as_ref().filter(|_| self.agreed.extended_master_secret)?.clone();
         let fragment_length = self.agreed.fragment_length();
         let peer = self.peer()?;
-        Some(SessionState { id: self.resumption.id, master, peer, suite: self.suite, fragment_length, kept_at })
+        Some(SessionState {
+            id: self.resumption.id,
+            is_of_ticket: false,
+            master,
+            peer,
+            suite: self.suite,
+            fragment_length,
+            kept_at,
+        })
     }
 
     /// Who the peer has proved to be. `None` if the identity of its pre-shared key is not kept.
@@ -275,7 +293,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Takes the master secret of another session in the place of a key exchange.
     pub(super) fn resume(&mut self, crypto: &mut C, session: &SessionState) {
-        self.resumption.is_resumed = true;
+        (self.resumption.is_resumed, self.resumption.is_named) = (true, !session.is_of_ticket);
         (self.resumption.id, self.suite) = (session.id, session.suite);
         match session.peer {
             Peer::Anyone => {}
@@ -302,7 +320,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             let mut id = [0; ID];
             crypto.random(&mut id);
             self.resumption.id = SessionId::new(&id).unwrap_or_default();
-            self.resumption.is_to_keep = true;
+            (self.resumption.is_named, self.resumption.is_to_keep) = (true, true);
         }
     }
 
@@ -386,6 +404,7 @@ mod tests {
     fn session() -> SessionState {
         SessionState {
             id: SessionId::default(),
+            is_of_ticket: false,
             master: Master::from_secret(&[3; 48]),
             peer: Peer::Psk(Identity::new(b"sensor-17").unwrap()),
             suite: Suite::TLS_PSK_WITH_AES_128_CCM_8,

@@ -69,6 +69,8 @@ pub(crate) struct From<'a> {
 
 /// Opens a connection with a client whose cookie has returned, or is not asked for: its flight is that from ServerHello to
 /// ServerHelloDone, or what the lean profile leaves of it.
+// An AVR saves many registers in a large function. With the lean profile, keys are derived in here: that takes more stack.
+#[cfg_attr(all(target_arch = "avr", not(feature = "lean")), inline(never))]
 pub(crate) fn open<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
@@ -117,8 +119,10 @@ fn answer<C: Crypto, const BUFFER: usize>(
     if from.unverified.is_some() && !agreed.lean.has(Lean::ACKNOWLEDGE) {
         agreed.lean = agreed.lean.without(Lean::SERVER_FINISHED_FIRST);
     }
-    let key = key_in_advance(config, from.address, hello, &mut connection.identity);
-    let key = key.filter(|_| agreed.lean.has(Lean::OMIT_MESSAGES));
+    let key = match agreed.lean.has(Lean::OMIT_MESSAGES) {
+        true => key_in_advance(config, from.address, hello, &mut connection.identity),
+        false => None,
+    };
     if key.is_none() {
         agreed.lean = agreed.lean.without(Lean::OMIT_MESSAGES).consistent();
     }
@@ -240,8 +244,9 @@ fn key_in_advance<'k>(
         false if config.options.lean.has(Lean::KNOWN_ADDRESS) => config.credentials.find_psk_by_address(address),
         false => None,
     };
+    let key = key.filter(|key| is_key(key))?;
     identity.keep(offer.identity);
-    key.filter(|key| is_key(key))
+    Some(key)
 }
 
 /// The ClientHello that opened the connection came again. The client does not have the answer, unless it has gone on.

@@ -189,6 +189,10 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     kept: &mut Kept,
 ) -> bool {
     if connection.expects == Expects::FirstHello {
+        // The request has perhaps cost the key pair of the first hello: nobody has answered that, and another will do.
+        if !has_first_share(connection, config) {
+            connection.share = generate_share(crypto, config);
+        }
         if go_back(connection, crypto, config, kept) {
             connection.next = 0;
             connection.sender.flight.restart();
@@ -244,7 +248,7 @@ fn go_back<C: Crypto, const BUFFER: usize>(
     kept: &Kept,
 ) -> bool {
     connection.expects = Expects::ServerHello;
-    if connection.share.as_ref().map(Share::group) != config.offered_groups().first().copied() {
+    if !has_first_share(connection, config) {
         return false;
     }
     let timer = connection.timer;
@@ -255,6 +259,14 @@ fn go_back<C: Crypto, const BUFFER: usize>(
     connection.sender.flight.withhold();
     connection.timer = timer;
     is_sent
+}
+
+/// True if the key pair is in the group of the first hello.
+fn has_first_share<C: Crypto, const BUFFER: usize>(
+    connection: &Connection<C, BUFFER>,
+    config: &Config<impl Credentials>,
+) -> bool {
+    connection.share.as_ref().map(Share::group) == config.offered_groups().first().copied()
 }
 
 /// Answers a HelloRetryRequest (RFC 8446, section 4.1.4).

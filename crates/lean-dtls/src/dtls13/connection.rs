@@ -301,7 +301,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let outbound = &mut self.sender.outbound;
         let of = (ContentType::ApplicationData, outbound.epoch());
         let written = outbound.write(crypto, of, true, &[data], output);
-        if outbound.count() == UPDATE_AFTER_RECORDS {
+        if outbound.count() >= UPDATE_AFTER_RECORDS && self.sender.flight.is_empty() {
             self.update_keys(false);
         }
         written.map(|(written, _)| written).map_err(|Full| SendError::TooLong)
@@ -354,6 +354,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn refuse(&mut self, description: u8) {
         self.end(Status::Failed(Failure::AlertSent(description)));
         self.alert = Some(([alert::FATAL, description], self.sender.outbound.epoch()));
+        // What it has refused was perhaps a changed copy of the peer's hello: that one is not answered yet.
+        self.client_random[0] ^= 1;
     }
 
     pub(crate) fn end(&mut self, status: Status) {
@@ -433,8 +435,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             // The ServerHello is missing. The server sends its flight again if it hears that somebody is here
             // (RFC 9147, section 7.1).
             Err(_) if self.expects == Expects::ServerHello => {
-                self.acknowledgements.clear();
-                self.acknowledgements.ask_now();
+                if self.timer.hasten() {
+                    self.acknowledgements.clear();
+                    self.acknowledgements.ask_now();
+                }
             }
             Err(_) if self.inbound.forgeries() > forgeries => {
                 if self.inbound.forgeries() == update_after_forgeries(self.inbound.aead) {
