@@ -71,9 +71,11 @@ pub(crate) struct Timer {
     #[cfg(feature = "round-trips")]
     floor_ms: Option<u32>,
     current_ms: u32,
-    /// How many repetitions a flight has: fewer, if one had to take the place of another.
+    /// How many repetitions a flight has.
     budget: u8,
     left: u8,
+    /// How many were left when the flight was new.
+    began_with: u8,
     /// The wait was broken once, by something that anybody can have sent.
     is_hastened: bool,
     state: State,
@@ -106,6 +108,7 @@ impl Timer {
             current_ms: initial_ms,
             left: retransmissions,
             budget: retransmissions,
+            began_with: retransmissions,
             is_hastened: false,
             state: State::Stopped,
             round_trips: RoundTrips::NONE,
@@ -133,14 +136,20 @@ impl Timer {
 
     /// Two repetitions of the flight had no answer. (Assumed: one of them was not lost.)
     pub(crate) const fn is_in_vain(&self) -> bool {
-        self.budget - self.left >= 2
+        self.began_with - self.left >= 2
     }
 
-    /// Another flight takes the place of the one that was sent, and waits for the same answer: this end does not become more patient
-    /// by it.
+    /// Another flight takes the place of the one that was sent, and waits for the same answer, with the repetitions that are left.
     pub(crate) const fn go_on(&mut self) {
         self.repeat();
-        (self.budget, self.is_hastened, self.state) = (self.left, true, State::Sending);
+        (self.began_with, self.is_hastened, self.state) = (self.left, true, State::Sending);
+    }
+
+    /// The same, and no later flight has more repetitions: so there is an end, however often this end has to begin again.
+    #[cfg(feature = "dtls13")]
+    pub(crate) const fn begin_again(&mut self) {
+        self.budget = self.left;
+        self.go_on();
     }
 
     /// Something of the flight will be sent again before the wait is over. The wait then begins again.
@@ -175,7 +184,7 @@ impl Timer {
             self.current_ms = self.first();
         }
         self.round_trips.start();
-        self.left = self.budget;
+        (self.left, self.began_with) = (self.budget, self.budget);
         (self.is_hastened, self.state) = (false, State::Sending);
     }
 

@@ -148,7 +148,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     if connection.expects == Expects::FirstHello {
         go_back(connection, crypto, config, kept);
         connection.next = 0;
-        connection.timer.go_on();
+        connection.timer.begin_again();
         return false;
     }
     let offer = connection.offer(config, kept);

@@ -196,7 +196,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         if go_back(connection, crypto, config, kept) {
             connection.next = 0;
             connection.sender.flight.restart();
-            connection.timer.go_on();
+            connection.timer.begin_again();
         }
         return false;
     }
