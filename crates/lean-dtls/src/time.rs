@@ -161,15 +161,6 @@ impl Timer {
         }
     }
 
-    /// The same because of something that anybody can have sent. It takes one of the repetitions; without any left, the wait goes on.
-    #[cfg(feature = "dtls13")]
-    pub(crate) const fn take_repetition(&mut self) {
-        if let Some(left) = self.left.checked_sub(1) {
-            self.left = left;
-            self.begin_wait_again();
-        }
-    }
-
     /// True if nobody waits for an answer.
     #[cfg(feature = "dtls13")]
     pub(crate) fn is_stopped(&self) -> bool {

@@ -697,11 +697,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
-    /// The same because of something that can be sent as often as somebody likes: once in a wait.
+    /// The same because of something that can be sent as often as somebody likes: once in a wait, which goes on.
     fn hasten(&mut self) {
         if self.can_repeat() && self.timer.hasten() {
             self.sender.flight.restart();
-            self.timer.take_repetition();
+            self.timer.repeat();
         }
     }
 
