@@ -274,3 +274,38 @@ fn an_association_without_a_slot_is_gone() {
         assert_eq!(server.associations().count(), 1);
     }
 }
+
+/// Waits that are far shorter than the round trip: both ends send again and again, and are established all the same. Nothing that an
+/// attacker could do as well takes from their patience.
+#[test]
+fn waits_far_below_the_round_trip_end_no_handshake() {
+    for config in configs() {
+        // The first wait is 1 s.
+        for way_ms in [300, 2_500, 10_000, 30_000] {
+            let (mut client, mut server) = (client(1, config), server::<1>(config));
+            let mut flying: std::collections::VecDeque<(u64, bool, Vec<u8>)> = [].into();
+            let mut at = 0;
+            while client.status() == Status::Handshaking || server.status_at(PEER) != Some(Status::Established) {
+                let now = Instant::from_millis(at);
+                let sent = from_client(&mut client, now).into_iter().map(|sent| (at + way_ms, true, sent));
+                flying.extend(sent);
+                let sent = from_server(&mut server, now).into_iter().map(|(_, sent)| (at + way_ms, false, sent));
+                flying.extend(sent);
+                let deadlines = [client.deadline(), server.deadline()].into_iter().flatten().map(Instant::as_millis);
+                let Some(next) = deadlines.chain(flying.front().map(|sent| sent.0)).min() else { break };
+                at = next.max(at);
+                if flying.front().is_some_and(|sent| sent.0 <= at) {
+                    let (_, is_to_server, mut datagram) = flying.pop_front().unwrap();
+                    match is_to_server {
+                        true => server.hear(PEER, &mut datagram, |_| {}),
+                        false => client.receive(&mut datagram, |_| {}),
+                    }
+                } else {
+                    client.handle_timeout(Instant::from_millis(at));
+                    server.handle_timeout(Instant::from_millis(at));
+                }
+            }
+            assert_eq!(client.status(), Status::Established, "{way_ms} ms each way, {at} ms");
+        }
+    }
+}
