@@ -107,7 +107,7 @@ impl<E: Engine> Session for End<E> {
 
     fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
         self.last_sent = self.host.sent.pop_front()?;
-        Some(Transmit { at: self.host.now, bytes: &self.last_sent })
+        Some(Transmit { at: self.host.now, bytes: &self.last_sent, contents: &[] })
     }
 
     fn poll_received(&mut self) -> Option<Received<'_>> {

@@ -33,6 +33,7 @@ METRICS = {
     "Between the two ends": {
         "datagrams": ("sent", "datagrams"),
         "bytes_payload": ("sent", "B"),
+        "datagrams_proxy": ("sent by the proxy", "segments"),
         "datagrams_lost": ("lost", "datagrams"),
         "datagrams_waiting": ("waiting at the end", "datagrams"),
         "retransmissions_needed": ("resent, needed", "datagrams"),
@@ -63,6 +64,7 @@ METRICS = {
 
 IF_ANY = {
     *("frames_control", "bytes_control", "energy_client_tpm_mj", "datagrams_waiting"),
+    "datagrams_proxy",
     *("traffic_sent", "traffic_delivered", "traffic_lost"),
 }
 """Metrics that only some scenarios have: shown only if one value is not zero."""

@@ -5,9 +5,9 @@
 //! ```text
 //! links     scheduling  completed  median s        mJ
 //! steady    static          20/20     50.71    109.32
-//! steady    threshold       20/20     35.66    115.28
-//! forklift  static          20/20     54.21    111.36
-//! forklift  threshold       20/20     39.38    117.17
+//! steady    threshold       20/20     35.66    115.29
+//! forklift  static          20/20     54.21    111.37
+//! forklift  threshold       20/20     39.38    117.18
 //! ```
 //!
 //! [`Threshold`] is the scheduling function: it implements [`SchedulingFunction`]. [`forklift`] is the link model: it

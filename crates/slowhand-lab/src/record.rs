@@ -86,7 +86,9 @@ impl Loss {
 /// phase `Data` or a later one, also where the other end has not verified the peer's Finished yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// From the client's first octet handed to the network until both ends have verified the peer's Finished.
+    /// From the instant at which the client's application asks for a session until both ends have verified the peer's
+    /// Finished. What the client computes before its first datagram is in it. The instant at which a program asks is not
+    /// known: its handshake begins with its first datagram.
     Handshake,
     /// From then until an end closes its session.
     Data,
@@ -198,8 +200,7 @@ pub struct Record {
     pub outcome: Outcome,
     /// Why it failed. `None` if it did not, or if it took too long.
     pub failure: Option<Failure>,
-    /// From the client's first datagram (over TCP: its SYN) handed to the network until both ends have verified the
-    /// peer's Finished, in seconds. `None` if that did not happen.
+    /// How long the phase [`Handshake`](Phase::Handshake) took, in seconds. `None` if the handshake did not complete.
     pub duration_s: Option<f64>,
     /// PSDU octets of all data frames that carried handshake data, in both directions, over all hops, repetitions
     /// included.
@@ -218,14 +219,16 @@ pub struct Record {
     pub datagrams: u64,
     /// Octets in those datagrams: payload of UDP or TCP.
     pub bytes_payload: u64,
+    /// Segments that the border router's TCP proxy sent in the name of the two ends. They are not in `datagrams`; what is
+    /// counted below has them too.
+    pub datagrams_proxy: u64,
     /// Datagrams sent again because something in them had not arrived.
     pub retransmissions_needed: u64,
     /// Datagrams sent again although all that was in them arrived, or was on its way and arrived later.
     pub retransmissions_spurious: u64,
     /// Those of them that the server sent, or a proxy in its name.
     pub retransmissions_spurious_server: u64,
-    /// Datagrams that the network lost, those of a proxy among them; not those that the border router held back for
-    /// good.
+    /// Datagrams that the network lost; not those that the border router held back for good.
     pub datagrams_lost: u64,
     /// Datagrams that were neither delivered nor lost when the world ended: a minute after its last handshake. They
     /// wait for a link or a radio that is off, or in a long queue.
@@ -236,7 +239,7 @@ pub struct Record {
     pub compute_client_s: f64,
     /// How long the server computed for this handshake, in seconds.
     pub compute_server_s: f64,
-    /// What the client used from its first datagram to the end of the handshake.
+    /// What the client used during the phase [`Handshake`](Phase::Handshake).
     pub energy_client: Energy,
     /// The most frames that ever waited in the queue of each node, by node.
     pub queue_peak: Arc<[u64]>,
@@ -298,7 +301,7 @@ enum Value {
 }
 
 /// The columns, in their fixed order: the name, which contains the unit, the meaning, and the value.
-const COLUMNS: [(&str, &str, Value); 38] = [
+const COLUMNS: [(&str, &str, Value); 39] = [
     ("seed", "The seed of the world: with the scenario it repeats the handshake, bit for bit.", Value::U64(|r| r.seed)),
     ("client", "The node that opened the session.", Value::U64(|r| r.client.into())),
     (
@@ -310,8 +313,9 @@ const COLUMNS: [(&str, &str, Value); 38] = [
     ),
     (
         "duration_s",
-        "From the client's first datagram (over TCP: its SYN) handed to the network until both ends have \
-         verified the peer's Finished, in seconds. Missing if that did not happen.",
+        "From the instant at which the client's application asks for a session until both ends have verified the \
+         peer's Finished, in seconds: what the client computes before its first datagram is in it. Missing if that did \
+         not happen.",
         Value::OptF64(|r| r.duration_s),
     ),
     (
@@ -336,6 +340,12 @@ const COLUMNS: [(&str, &str, Value); 38] = [
     ),
     ("bytes_payload", "Octets in these datagrams: payload of UDP or TCP.", Value::U64(|r| r.bytes_payload)),
     (
+        "datagrams_proxy",
+        "Segments that the TCP proxy of the border router sent in the name of the two ends. They are not among the \
+         datagrams above; the repeated, lost and waiting ones below are of both.",
+        Value::U64(|r| r.datagrams_proxy),
+    ),
+    (
         "retransmissions_needed",
         "Datagrams sent again because something in them had not arrived.",
         Value::U64(|r| r.retransmissions_needed),
@@ -352,8 +362,8 @@ const COLUMNS: [(&str, &str, Value); 38] = [
     ),
     (
         "datagrams_lost",
-        "Datagrams that the network lost, those of a proxy among them; not those that the border router held \
-         back for good.",
+        "Datagrams that the network lost, also of datagrams_proxy; not those that the border router held back for \
+         good.",
         Value::U64(|r| r.datagrams_lost),
     ),
     (
@@ -375,8 +385,7 @@ const COLUMNS: [(&str, &str, Value); 38] = [
     ),
     (
         "energy_client_mj",
-        "What the client used from its first datagram to the end of the handshake, in millijoules: the sum of \
-         the columns below.",
+        "What the client used during the time of duration_s, in millijoules: the sum of the columns below.",
         Value::F64(|r| r.energy_client.total_mj()),
     ),
     (

@@ -175,7 +175,7 @@ impl Session for Relay {
         self.sending = shared.to_network.pop_front()?;
         shared.watcher.sent(&self.sending);
         shared.note();
-        Some(Transmit { at: Duration::ZERO, bytes: &self.sending })
+        Some(Transmit { at: Duration::ZERO, bytes: &self.sending, contents: &[] })
     }
 
     fn poll_received(&mut self) -> Option<Received<'_>> {

@@ -45,6 +45,10 @@ pub(crate) struct Device {
     random: Xoshiro256PlusPlus,
     /// Datagrams, or writes to a stream, for the network.
     sent: Queue,
+    /// What the protected records of each of them hold ([`Transmit::contents`]).
+    contents: Queue,
+    /// The same for the next of them.
+    sealed: Vec<u8>,
     /// Application data for the user of the session.
     received: Queue,
     performed: Vec<Performed>,
@@ -65,6 +69,8 @@ impl Device {
             clock: Duration::ZERO,
             random: Xoshiro256PlusPlus::from_seed(seed),
             sent: Queue::default(),
+            contents: Queue::default(),
+            sealed: Vec::new(),
             received: Queue::default(),
             performed: Vec::new(),
             verified_at: None,
@@ -119,7 +125,9 @@ impl Device {
     }
 
     pub(crate) fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
-        self.sent.pop().map(|(at, bytes)| Transmit { at, bytes })
+        let (at, bytes) = self.sent.pop()?;
+        let contents = self.contents.pop().map_or(&[][..], |(_, contents)| contents);
+        Some(Transmit { at, bytes, contents })
     }
 
     pub(crate) fn poll_received(&mut self) -> Option<Received<'_>> {
@@ -230,8 +238,30 @@ pub(crate) fn fill_random(output: &mut [u8]) {
 
 /// Sends one datagram, or writes these bytes to the stream, at the time of the device's clock.
 pub(crate) fn transmit(octets: &[u8]) {
-    with_current(|device| device.sent.push(device.clock, octets));
+    with_current(|device| {
+        device.sent.push(device.clock, octets);
+        device.contents.push(device.clock, &device.sealed);
+        device.sealed.clear();
+    });
 }
+
+/// The next datagram has a protected record of DTLS 1.3 with this `DTLSInnerPlaintext` (RFC 9147 section 4): the content, its
+/// type, and zeros as padding.
+pub(crate) fn seal(inner: &[u8]) {
+    let end = inner.iter().rposition(|octet| *octet != 0);
+    let Some((content_type, content)) = end.and_then(|end| inner[..=end].split_last()) else { return };
+    // A record has at most 2^14 octets.
+    let length = (content.len() as u16).to_be_bytes();
+    with_current(|device| {
+        device.sealed.extend_from_slice(&[*content_type, 0xfe, 0xfd]);
+        device.sealed.extend_from_slice(&[0; EPOCH_AND_NUMBER]);
+        device.sealed.extend_from_slice(&length);
+        device.sealed.extend_from_slice(content);
+    });
+}
+
+/// Octets of the epoch and of the number of a record (RFC 9147 section 4).
+const EPOCH_AND_NUMBER: usize = 2 + 6;
 
 /// Delivers application data to the user of the session, at the time of the device's clock.
 pub(crate) fn deliver(octets: &[u8]) {

@@ -173,7 +173,7 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
             .map(|config| with_suite(config, checked.suite).with_groups(&[Group::P256]))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?
             .with_packing(if checked.config.datagram_packing { Packing::Full } else { Packing::OneRecord });
-        let crypto = Counting::new(checked.config.cryptography);
+        let crypto = Counting::new(checked.config.cryptography, checked.config.protocol());
         let resumption = checked.tls.resumption;
         let mut end = match checked.config.role {
             Role::Client => End::Client(Box::new(client(config, crypto, previous))),

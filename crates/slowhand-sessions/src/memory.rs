@@ -267,7 +267,7 @@ mod tests {
 
         fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
             self.to_send = self.to_send.checked_sub(1)?;
-            Some(Transmit { at: self.now, bytes: b"again" })
+            Some(Transmit { at: self.now, bytes: b"again", contents: &[] })
         }
 
         fn status(&self) -> Status {

@@ -102,6 +102,10 @@ pub struct Transmit<'a> {
     pub at: Duration,
     /// The octets; for a session over datagrams the whole UDP payload.
     pub bytes: &'a [u8],
+    /// What the protected records of DTLS 1.3 in it hold, in their order: each as a record of epoch 0 and number 0, with its
+    /// true type and without padding (RFC 9147 section 4, `DTLSPlaintext`). With it, its owner knows which messages a
+    /// datagram carries, and which of them it repeats. Empty if there are no such records, or if the library does not say.
+    pub contents: &'a [u8],
 }
 
 /// Application data that a session has received.

@@ -52,7 +52,7 @@ const SHORT_HEADERS: [(u8, ContentType); 4] = [
     (28, ContentType::Alert),
     (29, ContentType::Handshake),
     (30, ContentType::ApplicationData),
-    (31, ContentType::Other(26)), // an acknowledgement
+    (31, ContentType::Ack),
 ];
 
 /// The versions that a record may have: DTLS 1.0, also in the first messages of DTLS 1.2, and DTLS 1.2 (RFC 6347
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!((record.content_type, record.epoch, record.sequence_number), (ContentType::Handshake, 1, 0xabcd));
         assert_eq!((record.fragment, record.is_protected()), (&[22, 9, 8][..], true));
         let types = [28, 30, 31].map(|first| records(&[first, 0, 1], None).next().unwrap().unwrap().content_type);
-        assert_eq!(types, [ContentType::Alert, ContentType::ApplicationData, ContentType::Other(26)]);
+        assert_eq!(types, [ContentType::Alert, ContentType::ApplicationData, ContentType::Ack]);
         assert!(records(&[28, 0], None).next().unwrap().is_err());
     }
 

@@ -15,6 +15,8 @@ pub enum ContentType {
     Heartbeat,
     /// tls12_cid (25, RFC 9146 section 4): a protected record with a connection ID; its real type is encrypted.
     Tls12Cid,
+    /// ACK (26, RFC 9147 section 7): which records have arrived.
+    Ack,
     /// Any other number.
     Other(u8),
 }
@@ -28,6 +30,7 @@ impl From<u8> for ContentType {
             23 => Self::ApplicationData,
             24 => Self::Heartbeat,
             25 => Self::Tls12Cid,
+            26 => Self::Ack,
             other => Self::Other(other),
         }
     }
@@ -42,6 +45,7 @@ impl From<ContentType> for u8 {
             ContentType::ApplicationData => 23,
             ContentType::Heartbeat => 24,
             ContentType::Tls12Cid => 25,
+            ContentType::Ack => 26,
             ContentType::Other(other) => other,
         }
     }

@@ -213,7 +213,7 @@ impl Sources<'_> {
                 true => (Row::Segments(sent.end), "segment"),
                 false => (Row::Datagrams(sent.end), "datagram"),
             };
-            let mut detail = vec![("octets", sent.octets.len().to_string())];
+            let mut detail = vec![("octets", sent.payload.octets.len().to_string())];
             let loss = self.losses.get(&datagram);
             if let Some(loss) = loss {
                 detail.push(("lost", losses::words(self.air, self.context, loss, &name)));

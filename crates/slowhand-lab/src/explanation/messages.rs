@@ -1,7 +1,8 @@
 //! The names of what the ends send.
 
+use crate::world::trace::Payload;
 use slowhand_net::transport::tcp::{Flags, Segment};
-use slowhand_wire::{ContentType, MessageType, dtls, tls};
+use slowhand_wire::{ContentType, MessageType, dtls, dtls13, tls};
 
 /// Reads what one end sends, in order.
 #[derive(Debug, Default)]
@@ -12,25 +13,30 @@ pub(super) struct Names {
 
 impl Names {
     /// The messages in a datagram of DTLS.
-    pub(super) fn of_datagram(&mut self, datagram: &[u8], connection_id: u8) -> Vec<String> {
+    pub(super) fn of_datagram(&mut self, datagram: &Payload, connection_id: u8) -> Vec<String> {
         let mut names = Vec::new();
-        for record in dtls::records(datagram, Some(connection_id)) {
-            let Ok(record) = record else {
-                // DTLS 1.3 encrypts everything after the hellos, under another header (RFC 9147, section 4).
-                names.push("encrypted record".to_owned());
-                break;
-            };
-            if record.content_type == ContentType::Handshake && !record.is_protected() {
-                for fragment in record.fragments().flatten() {
-                    let name = name_of(fragment.message_type);
-                    let is_whole = fragment.body.len() == fragment.length as usize;
-                    names.push(if is_whole { name } else { format!("a part of {name}") });
-                }
-            } else {
-                names.push(self.other_record(record.content_type));
+        for record in dtls13::records(&datagram.octets, Some(connection_id)) {
+            match record {
+                Ok(dtls13::Record::Long(record)) => self.add_names(&record, &mut names),
+                Ok(dtls13::Record::Unified(_)) if !datagram.contents.is_empty() => {} // they are below
+                Ok(dtls13::Record::Unified(_)) | Err(_) => names.push("encrypted record".to_owned()),
             }
         }
+        for record in dtls::records(&datagram.contents, None).flatten() {
+            self.add_names(&record, &mut names);
+        }
         names
+    }
+
+    fn add_names(&mut self, record: &dtls::Record<'_>, names: &mut Vec<String>) {
+        if record.content_type != ContentType::Handshake || record.is_protected() {
+            return names.push(self.other_record(record.content_type));
+        }
+        for fragment in record.fragments().flatten() {
+            let name = name_of(fragment.message_type);
+            let is_whole = fragment.body.len() == fragment.length as usize;
+            names.push(if is_whole { name } else { format!("a part of {name}") });
+        }
     }
 
     /// The messages that an end writes to its stream.
@@ -56,6 +62,7 @@ impl Names {
             ContentType::Alert => "alert",
             ContentType::ApplicationData => "encrypted record",
             ContentType::Heartbeat => "heartbeat",
+            ContentType::Ack => "ACK",
             _ => "record",
         }
         .to_owned()

@@ -172,8 +172,8 @@ fn names(
         let mut reader = Names::default();
         for (datagram, sent) in trace.sent_by(end) {
             let name = match context.is_stream() {
-                true => name_of_segment(&sent.octets),
-                false => joined(&reader.of_datagram(&sent.octets, connection_id)),
+                true => name_of_segment(&sent.payload.octets),
+                false => joined(&reader.of_datagram(&sent.payload, connection_id)),
             };
             datagrams.insert(datagram, name);
         }

@@ -324,7 +324,8 @@ impl Namer<'_> {
                 let role = Context::role_of(end);
                 // The timers of TCP are measured: they are not as long as a key says.
                 if self.context.is_stream() {
-                    let is_first = Segment::parse(&sent.octets).is_ok_and(|segment| segment.flags.contains(Flags::SYN));
+                    let is_first =
+                        Segment::parse(&sent.payload.octets).is_ok_and(|segment| segment.flags.contains(Flags::SYN));
                     let key = match (is_first, end % 2) {
                         (true, 0) => "transport.client.syn_timeout_s",
                         (true, _) => "transport.server.syn_timeout_s",
@@ -457,13 +458,15 @@ impl Namer<'_> {
             })
         };
         let mut own = self.trace.sent_in(step).peekable();
-        own.peek().is_some() && own.all(|(_, sent)| is_ack(&sent.octets))
+        own.peek().is_some() && own.all(|(_, sent)| is_ack(&sent.payload.octets))
     }
 
     /// True if a step sent data that had not been sent before.
     fn sends_new_data(&self, step: StepId) -> bool {
         let has_data = |octets: &[u8]| Segment::parse(octets).is_ok_and(|segment| !segment.payload.is_empty());
-        self.trace.sent_in(step).any(|(id, sent)| has_data(&sent.octets) && !self.trace.repeated.contains_key(&id))
+        self.trace
+            .sent_in(step)
+            .any(|(id, sent)| has_data(&sent.payload.octets) && !self.trace.repeated.contains_key(&id))
     }
 
     /// Why a timer that started at `base` was due before it was stopped.

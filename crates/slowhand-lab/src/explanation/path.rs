@@ -118,8 +118,17 @@ impl Walk<'_> {
         if let Some(&step) = self.trace.failed.get(&self.conversation) {
             return Some(Cursor::Step(step));
         }
-        // It was given up, while timers were running. They may have ended later, in another step.
+        // It was given up, while an end computed.
         let at_of = |step: StepId| self.trace.steps[step as usize].at;
+        let end_of = |step: StepId| self.trace.steps[step as usize].end;
+        let is_busy = |step: StepId, until| ends.contains(&end_of(step)) && at_of(step) <= self.at && until > self.at;
+        if let Some(computed) = self.trace.computed.iter().rev().find(|computed| is_busy(computed.step, computed.until))
+        {
+            let step = computed.step;
+            self.back_to(at_of(step), What::Computing { end: end_of(step), step });
+            return Some(Cursor::Step(step));
+        }
+        // Or while timers were running. They may have ended later, in another step.
         let is_running = |run: &TimerRun| {
             let is_open = at_of(run.set_by) <= self.at && run.due > self.at;
             ends.contains(&run.end) && is_open && run.ended_by.is_none_or(|step| at_of(step) > self.at)

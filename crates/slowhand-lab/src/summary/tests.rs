@@ -163,6 +163,7 @@ fn every_metric_of_a_record_is_in_the_summary() {
         "frames_control",
         "datagrams",
         "bytes_payload",
+        "datagrams_proxy",
         "retransmissions_needed",
         "retransmissions_spurious",
         "retransmissions_spurious_server",

@@ -101,10 +101,16 @@ impl Conversation {
 }
 
 impl World<'_> {
-    /// The clock of a handshake starts when the client hands its first octets to the network.
+    /// The clock of a handshake starts when its application asks the client's library for it, which may compute before it
+    /// sends anything. Of a program it starts with the first octets that the network sees: when it was asked is not known.
+    pub(super) fn begin_with(&mut self, asked: Snapshot, conversation: usize) {
+        self.conversations[conversation].begun[Phase::Handshake as usize].get_or_insert(asked);
+    }
+
+    /// Something is sent for a handshake, whose clock starts now if it has not started.
     pub(super) fn begin(&mut self, now: Instant, conversation: usize) {
-        if self.conversations[conversation].begun(Phase::Handshake).is_none() {
-            self.enter(now, conversation, Phase::Handshake);
+        if self.conversations[conversation].handshake_began().is_none() {
+            self.begin_with(self.snapshot(now, conversation), conversation);
         }
     }
 
@@ -163,7 +169,7 @@ impl World<'_> {
         }
     }
 
-    fn snapshot(&self, at: Instant, conversation: usize) -> Snapshot {
+    pub(super) fn snapshot(&self, at: Instant, conversation: usize) -> Snapshot {
         let client = self.conversations[conversation].client;
         Snapshot {
             at,
@@ -233,6 +239,7 @@ impl World<'_> {
             frames_control: costs.frames_control,
             datagrams: costs.datagrams,
             bytes_payload: costs.bytes_payload,
+            datagrams_proxy: self.ledger.sent_by_proxy(number),
             retransmissions_needed: repetitions.needed,
             retransmissions_spurious: repetitions.spurious,
             retransmissions_spurious_server: of_server.spurious,

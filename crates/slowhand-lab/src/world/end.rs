@@ -11,7 +11,7 @@ use slowhand_net::datagram::DatagramId;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint};
 use slowhand_net::network::SendError;
-use slowhand_sessions::{FailureKind, Session, Status};
+use slowhand_sessions::{FailureKind, Session, Status, Transmit};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
 
@@ -51,6 +51,28 @@ pub(super) struct End {
     pub(super) computed: std::time::Duration,
     /// The part of that in which a TPM computed.
     pub(super) tpm: std::time::Duration,
+}
+
+/// What a session sends.
+#[derive(Clone, Debug)]
+pub(crate) struct Payload {
+    /// The payload of UDP, a segment of TCP, or octets for a stream.
+    pub(crate) octets: Vec<u8>,
+    /// What the protected records of DTLS 1.3 in it hold ([`Transmit::contents`]).
+    pub(crate) contents: Vec<u8>,
+}
+
+/// Without protected records whose contents are known.
+impl From<&[u8]> for Payload {
+    fn from(octets: &[u8]) -> Self {
+        Self { octets: octets.to_vec(), contents: Vec::new() }
+    }
+}
+
+impl From<Transmit<'_>> for Payload {
+    fn from(transmit: Transmit<'_>) -> Self {
+        Self { octets: transmit.bytes.to_vec(), contents: transmit.contents.to_vec() }
+    }
 }
 
 /// The computer of a host. It does one thing at a time.
@@ -121,6 +143,11 @@ impl End {
         }
     }
 
+    /// True if the session has made something that is not sent yet.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.unsent > 0
+    }
+
     /// True if data that the session or its application made, or has to take, is still at this end.
     fn holds_data(&self) -> bool {
         self.application_waits || self.unsent > 0 || self.stream.as_ref().is_some_and(|stream| !stream.is_idle())
@@ -129,17 +156,17 @@ impl End {
 
 impl World<'_> {
     /// Hands what a session sends to the network, or to the TCP connection below it.
-    pub(super) fn handle_send(&mut self, now: Instant, end: usize, phase: Phase, octets: &[u8]) {
+    pub(super) fn handle_send(&mut self, now: Instant, end: usize, phase: Phase, payload: &Payload) {
         self.ends[end].unsent -= 1;
         self.ends[end].phase = self.ends[end].phase.max(phase);
         match self.ends[end].stream {
-            Some(_) => self.write(now, end, octets),
-            None => self.send(now, end, phase, octets),
+            Some(_) => self.write(now, end, &payload.octets),
+            None => self.send(now, end, phase, payload),
         }
     }
 
     /// Hands a datagram to the network. After the end of its conversation an end sends nothing.
-    fn send(&mut self, now: Instant, end: usize, phase: Phase, datagram: &[u8]) {
+    fn send(&mut self, now: Instant, end: usize, phase: Phase, datagram: &Payload) {
         let conversation = end / 2;
         if self.conversations[conversation].is_over() {
             return;
@@ -152,7 +179,7 @@ impl World<'_> {
         }
         let mut events = std::mem::take(&mut self.network_events);
         let End { local, peer, .. } = self.ends[end];
-        if let Err(error) = self.network.send(now, local, peer, datagram, id, &mut events) {
+        if let Err(error) = self.network.send(now, local, peer, &datagram.octets, id, &mut events) {
             self.refused(id, end, &error);
         }
         self.handle_network_events(now, &mut events);
@@ -242,8 +269,8 @@ impl World<'_> {
         let mut operations = self.trace.as_ref().map(|_| Vec::new());
         let End { session, computer, session_timer, unsent, computed, tpm, .. } = &mut self.ends[end];
         while let Some(transmit) = session.poll_transmit() {
-            let octets = transmit.bytes.to_vec();
-            self.events.push(from_std(transmit.at).max(now), Event::Send { end, phase, octets, by });
+            let at = from_std(transmit.at).max(now);
+            self.events.push(at, Event::Send { end, phase, payload: transmit.into(), by });
             *unsent += 1;
         }
         session.drain_operations(&mut |performed| {

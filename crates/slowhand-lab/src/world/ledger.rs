@@ -1,5 +1,6 @@
 //! The account of every datagram: its conversation and phase, its frames on the air, and if it arrived.
 
+use super::end::Payload;
 use super::retransmission::{self, Reader, Records, Repetition, Retransmissions};
 use super::segments::{self, Span};
 use super::traffic::Traffic;
@@ -217,9 +218,9 @@ impl Ledger {
     }
 
     /// An end sends a UDP datagram; returns its number.
-    pub(super) fn sent(&mut self, end: usize, phase: Phase, datagram: &[u8]) -> DatagramId {
+    pub(super) fn sent(&mut self, end: usize, phase: Phase, datagram: &Payload) -> DatagramId {
         let records = self.readers[end].read(datagram);
-        self.add(end, phase, datagram.len(), Content::Records(records))
+        self.add(end, phase, datagram.octets.len(), Content::Records(records))
     }
 
     /// A packet of no conversation is sent; returns its number.
@@ -394,6 +395,11 @@ impl Ledger {
     /// How many datagrams of a handshake have neither arrived nor been lost.
     pub(super) fn waiting(&self, conversation: usize) -> u64 {
         self.of_handshake(conversation).filter(|datagram| datagram.fate == Fate::OnItsWay).count() as u64
+    }
+
+    /// How many segments the border router sent in the names of both ends of a handshake.
+    pub(super) fn sent_by_proxy(&self, conversation: usize) -> u64 {
+        [2 * conversation, 2 * conversation + 1].map(|end| self.in_name_of[end].len() as u64).iter().sum()
     }
 
     /// The retransmissions of a handshake at the end of the world, by the client and by the server. What has not arrived by

@@ -235,7 +235,7 @@ impl<'a> World<'a> {
         let phase = self.conversations[end / 2].phase();
         Some(match is_tcp {
             true => self.ledger.sent_segment(end, phase, &packet[Ipv6Header::LENGTH..]),
-            false => self.ledger.sent(end, phase, &packet[UdpDatagram::HEADERS..]),
+            false => self.ledger.sent(end, phase, &packet[UdpDatagram::HEADERS..].into()),
         })
     }
 

@@ -24,7 +24,7 @@ use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::record::{Conversation as Report, Failure, Outcome, Phase};
 use conversation::{Conversation, GivesUp};
-use end::{Computer, End};
+use end::{Computer, End, Payload};
 use ledger::Ledger;
 use live::Outside;
 use meter::Meter;
@@ -105,7 +105,7 @@ enum Event {
     Start { conversation: usize },
     /// An end has a datagram ready, or writes to its stream. It belongs to this phase of the conversation or to a later
     /// one.
-    Send { end: usize, phase: Phase, octets: Vec<u8>, by: StepId },
+    Send { end: usize, phase: Phase, payload: Payload, by: StepId },
     /// A session's timer is due.
     SessionTimeout { end: usize },
     /// A timer of the connection below a session is due.
@@ -299,9 +299,9 @@ impl<'a> World<'a> {
         while let Some(event) = self.events.pop_due(now) {
             match event {
                 Event::Start { conversation } => self.start(now, conversation),
-                Event::Send { end, phase, octets, by } => {
+                Event::Send { end, phase, payload, by } => {
                     self.begin_step(now, end, Cause::Ready { by });
-                    self.handle_send(now, end, phase, &octets);
+                    self.handle_send(now, end, phase, &payload);
                 }
                 Event::SessionTimeout { end } => self.handle_session_timeout(now, end),
                 Event::StreamTimeout { end } => self.handle_stream_timeout(now, end),
@@ -442,8 +442,12 @@ impl<'a> World<'a> {
         if self.ends[end].stream.is_some() {
             return self.transmit(now, end);
         }
+        let asked = self.snapshot(now, conversation);
         self.ends[end].session.start(to_std(now));
         self.after_call(now, end);
+        if self.ends[end].has_unsent() {
+            self.begin_with(asked, conversation);
+        }
     }
 
     fn computer_of(&self, host: Host) -> usize {

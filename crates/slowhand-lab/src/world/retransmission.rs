@@ -5,8 +5,10 @@
 //! was in datagrams that arrived, even if those were still on their way when it was sent.
 //!
 //! A datagram with anything new is no retransmission. Alerts and application data are always new ([`flight`]).
+//! Acknowledgements are neither new nor repeated: each says what has arrived by then (RFC 9147 section 7).
 
-use slowhand_wire::{ContentType, Coverage, FlightPart, dtls, flight};
+use super::end::Payload;
+use slowhand_wire::{ContentType, Coverage, FlightPart, dtls, dtls13, flight};
 use std::ops::Add;
 
 /// How many datagrams repeated others.
@@ -28,7 +30,7 @@ impl Add for Retransmissions {
 pub(super) struct Records {
     /// The parts of a flight in it.
     parts: Vec<FlightPart>,
-    /// True if there is something else in it, which is new.
+    /// True if there is something else in it, which is new. Acknowledgements are not.
     has_other: bool,
 }
 
@@ -58,13 +60,17 @@ impl Reader {
     }
 
     /// Reads the next datagram.
-    pub(super) fn read(&mut self, datagram: &[u8]) -> Records {
+    pub(super) fn read(&mut self, datagram: &Payload) -> Records {
         let mut records = Records::default();
-        for record in dtls::records(datagram, Some(self.connection_id_length)) {
+        for record in dtls13::records(&datagram.octets, Some(self.connection_id_length)) {
             match record {
-                Ok(record) => self.read_record(&record, &mut records),
+                Ok(dtls13::Record::Long(record)) => self.read_record(&record, &mut records),
+                Ok(dtls13::Record::Unified(_)) => records.has_other |= datagram.contents.is_empty(),
                 Err(_) => records.has_other = true,
             }
+        }
+        for record in dtls::records(&datagram.contents, None).flatten() {
+            self.read_record(&record, &mut records);
         }
         records
     }
@@ -84,6 +90,7 @@ impl Reader {
                     }
                 }
             }
+            ContentType::Ack => {}
             _ => records.has_other = true,
         }
     }
@@ -182,7 +189,7 @@ mod tests {
     fn count(sent: &[(Vec<u8>, bool)]) -> (u64, u64) {
         let mut reader = Reader::new(CONNECTION_ID.len() as u8);
         let datagrams: Vec<(Records, bool)> =
-            sent.iter().map(|(octets, arrived)| (reader.read(octets), *arrived)).collect();
+            sent.iter().map(|(octets, arrived)| (reader.read(&octets[..].into()), *arrived)).collect();
         let counts: Retransmissions = classify(datagrams.iter().map(|(records, arrived)| ((), (records, *arrived))))
             .filter_map(|found| found.1)
             .collect();
@@ -235,6 +242,37 @@ mod tests {
             let before = [finished(4), protected(content_type, 5)].concat();
             assert_eq!(count(&[&datagrams[..], &[(before, ARRIVED)]].concat()), (0, 2), "half of it is new");
         }
+    }
+
+    /// A datagram of DTLS 1.3 with one protected record of 24 octets (RFC 9147 section 4), and what its sender says is in it.
+    fn dtls13(contents: &[Vec<u8>], record: u8) -> Payload {
+        let octets = [&[0b0010_1110, 0, record, 0, 24][..], &[record; 24]].concat();
+        Payload { octets, contents: contents.concat() }
+    }
+
+    #[test]
+    fn of_the_records_of_dtls13_the_contents_count() {
+        let ack = || vec![26, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0];
+        let (first, second) = (certificate(0..50, 0), certificate(50..100, 0));
+        let count = |datagrams: &[(&[Vec<u8>], bool)]| {
+            let mut reader = Reader::new(0);
+            let read = datagrams.iter().zip(0..);
+            let read = read.map(|((contents, arrived), n)| (reader.read(&dtls13(contents, n)), *arrived));
+            let datagrams: Vec<(Records, bool)> = read.collect();
+            let found = classify(datagrams.iter().map(|(records, arrived)| ((), (records, *arrived))));
+            found.map(|(_, repetition)| repetition).collect::<Vec<_>>()
+        };
+        let (needed, spurious) = (Some(Repetition::Needed), Some(Repetition::Spurious));
+        let (one, two) = (&[first.clone()][..], &[second.clone()][..]);
+        assert_eq!(count(&[(one, ARRIVED), (two, LOST), (two, ARRIVED)]), [None, None, needed], "a part of a flight");
+        assert_eq!(count(&[(one, ARRIVED), (one, ARRIVED)]), [None, spurious]);
+        let acknowledgements = &[ack()][..];
+        assert_eq!(count(&[(acknowledgements, LOST), (acknowledgements, ARRIVED)]), [None, None]);
+        let beside = &[ack(), first.clone()][..];
+        assert_eq!(count(&[(one, LOST), (beside, ARRIVED)]), [None, needed], "the acknowledgement is not new data");
+        let data = &[vec![23, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 7]][..];
+        assert_eq!(count(&[(data, LOST), (data, ARRIVED)]), [None, None]);
+        assert_eq!(count(&[(&[], LOST), (&[], ARRIVED)]), [None, None], "the sender says nothing");
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl World<'_> {
                 (true, Some(_)) => self.ledger.sent_by_none(), // it arrives: the other end may be a program
             };
             if let Some(trace) = &mut self.trace {
-                trace.send(now, end, id, octets);
+                trace.send(now, end, id, &octets.into());
             }
             let packet =
                 TcpPacket { source: local.address, destination: peer.address, ecn: transmit.ecn, segment: octets };

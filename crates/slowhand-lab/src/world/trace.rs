@@ -5,6 +5,7 @@
 //! something that the session made was ready. So the cause of each datagram is a step, and the cause of each step is an
 //! earlier step or the arrival of a datagram.
 
+pub(crate) use super::end::Payload;
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
@@ -55,7 +56,7 @@ pub(crate) struct Sent {
     pub(crate) end: usize,
     pub(crate) by: Sender,
     /// The UDP payload, or the segment.
-    pub(crate) octets: Vec<u8>,
+    pub(crate) payload: Payload,
 }
 
 /// Who sent a datagram, and why.
@@ -193,11 +194,11 @@ impl Trace {
     }
 
     /// The present step hands a datagram or a segment to the network.
-    pub(super) fn send(&mut self, at: Instant, end: usize, datagram: DatagramId, octets: &[u8]) {
+    pub(super) fn send(&mut self, at: Instant, end: usize, datagram: DatagramId, payload: &Payload) {
         if datagram != NO_DATAGRAM {
             self.sent_in.entry(self.current).or_default().push(datagram);
             self.sent_by.entry(end).or_default().push(datagram);
-            self.sent.insert(datagram, Sent { at, end, by: Sender::End(self.current), octets: octets.to_vec() });
+            self.sent.insert(datagram, Sent { at, end, by: Sender::End(self.current), payload: payload.clone() });
         }
     }
 
@@ -216,7 +217,7 @@ impl Trace {
     pub(super) fn originate(&mut self, at: Instant, end: usize, datagram: DatagramId, octets: &[u8]) {
         let after = self.intercepted.filter(|&(taken, _)| taken == at).map(|(_, datagram)| datagram);
         self.sent_by.entry(end).or_default().push(datagram);
-        self.sent.insert(datagram, Sent { at, end, by: Sender::Proxy { after }, octets: octets.to_vec() });
+        self.sent.insert(datagram, Sent { at, end, by: Sender::Proxy { after }, payload: octets.into() });
     }
 
     pub(super) fn arrive(&mut self, at: Instant, host: Host, datagram: DatagramId) {

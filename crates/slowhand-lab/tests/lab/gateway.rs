@@ -118,9 +118,24 @@ fn the_proxy_spares_tls_the_servers_timer() {
 fn every_loss_beside_a_proxy_is_on_the_account() {
     let tls = ["session.protocol=tls1.2", "gateway.tcp_proxy=true"];
     let run = |changes: &[&str]| plan(1, &[&tls, changes].concat()).run(1, &mut ()).remove(0);
-    for frame in 1..=run(&[]).frames {
+    let lossless = run(&[]);
+    assert!(lossless.datagrams_proxy > 0, "{lossless:?}");
+    for frame in 1..=lossless.frames {
         let record = run(&[&format!("lowpan.dropped_frames=[{frame}]")]);
         assert_eq!((record.outcome, record.datagrams_lost), (Outcome::Completed, 1), "frame {frame}");
+        let repeated = record.retransmissions_needed + record.retransmissions_spurious;
+        assert!(repeated <= record.datagrams + record.datagrams_proxy, "frame {frame}: {record:?}");
+    }
+}
+
+/// On a slow mesh with losses the proxy repeats far more than the ends send.
+#[test]
+fn what_a_proxy_repeats_is_part_of_what_it_sent() {
+    let tls = ["session.protocol=tls1.2", "gateway.tcp_proxy=true", "network.link_pdr=0.3"];
+    for record in (1..=SEEDS).flat_map(|seed| plan(2, &tls).run(seed, &mut ())) {
+        let repeated = record.retransmissions_needed + record.retransmissions_spurious;
+        assert!(repeated <= record.datagrams + record.datagrams_proxy, "{record:?}");
+        assert!(record.datagrams_lost + record.datagrams_waiting <= record.datagrams + record.datagrams_proxy);
     }
 }
 

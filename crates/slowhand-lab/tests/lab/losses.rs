@@ -59,6 +59,28 @@ fn every_single_frame_may_be_lost() {
     }
 }
 
+/// What is encrypted is told by the library itself. Where fragments are small, only those that did not arrive are sent again
+/// (RFC 9147 section 7.2), each of them a needed repetition.
+#[test]
+fn every_single_frame_of_dtls13_may_be_lost_and_what_repairs_it_is_counted() {
+    let lean = "session.stack=lean-dtls";
+    let dtls13 = &[lean, "session.protocol=dtls1.3", "session.suite=TLS_AES_128_CCM_8_SHA256"][..];
+    let certificate = &["session.credential=certificate", "session.mtu=96"];
+    let weightless = &["session.auth=psk", "session.cryptography=weightless"];
+    for changes in [dtls13.to_vec(), [dtls13, weightless].concat(), [dtls13, certificate].concat()] {
+        let lossless = run(&changes, &[]);
+        assert_eq!((lossless.outcome, lossless.retransmissions_needed), (Outcome::Completed, 0));
+        // The last frame is the server's acknowledgement, which no end waits for any more.
+        for frame in 1..lossless.frames {
+            let record = run(&changes, &[frame]);
+            assert_eq!(record.outcome, Outcome::Completed, "{changes:?}, frame {frame}");
+            // With more datagrams than the queues hold, what is sent again may be lost there.
+            let lost = record.datagrams_lost;
+            assert!((1..=lost).contains(&record.retransmissions_needed), "{changes:?}, frame {frame}: {record:?}");
+        }
+    }
+}
+
 /// The client repeats its first ClientHello, one frame. So there is one frame more on the air, acknowledged like the
 /// others.
 #[test]

@@ -3,17 +3,20 @@
 use lean_dtls::crypto::{self, Crypto, DIGEST, Failed, Group, Hash, KEY, MAX_PUBLIC, Protection, SCALAR, SIGNATURE};
 
 use super::software::Software;
-use crate::config::Cryptography;
+use crate::config::{Cryptography, Protocol};
 use crate::device;
 use crate::operation::{self, Aead, AeadMode, Cbc, Curve, Operation};
 
-/// The cryptography of a session. It reports its operations to the device.
-pub(super) struct Counting(Software);
+/// The cryptography of a session. It reports its operations to the device, and what it puts into records of DTLS 1.3.
+pub(super) struct Counting {
+    software: Software,
+    protocol: Protocol,
+}
 
 impl Counting {
-    /// Real or weightless.
-    pub(super) fn new(cryptography: Cryptography) -> Self {
-        Self(Software::new(cryptography))
+    /// Real or weightless, for a session of this protocol alone.
+    pub(super) fn new(cryptography: Cryptography, protocol: Protocol) -> Self {
+        Self { software: Software::new(cryptography), protocol }
     }
 }
 
@@ -72,7 +75,7 @@ impl Crypto for Counting {
     type Hash = CountingHash;
 
     fn hash(&mut self) -> CountingHash {
-        CountingHash { hash: self.0.hash(), length: 0 }
+        CountingHash { hash: self.software.hash(), length: 0 }
     }
 
     fn hmac(&mut self, key: &[u8], parts: &[&[u8]]) -> [u8; DIGEST] {
@@ -81,42 +84,46 @@ impl Crypto for Counting {
         // section 2).
         let key_blocks = if key.len() > BLOCK { compressions(key.len()) } else { 0 };
         perform_hashing(key_blocks + compressions(BLOCK + octets) + compressions(BLOCK + DIGEST));
-        self.0.hmac(key, parts)
+        self.software.hmac(key, parts)
     }
 
     fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
         device::perform(Operation::Seal(aead(with, content)));
-        self.0.seal(with, content, tag)
+        // Only records are sealed in DTLS 1.3, each when its datagram is made. In DTLS 1.2 tickets are too.
+        if self.protocol == Protocol::Dtls13 {
+            device::seal(content);
+        }
+        self.software.seal(with, content, tag)
     }
 
     fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed> {
         device::perform(Operation::Open(aead(with, content)));
-        self.0.open(with, content, tag)
+        self.software.open(with, content, tag)
     }
 
     fn random(&mut self, octets: &mut [u8]) {
-        self.0.random(octets);
+        self.software.random(octets);
     }
 
     /// One block, as long as CBC of 16 octets.
     fn encrypt_block(&mut self, key: &[u8; KEY], block: &mut [u8; crypto::BLOCK]) -> Result<(), Failed> {
         device::perform(Operation::CbcEncrypt(Cbc { key_bits: 128, octets: block.len() as u32 }));
-        self.0.encrypt_block(key, block)
+        self.software.encrypt_block(key, block)
     }
 
     fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
         device::perform(Operation::EcdhKeyGeneration(curve(group)?));
-        self.0.generate(group, public)
+        self.software.generate(group, public)
     }
 
     fn agree(&mut self, group: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
         device::perform(Operation::EcdhSharedSecret(curve(group)?));
-        self.0.agree(group, private, public)
+        self.software.agree(group, private, public)
     }
 
     fn sign(&mut self, private: &[u8; SCALAR], digest: &[u8; DIGEST]) -> Result<[u8; SIGNATURE], Failed> {
         device::perform(Operation::EcdsaSign(Curve::Secp256r1));
-        self.0.sign(private, digest)
+        self.software.sign(private, digest)
     }
 
     fn verify(
@@ -126,10 +133,10 @@ impl Crypto for Counting {
         signature: &[u8; SIGNATURE],
     ) -> Result<(), Failed> {
         device::perform(Operation::EcdsaVerify(Curve::Secp256r1));
-        self.0.verify(public, digest, signature)
+        self.software.verify(public, digest, signature)
     }
 
     fn log_secret(&mut self, label: &str, client_random: &[u8; 32], secret: &[u8]) {
-        self.0.log_secret(label, client_random, secret);
+        self.software.log_secret(label, client_random, secret);
     }
 }

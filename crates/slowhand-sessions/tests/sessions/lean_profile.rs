@@ -43,7 +43,7 @@ fn every_record_has_a_type() {
         .flat_map(|sent| dtls::records(&sent.bytes, Some(0)).map(|record| record.unwrap().content_type))
         .collect();
     let mut expected = [ContentType::Handshake; 7];
-    expected[6] = ContentType::Other(26);
+    expected[6] = ContentType::Ack;
     assert_eq!(types, expected);
 }
 

@@ -21,8 +21,8 @@ fn ledger(conversations: usize) -> Ledger {
 fn a_datagram_is_on_its_way_until_it_arrives_or_is_lost() {
     let mut ledger = ledger(2);
     assert!(!ledger.any_on_its_way());
-    let first = ledger.sent(CLIENT, Phase::Handshake, &[1; 10]);
-    let second = ledger.sent(SECOND_CLIENT, Phase::Handshake, &[2; 20]);
+    let first = ledger.sent(CLIENT, Phase::Handshake, &(&[1; 10][..]).into());
+    let second = ledger.sent(SECOND_CLIENT, Phase::Handshake, &(&[2; 20][..]).into());
     ledger.originated(ROUTER_DATAGRAMS, SERVER, Phase::Handshake, &[]);
     ledger.arrived(first);
     assert!(ledger.any_on_its_way());
@@ -48,10 +48,10 @@ fn a_datagram_is_on_its_way_until_it_arrives_or_is_lost() {
 #[test]
 fn a_conversation_is_settled_when_its_last_data_has_arrived_or_was_lost() {
     let mut ledger = ledger(2);
-    let handshake = ledger.sent(CLIENT, Phase::Handshake, &[0; 10]);
+    let handshake = ledger.sent(CLIENT, Phase::Handshake, &(&[0; 10][..]).into());
     assert!(!ledger.has_data_on_its_way(0));
-    let data = ledger.sent(CLIENT, Phase::Data, &[0; 10]);
-    let closing = ledger.sent(SERVER, Phase::Closing, &[0; 10]);
+    let data = ledger.sent(CLIENT, Phase::Data, &(&[0; 10][..]).into());
+    let closing = ledger.sent(SERVER, Phase::Closing, &(&[0; 10][..]).into());
     ledger.originated(ROUTER_DATAGRAMS, SERVER, Phase::Data, &[]);
     assert!(ledger.has_data_on_its_way(0) && !ledger.has_data_on_its_way(1));
     ledger.arrived(data);
@@ -70,8 +70,8 @@ fn a_conversation_is_settled_when_its_last_data_has_arrived_or_was_lost() {
 #[test]
 fn frames_are_on_the_account_of_their_datagram() {
     let mut ledger = ledger(2);
-    let handshake = ledger.sent(SERVER, Phase::Handshake, &[0; 10]);
-    let data = ledger.sent(SECOND_CLIENT, Phase::Data, &[0; 20]);
+    let handshake = ledger.sent(SERVER, Phase::Handshake, &(&[0; 10][..]).into());
+    let data = ledger.sent(SECOND_CLIENT, Phase::Data, &(&[0; 20][..]).into());
     ledger.carried(handshake, 40);
     ledger.carried(handshake, 50);
     ledger.carried(data, 60);
@@ -102,9 +102,9 @@ fn frames_are_on_the_account_of_their_datagram() {
 #[test]
 fn a_conversation_that_is_forgotten_leaves_nothing_behind() {
     let mut ledger = ledger(2);
-    let handshake = ledger.sent(CLIENT, Phase::Handshake, &[1; 10]);
-    let second = ledger.sent(SECOND_CLIENT, Phase::Handshake, &[2; 10]);
-    let data = ledger.sent(CLIENT, Phase::Data, &[3; 10]);
+    let handshake = ledger.sent(CLIENT, Phase::Handshake, &(&[1; 10][..]).into());
+    let second = ledger.sent(SECOND_CLIENT, Phase::Handshake, &(&[2; 10][..]).into());
+    let data = ledger.sent(CLIENT, Phase::Data, &(&[3; 10][..]).into());
     ledger.originated(ROUTER_DATAGRAMS, SERVER, Phase::Data, &[]);
     assert_eq!((ledger.on_their_way_of(0), ledger.on_their_way_of(1)), (3, 1));
     ledger.forget(0);
@@ -118,7 +118,7 @@ fn a_conversation_that_is_forgotten_leaves_nothing_behind() {
     }
     assert_eq!((ledger.costs(0, Phase::Handshake), ledger.pop_settled()), (Costs::default(), None));
     assert!(ledger.losses(0).is_empty() && !ledger.has_data_on_its_way(0));
-    let again = ledger.sent(CLIENT, Phase::Handshake, &[1; 10]);
+    let again = ledger.sent(CLIENT, Phase::Handshake, &(&[1; 10][..]).into());
     assert!(again > data, "numbers are never used again");
     ledger.arrived(again);
     ledger.arrived(second);
@@ -131,11 +131,11 @@ fn a_conversation_that_is_forgotten_leaves_nothing_behind() {
 #[test]
 fn what_no_report_asks_for_does_not_stay_in_memory() {
     let mut ledger = ledger(1);
-    let handshake = ledger.sent(CLIENT, Phase::Handshake, &[1; 10]);
+    let handshake = ledger.sent(CLIENT, Phase::Handshake, &(&[1; 10][..]).into());
     ledger.arrived(handshake);
-    let late = ledger.sent(CLIENT, Phase::Data, &[2; 10]);
+    let late = ledger.sent(CLIENT, Phase::Data, &(&[2; 10][..]).into());
     for _ in 0..100 {
-        let data = ledger.sent(SERVER, Phase::Data, &[3; 10]);
+        let data = ledger.sent(SERVER, Phase::Data, &(&[3; 10][..]).into());
         ledger.arrived(data);
     }
     ledger.prune();
@@ -148,7 +148,7 @@ fn what_no_report_asks_for_does_not_stay_in_memory() {
     assert!(!ledger.any_on_its_way());
     ledger.prune();
     assert_eq!(ledger.earlier.len(), 1);
-    let again = ledger.sent(CLIENT, Phase::Handshake, &[1; 10]);
+    let again = ledger.sent(CLIENT, Phase::Handshake, &(&[1; 10][..]).into());
     ledger.arrived(again);
     assert_eq!(ledger.waiting(0), 0);
     ledger.forget(0);

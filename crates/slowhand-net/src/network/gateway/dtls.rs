@@ -54,7 +54,7 @@ pub fn parse(datagram: &[u8], parts: &mut Vec<FlightPart>) -> Option<Content> {
             ContentType::Alert | ContentType::ApplicationData | ContentType::Heartbeat | ContentType::Tls12Cid => {
                 is_handshake = false
             }
-            ContentType::Other(_) => return None,
+            ContentType::Ack | ContentType::Other(_) => return None,
         }
     }
     match is_handshake {
