@@ -5,5 +5,7 @@
 
 pub mod hex;
 pub mod processor;
+pub mod random;
 pub mod recordings;
+pub mod scenarios;
 pub mod wireshark;

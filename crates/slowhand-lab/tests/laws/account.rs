@@ -1,0 +1,329 @@
+//! Laws of sums: energy, losses, datagrams, frames, the parts of an explanation; and what numbers can be at all.
+
+use crate::world::World;
+use slowhand_lab::device::Device;
+use slowhand_lab::explanation::KINDS;
+use slowhand_lab::record::{Column, Energy, Outcome, Record, columns};
+use slowhand_lab::scenario::ServerAt;
+use slowhand_net::address::NodeId;
+use slowhand_net::datagram::{NO_DATAGRAM, is_of_router};
+use slowhand_net::drop_reason::DropReason;
+use slowhand_net::observer::{FrameKind, RadioInterval, RadioState};
+use std::collections::BTreeMap;
+
+/// Fails with these words if a law does not hold.
+macro_rules! ensure {
+    ($holds:expr, $($words:tt)+) => {
+        let holds: bool = $holds;
+        if !holds {
+            return Err(format!($($words)+));
+        }
+    };
+}
+pub(crate) use ensure;
+
+type Holds = Result<(), String>;
+
+/// Numbers are finite and not negative.
+pub(crate) fn numbers(world: &World<'_>) -> Holds {
+    let is_number = |number: &f64| number.is_finite() && *number >= 0.0;
+    let nodes = world.inspection.node_columns();
+    for (field, column) in columns(&world.records).into_iter().chain(nodes) {
+        let holds = match &column {
+            Column::F64(numbers) => numbers.iter().all(is_number),
+            Column::OptF64(numbers) => numbers.iter().flatten().all(is_number),
+            // A counter that went below 0 would be there.
+            Column::U64(numbers) => numbers.iter().all(|&number| number < 1 << 40),
+            Column::Lists(lists) => lists.iter().flat_map(|list| list.iter()).all(|&number| number < 1 << 40),
+            Column::Text(_) | Column::OptText(_) | Column::Losses(_) => true,
+        };
+        ensure!(holds, "{}: {column:?}", field.name);
+    }
+    for level in &world.inspection.buffers {
+        let levels = [level.queued, level.fragments, level.octets, level.forwarding];
+        ensure!(levels.iter().all(|&level| level < 1 << 20), "{level:?}");
+    }
+    Ok(())
+}
+
+/// A handshake ends in time, and its outcome is that of its other columns.
+pub(crate) fn outcomes(world: &World<'_>) -> Holds {
+    let give_up_s = world.scenario.session.give_up_s.get();
+    for record in &world.records {
+        let Record { outcome, duration_s, failure, .. } = record;
+        let completed = *outcome == Outcome::Completed;
+        ensure!(duration_s.is_some() == completed, "{record:?}");
+        ensure!(duration_s.is_none_or(|duration| duration <= give_up_s), "{duration_s:?} of {give_up_s} s");
+        let says_why = !completed && *outcome != Outcome::GaveUp;
+        ensure!(failure.is_some() == says_why, "{record:?}");
+        let sent = |record: &Record| record.datagrams >= 2 && record.frames >= 2 && record.bytes_payload > 0;
+        ensure!(!completed || sent(record), "{record:?}");
+    }
+    ensure!(world.records.len() == world.plan.clients().len(), "{} records", world.records.len());
+    let explained = world.explained();
+    ensure!(world.explanation.outcome == explained.outcome.name(), "{}", world.explanation.outcome);
+    let [start, end] = [world.explanation.start_s, world.explanation.end_s].map(micros);
+    ensure!(start <= end && end <= start + micros(give_up_s), "from {start} us to {end} us");
+    Ok(())
+}
+
+/// Who looks at a world does not change it.
+pub(crate) fn looking(world: &World<'_>) -> Holds {
+    ensure!(world.inspection.records == world.records, "{:?}\n{:?}", world.inspection.records, world.records);
+    Ok(())
+}
+
+/// Microseconds of an instant in seconds.
+fn micros(seconds: f64) -> u64 {
+    (seconds * 1e6).round() as u64
+}
+
+/// The same number, but for the rounding of sums.
+fn is_near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) + 1e-9
+}
+
+/// The time in each state between two instants: sending, receiving, listening.
+fn radio_times(timeline: &[RadioInterval], node: u16, [from, to]: [u64; 2]) -> [u64; 3] {
+    let mut times = [0; 3];
+    for interval in timeline.iter().filter(|interval| interval.node == NodeId(node)) {
+        let (first, last) = (interval.from.as_micros().max(from), interval.to.as_micros().min(to));
+        let state = match interval.state {
+            RadioState::Transmit => 0,
+            RadioState::Receive => 1,
+            RadioState::Listen => 2,
+        };
+        times[state] += last.saturating_sub(first);
+    }
+    times
+}
+
+/// The radio's parts of an energy follow from the times in its states. That of the processor says how long it was active, and the
+/// rest of the time it slept.
+fn energy_of(device: &Device, energy: &Energy, elapsed_us: u64, radio_us: [u64; 3]) -> Holds {
+    // Millijoules of a milliampere in a microsecond.
+    let (per_us, currents) = (device.supply_v.value / 1e6, &device.current);
+    let states = [
+        ("tx", energy.tx_mj, currents.radio_tx_ma.value),
+        ("rx", energy.rx_mj, currents.radio_rx_ma.value),
+        ("listen", energy.listen_mj, currents.radio_listen_ma.value),
+    ];
+    for ((name, found, current), time) in states.into_iter().zip(radio_us) {
+        let expected = current * per_us * time as f64;
+        ensure!(is_near(found, expected), "{name}: {found} mJ, and {time} us of {current} mA are {expected} mJ");
+    }
+    // A host whose energy does not count has no currents.
+    let active_us = if energy.cpu_mj == 0.0 { 0.0 } else { energy.cpu_mj / (currents.cpu_active_ma.value * per_us) };
+    ensure!(active_us <= elapsed_us as f64 + 0.01, "active for {active_us} of {elapsed_us} us");
+    let radio_off_us = elapsed_us.checked_sub(radio_us.iter().sum());
+    let Some(radio_off_us) = radio_off_us else { return Err(format!("{radio_us:?} in {elapsed_us} us")) };
+    let asleep = currents.cpu_sleep_ma.value * per_us * (elapsed_us as f64 - active_us)
+        + currents.radio_sleep_ma.value * per_us * radio_off_us as f64;
+    ensure!(is_near(energy.sleep_mj, asleep), "sleep: {} mJ, expected {asleep} mJ", energy.sleep_mj);
+    let sum = energy.cpu_mj + energy.tpm_mj + energy.tx_mj + energy.rx_mj + energy.listen_mj + energy.sleep_mj;
+    ensure!(is_near(energy.total_mj(), sum), "{energy:?}");
+    Ok(())
+}
+
+/// The energy of each node, and that of the client in its handshake, is the sum of its parts, and each part is the time in a
+/// state of the timeline.
+pub(crate) fn energy(world: &World<'_>) -> Holds {
+    let inspection = &world.inspection;
+    let elapsed = inspection.nodes.first().map(|node| node.elapsed).unwrap_or_default();
+    for node in &inspection.nodes {
+        ensure!(node.elapsed == elapsed, "node {}: {:?} of {elapsed:?}", node.node, node.elapsed);
+        let elapsed_us = elapsed.as_micros() as u64;
+        let shown = radio_times(&inspection.timeline, node.node, [0, elapsed_us]);
+        let counted = [node.radio.transmit, node.radio.receive, node.radio.listen].map(|time| time.as_micros());
+        ensure!(shown == counted, "node {}: {shown:?} us in the timeline, {counted:?} us counted", node.node);
+        let all = counted.iter().sum::<u64>() + node.radio.sleep.as_micros();
+        ensure!(all == elapsed_us, "node {}: states of {all} us in {elapsed_us} us", node.node);
+        let is_server = world.scenario.server.at == ServerAt::Node(NodeId(node.node));
+        let device = if is_server { &world.scenario.server_device } else { &world.scenario.client_device };
+        energy_of(device, &node.energy, elapsed_us, counted).map_err(|why| format!("node {}: {why}", node.node))?;
+        let most = node.computed + node.waited + node.handled;
+        let expected = device.current.cpu_active_ma.value * device.supply_v.value * most.min(elapsed).as_secs_f64();
+        let cpu_mj = node.energy.cpu_mj;
+        ensure!(is_near(cpu_mj, expected), "node {}: {cpu_mj} mJ of the processor in {most:?}", node.node);
+    }
+    let timeline = &inspection.timeline;
+    let overlap = timeline.windows(2).find(|two| two[0].node == two[1].node && two[0].to > two[1].from);
+    ensure!(overlap.is_none(), "{overlap:?}");
+    let explanation = &world.explanation;
+    let span = [micros(explanation.start_s), micros(explanation.end_s)];
+    let radio_us = radio_times(timeline, explanation.client, span);
+    let record = world.explained();
+    energy_of(&world.scenario.client_device, &record.energy_client, span[1] - span[0], radio_us)
+        .map_err(|why| format!("client {} from {span:?}: {why}", record.client))
+}
+
+/// The losses by reason are all losses.
+pub(crate) fn losses(world: &World<'_>) -> Holds {
+    for record in &world.records {
+        let lost: u64 = record.losses.iter().filter(|l| l.reason != DropReason::Suppressed).map(|l| l.count).sum();
+        ensure!(lost == record.datagrams_lost, "{} lost, {:?}", record.datagrams_lost, record.losses);
+        let by_reason: u64 = record.lost_because().values().sum();
+        ensure!(by_reason == record.losses.iter().map(|loss| loss.count).sum::<u64>(), "{record:?}");
+        ensure!(record.losses.iter().all(|loss| loss.count > 0), "{:?}", record.losses);
+        let spurious = record.retransmissions_spurious;
+        ensure!(record.retransmissions_spurious_server <= spurious, "{record:?}");
+        let (repeated, sent) = (record.retransmissions_needed + spurious, record.datagrams);
+        ensure!(repeated <= sent, "{repeated} repetitions in {sent} datagrams");
+        let (gone, waiting) = (by_reason, record.datagrams_waiting);
+        ensure!(gone + waiting <= sent, "{gone} lost and {waiting} waiting of {sent} datagrams");
+        let traffic = &record.traffic;
+        ensure!(traffic.delivered + traffic.lost() <= traffic.sent, "{traffic:?}");
+    }
+    Ok(())
+}
+
+/// Each datagram is delivered, lost, or on its way.
+pub(crate) fn datagrams(world: &World<'_>) -> Holds {
+    let (explanation, record) = (&world.explanation, world.explained());
+    if world.scenario.gateway.tcp_proxy {
+        return Ok(()); // what it sends is not told apart here
+    }
+    // What is sent at the very end may belong to the next phase.
+    let (mut least, mut most) = ([0; 4], [0; 4]);
+    let is_datagram = |kind| kind == "datagram" || kind == "segment";
+    for event in explanation.events.iter().filter(|event| is_datagram(event.kind)) {
+        let is_lost = event.state == "lost";
+        let is_waiting = !is_lost && event.to_s == event.from_s;
+        let fate = [is_lost, is_waiting, !is_lost && !is_waiting].map(u64::from);
+        for (place, count) in [1].into_iter().chain(fate).enumerate() {
+            least[place] += if event.from_s < explanation.end_s { count } else { 0 };
+            most[place] += count;
+        }
+    }
+    let lost = record.losses.iter().map(|loss| loss.count).sum::<u64>();
+    let (sent, waiting) = (record.datagrams, record.datagrams_waiting);
+    let Some(arrived) = sent.checked_sub(lost + waiting) else {
+        return Err(format!("{lost} lost and {waiting} waiting of {sent}"));
+    };
+    for (place, (name, found)) in
+        [("sent", sent), ("lost", lost), ("waiting", waiting), ("arrived", arrived)].into_iter().enumerate()
+    {
+        let range = least[place]..=most[place];
+        ensure!(range.contains(&found), "{found} datagrams {name}, and the timeline has {range:?}");
+    }
+    Ok(())
+}
+
+/// The frames of the records are those on the air.
+pub(crate) fn frames(world: &World<'_>) -> Holds {
+    let mut seen = [[0; 2]; 3];
+    for frame in &world.frames {
+        let of_traffic = (1 << 30..1 << 31).contains(&frame.datagram);
+        if frame.datagram == NO_DATAGRAM || of_traffic || is_of_router(frame.datagram) {
+            continue;
+        }
+        let place = match frame.kind {
+            FrameKind::Data => 0,
+            FrameKind::Ack => 1,
+            _ => 2,
+        };
+        seen[place][0] += 1;
+        seen[place][1] += frame.octets;
+    }
+    let sum = |value: fn(&Record) -> u64| world.records.iter().map(value).sum::<u64>();
+    let counted = [
+        [sum(|r| r.frames), sum(|r| r.bytes_phy)],
+        [sum(|r| r.frames_ack), sum(|r| r.bytes_ack)],
+        [sum(|r| r.frames_control), sum(|r| r.bytes_control)],
+    ];
+    // The border router's own segments have numbers as its other packets have.
+    let all = counted.iter().flatten().zip(seen.iter().flatten());
+    let holds = match world.scenario.gateway.tcp_proxy {
+        false => counted == seen,
+        true => all.into_iter().all(|(counted, seen)| counted >= seen),
+    };
+    ensure!(holds, "{counted:?} in the records, {seen:?} on the air");
+    Ok(())
+}
+
+/// A node acknowledges what it has received, and nothing else.
+pub(crate) fn acknowledgements(world: &World<'_>) -> Holds {
+    for (answer, is_asked) in [
+        (
+            FrameKind::Ack,
+            (|kind| matches!(kind, FrameKind::Data | FrameKind::SixTop | FrameKind::DataRequest | FrameKind::KeepAlive))
+                as fn(FrameKind) -> bool,
+        ),
+        (FrameKind::StrobeAck, |kind| kind == FrameKind::Strobe),
+    ] {
+        // By the receiver and the sender of what is acknowledged.
+        let (mut received, mut answered) = (BTreeMap::new(), BTreeMap::new());
+        for frame in &world.frames {
+            if frame.kind == answer {
+                *answered.entry((frame.from, frame.to)).or_insert(0_u64) += 1;
+            } else if is_asked(frame.kind) && frame.received {
+                *received.entry((frame.to, frame.from)).or_insert(0_u64) += 1;
+            }
+        }
+        for (pair, count) in answered {
+            let heard = received.get(&pair).copied().unwrap_or(0);
+            ensure!(count <= heard, "{pair:?}: {count} frames of {answer:?} for {heard} frames received");
+        }
+    }
+    Ok(())
+}
+
+/// The peaks of the buffers are at least the levels that were seen.
+pub(crate) fn buffers(world: &World<'_>) -> Holds {
+    for level in &world.inspection.buffers {
+        let node = &world.inspection.nodes[level.node.index()];
+        let (queued, octets) = (level.queued as u64, level.octets as u64);
+        ensure!(queued <= node.queue_peak, "{level:?}, and the peak of the queue is {}", node.queue_peak);
+        let peak = node.reassembly_peak_bytes;
+        ensure!(octets <= peak, "{level:?}, and the peak of reassembly is {peak}");
+    }
+    Ok(())
+}
+
+/// The parts of an explanation add up to the duration. The path has no gap and no overlap.
+pub(crate) fn parts(world: &World<'_>) -> Holds {
+    let (explanation, record) = (&world.explanation, world.explained());
+    let [start, end] = [explanation.start_s, explanation.end_s].map(micros);
+    let sum: u64 = explanation.parts.iter().map(|part| part.microseconds).sum();
+    ensure!(sum == end - start, "parts of {sum} us in {} us", end - start);
+    if let Some(duration) = record.duration_s {
+        let explained = explanation.duration_s;
+        ensure!(duration.to_bits() == explained.to_bits(), "{explained} s explained of {duration} s");
+    }
+    let mut at = explanation.start_s;
+    let mut of_part = vec![0; explanation.parts.len()];
+    for piece in &explanation.path {
+        ensure!(piece.from_s == at && piece.to_s > at, "{piece:?} behind {at}");
+        at = piece.to_s;
+        of_part[piece.part] += micros(piece.to_s) - micros(piece.from_s);
+    }
+    ensure!(at == explanation.end_s, "the path ends at {at} s of {}", explanation.end_s);
+    for (part, time) in explanation.parts.iter().zip(of_part) {
+        ensure!(part.microseconds == time, "{part:?} has pieces of {time} us");
+        let is_known = KINDS.iter().any(|(kind, _)| *kind == part.kind) && part.kind != "other";
+        ensure!(is_known, "{part:?}");
+    }
+    Ok(())
+}
+
+/// The milestones of a handshake that completes are in order: it begins, the first datagram leaves, the client's hello, the
+/// server's hello, and the end.
+pub(crate) fn milestones(world: &World<'_>) -> Holds {
+    let explanation = &world.explanation;
+    if world.explained().outcome != Outcome::Completed {
+        return Ok(());
+    }
+    let first = |layers: [&str; 2], words: &str| {
+        let events = explanation.events.iter().filter(|event| {
+            layers.contains(&explanation.lanes[event.lane].layer) && event.kind != "loss" && event.name.contains(words)
+        });
+        events.map(|event| event.from_s).min_by(f64::total_cmp)
+    };
+    let datagram = first(["datagrams", "segments"], "");
+    let [client, server] = ["ClientHello", "ServerHello"].map(|hello| first(["messages", "messages"], hello));
+    let order = [Some(explanation.start_s), datagram, client, server, Some(explanation.end_s)];
+    let holds = order.iter().all(Option::is_some) && order.is_sorted() && (client < server);
+    // The client may have its hello ready before TCP can carry it.
+    ensure!(holds, "begin, first datagram, ClientHello, ServerHello, end: {order:?}");
+    Ok(())
+}

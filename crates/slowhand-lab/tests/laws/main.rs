@@ -1,0 +1,177 @@
+//! Laws that hold in every world, tried on random scenarios: sums, repetitions and losses, explanations, acknowledgements,
+//! and the same bits whoever computes them.
+//!
+//! A scenario that breaks a law is made smaller, key by key, and written to a file that `slowhand run` takes.
+
+mod account;
+mod captures;
+mod repetitions;
+mod same_bits;
+mod world;
+
+use slowhand_testing::scenarios::{RandomScenario, TRACE, TRACE_FILE};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use world::{Valid, World};
+
+type Law = (&'static str, fn(&World<'_>) -> Result<(), String>);
+
+const LAWS: [Law; 14] = [
+    ("numbers are finite and not negative", account::numbers),
+    ("outcomes agree with the other columns", account::outcomes),
+    ("who looks changes nothing", account::looking),
+    ("energy is the sum of its parts", account::energy),
+    ("losses by reason add up", account::losses),
+    ("datagrams are delivered, lost or on their way", account::datagrams),
+    ("frames of the records are those on the air", account::frames),
+    ("acknowledgements answer received frames", account::acknowledgements),
+    ("peaks are above all levels", account::buffers),
+    ("parts of an explanation add up", account::parts),
+    ("milestones are in order", account::milestones),
+    ("what was lost was sent again", repetitions::losses_are_repaired),
+    ("what was needed had been lost", repetitions::what_is_needed_was_lost),
+    ("repetitions have reasons", repetitions::repetitions_have_reasons),
+];
+
+/// What cannot be said of one world.
+const SAME_BITS: &str = "threads and order give the same bits";
+const NO_PANIC: &str = "nothing panics";
+
+/// True if tests have their long sizes.
+pub(crate) fn is_full() -> bool {
+    std::env::var_os("SLOWHAND_FULL").is_some()
+}
+
+/// A law that does not hold.
+struct Broken {
+    law: &'static str,
+    why: String,
+}
+
+/// What became of a scenario.
+enum Verdict {
+    Refused(String),
+    Tried { completed: u64, lost: u64, repeated: u64, broken: Vec<Broken> },
+}
+
+fn judge(random: &RandomScenario) -> Verdict {
+    let valid = match Valid::new(random) {
+        Ok(valid) => valid,
+        Err(why) => return Verdict::Refused(why),
+    };
+    let judged = catch_unwind(AssertUnwindSafe(|| {
+        let world = World::new(&valid, 1);
+        let breaks = |(law, holds): &Law| Some(Broken { law, why: holds(&world).err()? });
+        let mut broken: Vec<Broken> = LAWS.iter().filter_map(breaks).collect();
+        let same = same_bits::threads_and_order(&valid, &world.records);
+        broken.extend(same.err().map(|why| Broken { law: SAME_BITS, why }));
+        let explained = world.explained();
+        Verdict::Tried {
+            completed: u64::from(explained.duration_s.is_some()),
+            lost: u64::from(explained.datagrams_lost > 0),
+            repeated: u64::from(explained.retransmissions_needed + explained.retransmissions_spurious > 0),
+            broken,
+        }
+    }));
+    judged.unwrap_or_else(|panic| {
+        let words = panic.downcast_ref::<String>().cloned();
+        let words = words.or_else(|| panic.downcast_ref::<&str>().map(|words| (*words).to_owned()));
+        let broken = vec![Broken { law: NO_PANIC, why: words.unwrap_or_default() }];
+        Verdict::Tried { completed: 0, lost: 0, repeated: 0, broken }
+    })
+}
+
+/// What was found in all scenarios.
+#[derive(Default)]
+struct Found {
+    refused: BTreeMap<String, u64>,
+    /// By protocol: scenarios, completed ones, those with a loss, those with a repetition.
+    protocols: BTreeMap<String, [u64; 4]>,
+    /// By law: how many scenarios break it, the first of them, and why.
+    broken: BTreeMap<&'static str, (u64, u64, String)>,
+}
+
+impl Found {
+    fn add(&mut self, seed: u64, random: &RandomScenario, verdict: Verdict) {
+        match verdict {
+            // The first words of a message have the key.
+            Verdict::Refused(why) => {
+                let key = why.split(": ").nth(1).unwrap_or(&why);
+                *self.refused.entry(key.to_owned()).or_default() += 1;
+            }
+            Verdict::Tried { completed, lost, repeated, broken } => {
+                let protocol = random.value("session.protocol").unwrap_or_default().to_owned();
+                let counts = self.protocols.entry(protocol).or_default();
+                for (count, more) in counts.iter_mut().zip([1, completed, lost, repeated]) {
+                    *count += more;
+                }
+                for Broken { law, why } in broken {
+                    let entry = self.broken.entry(law).or_insert((0, seed, why.clone()));
+                    entry.0 += 1;
+                    if seed < entry.1 {
+                        (entry.1, entry.2) = (seed, why);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Tries the scenarios of seeds from 0 on, on all processors.
+fn try_all(count: u64) -> Found {
+    let (next, found) = (AtomicU64::new(0), Mutex::new(Found::default()));
+    let work = || loop {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        if seed >= count {
+            return;
+        }
+        let random = RandomScenario::new(seed);
+        let verdict = judge(&random);
+        found.lock().unwrap().add(seed, &random, verdict);
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    found.into_inner().unwrap()
+}
+
+/// The words for a law that is broken: the smallest scenario that breaks it, in a file to run.
+fn report(law: &str, count: u64, seed: u64, why: &str) -> String {
+    let breaks = |random: &RandomScenario| match judge(random) {
+        Verdict::Refused(_) => false,
+        Verdict::Tried { broken, .. } => broken.iter().any(|broken| broken.law == law),
+    };
+    let smallest = RandomScenario::new(seed).shrunk(breaks);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("laws");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(format!("{}.toml", law.replace([' ', ','], "-")));
+    std::fs::write(&file, smallest.to_string()).unwrap();
+    std::fs::write(folder.join(TRACE_FILE), TRACE).unwrap();
+    let file = file.display();
+    format!(
+        "NOT TRUE: {law} ({count} scenarios, the first is {seed}): {why}\n\
+         # slowhand run {file} --first-seed 1 --count 1\n{smallest}"
+    )
+}
+
+/// 300 scenarios, 10,000 with `--full`.
+#[test]
+fn the_laws_hold() {
+    let count = if is_full() { 10_000 } else { 300 };
+    let found = try_all(count);
+    let reports: Vec<String> =
+        found.broken.iter().map(|(law, (count, seed, why))| report(law, *count, *seed, why)).collect();
+
+    // The laws say something only if there are handshakes of every kind, with losses and repetitions.
+    let sum = |place: usize| found.protocols.values().map(|counts| counts[place]).sum::<u64>();
+    let what = || format!("refused: {:?}\nby protocol: {:?}", found.refused, found.protocols);
+    println!("{}", what());
+    assert!(reports.is_empty(), "{}", reports.join("\n"));
+    assert!(sum(0) * 100 >= count * 85, "too many are refused. {}", what());
+    assert!(sum(1) * 100 >= count * 60, "too few complete. {}", what());
+    assert!(sum(2) * 100 >= count * 25 && sum(3) * 100 >= count * 25, "too few lose datagrams. {}", what());
+    assert_eq!(found.protocols.len(), 4, "{}", what());
+    assert!(found.protocols.values().all(|counts| counts.iter().all(|some| *some > 0)), "{}", what());
+}

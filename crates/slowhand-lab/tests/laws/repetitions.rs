@@ -1,0 +1,133 @@
+//! Laws of repetitions: what is lost is sent again, and nothing is sent again without a reason.
+
+use crate::account::ensure;
+use crate::world::World;
+use slowhand_lab::explanation::Event;
+use slowhand_lab::record::Outcome;
+use slowhand_sessions::Protocol;
+
+/// The datagrams or segments of the handshake that is explained.
+fn sent<'a>(world: &'a World<'_>) -> impl Iterator<Item = &'a Event> {
+    world.explanation.events.iter().filter(|event| matches!(event.kind, "datagram" | "segment"))
+}
+
+fn octets(event: &Event) -> Option<u64> {
+    event.detail.iter().find(|(name, _)| *name == "octets")?.1.parse().ok()
+}
+
+/// True if a datagram may be an acknowledgement of DTLS 1.3 and nothing else, by its length.
+///
+/// An ACK has 2 octets and 16 for each record number (RFC 9147 section 7). A record adds its content type, the tag of 8 or 16
+/// octets, and a header of 2 to 5 octets besides the connection ID (section 4). A Finished has 12 octets and the hash: 44 or 60
+/// (RFC 8446 section 4.4.4). So it is never as long as an acknowledgement, modulo 16.
+fn may_be_acknowledgement(world: &World<'_>, octets: u64) -> bool {
+    let connection_id = world.scenario.session.connection_id.map_or(0, |length| u64::from(length.get()));
+    [8, 16].iter().any(|tag| {
+        let numbers = |header: u64| octets.checked_sub(connection_id + header + 1 + tag + 2);
+        (2..=5).filter_map(numbers).any(|numbers| numbers % 16 == 0)
+    })
+}
+
+/// True if a datagram surely carries a part of the handshake that must arrive.
+fn carries_handshake(world: &World<'_>, event: &Event) -> bool {
+    match event.name.as_str() {
+        "ACK" | "alert" | "record" | "datagram" => false,
+        // A record of DTLS 1.3 whose type nobody sees.
+        "encrypted record" => octets(event).is_some_and(|octets| !may_be_acknowledgement(world, octets)),
+        _ => true,
+    }
+}
+
+/// True if the border router held a datagram back: it was a repetition, and nobody misses it.
+fn is_held_back(event: &Event) -> bool {
+    event.detail.iter().any(|(name, value)| *name == "lost" && value.contains("held it back"))
+}
+
+/// Wherever a handshake completes although a datagram of an end with handshake data was lost, that end sent something again.
+pub(crate) fn losses_are_repaired(world: &World<'_>) -> Result<(), String> {
+    let record = world.explained();
+    if record.outcome != Outcome::Completed {
+        return Ok(());
+    }
+    let is_repetition = |event: &&Event| matches!(event.state, "needed" | "spurious");
+    let counted = record.retransmissions_needed + record.retransmissions_spurious;
+    // A repetition that was lost is shown as lost.
+    let lost_ones = counted.saturating_sub(sent(world).filter(is_repetition).count() as u64);
+    for event in sent(world) {
+        let is_missed = event.state == "lost" && event.from_s < world.explanation.end_s && !is_held_back(event);
+        if !is_missed || !carries_handshake(world, event) {
+            continue;
+        }
+        let by_same_end = |other: &&Event| other.lane == event.lane;
+        let is_repaired = lost_ones > 0 || sent(world).filter(by_same_end).any(|event| is_repetition(&event));
+        ensure!(
+            is_repaired,
+            "{} of {} s was lost, the handshake completed after {:?} s, and its sender sent nothing again",
+            event.name,
+            event.from_s,
+            record.duration_s
+        );
+    }
+    Ok(())
+}
+
+/// A repetition is needed only if something did not arrive.
+pub(crate) fn what_is_needed_was_lost(world: &World<'_>) -> Result<(), String> {
+    for record in &world.records {
+        let lost: u64 = record.losses.iter().map(|loss| loss.count).sum();
+        let missing = lost + record.datagrams_waiting;
+        ensure!(record.retransmissions_needed == 0 || missing > 0, "{record:?}");
+    }
+    Ok(())
+}
+
+/// Each repetition has a reason that the protocol has: a timer that was due, or the peer's repetition. Where the receiver
+/// says what it has (TCP, DTLS 1.3, the lean profile), also a datagram that shows that something is missing: it was lost, or
+/// another overtook it.
+pub(crate) fn repetitions_have_reasons(world: &World<'_>) -> Result<(), String> {
+    let session = &world.scenario.session;
+    let acknowledges = session.protocol.is_stream() || session.protocol == Protocol::Dtls13 || !session.lean.is_empty();
+    if world.scenario.gateway.tcp_proxy {
+        return Ok(()); // its timers are not shown
+    }
+    let something_is_missing = sent(world).any(|event| event.state == "lost") || is_out_of_order(world);
+    for event in sent(world).filter(|event| matches!(event.state, "needed" | "spurious")) {
+        let mut at = event;
+        let is_reason = loop {
+            let Some(cause) = at.cause.map(|number| &world.explanation.events[number]) else { break false };
+            at = cause;
+            match cause.kind {
+                "timer" if cause.name.ends_with(", due") => break true,
+                "packet" | "datagram" | "segment" => {
+                    let is_repetition = matches!(cause.state, "needed" | "spurious");
+                    let is_missing = acknowledges && something_is_missing;
+                    break is_repetition || is_missing || has_computed_too_long(world, event, cause);
+                }
+                _ => {}
+            }
+        };
+        ensure!(is_reason, "{} of {} s ({}) because of {at:?}", event.name, event.from_s, event.state);
+    }
+    Ok(())
+}
+
+/// True if a timer of an end ran out between the arrival of a datagram and a repetition that it sent while it computed an answer.
+/// OpenSSL looks at its timer while it computes. The timeline shows it as stopped by the arrival.
+fn has_computed_too_long(world: &World<'_>, repetition: &Event, arrival: &Event) -> bool {
+    let events = &world.explanation.events;
+    let host_of = |event: &Event| &world.explanation.lanes[event.lane].host;
+    let mut timers = events.iter().filter(|timer| timer.kind == "timer" && host_of(timer) == host_of(repetition));
+    timers.any(|timer| {
+        let due = timer.detail.iter().find(|(name, _)| *name == "due");
+        let due_s = due.and_then(|(_, due)| due.trim_end_matches(" s").parse::<f64>().ok());
+        timer.to_s >= arrival.to_s && due_s.is_some_and(|due_s| due_s <= repetition.from_s)
+    })
+}
+
+/// True if a datagram arrived before another that the same end had sent earlier.
+fn is_out_of_order(world: &World<'_>) -> bool {
+    let mut arrivals: Vec<(usize, f64, f64)> =
+        sent(world).filter(|event| event.state != "lost").map(|event| (event.lane, event.from_s, event.to_s)).collect();
+    arrivals.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    arrivals.windows(2).any(|two| two[0].0 == two[1].0 && two[0].2 > two[1].2)
+}
