@@ -167,7 +167,8 @@ pub(crate) fn losses(world: &World<'_>) -> Holds {
         ensure!(record.losses.iter().all(|loss| loss.count > 0), "{:?}", record.losses);
         let spurious = record.retransmissions_spurious;
         ensure!(record.retransmissions_spurious_server <= spurious, "{record:?}");
-        let (repeated, sent) = (record.retransmissions_needed + spurious, record.datagrams);
+        let sent = record.datagrams + record.datagrams_proxy;
+        let repeated = record.retransmissions_needed + spurious;
         ensure!(repeated <= sent, "{repeated} repetitions in {sent} datagrams");
         let (gone, waiting) = (by_reason, record.datagrams_waiting);
         ensure!(gone + waiting <= sent, "{gone} lost and {waiting} waiting of {sent} datagrams");
