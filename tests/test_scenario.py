@@ -1,5 +1,6 @@
 """Scenarios from dictionaries, with keys replaced, and with rows in the place of a trace."""
 
+import pickle
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,49 @@ def test_a_dictionary_runs_as_its_file_does_and_its_result_repeats_it(tmp_path: 
     assert_frame_equal(run.frame(), from_file)
     run.write_parquet(tmp_path / "result.parquet")
     assert_frame_equal(slowhand.run(tmp_path / "result.parquet"), from_file)
+
+
+@pytest.mark.parametrize(
+    ("name", "set_", "expected"),
+    [
+        (
+            "quickstart",
+            ["mac.slotframe=0"],
+            ("mac.slotframe", "--set mac.slotframe", "mac.slotframe", "found 0, allowed: "),
+        ),
+        (
+            "quickstart",
+            ["network=7"],
+            ("network", "--set network", "network", "found 7, allowed: a table with the keys "),
+        ),
+        # The key that is wrong is below the override.
+        (
+            "quickstart",
+            ["network.topology={ kind = 'line', hops = 0 }"],
+            ("network.topology.hops", "--set network.topology", "network.topology", "found 0, "),
+        ),
+        # A library refuses what the file says.
+        ("lossy-line", ["session.mtu=9"], ("session.mtu", "--set session.mtu", "session.mtu", "")),
+        ("lossy-line", ["server.at=0"], ("server.internet_delay_ms", "lossy-line.toml:", None, "")),
+        ("quickstart", ["mac.cells.up=30"], ("mac.slotframe", "quickstart.toml:", None, "")),
+        ("none", [], (None, "scenario", None, "found 'none', allowed: ")),
+    ],
+)
+def test_an_error_has_its_parts_as_data(
+    name: str, set_: list[str], expected: tuple[str | None, str | None, str | None, str]
+) -> None:
+    with pytest.raises(slowhand.ScenarioError) as caught:
+        slowhand.run(name, count=1, set=set_)
+    error = caught.value
+    key, place, override, reason = expected
+    assert (error.key, error.override) == (key, override)
+    assert (error.place or "").rpartition("/")[2].startswith(place or "")
+    assert bool(error.place) == bool(place)
+    assert error.reason and error.reason.startswith(reason)
+    parts = [error.place, None if error.key == error.override else error.key, error.reason]
+    assert str(error) == ": ".join(part for part in parts if part)
+    again = pickle.loads(pickle.dumps(error))  # as from a process of a cluster
+    assert (again.key, again.place, again.reason) == (error.key, error.place, error.reason)
 
 
 def test_a_wrong_dictionary_is_refused_by_key() -> None:

@@ -25,7 +25,22 @@ def mesh_address(node: int) -> str:
     """The address of a node of the mesh."""
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be run. The message names the file, the line and the key."""
+    """A scenario that cannot be run. The message names the file, the line and the key.
+
+    The same as data; `None` where there is none.
+    """
+
+    key: str | None
+    """The dotted path of the key."""
+
+    place: str | None
+    """The file and its line, or the override, as the message has it."""
+
+    override: str | None
+    """The key of the override that has to change."""
+
+    reason: str | None
+    """What was found, and what is allowed."""
 
 class Scenario:
     """A scenario that has been read and checked."""
@@ -46,6 +61,9 @@ class Scenario:
         `scenario` is the name of the scenario's file, `files` has the text of each file by name,
         and `overrides` has those of the constructor.
         """
+
+    def value(self, key: str) -> Any:
+        """The value of a key as the file or an override has it; `None` if neither has it."""
 
     def wireshark_arguments(self) -> list[str]:
         """The arguments with which `wireshark` and `tshark` show a capture as it is."""
@@ -159,6 +177,9 @@ def capture(scenario: Scenario, seed: int, path: str | PathLike[str]) -> None:
 
 def stacks() -> str:
     """The libraries that are built in, as a JSON array."""
+
+def override_value(text: str) -> Any:
+    """The value of an override, `key=value`, as `--set` reads it; `None` if it removes the key."""
 
 def schema() -> str:
     """The JSON Schema of a scenario."""

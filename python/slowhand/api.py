@@ -150,6 +150,18 @@ class Scenario:
         scenario._adopt(_native.Scenario.from_sources(json.dumps(sources)))
         return scenario
 
+    def value(self, key: str) -> Any:
+        """The value of a key, such as `session.mtu`, as the file or an override has it.
+
+        `None` if neither has the key: then its default counts. Tables are dictionaries.
+
+        >>> import slowhand
+        >>> line = slowhand.Scenario("lossy-line", {"network.topology.hops": 4})
+        >>> line.value("network.topology"), line.value("session.mtu")
+        ({'kind': 'line', 'hops': 4}, None)
+        """
+        return self.native.value(key)
+
     @property
     def sources(self) -> dict[str, Any]:
         """The texts that it was made from: the name of its file, all files, the overrides."""

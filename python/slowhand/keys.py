@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from slowhand import _native
+from slowhand._native import ScenarioError
+from slowhand.blame import refusal
 from slowhand.terminal import printable
 
 
@@ -87,7 +88,7 @@ def _check_utf8(place: str, text: str) -> None:
     line = next((line for line in text.splitlines() if SURROGATE.search(line)), "")
     if line:
         found = printable(line.encode("utf-8", "backslashreplace").decode())
-        raise _native.ScenarioError(f"{place}{found}: found octets that are not UTF-8")
+        raise refusal("found octets that are not UTF-8", place=f"{place}{found}")
 
 
 def document(scenario: Mapping[str, Setting]) -> dict[str, str]:
@@ -202,6 +203,6 @@ def _number(value: Any) -> str:
     return str(value)
 
 
-def _wrong_trace(found: str) -> _native.ScenarioError:
+def _wrong_trace(found: str) -> ScenarioError:
     allowed = f"a path, or rows of {', '.join(TRACE_COLUMNS)} (channel: None for all)"
-    return _native.ScenarioError(f"{TRACE}: found {found}, allowed: {allowed}")
+    return refusal(f"found {found}, allowed: {allowed}", key=TRACE)

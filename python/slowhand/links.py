@@ -43,6 +43,11 @@ Link = tuple[str, str]
 class TraceError(Exception):
     """A file that is no trace. The message says where, what was found and what is allowed."""
 
+    def __init__(self, reason: str, option: str | None = None):
+        super().__init__(f"{option}: {reason}" if option else reason)
+        self.option = option
+        """The option that is wrong, if it is not the file."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -65,7 +70,9 @@ class Trace:
         out; so are nodes without a path to the root.
         """
         if not 0 <= least_pdr <= 1:
-            raise TraceError(f"--least-pdr: found {least_pdr}, allowed: a share from 0 to 1")
+            raise TraceError(
+                f"found {least_pdr}, allowed: a share from 0 to 1", option="--least-pdr"
+            )
         rows = sorted(rows, key=lambda row: row.time_s)
         if not rows:
             raise TraceError("found no measurement of a link, allowed: at least one")
@@ -77,7 +84,8 @@ class Trace:
         names = sorted({name for link in means for name in link}, key=_order)
         if root is not None and root not in names:
             allowed = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-            raise TraceError(f"--root: found {printable(root)}, allowed: a node: {allowed}")
+            reason = f"found {printable(root)}, allowed: a node: {allowed}"
+            raise TraceError(reason, option="--root")
         both = {
             (a, b)
             for a, b in means

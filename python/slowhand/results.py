@@ -9,12 +9,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slowhand import _native
+from slowhand.blame import refusal
 from slowhand.bounds import MAX_SEED
 from slowhand.terminal import printable
 
 if TYPE_CHECKING:
     import polars
+
+    from slowhand import _native
 
 KEY = "slowhand"
 """The key of what a Parquet file says about its run. In a JSON file it is the version."""
@@ -83,23 +85,23 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
         found = _about_parquet(path) if os.fspath(path).endswith(".parquet") else _about_json(path)
     except OSError as error:
         reason = error.strerror or printable(str(error))
-        raise _native.ScenarioError(f"{name}: cannot be read: {reason}") from error
+        raise refusal(f"cannot be read: {reason}", place=name) from error
     except RecursionError as error:
-        raise _native.ScenarioError(f"{name}: is nested too deeply for a result") from error
+        raise refusal("is nested too deeply for a result", place=name) from error
     except ValueError as error:
-        raise _native.ScenarioError(f"{name}: {printable(str(error))}") from error
+        raise refusal(printable(str(error)), place=name) from error
     if isinstance(found, dict) and found.get("live") is True:
         scenario = printable(str(found.get("scenario")))
-        raise _native.ScenarioError(
-            f"{name}: is of `slowhand live`: a live run cannot be repeated, because the clock and"
-            f" programs took part in it; run its scenario, {scenario}, or start it live again"
+        raise refusal(
+            "is of `slowhand live`: a live run cannot be repeated, because the clock and programs"
+            f" took part in it; run its scenario, {scenario}, or start it live again",
+            place=name,
         )
     wrong = _wrong(found)
     if wrong:
         allowed = "a file that `slowhand run --records` or `--json` wrote"
-        raise _native.ScenarioError(
-            f"{name}: does not say how its run is repeated: {wrong}, allowed: {allowed}"
-        )
+        reason = f"does not say how its run is repeated: {wrong}, allowed: {allowed}"
+        raise refusal(reason, place=name)
     return {key: found[key] for key in KEYS}
 
 

@@ -2,6 +2,7 @@
 
 use crate::device::{Device, Missing, Paced};
 use crate::energy::{Times, energy};
+use crate::input::{Blame, Place};
 use crate::record::Energy;
 use crate::scenario::{MacError, Mesh, PreparedMac, Scenario, TcpEndpoint};
 use crate::traffic::Flow;
@@ -15,6 +16,7 @@ use slowhand_net::transport::tcp;
 use slowhand_sessions::{
     BuildError, Family, Negotiated, Operation, Processor, Role, Session, SessionConfig, Stack, Status, Suite, memory,
 };
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -58,21 +60,12 @@ struct Ports {
 #[non_exhaustive]
 pub enum PlanError {
     /// The link layer cannot have this configuration.
-    #[error(transparent)]
     Mac(#[from] MacError),
     /// A library refuses the session.
-    #[error("session: {0}")]
     Session(#[from] BuildError),
     /// TCP cannot have this configuration.
-    #[error("transport: {0}")]
     Transport(#[from] tcp::ConfigError),
     /// A device has no time for an operation of the handshake.
-    #[error(
-        "{}: {key}: found nothing, allowed: a number and its source, or a base that has it; \
-         the {role}, which runs {stack}, needs it for the handshake of this scenario{}",
-        file.display(),
-        suite.as_ref().map_or(String::new(), |suite| format!(" with {suite}; or another session.suite"))
-    )]
     Device {
         /// The file of the device.
         file: PathBuf,
@@ -86,17 +79,48 @@ pub enum PlanError {
         stack: Stack,
     },
     /// A device lacks times, and nothing shows whether this scenario needs them.
-    #[error(
-        "{}: found a device that lacks the time of some operations, allowed: a device that has all of them, as long as the \
-         handshake of this scenario does not even complete without a network: {why}",
-        file.display()
-    )]
     UnknownNeeds {
         /// The file of the device.
         file: PathBuf,
         /// Why the handshake does not complete.
         why: String,
     },
+}
+
+impl PlanError {
+    /// The error as data.
+    pub fn blame(&self) -> Blame {
+        let (file, key, reason) = match self {
+            Self::Mac(error) => (None, error.key(), error.reason()),
+            Self::Session(error) => (None, "session", error.to_string()),
+            Self::Transport(error) => (None, "transport", error.to_string()),
+            Self::Device { file, key, suite, role, stack } => {
+                let with = suite.map_or(String::new(), |suite| format!(" with {suite}; or another session.suite"));
+                let allowed = "a number and its source, or a base that has it";
+                let why = format!("the {role}, which runs {stack}, needs it for the handshake of this scenario{with}");
+                (Some(file), key.as_str(), format!("found nothing, allowed: {allowed}; {why}"))
+            }
+            Self::UnknownNeeds { file, why } => {
+                let allowed = "a device that has all of them, as long as the handshake of this scenario does not even \
+                               complete without a network";
+                let found = "a device that lacks the time of some operations";
+                (Some(file), "", format!("found {found}, allowed: {allowed}: {why}"))
+            }
+        };
+        Blame { place: file.map(|file| Place::File(file.clone())), key: key.to_owned(), reason }
+    }
+}
+
+impl From<PlanError> for Blame {
+    fn from(error: PlanError) -> Self {
+        error.blame()
+    }
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.blame().fmt(f)
+    }
 }
 
 impl Plan {

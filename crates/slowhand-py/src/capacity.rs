@@ -6,10 +6,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Map, json};
 use slowhand_lab::capacity::{Engset, Policy, Simulation};
-use slowhand_lab::device::{Device, Origin};
+use slowhand_lab::device::{Device, DeviceError, Origin};
+use slowhand_lab::input::{Blame, Place};
 
 use crate::interruptible::{abandonable, interruptible};
-use crate::scenario::refused;
+use crate::scenario::{refused, unplaced};
 use crate::to_json;
 
 /// Engset's formula and the simulation of each policy, as a JSON object.
@@ -48,10 +49,14 @@ pub fn policies() -> Vec<&'static str> {
 /// The RAM of a device in octets, and where the number comes from.
 #[pyfunction]
 pub fn ram(py: Python<'_>, device: String) -> PyResult<(u64, String)> {
-    let device = abandonable(py, move || Device::load(&device, Path::new("")))?.map_err(refused)?;
+    let device = abandonable(py, move || Device::load(&device, Path::new("")))?.map_err(|error| match error {
+        DeviceError::Invalid(error) => refused(error),
+        DeviceError::Unknown { .. } => refused(unplaced("", error.to_string())),
+    })?;
     let Some(ram) = device.processor.ram_kib else {
-        let file = device.file.display();
-        return Err(refused(format!("{file}: processor.ram_kib: found nothing, allowed: a number and its source")));
+        let (place, key) = (Place::File(device.file), "processor.ram_kib".to_owned());
+        let reason = "found nothing, allowed: a number and its source".to_owned();
+        return Err(refused(Blame { place: Some(place), key, reason }));
     };
     let from = match ram.origin {
         Origin::Source(source) => source,

@@ -31,12 +31,16 @@ mod _native {
     #[pymodule_export]
     use crate::run::{Run, inspect, table_schemas};
     #[pymodule_export]
-    use crate::scenario::{Scenario, ScenarioError, capture, device_schema, schema};
+    use crate::scenario::{Scenario, ScenarioError, capture, device_schema, override_value, schema};
     #[pymodule_export]
     use crate::stacks;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let error = module.py().get_type::<ScenarioError>();
+        for attribute in ["key", "place", "override", "reason"] {
+            error.setattr(attribute, module.py().None())?;
+        }
         module.add("MAX_THREADS", slowhand_lab::runner::MAX_THREADS)?;
         module.add("LATENESS_LIMIT_MS", slowhand_live::LATENESS_LIMIT.as_secs_f64() * 1e3)?;
         module.add("FAR_BEHIND_MS", slowhand_live::FAR_BEHIND.as_secs_f64() * 1e3)?;

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use pyo3::{IntoPyObjectExt, create_exception};
 use serde_json::json;
 use slowhand_lab::CaptureRunError;
 use slowhand_lab::explanation::{ExplainError, explain};
+use slowhand_lab::input::{Blame, Setting};
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{self as lab, Override};
 
@@ -22,7 +24,9 @@ create_exception!(
     slowhand,
     ScenarioError,
     PyValueError,
-    "A scenario that cannot be run. The message names the file, the line and the key."
+    "A scenario that cannot be run. The message names the file, the line and the key.\n\n\
+     The same as data: `key` is the dotted path of the key, `place` the file and line or the override, `reason` what was \
+     found and what is allowed; `override` is the key of the override that has to change. None where there is none."
 );
 
 /// A scenario that has been read and checked.
@@ -43,16 +47,18 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (sources, folder = None))]
     fn from_sources(py: Python<'_>, sources: String, folder: Option<PathBuf>) -> PyResult<Self> {
-        let read = move || {
-            let sources: lab::Sources =
-                serde_json::from_str(&sources).map_err(|error| format!("sources: not such a JSON object: {error}"))?;
-            let scenario = match folder {
-                Some(folder) => lab::Scenario::from_sources_in(&folder, &sources),
-                None => lab::Scenario::from_sources(&sources),
-            };
-            scenario.map_err(|error| error.to_string())
+        let sources: lab::Sources = serde_json::from_str(&sources)
+            .map_err(|error| refused(unplaced("", format!("sources: not such a JSON object: {error}"))))?;
+        let read = move || match folder {
+            Some(folder) => lab::Scenario::from_sources_in(&folder, &sources),
+            None => lab::Scenario::from_sources(&sources),
         };
         Ok(Self(Arc::new(abandonable(py, read)?.map_err(refused)?)))
+    }
+
+    /// The value of a key as the file or an override has it; `None` if neither has the key.
+    fn value<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.value(key).map(|setting| plain(py, &setting)).transpose()
     }
 
     fn sources(&self) -> PyResult<String> {
@@ -70,7 +76,8 @@ impl Scenario {
     /// The credentials of the ends as files: their names and texts.
     fn credentials(&self, py: Python<'_>) -> PyResult<BTreeMap<String, String>> {
         let scenario = Arc::clone(&self.0);
-        abandonable(py, move || scenario.credentials())?.map_err(refused)
+        abandonable(py, move || scenario.credentials())?
+            .map_err(|error| refused(unplaced("session", error.to_string())))
     }
 
     fn session_memory(&self, py: Python<'_>) -> PyResult<String> {
@@ -120,7 +127,47 @@ pub fn device_schema() -> PyResult<String> {
     to_json(&slowhand_lab::device::schema())
 }
 
-/// The error of a scenario that cannot run.
-pub fn refused(error: impl std::fmt::Display) -> PyErr {
-    ScenarioError::new_err(error.to_string())
+/// The value of an override, `key=value`, as `--set` reads it; `None` if it removes the key.
+#[pyfunction]
+pub fn override_value<'py>(py: Python<'py>, text: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let read: Override = text.parse().map_err(refused)?;
+    read.value().map(|setting| plain(py, &setting)).transpose()
+}
+
+/// A value of a scenario as Python has it.
+fn plain<'py>(py: Python<'py>, setting: &Setting) -> PyResult<Bound<'py, PyAny>> {
+    match setting {
+        Setting::String(text) => text.into_bound_py_any(py),
+        Setting::Integer(number) => number.into_bound_py_any(py),
+        Setting::Float(number) => number.into_bound_py_any(py),
+        Setting::Boolean(boolean) => boolean.into_bound_py_any(py),
+        Setting::Array(items) => {
+            let items: PyResult<Vec<_>> = items.iter().map(|item| plain(py, item)).collect();
+            items?.into_bound_py_any(py)
+        }
+        Setting::Table(entries) => {
+            let table = PyDict::new(py);
+            entries.iter().try_for_each(|(key, item)| table.set_item(key, plain(py, item)?))?;
+            Ok(table.into_any())
+        }
+    }
+}
+
+/// An error that is neither about a file nor about an override.
+pub fn unplaced(key: &str, reason: String) -> Blame {
+    Blame { place: None, key: key.to_owned(), reason }
+}
+
+/// The error of a scenario that cannot run. Its parts are attributes.
+pub fn refused(error: impl Into<Blame>) -> PyErr {
+    let blame: Blame = error.into();
+    let made = ScenarioError::new_err(blame.to_string());
+    let set = Python::attach(|py| {
+        let value = made.value(py);
+        value.setattr("key", Some(&blame.key).filter(|key| !key.is_empty()))?;
+        value.setattr("place", blame.place.as_ref().map(ToString::to_string))?;
+        value.setattr("override", blame.overridden())?;
+        value.setattr("reason", &blame.reason)
+    });
+    set.err().unwrap_or(made)
 }

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         reason = error.strerror or str(error)
         raise Complaint(f"{printable(arguments.file)}: cannot be read: {reason}") from error
     except links.TraceError as error:
-        place = "" if str(error).startswith("--") else f"{printable(arguments.file)}: "
+        place = "" if error.option else f"{printable(arguments.file)}: "
         raise Complaint(f"{place}{error}") from error
     trace_file.write(lambda path: path.write_text(trace.csv(), encoding="utf-8"))
     if arguments.json:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from slowhand import output, signals
 from slowhand._native import ScenarioError
 from slowhand.arguments import Complaint, Parser, integer
+from slowhand.blame import blaming
 from slowhand.bounds import MAX_SEED
 from slowhand.commands import explaining
 from slowhand.commands.common import (
@@ -148,10 +149,8 @@ def _loaded(arguments: argparse.Namespace) -> Scenario:
         return loaded(arguments.scenario, arguments.set)
     if key in replaced(arguments):
         raise Complaint(f"--nonces: found --set {key} too, allowed: one of the two")
-    try:
+    with blaming({key: "--nonces"}):
         return loaded(arguments.scenario, [*arguments.set, f"{key}={arguments.nonces}"])
-    except ScenarioError as error:
-        raise ScenarioError(str(error).replace(f"--set {key}:", "--nonces:", 1)) from error
 
 
 def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from slowhand._native import ScenarioError
+from slowhand.blame import refusal
 from slowhand.terminal import printable
 
 _HERE = Path(__file__).resolve().parent
@@ -46,9 +46,10 @@ def scenario_path(scenario: str | os.PathLike[str]) -> str:
     if not path.endswith(".toml") and not os.path.exists(path):  # noqa: PTH110 (it never raises)
         near = difflib.get_close_matches(path, bundled)
         meant = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise ScenarioError(
-            f"scenario: found '{printable(path)}', allowed: the path of a .toml file or of a "
-            f"result (.parquet, .json), or a name that `slowhand scenarios` lists{meant}"
+        raise refusal(
+            f"found '{printable(path)}', allowed: the path of a .toml file or of a result"
+            f" (.parquet, .json), or a name that `slowhand scenarios` lists{meant}",
+            place="scenario",
         )
     return path
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 from slowhand import _native
 from slowhand._native import ScenarioError, __version__
 from slowhand.api import COUNT, Scenario, Source, loaded
+from slowhand.blame import moved
 from slowhand.bounds import MAX_SEED, natural
 from slowhand.keys import Setting, Settings
 from slowhand.report import METRICS
@@ -376,13 +377,12 @@ def _check(configuration: Configuration) -> None:
     try:
         _native.Run(configuration.scenario.native, 0, 1, 1, False).cancel()
     except ScenarioError as error:
-        text = str(error)
-        for key in configuration.settings:
-            if text.startswith(f"--set {key}: "):
-                raise ScenarioError(text.replace("--set", "--vary", 1)) from error
+        if error.override is not None and error.override in configuration.settings:
+            raise moved(error, f"--vary {printable(error.override)}") from error
         if configuration.settings:
-            text = f"with {printable(configuration.label)}: {text}"
-        raise ScenarioError(text) from error
+            place = f"with {printable(configuration.label)}"
+            raise moved(error, f"{place}: {error.place}" if error.place else place) from error
+        raise
 
 
 def sweep(

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple, TypeAlias
 
+from slowhand._native import ScenarioError, override_value
 from slowhand.keys import Setting, toml
 from slowhand.terminal import printable
 
@@ -43,10 +43,10 @@ class Value(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> Value:
-        """A value of the command line. What is no TOML is a string, as with `--set`."""
+        """A value of the command line, as `--set` reads it."""
         try:
-            return cls(text, _plain(tomllib.loads(f"value = {text}")["value"], text))
-        except (ValueError, OverflowError, RecursionError):  # also numbers of thousands of digits
+            return cls(text, _plain(override_value(f"value={text}"), text))
+        except ScenarioError:  # said when it is set, with its key
             return cls(text, text)
 
     @classmethod
@@ -61,28 +61,32 @@ class Axis:
 
     key: str
     values: tuple[Value, ...]
+    option: str = "--vary"
+    """The option that has set it, for messages."""
 
     def __post_init__(self) -> None:
+        place = f"{self.option} {printable(self.key)}"
         if not self.values:
-            raise SweepError(f"--vary {printable(self.key)}: found no value, allowed: one or more")
+            raise SweepError(f"{place}: found no value, allowed: one or more")
         seen: set[tuple[type, Plain]] = set()  # for Python, True is 1.0
         for value in self.values:
             known = (type(value.plain), value.plain)
             if known in seen:
-                found = f"{printable(value.text)} twice"
-                raise SweepError(f"--vary {printable(self.key)}: found {found}, allowed: once")
+                raise SweepError(f"{place}: found {printable(value.text)} twice, allowed: once")
             seen.add(known)
 
     @classmethod
-    def read(cls, text: str) -> Axis:
+    def read(cls, text: str, option: str = "--vary") -> Axis:
         """An axis of the command line: `KEY=VALUE,VALUE` or `KEY=RANGE`, or both mixed."""
         key, equals, rest = text.partition("=")
-        if not equals or not key.strip():
+        key = key.strip()
+        if not equals or not key:
             allowed = "KEY=VALUE,VALUE or KEY=FROM:TO:STEP, such as session.timeout_s=1,2,4"
-            raise SweepError(f"--vary: found '{printable(text)}', allowed: {allowed}")
+            raise SweepError(f"{option}: found '{printable(text)}', allowed: {allowed}")
         pieces = [piece.strip() for piece in _pieces(rest)]
-        values = [value for piece in pieces if piece for value in _values(key.strip(), piece)]
-        return cls(key.strip(), tuple(values))
+        place = f"{option} {printable(key)}"
+        values = [value for piece in pieces if piece for value in _values(place, piece)]
+        return cls(key, tuple(values), option)
 
     @classmethod
     def of(cls, key: str, values: str | Iterable[Setting]) -> Axis:
@@ -166,13 +170,13 @@ def _pieces(text: str) -> Iterator[str]:
     yield piece
 
 
-def _values(key: str, text: str) -> Iterator[Value]:
+def _values(place: str, text: str) -> Iterator[Value]:
     found = RANGE.fullmatch(text)
     if not found:
         yield Value.read(text)
         return
     first, last, star, step = found.groups()
-    place = f"--vary {printable(key)}: found {printable(text)}"
+    place = f"{place}: found {printable(text)}"
     if step is None:
         raise SweepError(f"{place}, allowed: FROM:TO:STEP or FROM:TO:*FACTOR, such as 1:9:2")
     numbers = list(_range(Decimal(first), Decimal(last), Decimal(step), bool(star), place))

@@ -121,11 +121,10 @@ impl Told {
             Sources { trace, air, context: &context, conversation, losses: &losses, names: &names, written: &written };
         let timeline = sources.timeline(&critical);
         let number = |key: Key| timeline.numbers.get(&key).copied();
-        let with_causes = |Grouped { mut part, causes }: Grouped| {
+        let with_causes = |Grouped { mut part, causes, .. }: Grouped| {
             part.causes = causes.into_iter().filter_map(number).collect();
             part
         };
-        let parts: Vec<Part> = groups.into_iter().map(with_causes).collect();
         let path = pieces.iter().zip(part_of).zip(events_of).map(|((piece, part), event)| PathEntry {
             from_s: piece.from.as_secs_f64(),
             to_s: piece.to.as_secs_f64(),
@@ -134,6 +133,7 @@ impl Told {
         });
         let Span { start, end } = trace.spans[conversation];
         let duration_s = end.since(start).as_secs_f64();
+        let summary = parts::summary(duration_s, &groups);
         let host = |host| HostEntry {
             name: name_of(host),
             role: context.role_of_host(conversation, host),
@@ -150,9 +150,9 @@ impl Told {
             end_s: end.as_secs_f64(),
             duration_s,
             hosts: context.hosts(conversation).into_iter().map(host).collect(),
-            summary: parts::summary(duration_s, &parts),
+            summary,
             path: path.collect(),
-            parts,
+            parts: groups.into_iter().map(with_causes).collect(),
             lanes: timeline.lanes,
             events: timeline.events,
         })

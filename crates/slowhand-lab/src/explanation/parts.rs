@@ -24,6 +24,19 @@ pub(super) struct Words {
     pub(super) remedy: Option<String>,
 }
 
+/// What a part is in the summary. Parts of one kind that differ in nothing else are one there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Short {
+    /// The wait for a timer: whose, how long in microseconds, and what made it necessary.
+    Timer { whose: String, length: u64, why: String },
+    /// An end computes.
+    Computing { role: &'static str },
+    /// In queues, wherever they are, behind frames of somebody.
+    Queue { whose: String },
+    /// Anything else, in few words.
+    Other(String),
+}
+
 /// Names the pieces of a path.
 pub(super) struct Namer<'a> {
     pub(super) trace: &'a Trace,
@@ -43,29 +56,30 @@ struct Why {
     is_outage: bool,
 }
 
-/// A part, and the events that are its causes.
+/// A part, what it is in the summary, and the events that are its causes.
 pub(super) struct Grouped {
     pub(super) part: Part,
+    pub(super) short: Short,
     pub(super) causes: Vec<Key>,
 }
 
 /// Puts pieces with the same words together, the largest part first. Also returns the part of each piece, and the event
 /// that it waited for.
 pub(super) fn grouped(namer: &Namer<'_>, pieces: &[Piece]) -> (Vec<Grouped>, Vec<usize>, Vec<Option<Key>>) {
-    let mut groups: BTreeMap<Words, (u64, Vec<usize>)> = BTreeMap::new();
+    let mut groups: BTreeMap<Words, (Short, u64, Vec<usize>)> = BTreeMap::new();
     let mut events = Vec::new();
     for (number, piece) in pieces.iter().enumerate() {
-        let (words, event) = namer.words(piece);
-        let group = groups.entry(words).or_default();
-        group.0 += piece.to.since(piece.from).as_micros();
-        group.1.push(number);
+        let (words, short, event) = namer.words(piece);
+        let (_, micros, members) = groups.entry(words).or_insert_with(|| (short, 0, Vec::new()));
+        *micros += piece.to.since(piece.from).as_micros();
+        members.push(number);
         events.push(event);
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
-    groups.sort_by_key(|(_, (micros, ..))| std::cmp::Reverse(*micros));
+    groups.sort_by_key(|(_, (_, micros, _))| std::cmp::Reverse(*micros));
     let mut part_of = vec![0; pieces.len()];
     let mut parts = Vec::new();
-    for (number, (words, (microseconds, members))) in groups.into_iter().enumerate() {
+    for (number, (words, (short, microseconds, members))) in groups.into_iter().enumerate() {
         let mut known = BTreeSet::new();
         let causes = members.iter().filter_map(|&piece| events[piece]).filter(|event| known.insert(*event)).collect();
         members.iter().for_each(|&piece| part_of[piece] = number);
@@ -73,7 +87,7 @@ pub(super) fn grouped(namer: &Namer<'_>, pieces: &[Piece]) -> (Vec<Grouped>, Vec
         let seconds = microseconds as f64 / 1e6;
         let spans = joined_spans(members.iter().map(|&piece| pieces[piece]));
         let part = Part { kind, host, seconds, microseconds, text, remedy, causes: Vec::new(), spans };
-        parts.push(Grouped { part, causes });
+        parts.push(Grouped { part, short, causes });
     }
     (parts, part_of, events)
 }
@@ -91,176 +105,189 @@ fn joined_spans(pieces: impl Iterator<Item = Piece>) -> Vec<[f64; 2]> {
 }
 
 /// The sentence above all parts: the kinds with the most time.
-pub(super) fn summary(duration_s: f64, parts: &[Part]) -> String {
+pub(super) fn summary(duration_s: f64, parts: &[Grouped]) -> String {
     /// More than these make no readable sentence.
     const MOST: usize = 5;
     if parts.is_empty() {
         return format!("{duration_s:.2} s: nothing was sent before the handshake was given up");
     }
-    let mut kinds: Vec<(Short, u64)> = Vec::new();
-    for part in parts {
-        let mut short = Short::of(part);
-        match kinds.iter_mut().find(|(known, _)| (&known.before, &known.after) == (&short.before, &short.after)) {
-            Some((known, micros)) => {
-                known.timers.append(&mut short.timers);
-                *micros += part.microseconds;
-            }
-            None => kinds.push((short, part.microseconds)),
+    let mut kinds: Vec<Kind<'_>> = Vec::new();
+    for Grouped { part, short, .. } in parts {
+        match kinds.iter_mut().find(|kind| kind.has(short)) {
+            Some(kind) => kind.add(short, part.microseconds),
+            None => kinds.push(Kind::new(short, part.microseconds)),
         }
     }
-    kinds.sort_by_key(|(_, micros)| std::cmp::Reverse(*micros));
-    let rest: u64 = kinds.iter().skip(MOST).map(|(_, micros)| micros).sum();
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.microseconds));
+    let rest: u64 = kinds.iter().skip(MOST).map(|kind| kind.microseconds).sum();
     kinds.truncate(MOST);
-    let mut words: Vec<String> =
-        kinds.iter().map(|(short, micros)| format!("{:.2} s {}", *micros as f64 / 1e6, short.words())).collect();
+    let in_words = |kind: &Kind<'_>| format!("{:.2} s {}", kind.microseconds as f64 / 1e6, kind.words());
+    let mut words: Vec<String> = kinds.iter().map(in_words).collect();
     if rest > 0 {
         words.push(format!("{:.2} s for the rest", rest as f64 / 1e6));
     }
     format!("{duration_s:.2} s: {}", words.join(", "))
 }
 
-/// A part in few words. Parts are one in the summary if they differ only in how long their timers were.
-struct Short {
-    before: String,
-    /// How long the timers were, in seconds.
-    timers: Vec<f64>,
-    after: String,
+/// Parts that are one in the summary.
+struct Kind<'a> {
+    first: &'a Short,
+    microseconds: u64,
+    /// How long the shortest and the longest of their timers was, in microseconds.
+    timers: Option<(u64, u64)>,
+}
+
+impl<'a> Kind<'a> {
+    fn new(first: &'a Short, microseconds: u64) -> Self {
+        Self { first, microseconds, timers: first.timer().map(|length| (length, length)) }
+    }
+
+    /// True if such a part belongs to it.
+    fn has(&self, short: &Short) -> bool {
+        match (self.first, short) {
+            (Short::Timer { whose, why, .. }, Short::Timer { whose: other, why: other_why, .. }) => {
+                (whose, why) == (other, other_why)
+            }
+            (one, other) => one == other,
+        }
+    }
+
+    fn add(&mut self, short: &Short, microseconds: u64) {
+        self.microseconds += microseconds;
+        self.timers = self.timers.zip(short.timer()).map(|((least, most), new)| (least.min(new), most.max(new)));
+    }
+
+    fn words(&self) -> String {
+        match (self.first, self.timers) {
+            (Short::Timer { whose, why, .. }, Some((least, most))) if length(least) != length(most) => {
+                format!("waiting for {whose}s ({} to {}), {why}", length(least), length(most))
+            }
+            (first, _) => first.words(),
+        }
+    }
 }
 
 impl Short {
-    fn of(part: &Part) -> Self {
-        let cause = part.text.split("; ").next().unwrap_or_default();
-        let split = cause.split_once(" of ").and_then(|(before, rest)| {
-            let (length, after) = rest.split_once(" s, ")?;
-            Some(Self { before: before.to_owned(), timers: vec![length.parse().ok()?], after: after.to_owned() })
-        });
-        match split.filter(|_| matches!(part.kind, "timer" | "tcp")) {
-            Some(short) => short,
-            None => Self { before: short_name(part), timers: Vec::new(), after: String::new() },
+    fn other(words: impl Into<String>) -> Self {
+        Self::Other(words.into())
+    }
+
+    /// How long its timer was, in microseconds.
+    fn timer(&self) -> Option<u64> {
+        match self {
+            Self::Timer { length, .. } => Some(*length),
+            _ => None,
         }
     }
 
     fn words(&self) -> String {
-        let Self { before, timers, after } = self;
-        let in_seconds = |seconds: f64| length((seconds * 1e6).round() as u64);
-        let bounds = timers.iter().copied().reduce(f64::min).zip(timers.iter().copied().reduce(f64::max));
-        match bounds {
-            None => before.clone(),
-            Some((shortest, longest)) if shortest == longest => format!("{before} of {}, {after}", in_seconds(longest)),
-            Some((shortest, longest)) => {
-                format!("{before}s ({} to {}), {after}", in_seconds(shortest), in_seconds(longest))
-            }
+        match self {
+            Self::Timer { whose, length: micros, why } => format!("waiting for {whose} of {}, {why}", length(*micros)),
+            Self::Computing { role } => format!("computing at the {role}"),
+            Self::Queue { whose } => format!("in queues behind {whose}"),
+            Self::Other(words) => words.clone(),
         }
     }
 }
 
-/// A part that is not a timer, in few words.
-fn short_name(part: &Part) -> String {
-    let cause = part.text.split("; ").next().unwrap_or_default();
-    match part.kind {
-        // Wherever the queue is.
-        "queue" => match cause.split_once(" behind ") {
-            Some((_, whose)) => format!("in queues behind {whose}"),
-            None => cause.to_owned(),
-        },
-        "computing" => format!("computing at the {}", part.host_role()),
-        "cells" => "waiting for cells".to_owned(),
-        "channel" => "waiting for a clear channel".to_owned(),
-        "poll" => "waiting for polls".to_owned(),
-        "wakeup" => "waiting for neighbours to wake up".to_owned(),
-        "beacon" => "waiting for active periods".to_owned(),
-        "retries" => "sending frames again".to_owned(),
-        "air" => "on the air".to_owned(),
-        "internet" => "crossing the Internet".to_owned(),
-        "handling" => "handling frames".to_owned(),
-        _ => cause.to_owned(),
-    }
-}
-
-impl Part {
-    /// The end that computes, from the words.
-    fn host_role(&self) -> &str {
-        if self.text.contains("the client") { "client" } else { "server" }
-    }
+/// A link layer's kind of wait in few words; `None` if there are no fewer than those of the part.
+fn few_words(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "cells" => "waiting for cells",
+        "channel" => "waiting for a clear channel",
+        "poll" => "waiting for polls",
+        "wakeup" => "waiting for neighbours to wake up",
+        "beacon" => "waiting for active periods",
+        _ => return None,
+    })
 }
 
 impl Namer<'_> {
-    /// What a piece was spent on, and the event that is the cause.
-    fn words(&self, piece: &Piece) -> (Words, Option<Key>) {
+    /// What a piece was spent on, also in the summary, and the event that is the cause.
+    fn words(&self, piece: &Piece) -> (Words, Short, Option<Key>) {
         let node = |node: NodeId| name_of(Host::Node(node));
         let frame = |frame: usize| &self.air.frames[frame];
-        let own = |kind, host: String, text: String, remedy: Option<Remedy>| Words {
-            kind,
-            host,
-            text,
-            remedy: remedy.and_then(in_words),
+        let brief = |kind, host: String, text: String, remedy: Option<Remedy>, short, event| {
+            (Words { kind, host, text, remedy: remedy.and_then(in_words) }, short, event)
+        };
+        let own = |kind, host, text: String, remedy, event| {
+            let short = Short::other(text.clone());
+            brief(kind, host, text, remedy, short, event)
         };
         match piece.what {
             What::Computing { end, step } => {
                 let role = Context::role_of(end);
                 let remedy = Some(Remedy::change(["client.device", "server.device"][end % 2]));
                 let text = format!("the {role} computes");
-                (own("computing", self.host(end), text, remedy), Some(Key::Computing(step)))
+                brief("computing", self.host(end), text, remedy, Short::Computing { role }, Some(Key::Computing(step)))
             }
             What::Busy { end } => {
                 let text = format!("the {} computes for other sessions", Context::role_of(end));
-                (own("busy", self.host(end), text, None), None)
+                own("busy", self.host(end), text, None, None)
             }
             What::Timer { end, timer, step } => self.timer(piece, end, timer, step),
             What::GivingUp { end, run } => self.giving_up(piece, end, run),
             What::Opportunity { frame: number } => {
                 let opportunity = self.context.opportunity(frame(number).to);
                 let text = format!("{} at {}", opportunity.words, node(frame(number).from));
-                (own(opportunity.kind, node(frame(number).from), text, opportunity.remedy), self.packet(number))
+                let short = Short::other(few_words(opportunity.kind).map_or_else(|| text.clone(), str::to_owned));
+                let host = node(frame(number).from);
+                brief(opportunity.kind, host, text, opportunity.remedy, short, self.packet(number))
             }
             What::Queue { frame: number, behind } => {
                 let (whose, remedy) = self.whose(frame(behind).datagram);
                 let text = format!("in the queue of {} behind {whose}", node(frame(number).from));
-                (own("queue", node(frame(number).from), text, remedy), self.packet(behind))
+                let host = node(frame(number).from);
+                brief("queue", host, text, remedy, Short::Queue { whose }, self.packet(behind))
             }
             What::Retry { frame: number } => {
                 let (from, to) = (frame(number).from, frame(number).to);
                 let (why, remedy) = self.why_again(number, piece);
                 let text = format!("sending again what did not arrive from {} to {}{why}", node(from), node(to));
-                (own("retries", node(from), text, remedy), self.packet(number))
+                let short = Short::other("sending frames again");
+                brief("retries", node(from), text, remedy, short, self.packet(number))
             }
             What::Air { frame: number, attempt } => {
                 let text = format!("frames and acknowledgements on the air from {}", node(frame(number).from));
                 let on_air = frame(number).attempts[attempt].on_air;
-                (own("air", node(frame(number).from), text, None), Some(Key::OnAir(on_air)))
+                let short = Short::other("on the air");
+                brief("air", node(frame(number).from), text, None, short, Some(Key::OnAir(on_air)))
             }
             What::Outage { frame: number, node: off } => {
                 let text = format!("while the radio of {} was switched off", node(off));
                 let remedy = Some(Remedy::change("network.outages"));
-                (own("outage", node(off), text, remedy), self.packet(number))
+                own("outage", node(off), text, remedy, self.packet(number))
             }
             What::Handling { frame: number, node: at } => {
                 let text = format!("the processor of {} handles frames", node(at));
-                (own("handling", node(at), text, Some(Remedy::lower("network.frame_handling_ms"))), self.packet(number))
+                let remedy = Some(Remedy::lower("network.frame_handling_ms"));
+                let short = Short::other("handling frames");
+                brief("handling", node(at), text, remedy, short, self.packet(number))
             }
             What::Recovery { node: at, datagram } => {
                 let why = self.lost_fragment(piece, datagram);
                 let text = format!("{} waited for the timer of fragment recovery{why}", node(at));
                 let remedy = Some(Remedy::lower("lowpan.recovery.arq_timeout_s"));
-                (own("recovery", node(at), text, remedy), Some(Key::Datagram(datagram)))
+                own("recovery", node(at), text, remedy, Some(Key::Datagram(datagram)))
             }
             What::Internet { datagram } => {
                 let text = "crossing the Internet between border router and server".to_owned();
                 let remedy = Some(Remedy::lower("server.internet_delay_ms"));
-                (own("internet", "Internet".to_owned(), text, remedy), Some(Key::Datagram(datagram)))
+                let short = Short::other("crossing the Internet");
+                brief("internet", "Internet".to_owned(), text, remedy, short, Some(Key::Datagram(datagram)))
             }
             What::Gateway { datagram } => {
                 let text = "the border router held a repeated flight back".to_owned();
                 let remedy = Some(Remedy::change("gateway.suppress_spurious_flights"));
-                (own("gateway", node(NodeId::ROOT), text, remedy), Some(Key::Datagram(datagram)))
+                own("gateway", node(NodeId::ROOT), text, remedy, Some(Key::Datagram(datagram)))
             }
             What::ProxyTimer { datagram } => {
                 let text = "waiting for a timer of the border router's TCP proxy".to_owned();
-                (own("tcp", node(NodeId::ROOT), text, None), Some(Key::Datagram(datagram)))
+                own("tcp", node(NodeId::ROOT), text, None, Some(Key::Datagram(datagram)))
             }
             What::Other { datagram } => {
                 let host = self.trace.sent.get(&datagram).map_or("Internet".to_owned(), |sent| self.host(sent.end));
-                (own("other", host, "not explained".to_owned(), None), Some(Key::Datagram(datagram)))
+                own("other", host, "not explained".to_owned(), None, Some(Key::Datagram(datagram)))
             }
         }
     }
@@ -392,50 +419,57 @@ impl Namer<'_> {
     }
 
     /// A wait that had no end: the timer that ran when the handshake was given up.
-    fn giving_up(&self, piece: &Piece, end: usize, run: Option<usize>) -> (Words, Option<Key>) {
+    fn giving_up(&self, piece: &Piece, end: usize, run: Option<usize>) -> (Words, Short, Option<Key>) {
         let role = Context::role_of(end);
-        let own = |text, remedy| Words { kind: "giving-up", host: self.host(end), text, remedy: in_words(remedy) };
+        let own = |text, remedy, short, event| {
+            let words = Words { kind: "giving-up", host: self.host(end), text, remedy: in_words(remedy) };
+            (words, Short::Other(short), event)
+        };
         let longer = Remedy::raise("session.give_up_s");
         let Some(number) = run else {
-            return (own("nothing came any more, until the handshake was given up".to_owned(), longer), None);
+            let text = "nothing came any more, until the handshake was given up".to_owned();
+            return own(text.clone(), longer, text, None);
         };
         let run = &self.trace.timers[number];
         let Why { text: why, is_outage, .. } = self.why_timer(end, piece.from, piece.to);
         let of = if run.timer == Timer::Stream { "TCP timer" } else { "timer" };
         let length = length(run.due.since(piece.from).as_micros());
-        let text = format!("waiting for the {role}'s {of} of {length}, {why}; before that, the handshake was given up");
+        let short = format!("waiting for the {role}'s {of} of {length}, {why}");
+        let text = format!("{short}; before that, the handshake was given up");
         let remedy = if is_outage { Remedy::change("network.outages") } else { longer };
-        (own(text, remedy), Some(Key::Timer(number)))
+        own(text, remedy, short, Some(Key::Timer(number)))
     }
 
     /// A wait for a timer: what made it necessary.
-    fn timer(&self, piece: &Piece, end: usize, timer: Timer, step: StepId) -> (Words, Option<Key>) {
+    fn timer(&self, piece: &Piece, end: usize, timer: Timer, step: StepId) -> (Words, Short, Option<Key>) {
         let key = self.trace.ended_run(step).map(Key::Timer);
         let Cause::Timer { set_by, due, .. } = self.trace.steps[step as usize].cause else {
             unreachable!("a timer is the cause of this step")
         };
         let base = self.trace.base_of_timer(set_by, piece.to).0;
-        let (role, length) = (Context::role_of(end), length(due.since(base).as_micros()));
+        let (role, micros) = (Context::role_of(end), due.since(base).as_micros());
         let Why { text: why, loss, is_outage } = self.why_timer(end, base, due);
         let is_tcp = timer == Timer::Stream;
-        let kind = if is_tcp { "tcp" } else { "timer" };
-        let name = match (is_tcp, &loss) {
+        let (kind, host) = (if is_tcp { "tcp" } else { "timer" }, self.host(end));
+        let plain = |text: String, remedy| {
+            let short = Short::Other(text.clone());
+            (Words { kind, host: self.host(end), text, remedy: Some(remedy) }, short, key)
+        };
+        let whose = match (is_tcp, &loss) {
             (true, None) if !is_outage && self.sends_only_acks(step) => {
                 let text = format!("waiting for the {role}'s delayed acknowledgement");
-                let remedy = format!("lower transport.{role}.delayed_ack_ms");
-                let remedy = Some(remedy);
-                return (Words { kind, host: self.host(end), text, remedy }, key);
+                return plain(text, format!("lower transport.{role}.delayed_ack_ms"));
             }
             (true, None) if !is_outage && self.sends_new_data(step) => {
                 let text = format!(
-                    "waiting for the {role}'s TCP timer of {length}: new data waited for an acknowledgement (Nagle's \
-                     algorithm, or the congestion window)"
+                    "waiting for the {role}'s TCP timer of {}: new data waited for an acknowledgement (Nagle's \
+                     algorithm, or the congestion window)",
+                    length(micros)
                 );
-                let remedy = Some(format!("change transport.{role}.nagle"));
-                return (Words { kind, host: self.host(end), text, remedy }, key);
+                return plain(text, format!("change transport.{role}.nagle"));
             }
-            (true, _) => format!("the {role}'s TCP timer of {length}"),
-            (false, _) => format!("the {role}'s timer of {length}"),
+            (true, _) => format!("the {role}'s TCP timer"),
+            (false, _) => format!("the {role}'s timer"),
         };
         let advised = match is_outage {
             true => Some(Remedy::change("network.outages")),
@@ -446,8 +480,8 @@ impl Namer<'_> {
             Some(_) => format!("lower {key}"),
             None => format!("raise {key}"),
         });
-        let text = format!("waiting for {name}, {why}");
-        (Words { kind, host: self.host(end), text, remedy: advised.or(of_timer) }, key)
+        let short = Short::Timer { whose, length: micros, why };
+        (Words { kind, host, text: short.words(), remedy: advised.or(of_timer) }, short, key)
     }
 
     /// True if all that a step sent were acknowledgements of TCP.

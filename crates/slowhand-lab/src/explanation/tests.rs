@@ -1,5 +1,6 @@
 //! The parts of an explanation add up, and name what was planted.
 
+use super::parts::Short;
 use super::*;
 use slowhand_net::clock::Duration;
 use std::path::Path;
@@ -444,19 +445,24 @@ fn what_a_client_computes_before_its_first_datagram_is_told() {
 
 #[test]
 fn timers_of_one_reason_are_one_in_the_summary() {
-    let part = |seconds: f64, text: &str| Part {
-        kind: "timer",
-        host: "node 1".to_owned(),
-        seconds,
-        microseconds: (seconds * 1e6) as u64,
-        text: text.to_owned(),
-        remedy: None,
-        causes: Vec::new(),
-        spans: Vec::new(),
+    // The name of a datagram may have words that the sentence has too.
+    let reason = "because a datagram of 3 s, or of the client; was lost at node 1 (all 8 attempts failed)";
+    let part = |seconds: u64, length: u64| {
+        let short =
+            Short::Timer { whose: "the client's timer".to_owned(), length: length * 1_000_000, why: reason.to_owned() };
+        let part = Part {
+            kind: "timer",
+            host: "node 1".to_owned(),
+            seconds: seconds as f64,
+            microseconds: seconds * 1_000_000,
+            text: String::new(),
+            remedy: None,
+            causes: Vec::new(),
+            spans: Vec::new(),
+        };
+        Grouped { part, short, causes: Vec::new() }
     };
-    let reason = "because ClientHello was lost at node 1 (all 8 attempts failed)";
-    let timers = [(960.0, "960 s"), (840.0, "480 s"), (60.0, "60 s")];
-    let parts = timers.map(|(seconds, of)| part(seconds, &format!("waiting for the client's timer of {of}, {reason}")));
+    let parts = [part(960, 960), part(840, 480), part(60, 60)];
     let all = parts::summary(1860.0, &parts);
     assert_eq!(all, format!("1860.00 s: 1860.00 s waiting for the client's timers (60 s to 960 s), {reason}"));
     let one = parts::summary(60.0, &parts[2..]);

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::de::{Fault, deserialize};
 use super::error::{InputError, Place};
-use super::item::{Item, Origin, Value, shorten};
+use super::item::{Item, Origin, Setting, Value, shorten};
 
 /// The content of a file, in which overrides have replaced values.
 #[derive(Clone, Debug)]
@@ -41,6 +41,11 @@ impl Override {
     /// The dotted path of the key that is replaced.
     pub fn key(&self) -> &str {
         &self.key
+    }
+
+    /// Its value; `None` if it removes the key.
+    pub fn value(&self) -> Option<Setting> {
+        self.value.as_ref().map(Item::setting)
     }
 
     /// True if it removes the key.
@@ -195,14 +200,16 @@ impl Document {
 
     /// True if `key` was written: its value is not the default.
     pub(crate) fn has(&self, key: &str) -> bool {
-        let (mut item, parts) = (&self.root, parts(key));
-        for part in parts {
-            match item.child(part) {
-                Some((_, child)) => item = child,
-                None => return false,
-            }
-        }
-        true
+        self.item(key).is_some()
+    }
+
+    /// The value of a key, a dotted path with `[index]` for arrays. `None` if it was not written.
+    pub(crate) fn setting(&self, key: &str) -> Option<Setting> {
+        self.item(key).map(Item::setting)
+    }
+
+    fn item(&self, key: &str) -> Option<&Item> {
+        parts(key).try_fold(&self.root, |item, part| item.child(part).map(|(_, child)| child))
     }
 
     /// Where `key` was written. If it was not: where its table was written.

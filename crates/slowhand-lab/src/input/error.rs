@@ -37,19 +37,68 @@ pub enum Place {
 /// The most characters of a key, and of what was found, in a message. Both may come from the user.
 const LONGEST: usize = 200;
 
+impl InputError {
+    /// The error as data.
+    pub fn blame(&self) -> Blame {
+        let reason = format!("found {}, allowed: {}", shown(&self.found, LONGEST), self.allowed);
+        Blame { place: Some(self.place.clone()), key: self.key.clone(), reason }
+    }
+}
+
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let key = shown(&self.key, LONGEST);
+        self.blame().fmt(f)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = |file: &Path| shown(&file.to_string_lossy(), usize::MAX);
+        match self {
+            Self::File(file) => f.write_str(&path(file)),
+            Self::Line(file, line) => write!(f, "{}:{line}", path(file)),
+            Self::Override(key) => write!(f, "--set {}", shown(key, LONGEST)),
+        }
+    }
+}
+
+/// An error about a scenario or a device as data: who shows it may name another place, such as the option that has set
+/// the key. As a text it is the message of the error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blame {
+    /// What has to change; `None` if no file and no override alone is wrong.
+    pub place: Option<Place>,
+    /// The dotted path of the key; empty if the error is about no single key.
+    pub key: String,
+    /// What was found, and what is allowed.
+    pub reason: String,
+}
+
+impl Blame {
+    /// The key of the override that has to change; `None` if no override is wrong.
+    pub fn overridden(&self) -> Option<&str> {
         match &self.place {
-            Place::File(file) => write!(f, "{}: ", path(file))?,
-            Place::Line(file, line) => write!(f, "{}:{line}: ", path(file))?,
-            Place::Override(key) => write!(f, "--set {}: ", shown(key, LONGEST))?,
+            Some(Place::Override(key)) => Some(key),
+            _ => None,
         }
-        let named_by_place = matches!(&self.place, Place::Override(key) if *key == self.key);
-        if !key.is_empty() && !named_by_place {
-            write!(f, "{key}: ")?;
+    }
+}
+
+impl From<InputError> for Blame {
+    fn from(error: InputError) -> Self {
+        error.blame()
+    }
+}
+
+impl fmt::Display for Blame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
         }
-        write!(f, "found {}, allowed: {}", shown(&self.found, LONGEST), self.allowed)
+        let is_named_by_place = self.overridden() == Some(&self.key);
+        if !self.key.is_empty() && !is_named_by_place {
+            write!(f, "{}: ", shown(&self.key, LONGEST))?;
+        }
+        f.write_str(&self.reason)
     }
 }

@@ -27,6 +27,23 @@ pub(super) enum Value {
     Table(Vec<(Key, Item)>),
 }
 
+/// A value of a scenario as it was written, without its places.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    /// A text; also a date, and a number that does not fit into 64 bits, which no key has.
+    String(String),
+    /// A number without a point.
+    Integer(i64),
+    /// A number with a point.
+    Float(f64),
+    /// True or false.
+    Boolean(bool),
+    /// Several values.
+    Array(Vec<Setting>),
+    /// Values with names, in the order of the file.
+    Table(Vec<(String, Setting)>),
+}
+
 /// A key of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
@@ -51,6 +68,21 @@ impl Item {
             _ => shorten(written),
         };
         Self { value: Value::new(value.get_ref(), text, origin), written, origin: origin(span.start) }
+    }
+
+    /// The value alone.
+    pub(super) fn setting(&self) -> Setting {
+        match &self.value {
+            Value::String(text) => Setting::String(text.clone()),
+            Value::Integer(Some(number)) => Setting::Integer(*number),
+            Value::Integer(None) | Value::Datetime => Setting::String(self.written.clone()),
+            Value::Float(number) => Setting::Float(*number),
+            Value::Boolean(boolean) => Setting::Boolean(*boolean),
+            Value::Array(items) => Setting::Array(items.iter().map(Self::setting).collect()),
+            Value::Table(entries) => {
+                Setting::Table(entries.iter().map(|(key, item)| (key.name.clone(), item.setting())).collect())
+            }
+        }
     }
 
     /// Sets the item at the end of a path to `value`, which was written at `origin`. Adds the tables that are missing.

@@ -16,8 +16,9 @@ mod spelling;
 
 pub(crate) use document::Document;
 pub use document::Override;
-pub use error::{InputError, Place};
+pub use error::{Blame, InputError, Place};
 pub(crate) use files::Files;
+pub use item::Setting;
 pub use number::{
     Factor, Integer, Milliseconds, NumberKey, PositiveMilliseconds, PositiveSeconds, Probability, Seconds, UpTo,
 };

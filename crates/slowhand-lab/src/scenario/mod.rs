@@ -58,7 +58,7 @@ pub use transport::{Preset, Tcp, Transport};
 pub use variation::{Change, GilbertElliott, Outage, Trace, WiFi};
 
 use crate::device::Device;
-use crate::input::{Document, Files, Integer, schema_of};
+use crate::input::{Document, Files, Integer, Setting, schema_of};
 pub use crate::input::{InputError, Override};
 use crate::traffic::Flow;
 
@@ -93,6 +93,7 @@ pub struct Scenario {
     pub server_device: Arc<Device>,
     mesh: Arc<Mesh>,
     sources: Arc<Sources>,
+    document: Arc<Document>,
 }
 
 /// The number of a frame or a datagram, counted from 1.
@@ -216,6 +217,7 @@ impl Scenario {
             files: files.into_read(),
             overrides: overrides.iter().map(Override::to_string).collect(),
         };
+        let document = Arc::new(document);
         let scenario = Self {
             mesh: Arc::new(mesh),
             name: name.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
@@ -232,6 +234,7 @@ impl Scenario {
             traffic,
             limits,
             sources: Arc::new(sources),
+            document: Arc::clone(&document),
         };
         validate::validate(&scenario, &document)?;
         Ok(scenario)
@@ -271,6 +274,12 @@ impl Scenario {
     /// The texts that the scenario was made from.
     pub fn sources(&self) -> &Sources {
         &self.sources
+    }
+
+    /// The value of a key, a dotted path such as `session.mtu`, as the file or an override has it. `None` if neither has
+    /// the key, so that its default counts.
+    pub fn value(&self, key: &str) -> Option<Setting> {
+        self.document.setting(key)
     }
 
     /// The links and routes that follow from `network`, as it was when the scenario was loaded.

@@ -190,4 +190,14 @@ impl MacError {
     fn new(key: &'static str, reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { key, reason: reason.into() }
     }
+
+    /// The key that has to change.
+    pub fn key(&self) -> &'static str {
+        self.key
+    }
+
+    /// What was found, and what is allowed.
+    pub fn reason(&self) -> String {
+        self.reason.to_string()
+    }
 }
