@@ -1,4 +1,4 @@
-"""Puts the output of the quickstart into README.md and docs/quickstart.svg.
+"""Puts the output of the quickstart into docs/results.md and docs/quickstart.svg.
 
 Run it when the output has changed: .venv/bin/python docs/quickstart.py. A test checks both files.
 """
@@ -21,7 +21,7 @@ BLOCK = re.compile(rf"(?<=```text\n)(\$ \./slowhand run {SCENARIO}\n).*?(?=```)"
 
 
 def main(folder: Path) -> None:
-    """Writes both files into `folder`, README.md from the one in the clone."""
+    """Writes both files into `folder`, docs/results.md from the one in the clone."""
     os.chdir(ROOT)
     printed = io.StringIO()
     out = Terminal(printed, width=WIDTH, styled=True)
@@ -30,10 +30,11 @@ def main(folder: Path) -> None:
     drawing.print(Text.from_ansi(printed.getvalue().rstrip()))
     lines = drawing.export_text(clear=False).splitlines()
     text = "".join(f"{line.rstrip()}\n" for line in lines)
-    readme, blocks = BLOCK.subn(lambda found: found[1] + text, (ROOT / "README.md").read_text())
-    assert blocks == 1, "README.md has lost its block"
-    (folder / "README.md").write_text(readme)
+    page = "docs/results.md"
+    results, blocks = BLOCK.subn(lambda found: found[1] + text, (ROOT / page).read_text())
+    assert blocks == 1, f"{page} has lost its block"
     (folder / "docs").mkdir(exist_ok=True)
+    (folder / page).write_text(results)
     drawing.save_svg(
         str(folder / "docs" / "quickstart.svg"),
         title=f"./slowhand run {SCENARIO}",

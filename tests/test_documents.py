@@ -31,13 +31,22 @@ HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 EXTERNAL = re.compile(r"[a-z]+:")
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/quickstart.svg"])
+@pytest.mark.parametrize("document", ["docs/results.md", "docs/quickstart.svg"])
 def test_the_quickstart_in_the_documents_is_what_it_prints(document: str, tmp_path: Path) -> None:
     script = ROOT / "docs" / "quickstart.py"
     subprocess.run([sys.executable, script, tmp_path], check=True)
     written = without_wall_time((ROOT / document).read_text())
     now = without_wall_time((tmp_path / document).read_text())
     assert written == now, "run: .venv/bin/python docs/quickstart.py"
+
+
+def test_the_readme_is_short() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert len(text.split()) <= 1_300
+    questions = text.split("## I want to know ...")[1].split("\n## ")[0]
+    assert len([line for line in questions.splitlines() if line.startswith("| ")]) - 1 <= 10
+    limits = text.split("## Honest limits")[1].split("\n## ")[0]
+    assert limits.count("\n- ") == 5
 
 
 def test_each_attack_in_the_security_page_has_its_test() -> None:

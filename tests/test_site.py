@@ -168,6 +168,7 @@ def test_the_reference_has_every_column_command_name_and_exit_code(
     assert [code for code in EXIT_CODES if code not in codes] == []
 
 
-def test_the_readme_has_the_exit_codes_of_the_code() -> None:
+def test_the_page_of_results_has_the_exit_codes_of_the_code() -> None:
     rows = "\n".join(f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items())
-    assert f"| exit code | meaning |\n|---|---|\n{rows}\n" in (ROOT / "README.md").read_text()
+    page = (ROOT / "docs" / "results.md").read_text()
+    assert f"| exit code | meaning |\n|---|---|\n{rows}\n" in page
