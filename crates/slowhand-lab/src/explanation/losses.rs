@@ -72,6 +72,10 @@ pub(super) fn words(air: &Air, context: &Context<'_>, loss: &Loss, name: &str) -
     let fragment = loss.frame.map_or(String::new(), |frame| fragment_of(&air.frames[frame]));
     let attempts = loss.attempts(air);
     let mut why = match loss.reason {
+        DropReason::RetriesExhausted if is_received(air, loss) => match attempts {
+            0 | 1 => "it arrived, but its acknowledgement did not come back".to_owned(),
+            _ => format!("it arrived, but no acknowledgement of {attempts} attempts came back"),
+        },
         DropReason::RetriesExhausted if attempts > 1 => format!("all {attempts} attempts failed"),
         reason => reason_words(reason).to_owned(),
     };
@@ -79,7 +83,30 @@ pub(super) fn words(air: &Air, context: &Context<'_>, loss: &Loss, name: &str) -
         let some = if missed < attempts { format!(", {missed} of them") } else { String::new() };
         why += &format!("{some} while the radio of {} was switched off", name_of(Host::Node(node)));
     }
-    format!("{fragment}{name} was lost at {} ({why})", name_of(loss.host))
+    format!("{fragment}{name} was lost {} ({why})", place(air, loss))
+}
+
+/// Where something was lost: at a host, or on its way to the next node if the link layer gave it up.
+fn place(air: &Air, loss: &Loss) -> String {
+    let is_of_link = matches!(
+        loss.reason,
+        DropReason::RetriesExhausted
+            | DropReason::ChannelAccessFailure
+            | DropReason::TransactionExpired
+            | DropReason::FrameLost
+    );
+    match loss.frame.filter(|_| is_of_link).map(|frame| &air.frames[frame]) {
+        Some(frame) => {
+            let [from, to] = [frame.from, frame.to].map(|node| name_of(Host::Node(node)));
+            format!("on its way from {from} to {to}")
+        }
+        None => format!("at {}", name_of(loss.host)),
+    }
+}
+
+/// True if the frame with which something was lost had arrived: what failed were its acknowledgements.
+fn is_received(air: &Air, loss: &Loss) -> bool {
+    loss.frame.is_some_and(|frame| air.frames[frame].received.is_some())
 }
 
 /// True if something was lost because a radio was switched off.

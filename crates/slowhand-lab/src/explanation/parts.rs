@@ -242,8 +242,8 @@ impl Namer<'_> {
             }
             What::Retry { frame: number } => {
                 let (from, to) = (frame(number).from, frame(number).to);
-                let (why, remedy) = self.why_again(number, piece);
-                let text = format!("sending again what did not arrive from {} to {}{why}", node(from), node(to));
+                let (text, remedy) = self.why_again(number, piece);
+                let text = format!("sending again from {} to {} {text}", node(from), node(to));
                 let short = Short::other("sending frames again");
                 brief("retries", node(from), text, remedy, short, self.packet(number))
             }
@@ -302,7 +302,7 @@ impl Namer<'_> {
         (frame.datagram != NO_DATAGRAM).then_some(Key::Packet(frame.datagram, frame.from, frame.to))
     }
 
-    /// Why a frame had to be sent again in this time, and what changes it.
+    /// What had to be sent again in this time, and why; what changes it.
     fn why_again(&self, frame: usize, piece: &Piece) -> (String, Option<Remedy>) {
         let missed = |attempt: &Attempt| {
             let answer = || {
@@ -312,10 +312,13 @@ impl Namer<'_> {
             };
             let is_received = self.air.on_air[attempt.on_air].received;
             let number = if is_received { answer()? } else { attempt.on_air };
-            Some((number, comments::miss(self.air, self.context, number)?))
+            Some((number, is_received, comments::miss(self.air, self.context, number)?))
         };
         let mut before = self.air.frames[frame].attempts.iter().rev().filter(|attempt| attempt.at < piece.to);
-        let Some((number, miss)) = before.find_map(missed) else { return (String::new(), None) };
+        let Some((number, is_received, miss)) = before.find_map(missed) else {
+            return ("what was not acknowledged".to_owned(), None);
+        };
+        let what = if is_received { "what arrived, but whose acknowledgement did not" } else { "what did not arrive" };
         let place = name_of(Host::Node(self.air.on_air[number].to));
         let (why, remedy) = match miss {
             Miss::Off => {
@@ -325,7 +328,7 @@ impl Namer<'_> {
             Miss::Collided(_) => ("because of collisions".to_owned(), None),
             Miss::Link => self.context.loss_on_link(&self.air.on_air[number]),
         };
-        (format!(", {why}"), remedy)
+        (format!("{what}, {why}"), remedy)
     }
 
     /// Whose frames these are, and what makes them fewer.
@@ -362,14 +365,14 @@ impl Namer<'_> {
                     let text = format!("what the {role}'s TCP timer of {length} sent again needlessly");
                     return (text, Some(Remedy::raise(key)));
                 }
-                let text = format!("what the {role}'s timer ({length} at first) sent again needlessly");
+                let text = format!("what the {role}'s timer{} sent again needlessly", self.first_timeout(end));
                 (text, Some(Remedy::raise(self.timer_key(end))))
             }
             None => ("datagrams that were sent again needlessly".to_owned(), None),
         }
     }
 
-    /// The timer that made an end send: of which end, and how long it was before it doubled.
+    /// The timer that made an end send: of which end, and how long the first one was that ran before it without an answer.
     fn timer_before(&self, step: StepId) -> Option<(usize, String)> {
         let mut number = step;
         // Each step is after its cause.
@@ -391,6 +394,13 @@ impl Namer<'_> {
                 Cause::Start => return None,
             }
         }
+    }
+
+    /// The first timeout of an end's flights, as its library has it.
+    fn first_timeout(&self, end: usize) -> String {
+        let settings = self.context.scenario.session.settings();
+        let timer = if end.is_multiple_of(2) { settings.client.timer } else { settings.server.timer };
+        timer.map_or_else(String::new, |timer| format!(" ({} at first)", length((timer.first_ms * 1e3).round() as u64)))
     }
 
     fn is_by_timer(&self, step: StepId) -> bool {
@@ -427,15 +437,15 @@ impl Namer<'_> {
         };
         let longer = Remedy::raise("session.give_up_s");
         let Some(number) = run else {
-            let text = "nothing came any more, until the handshake was given up".to_owned();
+            let text = "until session.give_up_s was over: nothing came any more".to_owned();
             return own(text.clone(), longer, text, None);
         };
         let run = &self.trace.timers[number];
         let Why { text: why, is_outage, .. } = self.why_timer(end, piece.from, piece.to);
         let of = if run.timer == Timer::Stream { "TCP timer" } else { "timer" };
         let length = length(run.due.since(piece.from).as_micros());
-        let short = format!("waiting for the {role}'s {of} of {length}, {why}");
-        let text = format!("{short}; before that, the handshake was given up");
+        let short = format!("until session.give_up_s was over, {why}");
+        let text = format!("{short}; the {role}'s {of} of {length} was still running");
         let remedy = if is_outage { Remedy::change("network.outages") } else { longer };
         own(text, remedy, short, Some(Key::Timer(number)))
     }
@@ -480,6 +490,11 @@ impl Namer<'_> {
             Some(_) => format!("lower {key}"),
             None => format!("raise {key}"),
         });
+        if self.trace.failed.get(&self.conversation) == Some(&step) {
+            let text = format!("until the {role} gave up after {}, {why}", length(micros));
+            let words = Words { kind: "giving-up", host, text: text.clone(), remedy: advised };
+            return (words, Short::Other(text), key);
+        }
         let short = Short::Timer { whose, length: micros, why };
         (Words { kind, host, text: short.words(), remedy: advised.or(of_timer) }, short, key)
     }

@@ -134,7 +134,50 @@ const QUIET: &[&str] = &["network.link_pdr=1.0", "session.timeout_s=20"];
 /// The same over TCP.
 const QUIET_TCP: &[&str] = &["network.link_pdr=1.0", "session.protocol=tls1.2", "session.timeout_s=20"];
 
-const PLANTED: [Planted; 19] = [
+const PLANTED: [Planted; 22] = [
+    Planted {
+        what: "lost acknowledgements, which are no lost frames",
+        example: "quickstart",
+        base: QUIET,
+        plant: &["network.ack_pdr=0.3", "mac.max_retries=200"],
+        kind: "retries",
+        host: "node 0",
+        words: &["sending again from node 0 to node 1 what arrived, but whose acknowledgement did not"],
+        least_s: 0.5,
+        remedy: Some("raise network.ack_pdr"),
+    },
+    Planted {
+        what: "a timer that is too short in DTLS 1.3: its first value is what the scenario says",
+        example: "lossy-line",
+        base: &[
+            "network.link_pdr=1.0",
+            "network.ack_pdr=1.0",
+            "session.stack=lean-dtls",
+            "session.protocol=dtls1.3",
+            "session.suite=TLS_AES_128_CCM_8_SHA256",
+            "session.timeout_s=20",
+        ],
+        plant: &["session.server_timeout_s=0.5"],
+        kind: "queue",
+        host: "node 2",
+        words: &["behind what the server's timer (0.5 s at first) sent again needlessly"],
+        least_s: 0.05,
+        remedy: Some("raise session.server_timeout_s"),
+    },
+    Planted {
+        what: "a client that gives up, which is not a timer",
+        example: "quickstart",
+        base: &["network.link_pdr=1.0", "session.timeout_s=4"],
+        plant: &["network.outages=[{ node = 0, from_s = 0.0, until_s = 200 }]"],
+        kind: "giving-up",
+        host: "node 1",
+        words: &[
+            "until the client gave up after 60 s, because",
+            "ClientHello was lost on its way from node 1 to node 0",
+        ],
+        least_s: 10.0,
+        remedy: Some("change network.outages"),
+    },
     Planted {
         what: "a lost fragment: frame 8 is the third fragment of the server's flight",
         example: "quickstart",
@@ -241,7 +284,11 @@ const PLANTED: [Planted; 19] = [
         plant: &["network.outages=[{ node = 0, from_s = 0.3, until_s = 40 }]"],
         kind: "timer",
         host: "node 1",
-        words: &["the client's timer of", "was lost at node 1", "while the radio of node 0 was switched off"],
+        words: &[
+            "the client's timer of",
+            "was lost on its way from node 1 to node 0",
+            "while the radio of node 0 was switched off",
+        ],
         least_s: 10.0,
         remedy: Some("change network.outages"),
     },
@@ -252,7 +299,7 @@ const PLANTED: [Planted; 19] = [
         plant: &["network.wifi=[{ channel = 6, duty = 0.7, burst_ms = 2, loss = 0.9 }]"],
         kind: "retries",
         host: "node 1",
-        words: &["sending again what did not arrive from node 1 to node 0, probably because of Wi-Fi"],
+        words: &["sending again from node 1 to node 0 what did not arrive, probably because of Wi-Fi"],
         least_s: 1.0,
         remedy: Some("change network.wifi"),
     },
@@ -285,7 +332,7 @@ const PLANTED: [Planted; 19] = [
         plant: &["network.link_pdr=0.2", "mac.max_retries=200"],
         kind: "retries",
         host: "node 0",
-        words: &["sending again what did not arrive from node 0 to node 1"],
+        words: &["sending again from node 0 to node 1 what did not arrive"],
         least_s: 1.0,
         remedy: Some("raise network.link_pdr"),
     },
