@@ -19,7 +19,8 @@ pub use document::Override;
 pub use error::{InputError, Place};
 pub(crate) use files::Files;
 pub use number::{
-    Factor, Integer, Milliseconds, NumberKey, PositiveMilliseconds, PositiveSeconds, Probability, Seconds, UpTo,
+    Decibels, Factor, Integer, Milliseconds, NumberKey, PositiveMilliseconds, PositiveSeconds, Probability,
+    RelativeDecibels, Seconds, UpTo,
 };
 pub use prefix::Prefix;
 pub(crate) use schema::schema_of;
