@@ -84,6 +84,7 @@ BETWEEN_KEYS = {
         "joining-under-tsch",
         "lean-with-mbedtls",
         "link-one-way",
+        "link-power-without-capture",
         "link-to-itself",
         "link-twice",
         "load-too-fast",

@@ -2,18 +2,21 @@
 //! ([`Variation`]).
 
 mod alternating;
+mod capture;
 mod course;
 mod variation;
 
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::random::{Probability, Stream, Streams};
+use capture::Powers;
 use std::ops::Range;
 use std::sync::Arc;
 use variation::Varying;
 
 pub(crate) use variation::OneLink;
 
+pub use capture::Capture;
 pub use course::Course;
 pub use variation::{GilbertElliott, Interferer, Variation};
 
@@ -57,6 +60,8 @@ pub struct Links {
     of_node: Vec<Outgoing>,
     /// What changes with time. `None` if nothing does.
     varying: Option<Box<Varying>>,
+    /// The powers of the links. `None` if frames that overlap are all lost.
+    powers: Option<Box<Powers>>,
 }
 
 /// The links out of one node.
@@ -101,7 +106,7 @@ impl Links {
             let (receivers, links) = links.into_iter().unzip();
             Outgoing { receivers, links }
         };
-        Self { of_node: of_node.into_iter().map(outgoing).collect(), varying: None }
+        Self { of_node: of_node.into_iter().map(outgoing).collect(), varying: None, powers: None }
     }
 
     /// The same links, whose delivery changes with time.
@@ -109,6 +114,13 @@ impl Links {
         let receivers = self.of_node.iter().map(|outgoing| &*outgoing.receivers);
         let varying = || Box::new(Varying::new(Arc::clone(variation), receivers, streams));
         self.varying = (!variation.is_empty()).then(varying);
+        self
+    }
+
+    /// The same links, over which a frame may survive others that overlap it.
+    pub fn capturing(mut self, capture: &Capture, streams: &Streams) -> Self {
+        let receivers = self.of_node.iter().map(|outgoing| &*outgoing.receivers);
+        self.powers = Some(Box::new(Powers::new(capture, receivers, streams)));
         self
     }
 
@@ -146,6 +158,24 @@ impl Links {
     /// True if frames of `from` reach `to`, even if only as interference.
     pub fn hears(&self, from: NodeId, to: NodeId) -> bool {
         self.position(from, to).is_some()
+    }
+
+    /// True if `to` can receive a frame of `from` while all of `others` send too. Those that it does not hear do not
+    /// matter.
+    pub fn survives(&self, from: NodeId, to: NodeId, others: impl Iterator<Item = NodeId>) -> bool {
+        let mut heard = others.filter_map(|other| Some((other, self.position(other, to)?)));
+        match (&self.powers, self.position(from, to)) {
+            (Some(powers), Some(position)) => {
+                let sum = heard.map(|(other, position)| powers.of(other, position)).sum();
+                powers.survives(powers.of(from, position), sum)
+            }
+            _ => heard.next().is_none(),
+        }
+    }
+
+    /// True if a frame may survive others.
+    pub fn can_capture(&self) -> bool {
+        self.powers.is_some()
     }
 
     /// All nodes that frames of `from` reach.

@@ -90,6 +90,14 @@ real! {
     PositiveMilliseconds, "milliseconds, from 0.001 to 1000000", 0.001 >= .. 1_000_000.0
 }
 real! {
+    /// A difference of powers.
+    Decibels, "decibels, from 0 to 100", 0.0 >= .. 100.0
+}
+real! {
+    /// A power relative to others.
+    RelativeDecibels, "decibels, from -100 to 100", -100.0 >= .. 100.0
+}
+real! {
     /// A factor.
     Factor, "a number from 0 to 1000000", 0.0 >= .. 1e6
 }

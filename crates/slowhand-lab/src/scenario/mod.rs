@@ -45,7 +45,7 @@ pub use mac::{
     Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Load, Mac,
     MacError, PreparedMac, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
-pub use network::{Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
+pub use network::{Capture, Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
 pub use psk::Psk;
 pub use running::{CHANGEABLE_KEYS, NetworkChange, SwitchError};
 pub use session::{Auth, Session};

@@ -8,14 +8,14 @@ use schemars::JsonSchema;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 use slowhand_net::address::NodeId;
-use slowhand_net::link::{LinkQuality, Links, Variation};
+use slowhand_net::link::{self, LinkQuality, Links, Variation};
 use slowhand_net::network::BufferCounts;
 use slowhand_net::random::Streams;
 use slowhand_net::route::{Loop, Routes, Unreachable};
 
 use super::FrameHandling;
 use super::variation::{Change, GilbertElliott, Outage, Trace, WiFi};
-use crate::input::{Integer, Milliseconds, NumberKey, Probability};
+use crate::input::{Decibels, Integer, Milliseconds, NumberKey, Probability, RelativeDecibels};
 
 /// The nodes of the mesh and the links between them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -49,6 +49,9 @@ pub struct Network {
     /// processors take no time for frames.
     #[serde(default)]
     pub frame_handling_ms: FrameHandling,
+    /// Frames that survive a collision (capture effect). Default: none, all frames that overlap are lost. Delivery ratios say
+    /// nothing of powers, and this is the worst case.
+    pub capture: Option<Capture>,
     /// Losses in bursts: links that alternate between a good and a bad state. Default: none.
     pub gilbert_elliott: Option<GilbertElliott>,
     /// Measured delivery ratios over time, which take the place of the fixed ones. Default: none.
@@ -62,6 +65,24 @@ pub struct Network {
     /// Times in which the radio of a node is off. Default: none.
     #[serde(default)]
     pub outages: Vec<Outage>,
+}
+
+/// Which frames survive a collision: those that are received with enough power above the sum of the others. Each link has
+/// a power of its own, the same in both directions (shadowing), which does not change with time.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Capture {
+    /// How much stronger a frame must be, in dB. Default: 3 (CC2420 data sheet, co-channel rejection).
+    pub threshold_db: Decibels,
+    /// The standard deviation of the powers of links, in dB: each is drawn from the normal distribution, anew for each
+    /// seed. Default: 4 (assumed).
+    pub spread_db: Decibels,
+}
+
+impl Default for Capture {
+    fn default() -> Self {
+        Self { threshold_db: Decibels::constant(3.0), spread_db: Decibels::constant(4.0) }
+    }
 }
 
 /// What one node has.
@@ -141,6 +162,9 @@ pub struct Link {
     pub pdr: Option<Probability>,
     /// The share of frames that arrive in the other direction, `to` to `from`. Default: `pdr`.
     pub reverse_pdr: Option<Probability>,
+    /// With `network.capture`: the mean power with which both ends receive each other, in dB relative to the other links.
+    /// Default: 0.
+    pub power_db: Option<RelativeDecibels>,
 }
 
 /// The links and the routes of a mesh, worked out once when the scenario is loaded.
@@ -149,6 +173,7 @@ pub struct Mesh {
     links: Vec<LinkQuality>,
     routes: Routes,
     variation: Arc<Variation>,
+    capture: Option<Arc<link::Capture>>,
 }
 
 /// A channel of the 2.4 GHz band, 11 to 26 (IEEE 802.15.4 channel page 0).
@@ -225,7 +250,22 @@ impl Network {
             (None, Routing::Hops) => Routes::shortest(nodes, &links)?,
             (None, Routing::Etx) => Routes::by_etx(nodes, &links)?,
         };
-        Ok(Mesh { links, routes, variation: Arc::default() })
+        Ok(Mesh { links, routes, variation: Arc::default(), capture: self.capture().map(Arc::new) })
+    }
+
+    /// Which frames survive others.
+    fn capture(&self) -> Option<link::Capture> {
+        let capture = self.capture?;
+        let mut powers_db = BTreeMap::new();
+        if let Topology::Explicit { links } = &self.topology {
+            for link in links {
+                let (from, to, power) = (node(link.from.get()), node(link.to.get()), link.power_db);
+                let both = power.into_iter().flat_map(|power| [(from, to), (to, from)].map(|ends| (ends, power.get())));
+                powers_db.extend(both);
+            }
+        }
+        let (threshold_db, spread_db) = (capture.threshold_db.get(), capture.spread_db.get());
+        Some(link::Capture { threshold_db, spread_db, powers_db })
     }
 }
 
@@ -302,7 +342,7 @@ impl Mesh {
 
     /// The same nodes and routes, with these links.
     pub(super) fn with_links(&self, links: Vec<LinkQuality>) -> Self {
-        Self { links, routes: self.routes.clone(), variation: Arc::default() }
+        Self { links, variation: Arc::default(), ..self.clone() }
     }
 
     /// The same mesh, whose links change with time.
@@ -319,7 +359,11 @@ impl Mesh {
 
     /// The links, each direction with a random stream of its own for its losses.
     pub fn links(&self, streams: &Streams) -> Links {
-        Links::new(self.nodes(), &self.links, streams).varying(&self.variation, streams)
+        let links = Links::new(self.nodes(), &self.links, streams).varying(&self.variation, streams);
+        match &self.capture {
+            Some(capture) => links.capturing(capture, streams),
+            None => links,
+        }
     }
 }
 

@@ -265,7 +265,7 @@ fn first_mesh(network: &Network, document: &Document) -> Result<Mesh, InputError
         Topology::Star { .. } => "network.topology.leaves",
         Topology::Tree { .. } => "network.topology.depth",
         Topology::Explicit { links } => {
-            explicit_links(links, document)?;
+            explicit_links(links, network.capture.is_some(), document)?;
             "network.topology.links"
         }
     };
@@ -326,7 +326,7 @@ fn route_error(error: RouteError, key: &str, network: &Network, document: &Docum
     }
 }
 
-fn explicit_links(links: &[super::Link], document: &Document) -> Result<(), InputError> {
+fn explicit_links(links: &[super::Link], has_powers: bool, document: &Document) -> Result<(), InputError> {
     if links.is_empty() {
         return Err(document.blame("network.topology.links", "no link", "at least one link"));
     }
@@ -336,6 +336,10 @@ fn explicit_links(links: &[super::Link], document: &Document) -> Result<(), Inpu
         if link.from == link.to {
             let found = format!("a link from node {} to itself", link.from.get());
             return Err(document.blame(&format!("{}.to", key()), found, "another node"));
+        }
+        if let Some(power) = link.power_db.filter(|_| !has_powers) {
+            let allowed = "this key only with network.capture, where powers decide";
+            return Err(document.blame(&format!("{}.power_db", key()), power.get().to_string(), allowed));
         }
         let first = *first.entry((link.from.min(link.to), link.from.max(link.to))).or_insert(index);
         if first != index {

@@ -2,14 +2,20 @@
 //!
 //! The model has one channel, continuous time and no propagation delay. A radio synchronises with a frame if it
 //! listens at the frame's first symbol and hears nothing else. It receives the frame unless another audible frame
-//! overlaps it (there is no capture effect: both are lost), the radio stops listening, or the link loses the frame.
+//! overlaps it, the radio stops listening, or the link loses the frame.
+//!
+//! Frames that overlap are all lost, unless the links have a [`Capture`](crate::link::Capture). Then a radio receives the frame
+//! with which it has synchronised if that frame is at all times strong enough above the sum of the others. It leaves a frame
+//! for another one only before the end of the first one's synchronisation header, if the other is strong enough above all;
+//! a stronger frame that comes later destroys the first and is lost too.
+//!
 //! Hidden terminals need no rule of their own: two senders that do not hear each other collide at every node that hears
 //! both.
 //!
 //! The result does not depend on the order of events at one instant: a frame that ends when another begins does not
 //! overlap it, and a clear channel assessment does not see a frame that begins at the same instant.
 
-use super::phy::SYMBOL;
+use super::phy::{SYMBOL, SYNCHRONISATION_HEADER};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::link::Kind;
@@ -128,9 +134,12 @@ impl Medium {
         let mut receptions = std::mem::take(&mut self.frames[id.0 as usize].receptions);
         for node in self.links.audience(from) {
             let ear = &mut self.ears[node.index()];
-            if ear.busy_until > now {
+            let is_alone = ear.busy_until <= now;
+            let captures = !is_alone && captures(&self.links, &self.frames, ear, now, from, node);
+            if !is_alone && (captures || !holds(&self.links, &self.frames, ear, now, from, node)) {
                 disturb(&mut self.frames, ear, now, node, Outcome::Collided);
-            } else if ear.sending_until <= now && listens(node) {
+            }
+            if (is_alone || captures) && ear.sending_until <= now && listens(node) {
                 receptions.push(Reception { node, outcome: Outcome::Received });
                 ear.frame = Some(id);
             }
@@ -189,6 +198,28 @@ impl Medium {
     fn disturb(&mut self, now: Instant, node: NodeId, outcome: Outcome) {
         disturb(&mut self.frames, &mut self.ears[node.index()], now, node, outcome);
     }
+}
+
+/// True if a node's radio synchronises with a frame of `from` that begins now, although it hears others.
+fn captures(links: &Links, frames: &[Frame], ear: &Ear, now: Instant, from: NodeId, node: NodeId) -> bool {
+    let is_free = |current: &Frame| current.end <= now || now < current.begin + SYNCHRONISATION_HEADER;
+    links.can_capture()
+        && ear.frame.is_none_or(|id| is_free(&frames[id.0 as usize]))
+        && links.survives(from, node, senders(frames, now))
+}
+
+/// True if the frame that a node's radio is receiving survives one of `from` that begins now.
+fn holds(links: &Links, frames: &[Frame], ear: &Ear, now: Instant, from: NodeId, node: NodeId) -> bool {
+    let Some(current) = ear.frame.and_then(|id| frames[id.0 as usize].from).filter(|_| links.can_capture()) else {
+        return false;
+    };
+    let others = senders(frames, now).filter(|&other| other != current);
+    links.survives(current, node, others.chain([from]))
+}
+
+/// The nodes that have a frame on the air.
+fn senders(frames: &[Frame], now: Instant) -> impl Iterator<Item = NodeId> + '_ {
+    frames.iter().filter(move |frame| frame.end > now).filter_map(|frame| frame.from)
 }
 
 /// Ends the reception at a node with this outcome.

@@ -56,6 +56,10 @@ pub struct Csma {
     /// How often a frame is sent again (macMaxFrameRetries). Default: 15 (OpenThread,
     /// OPENTHREAD_CONFIG_MAC_DEFAULT_MAX_FRAME_RETRIES_DIRECT; 3 in the standard).
     pub max_retries: Integer<0, 255>,
+    /// The largest exponent of the random delay before a frame without acknowledgement is sent again: before its n-th
+    /// retransmission up to 2^(n - 1) - 1 backoff periods, at most 2^`retry_max_be` - 1. 0: no delay, as in the standard.
+    /// Default: 5 (OpenThread, OPENTHREAD_CONFIG_MAC_RETX_DELAY_MAX_BACKOFF_EXPONENT).
+    pub retry_max_be: Integer<0, 8>,
     /// True if a frame for which the channel was always busy is retried too. In the standard it is given up at once.
     /// Default: true (OpenThread, SubMac::HandleTransmitDone).
     pub retries_busy_channel: bool,
@@ -163,6 +167,7 @@ impl Default for Csma {
             backoff_exponents: (min_be, max_be),
             max_csma_backoffs,
             max_retries,
+            retry_max_exponent,
             retries_busy_channel,
             pending_in_data_acks,
             indirect_attempts,
@@ -186,6 +191,7 @@ impl Default for Csma {
             max_be: Integer::constant(max_be.into()),
             max_csma_backoffs: Integer::constant(max_csma_backoffs.into()),
             max_retries: Integer::constant(max_retries.into()),
+            retry_max_be: Integer::constant(retry_max_exponent.into()),
             retries_busy_channel,
             pending_in_data_acks,
             indirect_attempts: Integer::constant(indirect_attempts.into()),
@@ -343,6 +349,7 @@ impl Csma {
             backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
             max_csma_backoffs: self.max_csma_backoffs.get() as u8,
             max_retries: self.max_retries.get() as u8,
+            retry_max_exponent: self.retry_max_be.get() as u8,
             retries_busy_channel: self.retries_busy_channel,
             pending_in_data_acks: self.pending_in_data_acks,
             indirect_attempts: self.indirect_attempts.get() as u8,
@@ -512,6 +519,7 @@ mod tests {
             max_be: Integer::constant(7),
             max_csma_backoffs: Integer::constant(3),
             max_retries: Integer::constant(6),
+            retry_max_be: Integer::constant(4),
             retries_busy_channel: false,
             pending_in_data_acks: false,
             indirect_attempts: Integer::constant(2),
@@ -527,6 +535,7 @@ mod tests {
             backoff_exponents: (2, 7),
             max_csma_backoffs: 3,
             max_retries: 6,
+            retry_max_exponent: 4,
             retries_busy_channel: false,
             pending_in_data_acks: false,
             indirect_attempts: 2,

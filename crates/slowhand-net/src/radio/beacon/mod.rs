@@ -16,6 +16,8 @@
 //! - The answer to a data request is sent without CSMA/CA on the first back-off boundary after a turnaround, which the
 //!   standard allows (7.5.6.3). If it does not fit into the active period, or is lost, the next beacon lists the child
 //!   again, and the child asks again.
+//! - A retransmission begins with the smallest back-off exponent, as in the standard (7.5.6.4.3) and in TKN15.4 of TinyOS
+//!   (`DispatchSlottedCsmaP.nc`): no delay separates children that do not hear each other.
 //! - A child first fetches the announced frames, then sends its own.
 //! - A CSMA/CA failure ends a frame at once, as in the standard (7.5.1.4). Only a missing acknowledgement leads to a
 //!   retransmission.

@@ -47,10 +47,22 @@ impl Csma {
     fn begin(&mut self, now: Instant, node: NodeId, task: Task) {
         let this = &mut self.nodes[node.index()];
         this.station.task = task;
-        this.station.retries = 0;
+        (this.station.retries, this.station.retry_exponent) = (0, 0);
         if task == Task::Poll {
             (this.station.poll_sequence, this.station.poll_attempts) = (this.up.take(), 0);
         }
+        self.contend(now, node);
+    }
+
+    /// Contends again for a frame without acknowledgement, after a random delay that grows with each retransmission
+    /// (`SubMac::HandleTransmitDone` of OpenThread). Equal senders that do not hear each other would go on to collide
+    /// without it.
+    fn contend_later(&mut self, now: Instant, node: NodeId) {
+        let station = &mut self.nodes[node.index()].station;
+        let exponent = station.retry_exponent;
+        station.retry_exponent = (exponent + 1).min(self.config.retry_max_exponent);
+        let periods = if exponent == 0 { 0 } else { Backoff::new(exponent).draw(&mut station.random) };
+        station.ready = station.ready.max(now + BACKOFF_PERIOD * periods);
         self.contend(now, node);
     }
 
@@ -149,7 +161,7 @@ impl Csma {
             task => {
                 station.poll_attempts = station.poll_attempts.saturating_add(1);
                 match self.may_retry(node) {
-                    true => self.contend(now, node),
+                    true => self.contend_later(now, node),
                     false if task == Task::Poll => self.end_poll(now, node, false),
                     false => self.give_up(now, node, DropReason::RetriesExhausted, indications),
                 }

@@ -62,6 +62,10 @@ pub struct CsmaConfig {
     /// The most retransmissions of a frame (macMaxFrameRetries). Frames for sleepy children have no retransmissions
     /// of their own: see [`indirect_attempts`](Self::indirect_attempts).
     pub max_retries: u8,
+    /// The largest exponent of the random delay before a retransmission of a frame without acknowledgement, in back-off
+    /// periods. The exponent is 0 before the first retransmission of a frame, and grows by one with each. 0: no delay, as
+    /// in the standard.
+    pub retry_max_exponent: u8,
     /// True if a frame that found the channel busy in every attempt is also retransmitted. In the standard it is given
     /// up at once.
     pub retries_busy_channel: bool,
@@ -140,6 +144,8 @@ impl CsmaConfig {
     /// - Exponents 3..5: `kCsmaMinBe`, `kCsmaMaxBe` (`sub_mac.hpp`), as in table 86.
     /// - 4 back-offs, 15 retries: `OPENTHREAD_CONFIG_MAC_MAX_CSMA_BACKOFFS_DIRECT`, `..._DEFAULT_MAX_FRAME_RETRIES_DIRECT`
     ///   (`config/mac.h`; table 86: 4 and 3). Also after a busy channel: `SubMac::HandleTransmitDone`.
+    /// - A delay of up to 2^5 - 1 periods before a retransmission: `OPENTHREAD_CONFIG_MAC_RETX_DELAY_MAX_BACKOFF_EXPONENT`
+    ///   (`config/mac.h`), which `OPENTHREAD_CONFIG_MAC_ADD_DELAY_ON_NO_ACK_ERROR_BEFORE_RETRY` switches on.
     /// - Frame pending in the acknowledgements of data: `radioPrepareAck` (`examples/platforms/simulation/radio.c`),
     ///   `DataPollSender::ProcessTxDone`.
     /// - 4 attempts: `OPENTHREAD_CONFIG_MAC_MAX_TX_ATTEMPTS_INDIRECT_POLLS`. 240 s: a parent forgets a child after
@@ -155,6 +161,7 @@ impl CsmaConfig {
             backoff_exponents: (3, 5),
             max_csma_backoffs: 4,
             max_retries: 15,
+            retry_max_exponent: 5,
             retries_busy_channel: true,
             pending_in_data_acks: true,
             indirect_attempts: 4,

@@ -33,7 +33,9 @@ impl Csma {
         if form.announces_samples() {
             form.set_phase(&mut octets, self.phase(now, node));
         }
-        self.nodes[node.index()].station.phase = Phase::Sending;
+        let datagram = self.datagram_of(node);
+        let station = &mut self.nodes[node.index()].station;
+        (station.phase, station.datagram) = (Phase::Sending, datagram);
         let (on_air, trace, end) = self.begin_frame(now, node, kind, octets, length);
         self.events.push(end, Event::Sent(node, on_air, trace));
     }
@@ -254,7 +256,8 @@ impl Csma {
         let (from, to) = if kind == FrameKind::Ack { (peer, node) } else { (node, peer) };
         let air = air_time(length + FCS);
         let end = now + air;
-        let (datagram, attempt) = (self.datagram_of(node), self.attempt_of(node));
+        // A frame that comes for a device during its poll is not what the poll asked for.
+        let (datagram, attempt) = (self.nodes[node.index()].station.datagram, self.attempt_of(node));
         let queued_at = self.frame_of(node).map_or(now, |frame| self.pool.get(frame).queued_at);
         let Self { medium, nodes, .. } = self;
         let on_air = medium.begin(now, from, air, |listener| {

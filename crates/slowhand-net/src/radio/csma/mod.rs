@@ -14,9 +14,7 @@
 //! - There is no association and no MLE: the tree is part of the configuration, and does not change.
 //! - All nodes share one exact clock. CSL receivers listen as long as the tolerances of their clocks ask for. The
 //!   simulation starts with parents and CSL receivers that are synchronised.
-//! - OpenThread waits up to 32 back-off periods more before a retransmission
-//!   (`OPENTHREAD_CONFIG_MAC_ADD_DELAY_ON_NO_ACK_ERROR_BEFORE_RETRY`), and 8 ms after a frame that the next node
-//!   forwards. This model does not.
+//! - OpenThread waits 8 ms after a frame that the next node forwards. This model does not.
 //! - OpenThread drops the whole message if one of its frames to a sleepy child fails. This MAC drops the frame.
 //! - A radio with a frame on the air for another node receives it to its end.
 

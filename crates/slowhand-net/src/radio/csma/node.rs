@@ -4,6 +4,7 @@ use super::polls::Polls;
 use super::radio::Radio;
 use crate::address::NodeId;
 use crate::clock::Instant;
+use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::radio::Processor;
 use crate::radio::contention::{Backoff, Sequence};
 use crate::radio::pool::FrameQueue;
@@ -46,8 +47,12 @@ pub struct Station {
     pub backoff: Backoff,
     /// Retransmissions so far.
     pub retries: u8,
-    /// The end of the interframe space after its last frame.
+    /// The exponent of the delay before the next of them, if the present transmission is not acknowledged.
+    pub retry_exponent: u8,
+    /// The end of the interframe space after its last frame, or of the delay before its retransmission.
     pub ready: Instant,
+    /// The datagram of its frame on the air, and of the acknowledgement.
+    pub datagram: DatagramId,
     /// The last symbol of the frame that waits for its acknowledgement.
     pub sent_at: Instant,
     /// True if frame pending is set: in the frame for a sleepy child, or in the acknowledgement of its own frame.
@@ -171,7 +176,9 @@ impl Station {
             task: Task::Direct,
             backoff: Backoff::default(),
             retries: 0,
+            retry_exponent: 0,
             ready: Instant::ZERO,
+            datagram: NO_DATAGRAM,
             sent_at: Instant::ZERO,
             frame_pending: false,
             is_acknowledging: false,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::link::{LinkQuality, Links};
+use crate::link::{Capture, LinkQuality, Links};
 use crate::random::Streams;
 
 const A: NodeId = NodeId(0);
@@ -123,4 +123,70 @@ fn ending_a_frame_twice_changes_nothing() {
     assert_eq!(end(&mut medium, frame), []);
     let (one, other) = (medium.begin(at(2000), A, FRAME, |_| true), medium.begin(at(2000), C, FRAME, |_| true));
     assert_ne!(one, other);
+}
+
+/// B hears A, C and D, which do not hear each other, with these powers. 3 dB more than the others are enough.
+fn with_powers(powers: [f64; 3]) -> Medium {
+    let senders = [A, C, NodeId(3)];
+    let links: Vec<LinkQuality> =
+        senders.into_iter().flat_map(|sender| LinkQuality::symmetric(sender, B, 1.0)).collect();
+    let powers_db = senders.into_iter().map(|sender| (sender, B)).zip(powers).collect();
+    let capture = Capture { threshold_db: 3.0, spread_db: 0.0, powers_db };
+    let streams = Streams::new(1);
+    Medium::new(26, Links::new(4, &links, &streams).capturing(&capture, &streams))
+}
+
+/// The outcomes at B of frames that begin at these times.
+fn outcomes(powers: [f64; 3], begins: &[(NodeId, u64)]) -> Vec<Vec<(NodeId, Outcome)>> {
+    let mut medium = with_powers(powers);
+    let frames: Vec<OnAir> =
+        begins.iter().map(|&(sender, begin)| medium.begin(at(begin), sender, FRAME, |_| true)).collect();
+    frames.into_iter().map(|frame| end(&mut medium, frame)).collect()
+}
+
+#[test]
+fn a_frame_survives_weaker_ones() {
+    let received = vec![(B, Outcome::Received)];
+    let collided = vec![(B, Outcome::Collided)];
+    // 3 dB are enough, 2.9 dB are not.
+    assert_eq!(outcomes([3.0, 0.0, 0.0], &[(A, 0), (C, 500)]), [received.clone(), vec![]]);
+    assert_eq!(outcomes([2.9, 0.0, 0.0], &[(A, 0), (C, 500)]), [collided.clone(), vec![]]);
+    // Two others are 3 dB together.
+    let d = NodeId(3);
+    assert_eq!(outcomes([5.9, 0.0, 0.0], &[(A, 0), (C, 500), (d, 600)]), [collided.clone(), vec![], vec![]]);
+    assert_eq!(outcomes([6.1, 0.0, 0.0], &[(A, 0), (C, 500), (d, 600)]), [received.clone(), vec![], vec![]]);
+    // One after the other they are not.
+    let mut medium = with_powers([5.9, 0.0, 0.0]);
+    let frame = medium.begin(at(0), A, FRAME, |_| true);
+    for (sender, begin) in [(C, 300), (d, 500)] {
+        let short = medium.begin(at(begin), sender, Duration::from_micros(200), |_| true);
+        assert_eq!(end(&mut medium, short), []);
+    }
+    assert_eq!(end(&mut medium, frame), received);
+}
+
+/// The radio leaves a frame for a stronger one in the first 160 us. After that both are lost.
+#[test]
+fn a_stronger_frame_must_come_early() {
+    let [received, collided] = [Outcome::Received, Outcome::Collided].map(|outcome| vec![(B, outcome)]);
+    assert_eq!(outcomes([0.0, 9.0, 0.0], &[(A, 0), (C, 159)]), [collided.clone(), received]);
+    assert_eq!(outcomes([0.0, 9.0, 0.0], &[(A, 0), (C, 160)]), [collided, vec![]]);
+}
+
+#[test]
+fn the_order_at_one_instant_does_not_matter() {
+    let d = NodeId(3);
+    for order in [[A, C, d], [A, d, C], [C, A, d], [C, d, A], [d, A, C], [d, C, A]] {
+        let begins = order.map(|sender| (sender, 0));
+        for (powers, survivor) in [([0.0, 1.0, 6.7], Some(d)), ([0.0, 1.0, 6.4], None), ([9.0, 1.0, 1.0], Some(A))] {
+            let all = outcomes(powers, &begins);
+            let received: Vec<NodeId> = order
+                .into_iter()
+                .zip(&all)
+                .filter(|(_, seen)| seen.contains(&(B, Outcome::Received)))
+                .map(|(sender, _)| sender)
+                .collect();
+            assert_eq!(received, Vec::from_iter(survivor), "{order:?} {powers:?}");
+        }
+    }
 }

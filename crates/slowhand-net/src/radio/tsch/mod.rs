@@ -112,7 +112,7 @@ impl Mac for Tsch {
 
     fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut dyn Observer) {
         debug_assert!(self.state.slot.is_empty());
-        self.state.watched = observer.watches_radios();
+        self.state.keep_timeline(observer.watches_radios());
         while let Some(event) = self.state.events.pop_due(now) {
             match event {
                 Event::Wake(node) => self.state.wake(now, node),

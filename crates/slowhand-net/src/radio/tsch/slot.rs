@@ -73,11 +73,13 @@ impl TschState {
         if self.listens(to, asn) != Some(channel) {
             return false;
         }
-        let disturbs = |other: &Attempt| {
-            let ack = other.received && other.ack_start < end && self.links.hears(other.to, to);
-            other.from != from && other.channel == channel && (ack || self.links.hears(other.from, to))
-        };
-        !attempts.iter().any(disturbs) && self.links.delivers(start..end, from, to, channel, Kind::Data)
+        // The frame of another node, and the acknowledgement that may follow it before this frame ends.
+        let others = attempts.iter().filter(|other| other.from != from && other.channel == channel);
+        let others = others.flat_map(|other| {
+            let ack = (other.received && other.ack_start < end).then_some(other.to);
+            [Some(other.from), ack].into_iter().flatten()
+        });
+        self.links.survives(from, to, others) && self.links.delivers(start..end, from, to, channel, Kind::Data)
     }
 
     /// True if all nodes in range that listen receive the broadcast.
@@ -99,13 +101,14 @@ impl TschState {
     /// channel at the same time.
     fn acknowledges(&mut self, attempts: &[Attempt], index: usize) -> bool {
         let Attempt { from, to, channel, ack_start, ack_end, .. } = attempts[index];
-        let disturbs = |other: &Attempt| {
-            let data = other.end > ack_start && self.links.hears(other.from, from);
+        let others = attempts.iter().filter(|other| other.from != from && other.channel == channel);
+        let others = others.flat_map(|other| {
+            let data = (other.end > ack_start).then_some(other.from);
             let overlaps = other.ack_start < ack_end && ack_start < other.ack_end;
-            let ack = other.received && overlaps && self.links.hears(other.to, from);
-            other.from != from && other.channel == channel && (data || ack)
-        };
-        !attempts.iter().any(disturbs) && self.links.delivers(ack_start..ack_end, to, from, channel, Kind::Ack)
+            let ack = (other.received && overlaps).then_some(other.to);
+            [data, ack].into_iter().flatten()
+        });
+        self.links.survives(to, from, others) && self.links.delivers(ack_start..ack_end, to, from, channel, Kind::Ack)
     }
 
     /// Shows the observer the frames in the order of their first symbols.

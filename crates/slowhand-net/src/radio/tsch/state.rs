@@ -42,7 +42,7 @@ pub struct TschState {
     counts_use: bool,
     /// Beacons, DIOs and keep-alives.
     pub(super) load: Option<Box<LoadState>>,
-    /// True if the observer watches the radios.
+    /// True while the timeline is kept: until an observer says that it does not watch radios.
     pub(super) watched: bool,
     /// The intervals that the observer has not seen yet.
     pub(super) timeline: Vec<RadioInterval>,
@@ -119,7 +119,7 @@ impl TschState {
             pool: FramePool::default(),
             events: EventQueue::default(),
             slot: Vec::new(),
-            watched: false,
+            watched: true,
             timeline: Vec::new(),
         }
     }
@@ -440,6 +440,14 @@ impl TschState {
             self.schedule_wake(node);
         }
         Ok(())
+    }
+
+    /// Starts or stops keeping the timeline.
+    pub(super) fn keep_timeline(&mut self, watched: bool) {
+        self.watched = watched;
+        if !watched {
+            self.timeline.clear();
+        }
     }
 
     pub(super) fn show_timeline(&mut self, observer: &mut dyn Observer) {

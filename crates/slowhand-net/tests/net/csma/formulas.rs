@@ -1,7 +1,7 @@
 //! The radio times of a sleepy device, and how long a frame for it takes, against formulas that are worked out here.
 
 use super::*;
-use slowhand_net::link::{Interferer, Variation};
+use slowhand_net::link::{Capture, Interferer, Variation};
 use slowhand_net::observer::FrameKind;
 use slowhand_net::radio::{Indication, Mac};
 use std::sync::Arc;
@@ -148,4 +148,39 @@ fn wifi_makes_the_channel_busy() {
     assert_eq!(begins.len() as u64, frames, "Wi-Fi loses no frame here");
     let at_once = begins.iter().filter(|&&begin| begin % 50_000 == 128 + 192).count() as f64 / frames as f64;
     assert!((at_once - 0.7873).abs() < 5.0 * 0.0029, "{at_once}");
+}
+
+/// Two children that do not hear each other send to the root at once, one attempt each. Their frames of 13 periods overlap
+/// whatever they draw below 8. The powers differ by a normal number with a standard deviation of 4 * 2^0.5 dB, and a mean
+/// of `ahead`. The first frame arrives if it is stronger by 3 dB. The second does so only if both begin at the same instant: one
+/// time in eight. P(x): the probability that a standard normal number is above x. 4,000 networks: five standard deviations
+/// are at most 0.04.
+#[test]
+fn one_of_two_hidden_senders_survives_as_often_as_their_powers_say() {
+    // ahead, P((3 - ahead) / 5.657), P((3 + ahead) / 5.657)
+    for (ahead, stronger, weaker) in [(0.0, 0.297_9, 0.297_9), (6.0, 0.702_1, 0.055_8)] {
+        let parents = [None, Some(0), Some(0)];
+        let config = CsmaConfig { max_retries: 0, ..CsmaConfig::openthread() };
+        let powers_db = [((node(1), node(0)), ahead)].into();
+        let capture = Capture { threshold_db: 3.0, spread_db: 4.0, powers_db };
+        let networks = 4_000;
+        let mut arrived = [0; 3];
+        for seed in 0..networks {
+            let streams = Streams::new(seed);
+            let links = Links::new(3, &tree(&parents, 1.0), &streams).capturing(&capture, &streams);
+            let parents = parents.map(|parent| parent.map(NodeId));
+            let mut mac = Csma::new(config.clone(), links, &parents, &[false; 3], &streams).unwrap();
+            for child in [1, 2] {
+                mac.enqueue(at(0), node(child), node(0), &[0; 98], child.into(), false).unwrap();
+            }
+            for (_, child) in received(&run(&mut mac, at(50_000), &mut Recorder::default()), node(0)) {
+                arrived[child as usize] += 1;
+            }
+        }
+        // A child is the first with 28 of 64 pairs of numbers, and both begin together with 8.
+        for (child, above) in [(1, stronger), (2, weaker)] {
+            let (share, expected) = (f64::from(arrived[child]) / networks as f64, above * 36.0 / 64.0);
+            assert!((share - expected).abs() < 0.04, "child {child}, {ahead} dB: {share}, {expected} expected");
+        }
+    }
 }

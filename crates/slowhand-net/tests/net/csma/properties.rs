@@ -22,15 +22,23 @@ const HORIZON: u64 = 30_000_000;
 fn config() -> impl Strategy<Value = CsmaConfig> {
     let fast = prop_oneof![Just(FastPolls::Never), (1u8..9).prop_map(FastPolls::AfterData)];
     let csl = prop_oneof![Just(None), (63u16..3_000).prop_map(Some)];
-    let access = (0u8..3, 0u8..4, 0u8..6, 0u8..5, any::<bool>());
+    let access = (0u8..3, 0u8..4, 0u8..6, 0u8..5, any::<bool>(), 0u8..6);
     (fast, csl, access, 1usize..9, 200_000u64..5_000_000, 100_000u64..10_000_000).prop_map(
-        |(fast, csl, (min, wider, max_csma_backoffs, max_retries, retries_busy_channel), queue, period, timeout)| {
+        |(
+            fast,
+            csl,
+            (min, wider, max_csma_backoffs, max_retries, retries_busy_channel, retry),
+            queue,
+            period,
+            timeout,
+        )| {
             let polling = Polling { period: us(period), fast, ..Polling::openthread() };
             CsmaConfig {
                 backoff_exponents: (min, min + wider),
                 max_csma_backoffs,
                 max_retries,
                 retries_busy_channel,
+                retry_max_exponent: retry,
                 queue,
                 indirect_timeout: us(timeout),
                 csl: csl.map(|period| Csl { timeout: us(6_000_000), ..Csl::openthread(period) }),
@@ -131,6 +139,13 @@ fn air_time(frame: &Frame) -> u64 {
     (frame.octets.len() as u64 + 8) * 32
 }
 
+/// The acknowledgements of a frame that ends at `end`.
+fn acks_of(frames: &[Frame], index: usize, end: u64) -> impl Iterator<Item = &Frame> {
+    let from = frames[index].from;
+    let until = frames[index + 1..].iter().take_while(move |other| other.at <= end + 192);
+    until.filter(move |other| (other.kind, other.at, other.to) == (FrameKind::Ack, end + 192, from))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -187,10 +202,11 @@ proptest! {
             }
             // An acknowledgement comes a turnaround after a frame that was received, or not at all. The longest has 27
             // octets, and is seen when it is over.
-            let acks = frames[index + 1..].iter().take_while(|other| other.at <= end + 192);
-            let acked = acks.filter(|other| (other.kind, other.at, other.to) == (FrameKind::Ack, end + 192, frame.from)).count();
+            let acked = acks_of(frames, index, end).count();
             if frame.kind != FrameKind::Ack && end + 192 + 1_056 <= HORIZON {
                 prop_assert_eq!(acked, usize::from(frame.received), "{:?}", frame);
+                // Of the datagram of the frame, even if another one has come for the device meanwhile.
+                prop_assert!(acks_of(frames, index, end).all(|ack| ack.datagram == frame.datagram), "{:?}", frame);
             }
         }
         // A radio's time in transmission is that of its frames, except for frames on the air at the horizon.

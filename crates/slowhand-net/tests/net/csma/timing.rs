@@ -117,11 +117,33 @@ fn an_idle_device_polls_at_its_period() {
     assert!(air.of(FrameKind::Ack).iter().all(|ack| ack.octets[0] & 0x10 == 0));
 }
 
-/// An acknowledgement that does not come is awaited for 54 symbols from the end of the frame. Then a new back-off begins.
+/// Before the first repetition there is no delay more than the back-off, before the second up to one period, then up to 3, 7,
+/// 15, and 31 before all others.
+#[test]
+fn a_random_delay_before_a_repetition_grows() {
+    let config = CsmaConfig { max_retries: 9, ..CsmaConfig::openthread() };
+    let mut mac = of_links(config, &[None, Some(0)], &[], &[link(1, 0, 0.0), link(0, 1, 1.0)]).unwrap();
+    let mut air = Recorder::default();
+    mac.enqueue(at(0), node(1), node(0), &[0xab; 60], 5, false).unwrap();
+    run(&mut mac, at(1_000_000), &mut air);
+    let mut stream = Streams::new(SEED).stream("back-off", 1);
+    let mut begin = stream.below(8) * 320 + ACCESS;
+    let mut expected = vec![begin];
+    for exponent in [0, 1, 2, 3, 4, 5, 5, 5, 5] {
+        let delay = if exponent == 0 { 0 } else { stream.below(1 << exponent) };
+        let backoff = stream.below(8);
+        begin += DATA + 864 + (delay + backoff) * 320 + ACCESS;
+        expected.push(begin);
+    }
+    assert_eq!(air.begins(FrameKind::Data, node(1)), expected);
+}
+
+/// An acknowledgement that does not come is awaited for 54 symbols from the end of the frame. Then a new back-off begins, at
+/// once as in the standard.
 #[test]
 fn a_frame_without_acknowledgement_is_sent_again() {
     let links = [link(1, 0, 1.0), LinkQuality { ack: 0.0, ..link(0, 1, 1.0) }];
-    let config = CsmaConfig { max_retries: 2, ..CsmaConfig::openthread() };
+    let config = CsmaConfig { max_retries: 2, retry_max_exponent: 0, ..CsmaConfig::openthread() };
     let mut mac = of_links(config, &[None, Some(0)], &[], &links).unwrap();
     let mut air = Recorder::default();
     mac.enqueue(at(0), node(1), node(0), &[0xab; 60], 5, false).unwrap();

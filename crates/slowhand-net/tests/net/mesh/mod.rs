@@ -1,11 +1,13 @@
 //! Datagrams over several hops: fragments reassembled at every hop, forwarded, and recovered.
 
+mod acknowledged;
 mod buffers;
 mod capacity;
 mod capture;
 mod flights;
 mod fragments;
 mod handling;
+mod hidden;
 mod injected;
 mod joining;
 mod late;

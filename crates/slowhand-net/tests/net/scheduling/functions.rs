@@ -107,20 +107,35 @@ fn msf_moves_a_cell_that_collides() {
 
 /// A parent whose slotframe is full grants nothing; the child asks again, half a minute to a minute later.
 #[test]
-fn msf_waits_where_nothing_is_free() {
-    let cell = |slot| Cell { handle: handle::AUTONOMOUS, ..cell(slot, LISTEN, 1) };
-    let given: Vec<(u16, Cell)> = (1..101).map(|slot| (0, cell(slot))).collect();
-    let mut world = World::new(2, &line(1, 1.0), &given, msf);
-    world.idle(seconds(600));
-    assert_eq!(world.negotiated_up(1), 0);
-    let messages = world.messages();
-    let answers = messages.iter().filter(|(_, from, message)| match &message.content {
-        Content::Response(reply) => from.0 == 0 && reply.code == ReturnCode::Success && reply.body.is_empty(),
-        _ => false,
-    });
-    let times: Vec<u64> = answers.map(|(time, ..)| time.as_micros() / 1_000_000).collect();
-    assert!((10..=20).contains(&times.len()), "{times:?}");
-    assert!(times.windows(2).all(|pair| (29..=66).contains(&(pair[1] - pair[0]))), "{times:?}");
+fn functions_wait_where_nothing_is_free() {
+    for function in [msf, pid] {
+        let cell = |slot| Cell { handle: handle::AUTONOMOUS, ..cell(slot, LISTEN, 1) };
+        let given: Vec<(u16, Cell)> = (1..101).map(|slot| (0, cell(slot))).collect();
+        let mut world = World::new(2, &line(1, 1.0), &given, function);
+        world.idle(seconds(600));
+        assert_eq!(world.negotiated_up(1), 0);
+        let messages = world.messages();
+        let answers = messages.iter().filter(|(_, from, message)| match &message.content {
+            Content::Response(reply) => from.0 == 0 && reply.code == ReturnCode::Success && reply.body.is_empty(),
+            _ => false,
+        });
+        let times: Vec<u64> = answers.map(|(time, ..)| time.as_micros() / 1_000_000).collect();
+        assert!((10..=20).contains(&times.len()), "{times:?}");
+        assert!(times.windows(2).all(|pair| (29..=66).contains(&(pair[1] - pair[0]))), "{times:?}");
+    }
+}
+
+/// A star of three with a slotframe of 7: autonomous cells leave the root two slots of six, and three children want one each.
+/// The child that gets none asks about once in 45 s from then on, and not in each slotframe: so data have the shared cells.
+#[test]
+fn pid_leaves_room_for_data_in_a_short_slotframe() {
+    let parents = [None, Some(0), Some(0), Some(0)];
+    let mut world = World::with_slotframe(7, 4, &tree(&parents, 1.0), &[], pid);
+    world.idle(seconds(60));
+    world.run_all(seconds(360), &[NodeId(1), NodeId(2), NodeId(3)], Duration::from_millis(400));
+    let requests = world.messages().iter().filter(|(at, ..)| *at >= seconds(60)).count() / 2;
+    assert!(requests <= 60, "{requests} transactions in 300 s");
+    assert_eq!(world.delivered.len(), world.sent as usize);
 }
 
 #[test]

@@ -46,12 +46,22 @@ impl World {
         given: &[(u16, Cell)],
         function: impl FnOnce(&Routes, &Streams) -> Box<dyn SchedulingFunction>,
     ) -> Self {
+        Self::with_slotframe(SLOTFRAME, nodes, links, given, function)
+    }
+
+    fn with_slotframe(
+        slotframe: u16,
+        nodes: usize,
+        links: &[LinkQuality],
+        given: &[(u16, Cell)],
+        function: impl FnOnce(&Routes, &Streams) -> Box<dyn SchedulingFunction>,
+    ) -> Self {
         let streams = Streams::new(1);
         let routes = Routes::shortest(nodes, links).unwrap();
-        let layout = Layout { slotframe: SLOTFRAME, shared: 1, up: 0, down: 0, autonomous: true };
+        let layout = Layout { slotframe, shared: 1, up: 0, down: 0, autonomous: true };
         let mut cells = layout.cells(&routes).unwrap();
         given.iter().for_each(|&(node, cell)| cells[usize::from(node)].push(cell));
-        let config = TschConfig { timing: Timing::SLOT_10_MS, ..TschConfig::openwsn(SLOTFRAME) };
+        let config = TschConfig { timing: Timing::SLOT_10_MS, ..TschConfig::openwsn(slotframe) };
         let function = function(&routes, &streams);
         let mac = Tsch::with_function(config, Links::new(nodes, links, &streams), cells, function, &streams);
         Self {

@@ -3,7 +3,7 @@
 use crate::harness::*;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
-use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::link::{Capture, LinkQuality, Links};
 use slowhand_net::observer::{FrameKind, RadioState};
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
@@ -226,4 +226,26 @@ fn frames_take_whole_slotframes_until_there_are_enough_cells() {
         assert_eq!(time, Duration::from_millis(slots * 10), "{frames} frames");
     }
     assert_eq!(mac.sending_time(NodeId::ROOT, NodeId(1), 1), Duration::ZERO, "the root has no cell");
+}
+
+/// Two nodes that do not hear each other send to the root in the first minimal cell. One is 5 dB stronger.
+#[test]
+fn the_stronger_of_two_frames_in_a_slot_arrives() {
+    for (threshold_db, arrives) in [(4.9, true), (5.1, false)] {
+        let streams = Streams::new(1);
+        let powers_db = [((NodeId(2), NodeId(0)), 5.0)].into();
+        let capture = Capture { threshold_db, spread_db: 0.0, powers_db };
+        let links = [both(1, 0), both(2, 0)].concat();
+        let config = tsch::TschConfig { timing: Timing::SLOT_10_MS, ..tsch::TschConfig::openwsn(SLOTFRAME) };
+        let links = Links::new(3, &links, &streams).capturing(&capture, &streams);
+        let mut mac = Tsch::new(config, links, vec![vec![minimal()]; 3], &streams);
+        for node in [1, 2] {
+            mac.enqueue(Instant::ZERO, NodeId(node), NodeId(0), &[0; 60], node.into(), false).unwrap();
+        }
+        let mut air = Recorder::default();
+        assert_eq!(run(&mut mac, &mut air), 2, "later, both have backed off");
+        let first = [1, 2].map(|node| data(&air, node).next().unwrap());
+        assert_eq!((asn(first[0]), asn(first[1])), (10, 10));
+        assert_eq!(first.map(|frame| frame.received), [false, arrives]);
+    }
 }

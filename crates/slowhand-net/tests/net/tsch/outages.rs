@@ -96,3 +96,16 @@ fn a_link_can_change_while_the_network_runs() {
     // 16 attempts in two cells of a slotframe of 100 ms take 0.8 s.
     assert_eq!(send, [(0, true), (1, false), (2, true)]);
 }
+
+/// The timeline has what the times say. Both nodes listen before the outage, and are used only after it.
+#[test]
+fn the_timeline_has_what_was_before_an_outage() {
+    let mut network = with_outage();
+    let mut air = Recorder::of_radios();
+    let send = (seconds(2), Host::Node(CLIENT), Host::Node(NodeId::ROOT), 60);
+    run(&mut network, &[send], seconds(3), &mut air);
+    network.report_radios(seconds(3), &mut air);
+    for node in [NodeId::ROOT, CLIENT] {
+        assert_eq!(air.radio_times(node, seconds(3)), network.radio_times(node, seconds(3)), "node {node}");
+    }
+}

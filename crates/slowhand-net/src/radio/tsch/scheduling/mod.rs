@@ -18,9 +18,15 @@ pub use tunnel::Tunnel;
 
 use super::schedule::handle;
 use crate::address::NodeId;
+use crate::clock::Duration;
 use crate::radio::sixtop::transaction::Peer;
 use crate::radio::sixtop::{CellId, Request, ReturnCode};
+use crate::random::Stream;
 use std::fmt;
+
+/// The least and the greatest wait after a transaction that brought nothing (WAIT_DURATION_MIN, WAIT_DURATION_MAX in RFC
+/// 9033, section 14, table 2). The wait is random (section 12), so that nodes which want the same cells separate.
+pub const WAIT: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(60));
 
 /// Decides on the cells of all nodes.
 pub trait SchedulingFunction: fmt::Debug + Send {
@@ -80,6 +86,11 @@ pub enum Outcome<'a> {
     Refused(ReturnCode),
     /// A message did not arrive, or no response came in time.
     Failed,
+}
+
+/// Draws a wait, uniformly.
+fn draw_wait((min, max): (Duration, Duration), random: &mut Stream) -> Duration {
+    min + Duration::from_micros(random.below(max.saturating_sub(min).as_micros() + 1))
 }
 
 /// A scheduling function and the transactions of all nodes.

@@ -4,7 +4,7 @@
 //! depending on how many of its cells are used. It relocates a cell that delivers much worse than others. Autonomous
 //! cells ([`autonomous`](crate::radio::tsch::autonomous)) and the minimal cell are part of the initial schedule.
 
-use super::{Outcome, Plane, SchedulingFunction};
+use super::{Outcome, Plane, SchedulingFunction, WAIT, draw_wait};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::radio::sixtop::{CellId, CellRequest, Request, ReturnCode};
@@ -56,7 +56,7 @@ impl Default for MsfConfig {
             housekeeping: Duration::from_secs(60),
             relocate_percent: 50,
             quarantine: Duration::from_secs(5 * 60),
-            wait: (Duration::from_secs(30), Duration::from_secs(60)),
+            wait: WAIT,
             candidates: 5,
             start: Duration::from_secs(10),
             three_steps: false,
@@ -163,11 +163,9 @@ impl Msf {
 
     /// Sets the retry timer. When it fires, the node decides again what it needs.
     fn retry_later(&mut self, node: NodeId, plane: &mut Plane<'_>) {
-        let (min, max) = self.config.wait;
         let state = &mut self.nodes[node.index()];
         if !std::mem::replace(&mut state.retry_is_set, true) {
-            let more = Duration::from_micros(state.random.below((max.saturating_sub(min)).as_micros() + 1));
-            plane.set_timer(node, min + more, timer::RETRY);
+            plane.set_timer(node, draw_wait(self.config.wait, &mut state.random), timer::RETRY);
         }
     }
 

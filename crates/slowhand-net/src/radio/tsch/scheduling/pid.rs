@@ -11,11 +11,15 @@
 //! cells. If it is 1 or more, the node adds this number of cells. If it is -1 or less, the node deletes one cell. After
 //! each action the sum restarts at zero. Its magnitude never exceeds [`PidConfig::windup`].
 //!
+//! After a request that brought nothing, because the neighbour has no free cell or the transaction failed, the controller
+//! waits for a random time, as MSF does. Otherwise it would ask in each period for ever, and its messages, which go before
+//! data, would take the shared cells. The letter is not known to say anything about it.
+//!
 //! The gains of the letter are not known. Gains, setpoint, period and the treatment of the sum are assumed.
 
-use super::{Outcome, Plane, SchedulingFunction};
+use super::{Outcome, Plane, SchedulingFunction, WAIT, draw_wait};
 use crate::address::NodeId;
-use crate::clock::Duration;
+use crate::clock::{Duration, Instant};
 use crate::radio::sixtop::{CellId, CellRequest, Request, ReturnCode};
 use crate::radio::tsch::schedule::{Cell, CellOptions};
 use crate::random::{Stream, Streams};
@@ -24,7 +28,7 @@ use crate::route::Routes;
 /// Its SFID: a number that IANA has not assigned. Assumed, because the letter is older than the registry.
 const ID: u8 = 0xf0;
 
-/// The constants of the controller. All values are assumed.
+/// The constants of the controller. All values are assumed, but `wait`.
 #[derive(Clone, Debug)]
 pub struct PidConfig {
     /// Kp, in cells per waiting frame.
@@ -41,11 +45,22 @@ pub struct PidConfig {
     pub period: u64,
     /// The most cells that the node adds at once.
     pub step: u8,
+    /// The least and the greatest wait after a request that brought nothing: those of MSF.
+    pub wait: (Duration, Duration),
 }
 
 impl Default for PidConfig {
     fn default() -> Self {
-        Self { proportional: 0.5, integral: 0.05, derivative: 0.25, setpoint: 1.0, windup: 40.0, period: 1, step: 4 }
+        Self {
+            proportional: 0.5,
+            integral: 0.05,
+            derivative: 0.25,
+            setpoint: 1.0,
+            windup: 40.0,
+            period: 1,
+            step: 4,
+            wait: WAIT,
+        }
     }
 }
 
@@ -69,6 +84,8 @@ struct Controller {
     neighbor: NodeId,
     sum: f64,
     previous: f64,
+    /// It asks for nothing before this instant.
+    waits_until: Instant,
 }
 
 impl Pid {
@@ -93,7 +110,7 @@ impl Pid {
         let state = &mut self.nodes[node.index()];
         let controller = &mut state.controllers[position];
         let neighbor = controller.neighbor;
-        if plane.is_open(node, neighbor) {
+        if plane.is_open(node, neighbor) || plane.now() < controller.waits_until {
             return;
         }
         let cells: Vec<CellId> = plane.schedule(node).agreed(neighbor, CellOptions::TRANSMIT).map(Cell::id).collect();
@@ -117,6 +134,15 @@ impl Pid {
         }
     }
 
+    /// The controller for this neighbour asks for nothing for a while.
+    fn wait(&mut self, node: NodeId, neighbor: NodeId, now: Instant) {
+        let PidNode { controllers, random, .. } = &mut self.nodes[node.index()];
+        let after = draw_wait(self.config.wait, random);
+        for controller in controllers.iter_mut().filter(|controller| controller.neighbor == neighbor) {
+            controller.waits_until = now + after;
+        }
+    }
+
     fn set_timer(&mut self, node: NodeId, position: usize, after: Duration, plane: &mut Plane<'_>) {
         plane.set_timer(node, after, position as u32);
     }
@@ -128,7 +154,7 @@ impl Pid {
 
 impl Controller {
     fn new(neighbor: NodeId) -> Self {
-        Self { neighbor, sum: 0.0, previous: 0.0 }
+        Self { neighbor, sum: 0.0, previous: 0.0, waits_until: Instant::ZERO }
     }
 
     fn output(&mut self, waiting: f64, config: &PidConfig) -> f64 {
@@ -164,13 +190,17 @@ impl SchedulingFunction for Pid {
         &mut self,
         node: NodeId,
         peer: NodeId,
-        _request: &Request,
+        request: &Request,
         outcome: Outcome<'_>,
         plane: &mut Plane<'_>,
     ) {
-        if let Outcome::Refused(ReturnCode::Sequence | ReturnCode::CellList) = outcome {
-            // The two schedules differ. If this fails, the next request detects it again.
-            let _ = plane.request(node, peer, Request::Clear { metadata: 0 });
+        match outcome {
+            Outcome::Refused(ReturnCode::Sequence | ReturnCode::CellList) => {
+                // The two schedules differ. If this fails, the next request detects it again.
+                let _ = plane.request(node, peer, Request::Clear { metadata: 0 });
+            }
+            Outcome::Agreed(cells) if !cells.is_empty() || matches!(request, Request::Clear { .. }) => {}
+            _ => self.wait(node, peer, plane.now()),
         }
     }
 }
