@@ -47,6 +47,9 @@ class Scenario:
         and `overrides` has those of the constructor.
         """
 
+    def holds_keys(self) -> bool:
+        """True if its texts have a key of their own: `session.psk` or `mac.security.key`."""
+
     def wireshark_arguments(self) -> list[str]:
         """The arguments with which `wireshark` and `tshark` show a capture as it is."""
 
