@@ -33,7 +33,7 @@ from slowhand._native import CHANGEABLE_KEYS
 from slowhand.keys import Setting, Settings
 from slowhand.realtime import control, sides, status
 from slowhand.realtime.dashboard import ASCII, UNICODE, Size, framed, picture
-from slowhand.realtime.places import Address, address, proxy
+from slowhand.realtime.places import Address, Proxy, address, proxy
 from slowhand.realtime.screen import ENTER, HOME, LEAVE
 
 FAST = 50
@@ -94,7 +94,9 @@ def events(text: str) -> list[dict[str, Any]]:
     ("options", "said"),
     [
         (["--udp", "99999"], "--udp: found 99999, allowed: a port from 1 to 65535"),
-        (["--udp", "5684=example.org:1"], "--udp: found example.org:1, allowed: a port from 1"),
+        (["--udp", "5684=no.invalid:1"], "--udp: found no.invalid, which has no address: "),
+        (["--udp", "5684=256.1.1.1:1"], "--udp: found 256.1.1.1:1, allowed: a port from 1"),
+        (["--udp", "a name:1"], "--udp: found a name:1, allowed: a port from 1"),
         (["--udp", "=1"], "--udp: found nothing, allowed: a port from 0"),
         (["--tcp", "1=0"], "--tcp: found 0, allowed: a port from 1"),
         (["--tcp", "::1:5"], "--tcp: found ::1:5, allowed: a port from 1"),
@@ -122,6 +124,35 @@ def events(text: str) -> list[dict[str, Any]]:
 )
 def test_wrong_options_get_one_message(cli: Cli, options: list[str], said: str) -> None:
     assert said in the_message(cli("live", "quickstart", *options, code=2))
+
+
+def test_a_name_is_the_first_address_that_the_system_has_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = {"server.example": ["192.0.2.1", "192.0.2.2"], "x": ["::1"]}
+
+    def lookup(name: str, *_: object, **__: object) -> list[Any]:
+        if name not in found:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return [(0, 0, 0, "", (one, 0)) for one in found[name]]
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    assert str(address("server.example:5684")) == "192.0.2.1:5684"
+    assert str(address("x:1")) == "[::1]:1"
+    assert str(proxy("x:0=server.example:7")) == str(
+        Proxy(Address("::1", 0), Address("192.0.2.1", 7))
+    )
+    said = "found no.such, which has no address: name or service not known"
+    with pytest.raises(ValueError, match=said):
+        address("no.such:5684")
+    # No name, so nothing is looked up: an address that is none, and what no label may have.
+    for text in ("1.2.3:5", "256.0.0.1:5", "a b:5", ".:5", "a..b:5", "a" * 64 + ".b:5", "x.1:5"):
+        with pytest.raises(ValueError, match="allowed: a port from 1"):
+            address(text)
+
+
+def test_a_name_is_looked_up() -> None:
+    assert address("LOCALHOST:5684").host in ("127.0.0.1", "::1")
 
 
 def test_addresses_are_read_as_they_are_written() -> None:
@@ -683,6 +714,36 @@ def test_a_failed_session_is_counted_while_others_go_on() -> None:
 def test_wrong_arguments_name_the_argument(arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
         slowhand.live("quickstart", **arguments)
+
+
+def test_the_mesh_carries_packets_of_1280_octets_and_no_longer_ones() -> None:
+    """As docs/live.md says: the headers of IPv6 and UDP have 48 of them (RFC 8200, RFC 768)."""
+    lossless: Settings = {"network.link_pdr": 1, "lowpan.fragment_loss": 0, "mac.queue": 100}
+    server, client = (socket.socket(type=socket.SOCK_DGRAM) for _ in range(2))
+    with server, client:
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(PATIENCE_S)
+        port = server.getsockname()[1]
+        with slowhand.live("quickstart", udp=port, speed=20, set=lossless) as net:
+            client.sendto(bytes(1280 - 48 + 1), net.udp[0])
+            client.sendto(bytes(1280 - 48), net.udp[0])
+            assert len(server.recv(2000)) == 1232
+    datagrams = net.report()["datagrams"]
+    assert (datagrams["sent"], datagrams["lost"]) == (2, {"reassembly_too_long": 1})
+
+
+def test_a_beacon_is_for_all_and_for_no_node_with_a_number(tmp_path: Path) -> None:
+    load: Settings = {"mac.load": {"beacon_period_s": 1}, "network.topology.hops": 2}
+    with slowhand.live("quickstart", udp=9, speed=50, set=load) as net:
+        until = time.monotonic() + PATIENCE_S
+        while not (links := (net.status() or {"links": []})["links"]):
+            assert time.monotonic() < until
+        assert {link["to"] for link in links} <= {None, 0, 1, 2}
+        assert any(link["to"] is None and link["from"] == 0 for link in links)
+        snapshot = net.status()
+    assert snapshot
+    rows = framed(picture(snapshot, "title", [], Size(100, 40), UNICODE), "", Size(100, 40))
+    assert any("0 → all" in "".join(span.text for span in row) for row in rows)
 
 
 def test_what_a_block_raises_closes_the_network() -> None:

@@ -99,8 +99,18 @@ def test_a_full_disk_under_stdout_is_one_message(
 def test_without_stdout_and_stderr_there_are_still_files(tmp_path: Path) -> None:
     command = f"exec \"$@\" --records '{tmp_path}/r.parquet' >&- 2>&-"
     done = subprocess.run(["sh", "-c", command, "sh", *COMMAND, *RUN])
-    assert done.returncode == 0
+    assert done.returncode == 1
     assert len(polars.read_parquet(tmp_path / "r.parquet")) == 2
+
+
+@pytest.mark.parametrize("arguments", [RUN, (*RUN, "--json"), ("stacks",), ("--version",)])
+def test_a_closed_stdout_is_an_error_as_one_that_is_full(arguments: tuple[str, ...]) -> None:
+    command = [*COMMAND, *arguments]
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True
+    )
+    message = "slowhand: stdout: cannot be written: Bad file descriptor\n"
+    assert (done.returncode, done.stderr) == (1, message)
 
 
 @pytest.mark.parametrize(

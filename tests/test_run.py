@@ -1,8 +1,12 @@
 """`slowhand run`: the same records on every path, in the shapes that scripts rely on."""
 
 import json
+import os
+import select
+import signal
 import subprocess
 import tomllib
+import warnings
 from pathlib import Path
 
 import numpy
@@ -300,3 +304,32 @@ def test_json_has_the_command_that_shows_a_capture(cli: Cli, tmp_path: Path) -> 
     words = json.loads(done.stdout)["wireshark"]
     assert words[:3] == ["wireshark", "-r", "one.pcapng"]
     assert "6lowpan.context0:2001:db8::/64" in words
+
+
+def test_a_run_in_a_forked_process_is_an_error_and_no_hang() -> None:
+    """Threads do not live on in a fork (POSIX, fork)."""
+    run = slowhand.Run(slowhand.Scenario(QUICKSTART), count=10_000_000, threads=1)
+    finished = slowhand.Run(slowhand.Scenario(QUICKSTART), count=1)
+    finished.finish()
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python 3.12 warns of forks with threads
+        child = os.fork()
+    if not child:
+        said = ""
+        try:
+            assert finished.summary()["completed"] == 1
+            run.summary()
+        except RuntimeError as error:
+            said = str(error)
+        finally:
+            os.write(writing, said.encode())
+            os._exit(0)
+    os.close(writing)
+    ready, _, _ = select.select([reading], [], [], 30)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    run.cancel()
+    assert ready, "the child hangs"
+    said = os.read(reading, 1000).decode()
+    assert said.startswith(f"run: found a process forked from {os.getpid()}, allowed: that one")

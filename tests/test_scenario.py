@@ -1,9 +1,11 @@
 """Scenarios from dictionaries, with keys replaced, and with rows in the place of a trace."""
 
+import copy
 import pickle
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jsonschema
 import numpy
@@ -12,7 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import slowhand
-from conftest import QUICKSTART, ROOT
+from conftest import QUICKSTART, ROOT, Cli, the_message
 from slowhand.data import SCENARIOS, files
 
 LINE: dict[str, Any] = {
@@ -197,6 +199,9 @@ def test_the_rows_of_a_trace_are_a_file_of_the_result(rows: Any, tmp_path: Path)
         ([{"time": 0}], r"network\.trace\.file: found column 'time', allowed"),
         (["0,1,0,,1"], r"network\.trace\.file: found the row '0,1,0,,1', allowed"),
         (7, r"network\.trace\.file: found 7 of type int, allowed"),
+        ([(0, 1, 0, None, "1\n0,0,1,,0")], r"found '1\\n0,0,1,,0' of type str in a row, allowed"),
+        ([(0, 1, 0, None, True)], r"network\.trace\.file: found True of type bool in a row, all"),
+        ([(0, 1, 0, None, 10**5000)], r"found a number of more than 300 digits in a row, allowed"),
         ([(0, 1, 0, None, 1.5)], r"trace\.csv:2: pdr: found 1\.5, allowed: a probability"),
         ([(0, 1, 0, 3, 1)], r"trace\.csv:2: channel: found 3, allowed: a channel from 11 to 26"),
         ([], r"trace\.csv\", which has no line about a link of the topology, allowed"),
@@ -250,3 +255,49 @@ def test_rows_are_as_their_schema_says(table: str) -> None:
 
 def test_no_example_of_the_scenarios_is_forgotten() -> None:
     assert len(files(SCENARIOS)) == len(list((ROOT / "scenarios").glob("*.toml"))) > 10
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_scenario_is_pickled_and_made_again_without_its_files(
+    protocol: int, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.toml").write_text(QUICKSTART.read_text())
+    scenario = slowhand.Scenario(tmp_path / "mine.toml", {**PSK, "network.trace.file": ROWS})
+    octets = pickle.dumps(scenario, protocol)
+    (tmp_path / "mine.toml").unlink()
+    for other in (pickle.loads(octets), copy.deepcopy(scenario), copy.copy(scenario)):
+        assert (other.sources, other.path) == (scenario.sources, scenario.path)
+        assert_frame_equal(slowhand.run(other, count=2), slowhand.run(scenario, count=2))
+        assert other.with_({"session.timeout_s": 9}).overrides[-1] == "session.timeout_s=9"
+
+
+@pytest.mark.parametrize("source", [b"quickstart", 7, None, ["quickstart"]])
+def test_what_is_no_scenario_is_refused_by_name(source: Any) -> None:
+    with pytest.raises(TypeError, match=r"scenario: found .* of type \w+, allowed: a name, a path"):
+        slowhand.Scenario(source)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: slowhand.run("quickstart", count=cast("Any", "3")), "count: found '3' of"),
+        (lambda: slowhand.run("quickstart", seed=cast("Any", 1.5)), "seed: found 1.5 of"),
+        (lambda: slowhand.compare(["quickstart"], count=cast("Any", "3")), "count: found '3' of"),
+        (lambda: slowhand.compare(cast("Any", "quickstart")), "scenarios: found 'quickstart' of"),
+    ],
+)
+def test_wrong_types_are_refused_by_name(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        call()
+
+
+def test_a_comparison_of_nothing_is_refused() -> None:
+    with pytest.raises(slowhand.SweepError, match="scenarios: found none, allowed: one or more"):
+        slowhand.compare([])
+
+
+def test_a_scenario_without_a_client_is_refused_by_name(cli: Cli) -> None:
+    said = "--set server.at: found 1, where the only client would be, allowed: another place, or"
+    for options in ([], ["--explain"]):
+        message = the_message(cli("run", "quickstart", "--set", "server.at=1", *options, code=2))
+        assert message.startswith(f"slowhand: {said}")

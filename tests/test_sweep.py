@@ -382,6 +382,37 @@ def test_a_data_set_of_something_else_is_refused(
         slowhand.sweep(PSK, {"session.timeout_s": [2, 4]}, out=tmp_path / "other")
 
 
+def test_a_part_in_the_place_of_another_is_not_believed(tmp_path: Path) -> None:
+    scenario = slowhand.Scenario(PSK, SETTINGS)
+    vary = {"session.timeout_s": [2, 4]}
+
+    def again() -> polars.DataFrame:
+        return slowhand.sweep(scenario, vary, count=4, out=tmp_path)
+
+    table = again()
+    one, other = sorted(tmp_path.iterdir())
+    octets = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    said = (
+        rf"{one.name} has the seeds 1 to 4 of session\.timeout_s=\d, and by its name the seeds 1 to"
+        r" 4 of session\.timeout_s=\d: remove this file, and its seeds run again"
+    )
+    with pytest.raises(SweepError, match=said):
+        again()
+    one.unlink()
+    assert_frame_equal(again(), table)
+    # The same rows with a name for more seeds.
+    one.rename(tmp_path / one.name.replace("-1-4.", "-1-5."))
+    with pytest.raises(SweepError, match=r"has the seeds 1 to 4 of .*, and by its name the s"):
+        slowhand.sweep(scenario, vary, count=5, out=tmp_path)
+    (tmp_path / one.name.replace("-1-4.", "-1-5.")).unlink()
+    # No part of a sweep, or none at all.
+    for text in (octets[:100], b""):
+        one.write_bytes(text)
+        with pytest.raises(SweepError, match="remove this file, and its seeds run again"):
+            again()
+
+
 def test_two_sweeps_do_not_write_into_one_folder(tmp_path: Path) -> None:
     configurations = varied(slowhand.Scenario(PSK, SETTINGS), [Axis.read(TIMEOUTS)])
     with (

@@ -65,6 +65,9 @@ class Scenario:
     def value(self, key: str) -> Any:
         """The value of a key as the file or an override has it; `None` if neither has it."""
 
+    def holds_keys(self) -> bool:
+        """True if its texts have a key of their own: `session.psk` or `mac.security.key`."""
+
     def wireshark_arguments(self) -> list[str]:
         """The arguments with which `wireshark` and `tshark` show a capture as it is."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 import json
 import math
 import os
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from slowhand.explain import Explanation
 
+
+__tracebackhide__ = True
+"""pytest leaves the functions of this module out of its tracebacks."""
 
 COUNT = 100
 """The number of worlds of a run, if not given."""
@@ -212,6 +216,19 @@ class Scenario:
         about: dict[str, Any] = json.loads(self.native.about())
         return about
 
+    @property
+    def holds_keys(self) -> bool:
+        """True if it sets `session.psk` or `mac.security.key`.
+
+        Results carry the text of their scenario, and so these keys: only the owner may read such a
+        file.
+
+        >>> import slowhand
+        >>> slowhand.Scenario("psk-tinydtls", {"session.psk": "00112233"}).holds_keys
+        True
+        """
+        return self.native.holds_keys()
+
     def credentials(self) -> dict[str, str]:
         r"""The credentials of both ends, so that a program can be one: texts by names of files.
 
@@ -231,12 +248,7 @@ class Scenario:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in self.credentials().items():
-            is_secret = name.endswith((".key", ".txt"))
-            if is_secret:
-                (folder / name).unlink(missing_ok=True)  # a file that is there keeps its mode
-            with replacing(folder / name) as temporary:
-                if is_secret:
-                    temporary.chmod(0o600)
+            with replacing(folder / name, private=name.endswith((".key", ".txt"))) as temporary:
                 temporary.write_text(text)
 
     def session_memory(self) -> dict[str, int | None]:
@@ -254,8 +266,8 @@ class Scenario:
     def capture(self, path: str | os.PathLike[str], *, seed: int | None = None) -> None:
         """Runs the world of `seed` and writes all its frames to `path`, as pcapng.
 
-        `seed` defaults to the scenario's: 1, or the first one of a result. Raises `WorldError` if
-        the world panics.
+        The file has the secrets of the sessions, so only its owner may read it. `seed` defaults to
+        the scenario's: 1, or the first one of a result. Raises `WorldError` if the world panics.
 
         >>> import slowhand
         >>> slowhand.Scenario("quickstart").capture("one.pcapng", seed=7)
@@ -298,6 +310,14 @@ class Scenario:
         with _naming(seed):
             tables = _native.inspect(self.native, seed)
         return Inspection(*map(results.frame, tables))
+
+
+def _restored(sources: str) -> _native.Scenario:
+    return _native.Scenario.from_sources(sources)
+
+
+# A scenario that is pickled, or copied deep, is made again from its texts.
+copyreg.pickle(_native.Scenario, lambda native: (_restored, (native.sources(),)))
 
 
 @contextmanager
@@ -364,11 +384,21 @@ class Run:
         """The wall time of the run in seconds, after it has finished."""
         self._began = time.monotonic()
         self._keeps_records = records
+        self._process = os.getpid()
         threads = min(processors(), _native.MAX_THREADS) if threads is None else threads
         self._native = _native.Run(scenario.native, self.seed, self.count, threads, records)
 
     def wait(self, timeout_s: float) -> tuple[int, bool]:
-        """Waits at most `timeout_s`. Returns how many worlds are done, and True if all are."""
+        """Waits at most `timeout_s`. Returns how many worlds are done, and True if all are.
+
+        Raises `RuntimeError` in a process that was forked from that of the run: its threads are not
+        there.
+        """
+        if self.wall_s is None and os.getpid() != self._process:
+            raise RuntimeError(
+                f"run: found a process forked from {self._process}, allowed: that one, which has"
+                " the run's threads; or wait for the end of the run before the fork"
+            )
         done, finished = self._native.wait(timeout_s)
         if finished and self.wall_s is None:
             self.wall_s = time.monotonic() - self._began
@@ -433,7 +463,7 @@ class Run:
 
         `slowhand.Scenario(path)` is the scenario of such a file, with its count and first seed.
         """
-        with replacing(path) as temporary:
+        with replacing(path, private=self.scenario.holds_keys) as temporary:
             temporary.write_bytes(self.encoded())
 
     def encoded(self) -> memoryview:
@@ -488,6 +518,7 @@ def run(
     >>> frame["frames"].to_list()
     [44, 49, 50]
     """
+    results.import_polars()
     scenario = loaded(scenario, set)
     handshakes = Run(scenario, count=count, seed=seed, threads=threads)
     try:

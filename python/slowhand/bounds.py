@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from slowhand.terminal import printable
 
 MAX_SEED = 2**64 - 1
@@ -9,7 +11,12 @@ MAX_SEED = 2**64 - 1
 
 
 def natural(name: str, value: int) -> int:
-    """The value, if it is not negative and needs no more than 64 bits."""
+    """The value, if it is a whole number that is not negative and needs no more than 64 bits."""
+    try:
+        value = operator.index(value)  # also the numbers of numpy
+    except TypeError:
+        found = f"{printable(repr(value))} of type {type(value).__name__}"
+        raise TypeError(f"{name}: found {found}, allowed: a whole number") from None
     if not 0 <= value <= MAX_SEED:
         # Python does not print a number of thousands of digits (PEP 682).
         found = str(value) if abs(value) < 2**1000 else "a number of more than 300 digits"

@@ -46,6 +46,9 @@ Settings: TypeAlias = Mapping[str, Setting] | Sequence[str]
 """Keys and the values that replace theirs, such as `{"session.timeout_s": 9}`; or texts as of
 `--set` on the command line, such as `["session.timeout_s=9"]`."""
 
+__tracebackhide__ = True
+"""pytest leaves the functions of this module out of its tracebacks."""
+
 NAME = "scenario.toml"
 """What messages and results call a scenario that has no file."""
 
@@ -198,8 +201,13 @@ def _number(value: Any) -> str:
         value = value.tolist()
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _wrong_trace(f"{printable(repr(value))} of type {type(value).__name__} in a row")
     if isinstance(value, float) and value.is_integer():
         value = int(value)
+    # Python does not print a number of thousands of digits (PEP 682).
+    if isinstance(value, int) and abs(value) >= 2**1024:
+        raise _wrong_trace("a number of more than 300 digits in a row")
     return str(value)
 
 

@@ -21,6 +21,9 @@ Write = Callable[[Path], object]
 TEMPORARY = ".slowhand-"
 """How a temporary name begins."""
 
+PUBLIC, PRIVATE = 0o666, 0o600
+"""The permissions of a new file, from which the umask takes some; and of one that holds secrets."""
+
 _temporaries: set[Path] = set()
 """The temporary names in use. A name is here before its file is made."""
 
@@ -56,9 +59,12 @@ class Output:
                 with _temporary(self.path):
                     pass
 
-    def write(self, write: Write) -> None:
-        """Writes the file. Raises an error if that fails; then the old file is as it was."""
-        with self._errors(), replacing(self.path) as temporary:
+    def write(self, write: Write, *, private: bool = False) -> None:
+        """Writes the file. Raises an error if that fails; then the old file is as it was.
+
+        Only its owner may read a file that is `private`.
+        """
+        with self._errors(), replacing(self.path, private=private) as temporary:
             write(temporary)
 
     @contextmanager
@@ -99,20 +105,24 @@ def check_folder(option: str, path: str) -> None:
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[Path]:
     """A temporary name to write a file under, which is then moved to `path`.
 
     Devices and pipes are written directly, and so is a file in a folder without permission to make
-    another one.
+    another one. A file that is there keeps its permissions, unless the new one is `private`: that
+    has mode 0600 from the beginning.
     """
+    target = os.path.realpath(path)  # a link stays, and what it points to is replaced
     if not _is_moved(path):
+        if private and Path(target).is_file():
+            with suppress(PermissionError):  # a file of another user stays as it is
+                Path(target).chmod(PRIVATE)
         yield Path(path)
         return
-    target = os.path.realpath(path)  # a link stays, and what it points to is replaced
-    with _temporary(path) as temporary:
+    with _temporary(path, PRIVATE if private else PUBLIC) as temporary:
         yield temporary
         _synchronise(temporary)
-        if existing := _status(target):
+        if (existing := _status(target)) and not private:
             temporary.chmod(stat.S_IMODE(existing.st_mode))
         temporary.replace(target)
         with suppress(OSError):  # not every file system can do this with a folder
@@ -132,8 +142,8 @@ def _reason(error: OSError) -> str:
 
 
 @contextmanager
-def _temporary(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """An empty file in the folder of `path`, with the permissions that new files have.
+def _temporary(path: str | os.PathLike[str], mode: int = PUBLIC) -> Iterator[Path]:
+    """An empty file in the folder of `path`. The umask takes permissions away from `mode`.
 
     It is removed at the end, unless it has another name by then.
     """
@@ -141,7 +151,7 @@ def _temporary(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = folder / f"{TEMPORARY}{os.urandom(8).hex()}"
     _temporaries.add(temporary)
     try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)

@@ -7,8 +7,10 @@ import os
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from slowhand import signals
 from slowhand.blame import refusal
 from slowhand.bounds import MAX_SEED
 from slowhand.terminal import printable
@@ -37,11 +39,22 @@ KEYS = {
 """What a result says about its run, and the types."""
 
 
+def import_polars() -> None:
+    """Imports polars, if nothing has yet: whole, because signals wait meanwhile.
+
+    A first import that Ctrl-C breaks off leaves a part, and each later one in the process fails. It
+    takes a tenth of a second, so what will need polars calls this before its work begins.
+    """
+    with signals.deferred():
+        import polars  # noqa: F401
+
+
 def frame(table: _native.Table) -> polars.DataFrame:
     """A table of the native module as a data frame.
 
     The types do not depend on the values: a column may be empty, or have no value in any row.
     """
+    import_polars()
     import polars
 
     loss = {"reason": polars.String, "node": polars.Int64, "count": polars.Int64}
@@ -75,8 +88,10 @@ def is_result(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path).endswith(SUFFIXES)
 
 
-def about(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What the file of a result says about its run.
+def about(
+    path: str | os.PathLike[str], *, more: Mapping[str, type] = MappingProxyType({})
+) -> dict[str, Any]:
+    """What the file of a result says about its run: `KEYS`, and `more` keys with their types.
 
     Raises `ScenarioError` if it cannot be read, or is not the file of a result.
     """
@@ -97,12 +112,13 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
             f" took part in it; run its scenario, {scenario}, or start it live again",
             place=name,
         )
-    wrong = _wrong(found)
+    keys = {**KEYS, **more}
+    wrong = _wrong(found, keys)
     if wrong:
         allowed = "a file that `slowhand run --records` or `--json` wrote"
         reason = f"does not say how its run is repeated: {wrong}, allowed: {allowed}"
         raise refusal(reason, place=name)
-    return {key: found[key] for key in KEYS}
+    return {key: found[key] for key in keys}
 
 
 def _about_json(path: str | os.PathLike[str]) -> Any:
@@ -110,6 +126,7 @@ def _about_json(path: str | os.PathLike[str]) -> Any:
 
 
 def _about_parquet(path: str | os.PathLike[str]) -> Any:
+    import_polars()
     import polars
 
     try:
@@ -120,11 +137,11 @@ def _about_parquet(path: str | os.PathLike[str]) -> Any:
     return json.loads(metadata.get(KEY, "null"))
 
 
-def _wrong(found: Any) -> str:
+def _wrong(found: Any, keys: Mapping[str, type]) -> str:
     """What is wrong with what was found, if no run can be repeated from it."""
     if not isinstance(found, dict):
         return "it has no keys"
-    for key, kind in KEYS.items():
+    for key, kind in keys.items():
         if type(found.get(key)) is not kind:  # True is an int too, but no seed
             return f"{key}: found {type(found[key]).__name__ if key in found else 'nothing'}"
     texts = [*found["overrides"], *found["files"].values()]

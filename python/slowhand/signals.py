@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,6 +61,29 @@ def asked() -> Iterator[list[Stopped]]:
         yield came
     finally:
         _handle(_stop)
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Meanwhile signals wait. At the end they have the effect that they had before.
+
+    In a thread other than the main one it does nothing: Python handles signals only there.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    before = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in before:
+        signal.signal(number, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for late in came:
+            signal.raise_signal(late)
 
 
 def finish() -> None:

@@ -7,6 +7,7 @@ its files are written.
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import sys
 import textwrap
@@ -43,13 +44,17 @@ class Terminal:
         self.failure: OSError | None = None
         """Why the file takes nothing more, if so."""
         self._file = file
+        self._is_closed = False
         self._encoding = getattr(file, "encoding", None) or "utf-8"
 
     @classmethod
     def stdout(cls) -> Terminal:
         """The process's stdout."""
+        is_closed = sys.stdout is None  # by the shell: >&-
         prepare()
-        return cls(sys.stdout, width=width(), styled=_is_styled())
+        terminal = cls(sys.stdout, width=width(), styled=_is_styled())
+        terminal._is_closed = is_closed
+        return terminal
 
     def plain(self, text: str) -> str:
         """The text in characters that the file has: so wide is it there."""
@@ -92,6 +97,8 @@ class Terminal:
         if self.failure:
             return
         try:
+            if self._is_closed:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             self._file.write(text)
             self._file.flush()
         except OSError as error:

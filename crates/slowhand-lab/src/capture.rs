@@ -10,8 +10,9 @@
 //! (Exegin Technologies, "IEEE 802.15.4 TAP Link Type Specification").
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -58,7 +59,7 @@ pub enum CaptureError {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// A frame came with an earlier time than the one before.
     #[error(
@@ -82,14 +83,28 @@ pub enum CaptureError {
 }
 
 impl CaptureWriter<BufWriter<File>> {
-    /// Creates the file, or empties it. Its comment is what a reader has to know of it.
+    /// Creates the file, or empties it; only its owner may read it ([`create_private`]). Its comment is what a reader has to
+    /// know of it.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn create(path: &Path, comment: Option<&str>) -> Result<Self, CaptureError> {
-        let file = File::create(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
+        let file = create_private(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
         Self::new(BufWriter::new(file), path, comment)
     }
+}
+
+/// Creates a file for secrets, or empties it: mode 0600, which a file that is there gets too.
+///
+/// # Errors
+/// What the system says.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_file() && metadata.permissions().mode() & 0o077 != 0 {
+        let _ = file.set_permissions(Permissions::from_mode(0o600)); // a file of another user stays as it is
+    }
+    Ok(file)
 }
 
 impl<W: Write> CaptureWriter<W> {
@@ -221,7 +236,7 @@ fn write_field(packet: &mut Vec<u8>, kind: u16, value: &[u8]) {
 fn failed(path: &Path, error: PcapError) -> CaptureError {
     let error = match error {
         PcapError::IoError(error) => error,
-        other => std::io::Error::other(other),
+        other => io::Error::other(other),
     };
     CaptureError::Write { path: path.to_owned(), error }
 }

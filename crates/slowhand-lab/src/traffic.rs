@@ -7,8 +7,8 @@ use slowhand_net::address::Host;
 use slowhand_net::clock::Duration;
 use slowhand_net::random::Stream;
 
-/// The port of both ends of a flow: that of CoAP (RFC 7252, section 12.6).
-pub const PORT: u16 = 5683;
+/// The port of both ends of a flow: that of the discard service, whose datagrams mean nothing (RFC 863).
+pub const PORT: u16 = 9;
 
 /// Datagrams from one host to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use crate::setup::LiveError;
 use slowhand_lab::LiveCapture;
-use slowhand_lab::capture::CaptureError;
+use slowhand_lab::capture::{CaptureError, create_private};
 use slowhand_lab::scenario::Scenario;
 use slowhand_net::clock::Instant;
 use slowhand_net::observer::Transmission;
@@ -30,11 +30,13 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// Starts a capture. A file is created, or emptied. A FIFO is opened when somebody reads it.
-    pub(crate) fn start(scenario: &Scenario, path: &Path) -> Result<Self, LiveError> {
+    /// Starts a capture. A file is created, or emptied; only its owner may read it if it `has_secrets`. A FIFO is opened
+    /// when somebody reads it.
+    pub(crate) fn start(scenario: &Scenario, path: &Path, has_secrets: bool) -> Result<Self, LiveError> {
         let refused = |error| LiveError::Capture { path: path.to_owned(), error };
         let is_fifo = path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo());
-        let file = if is_fifo { None } else { Some(File::create(path).map_err(refused)?) };
+        let create = if has_secrets { create_private } else { |path: &Path| File::create(path) };
+        let file = if is_fifo { None } else { Some(create(path).map_err(refused)?) };
         let (sender, receiver) = sync_channel(MOST_PIECES);
         let fifo = path.to_owned();
         let write = move || {

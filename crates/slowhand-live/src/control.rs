@@ -6,12 +6,14 @@
 use crate::setup::LiveError;
 use mio::net::{UnixListener, UnixStream};
 use mio::{Interest, Registry, Token};
+use rustix::fs::{Mode, fchmod};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs::Permissions;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The longest line. *Assumed*: a command is much shorter.
 const LONGEST: usize = 64 * 1024;
@@ -22,8 +24,14 @@ const MOST_UNSENT: usize = 16 * 1024 * 1024;
 /// The most commands that are done at once; further ones are refused. *Assumed*.
 const MOST_REQUESTS: usize = 16;
 
-/// The most connections at a time. *Assumed*.
+/// The most connections at a time. *Assumed*. The next one takes the place of the one that has been silent the longest.
 const MOST_CONNECTIONS: usize = 32;
+
+/// How long a connection may be there without a command. *Assumed*: who has one sends it at once.
+pub(crate) const LONGEST_SILENCE: Duration = Duration::from_secs(60);
+
+/// Connections that the system keeps until they are accepted. *Assumed*: more than the network has room for.
+const BACKLOG: i32 = 128;
 
 /// A command.
 #[derive(Debug, Deserialize, PartialEq)]
@@ -46,6 +54,8 @@ pub(crate) struct Control {
 
 struct Connection {
     stream: UnixStream,
+    /// When it had its last command, or was made.
+    spoke: Instant,
     received: Vec<u8>,
     unsent: Vec<u8>,
     is_at_end: bool,
@@ -55,11 +65,10 @@ impl Control {
     /// Makes the socket. Connections have tokens from `first_token` on.
     pub(crate) fn open(path: &Path, registry: &Registry, token: Token, first_token: usize) -> Result<Self, LiveError> {
         let refused = |error| LiveError::Control { path: path.to_owned(), error };
-        let listener = UnixListener::bind(path).map_err(refused)?;
+        let listener = bound(path).map_err(refused)?;
         let file = identity(path).map_err(refused)?;
         // From here on the file is removed if something fails.
         let mut control = Self { listener, path: path.to_owned(), file, first_token, connections: BTreeMap::new() };
-        std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(refused)?; // only for the user
         registry.register(&mut control.listener, token, Interest::READABLE).map_err(refused)?;
         Ok(control)
     }
@@ -67,17 +76,40 @@ impl Control {
     /// The number of tokens that connections may have.
     pub(crate) const TOKENS: usize = MOST_CONNECTIONS;
 
-    /// Takes new connections.
+    /// Takes new connections. Those that are left have their turn when it is called again.
     pub(crate) fn accept(&mut self, registry: &Registry) {
-        while let Ok((mut stream, _)) = self.listener.accept() {
-            let token = (self.first_token..self.first_token + MOST_CONNECTIONS)
-                .find(|token| !self.connections.contains_key(token));
-            let Some(token) = token else { continue }; // too many: this one is closed
+        for _ in 0..MOST_CONNECTIONS {
+            let Ok((mut stream, _)) = self.listener.accept() else { return };
+            let token = self.place();
             if registry.register(&mut stream, Token(token), Interest::READABLE | Interest::WRITABLE).is_ok() {
-                let connection = Connection { stream, received: Vec::new(), unsent: Vec::new(), is_at_end: false };
+                let connection = Connection {
+                    stream,
+                    spoke: Instant::now(),
+                    received: Vec::new(),
+                    unsent: Vec::new(),
+                    is_at_end: false,
+                };
                 self.connections.insert(token, connection);
             }
         }
+    }
+
+    /// The token for a new connection. If none is free, that of the connection that has been silent the longest, which is
+    /// closed: who opens connections and sends nothing keeps nobody else out.
+    fn place(&mut self) -> usize {
+        let mut tokens = self.first_token..self.first_token + MOST_CONNECTIONS;
+        if let Some(free) = tokens.find(|token| !self.connections.contains_key(token)) {
+            return free;
+        }
+        let silent = self.connections.iter().min_by_key(|(_, connection)| connection.spoke).map(|(&token, _)| token);
+        let token = silent.unwrap_or(self.first_token);
+        self.connections.remove(&token);
+        token
+    }
+
+    /// Closes the connections that have had no command for so long.
+    pub(crate) fn close_silent(&mut self, longest: Duration) {
+        self.connections.retain(|_, connection| connection.spoke.elapsed() <= longest);
     }
 
     /// Reads the commands of a connection.
@@ -90,6 +122,7 @@ impl Control {
         let mut requests = Vec::new();
         while let Some(end) = connection.received.iter().position(|&octet| octet == b'\n') {
             let line: Vec<u8> = connection.received.drain(..=end).collect();
+            connection.spoke = Instant::now();
             if requests.len() >= MOST_REQUESTS {
                 requests.push(Err(format!("found more than {MOST_REQUESTS} commands at once: wait for the answers")));
                 continue;
@@ -114,6 +147,17 @@ impl Control {
             self.connections.remove(&token);
         }
     }
+}
+
+/// A socket at this path that only its user reaches, from the moment that it is there: its file gets the mode of the
+/// socket (Linux, `unix_bind_bsd` in `net/unix/af_unix.c`).
+fn bound(path: &Path) -> io::Result<UnixListener> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    bind(&socket, &SocketAddrUnix::new(path)?)?;
+    listen(&socket, BACKLOG)?;
+    Ok(UnixListener::from_std(socket.into()))
 }
 
 fn identity(path: &Path) -> io::Result<(u64, u64)> {
@@ -167,3 +211,6 @@ impl Connection {
 fn continues(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use crate::admission::Refusal;
 use crate::applications::OpenAndClose;
 use crate::capture::Capture;
 use crate::clock::{Clock, FAR_BEHIND, Lateness};
+use crate::control::LONGEST_SILENCE;
 use crate::event::{EndReason, Event, Report, Snapshot};
 use crate::event_queue::Teller;
 use crate::programs::{self, Conversation, Plug, Socket};
@@ -528,6 +529,9 @@ impl<'a> Driver<'a> {
             self.read_listener(listener);
         }
         self.opened.accept_control(); // one that came when no descriptor was left
+        if let Some(control) = &mut self.opened.control {
+            control.close_silent(LONGEST_SILENCE);
+        }
         if let Some(message) = self.watch.capture.as_mut().and_then(|capture| capture.write_until(self.live.now())) {
             self.warn_of_capture(message);
         }

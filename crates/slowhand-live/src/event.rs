@@ -214,11 +214,11 @@ pub struct NodeState {
 pub struct LinkState {
     /// The sender.
     pub from: u16,
-    /// The destination.
-    pub to: u16,
+    /// The destination. `None`: all who hear it, as of a beacon.
+    pub to: Option<u16>,
     /// Frames that were sent.
     pub frames: u64,
-    /// Frames that the destination received.
+    /// Frames that the destination received; all of the sender's children, if they are for all.
     pub received: u64,
 }
 

@@ -51,6 +51,17 @@ pub enum Ways {
     },
 }
 
+impl Ways {
+    /// True if an end of the sessions is emulated: then the network has its secrets.
+    pub(crate) fn has_emulated_end(&self) -> bool {
+        match self {
+            Self::Emulated | Self::Clients { .. } | Self::Server { .. } => true,
+            Self::Proxies(_) => false,
+            Self::Interfaces { device, internet } => device.is_none() || internet.is_none(),
+        }
+    }
+}
+
 /// An address where programs find a program behind the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proxy {
@@ -109,7 +120,7 @@ pub enum LiveError {
     #[error("found {0} proxies, allowed: at most {MOST_PROXIES}")]
     Proxies(usize),
     /// The address cannot be listened on.
-    #[error("{address}: cannot listen on this address: {error}{}", hint(error))]
+    #[error("{address}: cannot listen on this address: {error}{}", hint(error, address.port()))]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -144,12 +155,19 @@ pub enum LiveError {
 }
 
 /// What the error of an address means, where the system's words do not say it.
-fn hint(error: &std::io::Error) -> &'static str {
+fn hint(error: &std::io::Error, port: u16) -> &'static str {
     match error.kind() {
+        std::io::ErrorKind::PermissionDenied if port < PRIVILEGED_PORTS => {
+            "; ports below 1024 are for root: take one from 1024 on, or let all users have them with \
+             `sudo sysctl net.ipv4.ip_unprivileged_port_start=0`"
+        }
         std::io::ErrorKind::AddrInUse => "; another program has this port: end it, or take another one, or port 0",
         _ => "",
     }
 }
+
+/// Below it, ports are for root (Linux, ip(7): `ip_unprivileged_port_start`).
+const PRIVILEGED_PORTS: u16 = 1024;
 
 /// The least speed. *Assumed*: a slot of 10 ms takes ten seconds.
 pub const LEAST_SPEED: f64 = 0.001;
@@ -169,5 +187,23 @@ impl Setup {
             Ways::Proxies(proxies) if proxies.len() > MOST_PROXIES => Err(LiveError::Proxies(proxies.len())),
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LiveError;
+    use std::io::ErrorKind;
+
+    #[test]
+    fn who_may_not_have_a_port_is_told_how() {
+        let message = |port: u16, kind: ErrorKind| {
+            LiveError::Listen { address: ([127, 0, 0, 1], port).into(), error: kind.into() }.to_string()
+        };
+        let said = "; ports below 1024 are for root: take one from 1024 on, or let all users have them with `sudo sysctl \
+                    net.ipv4.ip_unprivileged_port_start=0`";
+        assert!(message(1023, ErrorKind::PermissionDenied).ends_with(said));
+        assert!(!message(1024, ErrorKind::PermissionDenied).contains("root"), "the cause is another");
+        assert!(message(80, ErrorKind::AddrInUse).contains("another program has this port"));
     }
 }

@@ -23,7 +23,7 @@ impl Tally {
     pub(crate) fn links(&self) -> Vec<LinkState> {
         let state = |(&(from, to), &[frames, received]): (&(NodeId, NodeId), &[u64; 2])| LinkState {
             from: from.0,
-            to: to.0,
+            to: (to != NodeId::EVERYONE).then_some(to.0),
             frames,
             received,
         };

@@ -11,6 +11,9 @@ impl NodeId {
     /// The root of the mesh: the border router.
     pub const ROOT: Self = Self(0);
 
+    /// The destination of a frame that is for all who hear it: no node has this number.
+    pub const EVERYONE: Self = Self(u16::MAX);
+
     /// The node as an index into per-node tables.
     pub const fn index(self) -> usize {
         self.0 as usize

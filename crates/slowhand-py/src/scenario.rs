@@ -65,6 +65,11 @@ impl Scenario {
         to_json(self.0.sources())
     }
 
+    /// True if its texts have a key of their own.
+    fn holds_keys(&self) -> bool {
+        self.0.holds_keys()
+    }
+
     fn wireshark_arguments(&self) -> Vec<String> {
         slowhand_lab::wireshark_arguments(&self.0)
     }

@@ -382,7 +382,10 @@ def _write(outputs: Mapping[str, Output], network: Live) -> bool:
     """Writes the records. Returns False, after a message, if they could not be written."""
     if "records" in outputs:
         try:
-            outputs["records"].write(lambda path: path.write_bytes(network.encoded()))
+            outputs["records"].write(
+                lambda path: path.write_bytes(network.encoded()),
+                private=network.scenario.holds_keys,
+            )
         except OutputError as error:
             say(str(error))
             return False

@@ -96,6 +96,7 @@ SUFFIXES = {
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Runs a scenario, prints the results and writes the files."""
+    from slowhand import results
     from slowhand.api import Run, told
 
     explaining.check(arguments)
@@ -106,6 +107,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     if seed + count - 1 > MAX_SEED:
         raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
     output.check(outputs.values(), inputs(scenario))
+    if outputs.keys() - {"pcap"}:
+        results.import_polars()
     keep = "records" in outputs or "report" in outputs or arguments.slowest
     handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
     stopped = _watch(handshakes)
@@ -164,6 +167,11 @@ def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:
     for file in outputs.values():
         file.check()
     return outputs
+
+
+def _carries_scenario(name: str, file: Output) -> bool:
+    """True if a file has the text of its scenario, as what can be repeated has."""
+    return name == "report" or file.path.endswith(".parquet")
 
 
 def _watch(handshakes: Run) -> KeyboardInterrupt | None:
@@ -237,7 +245,10 @@ def _write(
         try:
             if interrupted and name != "records":  # they need a run of their own
                 raise file.error("not written: interrupted")
-            file.write(writers.get(name, partial(write_table, name)))
+            file.write(
+                writers.get(name, partial(write_table, name)),
+                private=name == "pcap" or (scenario.holds_keys and _carries_scenario(name, file)),
+            )
         except OutputError as error:
             written = False
             say(str(error))

@@ -14,6 +14,9 @@ from pathlib import Path
 from slowhand.blame import refusal
 from slowhand.terminal import printable
 
+__tracebackhide__ = True
+"""pytest leaves the functions of this module out of its tracebacks."""
+
 _HERE = Path(__file__).resolve().parent
 
 DEVICES = (_HERE / "devices").resolve()
@@ -39,7 +42,10 @@ def scenario_path(scenario: str | os.PathLike[str]) -> str:
     Raises `ScenarioError` if there is neither such a name nor such a file. (A path that ends in
     `.toml` is not checked here: the error from reading it says more.)
     """
-    path = os.fspath(scenario)
+    path = os.fspath(scenario) if isinstance(scenario, os.PathLike) else scenario
+    if not isinstance(path, str):
+        found = f"{printable(repr(scenario))} of type {type(scenario).__name__}"
+        raise TypeError(f"scenario: found {found}, allowed: a name, a path as text, a dictionary")
     bundled = files(SCENARIOS)
     if path in bundled:
         return str(bundled[path])

@@ -30,7 +30,8 @@ def report(run: Run, path: str | os.PathLike[str]) -> None:
     that repeats the run.
     """
     page = encoded(run)
-    Output("report", os.fspath(path)).write(lambda file: file.write_bytes(page))
+    private = run.scenario.holds_keys
+    Output("report", os.fspath(path)).write(lambda file: file.write_bytes(page), private=private)
 
 
 def encoded(run: Run) -> bytes:

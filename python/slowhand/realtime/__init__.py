@@ -6,6 +6,7 @@ import json
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
@@ -15,12 +16,16 @@ from slowhand.api import Scenario, Source, loaded, origin
 from slowhand.bounds import natural
 from slowhand.keys import Settings
 from slowhand.output import replacing
+from slowhand.realtime import status
 from slowhand.realtime.places import Proxy, Server, address, proxy
 
 if TYPE_CHECKING:
     import polars
 
 T = TypeVar("T")
+
+__tracebackhide__ = True
+"""pytest leaves the functions of this module out of its tracebacks."""
 
 WAYS = {
     "proxies": ("udp", "tcp"),
@@ -75,14 +80,15 @@ def live(
       a network namespace or on an interface that exists, at one side or at both.
     - None of these: both ends are emulated.
 
-    An address is a port of this computer, `localhost:PORT`, or `ADDRESS:PORT`. `LISTEN` may be 0: a
-    free port.
+    An address is a port of this computer, `ADDRESS:PORT` or `NAME:PORT`. `LISTEN` may be 0: a free
+    port.
 
     `speed` is how many seconds of the network pass in a second of the clock. `capture` is the path
     of a pcapng file, or of a FIFO, that is written meanwhile; `control` that of a socket for
     `slowhand live set` and its like. The network ends with the block of a `with` statement, after
     `duration_s` seconds of the clock, or when so many `handshakes` are complete. Without `records`
-    it keeps none, only their summary.
+    it keeps none, only their summary. The end of the block warns of a network that could not keep
+    up with the clock, as on a busy computer: its times are too long.
 
     Raises `ScenarioError` if the scenario cannot run so, `ValueError` for another argument, and
     `OSError` if an address or an interface is not to be had.
@@ -106,6 +112,8 @@ def live(
     way = _way([name for name, value in arguments.items() if value is not None])
     proxies = [("udp", each) for each in _each("udp", udp)]
     proxies += [("tcp", each) for each in _each("tcp", tcp)]
+    if records:
+        results.import_polars()
     device = _interface("device", device_netns, device_tun)
     internet = _interface("internet", internet_netns, internet_tun)
     scenario = loaded(scenario, set)
@@ -126,7 +134,8 @@ def live(
         records=records,
     )
     outside = [end for end, one in (("client", device), ("server", internet)) if one]
-    return Live(native, scenario, seed=seed, way=way, outside=outside)
+    path = None if capture is None else os.fspath(capture)
+    return Live(native, scenario, seed=seed, speed=speed, way=way, outside=outside, capture=path)
 
 
 class Live:
@@ -138,13 +147,19 @@ class Live:
         scenario: Scenario,
         *,
         seed: int,
+        speed: float,
         way: str,
         outside: list[str],
+        capture: str | None,
     ):
         self.scenario = scenario
         """The scenario."""
         self.seed = seed
         """The seed of its random numbers."""
+        self.speed = speed
+        """How many seconds of the network pass in a second of the clock."""
+        self.capture = capture
+        """The path of its capture."""
         self.way = way
         """The way in, one of `slowhand.realtime.WAYS`."""
         self.events: list[dict[str, Any]] = []
@@ -179,6 +194,8 @@ class Live:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+        for message in status.warnings(self.report(), self.speed):
+            warnings.warn(message, stacklevel=2)
 
     def set(self, settings: Settings) -> None:
         """Replaces keys of the scenario from now on, such as `{"network.link_pdr": 0.7}`.
@@ -252,6 +269,11 @@ class Live:
         self.wall_s = time.monotonic() - self._began
 
     @property
+    def is_closed(self) -> bool:
+        """True if it has ended, and its records are there."""
+        return self._finished is not None
+
+    @property
     def records(self) -> polars.DataFrame:
         """One row for each session of DTLS or TLS, with the columns of `slowhand.run`."""
         table = self._end()[0]
@@ -279,7 +301,7 @@ class Live:
 
     def write_parquet(self, path: str | os.PathLike[str]) -> None:
         """Writes `records` as a Parquet file, as `slowhand live --records` does."""
-        with replacing(path) as temporary:
+        with replacing(path, private=self.scenario.holds_keys) as temporary:
             temporary.write_bytes(self.encoded())
 
     def encoded(self) -> memoryview:

@@ -192,7 +192,8 @@ def _links(snapshot: Snapshot, glyphs: Glyphs) -> Block:
         frames, received = link["frames"], link["received"]
         ratio = received / frames if frames else 1.0
         style = "red" if ratio < LOSSY else "yellow" if ratio < WEAK else ""
-        ends = f"{link['from']} {glyphs.arrow} {link['to']}"
+        to = "all" if link["to"] is None else link["to"]
+        ends = f"{link['from']} {glyphs.arrow} {to}"
         rows.append(
             (
                 Span(f"{ends:10}{frames:7,}"),

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from slowhand._native import FAR_BEHIND_MS, LATENESS_LIMIT_MS
+from slowhand.terminal import printable
+
+if TYPE_CHECKING:
+    from slowhand.realtime import Live
+
+LONGEST_PATH = 4096
+"""The longest path that is shown whole (Linux: PATH_MAX)."""
 
 Snapshot: TypeAlias = Mapping[str, Any]
 """What the network says of itself; docs/live.md has its keys."""
@@ -47,6 +54,30 @@ def lost(snapshot: Snapshot) -> int:
     return sum(snapshot["datagrams"]["lost"].values())
 
 
+def account(network: Live) -> str:
+    """What a network did until now, in lines: its sessions, its losses and its lateness."""
+    state = network.report() if network.is_closed else network.status()
+    title = f"{printable(network.scenario.path)}, seed {network.seed}"
+    if state is None:
+        return f"{title}: it does not answer"
+    datagrams = state["datagrams"]
+    reasons = sorted(datagrams["lost"].items(), key=lambda item: -item[1])
+    why = ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in reasons)
+    time_s = f", at {state['time_s']:.1f} s" if "time_s" in state else ", closed"
+    lines = [
+        f"{title}{time_s}",
+        f"sessions   {sessions(state)}",
+        f"datagrams  {datagrams['sent']:,} sent, {datagrams['delivered']:,} delivered,"
+        f" {lost(state):,} lost{f' ({why})' if why else ''}, {datagrams['waiting']:,} waiting",
+        *(f"refused    {count:,}: {reason}" for reason, count in state["refused"].items()),
+        lateness(state),
+        *warnings(state, network.speed),
+    ]
+    if network.capture is not None:
+        lines.append(f"capture    {printable(network.capture, LONGEST_PATH)}")
+    return "\n".join(lines)
+
+
 def is_late(snapshot: Snapshot) -> bool:
     """True if the network did not keep up with the clock."""
     return bool(snapshot["lateness_ms"]["p99"] > LATENESS_LIMIT_MS)
@@ -70,7 +101,7 @@ def warnings(summary: Snapshot, speed: float) -> Iterator[str]:
     """What the end of a run says if it was late."""
     found = summary["lateness_ms"]
     if is_late(summary):
-        slower = ", or a lower --speed" if speed > 1 else ""
+        slower = ", or a lower speed" if speed > 1 else ""
         yield (
             f"the network was late: p99 {found['p99']:.1f} ms, allowed:"
             f" {LATENESS_LIMIT_MS:.0f} ms. Its times are too long. Give it an idle processor"

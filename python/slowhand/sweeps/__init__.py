@@ -22,6 +22,7 @@ from slowhand.blame import moved
 from slowhand.bounds import MAX_SEED, natural
 from slowhand.keys import Setting, Settings
 from slowhand.report import METRICS
+from slowhand.results import import_polars
 from slowhand.sweeps import statistics
 from slowhand.sweeps.dataset import Chunk, Configuration, DataSet, Rows
 from slowhand.sweeps.queue import Queue
@@ -79,7 +80,7 @@ class Sampling:
             found = f"{100 * self.precision:g} %"
             raise SweepError(f"--precision: found {found}, allowed: above 0 % and below 100 %")
         for name, value in (("--count", self.most), ("--max-count", self.max_count)):
-            if value < 1:
+            if natural(name.removeprefix("--"), value) < 1:
                 raise SweepError(f"{name}: found {value}, allowed: 1 or more")
         natural("seed", self.seed)
         if self.last > MAX_SEED:
@@ -152,6 +153,7 @@ class Sweep:
         threads: int | None = None,
         scheduler: str | None = None,
     ):
+        import_polars()
         self.configurations = tuple(configurations)
         self.sampling = sampling
         self.out = None if out is None else os.fspath(out)
@@ -364,6 +366,8 @@ def varied(
 
 def compared(scenarios: Sequence[Scenario], names: Sequence[str]) -> list[Configuration]:
     """Whole scenarios as configurations, by the names of their files if these are different."""
+    if not scenarios:
+        raise SweepError("scenarios: found none, allowed: one or more")
     files = [scenario.file for scenario in scenarios]
     names = files if len(set(files)) == len(files) else [printable(name) for name in names]
     found = [Configuration(name, each) for name, each in zip(names, scenarios, strict=True)]
@@ -452,6 +456,9 @@ def compare(
     >>> table.select("scenario", "completed").rows()
     [('quickstart.toml', 5), ('xmac.toml', 5)]
     """
+    if isinstance(scenarios, str | os.PathLike | Mapping):
+        found = f"{printable(repr(scenarios))} of type {type(scenarios).__name__}"
+        raise TypeError(f"scenarios: found {found}, allowed: a list of scenarios")
     bases = [loaded(each, set) for each in scenarios]
     sampling = Sampling(
         count=count,

@@ -110,6 +110,7 @@ class Cluster:
             scenario.path,
             configuration.name,
             dict(configuration.settings),
+            configuration.digest,
             chunk.first,
             chunk.count,
             pure=False,
@@ -168,6 +169,7 @@ def run_chunk(
     path: str,
     name: str,
     settings: dict[str, Plain],
+    digest: str,
     first: int,
     count: int,
 ) -> Rows:
@@ -177,4 +179,4 @@ def run_chunk(
     scenario = Scenario.from_sources(path, sources)
     run = Run(scenario, seed=first, count=count, threads=1)
     run.finish()
-    return rows_of(run, name, settings)
+    return rows_of(run, name, settings, digest)

@@ -1,9 +1,10 @@
 """The rows of a sweep: a folder of Parquet files, one for each chunk of seeds of a configuration.
 
 The name of a file says which rows it has: the digest of the configuration, the first and the last
-seed. A file is complete or not there (`slowhand.output`). So a sweep that was stopped at any time
-continues with the seeds that no file has, and nothing else has to be remembered. Each file is also
-a result: `slowhand run FILE` repeats it.
+seed. The file itself says it too, so that one in the place of another is noticed. A file is
+complete or not there (`slowhand.output`). So a sweep that was stopped at any time continues with
+the seeds that no file has, and nothing else has to be remembered. Each file is also a result:
+`slowhand run FILE` repeats it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"([0-9a-f]{16})-(\d+)-(\d+)\.parquet")
 """The name of a file: digest, first and last seed."""
+
+DIGEST = "configuration"
+"""The key of the digest in what a file says about its rows."""
 
 
 @dataclass(frozen=True)
@@ -106,15 +110,18 @@ class Rows(NamedTuple):
     """The wall time that it took."""
 
 
-def rows_of(run: Run, name: str, settings: Mapping[str, Plain]) -> Rows:
-    """The rows of a run that has finished: its records after the columns that name them."""
+def rows_of(run: Run, name: str, settings: Mapping[str, Plain], digest: str) -> Rows:
+    """The rows of a run that has finished: its records after the columns that name them.
+
+    `digest` is that of the configuration.
+    """
     import polars
 
     records = run.frame(warns=False)
     said = {"scenario": name, "version": __version__, **settings}
     columns = [polars.lit(v, dtype(v)).alias(key) for key, v in said.items()]
     frame = records.select(*columns, polars.all())
-    about = {**run.about(), "settings": dict(settings)}
+    about = {**run.about(), "settings": dict(settings), DIGEST: digest}
     failed = int((records["outcome"] != "completed").sum()) + run.panicked_count
     seconds = run.wall_s or 0.0
     return Rows(bytes(results.encoded(frame, about)), len(frame), failed, run.panicked, seconds)
@@ -176,7 +183,8 @@ class DataSet:
     def store(self, chunk: Chunk, rows: Rows) -> None:
         """Writes a chunk. When this returns, it is on the disk."""
         output.Output("--out", str(self._folder / chunk.file)).write(
-            lambda temporary: temporary.write_bytes(rows.octets)
+            lambda temporary: temporary.write_bytes(rows.octets),
+            private=chunk.configuration.scenario.holds_keys,
         )
         spans = self._spans.setdefault(chunk.configuration.digest, [])
         spans.append((chunk.first, chunk.first + chunk.count - 1))
@@ -255,7 +263,24 @@ class DataSet:
         digest, first, last = found.groups()
         if digest not in self._by_digest:
             raise self._error(f"{self._foreign(name)}: choose another folder")
+        self._check_content(name, digest, int(first), int(last))
         return digest, int(first), int(last)
+
+    def _check_content(self, name: str, digest: str, first: int, last: int) -> None:
+        """Raises an error if a file has other rows than its name says."""
+        remedy = "remove this file, and its seeds run again"
+        try:
+            about = results.about(self._folder / name, more={DIGEST: str})
+        except ScenarioError as error:
+            raise self._error(f"{error}: {remedy}") from error
+        begin, end = about["seed"], about["seed"] + about["count"] - 1
+        if (about[DIGEST], begin, end) == (digest, first, last):
+            return
+        other = self._by_digest.get(about[DIGEST])
+        of = other.label if other else "another configuration"
+        found = f"{name} has the seeds {begin} to {end} of {printable(of)}"
+        told = f"the seeds {first} to {last} of {printable(self._by_digest[digest].label)}"
+        raise self._error(f"{found}, and by its name {told}: {remedy}")
 
     def _foreign(self, name: str) -> str:
         """Why a file of a sweep does not belong to this one."""

@@ -46,6 +46,7 @@ class Threads:
 
 
 def _finished(queue: Queue, chunk: Chunk, run: Run) -> tuple[Chunk, Rows]:
-    rows = rows_of(run, chunk.configuration.name, chunk.configuration.settings)
+    configuration = chunk.configuration
+    rows = rows_of(run, configuration.name, configuration.settings, configuration.digest)
     queue.learn(chunk, rows)
     return chunk, rows

@@ -94,7 +94,11 @@ pub struct Scenario {
     mesh: Arc<Mesh>,
     sources: Arc<Sources>,
     document: Arc<Document>,
+    holds_keys: bool,
 }
+
+/// The keys of a scenario whose values are secret.
+const SECRET_KEYS: [&str; 2] = ["session.psk", "mac.security.key"];
 
 /// The number of a frame or a datagram, counted from 1.
 type Ordinal = Integer<1, 4_294_967_295>;
@@ -203,8 +207,11 @@ impl Scenario {
         overrides: &[Override],
         running: Option<&Mesh>,
     ) -> Result<Self, InputError> {
+        let has_keys = |document: &Document| SECRET_KEYS.iter().any(|key| document.has(key));
+        let mut holds_keys = has_keys(&document);
         for change in overrides {
             document.set(change)?;
+            holds_keys |= has_keys(&document);
         }
         let Sections { network, mac, lowpan, client, server, session, transport, gateway, traffic, limits } =
             document.deserialize().map_err(mac::name_kind)?;
@@ -235,6 +242,7 @@ impl Scenario {
             limits,
             sources: Arc::new(sources),
             document: Arc::clone(&document),
+            holds_keys,
         };
         validate::validate(&scenario, &document)?;
         Ok(scenario)
@@ -280,6 +288,12 @@ impl Scenario {
     /// the key, so that its default counts.
     pub fn value(&self, key: &str) -> Option<Setting> {
         self.document.setting(key)
+    }
+
+    /// True if its texts have a key of their own, `session.psk` or `mac.security.key`: then who reads a result that carries
+    /// them knows the key. It stays true if an override replaces or removes the key.
+    pub fn holds_keys(&self) -> bool {
+        self.holds_keys
     }
 
     /// The links and routes that follow from `network`, as it was when the scenario was loaded.

@@ -118,7 +118,7 @@ pub struct Session {
     pub psk_identity: Option<String>,
     /// The pre-shared key, in hexadecimal digits: 1 to 64 octets, as far as the libraries take so many (tinyDTLS 16, mbedTLS 48).
     /// Another key of the same length changes no size and no time. With a key of your own, a program that has it can be the peer
-    /// of an emulated end. Results carry it, in the text of their scenario. Default: `736c6f7768616e642d746573746b6579`, the text
+    /// of an emulated end. Results carry it, in the text of their scenario, so only their owner may read them. Default: `736c6f7768616e642d746573746b6579`, the text
     /// `slowhand-testkey`.
     pub psk: Option<Psk>,
     /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2).

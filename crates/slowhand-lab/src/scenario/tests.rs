@@ -537,3 +537,32 @@ fn exists(scenario: &Scenario, key: &str) -> bool {
     let error = Scenario::from_sources(&Sources { scenario: "scenario.toml".into(), files, overrides }).unwrap_err();
     error.to_string().contains("1979-05-27")
 }
+
+/// Also of a kind that is added later: its keys follow from the schema, as the kinds do here.
+#[test]
+fn a_key_of_another_kind_of_link_layer_is_said_as_such() {
+    let schema = serde_json::to_value(schema()).unwrap();
+    let kinds: Vec<(String, Vec<String>)> =
+        schema["$defs"]["Mac"]["oneOf"].as_array().unwrap().iter().map(of_kind).collect();
+    let mut others = 0;
+    for (kind, keys) in &kinds {
+        for key in kinds.iter().flat_map(|(_, keys)| keys).filter(|key| !keys.contains(key)) {
+            let have: Vec<String> =
+                kinds.iter().filter(|(_, keys)| keys.contains(key)).map(|(kind, _)| format!("\"{kind}\"")).collect();
+            let files = BTreeMap::from([("scenario.toml".to_owned(), SMALLEST.to_owned())]);
+            let overrides = vec![format!("mac={{ kind = \"{kind}\" }}"), format!("mac.{key}=1")];
+            let sources = Sources { scenario: "scenario.toml".into(), files, overrides };
+            let error = Scenario::from_sources(&sources).unwrap_err().to_string();
+            let expected = format!("--set mac.{key}: found a key of mac.kind = {}, allowed: ", have.join(" or "));
+            assert!(error.starts_with(&expected), "{error}\nnot {expected}");
+            others += 1;
+        }
+    }
+    assert!(kinds.len() >= 4 && others > 50, "{others} keys of {} kinds", kinds.len());
+}
+
+/// The name and the keys of a kind of link layer, from its schema.
+fn of_kind(schema: &serde_json::Value) -> (String, Vec<String>) {
+    let keys = schema["properties"].as_object().unwrap();
+    (keys["kind"]["const"].as_str().unwrap().to_owned(), keys.keys().cloned().collect())
+}

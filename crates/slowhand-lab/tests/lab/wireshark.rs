@@ -374,3 +374,19 @@ fn decrypted(capture: &Path) -> Vec<String> {
     assert!(output.status.success(), "{input}");
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
+
+/// Their payload means nothing, so no dissector may take them for its own: as CoAP they would be malformed.
+#[test]
+fn the_datagrams_of_other_traffic_are_no_protocol_and_nothing_is_malformed() {
+    let flow = "traffic=[{ from = 1, to = \"internet\", interval_ms = 300, octets = 60 }]";
+    let (record, capture) = captured("traffic", &[flow]);
+    let found =
+        tshark(&capture, "_ws.malformed or _ws.expert.severity == error", &["frame.number", "_ws.expert.message"]);
+    assert_eq!(found, [""; 0]);
+    let protocols = tshark(&capture, "udp.dstport == 9 and udp.srcport == 9", &["frame.protocols", "udp.length"]);
+    assert!(record.traffic.sent > 0 && protocols.len() as u64 >= record.traffic.sent);
+    for line in &protocols {
+        // 8 octets of the header (RFC 768) and 60.
+        assert!(line.ends_with("udp:data\t68"), "{line}");
+    }
+}

@@ -107,7 +107,8 @@ impl Opened {
             opened.control = Some(Control::open(path, opened.poll.registry(), Self::CONTROL, Self::FIRST_CONTROL)?);
         }
         if let Some(path) = &setup.capture {
-            opened.capture = Some(Capture::start(scenario, path)?);
+            opened.capture =
+                Some(Capture::start(scenario, path, setup.ways.has_emulated_end() || scenario.holds_keys())?);
         }
         Ok((opened, waker))
     }

@@ -17,8 +17,9 @@ pub use xmac::{Generation, XMac};
 use std::error::Error;
 use std::fmt::Debug;
 
-use schemars::{JsonSchema, Schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
@@ -156,14 +157,13 @@ pub(super) fn name_kind(mut error: InputError) -> InputError {
     let Some(key) = error.key.strip_prefix("mac.").filter(|_| error.found.starts_with("an unknown key")) else {
         return error;
     };
-    let kinds = [
-        ("tsch", schema_of::<Tsch>()),
-        ("xmac", schema_of::<XMac>()),
-        ("beacon", schema_of::<Beacon>()),
-        ("csma", schema_of::<Csma>()),
-    ];
-    let has_key = |schema: &Schema| schema.get("properties").is_some_and(|keys| keys.get(key).is_some());
-    let others: Vec<_> = kinds.iter().filter(|(_, schema)| has_key(schema)).map(|(kind, _)| *kind).collect();
+    let schema = schema_of::<Mac>();
+    let kinds = schema.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+    let of_kind = |kind: &Value| {
+        let keys = kind.get("properties")?;
+        keys.get(key).and(keys.get("kind")?.get("const")?.as_str()).map(str::to_owned)
+    };
+    let others: Vec<String> = kinds.filter_map(of_kind).collect();
     if !others.is_empty() {
         error.found = format!("a key of mac.kind = \"{}\"", others.join("\" or \""));
     }

@@ -54,7 +54,7 @@ use station::{Phase, Role, StationId};
 
 /// The destination of a beacon in [`Transmission::to`](crate::observer::Transmission::to): all children of its sender.
 /// The beacon counts as received if all of them received it.
-pub const EVERY_CHILD: NodeId = NodeId(u16::MAX);
+pub const EVERY_CHILD: NodeId = NodeId::EVERYONE;
 
 /// All nodes of one beacon-enabled PAN.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ use crate::random::{Stream, Streams};
 
 /// The destination of a broadcast in [`Transmission::to`](crate::observer::Transmission::to). It counts as received if all
 /// nodes in range that listened received it.
-pub const EVERY_NEIGHBOR: NodeId = NodeId(u16::MAX);
+pub const EVERY_NEIGHBOR: NodeId = NodeId::EVERYONE;
 
 /// The shortest of all times of a load: shorter ones are taken as this. It is the smallest interval that a DIO can tell.
 const SHORTEST: Duration = Duration::from_millis(1);

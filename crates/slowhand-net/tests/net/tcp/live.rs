@@ -23,6 +23,9 @@ const COUNT: usize = 1_000_000;
 /// lost.
 const COUNT_WITH_HEAVY_LOSSES: usize = 100_000;
 
+/// The variable with the seed of the path's faults. Without it, every run has the same.
+const SEED: &str = "SLOWHAND_SEED";
+
 /// How long one transfer may take, in real time.
 const LIMIT: WallDuration = WallDuration::from_secs(110);
 
@@ -53,7 +56,7 @@ impl Kernel {
         let (ours, theirs) = UnixDatagram::pair().unwrap();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/net/tcp/golden/live.py");
         let role = if role == Role::Sends { "sends" } else { "receives" };
-        let numbers = [count as u32, faults.loss, faults.duplicate, faults.reorder, 1];
+        let numbers = [count as u32, faults.loss, faults.duplicate, faults.reorder, seed()];
         let mut process = Command::new("python3")
             .arg(script)
             .arg(role)
@@ -100,6 +103,13 @@ impl Drop for Kernel {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// The seed of the path's faults.
+fn seed() -> u32 {
+    let Some(text) = std::env::var_os(SEED) else { return 1 };
+    let number = text.to_str().and_then(|text| text.parse().ok());
+    number.unwrap_or_else(|| panic!("{SEED}: found {text:?}, allowed: a whole number from 0 to {}", u32::MAX))
 }
 
 /// What this test needs and this machine does not have.
@@ -191,6 +201,7 @@ fn a_megabyte_to_and_from_the_kernel() {
         eprintln!("SKIPPED: TCP against the live kernel did not run: {reason}");
         return;
     }
+    println!("{SEED}={}", seed()); // a test that fails shows it
     let mut linux = TcpConfig::linux();
     // Timers that fit a path of 2 ms, as the script sets the kernel's.
     linux.rto.granularity = Duration::from_millis(20);
