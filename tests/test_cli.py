@@ -122,6 +122,15 @@ def test_stacks_say_what_each_library_can_do(cli: Cli) -> None:
     assert f"{count} known; SECURITY.md says how these can be reached: {reached}" in table
 
 
+def test_stacks_say_what_is_not_the_libraries_own(cli: Cli) -> None:
+    replaced = {stack["name"]: stack["replaced"] for stack in slowhand.stacks()}
+    assert replaced["openssl"] == ["secp256r1", "RSA"]
+    assert replaced["tinydtls"] == ["secp256r1"]
+    table = " ".join(cli("stacks").stdout.split())
+    assert "replaced secp256r1, RSA" in table
+    assert "--set session.arithmetic=library each library computes with its own code" in table
+
+
 @pytest.mark.parametrize("kind", ["scenario", "device"])
 def test_what_is_bundled_is_listed_and_printed_as_it_is(cli: Cli, kind: str) -> None:
     listed = json.loads(cli(f"{kind}s", "--json").stdout)

@@ -139,6 +139,15 @@ def show_about(
         out.paragraph(line, "dim", indent="  ")
 
 
+REPLACED = (
+    "The sources of all libraries are unmodified. By default the arithmetic that is called"
+    " 'replaced' is not theirs: OpenSSL's assembly computes for all of them, and results are kept,"
+    " which is faster and gives the same bits. With --set session.arithmetic=library each library"
+    " computes with its own code."
+)
+"""What is not the libraries' own; ARCHITECTURE.md names the test that holds the bits."""
+
+
 def show_stacks(stacks: list[dict[str, Any]], out: Terminal) -> None:
     """Prints one block for each library."""
     for stack in stacks:
@@ -151,6 +160,7 @@ def show_stacks(stacks: list[dict[str, Any]], out: Terminal) -> None:
             if name != "name":
                 out.paragraph(text, first=f"{name:11}  ", indent=" " * 13)
         out.print()
+    out.paragraph(REPLACED)
 
 
 def holes(known: Sequence[str], reached: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 use crate::capabilities::{Capabilities, MaximumTimeout};
 use crate::config::Protocol;
+use crate::operation::Curve;
 use crate::tls::Resumption;
 
 impl Capabilities {
@@ -30,6 +31,13 @@ impl Capabilities {
         }
         features.extend(self.remarks.iter().copied().map(str::to_owned));
         features
+    }
+
+    /// Whose arithmetic is replaced by default (`arithmetic.rs`): that of secp256r1 and of RSA, as far as the library has them.
+    pub(crate) fn replaced(&self) -> Vec<&'static str> {
+        let has_curve = self.tls.versions.iter().any(|version| version.curves.contains(&Curve::Secp256r1));
+        let all = [(has_curve, "secp256r1"), (!self.tls.rsa_bits.is_empty(), "RSA")];
+        all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
     }
 
     fn rsa(&self) -> Option<String> {

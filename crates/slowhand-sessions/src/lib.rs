@@ -3,8 +3,9 @@
 //! The libraries are the unmodified sources of [Mbed TLS](https://www.trustedfirmware.org/projects/mbed-tls/),
 //! [OpenSSL](https://www.openssl.org), [Eclipse tinyDTLS](https://github.com/eclipse/tinydtls) and
 //! [rustls](https://github.com/rustls/rustls): client and server, DTLS over datagrams and TLS over a stream. They send
-//! the same bytes as on a device. Only the platform below them is replaced: the world gives them clock, randomness and
-//! socket. This crate has no network. The owner of a network drives the sessions:
+//! the same bytes as on a device. The platform below them is replaced: the world gives them clock, randomness and
+//! socket. By default their arithmetic of secp256r1 and RSA is replaced too, with the same results to the bit
+//! ([`Arithmetic`]). This crate has no network. The owner of a network drives the sessions:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -56,8 +57,9 @@
 //! - tinyDTLS: the calls of SHA-256 in `dtls.c`, `hmac.c` and `crypto.c`, of CCM, ECDH and ECDSA in `dtls.c`.
 //!
 //! In the same way the libraries hand their arithmetic of secp256r1 and RSA to the module `arithmetic`, which computes with
-//! OpenSSL's assembly and keeps results. [`SessionConfig::arithmetic`] can switch it off. All octets, times and
-//! operations are the same with it and without it.
+//! OpenSSL's assembly and keeps results. With [`SessionConfig::arithmetic`] set to [`Arithmetic::Library`] each library
+//! computes with its own code. All octets, times and operations are the same with it and without it
+//! (`tests/sessions/arithmetic.rs`).
 //!
 //! [`Operation`] lists what is not counted. Computations before the handshake (the MAC key for cookies, the own
 //! certificate) are part of the device's boot and take no time.

@@ -133,6 +133,8 @@ pub struct StackInfo {
     pub credentials: &'static [CredentialKind],
     /// What a configuration can choose, in words.
     pub features: Vec<String>,
+    /// Whose arithmetic is replaced, unless a configuration has [`Arithmetic::Library`](crate::Arithmetic::Library).
+    pub replaced: Vec<&'static str>,
     /// The known holes of this version.
     pub holes: Holes,
 }
@@ -148,6 +150,7 @@ pub fn stacks() -> Vec<StackInfo> {
         suites: capabilities.tls.suites.to_vec(),
         credentials: capabilities.credentials,
         features: capabilities.features(),
+        replaced: capabilities.replaced(),
         holes: holes(capabilities.stack),
     };
     capabilities.map(info).collect()

@@ -50,6 +50,31 @@ pub fn run<B: Board>() -> ! {
             length
         });
     }
+    #[cfg(feature = "prices")]
+    others(&meter);
     print::<B>("complete\n");
     B::exit(true)
+}
+
+/// What suites with GCM and with SHA-1 need beside that. Octets of GHASH are whole blocks.
+#[cfg(feature = "prices")]
+fn others<B: Board>(meter: &Meter<B>) {
+    use ghash::universal_hash::{KeyInit, UniversalHash};
+    use sha1::Digest;
+
+    let octets = [7; 375];
+    for length in LENGTHS {
+        meter.call("operation", "ghash", || {
+            let mut hash = ghash::GHash::new(black_box(&[9; 16].into()));
+            hash.update_padded(black_box(&octets[..length]));
+            black_box(hash.finalize());
+            length
+        });
+    }
+    for length in HASHED {
+        meter.call("operation", "sha_one", || {
+            black_box(sha1::Sha1::digest(black_box(&octets[..length])));
+            length
+        });
+    }
 }

@@ -123,6 +123,24 @@ fn a_handshake_that_fails_does_not_show_what_it_needs() {
     );
 }
 
+/// Each device that is built in has a time for all that any suite of any library computes, as client and as server.
+#[test]
+fn every_device_is_taken_with_every_suite_of_every_library() {
+    let sessions = super::every_session();
+    assert!(sessions.len() > 80, "{} sessions", sessions.len());
+    let mut refused = Vec::new();
+    for device in slowhand_lab::device::Device::names() {
+        let devices = [format!("client.device={device}"), format!("server.device={device}")];
+        for session in &sessions {
+            let changes: Vec<&str> = session.changes.iter().chain(&devices).map(String::as_str).collect();
+            if let Err(error) = Plan::new(&super::scenario(&changes)) {
+                refused.push(format!("{changes:?}: {error}"));
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{} are refused:\n{}", refused.len(), refused.join("\n"));
+}
+
 /// Each device that is built in computes the handshakes of constrained devices (RFC 7925).
 #[test]
 fn every_device_computes_the_handshakes_of_rfc_7925() {

@@ -1,6 +1,7 @@
 //! Whole worlds: real libraries across the emulated network, and what is said of them.
 
 mod applications;
+mod arithmetic;
 mod bad_input;
 mod bursts;
 mod capture_tshark;
@@ -30,6 +31,7 @@ mod wireshark;
 
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{Override, Scenario};
+use slowhand_sessions::{CredentialKind, Stack};
 use std::path::Path;
 
 const TINYDTLS_PSK: &[&str] = &[];
@@ -54,4 +56,42 @@ fn scenario_with(changes: &[Override]) -> Scenario {
 
 fn plan(changes: &[&str]) -> Plan {
     Plan::new(&scenario(changes)).unwrap()
+}
+
+/// A session that a library can have with itself.
+struct EverySession {
+    /// What distinguishes its public keys from those of others.
+    keys: String,
+    /// The keys of its scenario.
+    changes: Vec<String>,
+}
+
+/// Every library with every protocol, suite, credential, and who authenticates itself.
+fn every_session() -> Vec<EverySession> {
+    let mut sessions = Vec::new();
+    for stack in Stack::ALL {
+        let capabilities = stack.capabilities();
+        for protocol in capabilities.protocols() {
+            for suite in capabilities.suites(protocol) {
+                for credential in capabilities.credentials(protocol, suite) {
+                    let auths = match credential {
+                        CredentialKind::Psk => &["psk"][..],
+                        CredentialKind::Ecjpake => &["mutual"],
+                        _ => &["mutual", "server"],
+                    };
+                    sessions.extend(auths.iter().map(|auth| EverySession {
+                        keys: format!("{stack} {protocol} {:?} {credential} {auth}", suite.key_exchange()),
+                        changes: vec![
+                            format!("session.stack={stack}"),
+                            format!("session.protocol={protocol}"),
+                            format!("session.suite={suite}"),
+                            format!("session.credential={credential}"),
+                            format!("session.auth={auth}"),
+                        ],
+                    }));
+                }
+            }
+        }
+    }
+    sessions
 }
