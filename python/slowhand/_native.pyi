@@ -160,6 +160,9 @@ def capture(scenario: Scenario, seed: int, path: str | PathLike[str]) -> None:
 def stacks() -> str:
     """The libraries that are built in, as a JSON array."""
 
+def profiles() -> str:
+    """The profiles of the nodes' software, as a JSON array."""
+
 def schema() -> str:
     """The JSON Schema of a scenario."""
 

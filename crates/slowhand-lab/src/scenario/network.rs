@@ -13,7 +13,7 @@ use slowhand_net::network::BufferCounts;
 use slowhand_net::random::Streams;
 use slowhand_net::route::{Loop, Routes, Unreachable};
 
-use super::FrameHandling;
+use super::{FrameHandling, Profile};
 use super::variation::{Change, GilbertElliott, Outage, Trace, WiFi};
 use crate::input::{Integer, Milliseconds, NumberKey, Probability};
 
@@ -44,6 +44,9 @@ pub struct Network {
     /// Default: all nodes are alike.
     #[serde(default)]
     pub nodes: BTreeMap<NumberKey<MAX_NODE>, NodeBuffers>,
+    /// The software of the nodes: the defaults of the keys that say how many frames and datagrams a node keeps, for how
+    /// long, and how often it tries. Default: `openthread` with `mac.kind = "csma"`, TODO.
+    pub profile: Option<Profile>,
     /// How long the processor of a node takes for each frame that it receives or sends: a time, or `"device"`: the
     /// `processor.frame_handling_us` of its device (the server's where the server is, else the client's). Default: 0,
     /// processors take no time for frames.

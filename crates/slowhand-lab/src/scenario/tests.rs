@@ -7,6 +7,7 @@ use slowhand_net::transport::tcp;
 use slowhand_sessions::{Credential, CredentialKind, Family, Role, SessionConfig, Stack, Suite, Tls, Version};
 
 use super::*;
+use crate::record::Holders;
 
 const SMALLEST: &str = r#"
 network.topology = { kind = "line", hops = 2 }
@@ -462,7 +463,7 @@ fn the_key_against_a_loss_is_a_key_of_the_scenario() {
     for (reason, expected) in reasons {
         let keys = kinds.map(|mac| {
             let scenario = with(&format!("mac={mac}"));
-            let keys = hosts.map(|host| scenario.remedy(reason, host).map(|remedy| remedy.key));
+            let keys = hosts.map(|host| scenario.remedy(reason, host, Holders::default()).map(|remedy| remedy.key));
             for key in keys.into_iter().flatten() {
                 assert!(exists(&scenario, key), "{key} under {mac}");
             }
@@ -480,11 +481,11 @@ fn the_advice_fits_the_key() {
         let files = BTreeMap::from([("scenario.toml".to_owned(), SMALLEST.to_owned())]);
         let overrides = changes.iter().map(|change| (*change).to_owned()).collect();
         let scenario = Scenario::from_sources(&Sources { scenario: "scenario.toml".into(), files, overrides }).unwrap();
-        scenario.remedy(reason, Host::Node(NodeId(1))).map(|remedy| (remedy.key, remedy.advice))
+        scenario.remedy(reason, Host::Node(NodeId(1)), Holders::default()).map(|remedy| (remedy.key, remedy.advice))
     };
     // The border router has keys of its own.
     let hosts = [NodeId::ROOT, NodeId(1)].map(Host::Node);
-    let of_hosts = |reason| hosts.map(|host| with("mac.queue=20").remedy(reason, host).unwrap().key);
+    let of_hosts = |reason| hosts.map(|host| with("mac.queue=20").remedy(reason, host, Holders::default()).unwrap().key);
     let buffers = ["lowpan.border_router_reassembly_buffers", "lowpan.reassembly_buffers"];
     assert_eq!(of_hosts(Reason::ReassemblyFull), buffers);
     let entries = ["lowpan.forwarding.border_router_entries", "lowpan.forwarding.entries"];
