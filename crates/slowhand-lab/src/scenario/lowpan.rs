@@ -41,22 +41,32 @@ pub struct Lowpan {
     /// that no prefix covers travels in full. The nodes have addresses in `2001:db8::/64`, the server on the Internet has
     /// `2001:db8:1::1`. Default: `{ 0 = "2001:db8::/64", 1 = "2001:db8:1::/64" }` (assumed: the root announces both).
     pub contexts: BTreeMap<NumberKey<15>, Prefix>,
+    /// True if a node refuses a datagram of which not all fragments find room in its queue. If false, it sends those that do
+    /// for nothing: the others are lost. It has no effect with `reassembly = "recovery"`. Default: that of
+    /// `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub whole_datagrams: bool,
     /// How many datagrams a node can reassemble at the same time. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
     pub reassembly_buffers: Integer<1, 65_535>,
     /// The same at the border router, which is often a stronger machine. Default: `reassembly_buffers`.
     pub border_router_reassembly_buffers: Option<Integer<1, 65_535>>,
     /// The longest datagram that a node can reassemble, in octets. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
     pub reassembly_buffer_octets: Integer<1, 2_047>,
     /// How many octets all datagrams in reassembly at a node have together, each with its length when it is complete. A
-    /// datagram that is alone has room. It has no effect with `reassembly = "recovery"`. Default: that of `network.profile`;
-    /// in some there is no limit but `reassembly_buffers`.
+    /// datagram that is alone has room. It has no effect with `reassembly = "recovery"`, nor at nodes that have a number of
+    /// buffers of their own. Default: that of `network.profile`; no limit where `reassembly_buffers` is given.
     pub reassembly_octets: Option<Integer<1, 4_294_967_295>>,
     /// How long a node waits for the missing fragments of a datagram; RFC 4944 section 5.3 allows at most 60, and longer
     /// times are lowered to it. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
     pub reassembly_timeout_s: PositiveSeconds,
     /// When this time begins, and what happens at its end. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
     pub reassembly_timer: ReassemblyTimer,
     /// What happens to a datagram for which there is no room. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
     pub reassembly_when_full: WhenFull,
     /// A node marks packets with Congestion Experienced (ECN, RFC 3168) when at least this share of its queue is full.
     /// It marks only packets of a transport that uses ECN. Default: none, it marks no packet (Claeys et al. 2021,
@@ -267,6 +277,7 @@ impl Lowpan {
             },
             ecn_threshold: self.ecn_threshold.map(Probability::get),
             frame_capacity: self.max_frame_payload.get() as usize,
+            whole_packets: self.whole_datagrams,
             contexts: self.contexts(),
             reassembly: self.reassembly_limits(),
             fragments: self.fragments(depth, period),
@@ -354,6 +365,7 @@ impl Default for Lowpan {
             dropped_frames: Vec::new(),
             max_frame_payload: Integer::constant(FRAME_CAPACITY as u32),
             contexts: contexts_of(&network.contexts),
+            whole_datagrams: network.whole_packets,
             reassembly_buffers: Integer::constant(reassembly.buffers as u32),
             border_router_reassembly_buffers: None,
             reassembly_buffer_octets: Integer::constant(reassembly.datagram as u32),

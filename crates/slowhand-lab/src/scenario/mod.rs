@@ -40,9 +40,7 @@ pub use gateway::Gateway;
 pub use handling::FrameHandling;
 pub use limits::Limits;
 pub use losses::{Advice, Remedy};
-pub use lowpan::{
-    Forwarding, LossSpread, Lowpan, Reassembly, ReassemblyTimer, Recovery, Rpl, RplEncoding, WhenFull,
-};
+pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, ReassemblyTimer, Recovery, Rpl, RplEncoding, WhenFull};
 pub(crate) use mac::Opportunity;
 pub use mac::{
     Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Load, Mac,

@@ -89,6 +89,7 @@ numbers! {
         reassembly_buffer_octets: Integer<1, 2_047>,
         reassembly_octets: Option<Integer<1, 4_294_967_295>>,
         reassembly_when_full: WhenFull,
+        whole_datagrams: bool,
     }
 }
 
@@ -142,8 +143,7 @@ pub struct ProfileNumbers {
 
 impl Profile {
     /// All profiles.
-    pub const ALL: [Self; 6] =
-        [Self::ContikiNg, Self::OpenThread, Self::Riot, Self::Zephyr, Self::OpenWsn, Self::Rfc];
+    pub const ALL: [Self; 6] = [Self::ContikiNg, Self::OpenThread, Self::Riot, Self::Zephyr, Self::OpenWsn, Self::Rfc];
 
     const fn numbers(self) -> &'static Numbers {
         match self {
@@ -175,6 +175,10 @@ impl Profile {
     pub(super) fn fill_lowpan(self, lowpan: &mut Lowpan, document: &Document) {
         let profile = if lowpan.reassembly == Reassembly::Recovery { Self::Rfc } else { self };
         profile.numbers().lowpan.fill(lowpan, document);
+        // The memory of a project is that of its own buffers.
+        if document.has("lowpan.reassembly_buffers") && !document.has("lowpan.reassembly_octets") {
+            lowpan.reassembly_octets = None;
+        }
     }
 
     /// The same for TSCH.

@@ -127,6 +127,9 @@ impl Network {
             return self.recover(now, link, (node, next_hop), slack, packet, datagram, events);
         }
         let mut fragmenter = fragmenter.with_tag(*next_tag).with_slack(slack);
+        if self.config.whole_packets && self.mac.queued(node) + fragmenter.frames() > self.mac.queue_limit(node) {
+            return Err(DropReason::QueueFull);
+        }
         *next_tag = next_tag.wrapping_add(1);
         let mut frame = [0; MAX_FRAME];
         let before = mesh.map_or(0, |mesh| mesh.emit(&mut frame).unwrap_or(0));

@@ -48,7 +48,7 @@ pub enum Mac {
 impl Mac {
     /// The kinds, and the profile that is the default of each.
     pub(super) const KINDS: [(&'static str, Profile); 4] = [
-        ("tsch", Profile::Riot),
+        ("tsch", Profile::OpenWsn),
         ("xmac", Profile::ContikiNg),
         ("beacon", Profile::Rfc),
         ("csma", Profile::OpenThread),

@@ -55,15 +55,24 @@ pub(super) const CONTIKI_NG: Numbers = Numbers {
     lowpan: LowpanNumbers {
         reassembly_buffers: number(2, "os/net/ipv6/sicslowpan.c:223 SICSLOWPAN_REASS_CONTEXTS"),
         reassembly_buffer_octets: number(1280, "os/contiki-default-conf.h:85 UIP_CONF_BUFFER_SIZE"),
-        reassembly_octets: octets(2 * 148 + 12 * 110,
+        reassembly_octets: octets(
+            2 * 148 + 12 * 110,
             "os/net/ipv6/sicslowpan.c:240, 212, 231: a first fragment of 148 octets for each of the two, and 12 buffers of \
              110 for all others",
         ),
-        reassembly_timeout_s: milliseconds(500,
+        reassembly_timeout_s: milliseconds(
+            500,
             "os/net/ipv6/uipopt.h:439 SICSLOWPAN_REASS_MAXAGE 8, which sicslowpan.c:371 takes in sixteenths of a second",
         ),
-        reassembly_timer: at(ReassemblyTimer::OnDemand, "os/net/ipv6/sicslowpan.c:349 add_fragment, which alone looks at the timer"),
+        reassembly_timer: at(
+            ReassemblyTimer::OnDemand,
+            "os/net/ipv6/sicslowpan.c:349 add_fragment, which alone looks at the timer",
+        ),
         reassembly_when_full: at(WhenFull::Refuse, "os/net/ipv6/sicslowpan.c:361 add_fragment"),
+        whole_datagrams: at(
+            true,
+            "os/net/ipv6/sicslowpan.c:1741 output. It keeps one more buffer in reserve, which is not modelled",
+        ),
     },
     tsch: Some(TschNumbers {
         max_retries: number(7, "os/net/mac/tsch/tsch-conf.h:405 TSCH_MAC_MAX_FRAME_RETRIES"),
@@ -84,15 +93,29 @@ pub(super) const CONTIKI_NG: Numbers = Numbers {
 pub(super) const OPENTHREAD: Numbers = Numbers {
     version: "openthread/openthread, API version 522 (main branch of 2025)",
     lowpan: LowpanNumbers {
-        reassembly_buffers: number(44, "src/core/config/misc.h:200 OPENTHREAD_CONFIG_NUM_MESSAGE_BUFFERS: no other limit of their number"),
+        reassembly_buffers: number(
+            44,
+            "src/core/config/misc.h:200 OPENTHREAD_CONFIG_NUM_MESSAGE_BUFFERS: no other limit of their number",
+        ),
         reassembly_buffer_octets: number(1280, "src/core/net/ip6.hpp kMaxDatagramLength"),
-        reassembly_octets: octets(44 * 124,
+        reassembly_octets: octets(
+            44 * 124,
             "src/core/config/misc.h:200, 218: 44 message buffers of 128 octets, 4 of them a pointer (common/message.hpp:249). \
              Assumed: frames that wait to be sent, which share the pool, count apart",
         ),
-        reassembly_timeout_s: milliseconds(2_000, "src/core/config/mesh_forwarder.h:69 OPENTHREAD_CONFIG_6LOWPAN_REASSEMBLY_TIMEOUT"),
+        reassembly_timeout_s: milliseconds(
+            2_000,
+            "src/core/config/mesh_forwarder.h:69 OPENTHREAD_CONFIG_6LOWPAN_REASSEMBLY_TIMEOUT",
+        ),
         reassembly_timer: at(ReassemblyTimer::EachFragment, "src/core/thread/mesh_forwarder.cpp:1499 HandleFragment"),
-        reassembly_when_full: at(WhenFull::Refuse, "src/core/thread/mesh_forwarder_ftd.cpp:200 EvictMessage: never one in reassembly"),
+        reassembly_when_full: at(
+            WhenFull::Refuse,
+            "src/core/thread/mesh_forwarder_ftd.cpp:200 EvictMessage: never one in reassembly",
+        ),
+        whole_datagrams: at(
+            true,
+            "src/core/thread/mesh_forwarder.cpp:728: datagrams wait whole, and are cut into frames when these are sent",
+        ),
     },
     tsch: None,
     csma: Some(CsmaNumbers {
@@ -108,19 +131,32 @@ pub(super) const OPENTHREAD: Numbers = Numbers {
 pub(super) const RIOT: Numbers = Numbers {
     version: "RIOT-OS/RIOT at c8bd52ff (2026.10-devel)",
     lowpan: LowpanNumbers {
-        reassembly_buffers: number(4, "sys/include/net/gnrc/sixlowpan/config.h:81 CONFIG_GNRC_SIXLOWPAN_FRAG_RBUF_SIZE"),
+        reassembly_buffers: number(
+            4,
+            "sys/include/net/gnrc/sixlowpan/config.h:81 CONFIG_GNRC_SIXLOWPAN_FRAG_RBUF_SIZE",
+        ),
         reassembly_buffer_octets: number(1280, "RFC 8200 section 5: gnrc_ipv6 takes no longer ones by default"),
-        reassembly_octets: octets(6_144,
+        reassembly_octets: octets(
+            6_144,
             "sys/include/net/gnrc/pktbuf.h:79 CONFIG_GNRC_PKTBUF_SIZE. Assumed: what waits to be sent, which shares it, counts \
              apart",
         ),
-        reassembly_timeout_s: milliseconds(3_000,
+        reassembly_timeout_s: milliseconds(
+            3_000,
             "sys/include/net/gnrc/sixlowpan/config.h:91 CONFIG_GNRC_SIXLOWPAN_FRAG_RBUF_TIMEOUT_US",
         ),
-        reassembly_timer: at(ReassemblyTimer::EachFragment, "sys/net/gnrc/network_layer/sixlowpan/frag/rb/gnrc_sixlowpan_frag_rb.c:653 _rbuf_get"),
+        reassembly_timer: at(
+            ReassemblyTimer::EachFragment,
+            "sys/net/gnrc/network_layer/sixlowpan/frag/rb/gnrc_sixlowpan_frag_rb.c:653 _rbuf_get",
+        ),
         reassembly_when_full: at(
             WhenFull::Oldest,
             "sys/net/gnrc/network_layer/sixlowpan/frag/rb/gnrc_sixlowpan_frag_rb.c:680 _rbuf_get",
+        ),
+        whole_datagrams: at(
+            true,
+            "sys/net/gnrc/network_layer/sixlowpan/frag/gnrc_sixlowpan_frag.c:295: the next fragment is made when the one before was \
+             taken",
         ),
     },
     tsch: None,
@@ -139,12 +175,26 @@ pub(super) const ZEPHYR: Numbers = Numbers {
     lowpan: LowpanNumbers {
         reassembly_buffers: number(1, "subsys/net/l2/ieee802154/Kconfig NET_L2_IEEE802154_FRAGMENT_REASS_CACHE_SIZE"),
         reassembly_buffer_octets: number(1280, "RFC 8200 section 5: the MTU of the interface"),
-        reassembly_octets: octets(16 * 128,
+        reassembly_octets: octets(
+            16 * 128,
             "subsys/net/ip/Kconfig NET_BUF_RX_COUNT, NET_BUF_DATA_SIZE. Assumed: with the memory of fragment headers",
         ),
-        reassembly_timeout_s: milliseconds(5_000, "subsys/net/l2/ieee802154/Kconfig NET_L2_IEEE802154_REASSEMBLY_TIMEOUT"),
-        reassembly_timer: at(ReassemblyTimer::FirstFragment, "subsys/net/l2/ieee802154/ieee802154_6lo_fragment.c set_reass_cache"),
-        reassembly_when_full: at(WhenFull::Refuse, "subsys/net/l2/ieee802154/ieee802154_6lo_fragment.c fragment_add_to_cache"),
+        reassembly_timeout_s: milliseconds(
+            5_000,
+            "subsys/net/l2/ieee802154/Kconfig NET_L2_IEEE802154_REASSEMBLY_TIMEOUT",
+        ),
+        reassembly_timer: at(
+            ReassemblyTimer::FirstFragment,
+            "subsys/net/l2/ieee802154/ieee802154_6lo_fragment.c set_reass_cache",
+        ),
+        reassembly_when_full: at(
+            WhenFull::Refuse,
+            "subsys/net/l2/ieee802154/ieee802154_6lo_fragment.c fragment_add_to_cache",
+        ),
+        whole_datagrams: at(
+            true,
+            "subsys/net/l2/ieee802154/ieee802154.c ieee802154_send: the next fragment is made when the one before was sent",
+        ),
     },
     tsch: None,
     csma: Some(CsmaNumbers {
@@ -160,12 +210,21 @@ pub(super) const ZEPHYR: Numbers = Numbers {
 pub(super) const OPENWSN: Numbers = Numbers {
     version: "openwsn-berkeley/openwsn-fw at 7ee5f203 (2021)",
     lowpan: LowpanNumbers {
-        reassembly_buffers: number(2, "inc/config.h:259 MAX_NUM_BIGPKTS"),
+        reassembly_buffers: number(
+            4,
+            "openstack/03a-IPHC/frag.h:35 NUM_OF_CONCURRENT_TIMERS: each takes a timer. A complete one also takes one of two big \
+             packets, for a moment",
+        ),
         reassembly_buffer_octets: number(1320, "inc/config.h:256 MAX_PKTSIZE_SUPPORTED"),
-        reassembly_octets: at(None, "each buffer has its own (openstack/cross-layers/openqueue.h:41)"),
+        reassembly_octets: octets(
+            20 * 80,
+            "inc/config.h:364 PACKETQUEUE_LENGTH, openstack/03a-IPHC/frag.h:31 MAX_FRAGMENT_SIZE: a packet for each fragment. \
+             Assumed: what waits to be sent, which shares them, counts apart",
+        ),
         reassembly_timeout_s: milliseconds(60_000, "openstack/03a-IPHC/frag.h:46 FRAG_REASSEMBLY_TIMEOUT"),
         reassembly_timer: at(ReassemblyTimer::FirstFragment, "openstack/03a-IPHC/frag.c:471 store_fragment"),
         reassembly_when_full: at(WhenFull::Refuse, "openstack/03a-IPHC/frag.c:485, 521 store_fragment"),
+        whole_datagrams: at(true, "openstack/03a-IPHC/frag.c:111 frag_fragment6LoPacket"),
     },
     tsch: Some(OPENWSN_TSCH),
     csma: None,
@@ -174,12 +233,13 @@ pub(super) const OPENWSN: Numbers = Numbers {
 pub(super) const RFC: Numbers = Numbers {
     version: "RFC 4944, RFC 8180, RFC 8200, IEEE 802.15.4-2006",
     lowpan: LowpanNumbers {
-        reassembly_buffers: number(2, "assumed: no standard says it; as in Contiki-NG and OpenWSN"),
+        reassembly_buffers: number(2, "assumed: no standard says it; as in Contiki-NG"),
         reassembly_buffer_octets: number(1280, "RFC 8200 section 5: the minimum MTU of IPv6"),
         reassembly_octets: at(None, "assumed: each buffer has its own"),
         reassembly_timeout_s: milliseconds(60_000, "RFC 4944 section 5.3: at most this"),
         reassembly_timer: at(ReassemblyTimer::FirstFragment, "RFC 4944 section 5.3"),
         reassembly_when_full: at(WhenFull::Refuse, "assumed: no standard says it"),
+        whole_datagrams: at(true, "assumed: no standard says it; as in all of these projects"),
     },
     tsch: Some(RFC_TSCH),
     csma: Some(RFC_CSMA),

@@ -36,7 +36,11 @@ fn a_datagram_is_on_its_way_until_it_arrives_or_is_lost() {
     assert_eq!((ledger.losses(0), ledger.any_on_its_way()), (Vec::new(), false));
     assert_eq!(ledger.losses(1), [Loss { reason: LOSS, host: NODE, count: 1, holders: Holders::default() }]);
     ledger.lost(second, DropReason::QueueFull, Host::Internet, &[]);
-    assert_eq!(ledger.losses(1), [Loss { reason: LOSS, host: NODE, count: 1, holders: Holders::default() }], "the first reason counts");
+    assert_eq!(
+        ledger.losses(1),
+        [Loss { reason: LOSS, host: NODE, count: 1, holders: Holders::default() }],
+        "the first reason counts"
+    );
     ledger.arrived(second);
     assert_eq!((ledger.losses(1), ledger.any_on_its_way()), (Vec::new(), false));
     // Frames that carry no datagram.
