@@ -184,6 +184,9 @@ def stacks() -> str:
 def override_value(text: str) -> Any:
     """The value of an override, `key=value`, as `--set` reads it; `None` if it removes the key."""
 
+def profiles() -> str:
+    """The profiles of the nodes' software, as a JSON array."""
+
 def schema() -> str:
     """The JSON Schema of a scenario."""
 

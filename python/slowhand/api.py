@@ -566,6 +566,20 @@ def stacks() -> list[dict[str, Any]]:
     return stacks
 
 
+def profiles() -> list[dict[str, Any]]:
+    """The values of `network.profile`: the software of the nodes, whose numbers are defaults.
+
+    Each has its name, the version that was read, the link layers of which it is the default, and
+    its numbers: the key, the value (None: no limit), and the file and line where it was read.
+
+    >>> import slowhand
+    >>> [profile["name"] for profile in slowhand.profiles()]
+    ['contiki-ng', 'openthread', 'riot', 'zephyr', 'openwsn', 'rfc']
+    """
+    profiles: list[dict[str, Any]] = json.loads(_native.profiles())
+    return profiles
+
+
 TABLES = ("records", "nodes", "timeline", "buffers")
 """The tables whose rows have a schema."""
 

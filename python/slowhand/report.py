@@ -13,6 +13,7 @@ import slowhand
 from slowhand import data
 from slowhand.api import Run, Scenario
 from slowhand.estimate import half
+from slowhand.keys import toml
 from slowhand.table import Cell, Column, Table
 from slowhand.terminal import Terminal, escaped
 
@@ -163,6 +164,53 @@ def show_stacks(stacks: list[dict[str, Any]], out: Terminal) -> None:
     out.paragraph(REPLACED)
 
 
+SECTIONS = {"lowpan": "6LoWPAN", "tsch": 'mac.kind = "tsch"', "csma": 'mac.kind = "csma"'}
+"""The parts of a profile."""
+
+
+def show_profiles(profiles: list[dict[str, Any]], out: Terminal) -> None:
+    """Prints the numbers of all profiles side by side."""
+    names = [Column(profile["name"].replace("-", "-\n", 1)) for profile in profiles]
+    table = Table([Column(right=False), *names], repeated=1)
+    for section, heading in SECTIONS.items():
+        table.add((heading, "bold cyan"))
+        numbers = [
+            {number["key"]: _setting(number["value"]) for number in profile[section] or ()}
+            for profile in profiles
+        ]
+        for key in next(filter(None, numbers)):
+            # Where a project has no such link layer, it has the numbers of the standards.
+            table.add(f"  {key}", *(own.get(key, ("as rfc", "dim")) for own in numbers))
+    table.print(out)
+    out.print()
+    for profile in profiles:
+        if kinds := profile["default_of"]:
+            kinds = " and ".join(kinds)
+            out.print(f"{profile['name']}: the default with mac.kind = {kinds}", "dim")
+    out.print("slowhand profiles NAME: the file and line of each number", "dim")
+
+
+def show_profile(profile: dict[str, Any], out: Terminal) -> None:
+    """Prints the numbers of a profile, and where each was read."""
+    out.print(profile["name"], "bold")
+    out.paragraph(profile["version"], indent="  ")
+    for section, heading in SECTIONS.items():
+        out.print()
+        out.print(heading, "bold cyan")
+        if profile[section] is None:
+            out.paragraph("none: the numbers are those of rfc", "dim", indent="  ")
+        for number in profile[section] or ():
+            out.print(f"  {number['key']} = {_setting(number['value'])}")
+            out.paragraph(number["source"], "dim", indent="      ")
+
+
+def _setting(value: float | bool | str | None) -> str:
+    """A value of a profile, as a file has it."""
+    if value is None:
+        return "no limit"
+    return f"{value:g}" if isinstance(value, float) else toml(value)
+
+
 def holes(known: Sequence[str], reached: Sequence[str]) -> str:
     """How many holes of a library are known, and which can be reached."""
     if not known:
@@ -225,9 +273,22 @@ def losses(found: Sequence[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
             text += f" and {len(alike) - 1:,} other node{'s' if len(alike) > 2 else ''}"
         times = counts[reason, key, advice]
         text += ", once" if times == 1 else f", {times:,} times"
+        text += _holders(alike)
         if key:
             text += f": {advice} {key}" if advice else f": {key} asks for it"
         yield text, bool(advice)
+
+
+def _holders(losses: Sequence[dict[str, Any]]) -> str:
+    """Whether the reassembly buffers that were full waited for fragments that were lost."""
+    every = [loss["holders"] for loss in losses if "holders" in loss]
+    datagrams, lost = (sum(holders[name] for holders in every) for name in ("datagrams", "lost"))
+    if not lost:
+        return ""
+    return (
+        f" ({lost:,} of the {datagrams:,} buffers were held by datagrams that had lost a fragment; "
+        "lowpan.reassembly_timeout_s says for how long)"
+    )
 
 
 def _place(node: int | str) -> str:

@@ -2,6 +2,7 @@
 
 mod table;
 
+use serde::Serialize;
 use slowhand_net::address::Host;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_sessions::Role;
@@ -70,6 +71,25 @@ pub struct Loss {
     pub host: Host,
     /// How many.
     pub count: u64,
+    /// What was in the reassembly buffers then, if they were full.
+    pub holders: Holders,
+}
+
+/// What was in the reassembly buffers of a node when a datagram found them full. Of several such losses: the sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Holders {
+    /// The datagrams in the buffers.
+    pub datagrams: u64,
+    /// Those of them that had lost a fragment, at this node or at another: they only waited for the end of the reassembly
+    /// timer.
+    pub lost: u64,
+}
+
+impl std::ops::AddAssign for Holders {
+    fn add_assign(&mut self, other: Self) {
+        self.datagrams += other.datagrams;
+        self.lost += other.lost;
+    }
 }
 
 impl Loss {

@@ -1,7 +1,7 @@
 //! The summary of many records.
 
 use crate::distribution::{Distribution, RELATIVE_ERROR};
-use crate::record::{Outcome, Quantity, Record, quantities};
+use crate::record::{Holders, Outcome, Quantity, Record, quantities};
 use crate::scenario::{Advice, Scenario};
 use serde::{Serialize, Serializer};
 use slowhand_net::address::Host;
@@ -71,6 +71,9 @@ pub struct LossCount {
     pub key: Option<&'static str>,
     /// What to do with that key so that fewer are lost. `None` if there is no key, or if it asks for the loss.
     pub advice: Option<Advice>,
+    /// What was in the reassembly buffers, where they were full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holders: Option<Holders>,
 }
 
 /// How exact the quantiles of a summary are.
@@ -93,7 +96,7 @@ pub fn summarise<'a>(scenario: &Scenario, records: impl IntoIterator<Item = &'a 
 pub struct Summariser {
     handshakes: u64,
     failures: BTreeMap<Why, u64>,
-    losses: BTreeMap<(DropReason, Host), u64>,
+    losses: BTreeMap<(DropReason, Host), (u64, Holders)>,
     completed: Metrics,
     failed: Metrics,
 }
@@ -110,7 +113,9 @@ impl Summariser {
         }
         self.handshakes += 1;
         for loss in record.losses.iter().filter(|loss| loss.reason != DropReason::Suppressed) {
-            *self.losses.entry((loss.reason, loss.host)).or_default() += loss.count;
+            let (count, holders) = self.losses.entry((loss.reason, loss.host)).or_default();
+            *count += loss.count;
+            *holders += loss.holders;
         }
         if record.outcome == Outcome::Completed {
             return self.completed.add(record);
@@ -158,10 +163,11 @@ impl Summariser {
     }
 
     fn losses(&self, scenario: &Scenario) -> Vec<LossCount> {
-        let of = |(&(reason, host), &count): (&(DropReason, Host), &u64)| {
-            let remedy = scenario.remedy(reason, host);
+        let of = |(&(reason, host), &(count, holders)): (&(DropReason, Host), &(u64, Holders))| {
+            let remedy = scenario.remedy(reason, host, holders);
             let (key, advice) = (remedy.map(|remedy| remedy.key), remedy.and_then(|remedy| remedy.advice));
-            LossCount { reason: reason.name(), host, count, key, advice }
+            let holders = (reason == DropReason::ReassemblyFull).then_some(holders);
+            LossCount { reason: reason.name(), host, count, key, advice, holders }
         };
         let mut losses: Vec<LossCount> = self.losses.iter().map(of).collect();
         losses.sort_by_key(|loss| Reverse(loss.count));

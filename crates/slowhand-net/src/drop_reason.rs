@@ -18,7 +18,7 @@ pub enum DropReason {
     FrameLost,
     /// The configuration of the network asked for the loss of the frame: its receiver discarded it.
     InjectedLoss,
-    /// All reassembly buffers were taken.
+    /// All reassembly buffers were taken, or another datagram took its buffer.
     ReassemblyFull,
     /// The datagram was longer than a reassembly buffer, or longer than a fragment header can express.
     ReassemblyTooLong,
@@ -28,7 +28,8 @@ pub enum DropReason {
     ForwardingFull,
     /// Fragment forwarding: not all fragments came before the node deleted the entry for their datagram.
     ForwardingTimeout,
-    /// Fragment forwarding: the first fragment did not come. Only that one carries the destination.
+    /// The first fragment did not come, which alone carries the destination; or the node has discarded it. In fragment
+    /// forwarding, and where only a first fragment takes a reassembly buffer.
     FirstFragmentMissing,
     /// Fragment forwarding: the compressed header grew at a hop, and the fragment no longer fitted a frame.
     NoSlack,

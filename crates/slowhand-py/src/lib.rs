@@ -33,7 +33,7 @@ mod _native {
     #[pymodule_export]
     use crate::scenario::{Scenario, ScenarioError, capture, device_schema, override_value, schema};
     #[pymodule_export]
-    use crate::stacks;
+    use crate::{profiles, stacks};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -58,6 +58,12 @@ static ALLOCATOR: slowhand_lab::CountingAllocator = slowhand_lab::CountingAlloca
 #[pyfunction]
 fn stacks() -> PyResult<String> {
     to_json(&slowhand_lab::stacks())
+}
+
+/// The profiles of the nodes' software, as a JSON array.
+#[pyfunction]
+fn profiles() -> PyResult<String> {
+    to_json(&slowhand_lab::scenario::Profile::ALL.map(slowhand_lab::scenario::Profile::list))
 }
 
 /// `value` as JSON. All our types can be written as JSON.

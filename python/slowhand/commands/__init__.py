@@ -78,6 +78,12 @@ COMMANDS = {
         Parser.json,
         bundled.stacks,
     ),
+    "profiles": Command(
+        "List the software that nodes can run, and its numbers with their sources.",
+        "riot",
+        bundled.profile_option,
+        bundled.profiles,
+    ),
     "scenarios": Command(
         "List the scenarios that come with slowhand, or print one to start from.",
         "quickstart > mine.toml",

@@ -1,4 +1,4 @@
-"""What comes with slowhand: `stacks`, `scenarios`, `devices` and `schema`."""
+"""What comes with slowhand: `stacks`, `profiles`, `scenarios`, `devices` and `schema`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,35 @@ def stacks(arguments: argparse.Namespace, out: Terminal) -> int:
         from slowhand import report
 
         report.show_stacks(stacks(), out)
+    return DONE
+
+
+def profile_option(parser: Parser) -> None:
+    """The option of `profiles`."""
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        nargs="?",
+        help="Which to print, with the file and line of each number. [default: compare all]",
+    )
+    parser.json()
+
+
+def profiles(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Compares the profiles, or prints one with its sources."""
+    from slowhand import report
+    from slowhand.api import profiles
+
+    found = {profile["name"]: profile for profile in profiles()}
+    name = arguments.name
+    if name is not None and name not in found:
+        raise Complaint(f"profile: found '{printable(name)}', allowed: {', '.join(found)}")
+    if arguments.json:
+        print_json(found[name] if name else list(found.values()), out)
+    elif name:
+        report.show_profile(found[name], out)
+    else:
+        report.show_profiles(list(found.values()), out)
     return DONE
 
 

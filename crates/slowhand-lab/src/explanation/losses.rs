@@ -1,7 +1,8 @@
 //! Which datagrams were lost, where and why, in words.
 
-use super::air::{Air, Attempt, Frame};
+use super::air::{Air, Attempt, Frame, OnAir};
 use super::context::{Context, name_of};
+use crate::record::Holders;
 use crate::world::trace::{Lost, Trace};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
@@ -9,7 +10,7 @@ use slowhand_net::datagram::DatagramId;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::network::Outage;
 use slowhand_net::observer::FrameKind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The loss of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(super) struct Loss {
     pub(super) reason: DropReason,
     /// The frame with which it was lost.
     pub(super) frame: Option<usize>,
+    /// What was in the reassembly buffers, if they were full.
+    pub(super) holders: Holders,
 }
 
 impl Loss {
@@ -37,15 +40,28 @@ pub(super) fn losses(trace: &Trace, air: &Air, is_acknowledged: bool) -> BTreeMa
             *known = loss;
         }
     };
-    for lost in trace.losses.iter().filter(|lost| !trace.arrived.contains_key(&lost.datagram)) {
-        add(lost.datagram, Loss { at: lost.at, host: lost.host, reason: lost.reason, frame: frame_of(air, lost) });
-    }
+    let mut unnoticed: Vec<&OnAir> = Vec::new();
     if !is_acknowledged {
-        for seen in air.on_air.iter().filter(|seen| seen.kind == FrameKind::Data && !seen.received) {
-            if !trace.arrived.contains_key(&seen.datagram) {
-                let (host, reason) = (Host::Node(seen.to), DropReason::FrameLost);
-                add(seen.datagram, Loss { at: seen.end, host, reason, frame: seen.frame });
-            }
+        unnoticed.extend(air.on_air.iter().filter(|seen| seen.kind == FrameKind::Data && !seen.received));
+    }
+    let mut earlier = BTreeSet::new();
+    for lost in &trace.losses {
+        if !trace.arrived.contains_key(&lost.datagram) {
+            let is_lost = |holder: &&DatagramId| {
+                let is_it = |seen: &&OnAir| seen.datagram == **holder && seen.end <= lost.at;
+                earlier.contains(*holder) || unnoticed.iter().any(is_it)
+            };
+            let held_by_lost = lost.holders.iter().filter(is_lost).count() as u64;
+            let holders = Holders { datagrams: lost.holders.len() as u64, lost: held_by_lost };
+            let &Lost { at, host, reason, .. } = lost;
+            add(lost.datagram, Loss { at, host, reason, frame: frame_of(air, lost), holders });
+        }
+        earlier.insert(lost.datagram);
+    }
+    for seen in unnoticed {
+        if !trace.arrived.contains_key(&seen.datagram) {
+            let (host, reason, holders) = (Host::Node(seen.to), DropReason::FrameLost, Holders::default());
+            add(seen.datagram, Loss { at: seen.end, host, reason, frame: seen.frame, holders });
         }
     }
     found
@@ -53,7 +69,7 @@ pub(super) fn losses(trace: &Trace, air: &Air, is_acknowledged: bool) -> BTreeMa
 
 /// The frame with which a datagram was lost: what its host had handled just then, or had sent last.
 pub(super) fn frame_of(air: &Air, lost: &Lost) -> Option<usize> {
-    let &Lost { at, datagram, host: Host::Node(node), reason } = lost else { return None };
+    let &Lost { at, datagram, host: Host::Node(node), reason, .. } = lost else { return None };
     let waited = matches!(reason, DropReason::ReassemblyTimeout | DropReason::ForwardingTimeout);
     let is_it = |&frame: &usize| waited || air.frames[frame].handled == Some(at);
     let handled = air.last_handled(node, datagram, at).filter(is_it);
@@ -77,6 +93,14 @@ pub(super) fn words(air: &Air, context: &Context<'_>, loss: &Loss, name: &str) -
             _ => format!("it arrived, but no acknowledgement of {attempts} attempts came back"),
         },
         DropReason::RetriesExhausted if attempts > 1 => format!("all {attempts} attempts failed"),
+        DropReason::ReassemblyFull if loss.holders.lost > 0 => {
+            let Holders { datagrams, lost } = loss.holders;
+            format!(
+                "{}: {lost} of {datagrams} held datagrams that had lost a fragment, for which \
+                 lowpan.reassembly_timeout_s says how long a node waits",
+                reason_words(loss.reason)
+            )
+        }
         reason => reason_words(reason).to_owned(),
     };
     if let Some((node, missed)) = outage(air, context, loss) {

@@ -483,7 +483,7 @@ impl Namer<'_> {
         };
         let advised = match is_outage {
             true => Some(Remedy::change("network.outages")),
-            false => loss.and_then(|loss| self.context.scenario.remedy(loss.reason, loss.host)),
+            false => loss.and_then(|loss| self.context.scenario.remedy(loss.reason, loss.host, loss.holders)),
         };
         let advised = advised.and_then(in_words);
         let of_timer = (!is_tcp).then(|| self.timer_key(end)).map(|key| match loss {

@@ -206,7 +206,7 @@ const PLANTED: [Planted; 22] = [
         remedy: Some("lower session.timeout_s"),
     },
     Planted {
-        what: "a full reassembly buffer: another flow takes the only one of node 1",
+        what: "a full reassembly buffer: another flow takes the only one of node 1, and then the rest of a refused datagram",
         example: "lossy-line",
         base: &[
             "network.link_pdr=1.0",
@@ -218,9 +218,14 @@ const PLANTED: [Planted; 22] = [
         plant: &["lowpan.reassembly_buffers=1"],
         kind: "timer",
         host: "Internet",
-        words: &["timer of", "was lost at node", "its reassembly buffers were full"],
+        words: &[
+            "timer of",
+            "was lost at node",
+            "its reassembly buffers were full: 1 of 1 held datagrams that had lost a fragment",
+            "lowpan.reassembly_timeout_s says",
+        ],
         least_s: 1.0,
-        remedy: Some("raise lowpan.reassembly_buffers"),
+        remedy: Some("lower lowpan.reassembly_timeout_s"),
     },
     Planted {
         what: "a full queue",

@@ -2,7 +2,7 @@ use super::*;
 use slowhand_net::address::NodeId;
 
 fn record() -> Record {
-    let loss = |reason, host, count| Loss { reason, host, count };
+    let loss = |reason, host, count| Loss { reason, host, count, holders: Holders::default() };
     Record {
         seed: 7,
         client: 3,

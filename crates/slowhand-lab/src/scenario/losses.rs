@@ -5,6 +5,7 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::drop_reason::DropReason;
 
 use super::{Outage, Scenario};
+use crate::record::Holders;
 
 /// The key of a scenario that changes how many datagrams are lost for a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,9 +96,14 @@ impl Scenario {
         given.next().filter(|_| given.next().is_none())
     }
 
-    /// What changes how many datagrams are lost at this host for this reason. `None` where no single key does.
-    pub fn remedy(&self, reason: DropReason, host: Host) -> Option<Remedy> {
+    /// What changes how many datagrams are lost at this host for this reason, where these held the reassembly buffers. `None`
+    /// where no single key does.
+    pub fn remedy(&self, reason: DropReason, host: Host, holders: Holders) -> Option<Remedy> {
         let is_border_router = host == Host::Node(NodeId::ROOT);
+        // More buffers would be held in the same way.
+        if reason == DropReason::ReassemblyFull && 2 * holders.lost > holders.datagrams {
+            return Some(Remedy::lower("lowpan.reassembly_timeout_s"));
+        }
         if self.has_own_buffers(reason, host) {
             return Some(Remedy::change("network.nodes"));
         }

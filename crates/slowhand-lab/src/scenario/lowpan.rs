@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use slowhand_net::clock::Duration;
-use slowhand_net::lowpan::reassembly::Limits;
+use slowhand_net::lowpan::reassembly::{self, Limits};
 use slowhand_net::lowpan::{Context, Contexts, FRAME_CAPACITY, forwarding, recovery};
 use slowhand_net::network::{self, Fragments};
 use slowhand_net::random;
@@ -41,13 +41,33 @@ pub struct Lowpan {
     /// that no prefix covers travels in full. The nodes have addresses in `2001:db8::/64`, the server on the Internet has
     /// `2001:db8:1::1`. Default: `{ 0 = "2001:db8::/64", 1 = "2001:db8:1::/64" }` (assumed: the root announces both).
     pub contexts: BTreeMap<NumberKey<15>, Prefix>,
-    /// How many datagrams a node can reassemble at the same time. Default: 2 (as in OpenWSN and Contiki-NG).
+    /// True if a node refuses a datagram of which not all fragments find room in its queue. If false, it sends those that do
+    /// for nothing: the others are lost. It has no effect with `reassembly = "recovery"`. Default: that of
+    /// `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub whole_datagrams: bool,
+    /// How many datagrams a node can reassemble at the same time. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
     pub reassembly_buffers: Integer<1, 65_535>,
     /// The same at the border router, which is often a stronger machine. Default: `reassembly_buffers`.
     pub border_router_reassembly_buffers: Option<Integer<1, 65_535>>,
-    /// How long a node waits for the missing fragments of a datagram. Default: 60 (as in OpenWSN; the
-    /// longest time that RFC 4944 section 5.3 allows).
+    /// The longest datagram that a node can reassemble, in octets. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub reassembly_buffer_octets: Integer<1, 2_047>,
+    /// How many octets all datagrams in reassembly at a node have together, each with its length when it is complete. A
+    /// datagram that is alone has room. It has no effect with `reassembly = "recovery"`, nor at nodes that have a number of
+    /// buffers of their own. Default: that of `network.profile`; no limit where `reassembly_buffers` is given.
+    pub reassembly_octets: Option<Integer<1, 4_294_967_295>>,
+    /// How long a node waits for the missing fragments of a datagram; RFC 4944 section 5.3 allows at most 60, and longer
+    /// times are lowered to it. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
     pub reassembly_timeout_s: PositiveSeconds,
+    /// When this time begins, and what happens at its end. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub reassembly_timer: ReassemblyTimer,
+    /// What happens to a datagram for which there is no room. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub reassembly_when_full: WhenFull,
     /// A node marks packets with Congestion Experienced (ECN, RFC 3168) when at least this share of its queue is full.
     /// It marks only packets of a transport that uses ECN. Default: none, it marks no packet (Claeys et al. 2021,
     /// section 4.3: 0.75).
@@ -127,6 +147,29 @@ pub enum Reassembly {
     /// As `forwarding`. In addition, the node where the datagram entered the mesh sends lost fragments again
     /// (RFC 8931).
     Recovery,
+}
+
+/// When the time begins for which a node waits for missing fragments, and what happens at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReassemblyTimer {
+    /// It begins with the first fragment that arrives. At its end the node discards the datagram (RFC 4944 section 5.3).
+    FirstFragment,
+    /// It begins again with each fragment.
+    EachFragment,
+    /// As `first-fragment`, but a datagram whose time is over stays, and can still become complete, until the first
+    /// fragment of another datagram arrives. Only the first fragment of a datagram takes a buffer (Contiki-NG).
+    OnDemand,
+}
+
+/// What happens to a datagram for which there is no reassembly buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenFull {
+    /// The node refuses it.
+    Refuse,
+    /// The node gives up the datagram whose time began first.
+    Oldest,
 }
 
 /// Virtual reassembly buffers: what a node remembers of the datagrams whose fragments it forwards.
@@ -234,15 +277,30 @@ impl Lowpan {
             },
             ecn_threshold: self.ecn_threshold.map(Probability::get),
             frame_capacity: self.max_frame_payload.get() as usize,
+            whole_packets: self.whole_datagrams,
             contexts: self.contexts(),
-            reassembly: Limits {
-                buffers: self.reassembly_buffers.get() as usize,
-                timeout: self.reassembly_timeout_s.duration(),
-                ..Limits::default()
-            },
+            reassembly: self.reassembly_limits(),
             fragments: self.fragments(depth, period),
             rpl: self.rpl_config(),
             ..network::NetworkConfig::default()
+        }
+    }
+
+    fn reassembly_limits(&self) -> Limits {
+        Limits {
+            buffers: self.reassembly_buffers.get() as usize,
+            datagram: self.reassembly_buffer_octets.get() as usize,
+            memory: self.reassembly_octets.map(|octets| octets.get() as usize),
+            timeout: self.reassembly_timeout_s.duration(),
+            timer: match self.reassembly_timer {
+                ReassemblyTimer::FirstFragment => reassembly::Timer::FromFirst,
+                ReassemblyTimer::EachFragment => reassembly::Timer::FromLast,
+                ReassemblyTimer::OnDemand => reassembly::Timer::OnDemand,
+            },
+            when_full: match self.reassembly_when_full {
+                WhenFull::Refuse => reassembly::WhenFull::Refuse,
+                WhenFull::Oldest => reassembly::WhenFull::GiveUpOldest,
+            },
         }
     }
 
@@ -296,6 +354,7 @@ fn contexts_of(contexts: &Contexts) -> BTreeMap<NumberKey<15>, Prefix> {
     contexts.iter().filter_map(entry).collect()
 }
 
+/// What a file without the table has, before [`Profile`](super::Profile) fills it up.
 impl Default for Lowpan {
     fn default() -> Self {
         let (network, reassembly) = (network::NetworkConfig::default(), Limits::default());
@@ -306,9 +365,14 @@ impl Default for Lowpan {
             dropped_frames: Vec::new(),
             max_frame_payload: Integer::constant(FRAME_CAPACITY as u32),
             contexts: contexts_of(&network.contexts),
+            whole_datagrams: network.whole_packets,
             reassembly_buffers: Integer::constant(reassembly.buffers as u32),
             border_router_reassembly_buffers: None,
+            reassembly_buffer_octets: Integer::constant(reassembly.datagram as u32),
+            reassembly_octets: None,
             reassembly_timeout_s: PositiveSeconds::of(reassembly.timeout),
+            reassembly_timer: ReassemblyTimer::FirstFragment,
+            reassembly_when_full: WhenFull::Refuse,
             ecn_threshold: None,
             reassembly: Reassembly::default(),
             forwarding: Forwarding::default(),

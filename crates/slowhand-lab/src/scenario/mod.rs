@@ -9,6 +9,7 @@ mod losses;
 mod lowpan;
 mod mac;
 mod network;
+mod profile;
 mod psk;
 mod running;
 mod session;
@@ -39,13 +40,14 @@ pub use gateway::Gateway;
 pub use handling::FrameHandling;
 pub use limits::Limits;
 pub use losses::{Advice, Remedy};
-pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery, Rpl, RplEncoding};
+pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, ReassemblyTimer, Recovery, Rpl, RplEncoding, WhenFull};
 pub(crate) use mac::Opportunity;
 pub use mac::{
     Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Load, Mac,
     MacError, PreparedMac, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
 pub use network::{Capture, Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
+pub use profile::{Profile, ProfileNumber, ProfileNumbers};
 pub use psk::Psk;
 pub use running::{CHANGEABLE_KEYS, NetworkChange, SwitchError};
 pub use session::{Auth, Session};
@@ -213,8 +215,11 @@ impl Scenario {
             document.set(change)?;
             holds_keys |= has_keys(&document);
         }
-        let Sections { network, mac, lowpan, client, server, session, transport, gateway, traffic, limits } =
+        let Sections { network, mut mac, mut lowpan, client, server, session, transport, gateway, traffic, limits } =
             document.deserialize().map_err(mac::name_kind)?;
+        let profile = network.profile.unwrap_or(mac.default_profile());
+        profile.fill_lowpan(&mut lowpan, &document);
+        mac.fill(profile, &document);
         let mut device = |name: &str, key| validate::device(name, key, &mut files, &document).map(Arc::new);
         let (client_device, server_device) =
             (device(&client.device, "client.device")?, device(&server.device, "server.device")?);

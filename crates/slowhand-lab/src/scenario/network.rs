@@ -13,8 +13,8 @@ use slowhand_net::network::BufferCounts;
 use slowhand_net::random::Streams;
 use slowhand_net::route::{Loop, Routes, Unreachable};
 
-use super::FrameHandling;
 use super::variation::{Change, GilbertElliott, Outage, Trace, WiFi};
+use super::{FrameHandling, Profile};
 use crate::input::{Decibels, Integer, Milliseconds, NumberKey, Probability, RelativeDecibels};
 
 /// The nodes of the mesh and the links between them.
@@ -44,6 +44,12 @@ pub struct Network {
     /// Default: all nodes are alike.
     #[serde(default)]
     pub nodes: BTreeMap<NumberKey<MAX_NODE>, NodeBuffers>,
+    /// The software of the nodes: the defaults of the keys that say how many frames and datagrams a node keeps, for how
+    /// long, and how often it tries. Default: the project that the link layer is from, because its numbers fit each other:
+    /// `openwsn` with `mac.kind = "tsch"`, `openthread` with `"csma"`, `contiki-ng` with `"xmac"`, `rfc` with `"beacon"`.
+    /// docs/networks.md compares them: with other timers than OpenWSN's and Contiki-NG's, datagrams in several fragments
+    /// do not get through the default schedule of TSCH.
+    pub profile: Option<Profile>,
     /// How long the processor of a node takes for each frame that it receives or sends: a time, or `"device"`: the
     /// `processor.frame_handling_us` of its device (the server's where the server is, else the client's). Default: 0,
     /// processors take no time for frames.

@@ -7,6 +7,7 @@ use slowhand_net::transport::tcp;
 use slowhand_sessions::{Credential, CredentialKind, Family, Role, SessionConfig, Stack, Suite, Tls, Version};
 
 use super::*;
+use crate::record::Holders;
 
 const SMALLEST: &str = r#"
 network.topology = { kind = "line", hops = 2 }
@@ -61,7 +62,11 @@ fn sections_that_are_left_out_are_the_defaults_of_the_layers() {
         gateway: scenario.gateway.config(),
         ..scenario.lowpan.config(2, Duration::from_millis(100))
     };
-    assert_eq!(format!("{ours:?}"), format!("{:?}", network::NetworkConfig::default()));
+    // What the profile of TSCH says is in profile/tests.rs.
+    let of_profile = scenario.lowpan.config(2, Duration::ZERO);
+    let (reassembly, whole_packets) = (of_profile.reassembly, of_profile.whole_packets);
+    let expected = network::NetworkConfig { reassembly, whole_packets, ..network::NetworkConfig::default() };
+    assert_eq!(format!("{ours:?}"), format!("{expected:?}"));
     let recovery = with("lowpan.reassembly=\"recovery\"").lowpan.config(2, Duration::from_millis(100)).fragments;
     let (sender, forwarding) = Default::default();
     // Four periods for each of two hops are 0.8 s, which is more than the default of 0.7 s.
@@ -462,7 +467,7 @@ fn the_key_against_a_loss_is_a_key_of_the_scenario() {
     for (reason, expected) in reasons {
         let keys = kinds.map(|mac| {
             let scenario = with(&format!("mac={mac}"));
-            let keys = hosts.map(|host| scenario.remedy(reason, host).map(|remedy| remedy.key));
+            let keys = hosts.map(|host| scenario.remedy(reason, host, Holders::default()).map(|remedy| remedy.key));
             for key in keys.into_iter().flatten() {
                 assert!(exists(&scenario, key), "{key} under {mac}");
             }
@@ -480,11 +485,12 @@ fn the_advice_fits_the_key() {
         let files = BTreeMap::from([("scenario.toml".to_owned(), SMALLEST.to_owned())]);
         let overrides = changes.iter().map(|change| (*change).to_owned()).collect();
         let scenario = Scenario::from_sources(&Sources { scenario: "scenario.toml".into(), files, overrides }).unwrap();
-        scenario.remedy(reason, Host::Node(NodeId(1))).map(|remedy| (remedy.key, remedy.advice))
+        scenario.remedy(reason, Host::Node(NodeId(1)), Holders::default()).map(|remedy| (remedy.key, remedy.advice))
     };
     // The border router has keys of its own.
     let hosts = [NodeId::ROOT, NodeId(1)].map(Host::Node);
-    let of_hosts = |reason| hosts.map(|host| with("mac.queue=20").remedy(reason, host).unwrap().key);
+    let of_hosts =
+        |reason| hosts.map(|host| with("mac.queue=20").remedy(reason, host, Holders::default()).unwrap().key);
     let buffers = ["lowpan.border_router_reassembly_buffers", "lowpan.reassembly_buffers"];
     assert_eq!(of_hosts(Reason::ReassemblyFull), buffers);
     let entries = ["lowpan.forwarding.border_router_entries", "lowpan.forwarding.entries"];

@@ -93,13 +93,14 @@ fn no_interval_of_a_run_is_negative() {
 #[test]
 fn losses_are_counted_by_reason_and_place() {
     let scenario = scenario();
-    let at = |host, reason, count| Loss { host, reason, count };
+    let at = |host, reason, count, holders| Loss { host, reason, count, holders };
+    let (none, held) = (Holders::default(), |datagrams, lost| Holders { datagrams, lost });
     let root = Host::Node(NodeId::ROOT);
     let losses = vec![
-        at(root, DropReason::ReassemblyFull, 2),
-        at(Host::Node(NodeId(1)), DropReason::ReassemblyFull, 1),
-        at(root, DropReason::Suppressed, 9),
-        at(Host::Internet, DropReason::Internet, 1),
+        at(root, DropReason::ReassemblyFull, 2, held(4, 2)),
+        at(Host::Node(NodeId(1)), DropReason::ReassemblyFull, 1, held(2, 2)),
+        at(root, DropReason::Suppressed, 9, none),
+        at(Host::Internet, DropReason::Internet, 1, none),
     ];
     let record = Record { losses, ..record() };
     assert_eq!(record.lost_because(), BTreeMap::from([("internet", 1), ("reassembly_full", 3), ("suppressed", 9)]));
@@ -108,8 +109,10 @@ fn losses_are_counted_by_reason_and_place() {
     let json = serde_json::to_value(&summary.losses).unwrap();
     let expected = serde_json::json!([
         {"reason": "reassembly_full", "node": 0, "count": 4, "key": "lowpan.border_router_reassembly_buffers",
-         "advice": "raise"},
-        {"reason": "reassembly_full", "node": 1, "count": 2, "key": "lowpan.reassembly_buffers", "advice": "raise"},
+         "advice": "raise", "holders": {"datagrams": 8, "lost": 4}},
+        // More buffers do not help where those that there are wait for what is lost.
+        {"reason": "reassembly_full", "node": 1, "count": 2, "key": "lowpan.reassembly_timeout_s", "advice": "lower",
+         "holders": {"datagrams": 4, "lost": 4}},
         {"reason": "internet", "node": "internet", "count": 2, "key": "server.internet_loss",
          "advice": null},
     ]);

@@ -190,7 +190,7 @@ impl World<'_> {
     /// cannot occur: each end has an address of the network, and the world runs the network before the ends.
     pub(super) fn refused(&mut self, id: DatagramId, end: usize, error: &SendError) {
         debug_assert!(matches!(error, SendError::Packet(_)), "{error}");
-        self.ledger.lost(id, DropReason::Malformed, self.ends[end].host);
+        self.ledger.lost(id, DropReason::Malformed, self.ends[end].host, &[]);
     }
 
     /// A datagram arrived at an end.

@@ -4,7 +4,7 @@ use super::end::Payload;
 use super::retransmission::{self, Reader, Records, Repetition, Retransmissions};
 use super::segments::{self, Span};
 use super::traffic::Traffic;
-use crate::record::{Costs, Loss, Phase};
+use crate::record::{Costs, Holders, Loss, Phase};
 use slowhand_net::address::Host;
 use slowhand_net::datagram::{DatagramId, is_of_router};
 use slowhand_net::drop_reason::DropReason;
@@ -122,7 +122,7 @@ impl Datagram {
 enum Fate {
     OnItsWay,
     Arrived,
-    Lost { reason: DropReason, host: Host },
+    Lost { reason: DropReason, host: Host, holders: Holders },
 }
 
 impl Ledger {
@@ -269,15 +269,26 @@ impl Ledger {
         self.settle(id, Fate::Arrived);
     }
 
-    /// A part of a datagram was lost at this host. Without effect if the datagram has arrived.
-    pub(super) fn lost(&mut self, id: DatagramId, reason: DropReason, host: Host) {
+    /// A part of a datagram was lost at this host, where these datagrams held the buffers that it found full. Without
+    /// effect if the datagram has arrived.
+    pub(super) fn lost(&mut self, id: DatagramId, reason: DropReason, host: Host, holders: &[DatagramId]) {
         if Traffic::has(id) {
             return self.traffic.lost(id, reason);
         }
         let is_on_its_way = self.datagram(id).is_some_and(|datagram| datagram.fate == Fate::OnItsWay);
         if is_on_its_way || self.of_none.contains(&id) {
-            self.settle(id, Fate::Lost { reason, host });
+            let lost = holders.iter().filter(|&&holder| self.is_lost(holder)).count() as u64;
+            let holders = Holders { datagrams: holders.len() as u64, lost };
+            self.settle(id, Fate::Lost { reason, host, holders });
         }
+    }
+
+    /// True if a datagram that is somewhere in the network cannot arrive any more.
+    fn is_lost(&self, id: DatagramId) -> bool {
+        if Traffic::has(id) {
+            return self.traffic.is_lost(id);
+        }
+        self.datagram(id).is_some_and(|datagram| matches!(datagram.fate, Fate::Lost { .. }))
     }
 
     fn settle(&mut self, id: DatagramId, fate: Fate) {
@@ -383,13 +394,16 @@ impl Ledger {
     /// How many datagrams of a handshake were lost, by the first reason and its place. Those that the border router
     /// held back are included.
     pub(super) fn losses(&self, conversation: usize) -> Vec<Loss> {
-        let mut losses = BTreeMap::new();
+        let mut losses: BTreeMap<_, Loss> = BTreeMap::new();
         for datagram in self.of_handshake(conversation) {
-            if let Fate::Lost { reason, host } = datagram.fate {
-                *losses.entry((reason, host)).or_default() += 1;
+            if let Fate::Lost { reason, host, holders } = datagram.fate {
+                let none = Loss { reason, host, count: 0, holders: Holders::default() };
+                let loss = losses.entry((reason, host)).or_insert(none);
+                loss.count += 1;
+                loss.holders += holders;
             }
         }
-        losses.into_iter().map(|((reason, host), count)| Loss { reason, host, count }).collect()
+        losses.into_values().collect()
     }
 
     /// How many datagrams of a handshake have neither arrived nor been lost.

@@ -217,7 +217,7 @@ impl<'a> World<'a> {
         let mut events = std::mem::take(&mut self.network_events);
         let sent = self.network.send_packet(now, packet, id, &mut events);
         if sent.is_err() {
-            self.ledger.lost(id, slowhand_net::drop_reason::DropReason::Malformed, Host::Internet);
+            self.ledger.lost(id, slowhand_net::drop_reason::DropReason::Malformed, Host::Internet, &[]);
         }
         self.handle_network_events(now, &mut events);
         self.network_events = events;

@@ -30,7 +30,7 @@ impl Observer for Meter<'_> {
             _ => self.ledger.controlled(frame.datagram, octets),
         }
         if !self.is_acknowledged && frame.kind == FrameKind::Data && !frame.received && !is_recovered(frame) {
-            self.ledger.lost(frame.datagram, DropReason::FrameLost, Host::Node(frame.to));
+            self.ledger.lost(frame.datagram, DropReason::FrameLost, Host::Node(frame.to), &[]);
         }
         self.next.transmission(frame);
     }

@@ -337,7 +337,9 @@ impl<'a> World<'a> {
         self.hand_over(events);
         for event in events.iter() {
             match event {
-                NetworkEvent::Lost { datagram, reason, host, .. } => self.ledger.lost(datagram, reason, host),
+                NetworkEvent::Lost { datagram, reason, host, holders, .. } => {
+                    self.ledger.lost(datagram, reason, host, holders);
+                }
                 NetworkEvent::Delivered { datagram, at, .. } if Traffic::has(datagram) => {
                     self.ledger.traffic.arrived(datagram, at);
                 }
@@ -387,8 +389,8 @@ impl<'a> World<'a> {
         let Some(mut trace) = self.trace.take() else { return };
         for event in events.iter() {
             match event {
-                NetworkEvent::Lost { at, host, datagram, reason } => {
-                    trace.lose(Lost { at, datagram, host, reason });
+                NetworkEvent::Lost { at, host, datagram, reason, holders } => {
+                    trace.lose(Lost { at, datagram, host, reason, holders: holders.to_vec() });
                 }
                 NetworkEvent::Delivered { at, host, datagram, .. }
                 | NetworkEvent::Segment { at, host, datagram, .. } => {

@@ -69,12 +69,14 @@ pub(crate) enum Sender {
 }
 
 /// A part of a datagram was lost.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Lost {
     pub(crate) at: Instant,
     pub(crate) datagram: DatagramId,
     pub(crate) host: Host,
     pub(crate) reason: DropReason,
+    /// The datagrams in the reassembly buffers, if they were full.
+    pub(crate) holders: Vec<DatagramId>,
 }
 
 /// A device computed, because of a step.

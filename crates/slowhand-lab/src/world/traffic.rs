@@ -73,6 +73,11 @@ impl Traffic {
         }
     }
 
+    /// True if a part of it was lost, and it has not arrived.
+    pub(super) fn is_lost(&self, id: DatagramId) -> bool {
+        self.datagram(id).is_some_and(|datagram| matches!(datagram.fate, Fate::Lost(_)))
+    }
+
     fn settle(&mut self, id: DatagramId, fate: Fate) {
         let place = self.place(id);
         if let Some(datagram) = self.datagrams.get_mut(place)

@@ -53,7 +53,7 @@ fn a_loss_has_its_place() {
     let mut places: Vec<Host> = Vec::new();
     for frame in 1..=frames {
         let losses = run(MBEDTLS_PSK, &[frame]).losses;
-        let [Loss { reason: DropReason::InjectedLoss, host, count: 1 }] = losses[..] else {
+        let [Loss { reason: DropReason::InjectedLoss, host, count: 1, .. }] = losses[..] else {
             panic!("frame {frame}: {losses:?}")
         };
         places.push(host);

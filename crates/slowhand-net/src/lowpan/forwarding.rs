@@ -5,7 +5,7 @@
 
 use super::cursor::Writer;
 use super::fragment::{FragmentHeader, MAX_DATAGRAM, UNIT};
-use super::reassembly::{Expired, MAX_TIMEOUT};
+use super::reassembly::{Expired, Expiry, MAX_TIMEOUT};
 use super::{Contexts, Error, Form, Link, MAX_DECOMPRESSED, compress_headers, decompress};
 use crate::address::Eui64;
 use crate::clock::{Duration, Instant};
@@ -162,6 +162,7 @@ impl Forwarder {
             size: entry.size,
             received: entry.passed.octets(entry.size),
             datagram: entry.datagram,
+            reason: Expiry::Timeout,
         })
     }
 

@@ -1,8 +1,10 @@
 //! Reassembly (RFC 4944 section 5.3).
 //!
 //! The first fragment of a packet to arrive takes a buffer. The buffer is free again when the packet is complete, when
-//! a fragment overlaps another, or after a timeout. Its memory is allocated when it is first taken, and kept.
+//! a fragment overlaps another, after a timeout, or when another packet takes its place ([`WhenFull`]). Its memory is
+//! allocated when it is first taken, and kept.
 
+use std::collections::VecDeque;
 use std::mem;
 use std::ops::Range;
 
@@ -23,16 +25,53 @@ pub struct Limits {
     pub buffers: usize,
     /// The octets of the longest packet, with uncompressed headers; at most [`MAX_DATAGRAM`].
     pub datagram: usize,
-    /// The time from the first fragment until the packet is discarded; at most [`MAX_TIMEOUT`].
-    /// Other implementations: OpenThread 2 s, RIOT 3 s, Contiki-NG 8 s, OpenWSN 60 s.
+    /// The octets of all packets in reassembly, each with the length that it has when it is complete. A packet that is
+    /// alone always has room. `None`: only the other two limits.
+    pub memory: Option<usize>,
+    /// The time after which a packet that is not complete is discarded; at most [`MAX_TIMEOUT`].
     pub timeout: Duration,
+    /// When that time begins, and what happens at its end.
+    pub timer: Timer,
+    /// What happens to a packet for which there is no room.
+    pub when_full: WhenFull,
+}
+
+/// When the time of a packet begins, and what happens at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Timer {
+    /// It begins with the fragment that takes the buffer. At its end the packet is discarded (RFC 4944 section 5.3).
+    #[default]
+    FromFirst,
+    /// It begins again with each fragment that arrives.
+    FromLast,
+    /// As [`FromFirst`](Self::FromFirst), but a packet whose time is over stays, and can still be completed, until the
+    /// first fragment of another packet arrives. Then all packets whose time is over are discarded. Only the first
+    /// fragment of a packet takes a buffer (Contiki-NG, sicslowpan.c add_fragment).
+    OnDemand,
+}
+
+/// What happens to a packet for which there is no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenFull {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// The packet whose timer began first is given up, until there is room.
+    GiveUpOldest,
 }
 
 impl Default for Limits {
-    /// Two buffers, as in OpenWSN and Contiki-NG, for packets of 1280 octets, the minimum MTU of IPv6 (RFC 8200
-    /// section 5), and [`MAX_TIMEOUT`], as in OpenWSN.
+    /// What the standards say: packets of 1280 octets, the minimum MTU of IPv6 (RFC 8200 section 5), and
+    /// [`MAX_TIMEOUT`]. No standard says how many buffers there are: two (assumed), and what finds no room is refused.
     fn default() -> Self {
-        Self { buffers: 2, datagram: 1280, timeout: MAX_TIMEOUT }
+        Self {
+            buffers: 2,
+            datagram: 1280,
+            memory: None,
+            timeout: MAX_TIMEOUT,
+            timer: Timer::default(),
+            when_full: WhenFull::default(),
+        }
     }
 }
 
@@ -41,6 +80,16 @@ impl Limits {
     pub(super) fn within_standard(self) -> Self {
         let datagram = self.datagram.clamp(ip::UdpDatagram::HEADERS, MAX_DATAGRAM);
         Self { datagram, timeout: self.timeout.min(MAX_TIMEOUT), ..self }
+    }
+
+    /// When a packet is discarded whose timer began at `since`. `None` if no timer does it.
+    pub(super) fn deadline(&self, since: Instant) -> Option<Instant> {
+        (self.timer != Timer::OnDemand).then(|| since + self.timeout)
+    }
+
+    /// True if a packet whose timer began at `since` makes room for another.
+    pub(super) fn is_over(&self, since: Instant, now: Instant) -> bool {
+        self.timer == Timer::OnDemand && since + self.timeout <= now
     }
 }
 
@@ -69,7 +118,11 @@ pub enum Discard {
         /// The identifier of the discarded packet.
         datagram: u32,
     },
-    /// Every buffer is taken. The packet cannot be completed unless this fragment is sent again.
+    /// It is not the first fragment of its packet, of which none has arrived, or which was discarded. Only with
+    /// [`Timer::OnDemand`].
+    #[error("the first fragment did not arrive, or its packet was discarded")]
+    FirstMissing,
+    /// There is no room for its packet. The packet cannot be completed unless this fragment is sent again.
     #[error("every reassembly buffer is taken")]
     Full,
     /// It is not valid. No buffer has changed.
@@ -86,7 +139,7 @@ pub enum Discard {
     TooLong(usize),
 }
 
-/// A packet that was not complete before its timeout.
+/// A packet that was discarded before it was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expired {
     /// The link from which it came.
@@ -99,6 +152,17 @@ pub struct Expired {
     pub received: usize,
     /// The identifier of the first of its fragments to arrive.
     pub datagram: u32,
+    /// Why.
+    pub reason: Expiry,
+}
+
+/// Why a packet was discarded before it was complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// Its time was over.
+    Timeout,
+    /// Another packet took its place ([`WhenFull::GiveUpOldest`]).
+    Displaced,
 }
 
 /// The amount of data in reassembly.
@@ -143,7 +207,7 @@ impl std::ops::Add for Occupancy {
 /// Reassembles packets from the frame payloads that a node receives.
 ///
 /// Call [`handle_timeout`](Self::handle_timeout) at the [`deadline`](Self::deadline), before any fragment of that
-/// instant. One instance may serve many links: the addresses of the frame are part of a buffer's key.
+/// instant, and [`poll_displaced`](Self::poll_displaced) after each fragment. One instance may serve many links: the addresses of the frame are part of a buffer's key.
 #[derive(Clone, Debug)]
 pub struct Reassembler {
     contexts: Contexts,
@@ -153,6 +217,8 @@ pub struct Reassembler {
     whole: Vec<u8>,
     /// The buffer for the headers of a fragment; empty before the first fragment.
     headers: Vec<u8>,
+    /// The packets that made room for others and were not polled yet.
+    displaced: VecDeque<Expired>,
     occupancy: Occupancy,
     peak: Occupancy,
 }
@@ -166,6 +232,7 @@ impl Reassembler {
             buffers: Buffers::with_limit(limits.buffers),
             whole: Vec::new(),
             headers: Vec::new(),
+            displaced: VecDeque::new(),
             occupancy: Occupancy::default(),
             peak: Occupancy::default(),
         }
@@ -192,7 +259,7 @@ impl Reassembler {
 
     /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
-        self.buffers.oldest().map(|oldest| self.buffers[oldest].started + self.limits.timeout)
+        self.buffers.oldest().and_then(|(_, since)| self.limits.deadline(since))
     }
 
     /// Discards one packet whose timeout has come. Call it until it returns `None`.
@@ -200,16 +267,19 @@ impl Reassembler {
         if self.deadline()? > now {
             return None;
         }
-        let index = self.buffers.oldest()?;
-        self.release(index);
-        let buffer = &self.buffers[index];
-        Some(Expired {
-            link: buffer.key.link,
-            tag: buffer.key.tag,
-            size: buffer.key.size,
-            received: buffer.received,
-            datagram: buffer.datagram,
-        })
+        let (index, _) = self.buffers.oldest()?;
+        Some(self.expire(index, Expiry::Timeout))
+    }
+
+    /// A packet that was discarded to make room for another. Call it until it returns `None`.
+    pub fn poll_displaced(&mut self) -> Option<Expired> {
+        self.displaced.pop_front()
+    }
+
+    /// The identifiers of the packets in reassembly, the one whose timer began first before the others: of each, that of
+    /// the first of its fragments to arrive.
+    pub fn datagrams(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.buffers.in_use().map(|buffer| buffer.datagram)
     }
 
     /// The amount in reassembly now.
@@ -225,6 +295,7 @@ impl Reassembler {
     /// Resets the reassembler, and keeps the allocated buffers.
     pub fn clear(&mut self) {
         self.buffers.release_all();
+        self.displaced.clear();
         self.occupancy = Occupancy::default();
         self.peak = Occupancy::default();
     }
@@ -264,7 +335,10 @@ impl Reassembler {
         fragment: &Fragment<'_>,
         datagram: u32,
     ) -> Result<Option<usize>, Discard> {
-        let index = self.buffer_for(now, fragment.key, datagram)?;
+        let index = self.buffer_for(now, fragment, datagram)?;
+        if self.limits.timer == Timer::FromLast {
+            self.buffers.renew(now, index);
+        }
         let buffer = &mut self.buffers[index];
         match buffer.place(&fragment.extent) {
             Place::Taken => return Ok(None),
@@ -287,19 +361,61 @@ impl Reassembler {
     }
 
     /// The buffer of a fragment's packet, or a new one.
-    fn buffer_for(&mut self, now: Instant, key: Key, datagram: u32) -> Result<usize, Discard> {
+    fn buffer_for(&mut self, now: Instant, fragment: &Fragment<'_>, datagram: u32) -> Result<usize, Discard> {
+        let key = fragment.key;
         if let Some(index) = self.buffers.find(|buffer| buffer.key == key) {
             return Ok(index);
         }
         if key.size > self.limits.datagram {
             return Err(Discard::TooLong(key.size));
         }
+        if self.limits.timer == Timer::OnDemand && fragment.extent.start > 0 {
+            return Err(Discard::FirstMissing);
+        }
+        self.make_room(now, key.size);
+        if self.is_full_for(key.size) {
+            return Err(Discard::Full);
+        }
         let front = if self.contexts.routing_headers().is_some() { MAX_DECOMPRESSED } else { 0 };
-        let index = self.buffers.take(|| Buffer::new(front, self.limits.datagram)).ok_or(Discard::Full)?;
-        self.buffers[index].open(now, key, datagram);
+        let index = self.buffers.take(now, || Buffer::new(front, self.limits.datagram)).ok_or(Discard::Full)?;
+        self.buffers[index].open(key, datagram);
         self.occupancy.buffers += 1;
         self.occupancy.reserved += key.size;
         Ok(index)
+    }
+
+    /// Discards what makes room for a packet of `size` octets.
+    fn make_room(&mut self, now: Instant, size: usize) {
+        while let Some((oldest, since)) = self.buffers.oldest() {
+            let reason = if self.limits.is_over(since, now) {
+                Expiry::Timeout
+            } else if self.limits.when_full == WhenFull::GiveUpOldest && self.is_full_for(size) {
+                Expiry::Displaced
+            } else {
+                return;
+            };
+            let expired = self.expire(oldest, reason);
+            self.displaced.push_back(expired);
+        }
+    }
+
+    fn is_full_for(&self, size: usize) -> bool {
+        let reserved = self.occupancy.reserved;
+        self.buffers.are_taken() || reserved > 0 && self.limits.memory.is_some_and(|memory| reserved + size > memory)
+    }
+
+    /// Makes the buffer of a packet free that is not complete.
+    fn expire(&mut self, index: usize, reason: Expiry) -> Expired {
+        self.release(index);
+        let buffer = &self.buffers[index];
+        Expired {
+            link: buffer.key.link,
+            tag: buffer.key.tag,
+            size: buffer.key.size,
+            received: buffer.received,
+            datagram: buffer.datagram,
+            reason,
+        }
     }
 
     fn release(&mut self, index: usize) {
@@ -374,7 +490,6 @@ impl<'a> Fragment<'a> {
 struct Buffer {
     key: Key,
     datagram: u32,
-    started: Instant,
     fragments: usize,
     received: usize,
     checksum_elided: bool,
@@ -411,7 +526,6 @@ impl Buffer {
         Self {
             key: Key { link: Link { source: nobody, destination: nobody }, tag: 0, size: 0 },
             datagram: 0,
-            started: Instant::ZERO,
             fragments: 0,
             received: 0,
             checksum_elided: false,
@@ -422,10 +536,9 @@ impl Buffer {
         }
     }
 
-    fn open(&mut self, now: Instant, key: Key, datagram: u32) {
+    fn open(&mut self, key: Key, datagram: u32) {
         self.key = key;
         self.datagram = datagram;
-        self.started = now;
         self.fragments = 0;
         self.received = 0;
         self.checksum_elided = false;

@@ -31,6 +31,9 @@ pub struct NetworkConfig {
     /// The most octets of a frame that 6LoWPAN uses, in addition to the limit of the MAC
     /// ([`Mac::payload_capacity`](crate::radio::Mac::payload_capacity)). Default: [`FRAME_CAPACITY`].
     pub frame_capacity: usize,
+    /// True if a node refuses a packet of which not all fragments find room in its queue. If false, it sends those that do,
+    /// and the others are lost. Not with [`Fragments::Recovered`], where a source sends lost fragments again.
+    pub whole_packets: bool,
     /// The prefixes that compressed addresses can refer to. Default: [`Contexts::mesh`].
     pub contexts: Contexts,
     /// The reassembly buffers of a node.
@@ -66,6 +69,7 @@ impl Default for NetworkConfig {
             loss_spread: LossSpread::default(),
             ecn_threshold: None,
             frame_capacity: FRAME_CAPACITY,
+            whole_packets: false,
             contexts: Contexts::mesh(),
             reassembly: Limits::default(),
             fragments: Fragments::default(),
@@ -95,7 +99,7 @@ pub struct Outage {
 /// How many buffers one node has. `None`: as many as the other nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferCounts {
-    /// The number of packets in reassembly at the same time ([`Limits::buffers`]).
+    /// The number of packets in reassembly at the same time ([`Limits::buffers`]). It replaces [`Limits::memory`] too.
     pub reassembly: Option<usize>,
     /// The number of virtual reassembly buffers ([`forwarding::Limits::entries`]).
     pub forwarding: Option<usize>,
@@ -104,8 +108,10 @@ pub struct BufferCounts {
 impl NetworkConfig {
     /// The limits of reassembly at a node.
     pub(super) fn reassembly_of(&self, node: NodeId) -> Limits {
-        let own = self.buffers_of.get(&node).and_then(|own| own.reassembly);
-        Limits { buffers: own.unwrap_or(self.reassembly.buffers), ..self.reassembly }
+        match self.buffers_of.get(&node).and_then(|own| own.reassembly) {
+            Some(buffers) => Limits { buffers, memory: None, ..self.reassembly },
+            None => self.reassembly,
+        }
     }
 
     /// The limits of fragment forwarding at a node, where those of the other nodes are `limits`.

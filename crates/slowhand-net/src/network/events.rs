@@ -80,6 +80,8 @@ pub enum Event<'a> {
         datagram: DatagramId,
         /// Why.
         reason: DropReason,
+        /// Where it found the reassembly buffers of a node full: the datagrams in them. Else nothing.
+        holders: &'a [DatagramId],
     },
 }
 
@@ -91,6 +93,8 @@ pub struct Events {
     happened: Vec<Happened>,
     /// The packets of all events, one after the other.
     octets: Vec<u8>,
+    /// The holders of all losses, one after the other.
+    holders: Vec<DatagramId>,
 }
 
 #[derive(Debug)]
@@ -105,7 +109,7 @@ enum What {
     Delivered { host: Host, packet: Range<usize>, udp: Option<Udp> },
     Originated { packet: Range<usize> },
     Intercepted { host: Host },
-    Lost { host: Host, reason: DropReason },
+    Lost { host: Host, reason: DropReason, holders: Range<usize> },
 }
 
 /// What a delivered UDP datagram says: its checksum is verified once.
@@ -119,7 +123,9 @@ impl Events {
     /// The events.
     pub fn iter(&self) -> impl Iterator<Item = Event<'_>> {
         self.happened.iter().filter_map(|&Happened { at, datagram, ref what }| match *what {
-            What::Lost { host, reason } => Some(Event::Lost { at, host, datagram, reason }),
+            What::Lost { host, reason, ref holders } => {
+                Some(Event::Lost { at, host, datagram, reason, holders: &self.holders[holders.clone()] })
+            }
             What::Intercepted { host } => Some(Event::Intercepted { at, host, datagram }),
             What::Originated { ref packet } => {
                 Some(Event::Originated { at, datagram, packet: tcp_packet(&self.octets[packet.clone()])? })
@@ -158,6 +164,7 @@ impl Events {
     pub fn clear(&mut self) {
         self.happened.clear();
         self.octets.clear();
+        self.holders.clear();
     }
 
     /// The number of events.
@@ -168,7 +175,7 @@ impl Events {
     /// The losses among the events from index `first` on: where, which datagram, why.
     pub(super) fn losses_from(&self, first: usize) -> impl Iterator<Item = (Host, DatagramId, DropReason)> {
         self.happened[first..].iter().filter_map(|happened| match happened.what {
-            What::Lost { host, reason } => Some((host, happened.datagram, reason)),
+            What::Lost { host, reason, .. } => Some((host, happened.datagram, reason)),
             _ => None,
         })
     }
@@ -198,7 +205,15 @@ impl Events {
     }
 
     pub(super) fn lost(&mut self, host: Host, datagram: DatagramId, reason: DropReason) {
-        self.push(datagram, What::Lost { host, reason });
+        self.push(datagram, What::Lost { host, reason, holders: 0..0 });
+    }
+
+    /// A datagram found no reassembly buffer at this host, or lost its own to another: these were in the buffers.
+    pub(super) fn lost_to(&mut self, holders: impl Iterator<Item = DatagramId>, host: Host, datagram: DatagramId) {
+        let start = self.holders.len();
+        self.holders.extend(holders);
+        let holders = start..self.holders.len();
+        self.push(datagram, What::Lost { host, reason: DropReason::ReassemblyFull, holders });
     }
 
     fn push(&mut self, datagram: DatagramId, what: What) {

@@ -13,7 +13,7 @@ use crate::drop_reason::DropReason;
 use crate::ip::{self, Ecn, Ipv6Header};
 use crate::lowpan::forwarding::{self, Route, SLACK};
 use crate::lowpan::mesh::MeshHeader;
-use crate::lowpan::reassembly::{Discard, Occupancy, Outcome};
+use crate::lowpan::reassembly::{Discard, Expiry, Occupancy, Outcome};
 use crate::lowpan::{Fragmenter, Link, fragment, is_fragment};
 use crate::observer::{BufferLevel, Reception};
 use crate::radio::Indication;
@@ -127,6 +127,9 @@ impl Network {
             return self.recover(now, link, (node, next_hop), slack, packet, datagram, events);
         }
         let mut fragmenter = fragmenter.with_tag(*next_tag).with_slack(slack);
+        if self.config.whole_packets && self.mac.queued(node) + fragmenter.frames() > self.mac.queue_limit(node) {
+            return Err(DropReason::QueueFull);
+        }
         *next_tag = next_tag.wrapping_add(1);
         let mut frame = [0; MAX_FRAME];
         let before = mesh.map_or(0, |mesh| mesh.emit(&mut frame).unwrap_or(0));
@@ -255,12 +258,34 @@ impl Network {
                 if let Discard::Overlap { datagram: buffered } = reason {
                     events.lost(Host::Node(node), buffered, DropReason::Malformed);
                 }
-                events.lost(Host::Node(node), datagram, reassembly_failure(reason));
+                match reassembly_failure(reason) {
+                    DropReason::ReassemblyFull => {
+                        let holders = self.nodes[node.index()].reassembler.datagrams();
+                        events.lost_to(holders, Host::Node(node), datagram);
+                    }
+                    reason => events.lost(Host::Node(node), datagram, reason),
+                }
             }
         }
+        self.lose_displaced(node, datagram, events);
         if is_fragment(payload) {
             // In any case: with fragment forwarding, the virtual reassembly buffer has a timer too.
             self.arm_timer(node);
+        }
+    }
+
+    /// Reports the packets that made room for `datagram`.
+    fn lose_displaced(&mut self, node: NodeId, datagram: DatagramId, events: &mut Events) {
+        let reassembler = &mut self.nodes[node.index()].reassembler;
+        while let Some(expired) = reassembler.poll_displaced() {
+            let host = Host::Node(node);
+            match expired.reason {
+                Expiry::Timeout => events.lost(host, expired.datagram, DropReason::ReassemblyTimeout),
+                Expiry::Displaced => {
+                    let others = reassembler.datagrams().filter(|&other| other != datagram);
+                    events.lost_to(others.chain([expired.datagram]), host, expired.datagram);
+                }
+            }
         }
     }
 
@@ -310,6 +335,7 @@ pub(super) fn next_hop_of(routes: &Routes, has_rpl: bool, node: NodeId, headers:
 
 fn reassembly_failure(reason: Discard) -> DropReason {
     match reason {
+        Discard::FirstMissing => DropReason::FirstFragmentMissing,
         Discard::Full => DropReason::ReassemblyFull,
         Discard::TooLong(_) => DropReason::ReassemblyTooLong,
         Discard::Malformed(_) | Discard::Overlap { .. } | Discard::Aborted { .. } => DropReason::Malformed,

@@ -47,21 +47,27 @@ pub struct Csma {
     /// carries 8 octets of each. `lowpan.max_frame_payload` must allow the longer payload, 116 octets. Default:
     /// `extended`, as in all other link layers.
     pub addresses: Addresses,
-    /// The minimum backoff exponent (macMinBE). Default: 3 (IEEE 802.15.4-2006, table 86; OpenThread).
+    /// The minimum backoff exponent (macMinBE). Default: that of `network.profile`; 3 in OpenThread.
+    #[schemars(extend("default" = null))]
     pub min_be: Integer<0, 8>,
-    /// The maximum backoff exponent (macMaxBE). Default: 5 (same sources).
+    /// The maximum backoff exponent (macMaxBE). Default: that of `network.profile`; 5 in OpenThread.
+    #[schemars(extend("default" = null))]
     pub max_be: Integer<0, 8>,
-    /// How often CSMA-CA backs off again because the channel is busy (macMaxCSMABackoffs). Default: 4 (same sources).
+    /// How often CSMA-CA backs off again because the channel is busy (macMaxCSMABackoffs). Default: that of
+    /// `network.profile`; 4 in OpenThread.
+    #[schemars(extend("default" = null))]
     pub max_csma_backoffs: Integer<0, 5>,
-    /// How often a frame is sent again (macMaxFrameRetries). Default: 15 (OpenThread,
-    /// OPENTHREAD_CONFIG_MAC_DEFAULT_MAX_FRAME_RETRIES_DIRECT; 3 in the standard).
+    /// How often a frame is sent again (macMaxFrameRetries). Default: that of `network.profile`; 15 in OpenThread, 3 in the
+    /// standard.
+    #[schemars(extend("default" = null))]
     pub max_retries: Integer<0, 255>,
     /// The largest exponent of the random delay before a frame without acknowledgement is sent again: before its n-th
     /// retransmission up to 2^(n - 1) - 1 backoff periods, at most 2^`retry_max_be` - 1. 0: no delay, as in the standard.
     /// Default: 5 (OpenThread, OPENTHREAD_CONFIG_MAC_RETX_DELAY_MAX_BACKOFF_EXPONENT).
     pub retry_max_be: Integer<0, 8>,
     /// True if a frame for which the channel was always busy is retried too. In the standard it is given up at once.
-    /// Default: true (OpenThread, SubMac::HandleTransmitDone).
+    /// Default: that of `network.profile`; true in OpenThread.
+    #[schemars(extend("default" = null))]
     pub retries_busy_channel: bool,
     /// True if the acknowledgement of a sleepy device's data frame says whether frames wait for it. If false, only that
     /// of a poll does. Default: true (OpenThread).
@@ -76,7 +82,8 @@ pub struct Csma {
     pub security: Option<LinkSecurity>,
     /// The channel. Default: 26 (assumed).
     pub channel: Integer<11, 26>,
-    /// How many frames a node's queue holds. Default: 44 (OpenThread, OPENTHREAD_CONFIG_NUM_MESSAGE_BUFFERS).
+    /// How many frames a node's queue holds. Default: that of `network.profile`; 44 in OpenThread.
+    #[schemars(extend("default" = null))]
     pub queue: Integer<1, 65_535>,
 }
 

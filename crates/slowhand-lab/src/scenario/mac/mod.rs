@@ -28,6 +28,7 @@ use slowhand_net::random::Streams;
 
 use super::losses::Remedy;
 use super::network::Mesh;
+use super::profile::Profile;
 use crate::input::{Document, InputError, schema_of};
 
 /// The link layer; `kind` says which.
@@ -46,6 +47,35 @@ pub enum Mac {
 }
 
 impl Mac {
+    /// The kinds, and the profile that is the default of each.
+    pub(super) const KINDS: [(&'static str, Profile); 4] = [
+        ("tsch", Profile::OpenWsn),
+        ("xmac", Profile::ContikiNg),
+        ("beacon", Profile::Rfc),
+        ("csma", Profile::OpenThread),
+    ];
+
+    /// The software of the nodes, where the scenario does not say it.
+    pub(super) fn default_profile(&self) -> Profile {
+        let kind = match self {
+            Self::Tsch(_) => 0,
+            Self::Xmac(_) => 1,
+            Self::Beacon(_) => 2,
+            Self::Csma(_) => 3,
+        };
+        Self::KINDS[kind].1
+    }
+
+    /// Gives the keys that the document has not the numbers of a profile. X-MAC is Contiki's and beacon mode the
+    /// standard's, whatever the profile is.
+    pub(super) fn fill(&mut self, profile: Profile, document: &Document) {
+        match self {
+            Self::Tsch(tsch) => profile.fill_tsch(tsch, document),
+            Self::Csma(csma) => profile.fill_csma(csma, document),
+            Self::Xmac(_) | Self::Beacon(_) => {}
+        }
+    }
+
     /// The link layer behind its trait. No other code distinguishes the kinds.
     pub(crate) fn link_layer(&self) -> &dyn LinkLayer {
         match self {

@@ -47,13 +47,15 @@ pub struct Tsch {
     /// The number of cells of a tunnel at each hop and in each direction, with `scheduling = "tunnel"`. Default: 4
     /// (assumed).
     pub tunnel_cells: Integer<1, MAX_TUNNEL_CELLS>,
-    /// How often a frame is sent again before it is dropped. Default: 15 (OpenWSN, IEEE802154E.h
-    /// TXRETRIES).
+    /// How often a frame is sent again before it is dropped. Default: that of `network.profile`; 15 in OpenWSN.
+    #[schemars(extend("default" = null))]
     pub max_retries: Integer<0, 254>,
-    /// The minimum backoff exponent BE: the backoff is up to 2^BE shared cells. Default: 2 (OpenWSN, schedule.h
-    /// MINBE).
+    /// The minimum backoff exponent BE: the backoff is up to 2^BE shared cells. Default: that of `network.profile`; 2 in
+    /// OpenWSN.
+    #[schemars(extend("default" = null))]
     pub min_be: Integer<0, 8>,
-    /// The maximum backoff exponent. Default: 5 (OpenWSN, schedule.h MAXBE).
+    /// The maximum backoff exponent. Default: that of `network.profile`; 5 in OpenWSN.
+    #[schemars(extend("default" = null))]
     pub max_be: Integer<0, 8>,
     /// Link security of data frames, 6P messages and acknowledgements. Default: none.
     pub security: Option<LinkSecurity>,
@@ -63,7 +65,8 @@ pub struct Tsch {
     pub ack_source_address: bool,
     /// Beacons, DIOs and keep-alives in the shared cell. Default: none, nodes have joined and clocks do not drift.
     pub load: Option<Load>,
-    /// How many frames a node's queue holds. Default: 20 (OpenWSN, config.h QUEUELENGTH).
+    /// How many frames a node's queue holds. Default: that of `network.profile`; 20 in OpenWSN.
+    #[schemars(extend("default" = null))]
     pub queue: Integer<1, 65_535>,
     /// The hopping sequence: the channels in order. Default: all 16 channels, in the order of RFC 8180 section 4.1.
     #[schemars(extend("minItems" = 1))]

@@ -5,7 +5,14 @@ use crate::lowpan::{FRAME_CAPACITY, Fragmenter};
 
 const FROM: Eui64 = Eui64::of_node(NodeId(1));
 const TO: Eui64 = Eui64::of_node(NodeId::ROOT);
-const LIMITS: Limits = Limits { buffers: 2, datagram: 1280, timeout: Duration::from_secs(3) };
+const LIMITS: Limits = Limits {
+    buffers: 2,
+    datagram: 1280,
+    memory: None,
+    timeout: Duration::from_secs(3),
+    timer: Timer::FromFirst,
+    when_full: WhenFull::Refuse,
+};
 
 fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
@@ -56,7 +63,7 @@ fn a_packet_is_given_up_just_when_its_time_has_come() {
     let expired = reassembler.handle_timeout(at(3_100)).unwrap();
     let link = Link { source: FROM, destination: TO };
     // 48 octets of headers and 88 in the first frame, 96 in the second.
-    let expected = Expired { link, tag: 9, size: 300, received: 136 + 96, datagram: 77 };
+    let expected = Expired { link, tag: 9, size: 300, received: 136 + 96, datagram: 77, reason: Expiry::Timeout };
     assert_eq!(expired, expected);
     assert_eq!(reassembler.handle_timeout(at(3_100)), None);
     assert_eq!(reassembler.occupancy(), Occupancy::default());
@@ -233,4 +240,99 @@ fn a_buffer_holds_nothing_of_the_packet_before() {
     assert_eq!(whole, Outcome::Complete { packet: &mut short.clone()[..], datagram: 2 });
     reassembler.clear();
     assert_eq!(reassembler.peak(), Occupancy::default());
+}
+
+/// Three packets of 300 octets over one link, three frames each.
+fn three() -> [Vec<Vec<u8>>; 3] {
+    [1, 2, 3].map(|tag| frames(&packet(300), tag, FRAME_CAPACITY))
+}
+
+fn displaced(reassembler: &mut Reassembler) -> Vec<(u32, Expiry)> {
+    std::iter::from_fn(|| reassembler.poll_displaced()).map(|expired| (expired.datagram, expired.reason)).collect()
+}
+
+#[test]
+fn the_oldest_packet_is_given_up_for_one_without_a_buffer() {
+    let limits = Limits { when_full: WhenFull::GiveUpOldest, ..LIMITS };
+    let mut reassembler = Reassembler::new(limits, Contexts::mesh());
+    let [one, two, three] = three();
+    reassembler.handle_fragment(at(0), FROM, TO, &one[0], 1);
+    reassembler.handle_fragment(at(1), FROM, TO, &two[0], 2);
+    assert_eq!(displaced(&mut reassembler), []);
+    assert_eq!(reassembler.handle_fragment(at(2), FROM, TO, &three[0], 3), Outcome::Incomplete);
+    assert_eq!(displaced(&mut reassembler), [(1, Expiry::Displaced)]);
+    assert_eq!(reassembler.datagrams().collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(reassembler.occupancy(), Occupancy { buffers: 2, fragments: 2, received: 2 * 136, reserved: 600 });
+    reassembler.handle_fragment(at(3), FROM, TO, &two[1], 2);
+    let whole = reassembler.handle_fragment(at(4), FROM, TO, &two[2], 2);
+    assert_eq!(whole, Outcome::Complete { packet: &mut packet(300)[..], datagram: 2 });
+    // A later fragment of the packet that was given up takes a buffer again, as in RIOT.
+    assert_eq!(reassembler.handle_fragment(at(5), FROM, TO, &one[1], 4), Outcome::Incomplete);
+    assert_eq!(reassembler.datagrams().collect::<Vec<_>>(), [3, 4]);
+    assert_eq!(displaced(&mut reassembler), []);
+}
+
+#[test]
+fn each_fragment_may_start_the_timer_again() {
+    let limits = Limits { timer: Timer::FromLast, when_full: WhenFull::GiveUpOldest, ..LIMITS };
+    let mut reassembler = Reassembler::new(limits, Contexts::mesh());
+    let [one, two, three] = three();
+    reassembler.handle_fragment(at(0), FROM, TO, &one[0], 1);
+    reassembler.handle_fragment(at(1_000), FROM, TO, &two[0], 2);
+    reassembler.handle_fragment(at(2_000), FROM, TO, &one[1], 1);
+    assert_eq!(reassembler.deadline(), Some(at(4_000)));
+    // The second packet has waited for longer now.
+    reassembler.handle_fragment(at(2_500), FROM, TO, &three[0], 3);
+    assert_eq!(displaced(&mut reassembler), [(2, Expiry::Displaced)]);
+    assert_eq!(reassembler.handle_timeout(at(4_999)), None);
+    assert_eq!(reassembler.handle_timeout(at(5_000)).unwrap().datagram, 1);
+    assert_eq!(reassembler.deadline(), Some(at(5_500)));
+}
+
+#[test]
+fn a_packet_whose_time_is_over_may_stay_until_another_needs_its_place() {
+    let limits = Limits { timer: Timer::OnDemand, ..LIMITS };
+    let mut reassembler = Reassembler::new(limits, Contexts::mesh());
+    let [one, two, three] = three();
+    // Only a first fragment takes a buffer.
+    let refused = reassembler.handle_fragment(at(0), FROM, TO, &one[1], 1);
+    assert_eq!(refused, Outcome::Discarded(Discard::FirstMissing));
+    reassembler.handle_fragment(at(0), FROM, TO, &one[0], 1);
+    assert_eq!((reassembler.deadline(), reassembler.handle_timeout(at(9_000))), (None, None));
+    reassembler.handle_fragment(at(9_000), FROM, TO, &one[1], 1);
+    let whole = reassembler.handle_fragment(at(9_001), FROM, TO, &one[2], 1);
+    assert_eq!(whole, Outcome::Complete { packet: &mut packet(300)[..], datagram: 1 });
+
+    // Before its time is over, a packet keeps its buffer. Then it goes, also where another buffer is free.
+    reassembler.handle_fragment(at(10_000), FROM, TO, &one[0], 4);
+    reassembler.handle_fragment(at(11_000), FROM, TO, &two[0], 5);
+    let refused = reassembler.handle_fragment(at(12_999), FROM, TO, &three[0], 6);
+    assert_eq!(refused, Outcome::Discarded(Discard::Full));
+    assert_eq!(displaced(&mut reassembler), []);
+    assert_eq!(reassembler.handle_fragment(at(13_000), FROM, TO, &three[0], 6), Outcome::Incomplete);
+    assert_eq!(displaced(&mut reassembler), [(4, Expiry::Timeout)]);
+    let late = reassembler.handle_fragment(at(13_001), FROM, TO, &one[1], 4);
+    assert_eq!(late, Outcome::Discarded(Discard::FirstMissing));
+}
+
+#[test]
+fn packets_share_their_memory() {
+    let limits = Limits { buffers: 9, memory: Some(700), ..LIMITS };
+    let [one, two, three] = three();
+    let mut reassembler = Reassembler::new(limits, Contexts::mesh());
+    for (frames, datagram) in [(&one, 1), (&two, 2)] {
+        assert_eq!(reassembler.handle_fragment(at(0), FROM, TO, &frames[0], datagram), Outcome::Incomplete);
+    }
+    let refused = reassembler.handle_fragment(at(0), FROM, TO, &three[0], 3);
+    assert_eq!(refused, Outcome::Discarded(Discard::Full));
+
+    // A long packet takes the place of two.
+    let limits = Limits { when_full: WhenFull::GiveUpOldest, ..limits };
+    let mut reassembler = Reassembler::new(limits, Contexts::mesh());
+    for (frames, datagram) in [(&one, 1), (&two, 2)] {
+        reassembler.handle_fragment(at(0), FROM, TO, &frames[0], datagram);
+    }
+    let long = frames(&packet(800), 4, FRAME_CAPACITY);
+    assert_eq!(reassembler.handle_fragment(at(1), FROM, TO, &long[0], 4), Outcome::Incomplete, "alone it has room");
+    assert_eq!(displaced(&mut reassembler), [(1, Expiry::Displaced), (2, Expiry::Displaced)]);
 }

@@ -5,7 +5,9 @@ use std::mem;
 use std::ops::Range;
 
 use super::super::buffers::Buffers;
-use super::super::reassembly::{Discard, Expired, Limits, Occupancy, Outcome, decompress_packet};
+use super::super::reassembly::{
+    Discard, Expired, Expiry, Limits, Occupancy, Outcome, Timer, WhenFull, decompress_packet,
+};
 use super::super::{Contexts, Error, Link};
 use super::{MAX_FRAGMENTS, Rfrag, RfragAck, bit};
 use crate::address::Eui64;
@@ -43,7 +45,8 @@ pub struct Receiver {
 
 impl Receiver {
     /// A receiver without packets. Limits above those of the standard are lowered to them. [`Limits::datagram`] holds
-    /// for the compressed packet too.
+    /// for the compressed packet too. [`Limits::memory`] has no effect: only the first fragment says how long a packet is,
+    /// and it need not come first. Whichever comes first takes a buffer.
     ///
     /// A delivered packet is remembered for `linger`, to acknowledge it again if the acknowledgment was lost. This must
     /// be as long as a sender requests acknowledgments
@@ -123,7 +126,7 @@ impl Receiver {
 
     /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
-        self.buffers.oldest().map(|oldest| self.buffers[oldest].started + self.limits.timeout)
+        self.buffers.oldest().and_then(|(_, since)| self.limits.deadline(since))
     }
 
     /// Discards one packet whose timeout has come. Call it until it returns `None`. [`Expired::size`] is that of the
@@ -132,7 +135,7 @@ impl Receiver {
         if self.deadline()? > now {
             return None;
         }
-        let index = self.buffers.oldest()?;
+        let (index, _) = self.buffers.oldest()?;
         self.buffers.release(index);
         let buffer = &self.buffers[index];
         Some(Expired {
@@ -141,6 +144,7 @@ impl Receiver {
             size: buffer.size.unwrap_or(0),
             received: buffer.received,
             datagram: buffer.datagram,
+            reason: Expiry::Timeout,
         })
     }
 
@@ -186,11 +190,23 @@ impl Receiver {
 
     fn buffer_for(&mut self, now: Instant, key: Key, datagram: u32) -> Option<usize> {
         if let Some(index) = self.position(key) {
+            if self.limits.timer == Timer::FromLast {
+                self.buffers.renew(now, index);
+            }
             return Some(index);
         }
-        let index = self.buffers.take(|| Buffer::new(self.limits.datagram))?;
-        self.buffers[index].open(now, key, datagram);
+        while let Some((oldest, since)) = self.buffers.oldest()
+            && (self.limits.is_over(since, now) || self.gives_up_oldest())
+        {
+            self.buffers.release(oldest);
+        }
+        let index = self.buffers.take(now, || Buffer::new(self.limits.datagram))?;
+        self.buffers[index].open(key, datagram);
         Some(index)
+    }
+
+    fn gives_up_oldest(&self) -> bool {
+        self.limits.when_full == WhenFull::GiveUpOldest && self.buffers.are_taken()
     }
 }
 
@@ -239,7 +255,6 @@ struct Key {
 struct Buffer {
     key: Key,
     datagram: u32,
-    started: Instant,
     /// The octets of the compressed packet; `None` until the fragment with sequence 0 arrives.
     size: Option<usize>,
     received: usize,
@@ -258,7 +273,6 @@ impl Buffer {
         Self {
             key: Key { link: Link { source: nobody, destination: nobody }, tag: 0 },
             datagram: 0,
-            started: Instant::ZERO,
             size: None,
             received: 0,
             furthest: 0,
@@ -269,10 +283,9 @@ impl Buffer {
         }
     }
 
-    fn open(&mut self, now: Instant, key: Key, datagram: u32) {
+    fn open(&mut self, key: Key, datagram: u32) {
         self.key = key;
         self.datagram = datagram;
-        self.started = now;
         self.size = None;
         self.received = 0;
         self.furthest = 0;

@@ -1,6 +1,6 @@
 //! What holds for every packet, every loss and every octet string.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv6Addr;
 
 use proptest::collection::vec;
@@ -9,7 +9,7 @@ use proptest::sample::{Index, select};
 use slowhand_net::address::{Eui64, NodeId, mesh_address};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::{Ecn, Endpoint, Ipv6Header, UdpDatagram, ipv6, udp, udp_datagram};
-use slowhand_net::lowpan::reassembly::{Discard, Limits, Outcome, Reassembler};
+use slowhand_net::lowpan::reassembly::{Discard, Limits, Outcome, Reassembler, Timer, WhenFull};
 use slowhand_net::lowpan::{
     Contexts, Fragmenter, Link, MAX_COMPRESSED, MAX_DECOMPRESSED, compress, decompress, fragment,
 };
@@ -91,26 +91,32 @@ proptest! {
         prop_assert_eq!(reassembler.occupancy().buffers, begun);
     }
 
-    /// Many fragments arrive from many nodes. The number of buffers stays within its limit, every buffer is freed, and
-    /// every accepted packet has exactly one outcome.
+    /// Many fragments arrive from many nodes, whatever the rules of the buffers are. Their number and their memory stay
+    /// within the limits, every buffer is freed, and every accepted packet has exactly one outcome, not before its time.
     #[test]
     fn buffers_are_bounded_and_come_back(
         arrivals in vec((0u64..3_000, 0u16..4, 0u16..6, any::<Index>()), 1..200),
         buffers in 0usize..4,
+        memory in select(vec![None, Some(300), Some(900), Some(5_000)]),
+        timer in select(vec![Timer::FromFirst, Timer::FromLast, Timer::OnDemand]),
+        when_full in select(vec![WhenFull::Refuse, WhenFull::GiveUpOldest]),
     ) {
         let timeout = Duration::from_micros(20_000);
-        let limits = Limits { buffers, datagram: 1280, timeout };
+        let limits = Limits { buffers, datagram: 1280, memory, timeout, timer, when_full };
         let mut reassembler = Reassembler::new(limits, Contexts::mesh());
         let mut now = Instant::ZERO;
+        // When the timer of each packet in reassembly began; the links, tags and sizes of all.
         let mut open: BTreeMap<u32, Instant> = BTreeMap::new();
+        let mut packets: BTreeMap<(u16, u16), u32> = BTreeMap::new();
         for (at, (gap, node, tag, frame)) in arrivals.into_iter().enumerate() {
             now += Duration::from_micros(gap);
             while let Some(expired) = reassembler.handle_timeout(now) {
                 let begun = open.remove(&expired.datagram);
                 prop_assert!(begun.is_some_and(|begun| begun + timeout <= now));
             }
-            prop_assert!(open.values().all(|&begun| begun + timeout > now));
-            prop_assert_eq!(reassembler.deadline(), open.values().min().map(|&begun| begun + timeout));
+            let next = open.values().min().map(|&begun| begun + timeout);
+            prop_assert_eq!(reassembler.deadline(), next.filter(|_| timer != Timer::OnDemand));
+            prop_assert!(reassembler.deadline().is_none_or(|deadline| deadline > now));
 
             let from = Eui64::of_node(NodeId(node));
             let to = Eui64::of_node(NodeId::ROOT);
@@ -118,34 +124,50 @@ proptest! {
             let link = Link { source: from, destination: to };
             let mut fragmenter = Fragmenter::new(&packet, link, &Contexts::mesh(), tag, 104).unwrap();
             let frames = frames(&mut fragmenter, &packet, 104);
-            let frame = &frames[frame.index(frames.len())];
-            let before = reassembler.occupancy().buffers;
-            let id = at as u32;
-            match reassembler.handle_fragment(now, from, to, frame, id) {
+            let number = frame.index(frames.len());
+            let before = reassembler.occupancy();
+            let known = packets.get(&(node, tag)).copied().filter(|id| open.contains_key(id));
+            let id = known.unwrap_or(at as u32);
+            let accepted = match reassembler.handle_fragment(now, from, to, &frames[number], id) {
                 Outcome::Complete { packet: octets, datagram } => {
                     prop_assert_eq!(&*octets, &packet[..]);
                     prop_assert!(open.remove(&datagram).is_some());
+                    false
                 }
-                Outcome::Incomplete => {
-                    if reassembler.occupancy().buffers > before {
-                        open.insert(id, now);
-                    }
+                Outcome::Incomplete => true,
+                Outcome::Discarded(Discard::FirstMissing) => {
+                    prop_assert!(timer == Timer::OnDemand && number > 0 && known.is_none());
+                    false
                 }
                 Outcome::Discarded(reason) => {
                     prop_assert_eq!(reason, Discard::Full);
-                    prop_assert_eq!(before, buffers);
+                    let is_full = |memory| before.reserved > 0 && before.reserved + packet.len() > memory;
+                    prop_assert!(before.buffers == buffers || memory.is_some_and(is_full));
+                    prop_assert!(when_full == WhenFull::Refuse || buffers == 0);
+                    false
                 }
+            };
+            while let Some(expired) = reassembler.poll_displaced() {
+                let begun = open.remove(&expired.datagram).unwrap();
+                prop_assert!(timer == Timer::OnDemand && begun + timeout <= now || when_full == WhenFull::GiveUpOldest);
+                prop_assert!(open.values().all(|&other| other >= begun), "the oldest goes");
             }
-            prop_assert_eq!(reassembler.occupancy().buffers, open.len());
-            prop_assert!(open.len() <= buffers);
+            if accepted && (known.is_none() || timer == Timer::FromLast) {
+                open.insert(id, now);
+                packets.insert((node, tag), id);
+            }
+            prop_assert_eq!(reassembler.datagrams().collect::<BTreeSet<_>>(), open.keys().copied().collect());
+            let occupancy = reassembler.occupancy();
+            prop_assert!(occupancy.buffers == open.len() && open.len() <= buffers);
+            prop_assert!(open.len() <= 1 || memory.is_none_or(|memory| occupancy.reserved <= memory));
         }
         now += timeout;
         while let Some(expired) = reassembler.handle_timeout(now) {
             prop_assert!(open.remove(&expired.datagram).is_some());
         }
-        prop_assert!(open.is_empty());
+        prop_assert!(open.is_empty() || timer == Timer::OnDemand);
+        reassembler.clear();
         prop_assert_eq!(reassembler.occupancy(), Default::default());
-        prop_assert!(reassembler.peak().buffers <= buffers);
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn drive(mut network: Network, calls: &[u64], is_late: bool) -> (Vec<Fate>, Vec<
         }
         fates.extend(events.iter().map(|event| match event {
             Event::Delivered { at, host, datagram, payload, .. } => (at, host, datagram, Ok(payload.to_vec())),
-            Event::Lost { at, host, datagram, reason } => (at, host, datagram, Err(reason.name())),
+            Event::Lost { at, host, datagram, reason, .. } => (at, host, datagram, Err(reason.name())),
             other => panic!("nobody sends {other:?}"),
         }));
         events.clear();

@@ -1,0 +1,196 @@
+//! `network.profile`: the software of the nodes, whose numbers are defaults.
+
+mod table;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::lowpan::{Lowpan, Reassembly, ReassemblyTimer, WhenFull};
+use super::mac::{Csma, Mac, Tsch};
+use crate::input::{Document, Integer, PositiveSeconds};
+
+/// The software of the nodes: the defaults of the keys that say how many frames and datagrams a node keeps, for how long,
+/// and how often it tries. Each is the number of that project at its default configuration; `slowhand profiles` lists all,
+/// with the file and the line of each. A key that the scenario has replaces it.
+///
+/// Which project has a link layer: `contiki-ng` TSCH and CSMA, `openwsn` TSCH, `openthread`, `riot` and `zephyr` CSMA. Where
+/// a project has none, the numbers are those of `rfc`. X-MAC has Contiki's numbers and beacon mode the standard's in every
+/// profile: no other of these projects has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// Contiki-NG.
+    ContikiNg,
+    /// OpenThread.
+    #[serde(rename = "openthread")]
+    OpenThread,
+    /// RIOT, with GNRC.
+    Riot,
+    /// Zephyr, with its own IP stack.
+    Zephyr,
+    /// OpenWSN.
+    #[serde(rename = "openwsn")]
+    OpenWsn,
+    /// The standards' own numbers.
+    Rfc,
+}
+
+/// A number, and where it was read. "assumed: " and the reason, if nowhere.
+#[derive(Clone, Copy, Debug)]
+struct Sourced<T> {
+    value: T,
+    source: &'static str,
+}
+
+/// The numbers of a profile.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    /// The project, and the version that was read.
+    version: &'static str,
+    lowpan: LowpanNumbers,
+    /// `None`: the project has no such link layer.
+    tsch: Option<TschNumbers>,
+    csma: Option<CsmaNumbers>,
+}
+
+/// Defines the numbers that are defaults of a section's keys: each has the name and the type of its key.
+macro_rules! numbers {
+    ($(#[$doc:meta])* $name:ident: $section:ident in $table:literal { $($key:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        struct $name { $($key: Sourced<$type>,)* }
+
+        impl $name {
+            /// Gives the keys that the document has not these numbers.
+            fn fill(&self, section: &mut $section, document: &Document) {
+                $(if !document.has(concat!($table, ".", stringify!($key))) {
+                    section.$key = self.$key.value;
+                })*
+            }
+
+            fn list(&self) -> Vec<ProfileNumber> {
+                vec![$(ProfileNumber {
+                    key: concat!($table, ".", stringify!($key)),
+                    value: json!(self.$key.value),
+                    source: self.$key.source,
+                },)*]
+            }
+        }
+    };
+}
+
+numbers! {
+    /// Reassembly.
+    LowpanNumbers: Lowpan in "lowpan" {
+        reassembly_timeout_s: PositiveSeconds,
+        reassembly_timer: ReassemblyTimer,
+        reassembly_buffers: Integer<1, 65_535>,
+        reassembly_buffer_octets: Integer<1, 2_047>,
+        reassembly_octets: Option<Integer<1, 4_294_967_295>>,
+        reassembly_when_full: WhenFull,
+        whole_datagrams: bool,
+    }
+}
+
+numbers! {
+    TschNumbers: Tsch in "mac" {
+        queue: Integer<1, 65_535>,
+        max_retries: Integer<0, 254>,
+        min_be: Integer<0, 8>,
+        max_be: Integer<0, 8>,
+    }
+}
+
+numbers! {
+    CsmaNumbers: Csma in "mac" {
+        queue: Integer<1, 65_535>,
+        max_retries: Integer<0, 255>,
+        retries_busy_channel: bool,
+        min_be: Integer<0, 8>,
+        max_be: Integer<0, 8>,
+        max_csma_backoffs: Integer<0, 5>,
+    }
+}
+
+/// A number of a profile, which is the default of a key.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProfileNumber {
+    /// The key.
+    pub key: &'static str,
+    /// Its value. Null: no limit.
+    pub value: Value,
+    /// The file and the line where it was read, or "assumed: " and why.
+    pub source: &'static str,
+}
+
+/// All numbers of a profile.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProfileNumbers {
+    /// The name of the profile.
+    pub name: Profile,
+    /// The project, and the version that was read.
+    pub version: &'static str,
+    /// The link layers for which it is the default, by `mac.kind`.
+    pub default_of: Vec<&'static str>,
+    /// Of 6LoWPAN.
+    pub lowpan: Vec<ProfileNumber>,
+    /// Of `mac.kind = "tsch"`. None: the project has no TSCH, and the numbers are those of `rfc`.
+    pub tsch: Option<Vec<ProfileNumber>>,
+    /// Of `mac.kind = "csma"`; none likewise.
+    pub csma: Option<Vec<ProfileNumber>>,
+}
+
+impl Profile {
+    /// All profiles.
+    pub const ALL: [Self; 6] = [Self::ContikiNg, Self::OpenThread, Self::Riot, Self::Zephyr, Self::OpenWsn, Self::Rfc];
+
+    const fn numbers(self) -> &'static Numbers {
+        match self {
+            Self::ContikiNg => &table::CONTIKI_NG,
+            Self::OpenThread => &table::OPENTHREAD,
+            Self::Riot => &table::RIOT,
+            Self::Zephyr => &table::ZEPHYR,
+            Self::OpenWsn => &table::OPENWSN,
+            Self::Rfc => &table::RFC,
+        }
+    }
+
+    /// Its numbers, and where they were read.
+    pub fn list(self) -> ProfileNumbers {
+        let Numbers { version, lowpan, tsch, csma } = self.numbers();
+        let kinds = Mac::KINDS.into_iter().filter(|&(_, profile)| profile == self);
+        ProfileNumbers {
+            name: self,
+            version,
+            default_of: kinds.map(|(kind, _)| kind).collect(),
+            lowpan: lowpan.list(),
+            tsch: tsch.as_ref().map(TschNumbers::list),
+            csma: csma.as_ref().map(CsmaNumbers::list),
+        }
+    }
+
+    /// Gives the keys of 6LoWPAN that the document has not their defaults. None of these projects recovers fragments by
+    /// default, and recovery takes longer than their timers: it has the numbers of the standards.
+    pub(super) fn fill_lowpan(self, lowpan: &mut Lowpan, document: &Document) {
+        let profile = if lowpan.reassembly == Reassembly::Recovery { Self::Rfc } else { self };
+        profile.numbers().lowpan.fill(lowpan, document);
+        // The memory of a project is that of its own buffers.
+        if document.has("lowpan.reassembly_buffers") && !document.has("lowpan.reassembly_octets") {
+            lowpan.reassembly_octets = None;
+        }
+    }
+
+    /// The same for TSCH.
+    pub(super) fn fill_tsch(self, tsch: &mut Tsch, document: &Document) {
+        self.numbers().tsch.as_ref().unwrap_or(&table::RFC_TSCH).fill(tsch, document);
+    }
+
+    /// The same for CSMA/CA.
+    pub(super) fn fill_csma(self, csma: &mut Csma, document: &Document) {
+        self.numbers().csma.as_ref().unwrap_or(&table::RFC_CSMA).fill(csma, document);
+    }
+}
+
+#[cfg(test)]
+mod tests;
