@@ -106,6 +106,7 @@ numbers! {
     CsmaNumbers: Csma in "mac" {
         queue: Integer<1, 65_535>,
         max_retries: Integer<0, 255>,
+        retry_max_be: Integer<0, 8>,
         retries_busy_channel: bool,
         min_be: Integer<0, 8>,
         max_be: Integer<0, 8>,

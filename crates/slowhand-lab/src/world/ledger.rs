@@ -219,7 +219,7 @@ impl Ledger {
 
     /// An end sends a UDP datagram; returns its number.
     pub(super) fn sent(&mut self, end: usize, phase: Phase, datagram: &Payload) -> DatagramId {
-        let records = self.readers[end].read(datagram);
+        let records = self.readers[end].read(datagram, phase);
         self.add(end, phase, datagram.octets.len(), Content::Records(records))
     }
 

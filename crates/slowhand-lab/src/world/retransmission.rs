@@ -8,6 +8,7 @@
 //! Acknowledgements are neither new nor repeated: each says what has arrived by then (RFC 9147 section 7).
 
 use super::end::Payload;
+use crate::record::Phase;
 use slowhand_wire::{ContentType, Coverage, FlightPart, dtls, dtls13, flight};
 use std::ops::Add;
 
@@ -44,55 +45,51 @@ impl Records {
     }
 }
 
-/// Reads the datagrams of one end, in the order in which the end sends them.
+/// Reads the datagrams of one end.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
     /// Octets of the connection IDs in its records.
     connection_id_length: u8,
-    /// True if the last record was a ChangeCipherSpec.
-    after_change_cipher_spec: bool,
 }
 
 impl Reader {
-    /// A reader for an end that has sent nothing yet, whose connection IDs have this length.
+    /// A reader for an end whose connection IDs have this length.
     pub(super) const fn new(connection_id_length: u8) -> Self {
-        Self { connection_id_length, after_change_cipher_spec: false }
+        Self { connection_id_length }
     }
 
-    /// Reads the next datagram.
-    pub(super) fn read(&mut self, datagram: &Payload) -> Records {
+    /// Reads a datagram that was sent in a phase.
+    pub(super) fn read(&self, datagram: &Payload, phase: Phase) -> Records {
         let mut records = Records::default();
         for record in dtls13::records(&datagram.octets, Some(self.connection_id_length)) {
             match record {
-                Ok(dtls13::Record::Long(record)) => self.read_record(&record, &mut records),
+                Ok(dtls13::Record::Long(record)) => read_record(&record, phase, &mut records),
                 Ok(dtls13::Record::Unified(_)) => records.has_other |= datagram.contents.is_empty(),
                 Err(_) => records.has_other = true,
             }
         }
         for record in dtls::records(&datagram.contents, None).flatten() {
-            self.read_record(&record, &mut records);
+            read_record(&record, phase, &mut records);
         }
         records
     }
+}
 
-    /// The type of a record with a connection ID is encrypted. Finished is the record behind ChangeCipherSpec (RFC 5246
-    /// section 7.4.9: it is sent "immediately after"); every other one is an alert or application data.
-    fn read_record(&mut self, record: &dtls::Record<'_>, records: &mut Records) {
-        let is_finished = record.content_type == ContentType::Tls12Cid && self.after_change_cipher_spec;
-        self.after_change_cipher_spec = record.content_type == ContentType::ChangeCipherSpec;
-        match record.content_type {
-            ContentType::Tls12Cid if is_finished => records.parts.push(FlightPart::Record(record.into())),
-            ContentType::Handshake | ContentType::ChangeCipherSpec => {
-                for part in flight::parts(record) {
-                    match part {
-                        Ok(part) => records.parts.push(part),
-                        Err(_) => records.has_other = true,
-                    }
+/// The type of a record with a connection ID is encrypted. In a handshake it is Finished or a fragment of it; what an
+/// application sends belongs to a later phase.
+fn read_record(record: &dtls::Record<'_>, phase: Phase, records: &mut Records) {
+    match record.content_type {
+        ContentType::Tls12Cid if phase == Phase::Handshake => records.parts.push(FlightPart::Record(record.into())),
+        ContentType::Handshake | ContentType::ChangeCipherSpec => {
+            for part in flight::parts(record) {
+                match part {
+                    Ok(part) => records.parts.push(part),
+                    Err(_) => records.has_other = true,
                 }
             }
-            ContentType::Ack => {}
-            _ => records.has_other = true,
         }
+        ContentType::Ack => {}
+        _ => records.has_other = true,
     }
 }
 
@@ -187,9 +184,16 @@ mod tests {
     const LOST: bool = false;
 
     fn count(sent: &[(Vec<u8>, bool)]) -> (u64, u64) {
-        let mut reader = Reader::new(CONNECTION_ID.len() as u8);
-        let datagrams: Vec<(Records, bool)> =
-            sent.iter().map(|(octets, arrived)| (reader.read(&octets[..].into()), *arrived)).collect();
+        let sent: Vec<_> = sent.iter().map(|(octets, arrived)| (octets.clone(), Phase::Handshake, *arrived)).collect();
+        count_in(&sent)
+    }
+
+    /// The same for datagrams of these phases.
+    fn count_in(sent: &[(Vec<u8>, Phase, bool)]) -> (u64, u64) {
+        let reader = Reader::new(CONNECTION_ID.len() as u8);
+        let read =
+            |(octets, phase, arrived): &(Vec<u8>, Phase, bool)| (reader.read(&octets[..].into(), *phase), *arrived);
+        let datagrams: Vec<(Records, bool)> = sent.iter().map(read).collect();
         let counts: Retransmissions = classify(datagrams.iter().map(|(records, arrived)| ((), (records, *arrived))))
             .filter_map(|found| found.1)
             .collect();
@@ -255,9 +259,10 @@ mod tests {
         let ack = || vec![26, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0];
         let (first, second) = (certificate(0..50, 0), certificate(50..100, 0));
         let count = |datagrams: &[(&[Vec<u8>], bool)]| {
-            let mut reader = Reader::new(0);
+            let reader = Reader::new(0);
             let read = datagrams.iter().zip(0..);
-            let read = read.map(|((contents, arrived), n)| (reader.read(&dtls13(contents, n)), *arrived));
+            let read =
+                read.map(|((contents, arrived), n)| (reader.read(&dtls13(contents, n), Phase::Handshake), *arrived));
             let datagrams: Vec<(Records, bool)> = read.collect();
             let found = classify(datagrams.iter().map(|(records, arrived)| ((), (records, *arrived))));
             found.map(|(_, repetition)| repetition).collect::<Vec<_>>()
@@ -275,15 +280,17 @@ mod tests {
         assert_eq!(count(&[(&[], LOST), (&[], ARRIVED)]), [None, None], "the sender says nothing");
     }
 
+    /// Finished may be cut, and then the second fragment is alone in its datagram.
     #[test]
-    fn of_the_records_with_a_connection_id_finished_is_known_by_its_place() {
+    fn of_the_records_with_a_connection_id_those_of_the_handshake_are_finished() {
         let flight = |record| [change_cipher_spec(record), with_connection_id(record)].concat();
         let apart = |record| [(change_cipher_spec(record), ARRIVED), (with_connection_id(record), LOST)];
-        let data = |record| (with_connection_id(record), ARRIVED);
         assert_eq!(count(&[(flight(0), LOST), (flight(1), ARRIVED), (flight(2), ARRIVED)]), (1, 1));
         assert_eq!(count(&[apart(0), apart(1), apart(2)].concat()), (2, 2));
-        assert_eq!(count(&[(flight(0), ARRIVED), data(1), data(2)]), (0, 0), "application data of that length");
-        assert_eq!(count(&[(flight(0), ARRIVED), data(1), (flight(2), ARRIVED), data(3)]), (0, 1));
+        let handshake = |record| (flight(record), Phase::Handshake, ARRIVED);
+        let data = |record| (with_connection_id(record), Phase::Data, ARRIVED);
+        assert_eq!(count_in(&[handshake(0), data(1), data(2)]), (0, 0), "application data of that length");
+        assert_eq!(count_in(&[handshake(0), data(1), handshake(2), data(3)]), (0, 1));
     }
 
     #[test]

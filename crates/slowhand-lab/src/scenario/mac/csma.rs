@@ -63,7 +63,8 @@ pub struct Csma {
     pub max_retries: Integer<0, 255>,
     /// The largest exponent of the random delay before a frame without acknowledgement is sent again: before its n-th
     /// retransmission up to 2^(n - 1) - 1 backoff periods, at most 2^`retry_max_be` - 1. 0: no delay, as in the standard.
-    /// Default: 5 (OpenThread, OPENTHREAD_CONFIG_MAC_RETX_DELAY_MAX_BACKOFF_EXPONENT).
+    /// Default: that of `network.profile`; 5 in OpenThread.
+    #[schemars(extend("default" = null))]
     pub retry_max_be: Integer<0, 8>,
     /// True if a frame for which the channel was always busy is retried too. In the standard it is given up at once.
     /// Default: that of `network.profile`; true in OpenThread.

@@ -85,6 +85,7 @@ fn a_key_replaces_its_number_and_no_other() {
             "lowpan.whole_datagrams" => json!(lowpan.whole_datagrams),
             "mac.queue" => json!(csma.queue),
             "mac.max_retries" => json!(csma.max_retries),
+            "mac.retry_max_be" => json!(csma.retry_max_be),
             "mac.retries_busy_channel" => json!(csma.retries_busy_channel),
             "mac.min_be" => json!(csma.min_be),
             "mac.max_be" => json!(csma.max_be),
