@@ -48,11 +48,16 @@ SESSIONS: dict[str, dict[str, Setting]] = {
     "password": {"suite": "TLS_ECJPAKE_WITH_AES_128_CCM_8", "mtu": 600},
     "tls 1.2": {"protocol": "tls1.2", "suite": ECDSA_8, "max_fragment_length": 4096},
     "tls 1.3": {"protocol": "tls1.3", "suite": "TLS_AES_128_GCM_SHA256", "resumption": "ticket"},
-    "raw public key": {**RAW, "mtu": 80},
+    "raw public key": {**RAW, "mtu": 80, "timeout_s": 3},
     "raw, server only": {**RAW, "auth": "server"},
     "dtls 1.3": {**DTLS13, "connection_id": 8},
+    "dtls 1.3, short": {**DTLS13, "connection_id": 8, "mtu": 100, "timeout_s": 1},
     "dtls 1.3 psk": {**DTLS13, "auth": "psk"},
     "dtls 1.3 dhe": {**DTLS13, "auth": "psk", "psk_mode": "psk_dhe_ke"},
+    "dtls 1.3 dhe, short": {
+        **{**DTLS13, "auth": "psk", "psk_mode": "psk_dhe_ke", "connection_id": 8},
+        **{"psk_identity": "thirty-two octets, as many as is", "mtu": 100, "timeout_s": 1},
+    },
     "agreement": {"stack": "lean-dtls", "suite": "TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256"},
     "lean": {"stack": "lean-dtls", "suite": PSK_8, "lean": ["all"], "timeout_floor_s": 1},
     "tinydtls": {"stack": "tinydtls", "suite": "TLS_PSK_WITH_AES_128_CCM", "timeout_s": 0.5},
@@ -61,10 +66,14 @@ SESSIONS: dict[str, dict[str, Setting]] = {
 """The keys of `[session]`, in the scenario `minimal`."""
 
 
+def of_session(session: str) -> slowhand.Scenario:
+    keys = {"stack": "mbedtls", **SESSIONS[session]}
+    return slowhand.Scenario("minimal", {f"session.{k}": v for k, v in keys.items()})
+
+
 @cache
 def made(session: str) -> list[Snippet]:
-    keys = {"stack": "mbedtls", **SESSIONS[session]}
-    return snippets(slowhand.Scenario("minimal", {f"session.{k}": v for k, v in keys.items()}))
+    return snippets(of_session(session))
 
 
 def of(library: str, language: str) -> dict[str, str]:
@@ -386,7 +395,9 @@ def test_what_a_library_cannot_do_is_said() -> None:
         ("mbedtls", "mbedTLS has no raw public keys: this is certificates."),
         ("mbedtls", "mbedTLS does not cut a ClientHello, which may have 192 octets."),
         ("openssl", "OpenSSL has no connection IDs (RFC 9146)."),
-        ("openssl", "OpenSSL takes no limit below 208 octets for a datagram."),
+        ("openssl", "below 228 octets over IPv4, or 208 over IPv6: prepare() takes that"),
+        ("wolfssl", "Ends of wolfSSL need a ClientHello in one piece, which may have 192 octets."),
+        ("wolfssl", "Ends of wolfSSL need a ClientHello in one piece, which may have 352 octets."),
         ("wolfssl", "The timer of wolfSSL counts whole seconds: 2.5 s become 3 s."),
         ("tinydtls", "tinyDTLS has no certificates: this is a raw public key."),
         ("tinydtls", "tinyDTLS has no TLS 1.2: this is DTLS 1.2."),

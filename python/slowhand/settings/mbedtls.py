@@ -76,6 +76,7 @@ def snippets(session: Session) -> list[Snippet]:
         _required(end),
         f"static const int SUITES[] = {{{constant(end.suite)}, 0}};",
         *_group(end),
+        *(["static mbedtls_x509_crt_profile profile;"] if _is_weak(end) else []),
         "",
         f"int configure(mbedtls_ssl_config *conf{_parameters(end)})",
         "{",
@@ -155,7 +156,7 @@ def _configure(end: End) -> list[str]:
             "    /* Milliseconds: the first timeout, and where it stops doubling. */",
             f"    mbedtls_ssl_conf_handshake_timeout(conf, {first}, {maximum});",
         ]
-    lines += _credentials(end)
+    lines += [*_profile(end), *_credentials(end)]
     if end.max_fragment_length is not None:
         length = f"MBEDTLS_SSL_MAX_FRAG_LEN_{end.max_fragment_length}"
         lines += _checked(f"mbedtls_ssl_conf_max_frag_len(conf, {length})")
@@ -186,6 +187,27 @@ def _configure(end: End) -> list[str]:
     elif end.resumption == "id":
         lines.append("    /* A server also needs mbedtls_ssl_conf_session_cache(). */")
     return lines
+
+
+def _is_weak(end: End) -> bool:
+    """True if the library refuses certificates of this length by default (library/x509_crt.c)."""
+    is_short = end.curve == "secp192r1" or (end.rsa_bits or 2048) < 2048
+    return end.credential == CERTIFICATE and is_short
+
+
+def _profile(end: End) -> list[str]:
+    if not _is_weak(end):
+        return []
+    if end.rsa_bits is None:
+        allowed = "allowed_curves |= MBEDTLS_X509_ID_FLAG(MBEDTLS_ECP_DP_SECP192R1)"
+    else:
+        allowed = f"rsa_min_bitlen = {end.rsa_bits}"
+    return [
+        "    /* mbedTLS refuses certificates with such keys by default. */",
+        "    profile = mbedtls_x509_crt_profile_default;",
+        f"    profile.{allowed};",
+        "    mbedtls_ssl_conf_cert_profile(conf, &profile);",
+    ]
 
 
 def _credentials(end: End) -> list[str]:

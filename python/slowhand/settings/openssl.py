@@ -50,8 +50,18 @@ SUITES = {
 GROUPS = {"secp256r1": "NID_X9_62_prime256v1", "secp192r1": "NID_X9_62_prime192v1"}
 """include/openssl/obj_mac.h of OpenSSL 3.5.5."""
 
-LEAST_MTU = 208
-"""Octets: 256, the last of g_probable_mtu in ssl/d1_lib.c, without the headers of IPv6 and UDP."""
+LEAST_PACKET = 256
+"""Octets of the shortest limit of an IP packet: the last of g_probable_mtu in ssl/d1_lib.c. OpenSSL
+takes the headers away that its BIO names, 28 octets over IPv4 and 48 over IPv6, and with a shorter
+limit it sends nothing (dtls1_query_mtu)."""
+
+LEAST = [
+    "    long least = DTLS_get_link_min_mtu(ssl)",
+    "                 - (long) BIO_dgram_get_mtu_overhead(SSL_get_wbio(ssl));",
+    "    if (mtu < least)",
+    "        mtu = least;",
+]
+"""In C: what OpenSSL takes at least over the BIO of this connection."""
 
 LONGEST_MS = 4_294_000
 """The longest timeout: DTLS_timer_cb in include/openssl/ssl.h has an unsigned int, microseconds."""
@@ -80,17 +90,27 @@ def snippets(session: Session) -> list[Snippet]:
         )
         first, maximum = min(end.timer.first_ms, LONGEST_MS), LONGEST_MS
         end = replace(end, timer=replace(end.timer, first_ms=first, maximum_ms=maximum))
-    if end.mtu is not None and end.mtu < LEAST_MTU:
-        notes.append(f"OpenSSL takes no limit below {LEAST_MTU} octets for a datagram.")
-        end = replace(end, mtu=LEAST_MTU)
+    if is_short(end.mtu):
+        notes.append(
+            "OpenSSL sends nothing with a limit of a datagram below"
+            f" {LEAST_PACKET - 28} octets over IPv4, or {LEAST_PACKET - 48} over IPv6: prepare()"
+            " takes that in place of less."
+        )
     if "\0" in (end.psk_identity or ""):
         notes.append("OpenSSL takes an identity up to its first NUL.")
     title = f"OpenSSL {VERSION}, both ends: the session of {session.scenario}."
     prepare = _prepare(end)
     order = "configure() comes after SSL_CTX_new()"
-    order += ", prepare() after SSL_new()." if prepare else "."
+    if prepare:
+        order += f", prepare() after {'SSL_set_bio' if is_short(end.mtu) else 'SSL_new'}()"
+    order += "."
     code = text(head(C, [title, *notes, order]), _code(end), prepare)
     return [Snippet(LIBRARY, VERSION, "c", "configure.c", code, tuple(notes))]
+
+
+def is_short(mtu: int | None) -> bool:
+    """True if OpenSSL does not take this limit of a datagram over every network."""
+    return mtu is not None and mtu < LEAST_PACKET
 
 
 def _code(end: End) -> list[str]:
@@ -232,8 +252,10 @@ def _prepare(end: End) -> list[str]:
     if end.mtu is not None:
         lines += [
             "    /* Octets of a datagram, without the headers of IP and UDP. */",
+            f"    long mtu = {end.mtu};",
+            *(LEAST if is_short(end.mtu) else []),
             "    SSL_set_options(ssl, SSL_OP_NO_QUERY_MTU);",
-            f"    if (SSL_set_mtu(ssl, {end.mtu}) != {end.mtu})",
+            "    if (SSL_set_mtu(ssl, mtu) != mtu)",
             "        return 0;",
         ]
     if end.resumption is not None:

@@ -50,14 +50,16 @@ SESSIONS: dict[str, dict[str, Setting]] = {
 """The keys of `[session]` that are replaced in the scenario `psk-tinydtls`."""
 
 
+def scenario(name: str) -> Scenario:
+    """The scenario of a session."""
+    session = {"stack": "lean-dtls", **SESSIONS[name]}
+    return Scenario("psk-tinydtls", {f"session.{key}": value for key, value in session.items()})
+
+
 def main(folder: Path) -> None:
     """Writes a module for each session."""
-    for name, keys in SESSIONS.items():
-        session = {"stack": "lean-dtls", **keys}
-        scenario = Scenario(
-            "psk-tinydtls", {f"session.{key}": value for key, value in session.items()}
-        )
-        made = snippets(scenario, "lean-dtls")
+    for name in SESSIONS:
+        made = snippets(scenario(name), "lean-dtls")
         rust = next(snippet for snippet in made if snippet.language == "rust")
         (folder / f"{name}.rs").write_text(rust.text)
 
