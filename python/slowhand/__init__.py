@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from slowhand.explain import Explanation
     from slowhand.keys import Setting
     from slowhand.realtime import Live, live
+    from slowhand.realtime.replaying import Replay, replay
     from slowhand.sweeps import SweepError, compare, sweep
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Explanation",
     "Inspection",
     "Live",
+    "Replay",
     "Run",
     "Scenario",
     "ScenarioError",
@@ -47,6 +49,7 @@ __all__ = [
     "pages",
     "papers",
     "plot",
+    "replay",
     "run",
     "schema",
     "settings",
@@ -58,6 +61,7 @@ _MODULES = {
     "AdviceError": "slowhand.advice",
     "Explanation": "slowhand.explain",
     "Live": "slowhand.realtime",
+    "Replay": "slowhand.realtime.replaying",
     "ScenarioError": "slowhand._native",
     "Setting": "slowhand.keys",
     "SweepError": "slowhand.sweeps",
@@ -65,6 +69,7 @@ _MODULES = {
     "advise": "slowhand.advice",
     "compare": "slowhand.sweeps",
     "live": "slowhand.realtime",
+    "replay": "slowhand.realtime.replaying",
     "sweep": "slowhand.sweeps",
 }
 _SUBMODULES = {"capacity", "estimate", "pages", "papers", "plot", "settings"}

@@ -23,6 +23,9 @@ KEY = "slowhand"
 SUFFIXES = (".parquet", ".json")
 """How the names of result files end."""
 
+RECORDING = ".slowhand"
+"""How the name of a recording of `slowhand live` ends."""
+
 KEYS = {
     "slowhand": str,
     "scenario": str,
@@ -106,7 +109,7 @@ def about(
         scenario = printable(str(found.get("scenario")))
         raise _native.ScenarioError(
             f"{name}: is of `slowhand live`: a live run cannot be repeated, because the clock and"
-            f" programs took part in it; run its scenario, {scenario}, or start it live again"
+            f" programs took part in it; run its scenario, {scenario}, or the file of its --record"
         )
     keys = {**KEYS, **more}
     wrong = _wrong(found, keys)
