@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from slowhand.explain import Explanation
     from slowhand.keys import Setting
     from slowhand.realtime import Live, live
+    from slowhand.realtime.replaying import Replay, replay
     from slowhand.sweeps import SweepError, compare, sweep
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Explanation",
     "Inspection",
     "Live",
+    "Replay",
     "Run",
     "Scenario",
     "ScenarioError",
@@ -49,6 +51,7 @@ __all__ = [
     "papers",
     "plot",
     "profiles",
+    "replay",
     "run",
     "schema",
     "settings",
@@ -60,6 +63,7 @@ _MODULES = {
     "AdviceError": "slowhand.advice",
     "Explanation": "slowhand.explain",
     "Live": "slowhand.realtime",
+    "Replay": "slowhand.realtime.replaying",
     "ScenarioError": "slowhand._native",
     "Setting": "slowhand.keys",
     "SweepError": "slowhand.sweeps",
@@ -67,6 +71,7 @@ _MODULES = {
     "advise": "slowhand.advice",
     "compare": "slowhand.sweeps",
     "live": "slowhand.realtime",
+    "replay": "slowhand.realtime.replaying",
     "sweep": "slowhand.sweeps",
 }
 _SUBMODULES = {"capacity", "estimate", "pages", "papers", "plot", "settings"}

@@ -119,6 +119,18 @@ class Run:
     def summary(self) -> str:
         """Waits for the end. Returns the summary as a JSON object."""
 
+class Recording:
+    """What came into a live network, from the file that it wrote."""
+
+    def __new__(cls, path: str | PathLike[str]) -> Recording:
+        """Reads the file at `path`."""
+
+    def header(self) -> str:
+        """What the network was, as a JSON object: `sources`, `seed`, `programs`, `slowhand`."""
+
+    def replay(self, scenario: Scenario, seed: int, capture: str | None) -> tuple[Table, str, int]:
+        """The records of its sessions again, their summary, and how many frames there were."""
+
 @final
 class Live:
     """A network that runs against the clock. Python handles signals while a method waits.
@@ -138,6 +150,7 @@ class Live:
         device: tuple[str, str] | None,
         internet: tuple[str, str] | None,
         capture: str | None,
+        record: str | None,
         control: str | None,
         duration_s: float | None,
         handshakes: int | None,

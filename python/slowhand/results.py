@@ -26,6 +26,9 @@ KEY = "slowhand"
 SUFFIXES = (".parquet", ".json")
 """How the names of result files end."""
 
+RECORDING = ".slowhand"
+"""How the name of a recording of `slowhand live` ends."""
+
 KEYS = {
     "slowhand": str,
     "scenario": str,
@@ -109,7 +112,7 @@ def about(
         scenario = printable(str(found.get("scenario")))
         raise refusal(
             "is of `slowhand live`: a live run cannot be repeated, because the clock and programs"
-            f" took part in it; run its scenario, {scenario}, or start it live again",
+            f" took part in it; run its scenario, {scenario}, or the file of its --record",
             place=name,
         )
     keys = {**KEYS, **more}

@@ -9,6 +9,7 @@ use crate::plan::Plan;
 use crate::record::Conversation as Report;
 use crate::world::live::{Outside, end_points};
 use crate::world::{Opening, World};
+use serde::{Deserialize, Serialize};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::Endpoint;
@@ -39,7 +40,7 @@ pub struct Live<'a> {
 }
 
 /// The hosts that are outside of the world.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hosts {
     /// All nodes of the mesh but the border router.
     pub nodes: bool,

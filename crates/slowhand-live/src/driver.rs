@@ -5,20 +5,19 @@ mod opened;
 mod reports;
 
 use crate::admission::Refusal;
-use crate::applications::OpenAndClose;
 use crate::capture::Capture;
 use crate::clock::{Clock, FAR_BEHIND, Lateness};
 use crate::control::LONGEST_SILENCE;
 use crate::event::{EndReason, Event, Report, Snapshot};
 use crate::event_queue::Teller;
 use crate::programs::{self, Conversation, Plug, Socket};
-use crate::relay::relay;
+use crate::recording::{EndKind, Input, Opening, Recorder};
 use crate::setup::{Setup, Ways};
 use crate::tally::Tally;
 use crate::tun::{LARGEST_PACKET, Side, TunError};
+use crate::world::{Entry, World};
 use mio::{Events, Token};
-use slowhand_lab::application::{Application, OpenAndStop};
-use slowhand_lab::live::{AFTERMATH, End, GivesUp, Hosts, Live, NewConversation};
+use slowhand_lab::live::{AFTERMATH, GivesUp};
 use slowhand_lab::plan::Plan;
 use slowhand_lab::record::{Outcome, Phase};
 use slowhand_lab::scenario::Scenario;
@@ -66,7 +65,7 @@ pub(crate) enum Command {
 pub(crate) struct Driver<'a> {
     /// As it is now, with all changes.
     scenario: Scenario,
-    live: Live<'a>,
+    world: World<'a>,
     setup: Setup,
     opened: Opened,
     clock: Clock,
@@ -134,14 +133,16 @@ impl<'a> Driver<'a> {
         events: Teller,
         commands: Receiver<Command>,
     ) -> Self {
-        let hosts = Hosts { nodes: opened.tun(Side::Device).is_some(), internet: opened.tun(Side::Internet).is_some() };
+        let hosts = opened.outside();
         let routes = scenario.mesh().routes();
         let is_stream = scenario.session.protocol.is_stream();
         let parents = (0..plan.nodes()).map(|node| routes.parent(NodeId(node as u16))).collect();
         let capture = opened.capture.take();
+        let mut world = World::new(plan, setup.seed, hosts, is_stream);
+        world.recorder = opened.recorder.take();
         Self {
             scenario,
-            live: Live::new(plan, setup.seed, hosts),
+            world,
             clock: Clock::start(setup.speed),
             watch: Watch { tally: Tally::new(plan.nodes()), capture },
             conversations: BTreeMap::new(),
@@ -189,7 +190,7 @@ impl<'a> Driver<'a> {
             }
             if pruned.elapsed() >= PRUNING {
                 pruned = std::time::Instant::now();
-                self.live.prune();
+                self.world.prune();
             }
             if let Some(reason) = self.end_reason(began) {
                 break reason;
@@ -220,49 +221,35 @@ impl<'a> Driver<'a> {
             _ => None,
         };
         for client in self.clients.clone() {
-            let session = self.next_session();
-            let application = |closes: bool| -> Box<dyn Application> {
-                if closes { Box::<OpenAndClose>::default() } else { Box::new(OpenAndStop) }
+            let ends = match server {
+                Some(_) => [EndKind::Closes, EndKind::Program],
+                None if is_server_emulated => [EndKind::Stops, EndKind::Stops],
+                None => [EndKind::Closes, EndKind::Outside],
             };
-            let (server_end, plug) = match server {
-                Some(server) => {
-                    let (end, plug) = self.server_plug(session, server);
-                    (end, Some(plug))
-                }
-                None if is_server_emulated => (End::Library(application(false)), None),
-                None => (End::Outside, None),
-            };
-            let ends = [End::Library(application(!is_server_emulated)), server_end];
-            let new = NewConversation {
-                client,
+            let opening = Opening {
+                node: client.0,
                 client_port: None,
                 server_port: None,
-                at: None,
+                starts_now: false,
                 ends,
                 gives_up: GivesUp::Always,
             };
-            self.open(session, new, [None, plug], None);
+            self.open(opening, [None, server.map(Socket::Unconnected)], None);
         }
     }
 
-    /// The end of a program that is a server.
-    fn server_plug(&self, session: u64, server: SocketAddr) -> (End, Plug) {
-        let (session_end, line) = relay(Role::Server, self.is_stream, session, &self.opened.bell);
-        (End::Own(Box::new(session_end)), Plug { line, socket: Socket::Unconnected(server) })
-    }
-
-    /// Opens a conversation. A client that is a program came by a listener, from an address.
-    fn open(
-        &mut self,
-        session: u64,
-        new: NewConversation,
-        plugs: [Option<Plug>; 2],
-        client: Option<(usize, SocketAddr)>,
-    ) {
-        let node = new.client;
+    /// Opens a conversation, with the sockets of the programs at its ends; returns its number. A client that is a program came
+    /// by a listener, from an address.
+    fn open(&mut self, opening: Opening, sockets: [Option<Socket>; 2], client: Option<(usize, SocketAddr)>) -> u64 {
+        let session = self.next_session;
+        self.next_session += 1;
+        let node = NodeId(opening.node);
         self.had[node.index()] += 1;
-        let id = self.live.open(new);
-        let now = self.live.now();
+        let Entry { id, lines } = self.world.open(session, &opening);
+        let mut plugs =
+            lines.into_iter().zip(sockets).map(|(line, socket)| Some(Plug { line: line?, socket: socket? }));
+        let plugs = [plugs.next().flatten(), plugs.next().flatten()];
+        let now = self.world.now();
         let conversation = Conversation {
             id,
             session,
@@ -286,11 +273,7 @@ impl<'a> Driver<'a> {
             node: node.0,
             client: client.map(|(_, address)| address),
         });
-    }
-
-    fn next_session(&mut self) -> u64 {
-        self.next_session += 1;
-        self.next_session - 1
+        session
     }
 
     /// Runs the world until now, and hands over what has arrived. A world that is too slow does not catch up at once: sockets
@@ -298,16 +281,16 @@ impl<'a> Driver<'a> {
     fn advance(&mut self) {
         let now = self.clock.now();
         let mut has_caught_up = true;
-        while let Some(at) = self.live.deadline().filter(|&at| at <= now) {
+        while let Some(at) = self.world.deadline().filter(|&at| at <= now) {
             if self.turn_began.elapsed() >= SLICE {
                 has_caught_up = false;
                 break;
             }
             self.note_lateness(self.clock.since(at));
-            self.live.run_until(at, &mut self.watch);
+            self.world.run_until(at, &mut self.watch);
         }
         if has_caught_up {
-            self.live.run_until(now, &mut self.watch);
+            self.world.run_until(now, &mut self.watch);
         }
         self.hand_over();
     }
@@ -316,7 +299,7 @@ impl<'a> Driver<'a> {
         self.lateness.add(late);
         let is_far_behind = late >= FAR_BEHIND;
         if is_far_behind && !self.was_far_behind {
-            let time_s = self.live.now().as_secs_f64();
+            let time_s = self.world.now().as_secs_f64();
             self.tell(Event::Late { time_s, late_ms: late.as_secs_f64() * 1e3 });
         }
         self.was_far_behind = is_far_behind;
@@ -324,12 +307,12 @@ impl<'a> Driver<'a> {
 
     /// Hands what has arrived to programs and interfaces.
     fn hand_over(&mut self) {
-        while let Some(session) = self.opened.bell.next() {
+        while let Some(session) = self.world.bell.next() {
             self.pump(session);
             self.look_at(session);
         }
         let mut packets = std::mem::take(&mut self.packets);
-        self.live.take_packets(&mut packets);
+        self.world.take_packets(&mut packets);
         for (host, packet) in packets.drain(..) {
             self.write_packet(Side::of(host), &packet);
         }
@@ -343,7 +326,7 @@ impl<'a> Driver<'a> {
             let Some(conversation) = self.conversations.get_mut(&session) else { return };
             let client = conversation.client;
             let listener = conversation.listener;
-            let now = self.live.now();
+            let now = self.world.now();
             let Some(plug) = conversation.plug(role) else { continue };
             let failed = match &plug.socket {
                 Socket::OfListener => {
@@ -367,7 +350,7 @@ impl<'a> Driver<'a> {
                 }
                 _ => conversation.pump_stream(
                     role,
-                    &mut self.live,
+                    &mut self.world,
                     self.opened.poll.registry(),
                     Opened::FIRST_CONVERSATION,
                     &mut self.watch,
@@ -382,12 +365,8 @@ impl<'a> Driver<'a> {
     /// A program cannot be reached.
     fn fail(&mut self, session: u64, role: Role, message: String) {
         let Some(conversation) = self.conversations.get_mut(&session) else { return };
-        if let Some(plug) = conversation.plug(role)
-            && plug.line.fail(message.clone())
-        {
-            let id = conversation.id;
+        if conversation.plug(role).is_some() && self.world.lose(session, role, &message, &mut self.watch) {
             self.warn(message);
-            self.live.wake(id, role, &mut self.watch);
         }
     }
 
@@ -415,7 +394,7 @@ impl<'a> Driver<'a> {
 
     /// Sleeps until something is due or a socket is ready.
     fn sleep(&mut self, ready: &mut Events, most: WallDuration) {
-        let due = self.live.deadline().map_or(most, |at| self.clock.until(at).min(most));
+        let due = self.world.deadline().map_or(most, |at| self.clock.until(at).min(most));
         if !due.is_zero() {
             self.was_far_behind = false; // it has caught up
         }
@@ -433,7 +412,8 @@ impl<'a> Driver<'a> {
             self.note_lateness(late);
         }
         if ready.is_empty()
-            && let Some(rest) = self.live.deadline().map(|at| self.clock.until(at)).filter(|rest| rest.as_millis() == 0)
+            && let Some(rest) =
+                self.world.deadline().map(|at| self.clock.until(at)).filter(|rest| rest.as_millis() == 0)
         {
             std::thread::sleep(rest);
         }
@@ -512,7 +492,7 @@ impl<'a> Driver<'a> {
             self.admit_packet(packet);
             self.note_packet(packet, false);
         }
-        match self.live.send_packet(packet, &mut self.watch) {
+        match self.world.send_packet(packet, &mut self.watch) {
             Ok(()) => self.hand_over(),
             Err(_) => self.refuse("a packet that the network cannot carry"),
         }
@@ -532,17 +512,21 @@ impl<'a> Driver<'a> {
         if let Some(control) = &mut self.opened.control {
             control.close_silent(LONGEST_SILENCE);
         }
-        if let Some(message) = self.watch.capture.as_mut().and_then(|capture| capture.write_until(self.live.now())) {
+        if let Some(message) = self.watch.capture.as_mut().and_then(|capture| capture.write_until(self.world.now())) {
+            self.warn_of_capture(message);
+        }
+        if let Some(message) = self.world.recorder.as_mut().and_then(Recorder::flush) {
+            self.world.recorder = None;
             self.warn_of_capture(message);
         }
     }
 
     fn look_at(&mut self, session: u64) {
-        let now = self.live.now();
+        let now = self.world.now();
         self.look_at_handshake(session);
         self.look_at_stream(session);
         let Some(conversation) = self.conversations.get(&session) else { return };
-        let state = self.live.state(conversation.id);
+        let state = self.world.state(conversation.id);
         let has_said_all = self.has_said_all(conversation);
         let is_of_programs = conversation.plugs.iter().all(Option::is_some);
         let is_closed = is_of_programs && !self.is_stream && conversation.is_closed() && has_said_all;
@@ -566,12 +550,12 @@ impl<'a> Driver<'a> {
         let Some(conversation) = self.conversations.get_mut(&session) else { return };
         let id = conversation.id;
         if !conversation.is_secure() {
-            if conversation.is_answered && self.live.state(id).phase == Phase::Handshake {
-                self.live.skip_handshake(id); // so that what crosses is no handshake, and does not stay in memory
+            if conversation.is_answered && self.world.state(id).phase == Phase::Handshake {
+                self.world.skip_handshake(session); // so that what crosses is no handshake, and does not stay in memory
             }
             return;
         }
-        if self.live.state(id).phase != Phase::Handshake && !conversation.is_established {
+        if self.world.state(id).phase != Phase::Handshake && !conversation.is_established {
             (conversation.is_established, conversation.is_answered) = (true, true);
             let node = conversation.node.0;
             self.note_established(session, node, id);
@@ -582,34 +566,34 @@ impl<'a> Driver<'a> {
     fn is_acknowledged(&self, conversation: &Conversation) -> bool {
         [Role::Client, Role::Server]
             .into_iter()
-            .filter_map(|role| self.live.stream(conversation.id, role))
+            .filter_map(|role| self.world.stream(conversation.id, role))
             .all(|stream| stream.all_acknowledged || stream.error.is_some())
     }
 
     /// True if nothing of a conversation is on its way, and its programs have been silent for a while.
     fn has_said_all(&self, conversation: &Conversation) -> bool {
-        let is_silent = self.live.now().since(conversation.active) >= LINGER;
-        is_silent && self.live.is_settled(conversation.id)
+        let is_silent = self.world.now().since(conversation.active) >= LINGER;
+        is_silent && self.world.is_settled(conversation.id)
     }
 
     /// A library does not see that the connection below it was closed: then nothing is left to wait for.
     fn look_at_stream(&mut self, session: u64) {
         let Some(conversation) = self.conversations.get(&session) else { return };
         let id = conversation.id;
-        if matches!(self.setup.ways, Ways::Emulated) || self.live.state(id).is_over {
+        if matches!(self.setup.ways, Ways::Emulated) || self.world.state(id).is_over {
             return;
         }
         let is_library = |role: &Role| {
             let side = if *role == Role::Client { Side::Device } else { Side::Internet };
             conversation.plugs[programs::index(*role)].is_none() && self.opened.tun(side).is_none()
         };
-        let is_at_end = |role: &Role| self.live.stream(id, *role).is_some_and(|stream| stream.at_end);
+        let is_at_end = |role: &Role| self.world.stream(id, *role).is_some_and(|stream| stream.at_end);
         let ended = [Role::Client, Role::Server].into_iter().filter(is_library).find(is_at_end);
         let has_said_all = self.has_said_all(conversation);
         match ended {
             Some(_) if !has_said_all => {}
             Some(_) if conversation.is_established => self.end_conversation(session),
-            Some(role) => self.live.fail(id, role, "the other end closed the connection during the handshake"),
+            Some(role) => self.world.fail(session, role, "the other end closed the connection during the handshake"),
             None => {}
         }
     }
@@ -631,14 +615,13 @@ impl<'a> Driver<'a> {
         }
         self.look_at_handshake(session);
         let Some(conversation) = self.conversations.get_mut(&session) else { return };
-        conversation.ended = Some(self.live.now());
-        let id = conversation.id;
+        conversation.ended = Some(self.world.now());
         let emulated = [0, 1].map(|side| conversation.plugs[side].is_none());
-        self.live.complete(id);
+        self.world.complete(session);
         for (role, _) in [Role::Client, Role::Server].into_iter().zip(emulated).filter(|(_, emulated)| *emulated) {
-            self.live.finish_stream(id, role);
+            self.world.finish_stream(session, role);
         }
-        self.live.run_until(self.live.now(), &mut self.watch);
+        self.world.run_until(self.world.now(), &mut self.watch);
     }
 
     /// Forgets a conversation, and tells what it took.
@@ -652,18 +635,21 @@ impl<'a> Driver<'a> {
         self.of_port.retain(|_, of| *of != session);
         for role in [Role::Client, Role::Server] {
             // Otherwise a proxy of the border router would keep the connection for ever.
-            if self.live.stream(conversation.id, role).is_some_and(|stream| !(stream.at_end && stream.all_acknowledged))
+            if self
+                .world
+                .stream(conversation.id, role)
+                .is_some_and(|stream| !(stream.at_end && stream.all_acknowledged))
             {
-                self.live.abort_stream(conversation.id, role);
+                self.world.abort_stream(session, role);
             }
         }
-        let record = self.live.report(conversation.id).handshake;
+        let record = self.world.report(conversation.id).handshake;
         let secure = conversation.is_secure();
         if secure && record.outcome != Outcome::Completed {
             self.failed += 1;
         }
-        self.live.close(conversation.id);
-        let time_s = self.live.now().as_secs_f64();
+        self.world.close(session);
+        let time_s = self.world.now().as_secs_f64();
         self.tell(Event::Closed { time_s, session, node: conversation.node.0, secure, record: Box::new(record) });
     }
 
@@ -696,17 +682,17 @@ impl<'a> Driver<'a> {
         {
             return Some(EndReason::Interfaces);
         }
-        let is_over = self.is_finite() && self.live.has_ended();
+        let is_over = self.is_finite() && self.world.has_ended();
         let has_handed_over = || {
             self.conversations.values().all(|conversation| {
-                let is_long_over = |ended| self.live.now().since(ended) >= AFTERMATH;
+                let is_long_over = |ended| self.world.now().since(ended) >= AFTERMATH;
                 conversation.has_handed_over() || conversation.ended.is_some_and(is_long_over)
             })
         };
         let has_lingered = |conversation: &Conversation| {
             let is_emulated =
                 conversation.plugs.iter().all(Option::is_none) && matches!(self.setup.ways, Ways::Emulated);
-            is_emulated || conversation.ended.is_some_and(|ended| self.live.now().since(ended) >= LINGER)
+            is_emulated || conversation.ended.is_some_and(|ended| self.world.now().since(ended) >= LINGER)
         };
         (is_over && has_handed_over() && self.conversations.values().all(has_lingered)).then_some(EndReason::Finished)
     }
@@ -720,11 +706,18 @@ impl<'a> Driver<'a> {
             self.end_conversation(session);
             self.close_conversation(session);
         }
+        let recorded = self.world.recorder.take().and_then(|mut recorder| {
+            recorder.write(self.world.now(), &Input::End);
+            recorder.finish()
+        });
+        if let Some(message) = recorded {
+            self.warn_of_capture(message);
+        }
         if let Some(message) = self.watch.capture.take().and_then(Capture::finish) {
             self.warn_of_capture(message);
         }
         let report = self.report();
-        let time_s = self.live.now().as_secs_f64();
+        let time_s = self.world.now().as_secs_f64();
         self.tell(Event::Ended { time_s, reason, summary: Box::new(report.clone()) });
         report
     }

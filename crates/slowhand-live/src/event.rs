@@ -85,7 +85,7 @@ pub enum Event {
         time_s: f64,
         /// What, and what to do.
         message: String,
-        /// True if it is about the capture, which ends here.
+        /// True if it is about the capture or the recording, which ends here.
         ends_capture: bool,
     },
     /// The network has ended.

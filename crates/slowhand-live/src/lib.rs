@@ -20,17 +20,23 @@ mod event_queue;
 pub mod handshake;
 mod live;
 pub mod namespace;
+mod pieces;
 pub mod privileges;
 mod programs;
+mod recording;
 mod relay;
+mod replay;
 mod setup;
 mod tally;
 pub mod tun;
+mod world;
 
 pub use clock::{FAR_BEHIND, LATENESS_LIMIT, LatenessReport};
 pub use event::{
     Address, DatagramCounts, EndReason, Event, LinkState, NodeState, OpenSession, Report, SessionCounts, Snapshot,
 };
 pub use live::Live;
+pub use recording::Header;
+pub use replay::{Recording, ReplayError, Replayed, replay};
 pub use setup::{LEAST_SPEED, LiveError, MOST_PROXIES, MOST_SPEED, Proxy, Setup, Transport, Ways};
 pub use tun::Interface;

@@ -1,11 +1,12 @@
 //! The programs at the ends of conversations, and their sockets.
 
 use crate::relay::Line;
+use crate::world::World;
 use mio::net::{TcpStream, UdpSocket};
 use mio::{Interest, Registry, Token};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_linger;
-use slowhand_lab::live::{ConversationId, Live, StreamState, to_std};
+use slowhand_lab::live::{ConversationId, StreamState};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_net::observer::Observer;
@@ -206,14 +207,14 @@ impl Conversation {
     pub(crate) fn pump_stream(
         &mut self,
         role: Role,
-        live: &mut Live<'_>,
+        world: &mut World<'_>,
         registry: &Registry,
         first_token: usize,
         observer: &mut dyn Observer,
     ) -> Option<String> {
-        let (id, token) = (self.id, Self::token(self.session, role, first_token));
-        let now = live.now();
-        let state = live.stream(id, role)?;
+        let (id, session, token) = (self.id, self.session, Self::token(self.session, role, first_token));
+        let now = world.now();
+        let state = world.stream(id, role)?;
         let has_arrived = |plug: &mut Plug| !plug.line.is_empty();
         self.is_answered |= role == Role::Client && self.plug(role).is_some_and(has_arrived);
         let active = &mut self.active;
@@ -224,30 +225,35 @@ impl Conversation {
             match connect(server, registry, token) {
                 Ok(stream) => plug.socket = Socket::Stream(stream),
                 Err(error) => {
-                    while plug.line.next().is_some() {}
+                    world.took(session, role, drained(&plug.line));
                     plug.socket = Socket::Gone;
-                    live.abort_stream(id, role);
+                    world.abort_stream(session, role);
                     return Some(unreachable(server, &error));
                 }
             }
         }
         let Plug { line, socket: Socket::Stream(stream) } = plug else { return None };
-        let result = to_network(stream, line, state, now, active).and_then(|(has_read, ends)| {
+        let (mut sent, mut taken) = (Vec::new(), 0);
+        let read = to_network(stream, state, now, active, &mut sent);
+        let has_read = !sent.is_empty();
+        sent.into_iter().for_each(|octets| world.put(session, role, octets));
+        let result = read.and_then(|ends| {
             if has_read {
-                live.wake(id, role, observer);
+                world.wake(session, role, observer);
             }
             if ends {
-                live.finish_stream(id, role);
+                world.finish_stream(session, role);
             }
-            to_program(stream, line, live.stream(id, role).unwrap_or_default(), active, now)
+            to_program(stream, line, world.stream(id, role).unwrap_or_default(), active, now, &mut taken)
         });
+        world.took(session, role, taken);
         match result {
-            Ok(true) => live.wake(id, role, observer), // there is room for more
+            Ok(true) => world.wake(session, role, observer), // there is room for more
             Ok(false) => {}
             Err(error) => {
                 (stream.is_at_end, stream.is_shut) = (true, true);
-                live.abort_stream(id, role);
-                while line.next().is_some() {}
+                world.abort_stream(session, role);
+                world.took(session, role, drained(line));
                 if role == Role::Server && !state.at_end {
                     return Some(unreachable(stream.peer, &error));
                 }
@@ -262,29 +268,32 @@ impl Conversation {
     }
 }
 
-/// Reads what the program sent, as long as the emulated TCP has room. Returns whether it sent something, and whether it
-/// sends no more.
+/// Takes all that waits for a program; returns how many octets.
+fn drained(line: &Line) -> usize {
+    std::iter::from_fn(|| line.next()).map(|octets| octets.len()).sum()
+}
+
+/// Reads what the program `sent`, as long as the emulated TCP has room. Returns whether it sends no more.
 fn to_network(
     stream: &mut Stream,
-    line: &Line,
     state: StreamState,
     now: Instant,
     active: &mut Instant,
-) -> io::Result<(bool, bool)> {
+    sent: &mut Vec<Vec<u8>>,
+) -> io::Result<bool> {
     let mut room = if state.is_open { CHUNK.saturating_sub(state.backlog) } else { 0 };
-    let mut has_read = false;
     while stream.is_readable && !stream.is_at_end && room > 0 {
         let mut octets = vec![0; room];
         match stream.stream.read(&mut octets) {
             Ok(0) => {
                 stream.is_at_end = true;
-                return Ok((has_read, true));
+                return Ok(true);
             }
             Ok(length) => {
                 octets.truncate(length);
                 room -= length;
-                line.send(to_std(now), octets);
-                (*active, has_read) = (now, true);
+                sent.push(octets);
+                *active = now;
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock || error.kind() == ErrorKind::NotConnected => {
                 stream.is_readable = false;
@@ -293,23 +302,25 @@ fn to_network(
             Err(error) => return Err(error),
         }
     }
-    Ok((has_read, false))
+    Ok(false)
 }
 
-/// Writes what arrived for the program, as long as it takes it, and the end of the stream behind it. Returns true if there
-/// is room for what waits in the emulated TCP.
+/// Writes what arrived for the program, as long as it takes it, and the end of the stream behind it. Counts the octets that
+/// were `taken`. Returns true if there is room for what waits in the emulated TCP.
 fn to_program(
     stream: &mut Stream,
     line: &Line,
     state: StreamState,
     active: &mut Instant,
     now: Instant,
+    taken: &mut usize,
 ) -> io::Result<bool> {
     let mut has_written = false;
     while stream.is_writable && !stream.is_shut {
         let Some(octets) = line.next() else { break };
         match stream.stream.write(&octets) {
             Ok(length) => {
+                *taken += length;
                 if length < octets.len() {
                     line.put_back(octets[length..].to_vec());
                 }

@@ -2,6 +2,7 @@
 
 use crate::tun::{Interface, InterfaceError};
 use slowhand_lab::plan::PlanError;
+use slowhand_sessions::Role;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,6 +18,8 @@ pub struct Setup {
     pub ways: Ways,
     /// The file, or the FIFO, that gets the frames as pcapng.
     pub capture: Option<PathBuf>,
+    /// The file that gets what comes into the network, so that [`replay`](crate::replay) does the same again.
+    pub record: Option<PathBuf>,
     /// The socket for commands.
     pub control: Option<PathBuf>,
     /// The network ends after this time of the wall clock.
@@ -52,13 +55,17 @@ pub enum Ways {
 }
 
 impl Ways {
-    /// True if an end of the sessions is emulated: then the network has its secrets.
-    pub(crate) fn has_emulated_end(&self) -> bool {
-        match self {
-            Self::Emulated | Self::Clients { .. } | Self::Server { .. } => true,
-            Self::Proxies(_) => false,
-            Self::Interfaces { device, internet } => device.is_none() || internet.is_none(),
-        }
+    /// The ends of the sessions that are programs, or behind an interface. The network has the secrets of the others.
+    pub(crate) fn programs(&self) -> Vec<Role> {
+        let (client, server) = match self {
+            Self::Emulated => (false, false),
+            Self::Clients { .. } => (false, true),
+            Self::Server { .. } => (true, false),
+            Self::Proxies(_) => (true, true),
+            Self::Interfaces { device, internet } => (device.is_some(), internet.is_some()),
+        };
+        let ends = [(Role::Client, client), (Role::Server, server)];
+        ends.into_iter().filter_map(|(role, is_program)| is_program.then_some(role)).collect()
     }
 }
 
@@ -138,6 +145,14 @@ pub enum LiveError {
     /// The capture cannot be written.
     #[error("{}: cannot write the capture: {error}", path.display())]
     Capture {
+        /// Its path.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The recording cannot be written.
+    #[error("{}: cannot write the recording: {error}", path.display())]
+    Recording {
         /// Its path.
         path: PathBuf,
         /// What the system says.

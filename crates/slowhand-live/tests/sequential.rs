@@ -33,6 +33,7 @@ fn sequential_handshakes_leave_nothing_behind() {
         speed: 200.0,
         ways: Ways::Proxies(vec![proxy]),
         capture: None,
+        record: None,
         control: None,
         duration: None,
         handshakes: None,

@@ -7,15 +7,17 @@ mod kernel;
 
 use kernel::{Icmp, Program, Raw, SKIPPED, alone, inside, ip};
 use rustix::process::{Pid, Signal};
+use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::record::Outcome;
+use slowhand_lab::scenario::Scenario;
 use slowhand_live::tun::{LARGEST_PACKET, Side, Tun};
-use slowhand_live::{EndReason, Event, Interface, Live, Setup, Ways};
+use slowhand_live::{EndReason, Event, Interface, Live, Recording, Setup, Ways, replay};
 use slowhand_net::address::{NodeId, internet_address, mesh_address};
 use slowhand_net::ip::{Endpoint, udp_datagram};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv6Addr, TcpListener, TcpStream, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Two hops, and queues for what a kernel sends at once: ten segments of 14 fragments.
@@ -31,12 +33,18 @@ const SPEED: f64 = 20.0;
 
 /// A network with a kernel at each side that has the name of a namespace.
 fn start(device: Option<&str>, internet: Option<&str>, protocol: &str) -> Live {
+    recorded(device, internet, protocol, None)
+}
+
+/// The same, with a recording.
+fn recorded(device: Option<&str>, internet: Option<&str>, protocol: &str, record: Option<PathBuf>) -> Live {
     let [device, internet] = [device, internet].map(|name| name.map(|name| Interface::Namespace(name.to_owned())));
     let setup = Setup {
         seed: 1,
         speed: SPEED,
         ways: Ways::Interfaces { device, internet },
         capture: None,
+        record,
         control: None,
         duration: None,
         handshakes: None,
@@ -376,8 +384,11 @@ fn emulated_clients_reach_a_server_on_the_kernel() {
     for (protocol, option, table) in [("dtls1.2", "-dtls1_2", "udp6"), ("tls1.2", "-tls1_2", "tcp6")] {
         let server = Program::openssl("internet", &["s_server", "-6", "-accept", "5684", "-nocert", option]);
         wait("the server", || server.listens(table, 5684));
-        let network = start(None, Some("internet"), protocol);
-        assert_eq!(end(&network), (EndReason::Finished, vec![Outcome::Completed]), "{protocol}");
+        let recording = recording(&format!("internet-{protocol}"));
+        let network = recorded(None, Some("internet"), protocol, Some(recording.clone()));
+        let ended = end(&network);
+        assert_eq!(ended, (EndReason::Finished, vec![Outcome::Completed]), "{protocol}");
+        comes_again(&recording, network, &ended.1);
     }
 }
 
@@ -389,7 +400,8 @@ fn a_client_on_the_kernel_reaches_the_emulated_server() {
     }
     let address = format!("[{}]:5684", internet_address());
     for (protocol, option) in [("dtls1.2", "-dtls1_2"), ("tls1.2", "-tls1_2")] {
-        let network = start(Some("device"), None, protocol);
+        let recording = recording(&format!("device-{protocol}"));
+        let network = recorded(Some("device"), None, protocol, Some(recording.clone()));
         let mut client = Program::openssl("device", &["s_client", "-connect", &address, option, "-quiet"]);
         let mut input = client.0.stdin.take().unwrap();
         input.write_all(b"from the kernel\n").unwrap();
@@ -402,6 +414,9 @@ fn a_client_on_the_kernel_reaches_the_emulated_server() {
         assert_eq!(&answer.join().unwrap().unwrap(), b"from the kernel\n", "{protocol}");
         let open = network.snapshot().unwrap().open;
         assert_eq!(open.iter().map(|open| (open.node, open.state)).collect::<Vec<_>>(), [(1, "data")], "{protocol}");
+        network.stop();
+        let (_, outcomes) = end(&network);
+        comes_again(&recording, network, &outcomes);
     }
 }
 
@@ -427,6 +442,20 @@ fn packets_that_begin_nothing_open_no_session() {
     assert!(network.snapshot().unwrap().open.is_empty());
     raw.send(&source(2, &hello));
     wait("the session", || matches!(network.next_event(Duration::ZERO), Some(Event::Opened { .. })));
+}
+
+fn recording(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.slowhand"))
+}
+
+/// Checks that the packets of a kernel make the same network again, in virtual time.
+fn comes_again(path: &Path, network: Live, outcomes: &[Outcome]) {
+    let frames = network.finish().unwrap().frames;
+    let recording = Recording::read(path).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = Scenario::from_sources(&recording.header().sources).unwrap();
+    let again = replay(&recording, &scenario, 1, None, &Interrupt::default()).unwrap().unwrap();
+    let again_outcomes: Vec<Outcome> = again.records.iter().map(|record| record.outcome).collect();
+    assert_eq!((again.frames, &*again_outcomes), (frames, outcomes));
 }
 
 /// Takes events until the network ends: why it ended, and the outcome of each handshake.

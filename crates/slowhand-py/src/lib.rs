@@ -27,7 +27,7 @@ mod _native {
     #[pymodule_export]
     use crate::estimate::{Estimate, percentile};
     #[pymodule_export]
-    use crate::live::{Live, mesh_address};
+    use crate::live::{Live, Recording, mesh_address};
     #[pymodule_export]
     use crate::run::{Run, inspect, table_schemas};
     #[pymodule_export]

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::record::{self, Record};
 use slowhand_lab::scenario as lab;
 use slowhand_lab::summary::Summariser;
-use slowhand_live::{Event, Interface, LiveError, Proxy, Setup, Transport, Ways};
+use slowhand_live::{Event, Interface, LiveError, Proxy, ReplayError, Setup, Transport, Ways};
 use slowhand_net::address::NodeId;
 
-use crate::interruptible::{SLICE, abandonable};
+use crate::interruptible::{SLICE, abandonable, interruptible};
 use crate::number::natural;
 use crate::run::{Table, table};
 use crate::scenario::{Scenario, refused};
@@ -42,7 +43,8 @@ struct Ended {
 impl Live {
     #[new]
     #[pyo3(signature = (
-        scenario, *, seed, speed, proxies, server, listen, device, internet, capture, control, duration_s, handshakes, records
+        scenario, *, seed, speed, proxies, server, listen, device, internet, capture, record, control, duration_s, handshakes,
+        records
     ))]
     #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
     fn new(
@@ -56,6 +58,7 @@ impl Live {
         device: Option<(String, String)>,
         internet: Option<(String, String)>,
         capture: Option<PathBuf>,
+        record: Option<PathBuf>,
         control: Option<PathBuf>,
         duration_s: Option<f64>,
         handshakes: Option<i128>,
@@ -66,6 +69,7 @@ impl Live {
             speed,
             ways: ways(&proxies, server, listen, device, internet)?,
             capture,
+            record,
             control,
             duration: duration_s.map(|seconds| duration("duration_s", seconds)).transpose()?,
             handshakes: handshakes.map(|count| natural("handshakes", count)).transpose()?,
@@ -151,6 +155,50 @@ impl Live {
             records.push(Record::clone(record));
         }
         Ok(format!(r#"{told},"record":{}}}"#, row(record)))
+    }
+}
+
+/// What came into a live network, from the file that it wrote.
+#[pyclass(frozen, module = "slowhand._native")]
+pub struct Recording(Arc<slowhand_live::Recording>);
+
+#[pymethods]
+impl Recording {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let read = abandonable(py, move || slowhand_live::Recording::read(&path))?;
+        Ok(Self(Arc::new(read.map_err(not_replayed)?)))
+    }
+
+    fn header(&self) -> PyResult<String> {
+        to_json(self.0.header())
+    }
+
+    /// The records of its sessions in the world of `seed`, their summary, and how many frames there were.
+    fn replay<'py>(
+        &self,
+        py: Python<'py>,
+        scenario: &Scenario,
+        seed: i128,
+        capture: Option<PathBuf>,
+    ) -> PyResult<(Table<'py>, String, u64)> {
+        let seed = natural("seed", seed)?;
+        let (recording, of) = (Arc::clone(&self.0), Arc::clone(&scenario.0));
+        let replay =
+            move |interrupt: &Interrupt| slowhand_live::replay(&recording, &of, seed, capture.as_deref(), interrupt);
+        let replayed = interruptible(py, replay)?.map_err(not_replayed)?;
+        let replayed = replayed.expect("what is interrupted has returned an error");
+        let mut summariser = Summariser::default();
+        replayed.records.iter().for_each(|record| summariser.add(record));
+        let summary = to_json(&summariser.summary(&scenario.0))?;
+        Ok((table(py, record::columns(&replayed.records))?, summary, replayed.frames))
+    }
+}
+
+fn not_replayed(error: ReplayError) -> PyErr {
+    match error {
+        ReplayError::Read { .. } | ReplayError::Capture(_) => PyOSError::new_err(error.to_string()),
+        error => refused(error),
     }
 }
 

@@ -128,6 +128,8 @@ MOST_CHANGES = 20
 OUTPUTS = {
     "records": "Write one row for each session to this .parquet file.",
     "pcap": "Write each frame, as it is sent, to this pcapng file or FIFO.",
+    "record": "Write what comes into the network to this .slowhand file: `slowhand run FILE` gives"
+    " its part again, in virtual time.",
 }
 """The files that `live` can write."""
 
@@ -286,10 +288,14 @@ def _place(address: Mapping[str, Any]) -> str:
 
 def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:
     """The files to write, by the names of their options. Each can probably be written."""
+    from slowhand.results import RECORDING
+
     given = {name: getattr(arguments, name) for name in OUTPUTS}
     outputs = {name: Output(f"--{name}", path) for name, path in given.items() if path is not None}
     if "records" in outputs and not arguments.records.endswith(".parquet"):
         raise outputs["records"].error("the name must end in .parquet")
+    if "record" in outputs and not arguments.record.endswith(RECORDING):
+        raise outputs["record"].error(f"the name must end in {RECORDING}")
     for file in outputs.values():
         file.check()
     return outputs
@@ -315,6 +321,7 @@ def _start(arguments: argparse.Namespace, outputs: Mapping[str, Output], out: Te
             seed=arguments.seed,
             speed=arguments.speed,
             capture=arguments.pcap,
+            record=arguments.record,
             control=control.prepare(arguments.control),
             duration_s=arguments.duration,
             handshakes=arguments.handshakes,
@@ -344,16 +351,23 @@ def _warn_of_timers(network: Live, view: View, speed: float) -> None:
         )
 
 
+def without_programs(summary: dict[str, Any], programs: Sequence[str]) -> dict[str, Any]:
+    """A summary without what is unknown of ends that are programs."""
+    unknown = {name for end in programs for name in COMPUTED[end]}
+    kept = {
+        key: {name: value for name, value in summary[key].items() if name not in unknown}
+        for key in ("metrics", "metrics_failed")
+    }
+    return {**summary, **kept}
+
+
 def _report(network: Live, outputs: Mapping[str, Output], view: View, out: Terminal) -> None:
     """Prints what became of the sessions, and what the network was."""
     from slowhand import report
     from slowhand.realtime import status
 
-    summary = network.summary()
     programs = network.programs()
-    for metrics in (summary["metrics"], summary["metrics_failed"]):
-        for name in (name for end in programs for name in COMPUTED[end]):
-            metrics.pop(name, None)
+    summary = without_programs(network.summary(), programs)
     if summary["completed"] or summary["failed"]:
         over = report.GIVE_UP if view.end == "finished" else "the network ended"
         report.show_summary(summary, False, out, over=over)

@@ -42,7 +42,8 @@ def options(parser: Parser) -> None:
     parser.add_argument(
         "scenario",
         metavar="SCENARIO",
-        help="A .toml file, a name that `slowhand scenarios` lists, or a result to repeat.",
+        help="A .toml file, a name that `slowhand scenarios` lists, a result to repeat, or a"
+        " recording of `slowhand live` (.slowhand).",
     )
     parser.add_argument(
         "--count",
@@ -101,6 +102,10 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
 
     explaining.check(arguments)
     outputs = _outputs(arguments)
+    if arguments.scenario.endswith(results.RECORDING):
+        from slowhand.commands import replaying
+
+        return replaying.run(arguments, outputs, out)
     scenario = _loaded(arguments)
     count = explaining.count(arguments, scenario.count)
     seed = scenario.seed if arguments.seed is None else arguments.seed

@@ -63,6 +63,7 @@ def live(
     seed: int | None = None,
     speed: float = 1.0,
     capture: str | os.PathLike[str] | None = None,
+    record: str | os.PathLike[str] | None = None,
     control: str | os.PathLike[str] | None = None,
     duration_s: float | None = None,
     handshakes: int | None = None,
@@ -84,11 +85,12 @@ def live(
     port.
 
     `speed` is how many seconds of the network pass in a second of the clock. `capture` is the path
-    of a pcapng file, or of a FIFO, that is written meanwhile; `control` that of a socket for
-    `slowhand live set` and its like. The network ends with the block of a `with` statement, after
-    `duration_s` seconds of the clock, or when so many `handshakes` are complete. Without `records`
-    it keeps none, only their summary. The end of the block warns of a network that could not keep
-    up with the clock, as on a busy computer: its times are too long.
+    of a pcapng file, or of a FIFO, that is written meanwhile; `record` that of a file for
+    `slowhand.replay`; `control` that of a socket for `slowhand live set` and its like. The network
+    ends with the block of a `with` statement, after `duration_s` seconds of the clock, or when so
+    many `handshakes` are complete. Without `records` it keeps none, only their summary. The end of
+    the block warns of a network that could not keep up with the clock, as on a busy computer: its
+    times are too long.
 
     Raises `ScenarioError` if the scenario cannot run so, `ValueError` for another argument, and
     `OSError` if an address or an interface is not to be had.
@@ -128,6 +130,7 @@ def live(
         device=device,
         internet=internet,
         capture=None if capture is None else os.fspath(capture),
+        record=None if record is None else os.fspath(record),
         control=None if control is None else os.fspath(control),
         duration_s=None if duration_s is None else float(duration_s),
         handshakes=None if handshakes is None else natural("handshakes", handshakes),

@@ -4,6 +4,7 @@ use super::trace::Span;
 use super::{World, client_end, ends_of};
 use crate::energy::Times;
 use crate::record::{Conversation as Report, Energy, Failure, Outcome, Phase, PhaseReport, Record};
+use serde::{Deserialize, Serialize};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::drop_reason::DropReason;
@@ -25,7 +26,8 @@ pub(super) struct Conversation {
 }
 
 /// When a conversation ends because it has taken `session.give_up_s`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GivesUp {
     /// Whenever that time is over, as in a run.
     #[default]

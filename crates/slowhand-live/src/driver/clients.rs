@@ -2,10 +2,9 @@
 
 use super::{AT_ONCE, Driver, NO_PLACE, Opened};
 use crate::admission::{self, Refusal};
-use crate::applications::Echo;
-use crate::programs::{self, Conversation, Plug, Socket, Stream};
-use crate::relay::relay;
-use slowhand_lab::live::{End, GivesUp, NewConversation, to_std};
+use crate::programs::{self, Conversation, Socket, Stream};
+use crate::recording::{EndKind, Opening};
+use slowhand_lab::live::GivesUp;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::ip::{Ipv6Header, UdpDatagram};
 use slowhand_net::transport::tcp::{Flags, Segment};
@@ -53,14 +52,13 @@ impl Driver<'_> {
             },
         };
         let Some(conversation) = self.conversations.get_mut(&session) else { return };
-        if let Err(refusal) = admission::may_send(conversation, &self.live) {
+        if let Err(refusal) = admission::may_send(conversation, &self.world) {
             return self.refuse(refusal.reason());
         }
-        let (id, now) = (conversation.id, self.live.now());
-        conversation.active = now;
-        if let Some(plug) = conversation.plug(Role::Client) {
-            plug.line.send(to_std(now), octets.to_vec());
-            self.live.wake(id, Role::Client, &mut self.watch);
+        conversation.active = self.world.now();
+        if conversation.plug(Role::Client).is_some() {
+            self.world.put(session, Role::Client, octets.to_vec());
+            self.world.wake(session, Role::Client, &mut self.watch);
             self.hand_over();
         }
     }
@@ -103,34 +101,25 @@ impl Driver<'_> {
     /// A client that is new gets a node.
     fn admit(&mut self, listener: usize, address: SocketAddr) -> Result<u64, Refusal> {
         let place = self.place(&self.clients.clone())?;
-        let session = self.next_session();
-        let (client, line) = relay(Role::Client, self.is_stream, session, &self.opened.bell);
-        let client_plug = Plug { line, socket: Socket::OfListener };
-        let (server_end, server_plug) = match self.opened.server_of(listener) {
-            None => (End::Library(Box::<Echo>::default()), None),
-            Some(server) => {
-                let (end, plug) = self.server_plug(session, server);
-                (end, Some(plug))
-            }
-        };
-        let now = self.live.now();
-        let new = NewConversation {
-            client: place.node,
+        let server = self.opened.server_of(listener);
+        let opening = Opening {
+            node: place.node.0,
             client_port: Some(place.port),
             server_port: Some(self.server_port(listener)),
-            at: Some(now),
-            ends: [End::Own(Box::new(client)), server_end],
-            gives_up: if server_plug.is_none() { GivesUp::InHandshake } else { GivesUp::Never },
+            starts_now: true,
+            ends: [EndKind::Program, if server.is_none() { EndKind::Echoes } else { EndKind::Program }],
+            gives_up: if server.is_none() { GivesUp::InHandshake } else { GivesUp::Never },
         };
-        self.open(session, new, [Some(client_plug), server_plug], Some((listener, address)));
-        self.live.run_until(now, &mut self.watch);
+        let sockets = [Some(Socket::OfListener), server.map(Socket::Unconnected)];
+        let session = self.open(opening, sockets, Some((listener, address)));
+        self.world.run_until(self.world.now(), &mut self.watch);
         Ok(session)
     }
 
     /// A place for a new client at one of these nodes. Another conversation may end for it.
     fn place(&mut self, nodes: &[NodeId]) -> Result<admission::Place, Refusal> {
         let most = admission::most_of_node(self.scenario.client.joining);
-        let place = admission::place(nodes, &self.conversations, &self.live, most, &self.had)?;
+        let place = admission::place(nodes, &self.conversations, &self.world, most, &self.had)?;
         if let Some(session) = place.evicted {
             self.end_conversation(session);
             self.close_conversation(session);
@@ -147,7 +136,7 @@ impl Driver<'_> {
         self.advance();
         for _ in 0..AT_ONCE {
             let most = admission::most_of_node(self.scenario.client.joining);
-            if admission::place(&self.clients, &self.conversations, &self.live, most, &self.had).is_err() {
+            if admission::place(&self.clients, &self.conversations, &self.world, most, &self.had).is_err() {
                 return self.opened.wait_for_place(listener);
             }
             let Some((stream, address)) = self.opened.accept(listener) else { return };
@@ -159,8 +148,7 @@ impl Driver<'_> {
                 Ok(stream) => plug.socket = Socket::Stream(Stream::new(stream, address)),
                 Err(error) => {
                     plug.socket = Socket::Gone;
-                    let id = conversation.id;
-                    self.live.abort_stream(id, Role::Client);
+                    self.world.abort_stream(session, Role::Client);
                     self.warn(format!("a connection from {address} is lost: {error}"));
                 }
             }
@@ -180,16 +168,13 @@ impl Driver<'_> {
             let Some(received) = self.receive(session, &mut buffer) else { break };
             let Some(length) = received else { continue };
             self.advance();
-            let now = self.live.now();
+            let now = self.world.now();
             let Some(conversation) = self.conversations.get_mut(&session) else { break };
             (conversation.is_answered, conversation.active) = (true, now);
-            let id = conversation.id;
             let (listener, is_secure) = (conversation.listener, conversation.is_secure());
             self.opened.speech(listener).note_answer(is_secure);
-            let Some(conversation) = self.conversations.get_mut(&session) else { break };
-            let Some(plug) = conversation.plug(Role::Server) else { break };
-            plug.line.send(to_std(now), buffer[..length].to_vec());
-            self.live.wake(id, Role::Server, &mut self.watch);
+            self.world.put(session, Role::Server, buffer[..length].to_vec());
+            self.world.wake(session, Role::Server, &mut self.watch);
             self.hand_over();
         }
         self.buffer = buffer;
@@ -214,26 +199,24 @@ impl Driver<'_> {
         if !(1..self.parents.len()).contains(&node.index()) || !self.begins(packet) {
             return;
         }
-        let [_, server] = self.live.endpoints(node);
+        let [_, server] = self.world.endpoints(node);
         if destination != server || !self.has_ended_earlier(node, source.port) {
             return;
         }
         if let Err(refusal) = self.place(&[node]) {
             return self.refuse(refusal.reason());
         }
-        let session = self.next_session();
-        let now = self.live.now();
-        let new = NewConversation {
-            client: node,
+        let opening = Opening {
+            node: node.0,
             client_port: Some(source.port),
             server_port: Some(server.port),
-            at: Some(now),
-            ends: [End::Outside, End::Library(Box::<Echo>::default())],
+            starts_now: true,
+            ends: [EndKind::Outside, EndKind::Echoes],
             gives_up: GivesUp::InHandshake,
         };
-        self.open(session, new, [None, None], None);
+        let session = self.open(opening, [None, None], None);
         self.of_port.insert((node, source.port), session);
-        self.live.run_until(now, &mut self.watch);
+        self.world.run_until(self.world.now(), &mut self.watch);
     }
 
     /// A packet of a session of an interface's client has come, or goes to the client.
@@ -246,7 +229,7 @@ impl Driver<'_> {
         let Some(Host::Node(node)) = Host::of_address(client.address) else { return };
         let Some(session) = self.of_port.get(&(node, client.port)) else { return };
         if let Some(conversation) = self.conversations.get_mut(session) {
-            conversation.active = self.live.now();
+            conversation.active = self.world.now();
             conversation.is_answered |= goes_to_client;
         }
     }

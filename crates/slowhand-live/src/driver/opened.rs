@@ -4,12 +4,13 @@ use crate::admission::Speech;
 use crate::capture::Capture;
 use crate::control::Control;
 use crate::event::Address;
-use crate::relay::Bell;
+use crate::recording::{FORM, Header, Recorder};
 use crate::setup::{LiveError, MOST_PROXIES, Proxy, Setup, Transport, Ways};
 use crate::tun::{Side, Tun};
 use mio::net::{TcpListener, TcpStream, UdpSocket};
 use mio::unix::SourceFd;
 use mio::{Interest, Poll, Token, Waker};
+use slowhand_lab::live::Hosts;
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::Scenario;
 use std::io;
@@ -25,9 +26,8 @@ pub(crate) struct Opened {
     tuns: [Option<Tun>; 2],
     pub(super) control: Option<Control>,
     pub(super) capture: Option<Capture>,
+    pub(super) recorder: Option<Recorder>,
     addresses: Vec<Address>,
-    /// Rings when something has arrived for a program.
-    pub(super) bell: Bell,
     /// The listeners whose clients wait for a place.
     full: Vec<usize>,
     /// The listeners and interfaces that may have more: they are read again without a new sign of the system.
@@ -73,8 +73,8 @@ impl Opened {
             tuns: [None, None],
             control: None,
             capture: None,
+            recorder: None,
             addresses: Vec::new(),
-            bell: Bell::default(),
             full: Vec::new(),
             again: Vec::new(),
             tuns_again: Vec::new(),
@@ -108,9 +108,26 @@ impl Opened {
         }
         if let Some(path) = &setup.capture {
             opened.capture =
-                Some(Capture::start(scenario, path, setup.ways.has_emulated_end() || scenario.holds_keys())?);
+                Some(Capture::start(scenario, path, setup.ways.programs().len() < 2 || scenario.holds_keys())?);
+        }
+        if let Some(path) = &setup.record {
+            let header = Header {
+                recording: FORM,
+                slowhand: env!("CARGO_PKG_VERSION").to_owned(),
+                sources: scenario.sources().clone(),
+                seed: setup.seed,
+                outside: opened.outside(),
+                programs: setup.ways.programs(),
+            };
+            let refused = |error| LiveError::Recording { path: path.clone(), error };
+            opened.recorder = Some(Recorder::start(path, &header).map_err(refused)?);
         }
         Ok((opened, waker))
+    }
+
+    /// The hosts that are outside: those of the sides with an interface.
+    pub(super) fn outside(&self) -> Hosts {
+        Hosts { nodes: self.tun(Side::Device).is_some(), internet: self.tun(Side::Internet).is_some() }
     }
 
     fn listen(&mut self, way: Transport, address: SocketAddr, server: Option<SocketAddr>) -> Result<(), LiveError> {

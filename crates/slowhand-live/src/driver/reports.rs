@@ -6,7 +6,6 @@ use crate::event::{DatagramCounts, Event, NodeState, OpenSession, Report, Sessio
 use crate::programs::Conversation;
 use mio::Token;
 use slowhand_lab::live::ConversationId;
-use slowhand_lab::scenario::{InputError, Override};
 use slowhand_net::address::NodeId;
 use std::collections::BTreeMap;
 
@@ -16,11 +15,11 @@ impl Driver<'_> {
     }
 
     pub(crate) fn warn(&self, message: String) {
-        self.tell(Event::Warning { time_s: self.live.now().as_secs_f64(), message, ends_capture: false });
+        self.tell(Event::Warning { time_s: self.world.now().as_secs_f64(), message, ends_capture: false });
     }
 
     pub(super) fn warn_of_capture(&self, message: String) {
-        self.tell(Event::Warning { time_s: self.live.now().as_secs_f64(), message, ends_capture: true });
+        self.tell(Event::Warning { time_s: self.world.now().as_secs_f64(), message, ends_capture: true });
     }
 
     /// Something is not let in. The owner hears of the first, the tenth, the hundredth ...
@@ -29,23 +28,23 @@ impl Driver<'_> {
         *count += 1;
         let count = *count;
         if 10u64.pow(count.ilog10()) == count {
-            self.tell(Event::Refused { time_s: self.live.now().as_secs_f64(), reason: reason.to_owned(), count });
+            self.tell(Event::Refused { time_s: self.world.now().as_secs_f64(), reason: reason.to_owned(), count });
         }
     }
 
     /// A handshake is complete.
     pub(super) fn note_established(&mut self, session: u64, node: u16, id: ConversationId) {
         self.completed += 1;
-        let duration_s = self.live.handshake_s(id);
-        self.tell(Event::Established { time_s: self.live.now().as_secs_f64(), session, node, duration_s });
-        let key_log = self.live.key_log(id);
+        let duration_s = self.world.handshake_s(id);
+        self.tell(Event::Established { time_s: self.world.now().as_secs_f64(), session, node, duration_s });
+        let key_log = self.world.key_log(id);
         if let Some(message) = self.watch.capture.as_mut().and_then(|capture| capture.secrets(&key_log)) {
             self.warn_of_capture(message);
         }
     }
 
     pub(super) fn report(&self) -> Report {
-        let counts = self.live.datagrams();
+        let counts = self.world.datagrams();
         let lost: BTreeMap<&'static str, u64> = counts
             .lost
             .iter()
@@ -67,7 +66,7 @@ impl Driver<'_> {
             datagrams: DatagramCounts {
                 sent: counts.sent,
                 delivered: counts.arrived,
-                waiting: self.live.datagrams_on_their_way(),
+                waiting: self.world.datagrams_on_their_way(),
                 lost,
             },
             bytes_phy: self.watch.tally.bytes_phy,
@@ -85,11 +84,11 @@ impl Driver<'_> {
             session: conversation.session,
             node: conversation.node.0,
             client: conversation.client,
-            state: self.live.state(conversation.id).phase.name(),
+            state: self.world.state(conversation.id).phase.name(),
             time_s: conversation.began.as_secs_f64(),
         });
         Snapshot {
-            time_s: self.live.now().as_secs_f64(),
+            time_s: self.world.now().as_secs_f64(),
             speed: self.setup.speed,
             report: self.report(),
             queued: nodes.iter().map(|node| node.queued).sum(),
@@ -114,23 +113,17 @@ impl Driver<'_> {
 
     /// Changes a key of the scenario.
     pub(super) fn set(&mut self, change: &str) -> Result<(), String> {
-        let change: Override = change.parse().map_err(|error: InputError| error.to_string())?;
-        let (scenario, changes) =
-            self.scenario.changed(std::slice::from_ref(&change)).map_err(|error| error.to_string())?;
-        changes.iter().for_each(|change| change.apply(self.live.network()));
-        self.scenario = scenario;
-        self.tell(Event::Changed { time_s: self.live.now().as_secs_f64(), change: change.to_string() });
+        let change = self.world.set(&mut self.scenario, change)?;
+        self.tell(Event::Changed { time_s: self.world.now().as_secs_f64(), change });
         Ok(())
     }
 
     /// Switches a node off or on.
     pub(super) fn switch(&mut self, node: u16, on: bool) -> Result<(), String> {
-        let id = self.scenario.switchable(node).map_err(|error| error.to_string())?;
-        let now = self.live.now();
-        self.live.network().switch_radio(now, id, on);
+        self.world.switch(&self.scenario, node, on)?;
         self.off[usize::from(node)] = !on;
         let change = format!("node {node} {}", if on { "on" } else { "off" });
-        self.tell(Event::Changed { time_s: now.as_secs_f64(), change });
+        self.tell(Event::Changed { time_s: self.world.now().as_secs_f64(), change });
         Ok(())
     }
 

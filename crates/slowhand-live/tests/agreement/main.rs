@@ -33,7 +33,8 @@ static COMPUTER: Mutex<()> = Mutex::new(());
 
 /// Runs the session of a scenario live, in real time, to its end. The report is that of the handshake.
 fn run_live(scenario: &Scenario, seed: u64, ways: Ways) -> (Handshake, Report) {
-    let setup = Setup { seed, speed: 1.0, ways, capture: None, control: None, duration: None, handshakes: None };
+    let setup =
+        Setup { seed, speed: 1.0, ways, capture: None, record: None, control: None, duration: None, handshakes: None };
     let live = Live::start(scenario, setup).unwrap_or_else(|error| panic!("{error}"));
     let (mut handshake, mut report) = (None, None);
     while let Some(event) = live.next_event(Duration::from_secs(100)) {

@@ -6,6 +6,7 @@ mod faults;
 mod load;
 mod peers;
 mod proxies;
+mod replays;
 
 use slowhand_lab::record::Record;
 use slowhand_lab::scenario::Scenario;
@@ -25,7 +26,7 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn setup(ways: Ways) -> Setup {
-    Setup { seed: 1, speed: 1.0, ways, capture: None, control: None, duration: None, handshakes: None }
+    Setup { seed: 1, speed: 1.0, ways, capture: None, record: None, control: None, duration: None, handshakes: None }
 }
 
 fn start(text: &str, setup: Setup) -> Live {

@@ -1,0 +1,324 @@
+//! A live network again, in virtual time: the world of its scenario, with all that a recording says came into it.
+//!
+//! With the scenario and the seed of the recording the world is the same, to the microsecond and to the octet. With others it
+//! is another network in which programs send the same at the same times: they do not notice what becomes of it.
+
+use crate::recording::{FORM, Header, Input};
+use crate::relay::Line;
+use crate::world::World;
+use slowhand_lab::LiveCapture;
+use slowhand_lab::capture::{CaptureError, create_private};
+use slowhand_lab::interrupt::Interrupt;
+use slowhand_lab::plan::{Plan, PlanError};
+use slowhand_lab::record::Record;
+use slowhand_lab::scenario::Scenario;
+use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::observer::{Observer, Transmission};
+use slowhand_sessions::Role;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+/// How much of the network's time passes before it is asked again whether the replay is interrupted. *Assumed*: a moment.
+const SLICE: Duration = Duration::from_secs(60);
+
+/// What came into a live network.
+#[derive(Debug)]
+pub struct Recording {
+    header: Header,
+    /// With their times.
+    inputs: Vec<(Instant, Input<'static>)>,
+    path: PathBuf,
+}
+
+/// What became of it again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Replayed {
+    /// The records of the sessions of DTLS and TLS, in the order in which they ended.
+    pub records: Vec<Record>,
+    /// Frames on the air.
+    pub frames: u64,
+}
+
+/// A recording that cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The file cannot be read.
+    #[error("{}: cannot be read: {error}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The file is no recording, or not as it was written.
+    #[error("{}:{line}: found {found}, allowed: what slowhand live --record of this version wrote", path.display())]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong.
+        found: String,
+    },
+    /// A change of the network that this scenario does not have.
+    #[error("{}: at {time_s} s: {reason}", path.display())]
+    Change {
+        /// The file.
+        path: PathBuf,
+        /// When.
+        time_s: f64,
+        /// Why not.
+        reason: String,
+    },
+    /// A client at a node that this scenario does not have.
+    #[error("{}: found a session of node {node}, allowed: nodes 1 to {last}, which the scenario has", path.display())]
+    Node {
+        /// The file.
+        path: PathBuf,
+        /// The node.
+        node: u16,
+        /// The last node.
+        last: usize,
+    },
+    /// The scenario cannot be run.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The capture cannot be written.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+}
+
+impl Recording {
+    /// Reads a recording. Its last line may be cut off, as where the network was killed.
+    ///
+    /// # Errors
+    /// See [`ReplayError`].
+    pub fn read(path: &Path) -> Result<Self, ReplayError> {
+        let text = std::fs::read_to_string(path).map_err(|error| ReplayError::Read { path: path.to_owned(), error })?;
+        let wrong = |line: usize, found: String| ReplayError::Form { path: path.to_owned(), line: line + 1, found };
+        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        let mut lines = whole.lines().enumerate();
+        let header = lines.next().map(|(_, line)| serde_json::from_str::<Header>(line));
+        let header = match header {
+            Some(Ok(header)) if header.recording == FORM => header,
+            Some(Ok(header)) => return Err(wrong(0, format!("a recording of the form {}", header.recording))),
+            Some(Err(error)) => return Err(wrong(0, error.to_string())),
+            None => return Err(wrong(0, "nothing".to_owned())),
+        };
+        let (mut inputs, mut last, mut sessions) = (Vec::new(), 0, BTreeSet::new());
+        for (number, line) in lines {
+            let (at, input): (u64, Input<'static>) =
+                serde_json::from_str(line).map_err(|error| wrong(number, error.to_string()))?;
+            if at < last {
+                return Err(wrong(number, format!("the time {at} us behind {last} us")));
+            }
+            if let Input::Open(session, _) = &input
+                && !sessions.insert(*session)
+            {
+                return Err(wrong(number, format!("session {session} again")));
+            }
+            last = at;
+            inputs.push((Instant::from_micros(at), input));
+        }
+        Ok(Self { header, inputs, path: path.to_owned() })
+    }
+
+    /// What the network was.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+}
+
+/// Replays a recording in the world of a seed, and writes the frames to `capture`. `None` if it is interrupted.
+///
+/// # Errors
+/// See [`ReplayError`].
+pub fn replay(
+    recording: &Recording,
+    scenario: &Scenario,
+    seed: u64,
+    capture: Option<&Path>,
+    interrupt: &Interrupt,
+) -> Result<Option<Replayed>, ReplayError> {
+    let plan = Plan::new(scenario)?;
+    let header = &recording.header;
+    let is_stream = scenario.session.protocol.is_stream();
+    let mut replay = Replay {
+        recording,
+        scenario: scenario.clone(),
+        nodes: plan.nodes(),
+        world: World::new(&plan, seed, header.outside, is_stream),
+        is_exact: header.sources == *scenario.sources() && header.seed == seed,
+        is_stream,
+        watch: Watch { frames: 0, capture: capture.map(|path| start_capture(scenario, path)).transpose()? },
+        interrupt,
+        packets: Vec::new(),
+        records: Vec::new(),
+    };
+    for (at, input) in &recording.inputs {
+        if !replay.run_until(*at)? {
+            return Ok(None);
+        }
+        replay.apply(input)?;
+        replay.hand_over();
+    }
+    for session in replay.world.sessions() {
+        replay.world.complete(session);
+        replay.close(session)?;
+    }
+    if let Some(capture) = replay.watch.capture.take() {
+        capture.finish()?;
+    }
+    Ok(Some(Replayed { records: replay.records, frames: replay.watch.frames }))
+}
+
+fn start_capture(scenario: &Scenario, path: &Path) -> Result<LiveCapture<BufWriter<File>>, CaptureError> {
+    let file = create_private(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
+    LiveCapture::new(scenario, BufWriter::new(file), path)
+}
+
+struct Replay<'a> {
+    recording: &'a Recording,
+    /// As it is now, with all changes.
+    scenario: Scenario,
+    nodes: usize,
+    world: World<'a>,
+    /// True if it is the network of the recording: then programs also read when they did.
+    is_exact: bool,
+    is_stream: bool,
+    watch: Watch,
+    interrupt: &'a Interrupt,
+    packets: Vec<(slowhand_net::address::Host, Vec<u8>)>,
+    records: Vec<Record>,
+}
+
+/// Sees every frame.
+struct Watch {
+    frames: u64,
+    capture: Option<LiveCapture<BufWriter<File>>>,
+}
+
+impl Observer for Watch {
+    fn transmission(&mut self, frame: &Transmission<'_>) {
+        self.frames += 1;
+        if let Some(capture) = &mut self.capture {
+            capture.transmission(frame);
+        }
+    }
+}
+
+impl Replay<'_> {
+    /// Runs the world until something comes in. False if the replay is interrupted.
+    fn run_until(&mut self, at: Instant) -> Result<bool, ReplayError> {
+        while self.world.now() < at {
+            if self.interrupt.is_set() {
+                return Ok(false);
+            }
+            let slice = (self.world.now() + SLICE).min(at);
+            let next = self.world.deadline().filter(|&due| due < slice).unwrap_or(slice);
+            self.world.run_until(next.max(self.world.now() + Duration::from_micros(1)).min(at), &mut self.watch);
+            self.hand_over();
+        }
+        if let Some(capture) = &mut self.watch.capture {
+            capture.write_until(at)?;
+        }
+        Ok(!self.interrupt.is_set())
+    }
+
+    /// Programs take what has arrived. In the network of the recording, those of streams do so when they did.
+    fn hand_over(&mut self) {
+        while let Some(session) = self.world.bell.next() {
+            if (!self.is_stream || !self.is_exact)
+                && let Some(entry) = self.world.entry(session)
+            {
+                entry.lines.iter().flatten().for_each(|line| while line.next().is_some() {});
+            }
+        }
+        self.world.take_packets(&mut self.packets);
+        self.packets.clear();
+    }
+
+    fn apply(&mut self, input: &Input<'static>) -> Result<(), ReplayError> {
+        let world = &mut self.world;
+        match input {
+            Input::Open(session, opening) => {
+                if !(1..self.nodes).contains(&usize::from(opening.node)) {
+                    let path = self.recording.path.clone();
+                    return Err(ReplayError::Node { path, node: opening.node, last: self.nodes - 1 });
+                }
+                world.open(*session, opening);
+            }
+            Input::Put(session, role, octets) => world.put(*session, *role, octets.0.to_vec()),
+            Input::Took(session, role, octets) if self.is_exact => {
+                let entry = world.entry(*session);
+                if let Some(line) = entry.and_then(|entry| entry.lines[index(*role)].as_ref()) {
+                    take(line, *octets);
+                }
+            }
+            Input::Took(..) | Input::End => {}
+            Input::Wake(session, role) => world.wake(*session, *role, &mut self.watch),
+            Input::Lose(session, role, reason) => {
+                world.lose(*session, *role, reason, &mut self.watch);
+            }
+            Input::Finish(session, role) => world.finish_stream(*session, *role),
+            Input::Abort(session, role) => world.abort_stream(*session, *role),
+            Input::Complete(session) => world.complete(*session),
+            Input::SkipHandshake(session) => world.skip_handshake(*session),
+            Input::Fail(session, role, reason) => world.fail(*session, *role, reason),
+            Input::Close(session) => self.close(*session)?,
+            Input::Packet(octets) => {
+                let _ = world.send_packet(&octets.0, &mut self.watch); // what was refused is refused again
+            }
+            Input::Set(change) => {
+                world.set(&mut self.scenario, change).map_err(|reason| self.refused(reason))?;
+            }
+            Input::Switch(node, on) => {
+                world.switch(&self.scenario, *node, *on).map_err(|reason| self.refused(reason))?;
+            }
+            Input::Prune => world.prune(),
+            Input::Run => world.run_until(world.now(), &mut self.watch),
+        }
+        Ok(())
+    }
+
+    fn refused(&self, reason: String) -> ReplayError {
+        ReplayError::Change { path: self.recording.path.clone(), time_s: self.world.now().as_secs_f64(), reason }
+    }
+
+    /// Forgets a conversation, and keeps its record if its ends spoke DTLS or TLS. An emulated end does.
+    fn close(&mut self, session: u64) -> Result<(), ReplayError> {
+        let Some(entry) = self.world.entry(session).cloned() else { return Ok(()) };
+        let lines = || entry.lines.iter().flatten();
+        if lines().count() < 2 || lines().any(Line::is_secure) {
+            self.records.push(self.world.report(entry.id).handshake);
+        }
+        let secrets = self.world.key_log(entry.id);
+        if let (Some(capture), false) = (&mut self.watch.capture, secrets.is_empty()) {
+            capture.secrets(secrets.iter().map(String::as_str))?;
+        }
+        self.world.close(session);
+        Ok(())
+    }
+}
+
+/// A program takes so many octets of its stream.
+fn take(line: &Line, mut octets: usize) {
+    while octets > 0
+        && let Some(piece) = line.next()
+    {
+        if piece.len() > octets {
+            line.put_back(piece[octets..].to_vec());
+        }
+        octets = octets.saturating_sub(piece.len());
+    }
+}
+
+const fn index(role: Role) -> usize {
+    match role {
+        Role::Client => 0,
+        Role::Server => 1,
+    }
+}

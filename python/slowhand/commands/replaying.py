@@ -1,0 +1,71 @@
+"""`slowhand run` of a recording of `slowhand live`."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+from slowhand import output
+from slowhand.arguments import Complaint
+from slowhand.commands.common import DONE, NO, print_json, show_wireshark, wireshark
+from slowhand.commands.live import without_programs
+from slowhand.output import Output, OutputError
+from slowhand.realtime.replaying import Replay, replay
+from slowhand.terminal import Terminal, say
+
+USED = ("seed", "set", "records", "pcap", "json")
+"""The options that a recording has."""
+
+
+def run(arguments: argparse.Namespace, outputs: dict[str, Output], out: Terminal) -> int:
+    """Replays a recording, prints the results and writes the files."""
+    for name, value in vars(arguments).items():
+        if value and name not in (*USED, "scenario"):
+            allowed = ", ".join(f"--{option}" for option in USED)
+            raise Complaint(f"--{name}: found a recording of slowhand live, allowed: {allowed}")
+    output.check(outputs.values(), [arguments.scenario])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        replayed = replay(arguments.scenario, set=arguments.set, seed=arguments.seed)
+    for warning in caught:
+        say(str(warning.message))
+    summary = without_programs(replayed.summary(), replayed.programs)
+    if arguments.json:
+        extra: dict[str, object] = {"frames": replayed.frames}
+        if "pcap" in outputs:
+            extra["wireshark"] = wireshark(replayed.scenario, outputs["pcap"])
+        print_json({**replayed.about(), **summary, **extra}, out)
+    else:
+        _show(replayed, summary, out)
+    written = [_is_written(name, file, replayed) for name, file in outputs.items()]
+    if "pcap" in outputs and all(written) and not arguments.json:
+        show_wireshark(replayed.scenario, outputs["pcap"], out)
+    has_completed = summary["completed"] or not summary["failed"]
+    return DONE if all(written) and has_completed else NO
+
+
+def _show(replayed: Replay, summary: dict[str, object], out: Terminal) -> None:
+    from slowhand import report
+
+    if summary["completed"] or summary["failed"]:
+        report.show_summary(summary, False, out, over="the network ended")
+    else:
+        out.print("no session has ended", "bold")
+    ran = [f"{replayed.path} again, seed {replayed.seed}, {replayed.frames:,} frames"]
+    if replayed.programs:
+        ran.append(f"without what the programs compute ({', '.join(replayed.programs)})")
+    report.show_about(replayed.scenario, ran, out, has_session=len(replayed.programs) < 2)
+
+
+def _is_written(name: str, file: Output, replayed: Replay) -> bool:
+    """Writes a file. Returns False, after a message, if it could not be written."""
+    try:
+        if name == "pcap":
+            file.write(replayed.capture, private=True)
+        else:
+            octets = replayed.encoded()
+            file.write(lambda path: path.write_bytes(octets), private=replayed.scenario.holds_keys)
+    except OutputError as error:
+        say(str(error))
+        return False
+    return True

@@ -1,0 +1,96 @@
+"""A live network again, in virtual time, from what it recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from slowhand import _native, results
+from slowhand.api import Scenario, origin
+from slowhand.bounds import natural
+from slowhand.keys import Settings
+from slowhand.output import replacing
+from slowhand.terminal import printable
+
+if TYPE_CHECKING:
+    import polars
+
+
+def replay(
+    recording: str | os.PathLike[str], *, set: Settings | None = None, seed: int | None = None
+) -> Replay:
+    """What a live network carried again, in virtual time: `slowhand.live(record=...)` wrote it.
+
+    All that came into the network comes again at the same times: datagrams and octets of programs,
+    packets, changes, outages. With the scenario and the seed of the recording everything is as it
+    was, to the microsecond and to the octet. `set` replaces keys and `seed` the seed: then it is
+    another network, in which programs send the same at the same times, whatever becomes of it.
+
+    Raises `ScenarioError` if the file is no recording, or the scenario has no room for it, and
+    `OSError` if it cannot be read.
+
+    >>> import slowhand
+    >>> with slowhand.live("quickstart", speed=50, record="one.slowhand") as net:
+    ...     net.wait(timeout_s=60)
+    >>> slowhand.replay("one.slowhand").records.equals(net.records)
+    True
+    """
+    return Replay(os.fspath(recording), set, seed)
+
+
+class Replay:
+    """What a live network carried again, as `slowhand.replay` makes it."""
+
+    def __init__(self, path: str, set: Settings | None, seed: int | None):
+        self.path = path
+        """The file that was read."""
+        self._native = _native.Recording(path)
+        header = json.loads(self._native.header())
+        if header["slowhand"] != _native.__version__:
+            versions = f"slowhand {printable(header['slowhand'])} wrote it, and this is"
+            warnings.warn(
+                f"{printable(path)}: {versions} {_native.__version__}: the records may differ",
+                stacklevel=3,
+            )
+        sources = header["sources"]
+        scenario = Scenario.from_sources(sources["scenario"], sources)
+        self.scenario = scenario.with_(set) if set else scenario
+        """The scenario."""
+        self.seed = natural("seed", header["seed"] if seed is None else seed)
+        """The seed of its random numbers."""
+        self.programs: list[str] = header["programs"]
+        """The ends that were programs, or hosts behind an interface: `client`, `server`."""
+        results.import_polars()
+        self._table, self._summary, self.frames = self._run(None)
+
+    @property
+    def records(self) -> polars.DataFrame:
+        """One row for each session of DTLS or TLS, with the columns of `slowhand.run`."""
+        return results.frame(self._table)
+
+    def summary(self) -> dict[str, Any]:
+        """The outcomes, why handshakes failed, where datagrams were lost, and the metrics."""
+        summary: dict[str, Any] = json.loads(self._summary)
+        return summary
+
+    def capture(self, path: str | os.PathLike[str]) -> None:
+        """Writes all frames to `path`, as pcapng. Only its owner may read the file."""
+        self._run(os.fspath(path))
+
+    def write_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes `records` as a Parquet file, as `slowhand live --records` does."""
+        with replacing(path, private=self.scenario.holds_keys) as temporary:
+            temporary.write_bytes(self.encoded())
+
+    def encoded(self) -> memoryview:
+        """The octets of that file."""
+        return results.encoded(self.records, self.about())
+
+    def about(self) -> dict[str, Any]:
+        """What the network was: version, scenario, overrides, the text of all files, the seed."""
+        return {**origin(self.scenario), "seed": self.seed, "live": True}
+
+    def _run(self, capture: str | None) -> tuple[_native.Table, str, int]:
+        return self._native.replay(self.scenario.native, self.seed, capture)
