@@ -8,6 +8,7 @@ use crate::relay::Line;
 use crate::world::World;
 use slowhand_lab::LiveCapture;
 use slowhand_lab::capture::{CaptureError, create_private};
+use slowhand_lab::input::{Blame, Place};
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::plan::{Plan, PlanError};
 use slowhand_lab::record::Record;
@@ -43,7 +44,6 @@ pub struct Replayed {
 
 /// A recording that cannot be replayed.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ReplayError {
     /// The file cannot be read.
     #[error("{}: cannot be read: {error}", path.display())]
@@ -54,7 +54,7 @@ pub enum ReplayError {
         error: io::Error,
     },
     /// The file is no recording, or not as it was written.
-    #[error("{}:{line}: found {found}, allowed: what slowhand live --record of this version wrote", path.display())]
+    #[error("{}", self.blame())]
     Form {
         /// The file.
         path: PathBuf,
@@ -64,7 +64,7 @@ pub enum ReplayError {
         found: String,
     },
     /// A change of the network that this scenario does not have.
-    #[error("{}: at {time_s} s: {reason}", path.display())]
+    #[error("{}", self.blame())]
     Change {
         /// The file.
         path: PathBuf,
@@ -74,7 +74,7 @@ pub enum ReplayError {
         reason: String,
     },
     /// A client at a node that this scenario does not have.
-    #[error("{}: found a session of node {node}, allowed: nodes 1 to {last}, which the scenario has", path.display())]
+    #[error("{}", self.blame())]
     Node {
         /// The file.
         path: PathBuf,
@@ -89,6 +89,27 @@ pub enum ReplayError {
     /// The capture cannot be written.
     #[error(transparent)]
     Capture(#[from] CaptureError),
+}
+
+impl ReplayError {
+    /// The error as data.
+    pub fn blame(&self) -> Blame {
+        let (place, reason) = match self {
+            Self::Read { path, error } => (Place::File(path.clone()), format!("cannot be read: {error}")),
+            Self::Form { path, line, found } => {
+                let allowed = "what slowhand live --record of this version wrote";
+                (Place::Line(path.clone(), *line), format!("found {found}, allowed: {allowed}"))
+            }
+            Self::Change { path, time_s, reason } => (Place::File(path.clone()), format!("at {time_s} s: {reason}")),
+            Self::Node { path, node, last } => {
+                let allowed = format!("nodes 1 to {last}, which the scenario has");
+                (Place::File(path.clone()), format!("found a session of node {node}, allowed: {allowed}"))
+            }
+            Self::Plan(error) => return error.blame(),
+            Self::Capture(error) => return Blame { place: None, key: String::new(), reason: error.to_string() },
+        };
+        Blame { place: Some(place), key: String::new(), reason }
+    }
 }
 
 impl Recording {

@@ -198,7 +198,7 @@ impl Recording {
 fn not_replayed(error: ReplayError) -> PyErr {
     match error {
         ReplayError::Read { .. } | ReplayError::Capture(_) => PyOSError::new_err(error.to_string()),
-        error => refused(error),
+        error => refused(error.blame()),
     }
 }
 
