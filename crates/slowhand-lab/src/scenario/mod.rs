@@ -209,7 +209,7 @@ impl Scenario {
         }
         let Sections { network, mut mac, mut lowpan, client, server, session, transport, gateway, traffic, limits } =
             document.deserialize().map_err(mac::name_kind)?;
-        let profile = network.profile.unwrap_or(mac.default_profile());
+        let profile = network.profile.unwrap_or_else(|| mac.default_profile());
         profile.fill_lowpan(&mut lowpan, &document);
         mac.fill(profile, &document);
         let mut device = |name: &str, key| validate::device(name, key, &mut files, &document).map(Arc::new);
@@ -276,6 +276,11 @@ impl Scenario {
     /// The texts that the scenario was made from.
     pub fn sources(&self) -> &Sources {
         &self.sources
+    }
+
+    /// The software of the nodes.
+    pub fn profile(&self) -> Profile {
+        self.network.profile.unwrap_or_else(|| self.mac.default_profile())
     }
 
     /// The links and routes that follow from `network`, as it was when the scenario was loaded.
