@@ -4,6 +4,7 @@ mod table;
 
 use serde::Serialize;
 use slowhand_net::address::Host;
+use slowhand_net::datagram::DatagramId;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_sessions::Role;
 use std::collections::BTreeMap;
@@ -83,12 +84,27 @@ pub struct Holders {
     /// Those of them that had lost a fragment, at this node or at another: they only waited for the end of the reassembly
     /// timer.
     pub lost: u64,
+    /// Those of the lost ones whose fragment had found reassembly buffers full itself.
+    pub refused: u64,
+}
+
+impl Holders {
+    /// What is in the buffers, where `reason_of` says why a datagram was lost, if it was.
+    pub(crate) fn of(datagrams: &[DatagramId], reason_of: impl Fn(DatagramId) -> Option<DropReason>) -> Self {
+        let mut holders = Self { datagrams: datagrams.len() as u64, ..Self::default() };
+        for reason in datagrams.iter().filter_map(|&datagram| reason_of(datagram)) {
+            holders.lost += 1;
+            holders.refused += u64::from(reason == DropReason::ReassemblyFull);
+        }
+        holders
+    }
 }
 
 impl std::ops::AddAssign for Holders {
     fn add_assign(&mut self, other: Self) {
         self.datagrams += other.datagrams;
         self.lost += other.lost;
+        self.refused += other.refused;
     }
 }
 

@@ -1,7 +1,7 @@
 //! A short description of a scenario, for the end of a report.
 
-use serde_json::{Value, json};
-use slowhand_lab::scenario::{Network, Scenario, Topology};
+use serde_json::{Map, Value, json};
+use slowhand_lab::scenario::{Network, Profile, Scenario, Topology};
 
 /// The session, the network and the devices of a scenario, and what is assumed about them.
 pub fn about(scenario: &Scenario) -> Value {
@@ -9,11 +9,26 @@ pub fn about(scenario: &Scenario) -> Value {
         "session": session(scenario),
         "network": format!("{}, {}{}", topology(&scenario.network), scenario.mac.describe(), wifi(scenario)),
         "devices": format!("{} to {}", scenario.client.device, scenario.server.device),
+        "profile": profile(scenario),
         "assumed": {
             &scenario.client.device: scenario.client_device.assumed,
             &scenario.server.device: scenario.server_device.assumed,
         },
     })
+}
+
+/// The software of the nodes, and the defaults that come from it.
+fn profile(scenario: &Scenario) -> Value {
+    let all = scenario.profile().list();
+    let rfc = Profile::Rfc.list();
+    let of_mac = match scenario.mac.kind() {
+        "tsch" => all.tsch.or(rfc.tsch),
+        "csma" => all.csma.or(rfc.csma),
+        _ => None,
+    };
+    let numbers = all.lowpan.into_iter().chain(of_mac.into_iter().flatten());
+    let defaults: Map<String, Value> = numbers.map(|number| (number.key.to_owned(), number.value)).collect();
+    json!({ "name": all.name, "defaults": defaults })
 }
 
 /// Wi-Fi that disturbs nothing.

@@ -48,8 +48,11 @@ def blaming(names: Mapping[str, str]) -> Iterator[None]:
         raise
 
 
-def default(key: str) -> Any:
-    """The default of a key outside of `[mac]`, whose link layers have their own; or `None`."""
+def default(scenario: Scenario, key: str) -> Any:
+    """The default of a key: of the nodes' software, or one outside of `[mac]`; or `None`."""
+    own = scenario.about()["profile"]["defaults"]
+    if key in own:
+        return own[key]
     whole = schema()
     place: Any = whole
     for part in key.split("."):

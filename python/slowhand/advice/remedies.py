@@ -50,7 +50,7 @@ def candidates(
     advised = {"raise": 2.0, "lower": 0.5}
     scaled += [(x["key"], advised[x["advice"]]) for x in losses if x["advice"] in advised]
     for key, factor in scaled:
-        found = value(scenario, key) or default(key)
+        found = value(scenario, key) or default(scenario, key)
         if isinstance(found, int | float):
             whole = isinstance(found, int)
             changes.append({key: max(1, round(found * factor)) if whole else found * factor})

@@ -10,7 +10,7 @@ use slowhand_net::datagram::DatagramId;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::network::Outage;
 use slowhand_net::observer::FrameKind;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The loss of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,19 +44,18 @@ pub(super) fn losses(trace: &Trace, air: &Air, is_acknowledged: bool) -> BTreeMa
     if !is_acknowledged {
         unnoticed.extend(air.on_air.iter().filter(|seen| seen.kind == FrameKind::Data && !seen.received));
     }
-    let mut earlier = BTreeSet::new();
+    let mut earlier = BTreeMap::new();
     for lost in &trace.losses {
         if !trace.arrived.contains_key(&lost.datagram) {
-            let is_lost = |holder: &&DatagramId| {
-                let is_it = |seen: &&OnAir| seen.datagram == **holder && seen.end <= lost.at;
-                earlier.contains(*holder) || unnoticed.iter().any(is_it)
-            };
-            let held_by_lost = lost.holders.iter().filter(is_lost).count() as u64;
-            let holders = Holders { datagrams: lost.holders.len() as u64, lost: held_by_lost };
+            let holders = Holders::of(&lost.holders, |holder| {
+                let is_it = |seen: &&OnAir| seen.datagram == holder && seen.end <= lost.at;
+                let unnoticed = || unnoticed.iter().any(is_it).then_some(DropReason::FrameLost);
+                earlier.get(&holder).copied().or_else(unnoticed)
+            });
             let &Lost { at, host, reason, .. } = lost;
             add(lost.datagram, Loss { at, host, reason, frame: frame_of(air, lost), holders });
         }
-        earlier.insert(lost.datagram);
+        earlier.entry(lost.datagram).or_insert(lost.reason);
     }
     for seen in unnoticed {
         if !trace.arrived.contains_key(&seen.datagram) {
@@ -94,7 +93,7 @@ pub(super) fn words(air: &Air, context: &Context<'_>, loss: &Loss, name: &str) -
         },
         DropReason::RetriesExhausted if attempts > 1 => format!("all {attempts} attempts failed"),
         DropReason::ReassemblyFull if loss.holders.lost > 0 => {
-            let Holders { datagrams, lost } = loss.holders;
+            let Holders { datagrams, lost, .. } = loss.holders;
             format!(
                 "{}: {lost} of {datagrams} held datagrams that had lost a fragment, for which \
                  lowpan.reassembly_timeout_s says how long a node waits",

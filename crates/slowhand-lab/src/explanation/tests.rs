@@ -134,7 +134,7 @@ const QUIET: &[&str] = &["network.link_pdr=1.0", "session.timeout_s=20"];
 /// The same over TCP.
 const QUIET_TCP: &[&str] = &["network.link_pdr=1.0", "session.protocol=tls1.2", "session.timeout_s=20"];
 
-const PLANTED: [Planted; 22] = [
+const PLANTED: [Planted; 23] = [
     Planted {
         what: "lost acknowledgements, which are no lost frames",
         example: "quickstart",
@@ -221,6 +221,27 @@ const PLANTED: [Planted; 22] = [
         words: &[
             "timer of",
             "was lost at node",
+            "its reassembly buffers were full: 1 of 1 held datagrams that had lost a fragment",
+            "lowpan.reassembly_timeout_s says",
+        ],
+        least_s: 1.0,
+        remedy: Some("raise lowpan.reassembly_buffers"),
+    },
+    Planted {
+        what: "a buffer of node 1 that waits for a fragment of another flow, which frame 3 would carry",
+        example: "lossy-line",
+        base: &[
+            "network.link_pdr=1.0",
+            "session.timeout_s=20",
+            "lowpan.reassembly_buffers=1",
+            "client.start_s=21",
+            "traffic=[{ from = \"internet\", to = 3, pattern = \"periodic\", interval_ms = 20000, octets = 300 }]",
+        ],
+        plant: &["lowpan.dropped_frames=[3]"],
+        kind: "timer",
+        host: "node 3",
+        words: &[
+            "was lost at node 1",
             "its reassembly buffers were full: 1 of 1 held datagrams that had lost a fragment",
             "lowpan.reassembly_timeout_s says",
         ],

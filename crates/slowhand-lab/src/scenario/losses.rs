@@ -100,8 +100,9 @@ impl Scenario {
     /// where no single key does.
     pub fn remedy(&self, reason: DropReason, host: Host, holders: Holders) -> Option<Remedy> {
         let is_border_router = host == Host::Node(NodeId::ROOT);
-        // More buffers would be held in the same way.
-        if reason == DropReason::ReassemblyFull && 2 * holders.lost > holders.datagrams {
+        // What is lost elsewhere would hold more buffers in the same way. Where it is lost because they are full, more
+        // buffers help.
+        if reason == DropReason::ReassemblyFull && 2 * (holders.lost - holders.refused) > holders.datagrams {
             return Some(Remedy::lower("lowpan.reassembly_timeout_s"));
         }
         if self.has_own_buffers(reason, host) {

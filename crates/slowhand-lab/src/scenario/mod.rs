@@ -217,7 +217,7 @@ impl Scenario {
         }
         let Sections { network, mut mac, mut lowpan, client, server, session, transport, gateway, traffic, limits } =
             document.deserialize().map_err(mac::name_kind)?;
-        let profile = network.profile.unwrap_or(mac.default_profile());
+        let profile = network.profile.unwrap_or_else(|| mac.default_profile());
         profile.fill_lowpan(&mut lowpan, &document);
         mac.fill(profile, &document);
         let mut device = |name: &str, key| validate::device(name, key, &mut files, &document).map(Arc::new);
@@ -299,6 +299,11 @@ impl Scenario {
     /// them knows the key. It stays true if an override replaces or removes the key.
     pub fn holds_keys(&self) -> bool {
         self.holds_keys
+    }
+
+    /// The software of the nodes.
+    pub fn profile(&self) -> Profile {
+        self.network.profile.unwrap_or_else(|| self.mac.default_profile())
     }
 
     /// The links and routes that follow from `network`, as it was when the scenario was loaded.

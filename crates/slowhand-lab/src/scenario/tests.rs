@@ -493,6 +493,13 @@ fn the_advice_fits_the_key() {
         |reason| hosts.map(|host| with("mac.queue=20").remedy(reason, host, Holders::default()).unwrap().key);
     let buffers = ["lowpan.border_router_reassembly_buffers", "lowpan.reassembly_buffers"];
     assert_eq!(of_hosts(Reason::ReassemblyFull), buffers);
+    let held = |lost, refused| {
+        let holders = Holders { datagrams: 4, lost, refused };
+        with("mac.queue=20").remedy(Reason::ReassemblyFull, hosts[1], holders).unwrap()
+    };
+    assert_eq!(held(3, 0), Remedy::lower("lowpan.reassembly_timeout_s"));
+    // Half of them were alive, or lost a fragment only because buffers were full.
+    assert_eq!((held(2, 0).key, held(3, 1).key), ("lowpan.reassembly_buffers", "lowpan.reassembly_buffers"));
     let entries = ["lowpan.forwarding.border_router_entries", "lowpan.forwarding.entries"];
     assert_eq!(of_hosts(Reason::ForwardingFull), entries);
     let (raise, lower, change) = (Some(Advice::Raise), Some(Advice::Lower), Some(Advice::Change));

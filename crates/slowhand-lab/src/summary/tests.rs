@@ -94,7 +94,7 @@ fn no_interval_of_a_run_is_negative() {
 fn losses_are_counted_by_reason_and_place() {
     let scenario = scenario();
     let at = |host, reason, count, holders| Loss { host, reason, count, holders };
-    let (none, held) = (Holders::default(), |datagrams, lost| Holders { datagrams, lost });
+    let (none, held) = (Holders::default(), |datagrams, lost| Holders { datagrams, lost, refused: 0 });
     let root = Host::Node(NodeId::ROOT);
     let losses = vec![
         at(root, DropReason::ReassemblyFull, 2, held(4, 2)),
@@ -109,10 +109,10 @@ fn losses_are_counted_by_reason_and_place() {
     let json = serde_json::to_value(&summary.losses).unwrap();
     let expected = serde_json::json!([
         {"reason": "reassembly_full", "node": 0, "count": 4, "key": "lowpan.border_router_reassembly_buffers",
-         "advice": "raise", "holders": {"datagrams": 8, "lost": 4}},
+         "advice": "raise", "holders": {"datagrams": 8, "lost": 4, "refused": 0}},
         // More buffers do not help where those that there are wait for what is lost.
         {"reason": "reassembly_full", "node": 1, "count": 2, "key": "lowpan.reassembly_timeout_s", "advice": "lower",
-         "holders": {"datagrams": 4, "lost": 4}},
+         "holders": {"datagrams": 4, "lost": 4, "refused": 0}},
         {"reason": "internet", "node": "internet", "count": 2, "key": "server.internet_loss",
          "advice": null},
     ]);

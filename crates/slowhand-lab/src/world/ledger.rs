@@ -277,18 +277,20 @@ impl Ledger {
         }
         let is_on_its_way = self.datagram(id).is_some_and(|datagram| datagram.fate == Fate::OnItsWay);
         if is_on_its_way || self.of_none.contains(&id) {
-            let lost = holders.iter().filter(|&&holder| self.is_lost(holder)).count() as u64;
-            let holders = Holders { datagrams: holders.len() as u64, lost };
+            let holders = Holders::of(holders, |holder| self.why_lost(holder));
             self.settle(id, Fate::Lost { reason, host, holders });
         }
     }
 
-    /// True if a datagram that is somewhere in the network cannot arrive any more.
-    fn is_lost(&self, id: DatagramId) -> bool {
+    /// Why a datagram was lost, of which a part was lost and which has not arrived.
+    fn why_lost(&self, id: DatagramId) -> Option<DropReason> {
         if Traffic::has(id) {
-            return self.traffic.is_lost(id);
+            return self.traffic.why_lost(id);
         }
-        self.datagram(id).is_some_and(|datagram| matches!(datagram.fate, Fate::Lost { .. }))
+        match self.datagram(id)?.fate {
+            Fate::Lost { reason, .. } => Some(reason),
+            Fate::OnItsWay | Fate::Arrived => None,
+        }
     }
 
     fn settle(&mut self, id: DatagramId, fate: Fate) {

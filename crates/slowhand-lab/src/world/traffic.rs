@@ -73,9 +73,12 @@ impl Traffic {
         }
     }
 
-    /// True if a part of it was lost, and it has not arrived.
-    pub(super) fn is_lost(&self, id: DatagramId) -> bool {
-        self.datagram(id).is_some_and(|datagram| matches!(datagram.fate, Fate::Lost(_)))
+    /// Why a datagram was lost, of which a part was lost and which has not arrived.
+    pub(super) fn why_lost(&self, id: DatagramId) -> Option<DropReason> {
+        match self.datagram(id)?.fate {
+            Fate::Lost(reason) => Some(reason),
+            Fate::OnItsWay | Fate::Arrived(_) => None,
+        }
     }
 
     fn settle(&mut self, id: DatagramId, fate: Fate) {

@@ -55,15 +55,24 @@ impl Mac {
         ("csma", Profile::OpenThread),
     ];
 
-    /// The software of the nodes, where the scenario does not say it.
-    pub(super) fn default_profile(&self) -> Profile {
-        let kind = match self {
+    /// The place of its kind in [`KINDS`](Self::KINDS).
+    fn place(&self) -> usize {
+        match self {
             Self::Tsch(_) => 0,
             Self::Xmac(_) => 1,
             Self::Beacon(_) => 2,
             Self::Csma(_) => 3,
-        };
-        Self::KINDS[kind].1
+        }
+    }
+
+    /// The software of the nodes, where the scenario does not say it.
+    pub(super) fn default_profile(&self) -> Profile {
+        Self::KINDS[self.place()].1
+    }
+
+    /// Its kind, as a scenario names it.
+    pub fn kind(&self) -> &'static str {
+        Self::KINDS[self.place()].0
     }
 
     /// Gives the keys that the document has not the numbers of a profile. X-MAC is Contiki's and beacon mode the
