@@ -22,8 +22,8 @@ LONGEST_VALUE = 24
 MOST_REASONS = 3
 """How many reasons are told why combinations are not possible; --json has all. (Assumed.)"""
 
-MOST_HELPS = 6
-"""How many changes that would help are shown. (Assumed.)"""
+MOST_TIES = 8
+"""How many that cannot be told apart are named. (Assumed: a longer list is not read.)"""
 
 HEADINGS = {
     "duration": "duration\np95\ns",
@@ -87,26 +87,69 @@ def _recommendation(advice: Advice, out: Terminal) -> None:
     for key, value in recommended.settings.items():
         text = "not set" if value is None else printable(shown(value), LONGEST_VALUE)
         out.print(f"  {key} = {text}", "bold")
+    if advice.ties:
+        _ties(advice, out)
     if advice.second is not None and advice.sure is not None:
         _next(advice, advice.second, advice.sure, out)
-    if advice.equals:
-        same = "; ".join(_difference(row, advice) for row in advice.equals)
-        out.paragraph(f"The same in every world: {escaped(same)}.")
     if advice.adviser.why is not None:
         _help(advice.adviser, advice.adviser.why, out)
+
+
+def _ties(advice: Advice, out: Terminal) -> None:
+    """Those that cannot be told apart, why this one is recommended, and what would decide."""
+    equal = {row.name for row in advice.equals}
+    others = [row for row in advice.ties if row.name not in equal]
+    if others:
+        out.paragraph(f"It cannot be told apart from {_named(others, advice)}.")
+    if equal:
+        out.paragraph(f"The same in every world: {_named(advice.equals, advice)}.")
+    if not advice.deciding:
+        if advice.adviser.networks:
+            out.paragraph("No network that is worse tells them apart either: take any of them.")
+    else:
+        if advice.reliable:
+            out.paragraph("Of these it bears the most: worse networks tell them apart.")
+        for each in advice.deciding:
+            best, worst = (_difference_or_it(row, advice) for row in (each.best, each.worst))
+            ratio = _times(each.weighted)
+            text = f"{each.network}: {best} is the best, {worst} is {ratio}"
+            if each.best.judged.is_reliable and not each.worst.judged.is_reliable:
+                share = _percent(each.worst.judged.share)
+                text = f"{each.network}: {best} is the best, {worst} completes only {share} %"
+            out.paragraph(text, first="  ", indent="    ")
+    if advice.missing:
+        asked = "; ".join(f"{each.asks} ({each.keys[0]})" for each in advice.missing)
+        out.paragraph(
+            f"The scenario does not say what would decide: {asked}. --fix KEY=VALUE says it.",
+            "yellow",
+        )
+
+
+def _named(rows: Sequence[Row], advice: Advice) -> str:
+    """Configurations by what they have other than the recommended one."""
+    names = [_difference(row, advice) for row in rows[:MOST_TIES]]
+    if len(rows) > MOST_TIES:
+        more = len(rows) - MOST_TIES
+        names.append(f"{more} other{'s' if more > 1 else ''}")
+    return escaped("; ".join(names))
+
+
+def _difference_or_it(row: Row, advice: Advice) -> str:
+    return escaped(_difference(row, advice)) or "it"
 
 
 def _next(advice: Advice, second: Row, sure: float, out: Terminal) -> None:
     """What the next one is like, and how sure the order is."""
     said = f"{100 * sure:.0f} %" if sure < 0.995 else "more than 99 %"
     ratio = weighted(second.judged, advice.best)
-    if ratio < 1:
+    if ratio < 1 and advice.best.is_reliable and not second.judged.is_reliable:
         share = _percent(second.judged.share)
         is_like = f"is better by the weights, but completes only {share} % of all handshakes"
     else:
         is_like = f"is {_times(ratio)} by the weights"
     name = escaped(_difference(second, advice))
-    out.paragraph(f"The next one, {name}, {is_like}. That the first is better is {said} sure.")
+    which = "The next one that can be told apart" if advice.ties else "The next one"
+    out.paragraph(f"{which}, {name}, {is_like}. That the first is better is {said} sure.")
 
 
 def _help(adviser: Adviser, why: dict[str, Any], out: Terminal) -> None:
@@ -120,7 +163,7 @@ def _help(adviser: Adviser, why: dict[str, Any], out: Terminal) -> None:
         return
     out.print()
     out.print("What would help", "bold")
-    for each in adviser.helps[:MOST_HELPS]:
+    for each in adviser.helps:
         said = escaped(", ".join(each.overrides))
         share, low, high = map(_percent, each.judged.completed)
         out.paragraph(f"{share} % ({low}..{high}) with {said}", first="  ", indent="    ")
@@ -216,7 +259,7 @@ def _metric_cells(judged: Sequence[Judged], best: Judged) -> Iterator[list[Cell]
             elif not _is_known(found, name):
                 cells.append("never")
             else:
-                cells.append(_with_interval(found[name], largest[name], never=one.give_up_s))
+                cells.append(_with_interval(found[name], largest[name]))
         ratio = weighted(one, best)
         cells.append((f"{ratio:.2f}", "" if ratio <= 1 + ALIKE else "yellow"))
         yield cells
@@ -224,18 +267,17 @@ def _metric_cells(judged: Sequence[Judged], best: Judged) -> Iterator[list[Cell]
 
 def _is_known(found: dict[str, Interval], name: str) -> bool:
     """False for the duration of what fails too often, and for all of what never completes."""
-    failed = found["failures"].value
-    return failed < 1 and (name != "duration" or failed <= 1 - RELIABLE)
+    return found["failures"].value < 1 and math.isfinite(found[name].value)
 
 
-def _with_interval(interval: Interval, largest: float, *, never: float) -> str:
+def _with_interval(interval: Interval, largest: float) -> str:
     """A value, and the wider half of its interval, which may end with those that fail.
 
     It has the decimals of the largest of its column, or its own if it is larger.
     """
     half = max(interval.high - interval.value, interval.value - interval.low)
     text = number(interval.value, max(largest, interval.value))
-    if interval.high == never:
+    if math.isinf(interval.high):
         return f"{text}..never"
     if not half:
         return text
@@ -272,7 +314,7 @@ def _defaults(advice: Advice, out: Terminal) -> None:
 
 
 def _networks(advice: Advice, out: Terminal) -> None:
-    out.print("The recommended one, if the network is other than stated", "bold")
+    out.print("The recommended one, if the network is worse than stated", "bold")
     heads = [Column(right=False), *_metric_columns()[:-1], Column("behind\nthe best\nthere")]
     table = Table(heads)
     found = [(network, advice.elsewhere(network.judged)) for network in advice.adviser.networks]
@@ -295,8 +337,8 @@ def _networks(advice: Advice, out: Terminal) -> None:
             own = _percent(here.judged.share)
             only = f"the best there completes {best} %, the recommended one only {own} %"
             out.paragraph(f"{network.name}: {only}", "yellow", indent="  ")
-    for reason in advice.adviser.skipped:
-        out.paragraph(escaped(f"not possible: {reason}"), "yellow", indent="  ")
+    for name, reason in advice.adviser.skipped.items():
+        out.paragraph(escaped(f"not possible: {name}: {reason}"), "yellow", indent="  ")
 
 
 def _what_to_type(advice: Advice, out: Terminal) -> None:
@@ -319,8 +361,10 @@ def _about(advice: Advice) -> Iterator[str]:
         "p95 over all handshakes, one that fails counts as endless; energy and octets of all"
         " handshakes, for each one that completes; ± and ..: 95 % intervals"
     )
-    if advice.sure is not None:
-        yield "how sure: the first was chosen by the same worlds, so it is a little too sure"
+    if adviser.contest.is_judged:
+        yield "all numbers are of worlds that have chosen nothing"
+    else:
+        yield "the numbers are of the worlds that have chosen: they are a little too good"
     yield f"chosen from: {', '.join(space.keys)}"
     yield (
         f"{len(space.configurations):,} configurations, {adviser.done:,} worlds, seeds from"

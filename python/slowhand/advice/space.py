@@ -15,6 +15,7 @@ from slowhand._native import ScenarioError
 from slowhand.advice import lookup
 from slowhand.advice.lookup import AdviceError
 from slowhand.api import Scenario, stacks
+from slowhand.blame import blaming, moved
 from slowhand.keys import Setting
 from slowhand.sweeps.dataset import label
 from slowhand.sweeps.vary import Axis, Plain, SweepError, Value
@@ -31,9 +32,6 @@ Pair: TypeAlias = tuple[str, Plain | None]
 
 
 NAME = re.compile(r"[a-z][a-z0-9._-]*$")
-
-PLACE = re.compile(r"--set |[^:]+:\d+: ")
-"""Where a value stands, before the key in a message: in an override, or in a line of a file."""
 
 
 class Option(NamedTuple):
@@ -72,7 +70,7 @@ class Fixed(NamedTuple):
 
     def plain(self, key: str) -> Plain | None:
         """The value of a key."""
-        found = lookup.value(self.scenario, key)
+        found = self.scenario.value(key)
         return None if found is None else Value.of(found).plain
 
 
@@ -105,8 +103,8 @@ def _bare(value: Value) -> str:
 
 
 def _stacks(fixed: Fixed) -> Iterator[Option]:
-    own = lookup.value(fixed.scenario, "session.stack")
-    server = lookup.value(fixed.scenario, "session.server_stack") or own
+    own = fixed.scenario.value("session.stack")
+    server = fixed.scenario.value("session.server_stack") or own
     able = [each["name"] for each in stacks() if {*each["protocols"]} & {*fixed.protocols}]
     for name in [own, *(name for name in able if name != own)]:
         # The server is what it is: only the client's library is chosen.
@@ -268,7 +266,7 @@ def _fixed(scenario: Scenario, fix: Iterable[str]) -> tuple[Scenario, dict[str, 
             if key in fixed:
                 raise AdviceError(f"--fix {printable(name)}: found twice, allowed: once")
             fixed[key] = name
-    with lookup.blaming({key: f"--fix {key}" for key in fixed}):
+    with blaming({key: f"--fix {key}" for key in fixed}):
         return scenario.with_(overrides), fixed
 
 
@@ -298,7 +296,7 @@ def _protocols(scenario: Scenario, choose: Iterable[str]) -> tuple[str, ...]:
     """The protocols that may be chosen."""
     if any(text.partition("=")[0] in ("protocol", "session.protocol") for text in choose):
         return PROTOCOLS
-    return (lookup.value(scenario, "session.protocol") or PROTOCOLS[0],)
+    return (scenario.value("session.protocol") or PROTOCOLS[0],)
 
 
 def _is_stream(protocol: str) -> bool:
@@ -313,9 +311,9 @@ def _choice(fixed: Fixed, text: str) -> Choice:
             raise AdviceError(f"--choose: found '{printable(text)}', allowed: {allowed}")
         return Choice(tuple(GROUPS[text].options(fixed)), typed=False)
     try:
-        axis = Axis.read(text)
+        axis = Axis.read(text, option="--choose")
     except SweepError as error:
-        raise AdviceError(str(error).replace("--vary", "--choose", 1)) from error
+        raise AdviceError(str(error)) from error
     lookup.check_known("--choose", axis.key)
     options = (
         Option(((axis.key, plain),), (f"{axis.key}={value.text}",))
@@ -333,8 +331,9 @@ def _combine(found: Space) -> None:
         allowed = f"at most {MOST_COMBINATIONS:,}; --fix KEY leaves a key as it is"
         raise AdviceError(f"--choose: found {total:,} combinations, allowed: {allowed}")
     # Typed values with which no combination is possible, and why not.
-    wrong = {option: "" for choice in found.choices if choice.typed for option in choice.options}
-    first = ""
+    typed = [option for choice in found.choices if choice.typed for option in choice.options]
+    wrong: dict[Option, ScenarioError | None] = dict.fromkeys(typed)
+    first: ScenarioError | None = None
     for options in itertools.product(*(choice.options for choice in found.choices)):
         settings = dict(setting for option in options for setting in option.settings)
         if not _has_effect(found, options, settings):
@@ -345,20 +344,18 @@ def _combine(found: Space) -> None:
             scenario = found.scenario.with_(overrides)
             _native.Run(scenario.native, 0, 1, 1, False).cancel()
         except ScenarioError as error:
-            message = str(error)
-            first = first or message
-            found.refused[_reason(message)] += 1
+            first = first or error
+            found.refused[_reason(error)] += 1
             for option in options:
                 if option in wrong:
-                    wrong[option] = wrong[option] or _blamed(message, option)
+                    wrong[option] = wrong[option] or _blamed(error, option)
             continue
         for option in options:
             wrong.pop(option, None)
         found.configurations.append(Configuration(settings, overrides, scenario))
-    if never := next((message for message in wrong.values() if message), ""):
-        raise ScenarioError(never)
-    if not found.configurations:
-        raise ScenarioError(first)
+    never = next(filter(None, wrong.values()), None if found.configurations else first)
+    if never is not None:
+        raise never
 
 
 def _has_effect(found: Space, options: Iterable[Option], settings: Settings) -> bool:
@@ -366,7 +363,7 @@ def _has_effect(found: Space, options: Iterable[Option], settings: Settings) -> 
 
     Of several values without effect only the first one is left.
     """
-    protocol = settings.get("session.protocol") or lookup.value(found.scenario, "session.protocol")
+    protocol = settings.get("session.protocol") or found.scenario.value("session.protocol")
     return not any(
         option != choice.options[0] and _has_no_effect(str(protocol or PROTOCOLS[0]), choice.keys)
         for choice, option in zip(found.choices, options, strict=True)
@@ -394,15 +391,16 @@ def _following(scenario: Scenario, settings: Settings) -> Iterator[str]:
     yield f"session.auth={'psk' if credential == 'psk' else mutual}"
 
 
-def _blamed(message: str, option: Option) -> str:
-    """A message about a value that was chosen, not set."""
+def _blamed(error: ScenarioError, option: Option) -> ScenarioError:
+    """An error about a value that was chosen, not set."""
     typed = option.overrides[0]
     key = typed.partition("=")[0]
-    if message.startswith(f"--set {key}: "):
-        return message.replace("--set", "--choose", 1)
-    return f"--choose {printable(typed)}: {message}"
+    if error.override == key:
+        return moved(error, f"--choose {printable(key)}")
+    place = f"--choose {printable(typed)}"
+    return moved(error, f"{place}: {error.place}" if error.place else place)
 
 
-def _reason(message: str) -> str:
+def _reason(error: ScenarioError) -> str:
     """Why a combination is not possible: a key, what was found, what is allowed."""
-    return PLACE.sub("", message, count=1)
+    return ": ".join(filter(None, (error.key, error.reason)))
