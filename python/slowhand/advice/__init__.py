@@ -38,7 +38,8 @@ HANDSHAKES = 60_000
 where certificates are verified.)"""
 
 FINALISTS = 12
-"""How many configurations the race leaves. (Assumed: a longer table is not read.)"""
+"""How many configurations the race leaves; more, if there are more families of which the best is
+told. (Assumed: a longer table is not read.)"""
 
 SHARE = 100
 """A finalist is judged by the budget divided by this number: the race keeps about half of it.
@@ -49,8 +50,9 @@ FEWEST, MOST = 40, 1_000
 (Assumed: of 40, two are above the 95th percentile.)"""
 
 ENOUGH = 400
-"""Where no race is needed, so many worlds judge a finalist if the budget has them. (Assumed: half
-of the interval of a mean is then a tenth of the standard deviation.)"""
+"""Where no race is needed, or each family has its best, so many worlds judge a finalist if the
+budget has them. (Assumed: half of the interval of a mean is then a tenth of the standard
+deviation.)"""
 
 STRESSED = 5
 """Another network has this part of these worlds: all of them together have as many. (Assumed.)"""
@@ -133,8 +135,9 @@ class Adviser:
         self._rows = self._possible_defaults()
         self._others = self._possible_networks()
         self._update: Callable[[int, int], None] = lambda done, total: None
-        plan, finalists = self._plan(budget)
-        self.contest = Contest(runners, finalists, plan, self.scale, self._run_runners)
+        plan = self._plan(budget)
+        families = [self.space.family(each.settings) for each in self.space.configurations]
+        self.contest = Contest(runners, plan, self.scale, self._run_runners, families)
 
     def sample(self, scenario: Scenario) -> Sample:
         """An empty sample of a configuration."""
@@ -185,35 +188,40 @@ class Adviser:
                 f" {remedy}"
             )
 
-    def _plan(self, budget: int | None) -> tuple[Plan, int]:
-        """How many worlds each stage has, and how many finalists there are."""
-        runners = len(self.space.configurations)
-        finalists = min(FINALISTS, runners)
-        race = least(runners, FINALISTS)
+    def _plan(self, budget: int | None) -> Plan:
+        """How many worlds each stage has."""
+        configurations = self.space.configurations
+        runners = len(configurations)
+        families = len({self.space.family(each.settings) for each in configurations})
+        best = min(FINALISTS, runners)
+        finalists = min(runners, max(FINALISTS, FINALISTS // 2 + families))
+        race = least(runners, finalists)
         # Those that choose, those that judge, those of other networks (twice), and the defaults.
-        others = 2 * finalists + (2 * finalists if self._others else 0) + len(self._rows)
+        others = 2 * finalists + (2 * best if self._others else 0) + len(self._rows)
         self._fewest = max(LEAST, FEWEST // self._clients)
+        enough = max(self._fewest, ENOUGH // self._clients)
         needed = race + self._fewest * others
         if budget is None:
-            budget = max(HANDSHAKES // self._clients, needed, race + race // 2)
+            usual = HANDSHAKES // self._clients
+            budget = max(usual, needed, race + race // 2, race + enough * others)
         if budget < needed:
             what = f"{needed:,} worlds or more for {runners:,} configurations"
             raise AdviceError(f"--budget: found {budget:,}, allowed: {what}")
         self.budget = budget
         affordable = (budget - race) // others
-        wanted = budget // SHARE if race else max(ENOUGH, budget // SHARE)
+        wanted = budget // SHARE if race and families < 2 else max(enough, budget // SHARE)
         self.worlds = min(MOST, max(self._fewest, min(wanted, affordable)))
         """The worlds of each finalist: so many choose, and so many others judge."""
         highest = MAX_SEED - max(2 * self.worlds, FEWEST, EXPLAINED) + 1
         if self.seed > highest:
             raise AdviceError(f"--seed: found {self.seed}, allowed: at most {highest}")
         left = budget - self.worlds * others
-        rounds = schedule(runners, FINALISTS, left, self.worlds)
+        rounds = schedule(runners, finalists, left, self.worlds)
         stressed = max(1, self.worlds // STRESSED)
-        plan = Plan(rounds, self.worlds, stressed, len(self._others))
-        self.total = plan.total(finalists) + self.worlds * len(self._rows)
+        plan = Plan(rounds, self.worlds, stressed, len(self._others), finalists, best)
+        self.total = plan.total() + self.worlds * len(self._rows)
         """The most worlds in all."""
-        return plan, finalists
+        return plan
 
     def run(self, update: Callable[[int, int], None] = lambda done, total: None) -> None:
         """Runs everything. Calls `update` again and again, with the worlds done and those of all.

@@ -120,6 +120,17 @@ class Advice:
         return None if self.second is None else sureness(self.best, self.second.judged)
 
     @property
+    def family_rows(self) -> list[Row]:
+        """The best of each family, the best family first; nothing if there is only one."""
+        leaders = self.adviser.contest.leaders
+        return [self._row(one) for one in leaders] if len(leaders) > 1 else []
+
+    def is_tied(self, row: Row) -> bool:
+        """True if a configuration cannot be told apart from the best."""
+        ties = (self._configuration(one) for one in self.adviser.contest.ties)
+        return any(row.configuration is tie for tie in ties)
+
+    @property
     def deciding(self) -> list[Deciding]:
         """What tells those apart that cannot be told apart here: worse networks."""
         found = []
@@ -158,6 +169,15 @@ class Advice:
     def front(self) -> polars.DataFrame:
         """The Pareto front: the keys that may be chosen, and the metrics with their intervals."""
         return self.frame(self.front_rows)
+
+    @property
+    def families(self) -> polars.DataFrame:
+        """The best of each family, what it costs, and if it is tied with the best of all."""
+        import polars
+
+        rows = self.family_rows
+        tied = polars.Series("tied", [self.is_tied(row) for row in rows], polars.Boolean)
+        return self.frame(rows).with_columns(tied)
 
     @property
     def defaults(self) -> polars.DataFrame:
@@ -242,6 +262,7 @@ class Advice:
             ],
             "front": [row.json(best) for row in self.front_rows],
             "finalists": [row.json(best) for row in self.finalists],
+            "families": [row.json(best) | {"tied": self.is_tied(row)} for row in self.family_rows],
             "ties": [row.json(best) for row in self.ties],
             "equal": [_settings(row) for row in self.equals],
             "deciding": [

@@ -6,7 +6,8 @@ numbers that are printed come from other worlds. Nothing here knows what is run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from slowhand.advice.front import (
@@ -35,12 +36,23 @@ class Plan(NamedTuple):
     """The same in each other network."""
     networks: int
     """How many other networks there are."""
+    finalists: int
+    """How many the race leaves."""
+    best: int
+    """How many of them meet the other networks."""
 
-    def total(self, finalists: int) -> int:
+    def total(self) -> int:
         """The most worlds in all."""
         raced = self.rounds[-1].worlds if self.rounds else 0
-        chosen = finalists * (self.worlds - raced) + all_worlds(self.rounds)
-        return chosen + finalists * (self.worlds + 2 * self.stressed * self.networks)
+        chosen = self.finalists * (self.worlds - raced) + all_worlds(self.rounds)
+        return chosen + self.finalists * self.worlds + 2 * self._elsewhere(self.best)
+
+    def spared(self, ties: int) -> int:
+        """How many of these worlds the choice does not need."""
+        return self._elsewhere(self.best - (min(ties, self.best) if ties > 1 else 0))
+
+    def _elsewhere(self, runners: int) -> int:
+        return runners * self.stressed * self.networks
 
 
 class Contest:
@@ -49,10 +61,10 @@ class Contest:
     def __init__(
         self,
         runners: Sequence[Callable[[], Sample]],
-        finalists: int,
         plan: Plan,
         scale: Scale,
         run: Runs,
+        families: Sequence[Hashable] = (),
     ):
         self._empty = runners
         """What makes an empty sample of each."""
@@ -61,7 +73,9 @@ class Contest:
         self._run = run
         self.samples = [make() for make in runners]
         """The worlds that choose."""
-        self._race = Race(plan.rounds, len(runners), finalists, self._draw, self._order)
+        self._race = Race(plan.rounds, len(runners), plan.finalists, self._draw, self._order)
+        self.families = families or [None] * len(runners)
+        """The family of each. The best of each family is a finalist."""
         self.judged: dict[int, Judged] = {}
         """The finalists, in worlds that have chosen nothing, if there are such (`is_judged`)."""
         self.is_judged = False
@@ -90,12 +104,25 @@ class Contest:
     @property
     def spared(self) -> int:
         """How many worlds the choice has not needed."""
-        needed = len(self.ties) if len(self.ties) > 1 else 0
-        return (len(self.order) - needed) * self._plan.stressed * self._plan.networks
+        return self._plan.spared(len(self.ties))
 
     def stress(self, network: int) -> None:
-        """Judges the finalists in another network."""
-        self.networks[network] = self._stressed(network, self.order, self._plan.worlds)
+        """Judges the best of the finalists in another network."""
+        of = [*dict.fromkeys((*self.order[:1], *self._tied, *self.order))][: self._plan.best]
+        self.networks[network] = self._stressed(network, of, self._plan.worlds)
+
+    @property
+    def leaders(self) -> list[int]:
+        """The best of each family, the best family first."""
+        first: dict[Hashable, int] = {}
+        for one in self.order:
+            first.setdefault(self.families[one], one)
+        return [*first.values()]
+
+    @property
+    def _tied(self) -> list[int]:
+        """Those that cannot be told apart, as far as they meet other networks."""
+        return self.ties[: self._plan.best]
 
     def _draw(self, runners: Sequence[int], first: int, last: int) -> None:
         self._run(None, {one: self.samples[one] for one in runners}, first, last)
@@ -104,7 +131,8 @@ class Contest:
         """The order in which runners stay in the race."""
         values = {one: self.samples[one].racing_values(worlds) for one in runners}
         same = {one: self.samples[one].same(worlds) for one in runners}
-        return staying(runners, values, same, self._scale, worlds)
+        order = staying(runners, values, same, self._scale, worlds)
+        return spread(order, self.families)
 
     def _rank(self) -> None:
         """Puts the finalists into an order, over the worlds that all of them have."""
@@ -126,9 +154,9 @@ class Contest:
 
     def _choose(self) -> None:
         """Of those that cannot be told apart, the one that bears most is the first."""
-        bears: dict[int, list[Judged]] = {one: [] for one in self.ties}
+        bears: dict[int, list[Judged]] = {one: [] for one in self._tied}
         for network in range(self._plan.networks):
-            judged = self._stressed(network, self.ties, 0)
+            judged = self._stressed(network, self._tied, 0)
             for one, found in judged.items():
                 bears[one].append(found)
             values = {one: found.values for one, found in judged.items()}
@@ -140,7 +168,7 @@ class Contest:
             return failing, sum(judged.score for judged in bears[one])
 
         if self.judged[self.order[0]].is_reliable:
-            chosen = min(self.ties, key=place)  # of those that bear the same the best
+            chosen = min(self._tied, key=place)  # of those that bear the same the best
             self.order = [chosen, *(one for one in self.order if one != chosen)]
             self._draw_front()
 
@@ -162,3 +190,16 @@ class Contest:
         self._run(None, samples, worlds, 2 * worlds)
         self.judged = {one: Judged(sample, worlds, self._scale) for one, sample in samples.items()}
         self.is_judged = True
+
+
+def spread(order: Sequence[int], families: Sequence[Hashable]) -> list[int]:
+    """The best of each family first; then in turn the best of all, and those of each family."""
+    of: dict[Hashable, list[int]] = {}
+    for one in order:
+        of.setdefault(families[one], []).append(one)
+    if len(of) < 2:
+        return [*order]
+    ranks = itertools.zip_longest(*of.values())
+    by_family = [one for rank in ranks for one in rank if one is not None]
+    turns = itertools.chain.from_iterable(zip(order, by_family, strict=True))
+    return [*dict.fromkeys((*by_family[: len(of)], *turns))]

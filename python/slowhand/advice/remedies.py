@@ -7,9 +7,9 @@ from itertools import combinations
 from typing import Any
 
 from slowhand._native import ScenarioError
-from slowhand.advice.lookup import default
 from slowhand.api import Scenario
 from slowhand.keys import toml
+from slowhand.known import default
 
 PSK = {
     "session.credential": "psk",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from slowhand import settings
@@ -11,8 +11,10 @@ from slowhand._native import __version__
 from slowhand.advice import Adviser
 from slowhand.advice.answer import Advice, Row, weighted
 from slowhand.advice.front import ALIKE, METRICS, RELIABLE, Interval, Judged
+from slowhand.advice.space import FAMILY, has_no_effect
 from slowhand.report import command_of, failures, losses, number, show_command
 from slowhand.sweeps.dataset import label, shown
+from slowhand.sweeps.vary import Plain
 from slowhand.table import Cell, Column, Table
 from slowhand.terminal import Terminal, escaped, printable
 
@@ -21,6 +23,9 @@ LONGEST_VALUE = 24
 
 MOST_REASONS = 3
 """How many reasons are told why combinations are not possible; --json has all. (Assumed.)"""
+
+MOST_FAMILIES = 20
+"""How many families are shown; --json has all. (Assumed.)"""
 
 MOST_TIES = 8
 """How many that cannot be told apart are named. (Assumed: a longer list is not read.)"""
@@ -45,6 +50,9 @@ def show(advice: Advice, out: Terminal) -> None:
         out.paragraph("nothing: no configuration has a world that is complete")
         return
     _recommendation(advice, out)
+    if advice.family_rows:
+        out.print()
+        _families(advice, out)
     out.print()
     _front(advice, out)
     if advice.adviser.defaults:
@@ -183,6 +191,44 @@ def _difference(row: Row, advice: Advice) -> str:
     )
 
 
+def _families(advice: Advice, out: Terminal) -> None:
+    """The best of each family, and what it costs to choose it."""
+    rows = advice.family_rows
+    out.print("What another choice would cost: the best with each", "bold")
+    others = [key for key in _columns(advice, rows)[0] if key not in FAMILY]
+    heads = [Column(key.rpartition(".")[2].replace("_", "\n")) for key in others]
+    of = ("duration", "energy")
+    family = Column(right=False, wraps=True)
+    table = Table([family, *heads, *_metric_columns(of), Column("")])
+    shown_rows = rows[:MOST_FAMILIES]
+    cells = _metric_cells([row.judged for row in shown_rows], advice.best, of)
+    is_tied = [advice.is_tied(row) for row in rows]
+    has_ties = sum(is_tied) > 1
+    for row, metrics, tied in zip(shown_rows, cells, is_tied, strict=False):
+        protocol = str(_setting(row, "session.protocol") or "")
+        values = [
+            "" if protocol and has_no_effect(protocol, [key]) else _value(_setting(row, key))
+            for key in others
+        ]
+        table.add(_family_name(row), *values, *metrics, "=" if tied and has_ties else "")
+    table.print(out)
+    if len(rows) > MOST_FAMILIES:
+        out.print(f"and {len(rows) - MOST_FAMILIES} others, which are worse (see --json)", "dim")
+    if has_ties:
+        out.paragraph("=: they cannot be told apart", "dim")
+
+
+def _family_name(row: Row) -> str:
+    """What a family has in common: `lean-dtls to mbedtls, dtls1.2, psk`."""
+    client, server, *rest = (_setting(row, key) for key in FAMILY)
+    ends = client if server in (None, client) else f"{client} to {server}"
+    return ", ".join(_value(value) for value in (ends, *rest) if value is not None)
+
+
+def _setting(row: Row, key: str) -> Plain | None:
+    return row.configuration.settings.get(key) if row.configuration else None
+
+
 def _front(advice: Advice, out: Terminal) -> None:
     rows = advice.front_rows
     others = [] if advice.second is None else [advice.second]
@@ -237,20 +283,22 @@ def _value(value: str | float | bool | None) -> str:
     return "-" if value is None else printable(shown(value), LONGEST_VALUE)
 
 
-def _metric_columns() -> list[Column]:
+def _metric_columns(of: Iterable[str] = METRICS) -> list[Column]:
     """The memory is left out where there is no room; the table of the front becomes two instead."""
-    columns = [Column(HEADINGS[name], optional=int(name == "ram")) for name in METRICS]
+    columns = [Column(HEADINGS[name], optional=int(name == "ram")) for name in of]
     return [*columns, Column("by the\nweights")]
 
 
-def _metric_cells(judged: Sequence[Judged], best: Judged) -> Iterator[list[Cell]]:
+def _metric_cells(
+    judged: Sequence[Judged], best: Judged, of: Iterable[str] = METRICS
+) -> Iterator[list[Cell]]:
     """The metrics of several configurations with their intervals, and the weighted ratio."""
     intervals = [one.intervals() for one in judged]
     reliable = [found for found in intervals if _is_known(found, "duration")]
     largest = {name: max((found[name].value for found in reliable), default=0) for name in METRICS}
     for one, found in zip(judged, intervals, strict=True):
         cells: list[Cell] = []
-        for name in METRICS:
+        for name in of:
             if name == "failures":
                 cells.append(_failures(found[name]))
             elif name == "ram":

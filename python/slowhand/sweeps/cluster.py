@@ -167,7 +167,7 @@ def run_chunk(
     sources: dict[str, Any],
     path: str,
     name: str,
-    settings: dict[str, Plain],
+    settings: dict[str, Plain | None],
     first: int,
     count: int,
 ) -> Rows:
