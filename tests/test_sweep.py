@@ -136,7 +136,7 @@ def test_several_keys_give_all_combinations_or_those_of_the_same_place() -> None
         ),
         (["--vary", "session.timeout_s=2:1:1"], "--vary session.timeout_s: found 2:1:1, an empty"),
         (["--vary", "session.stack=openssl,x"], '--vary session.stack: found "x", allowed: one of'),
-        (["--vary", "network.topology.hops=1,2"], "with network.topology.hops=2: quickstart.toml:"),
+        (["--vary", "network.topology.hops=2,3"], "with network.topology.hops=2: quickstart.toml:"),
         ([], "--vary: found nothing, allowed: KEY=VALUES, once or more"),
         (["--vary", TIMEOUTS, "--metric", "x"], "--metric: found 'x', allowed: duration_s, "),
         (["--vary", TIMEOUTS, "--baseline", "x"], "--baseline: found 'x', allowed: first, best"),
@@ -414,7 +414,7 @@ def test_a_part_in_the_place_of_another_is_not_believed(tmp_path: Path) -> None:
 
 
 def test_two_sweeps_do_not_write_into_one_folder(tmp_path: Path) -> None:
-    configurations = varied(slowhand.Scenario(PSK, SETTINGS), [Axis.read(TIMEOUTS)])
+    configurations = varied(slowhand.Scenario(PSK, SETTINGS), [Axis.read(TIMEOUTS)]).configurations
     with (
         Sweep(configurations, Sampling(count=1), out=tmp_path / "r"),
         pytest.raises(SweepError, match="another sweep is writing into it"),
@@ -425,7 +425,7 @@ def test_two_sweeps_do_not_write_into_one_folder(tmp_path: Path) -> None:
 
 
 def test_chunks_have_the_seeds_that_are_missing(tmp_path: Path) -> None:
-    (configuration,) = varied(slowhand.Scenario(PSK), [Axis.read("session.timeout_s=1")])
+    (configuration,), _ = varied(slowhand.Scenario(PSK), [Axis.read("session.timeout_s=1")])
     with Sweep([configuration], Sampling(count=100), out=tmp_path / "r") as sweep:
         nothing = Rows(b"", 0, 0, [], 1.0)
         for first, count in ((11, 5), (1, 2), (90, 11)):
@@ -437,7 +437,7 @@ def test_chunks_have_the_seeds_that_are_missing(tmp_path: Path) -> None:
 
 
 def test_a_chunk_takes_as_long_as_it_may() -> None:
-    (configuration,) = varied(slowhand.Scenario(PSK), [Axis.read("session.timeout_s=1")])
+    (configuration,), _ = varied(slowhand.Scenario(PSK), [Axis.read("session.timeout_s=1")])
     queue = Queue([Chunk(configuration, 1, 1000)])
     first = queue.take()
     assert first == Chunk(configuration, 1, FIRST)
@@ -672,3 +672,90 @@ def test_the_meaning_of_each_column_of_the_table_is_known() -> None:
     names = [re.sub(rf"^({metrics})_", "METRIC_", name) for name in table.columns]
     names = ["KEY" if name == "session.timeout_s" else name for name in names]
     assert list(dict.fromkeys(names)) == list(sweeps.COLUMNS)
+
+
+# What follows from a credential, what is not set, and what is not possible
+
+
+def test_a_credential_is_varied_with_what_belongs_to_it(cli: Cli) -> None:
+    vary = ["--vary", "session.credential=psk,certificate,raw_public_key"]
+    vary += ["--vary", "session.stack=mbedtls,lean-dtls", "--count", "2"]
+    # Both keys belong to one credential; the suite of the file to certificates.
+    own = ["--set", "session.psk=a0112233", "--set", "session.certificate_length=400"]
+    lossy = QUICKSTART.with_name("lossy-line.toml")
+    result = json.loads(cli("sweep", lossy, *vary, *own, "--json").stdout)
+    found = {tuple(each["settings"].values()): each for each in result["configurations"]}
+    assert list(found) == [
+        ("psk", "mbedtls"),
+        ("psk", "lean-dtls"),
+        ("certificate", "mbedtls"),
+        ("certificate", "lean-dtls"),
+        ("raw_public_key", "lean-dtls"),
+    ]
+    assert all(each["completed"] == 2 for each in found.values())
+    (impossible,) = result["impossible"]
+    assert impossible["settings"] == {
+        "session.credential": "raw_public_key",
+        "session.stack": "mbedtls",
+    }
+    assert impossible["reason"].startswith("session.credential: found raw_public_key, allowed: psk")
+    text = " ".join(cli("sweep", lossy, *vary, *own).stdout.split())
+    assert "not possible: session.credential=raw_public_key session.stack=mbedtls: sess" in text
+
+
+def test_what_follows_is_the_suite_of_rfc_7925_or_the_choice_of_the_libraries() -> None:
+    lossy = slowhand.Scenario(QUICKSTART.with_name("lossy-line.toml"))
+
+    def suites(stack: str, credentials: str) -> list[str]:
+        base = lossy.with_({"session.stack": stack, "session.server_stack": stack})
+        found, _ = varied(base, [Axis.read(f"session.credential={credentials}")])
+        ends = [json.loads(each.scenario.native.settings())["client"] for each in found]
+        assert [end["credential"] for end in ends] == credentials.split(",")
+        return [end["suite"] for end in ends]
+
+    assert suites("lean-dtls", "psk,certificate,raw_public_key") == [
+        "TLS_PSK_WITH_AES_128_CCM_8",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+    ]
+    # Without a suite nothing has to follow: each library takes its own first choice.
+    own = lossy.with_(["session.suite=", "session.auth="])
+    (psk, certificate), _ = varied(own, [Axis.read("session.credential=psk,certificate")])
+    assert psk.overrides == ("session.credential=psk",)  # it is possible as it is
+    assert certificate.overrides == ("session.credential=certificate",)
+
+
+def test_no_value_is_a_row_that_is_not_set(cli: Cli, tmp_path: Path) -> None:
+    arguments = ["sweep", PSK, "--vary", "session.mtu=,200", "--count", "3", "--out", "rows"]
+    text = cli(*arguments).stdout
+    assert re.search(r"^ +not set +100 ", text, re.MULTILINE)
+    result = json.loads(cli(*arguments, "--json").stdout)
+    assert [each["settings"] for each in result["configurations"]] == [
+        {"session.mtu": None},
+        {"session.mtu": 200.0},
+    ]
+    rows = polars.read_parquet(tmp_path / "rows" / "*.parquet")  # one schema
+    assert rows.schema["session.mtu"] == polars.Float64
+    assert sorted(rows["session.mtu"].is_null()) == [False] * 3 + [True] * 3
+    # A key that the scenario has is left out; Python has `None`.
+    timers = slowhand.sweep(
+        PSK, {"session.timeout_s": [None, 1]}, set={"session.timeout_s": 30}, count=2
+    )
+    assert timers["session.timeout_s"].to_list() == [None, 1.0]
+    own = slowhand.run(PSK, count=2)["duration_s"].mean()
+    assert timers["duration_s_mean"][0] == pytest.approx(own)
+    with pytest.warns(UserWarning, match=r"not possible: session\.mtu=10: session\.mtu: found 10"):
+        one = slowhand.sweep(PSK, {"session.mtu": [None, 10]}, count=2)
+    assert one["session.mtu"].to_list() == [None]
+    with pytest.raises(slowhand.ScenarioError, match=r"^--vary session\.mtu: found 10, allowed"):
+        slowhand.sweep(PSK, {"session.mtu": [10, 11]}, count=2)
+
+
+def test_a_key_is_removed_whoever_has_set_it() -> None:
+    scenario = slowhand.Scenario(PSK, {"session.mtu": 200})
+    for _ in range(2):
+        scenario = scenario.with_(["session.mtu="])
+        assert scenario.value("session.mtu") is None
+    assert scenario.with_({"session.mtu": 300}).value("session.mtu") == 300
+    with pytest.raises(slowhand.ScenarioError, match="no such key to remove"):
+        slowhand.Scenario(PSK).with_(["session.mtu="])

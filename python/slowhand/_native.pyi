@@ -42,6 +42,9 @@ class ScenarioError(ValueError):
     reason: str | None
     """What was found, and what is allowed."""
 
+    together: bool
+    """True if each value is allowed alone: another value somewhere else makes it possible."""
+
 class Scenario:
     """A scenario that has been read and checked."""
 

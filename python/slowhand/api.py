@@ -131,8 +131,11 @@ class Scenario:
         ... })
         """
         overrides, texts = keys.overrides(set)
-        new = {text.partition("=")[0] for text in overrides}
+        split = [(*map(str.strip, text.partition("=")[::2]), text) for text in overrides]
+        new = {key for key, value, _ in split if value}
         kept = [text for text in self.overrides if text.partition("=")[0] not in new]
+        # What has no value is removed, also what an override before has set; but not twice.
+        overrides = [text for key, value, text in split if value or f"{key}=" not in kept]
         other = copy.copy(self)
         other._make(self.file, {**self.files, **texts}, [*kept, *overrides])
         return other

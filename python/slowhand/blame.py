@@ -35,4 +35,6 @@ def blaming(names: Mapping[str, str]) -> Iterator[None]:
 
 def moved(error: ScenarioError, place: str) -> ScenarioError:
     """The same error at another place."""
-    return refusal(error.reason or "", place=place, key=error.key, override=error.override)
+    made = refusal(error.reason or "", place=place, key=error.key, override=error.override)
+    made.together = error.together
+    return made

@@ -107,7 +107,7 @@ impl PlanError {
                 (Some(file), "", format!("found {found}, allowed: {allowed}: {why}"))
             }
         };
-        Blame { place: file.map(|file| Place::File(file.clone())), key: key.to_owned(), reason }
+        Blame { place: file.map(|file| Place::File(file.clone())), key: key.to_owned(), reason, together: true }
     }
 }
 

@@ -56,7 +56,7 @@ pub fn ram(py: Python<'_>, device: String) -> PyResult<(u64, String)> {
     let Some(ram) = device.processor.ram_kib else {
         let (place, key) = (Place::File(device.file), "processor.ram_kib".to_owned());
         let reason = "found nothing, allowed: a number and its source".to_owned();
-        return Err(refused(Blame { place: Some(place), key, reason }));
+        return Err(refused(Blame { place: Some(place), key, reason, together: false }));
     };
     let from = match ram.origin {
         Origin::Source(source) => source,

@@ -41,6 +41,7 @@ mod _native {
         for attribute in ["key", "place", "override", "reason"] {
             error.setattr(attribute, module.py().None())?;
         }
+        error.setattr("together", false)?;
         module.add("MAX_THREADS", slowhand_lab::runner::MAX_THREADS)?;
         module.add("LATENESS_LIMIT_MS", slowhand_live::LATENESS_LIMIT.as_secs_f64() * 1e3)?;
         module.add("FAR_BEHIND_MS", slowhand_live::FAR_BEHIND.as_secs_f64() * 1e3)?;

@@ -26,7 +26,8 @@ create_exception!(
     PyValueError,
     "A scenario that cannot be run. The message names the file, the line and the key.\n\n\
      The same as data: `key` is the dotted path of the key, `place` the file and line or the override, `reason` what was \
-     found and what is allowed; `override` is the key of the override that has to change. None where there is none."
+     found and what is allowed; `override` is the key of the override that has to change. None where there is none.\n\n\
+     `together` is true if each value is allowed alone."
 );
 
 /// A scenario that has been read and checked.
@@ -160,7 +161,7 @@ fn plain<'py>(py: Python<'py>, setting: &Setting) -> PyResult<Bound<'py, PyAny>>
 
 /// An error that is neither about a file nor about an override.
 pub fn unplaced(key: &str, reason: String) -> Blame {
-    Blame { place: None, key: key.to_owned(), reason }
+    Blame { place: None, key: key.to_owned(), reason, together: true }
 }
 
 /// The error of a scenario that cannot run. Its parts are attributes.
@@ -172,7 +173,8 @@ pub fn refused(error: impl Into<Blame>) -> PyErr {
         value.setattr("key", Some(&blame.key).filter(|key| !key.is_empty()))?;
         value.setattr("place", blame.place.as_ref().map(ToString::to_string))?;
         value.setattr("override", blame.overridden())?;
-        value.setattr("reason", &blame.reason)
+        value.setattr("reason", &blame.reason)?;
+        value.setattr("together", blame.together)
     });
     set.err().unwrap_or(made)
 }

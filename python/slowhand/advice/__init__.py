@@ -1,8 +1,8 @@
 """Advice: which of the configurations that may be chosen is the best, and what others cost.
 
-A race finds the best ones; all of them meet the same losses. The rest of the work goes to the
-numbers that are printed: those of the Pareto front, of common defaults, and of networks that are
-better or worse than the scenario says.
+A race finds the best ones; all of them meet the same losses. Other worlds than those that chose
+give the numbers that are printed: those of the Pareto front, of common defaults, and of networks
+that are worse than the scenario says.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowhand._native import ScenarioError
-from slowhand.advice import defaults, lookup, networks, remedies
-from slowhand.advice.front import Judged, Sample, Scale, pareto, ranking, staying
+from slowhand.advice import defaults, networks, remedies
+from slowhand.advice.contest import Contest, Plan
+from slowhand.advice.front import Judged, Sample, Scale
 from slowhand.advice.front import weights as read_weights
 from slowhand.advice.lookup import AdviceError
-from slowhand.advice.racing import LEAST, Race, all_worlds, least, schedule
+from slowhand.advice.racing import LEAST, least, schedule
 from slowhand.advice.space import Space, space
 from slowhand.api import Run, Scenario, told
 from slowhand.bounds import MAX_SEED, natural
@@ -36,20 +38,33 @@ HANDSHAKES = 60_000
 where certificates are verified.)"""
 
 FINALISTS = 12
-"""How many configurations the race leaves. (Assumed: a longer table is not read.)"""
+"""How many configurations the race leaves; more, if there are more families of which the best is
+told. (Assumed: a longer table is not read.)"""
 
-SHARE = 80
-"""A finalist has the budget divided by this number: the race keeps about half of it. (Assumed.)"""
+SHARE = 100
+"""A finalist is judged by the budget divided by this number: the race keeps about half of it.
+(Assumed.)"""
 
 FEWEST, MOST = 40, 1_000
-"""The fewest and the most worlds of a finalist; fewer if a world has several handshakes. (Assumed:
-of 40, two are above the 95th percentile.)"""
+"""The fewest and the most worlds that judge a finalist; fewer if a world has several handshakes.
+(Assumed: of 40, two are above the 95th percentile.)"""
+
+ENOUGH = 400
+"""Where no race is needed, or each family has its best, so many worlds judge a finalist if the
+budget has them. (Assumed: half of the interval of a mean is then a tenth of the standard
+deviation.)"""
+
+STRESSED = 5
+"""Another network has this part of these worlds: all of them together have as many. (Assumed.)"""
 
 EXPLAINED = 100
 """The worlds that say why nothing completes: their losses are counted. (Assumed.)"""
 
 SMALLEST_HELP = 0.1
 """A change helps if so much more of all handshakes complete. (Assumed.)"""
+
+MOST_HELPS = 6
+"""How many changes that help are judged. (Assumed: a longer list is not read.)"""
 
 CHUNK = 4_000
 """The most handshakes of a run, as in sweeps: their records are in memory."""
@@ -66,12 +81,14 @@ class Help(NamedTuple):
     """A change of the scenario with which more handshakes complete."""
 
     overrides: tuple[str, ...]
+    scenario: Scenario
     judged: Judged
 
 
 class Network(NamedTuple):
     """What the finalists cost in another network."""
 
+    number: int
     name: str
     overrides: list[str]
     judged: dict[int, Judged]
@@ -92,17 +109,17 @@ class Adviser:
         threads: int | None = None,
     ):
         self._began = time.monotonic()
-        self.scale = Scale(read_weights(weights))
+        given = read_weights(weights)
         self.seed = natural("--seed", seed)
         self.threads = threads
         self.space: Space = space(scenario, choose, fix)
+        self.scale = Scale(given, float(self.space.scenario.value("session.give_up_s") or 300))
         self.done = 0
         """Worlds that are done."""
         self.panicked: list[str] = []
         self.defaults: list[Default] = []
-        self.networks: list[Network] = []
-        self.skipped: list[str] = []
-        """Other networks that are not possible, and why not."""
+        self.skipped: dict[str, str] = {}
+        """Other networks that are not possible, by name, and why not."""
         self.why: dict[str, Any] | None = None
         """If nothing completes: the outcomes, failures and losses of the best."""
         self.helps: list[Help] | None = None
@@ -110,23 +127,21 @@ class Adviser:
         self.beyond = 0
         """Worlds that say why nothing completes and what would help. The budget has no part in it:
         how many there are is known only then."""
-        self.judged: dict[int, Judged] = {}
-        """The finalists."""
-        self.front: list[int] = []
-        """The numbers of the configurations on the front, the best by the weights first."""
-        self._give_up_s = float(lookup.value(self.space.scenario, "session.give_up_s") or 300)
         self._memories: dict[str, float] = {}
-        self._samples = [self.sample(each.scenario) for each in self.space.configurations]
-        self._check_memory()
+        runners = [partial(self.sample, each.scenario) for each in self.space.configurations]
+        memories = [runner().memory for runner in runners]
+        self._check_memory(memories)
         self._clients = max(1, len(Run(self.space.scenario, count=1, seed=seed).columns()["seed"]))
         self._rows = self._possible_defaults()
         self._others = self._possible_networks()
         self._update: Callable[[int, int], None] = lambda done, total: None
-        self._plan(budget)
+        plan = self._plan(budget)
+        families = [self.space.family(each.settings) for each in self.space.configurations]
+        self.contest = Contest(runners, plan, self.scale, self._run_runners, families)
 
     def sample(self, scenario: Scenario) -> Sample:
         """An empty sample of a configuration."""
-        return Sample(self._give_up_s, self._memory(scenario))
+        return Sample(self._memory(scenario))
 
     def _memory(self, scenario: Scenario) -> float:
         """The octets that the client's library takes. They do not depend on the timers."""
@@ -141,7 +156,7 @@ class Adviser:
         """The defaults, but for those that are not possible here."""
         found = []
         scenario = self.space.scenario
-        if str(lookup.value(scenario, "session.protocol") or "dtls").startswith("tls"):
+        if str(scenario.value("session.protocol") or "dtls").startswith("tls"):
             return []  # TCP has its own timers
         for row in defaults.rows(scenario, stack_is_chosen="session.stack" in self.space.keys):
             try:
@@ -151,54 +166,62 @@ class Adviser:
         return found
 
     def _possible_networks(self) -> list[tuple[str, list[str]]]:
-        """The names and overrides of other networks, but for those that are not possible here."""
+        """The names and overrides of worse networks, but for those that are not possible here."""
         found = []
-        example = self.space.configurations[0].scenario
-        for name, factor in networks.VARIED:
-            overrides = networks.varied(self.space.scenario, factor)
+        scenario, example = self.space.scenario, self.space.configurations[0].scenario
+        for stress in networks.applicable(scenario):
+            overrides = list(stress.overrides(scenario))
             try:
-                if overrides:
-                    checked = Run(example.with_(overrides), count=1, seed=self.seed)
-                    checked.cancel()
-                    found.append((name, overrides))
+                checked = Run(example.with_(overrides), count=1, seed=self.seed)
+                checked.cancel()
+                found.append((stress.name, overrides))
             except ScenarioError as error:
-                self.skipped.append(f"{name}: {error}")
+                self.skipped[stress.name] = str(error)
         return found
 
-    def _check_memory(self) -> None:
+    def _check_memory(self, memories: Iterable[float]) -> None:
         """What is not known cannot be weighed."""
-        if self.scale.weights["ram"] and math.inf in self._memories.values():
+        if self.scale.weights["ram"] and math.inf in memories:
             remedy = "--fix session.stack=NAME with another library, or no weight for ram"
             raise AdviceError(
                 "--weights: found ram, but the memory of a library that may be chosen is not known;"
                 f" {remedy}"
             )
 
-    def _plan(self, budget: int | None) -> None:
+    def _plan(self, budget: int | None) -> Plan:
         """How many worlds each stage has."""
-        runners = len(self.space.configurations)
-        finalists = min(FINALISTS, runners)
-        others = 2 * finalists + len(self._rows)  # both other networks have half of the worlds
+        configurations = self.space.configurations
+        runners = len(configurations)
+        families = len({self.space.family(each.settings) for each in configurations})
+        best = min(FINALISTS, runners)
+        finalists = min(runners, max(FINALISTS, FINALISTS // 2 + families))
+        race = least(runners, finalists)
+        # Those that choose, those that judge, those of other networks (twice), and the defaults.
+        others = 2 * finalists + (2 * best if self._others else 0) + len(self._rows)
         self._fewest = max(LEAST, FEWEST // self._clients)
-        needed = least(runners, FINALISTS) + self._fewest * others
+        enough = max(self._fewest, ENOUGH // self._clients)
+        needed = race + self._fewest * others
         if budget is None:
-            race = least(runners, FINALISTS)
-            budget = max(HANDSHAKES // self._clients, needed, race + race // 2)
+            usual = HANDSHAKES // self._clients
+            budget = max(usual, needed, race + race // 2, race + enough * others)
         if budget < needed:
             what = f"{needed:,} worlds or more for {runners:,} configurations"
             raise AdviceError(f"--budget: found {budget:,}, allowed: {what}")
         self.budget = budget
-        affordable = (budget - least(runners, FINALISTS)) // others
-        self.worlds = min(MOST, max(self._fewest, min(budget // SHARE, affordable)))
-        """The worlds of each finalist."""
-        highest = MAX_SEED - max(self.worlds, FEWEST, EXPLAINED) + 1
+        affordable = (budget - race) // others
+        wanted = budget // SHARE if race and families < 2 else max(enough, budget // SHARE)
+        self.worlds = min(MOST, max(self._fewest, min(wanted, affordable)))
+        """The worlds of each finalist: so many choose, and so many others judge."""
+        highest = MAX_SEED - max(2 * self.worlds, FEWEST, EXPLAINED) + 1
         if self.seed > highest:
             raise AdviceError(f"--seed: found {self.seed}, allowed: at most {highest}")
-        rounds = schedule(runners, FINALISTS, budget - self.worlds * others, self.worlds)
-        self._race = Race(rounds, runners, FINALISTS, self._draw, self._order)
-        last = rounds[-1].worlds if rounds else 0
-        self.total = all_worlds(rounds) + self.worlds * others - finalists * last
-        """Worlds in all."""
+        left = budget - self.worlds * others
+        rounds = schedule(runners, finalists, left, self.worlds)
+        stressed = max(1, self.worlds // STRESSED)
+        plan = Plan(rounds, self.worlds, stressed, len(self._others), finalists, best)
+        self.total = plan.total() + self.worlds * len(self._rows)
+        """The most worlds in all."""
+        return plan
 
     def run(self, update: Callable[[int, int], None] = lambda done, total: None) -> None:
         """Runs everything. Calls `update` again and again, with the worlds done and those of all.
@@ -206,20 +229,46 @@ class Adviser:
         What ends it, as Ctrl-C does, leaves what is known.
         """
         self._update = update
-        try:
-            left = self._race.run()
-            self._draw(left, min(self._samples[one].worlds for one in left), self.worlds)
-        finally:
-            self._judge()
+        self.contest.run()
+        self.total -= self.contest.spared
         if not self.is_reliable:
             self._explain()
         self._run_defaults()
-        self._run_networks()
+        for number in range(len(self._others)):
+            self.contest.stress(number)
 
-    def _draw(self, runners: Sequence[int], first: int, last: int) -> None:
+    @property
+    def judged(self) -> dict[int, Judged]:
+        """The finalists."""
+        return self.contest.judged
+
+    @property
+    def front(self) -> list[int]:
+        """The numbers of the configurations on the front, the recommended one first."""
+        return self.contest.front
+
+    @property
+    def networks(self) -> list[Network]:
+        """Other networks that are done."""
+        return [
+            Network(number, *self._others[number], judged)
+            for number, judged in self.contest.networks.items()
+            if judged
+        ]
+
+    def _run_runners(
+        self, network: int | None, samples: Mapping[int, Sample], first: int, last: int
+    ) -> None:
         """Runs the worlds of some configurations, from one number to another."""
-        of = [(self.space.configurations[one].scenario, self._samples[one]) for one in runners]
-        self._run(of, first, last)
+        scenarios = {one: self.space.configurations[one].scenario for one in samples}
+        if network is not None:
+            name, overrides = self._others[network]
+            try:
+                scenarios = {one: each.with_(overrides) for one, each in scenarios.items()}
+            except ScenarioError as error:  # a chosen value that does not go with it
+                self.skipped[name] = str(error)
+                return
+        self._run([(scenarios[one], sample) for one, sample in samples.items()], first, last)
 
     def _run(self, of: Iterable[tuple[Scenario, Sample]], first: int, last: int) -> None:
         """Runs worlds. The next run has begun when one ends, so that no processor waits."""
@@ -249,25 +298,9 @@ class Adviser:
             self.panicked.append(told(run))
         self.done += run.count
 
-    def _order(self, runners: Sequence[int], worlds: int) -> list[int]:
-        """The order in which configurations stay in the race."""
-        values = {one: self._samples[one].racing_values(worlds) for one in runners}
-        same = {one: self._samples[one].same(worlds) for one in runners}
-        return staying(runners, values, same, self.scale, worlds)
-
-    def _judge(self) -> None:
-        """Compares those that are left, over the worlds that all of them have."""
-        left = [one for one in self._race.left if self._samples[one].worlds]
-        if not left:
-            return
-        known = min(self._samples[one].worlds for one in left)
-        self.judged = {one: Judged(self._samples[one], known, self.scale) for one in left}
-        values = {one: judged.values for one, judged in self.judged.items()}
-        self.front = pareto(ranking(left, values, self.scale), values)
-
     @property
     def is_reliable(self) -> bool:
-        """True if the best configuration completes nearly always."""
+        """True if the recommended configuration completes nearly always."""
         return self.judged[self.front[0]].is_reliable
 
     def _explain(self) -> None:
@@ -279,56 +312,43 @@ class Adviser:
         self.done += run.count
         summary = run.summary()
         self.why = {name: summary[name] for name in ("completed", "failed", "failures", "losses")}
-        tried = self._try(list(remedies.candidates(best, self.why["losses"])))
+        tried = self._try(list(remedies.candidates(best, self.why["losses"])), 0)
         if not any(each.judged.is_reliable for each in tried):
             both = remedies.pairs([each.overrides for each in tried])
             made = [(pair, remedies.changed(best, pair)) for pair in both]
-            tried += self._try([(pair, scenario) for pair, scenario in made if scenario])
+            tried += self._try([(pair, scenario) for pair, scenario in made if scenario], 0)
         own = self.judged[self.front[0]].share
         better = [each for each in tried if each.judged.share > own + SMALLEST_HELP]
-        self.helps = sorted(better, key=lambda each: (-each.judged.share, len(each.overrides)))
+        better.sort(key=lambda each: (-each.judged.share, len(each.overrides)))
+        shown = [(each.overrides, each.scenario) for each in better[:MOST_HELPS]]
+        self.helps = self._try(shown, self._fewest)  # by worlds that have not chosen them
 
     def _more(self, worlds: int) -> None:
         """Plans worlds beyond the budget."""
         self.beyond += worlds
         self.total += worlds
 
-    def _try(self, changes: list[tuple[tuple[str, ...], Scenario]]) -> list[Help]:
-        """What changes give, the best first."""
+    def _try(self, changes: Sequence[tuple[tuple[str, ...], Scenario]], first: int) -> list[Help]:
+        """What changes give in worlds from a number on, the best first."""
         self._more(self._fewest * len(changes))
         found = []
         for overrides, scenario in changes:
             sample = self.sample(scenario)
-            self._run([(scenario, sample)], 0, self._fewest)
-            found.append(Help(overrides, Judged(sample, self._fewest, self.scale)))
-        return sorted(found, key=lambda each: -each.judged.share)
+            self._run([(scenario, sample)], first, first + self._fewest)
+            found.append(Help(overrides, scenario, Judged(sample, self._fewest, self.scale)))
+        return sorted(found, key=lambda each: (-each.judged.share, len(each.overrides)))
 
     def _run_defaults(self) -> None:
+        """Runs the defaults in the worlds that judge the finalists."""
         for row, scenario in self._rows:
             sample = self.sample(scenario)
-            self._run([(scenario, sample)], 0, self.worlds)
+            self._run([(scenario, sample)], self.worlds, 2 * self.worlds)
             self.defaults.append(Default(row, Judged(sample, self.worlds, self.scale)))
-
-    def _run_networks(self) -> None:
-        for name, overrides in self._others:
-            try:
-                scenarios = {
-                    one: self.space.configurations[one].scenario.with_(overrides)
-                    for one in self.judged
-                }
-            except ScenarioError as error:  # a chosen value that does not go with it
-                self.skipped.append(f"{name}: {error}")
-                continue
-            samples = {one: self.sample(scenario) for one, scenario in scenarios.items()}
-            worlds = self.worlds // 2
-            self._run([(scenarios[one], samples[one]) for one in scenarios], 0, worlds)
-            judged = {n: Judged(sample, worlds, self.scale) for n, sample in samples.items()}
-            self.networks.append(Network(name, overrides, judged))
 
     @property
     def tried(self) -> int:
         """How many configurations have worlds."""
-        return sum(sample.worlds > 0 for sample in self._samples)
+        return sum(sample.worlds > 0 for sample in self.contest.samples)
 
     @property
     def wall_s(self) -> float:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowhand import settings
 from slowhand._native import __version__
-from slowhand.advice import Adviser
-from slowhand.advice.front import METRICS, Interval, Judged, ranking, sureness
+from slowhand.advice import Adviser, networks
+from slowhand.advice.front import METRICS, Judged, Scale, is_apart, ranking, sureness
 from slowhand.advice.space import Configuration
 from slowhand.api import Scenario
 from slowhand.terminal import Terminal
@@ -39,12 +39,12 @@ class Row(NamedTuple):
 
     def json(self, best: Judged) -> dict[str, Any]:
         """For JSON: `weighted` is how many times as bad it is as the best, by the weights."""
-        settings = dict(self.configuration.settings) if self.configuration else {}
         metrics = self.judged.intervals()
         return {
-            "settings": settings,
+            "settings": _settings(self),
             "overrides": list(self.configuration.overrides) if self.configuration else [],
             "worlds": self.judged.worlds,
+            "outcome": self.judged.outcome,
             "metrics": {name: interval.json() for name, interval in metrics.items()},
             "weighted": weighted(self.judged, best),
         }
@@ -94,27 +94,59 @@ class Advice:
 
     @property
     def finalists(self) -> list[Row]:
-        """All that the race has left, the best by the weights first."""
-        return [self._row(one) for one in self._ranked]
+        """All that the race has left: the recommended one, then the best by the weights first."""
+        return [self._row(one) for one in self.adviser.contest.order]
+
+    @property
+    def ties(self) -> list[Row]:
+        """Those that cannot be told apart from the best, but for the recommended one."""
+        return [self._row(one) for one in self.adviser.contest.ties if one != self._first]
 
     @cached_property
     def equals(self) -> list[Row]:
-        """Those that give the same as the recommended one in every world."""
-        first = self.adviser.front[0]
-        return [self._row(one) for one in self._ranked if one != first and self._equal(one)]
+        """Those of them that give the same as the recommended one in every world."""
+        return [row for row in self.ties if row.judged.same == self.best.same]
 
     @cached_property
     def second(self) -> Row | None:
-        """The second best by the weights that is not the same in every world."""
-        first = self.adviser.front[0]
-        others = (one for one in self._ranked if one != first and not self._equal(one))
-        found = next(others, None)
+        """The best by the weights of those that can be told apart."""
+        contest = self.adviser.contest
+        found = next((one for one in contest.order if one not in contest.ties), None)
         return None if found is None else self._row(found)
 
     @cached_property
     def sure(self) -> float | None:
         """The share of draws of the worlds in which the first is better than the second."""
         return None if self.second is None else sureness(self.best, self.second.judged)
+
+    @property
+    def family_rows(self) -> list[Row]:
+        """The best of each family, the best family first; nothing if there is only one."""
+        leaders = self.adviser.contest.leaders
+        return [self._row(one) for one in leaders] if len(leaders) > 1 else []
+
+    def is_tied(self, row: Row) -> bool:
+        """True if a configuration cannot be told apart from the best."""
+        ties = (self._configuration(one) for one in self.adviser.contest.ties)
+        return any(row.configuration is tie for tie in ties)
+
+    @property
+    def deciding(self) -> list[Deciding]:
+        """What tells those apart that cannot be told apart here: worse networks."""
+        found = []
+        for network in self.adviser.networks:
+            ends = self.adviser.contest.extremes.get(network.number)
+            if ends and is_apart(*(network.judged[one] for one in ends)):
+                best, worst = (self._row(one, network.judged[one]) for one in ends)
+                found.append(Deciding(network.name, best, worst))
+        return found
+
+    @property
+    def missing(self) -> list[networks.Stress]:
+        """What would tell apart those that cannot be told apart, and the scenario does not say."""
+        names = {each.network for each in self.deciding}
+        found = networks.missing(self.adviser.space.scenario)
+        return [stress for stress in found if stress.name in names]
 
     @cached_property
     def snippets(self) -> list[settings.Snippet]:
@@ -123,25 +155,29 @@ class Advice:
         return settings.snippets(self.scenario, stack) if stack in settings.LIBRARIES else []
 
     @property
-    def _ranked(self) -> list[int]:
-        adviser = self.adviser
-        values = {one: judged.values for one, judged in adviser.judged.items()}
-        return ranking(values, values, adviser.scale)
-
-    def _equal(self, one: int) -> bool:
-        return self.adviser.judged[one].same == self.best.same
+    def _first(self) -> int:
+        return self.adviser.front[0]
 
     def _configuration(self, one: int) -> Configuration:
         return self.adviser.space.configurations[one]
 
-    def _row(self, one: int) -> Row:
+    def _row(self, one: int, judged: Judged | None = None) -> Row:
         configuration = self._configuration(one)
-        return Row(configuration.label, configuration, self.adviser.judged[one])
+        return Row(configuration.label, configuration, judged or self.adviser.judged[one])
 
     @property
     def front(self) -> polars.DataFrame:
         """The Pareto front: the keys that may be chosen, and the metrics with their intervals."""
         return self.frame(self.front_rows)
+
+    @property
+    def families(self) -> polars.DataFrame:
+        """The best of each family, what it costs, and if it is tied with the best of all."""
+        import polars
+
+        rows = self.family_rows
+        tied = polars.Series("tied", [self.is_tied(row) for row in rows], polars.Boolean)
+        return self.frame(rows).with_columns(tied)
 
     @property
     def defaults(self) -> polars.DataFrame:
@@ -226,7 +262,19 @@ class Advice:
             ],
             "front": [row.json(best) for row in self.front_rows],
             "finalists": [row.json(best) for row in self.finalists],
-            "equal": [dict(row.configuration.settings) for row in self.equals if row.configuration],
+            "families": [row.json(best) | {"tied": self.is_tied(row)} for row in self.family_rows],
+            "ties": [row.json(best) for row in self.ties],
+            "equal": [_settings(row) for row in self.equals],
+            "deciding": [
+                {
+                    "network": each.network,
+                    "best": _settings(each.best),
+                    "worst": _settings(each.worst),
+                    "weighted": each.weighted,
+                }
+                for each in self.deciding
+            ],
+            "not_stated": [each.asks for each in self.missing],
             "second": None if self.second is None else self.second.json(best),
             "sure": self.sure,
             "defaults": [
@@ -241,7 +289,10 @@ class Advice:
                 for default in self.adviser.defaults
             ],
             "networks": list(self._networks()),
-            "networks_not_possible": self.adviser.skipped,
+            "networks_not_possible": [
+                f"{name}: {reason}" for name, reason in self.adviser.skipped.items()
+            ],
+            "chosen_by_other_worlds": self.adviser.contest.is_judged,
             "type": [asdict(snippet) for snippet in self.snippets],
         }
 
@@ -252,6 +303,7 @@ class Advice:
             yield {
                 "network": network.name,
                 "overrides": network.overrides,
+                "outcome": here.judged.outcome,
                 "metrics": {name: interval.json() for name, interval in metrics.items()},
                 "behind": here.behind,
                 "fails": here.fails,
@@ -260,11 +312,24 @@ class Advice:
 
     def elsewhere(self, judged: Mapping[int, Judged]) -> Elsewhere:
         """What the recommended one costs in another network, and how far it is behind the best."""
-        values = {one: found.values for one, found in judged.items()}
-        best = ranking(values, values, self.adviser.scale)[0]
-        own = judged[self.adviser.front[0]]
+        own = judged[self._first]
+        order = ranked(judged, self.adviser.scale)
+        best = next((one for one in order[:1] if is_apart(judged[one], own)), self._first)
         fails = judged[best].is_reliable and not own.is_reliable
         return Elsewhere(own, best, max(0.0, weighted(own, judged[best]) - 1), fails)
+
+
+class Deciding(NamedTuple):
+    """A network in which those differ that cannot be told apart as stated."""
+
+    network: str
+    best: Row
+    worst: Row
+
+    @property
+    def weighted(self) -> float:
+        """How many times as bad the worst is as the best there, by the weights."""
+        return weighted(self.worst.judged, self.best.judged)
 
 
 class Elsewhere(NamedTuple):
@@ -272,18 +337,27 @@ class Elsewhere(NamedTuple):
 
     judged: Judged
     best: int
-    """The configuration that is the best there, of those on the front."""
+    """The best of the finalists there; the recommended one, if none is better for sure."""
     behind: float
     """By the weights: 0.02 is 2 % worse than the best there. It is 0 also if it is better."""
     fails: bool
     """True if it does not complete reliably there, but the best does."""
 
 
-def _metrics(judged: Judged) -> dict[str, float]:
-    found: dict[str, float] = {}
-    intervals: dict[str, Interval] = judged.intervals()
-    for name, interval in intervals.items():
+def ranked(judged: Mapping[int, Judged], scale: Scale) -> list[int]:
+    """Configurations, the best by the weights first."""
+    values = {one: found.values for one, found in judged.items()}
+    return ranking(values, values, scale)
+
+
+def _settings(row: Row) -> dict[str, Any]:
+    return dict(row.configuration.settings) if row.configuration else {}
+
+
+def _metrics(judged: Judged) -> dict[str, Any]:
+    """The columns of a data frame; `None` where it never ends, or a number is not known."""
+    found: dict[str, Any] = {"outcome": judged.outcome}
+    for name, interval in judged.intervals().items():
         column = COLUMNS[name]
-        found |= {column: interval.value, f"{column}_low": interval.low}
-        found[f"{column}_high"] = interval.high
+        found |= zip((column, f"{column}_low", f"{column}_high"), interval.known, strict=True)
     return found

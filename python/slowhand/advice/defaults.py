@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from slowhand.advice import lookup
 from slowhand.api import Scenario
 
 
@@ -50,8 +49,8 @@ def rows(scenario: Scenario, *, stack_is_chosen: bool) -> list[Row]:
     The timer of a standard goes with the library of the scenario. That of a library goes with this
     library, if it may be chosen.
     """
-    own = lookup.value(scenario, "session.stack")
-    server = lookup.value(scenario, "session.server_stack") or own
+    own = scenario.value("session.stack")
+    server = scenario.value("session.server_stack") or own
     found: dict[tuple[float, str], Row] = {}
     for default in (*STANDARDS, *LIBRARIES):
         stack = default.stack or own

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from slowhand.advice.lookup import AdviceError, blaming
+from slowhand.advice.lookup import AdviceError
 from slowhand.api import Scenario
+from slowhand.blame import blaming
 from slowhand.keys import toml
 from slowhand.terminal import printable
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy
@@ -49,6 +50,9 @@ RELIABLE = 0.95
 """A configuration is reliable if at least this share of its handshakes completes: with fewer, there
 is no 95th percentile of the duration. (Assumed.)"""
 
+SURE = 0.95
+"""Two configurations can be told apart if it is so sure which is better. (Assumed: as usual.)"""
+
 TOGETHER = 30
 """With fewer worlds, configurations that are the same so far stay in the race together. (Assumed: a
 difference that is in one world of ten is then seen in 24 of 25 cases.)"""
@@ -68,6 +72,9 @@ FRAME = 127
 
 DURATION, ENERGY, BYTES, FAILURES, RAM = range(5)
 """The places of the metrics in an array."""
+
+COMPLETED, PANICKED = "completed", "panicked"
+"""Outcomes: that of a handshake, and that of a world which has none."""
 
 BUFFERS = 3
 """The place of the octets in queue and reassembly, in an array of what was measured."""
@@ -115,10 +122,11 @@ class Sample:
     A world that panicked counts as one whose handshakes have failed.
     """
 
-    def __init__(self, give_up_s: float, memory: float):
-        self.give_up_s = give_up_s
-        self._memory = memory  # of the client's library; infinite if it is not known
+    def __init__(self, memory: float):
+        self.memory = memory
+        """Of the client's library; infinite if it is not known."""
         self._parts: list[Numbers] = []
+        self._failures: list[tuple[int, str]] = []  # the number of a world, and an outcome in it
         self.worlds = 0
         self.panicked = 0
 
@@ -133,7 +141,9 @@ class Sample:
         if len(seeds):
             row = (worlds - numpy.uint64(run.seed)).astype(int)[place]
             client = numpy.arange(len(seeds)) % clients
-            completed = [outcome == "completed" for outcome in columns["outcome"]]
+            completed = [outcome == COMPLETED for outcome in columns["outcome"]]
+            numbered = zip((self.worlds + row).tolist(), columns["outcome"], strict=True)
+            self._failures += [(world, each) for world, each in numbered if each != COMPLETED]
             durations = numpy.array(columns["duration_s"], dtype=float)
             known[DURATION, row, client] = numpy.where(completed, durations, numpy.nan)
             known[ENERGY, row, client] = columns["energy_client_mj"]
@@ -159,8 +169,8 @@ class Sample:
     def values(self, worlds: int, draws: numpy.typing.NDArray[numpy.intp] | None = None) -> Numbers:
         """The metrics over the first worlds, or over each of several draws of these worlds.
 
-        The duration is the 95th percentile over all handshakes, where one that fails lasts for as
-        long as the scenario waits. Energy and octets are those of all handshakes, also of those
+        The duration is the 95th percentile over all handshakes, where one that fails has no end.
+        Energy and octets are those of all handshakes, also of those
         that fail, for each one that completes. The memory is that of the client's library, and the
         most that was in the buffers of its node.
         """
@@ -168,7 +178,7 @@ class Sample:
         drawn = found[:, None] if draws is None else found[:, draws]
         drawn = drawn.reshape(4, drawn.shape[1], -1)
         failed = numpy.isnan(drawn[DURATION])
-        durations = numpy.where(failed, self.give_up_s, drawn[DURATION])
+        durations = numpy.where(failed, numpy.inf, drawn[DURATION])
         completed = numpy.maximum((~failed).sum(axis=1), 0.5)  # what is not known is not infinite
         made = numpy.stack(
             [
@@ -176,7 +186,7 @@ class Sample:
                 drawn[ENERGY].sum(axis=1) / completed,
                 drawn[BYTES].sum(axis=1) / completed,
                 failed.mean(axis=1),
-                self._memory + drawn[BUFFERS].max(axis=1),
+                self.memory + drawn[BUFFERS].max(axis=1),
             ]
         )
         return made[:, 0] if draws is None else made
@@ -199,6 +209,14 @@ class Sample:
         found = self.array(worlds)[DURATION]
         return int((~numpy.isnan(found)).sum()), int(found.size)
 
+    def outcome(self, worlds: int) -> str:
+        """How the handshake of the 95th percentile ends: `completed`, or how most fail."""
+        completed, handshakes = self.completed(worlds)
+        if completed >= _at_95(handshakes):
+            return COMPLETED
+        found = Counter(outcome for world, outcome in self._failures if world < worlds)
+        return found.most_common(1)[0][0] if found else PANICKED
+
     def same(self, worlds: int) -> bytes:
         """Equal for two configurations whose first worlds are all equal."""
         return self.array(worlds).tobytes()
@@ -209,9 +227,14 @@ def _percentile95(durations: Numbers) -> Numbers:
 
     Between a duration and one that is endless nothing can be interpolated.
     """
-    place = -(-95 * durations.shape[1] // 100) - 1
+    place = _at_95(durations.shape[1]) - 1
     found: Numbers = numpy.partition(durations, place, axis=1)[:, place]
     return found
+
+
+def _at_95(count: int) -> int:
+    """Which of so many ordered values is the 95th percentile, counted from 1."""
+    return -(-95 * count // 100)
 
 
 def _buffers(columns: Mapping[str, list[Any]]) -> Iterator[float]:
@@ -229,10 +252,14 @@ def _widened(part: Numbers, clients: int) -> Numbers:
 
 
 class Scale:
-    """The weights of the metrics, and what follows from them."""
+    """The weights of the metrics, and what follows from them.
 
-    def __init__(self, given: Mapping[str, float]):
+    A duration without an end counts as long as the scenario waits, `give_up_s`.
+    """
+
+    def __init__(self, given: Mapping[str, float], give_up_s: float):
         self.weights = dict(given)
+        self._give_up_s = give_up_s
         found = numpy.array([given[name] for name in METRICS])
         self._counts = found > 0
         self._weights = found[self._counts] / found.sum()
@@ -244,6 +271,7 @@ class Scale:
         """
         weighed = numpy.array(values, dtype=float)
         weighed[FAILURES] += SMALL_SHARE
+        weighed[DURATION] = numpy.minimum(weighed[DURATION], self._give_up_s)
         logarithms = numpy.log(numpy.maximum(weighed[self._counts], 1e-9))
         score: Numbers = numpy.tensordot(self._weights, logarithms, axes=1)
         return score
@@ -341,10 +369,15 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    @property
+    def known(self) -> list[float | None]:
+        """The same with `None` in the place of what is not known, or never comes."""
+        return [end if math.isfinite(end) else None for end in self]
+
     def json(self) -> dict[str, Any]:
         """For JSON, which has no infinite numbers."""
-        known = [end if math.isfinite(end) else None for end in self]
-        return {"value": known[0], "ci95": known[1:]}
+        value, *ends = self.known
+        return {"value": value, "ci95": ends}
 
 
 class Judged:
@@ -353,7 +386,6 @@ class Judged:
     def __init__(self, sample: Sample, worlds: int, scale: Scale):
         self._sample = sample
         self._scale = scale
-        self.give_up_s = sample.give_up_s
         self.worlds = worlds
         self.values = sample.values(worlds)
 
@@ -393,6 +425,11 @@ class Judged:
         return self._sample.same(self.worlds)
 
     @property
+    def outcome(self) -> str:
+        """How the handshake of the 95th percentile ends: `completed`, or how most fail."""
+        return self._sample.outcome(self.worlds)
+
+    @property
     def share(self) -> float:
         """The share of handshakes that completed."""
         return 1 - float(self.values[FAILURES])
@@ -404,32 +441,59 @@ class Judged:
         return Interval(1 - failed.value, 1 - failed.high, 1 - failed.low)
 
     def intervals(self) -> dict[str, Interval]:
-        """The metrics: intervals by drawing the worlds again, that of failures after Wilson.
+        """The metrics with their intervals. The most memory that was seen has none.
 
-        The handshakes of one world are not independent: Wilson's is for worlds of one handshake.
+        With one handshake a world they are those of order statistics (duration) and Wilson's
+        (failures). The handshakes of one world are not independent: with several, and for energy
+        and octets, the worlds are drawn again.
         """
-        found = {}
-        for place, name in enumerate(METRICS):
-            drawn = self._drawn[place]
-            known = numpy.isfinite(drawn).all()
-            low, high = _ends(drawn) if known else (math.inf, math.inf)
-            found[name] = Interval(float(self.values[place]), low, high)
+        found = {
+            name: Interval(float(self.values[place]), *_ends(self._drawn[place]))
+            for place, name in enumerate(METRICS)
+        }
+        found["ram"] = Interval(float(self.values[RAM]), math.inf, math.inf)
         completed, handshakes = self._sample.completed(self.worlds)
         failed = handshakes - completed
-        share, drawn_again = failed / handshakes, found["failures"]
+        share = failed / handshakes
         if handshakes == self.worlds:
+            durations = self._sample.array(self.worlds)[DURATION].ravel()
+            found["duration"] = Interval(found["duration"].value, *ends_of_95(durations))
             found["failures"] = Interval(share, *wilson(failed, handshakes))
         elif failed in (0, handshakes):  # each draw is the same
             found["failures"] = Interval(share, *wilson(round(share * self.worlds), self.worlds))
-        else:
-            found["failures"] = Interval(share, drawn_again.low, drawn_again.high)
         return found
 
 
 def _ends(drawn: Numbers) -> tuple[float, float]:
     """The ends of a 95 % interval. They are drawn values: nothing is between a number and never."""
-    low, high = numpy.percentile(drawn, (2.5, 97.5), method="inverted_cdf")
+    places = [math.ceil(share * len(drawn)) - 1 for share in (0.025, 0.975)]
+    low, high = numpy.sort(drawn)[places]
     return float(low), float(high)
+
+
+def ends_of_95(durations: Numbers) -> tuple[float, float]:
+    """The 95 % interval of the 95th percentile of independent durations (NaN: without an end).
+
+    Its ends are order statistics: how many of the values are below the percentile has a binomial
+    distribution (David and Nagaraja, "Order Statistics", 2003, section 7.1). Less than 72 values
+    do not show the upper end, which is then infinite.
+    """
+    ordered = numpy.sort(numpy.where(numpy.isnan(durations), numpy.inf, durations))
+    below = _cumulated(len(ordered), 0.95)
+    low = int(numpy.searchsorted(below, 0.025, side="right"))  # below[low - 1] <= 2.5 %
+    high = int(numpy.searchsorted(below, 0.975, side="left"))  # below[high] >= 97.5 %
+    return float(ordered[max(0, low - 1)]), float([*ordered, numpy.inf][high])
+
+
+@cache
+def _cumulated(trials: int, share: float) -> Numbers:
+    """The binomial distribution: the probability of so many hits or less."""
+    hits = numpy.arange(trials + 1)
+    factorials = numpy.array([math.lgamma(number + 1) for number in range(trials + 1)])
+    ways = factorials[-1] - factorials - factorials[::-1]
+    chances = numpy.exp(ways + hits * math.log(share) + hits[::-1] * math.log1p(-share))
+    cumulated: Numbers = numpy.cumsum(chances)
+    return cumulated
 
 
 def wilson(hits: float, trials: int) -> tuple[float, float]:
@@ -439,6 +503,13 @@ def wilson(hits: float, trials: int) -> tuple[float, float]:
     half = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
     width = 1 + z * z / trials
     return max(0.0, (centre - half) / width), min(1.0, (centre + half) / width)
+
+
+def is_apart(first: Judged, second: Judged) -> bool:
+    """True if the first is better for sure, and so much that somebody would choose by it."""
+    is_more_reliable = first.is_reliable and not second.is_reliable
+    is_better = second.score - first.score >= math.log1p(ALIKE)
+    return (is_more_reliable or is_better) and sureness(first, second) >= SURE
 
 
 def sureness(first: Judged, second: Judged) -> float:

@@ -7,9 +7,9 @@ from itertools import combinations
 from typing import Any
 
 from slowhand._native import ScenarioError
-from slowhand.advice.lookup import default, value
 from slowhand.api import Scenario
 from slowhand.keys import toml
+from slowhand.known import default
 
 PSK = {
     "session.credential": "psk",
@@ -46,11 +46,11 @@ def candidates(
     `losses` is that of a summary: numbers that should be larger are doubled, others halved.
     """
     changes = [*CHANGES]
-    scaled = [(key, factor) for key, factor in SCALED.items() if value(scenario, key)]
+    scaled = [(key, factor) for key, factor in SCALED.items() if scenario.value(key)]
     advised = {"raise": 2.0, "lower": 0.5}
     scaled += [(x["key"], advised[x["advice"]]) for x in losses if x["advice"] in advised]
     for key, factor in scaled:
-        found = value(scenario, key) or default(scenario, key)
+        found = scenario.value(key) or default(scenario, key)
         if isinstance(found, int | float):
             whole = isinstance(found, int)
             changes.append({key: max(1, round(found * factor)) if whole else found * factor})
@@ -59,7 +59,7 @@ def candidates(
     seen = []
     for change in changes:
         overrides = tuple(f"{key}={toml(new)}" for key, new in change.items())
-        is_new = any(value(scenario, key) != new for key, new in change.items())
+        is_new = any(scenario.value(key) != new for key, new in change.items())
         if is_new and overrides not in seen and (made := changed(scenario, overrides)):
             seen.append(overrides)
             yield overrides, made

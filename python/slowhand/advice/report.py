@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from slowhand import settings
@@ -11,8 +11,10 @@ from slowhand._native import __version__
 from slowhand.advice import Adviser
 from slowhand.advice.answer import Advice, Row, weighted
 from slowhand.advice.front import ALIKE, METRICS, RELIABLE, Interval, Judged
+from slowhand.advice.space import FAMILY, has_no_effect
 from slowhand.report import command_of, failures, losses, number, show_command
 from slowhand.sweeps.dataset import label, shown
+from slowhand.sweeps.vary import Plain
 from slowhand.table import Cell, Column, Table
 from slowhand.terminal import Terminal, escaped, printable
 
@@ -22,8 +24,11 @@ LONGEST_VALUE = 24
 MOST_REASONS = 3
 """How many reasons are told why combinations are not possible; --json has all. (Assumed.)"""
 
-MOST_HELPS = 6
-"""How many changes that would help are shown. (Assumed.)"""
+MOST_FAMILIES = 20
+"""How many families are shown; --json has all. (Assumed.)"""
+
+MOST_TIES = 8
+"""How many that cannot be told apart are named. (Assumed: a longer list is not read.)"""
 
 HEADINGS = {
     "duration": "duration\np95\ns",
@@ -45,6 +50,9 @@ def show(advice: Advice, out: Terminal) -> None:
         out.paragraph("nothing: no configuration has a world that is complete")
         return
     _recommendation(advice, out)
+    if advice.family_rows:
+        out.print()
+        _families(advice, out)
     out.print()
     _front(advice, out)
     if advice.adviser.defaults:
@@ -87,26 +95,69 @@ def _recommendation(advice: Advice, out: Terminal) -> None:
     for key, value in recommended.settings.items():
         text = "not set" if value is None else printable(shown(value), LONGEST_VALUE)
         out.print(f"  {key} = {text}", "bold")
+    if advice.ties:
+        _ties(advice, out)
     if advice.second is not None and advice.sure is not None:
         _next(advice, advice.second, advice.sure, out)
-    if advice.equals:
-        same = "; ".join(_difference(row, advice) for row in advice.equals)
-        out.paragraph(f"The same in every world: {escaped(same)}.")
     if advice.adviser.why is not None:
         _help(advice.adviser, advice.adviser.why, out)
+
+
+def _ties(advice: Advice, out: Terminal) -> None:
+    """Those that cannot be told apart, why this one is recommended, and what would decide."""
+    equal = {row.name for row in advice.equals}
+    others = [row for row in advice.ties if row.name not in equal]
+    if others:
+        out.paragraph(f"It cannot be told apart from {_named(others, advice)}.")
+    if equal:
+        out.paragraph(f"The same in every world: {_named(advice.equals, advice)}.")
+    if not advice.deciding:
+        if advice.adviser.networks:
+            out.paragraph("No network that is worse tells them apart either: take any of them.")
+    else:
+        if advice.reliable:
+            out.paragraph("Of these it bears the most: worse networks tell them apart.")
+        for each in advice.deciding:
+            best, worst = (_difference_or_it(row, advice) for row in (each.best, each.worst))
+            ratio = _times(each.weighted)
+            text = f"{each.network}: {best} is the best, {worst} is {ratio}"
+            if each.best.judged.is_reliable and not each.worst.judged.is_reliable:
+                share = _percent(each.worst.judged.share)
+                text = f"{each.network}: {best} is the best, {worst} completes only {share} %"
+            out.paragraph(text, first="  ", indent="    ")
+    if advice.missing:
+        asked = "; ".join(f"{each.asks} ({each.keys[0]})" for each in advice.missing)
+        out.paragraph(
+            f"The scenario does not say what would decide: {asked}. --fix KEY=VALUE says it.",
+            "yellow",
+        )
+
+
+def _named(rows: Sequence[Row], advice: Advice) -> str:
+    """Configurations by what they have other than the recommended one."""
+    names = [_difference(row, advice) for row in rows[:MOST_TIES]]
+    if len(rows) > MOST_TIES:
+        more = len(rows) - MOST_TIES
+        names.append(f"{more} other{'s' if more > 1 else ''}")
+    return escaped("; ".join(names))
+
+
+def _difference_or_it(row: Row, advice: Advice) -> str:
+    return escaped(_difference(row, advice)) or "it"
 
 
 def _next(advice: Advice, second: Row, sure: float, out: Terminal) -> None:
     """What the next one is like, and how sure the order is."""
     said = f"{100 * sure:.0f} %" if sure < 0.995 else "more than 99 %"
     ratio = weighted(second.judged, advice.best)
-    if ratio < 1:
+    if ratio < 1 and advice.best.is_reliable and not second.judged.is_reliable:
         share = _percent(second.judged.share)
         is_like = f"is better by the weights, but completes only {share} % of all handshakes"
     else:
         is_like = f"is {_times(ratio)} by the weights"
     name = escaped(_difference(second, advice))
-    out.paragraph(f"The next one, {name}, {is_like}. That the first is better is {said} sure.")
+    which = "The next one that can be told apart" if advice.ties else "The next one"
+    out.paragraph(f"{which}, {name}, {is_like}. That the first is better is {said} sure.")
 
 
 def _help(adviser: Adviser, why: dict[str, Any], out: Terminal) -> None:
@@ -120,7 +171,7 @@ def _help(adviser: Adviser, why: dict[str, Any], out: Terminal) -> None:
         return
     out.print()
     out.print("What would help", "bold")
-    for each in adviser.helps[:MOST_HELPS]:
+    for each in adviser.helps:
         said = escaped(", ".join(each.overrides))
         share, low, high = map(_percent, each.judged.completed)
         out.paragraph(f"{share} % ({low}..{high}) with {said}", first="  ", indent="    ")
@@ -138,6 +189,44 @@ def _difference(row: Row, advice: Advice) -> str:
         label({key: value}) if value is not None else f"without {key}"
         for key, value in found.items()
     )
+
+
+def _families(advice: Advice, out: Terminal) -> None:
+    """The best of each family, and what it costs to choose it."""
+    rows = advice.family_rows
+    out.print("What another choice would cost: the best with each", "bold")
+    others = [key for key in _columns(advice, rows)[0] if key not in FAMILY]
+    heads = [Column(key.rpartition(".")[2].replace("_", "\n")) for key in others]
+    of = ("duration", "energy")
+    family = Column(right=False, wraps=True)
+    table = Table([family, *heads, *_metric_columns(of), Column("")])
+    shown_rows = rows[:MOST_FAMILIES]
+    cells = _metric_cells([row.judged for row in shown_rows], advice.best, of)
+    is_tied = [advice.is_tied(row) for row in rows]
+    has_ties = sum(is_tied) > 1
+    for row, metrics, tied in zip(shown_rows, cells, is_tied, strict=False):
+        protocol = str(_setting(row, "session.protocol") or "")
+        values = [
+            "" if protocol and has_no_effect(protocol, [key]) else _value(_setting(row, key))
+            for key in others
+        ]
+        table.add(_family_name(row), *values, *metrics, "=" if tied and has_ties else "")
+    table.print(out)
+    if len(rows) > MOST_FAMILIES:
+        out.print(f"and {len(rows) - MOST_FAMILIES} others, which are worse (see --json)", "dim")
+    if has_ties:
+        out.paragraph("=: they cannot be told apart", "dim")
+
+
+def _family_name(row: Row) -> str:
+    """What a family has in common: `lean-dtls to mbedtls, dtls1.2, psk`."""
+    client, server, *rest = (_setting(row, key) for key in FAMILY)
+    ends = client if server in (None, client) else f"{client} to {server}"
+    return ", ".join(_value(value) for value in (ends, *rest) if value is not None)
+
+
+def _setting(row: Row, key: str) -> Plain | None:
+    return row.configuration.settings.get(key) if row.configuration else None
 
 
 def _front(advice: Advice, out: Terminal) -> None:
@@ -194,20 +283,22 @@ def _value(value: str | float | bool | None) -> str:
     return "-" if value is None else printable(shown(value), LONGEST_VALUE)
 
 
-def _metric_columns() -> list[Column]:
+def _metric_columns(of: Iterable[str] = METRICS) -> list[Column]:
     """The memory is left out where there is no room; the table of the front becomes two instead."""
-    columns = [Column(HEADINGS[name], optional=int(name == "ram")) for name in METRICS]
+    columns = [Column(HEADINGS[name], optional=int(name == "ram")) for name in of]
     return [*columns, Column("by the\nweights")]
 
 
-def _metric_cells(judged: Sequence[Judged], best: Judged) -> Iterator[list[Cell]]:
+def _metric_cells(
+    judged: Sequence[Judged], best: Judged, of: Iterable[str] = METRICS
+) -> Iterator[list[Cell]]:
     """The metrics of several configurations with their intervals, and the weighted ratio."""
     intervals = [one.intervals() for one in judged]
     reliable = [found for found in intervals if _is_known(found, "duration")]
     largest = {name: max((found[name].value for found in reliable), default=0) for name in METRICS}
     for one, found in zip(judged, intervals, strict=True):
         cells: list[Cell] = []
-        for name in METRICS:
+        for name in of:
             if name == "failures":
                 cells.append(_failures(found[name]))
             elif name == "ram":
@@ -216,7 +307,7 @@ def _metric_cells(judged: Sequence[Judged], best: Judged) -> Iterator[list[Cell]
             elif not _is_known(found, name):
                 cells.append("never")
             else:
-                cells.append(_with_interval(found[name], largest[name], never=one.give_up_s))
+                cells.append(_with_interval(found[name], largest[name]))
         ratio = weighted(one, best)
         cells.append((f"{ratio:.2f}", "" if ratio <= 1 + ALIKE else "yellow"))
         yield cells
@@ -224,18 +315,17 @@ def _metric_cells(judged: Sequence[Judged], best: Judged) -> Iterator[list[Cell]
 
 def _is_known(found: dict[str, Interval], name: str) -> bool:
     """False for the duration of what fails too often, and for all of what never completes."""
-    failed = found["failures"].value
-    return failed < 1 and (name != "duration" or failed <= 1 - RELIABLE)
+    return found["failures"].value < 1 and math.isfinite(found[name].value)
 
 
-def _with_interval(interval: Interval, largest: float, *, never: float) -> str:
+def _with_interval(interval: Interval, largest: float) -> str:
     """A value, and the wider half of its interval, which may end with those that fail.
 
     It has the decimals of the largest of its column, or its own if it is larger.
     """
     half = max(interval.high - interval.value, interval.value - interval.low)
     text = number(interval.value, max(largest, interval.value))
-    if interval.high == never:
+    if math.isinf(interval.high):
         return f"{text}..never"
     if not half:
         return text
@@ -272,7 +362,7 @@ def _defaults(advice: Advice, out: Terminal) -> None:
 
 
 def _networks(advice: Advice, out: Terminal) -> None:
-    out.print("The recommended one, if the network is other than stated", "bold")
+    out.print("The recommended one, if the network is worse than stated", "bold")
     heads = [Column(right=False), *_metric_columns()[:-1], Column("behind\nthe best\nthere")]
     table = Table(heads)
     found = [(network, advice.elsewhere(network.judged)) for network in advice.adviser.networks]
@@ -295,8 +385,8 @@ def _networks(advice: Advice, out: Terminal) -> None:
             own = _percent(here.judged.share)
             only = f"the best there completes {best} %, the recommended one only {own} %"
             out.paragraph(f"{network.name}: {only}", "yellow", indent="  ")
-    for reason in advice.adviser.skipped:
-        out.paragraph(escaped(f"not possible: {reason}"), "yellow", indent="  ")
+    for name, reason in advice.adviser.skipped.items():
+        out.paragraph(escaped(f"not possible: {name}: {reason}"), "yellow", indent="  ")
 
 
 def _what_to_type(advice: Advice, out: Terminal) -> None:
@@ -319,8 +409,10 @@ def _about(advice: Advice) -> Iterator[str]:
         "p95 over all handshakes, one that fails counts as endless; energy and octets of all"
         " handshakes, for each one that completes; ± and ..: 95 % intervals"
     )
-    if advice.sure is not None:
-        yield "how sure: the first was chosen by the same worlds, so it is a little too sure"
+    if adviser.contest.is_judged:
+        yield "all numbers are of worlds that have chosen nothing"
+    else:
+        yield "the numbers are of the worlds that have chosen: they are a little too good"
     yield f"chosen from: {', '.join(space.keys)}"
     yield (
         f"{len(space.configurations):,} configurations, {adviser.done:,} worlds, seeds from"

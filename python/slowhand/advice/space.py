@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -15,8 +15,10 @@ from slowhand._native import ScenarioError
 from slowhand.advice import lookup
 from slowhand.advice.lookup import AdviceError
 from slowhand.api import Scenario, stacks
+from slowhand.blame import blaming, moved
 from slowhand.keys import Setting
 from slowhand.sweeps.dataset import label
+from slowhand.sweeps.following import followings
 from slowhand.sweeps.vary import Axis, Plain, SweepError, Value
 from slowhand.terminal import printable
 
@@ -29,11 +31,11 @@ Settings: TypeAlias = Mapping[str, Plain | None]
 Pair: TypeAlias = tuple[str, Plain | None]
 """A key and its value."""
 
+Family: TypeAlias = tuple[Pair, ...]
+"""What those configurations have in common that a product decides between first."""
+
 
 NAME = re.compile(r"[a-z][a-z0-9._-]*$")
-
-PLACE = re.compile(r"--set |[^:]+:\d+: ")
-"""Where a value stands, before the key in a message: in an override, or in a line of a file."""
 
 
 class Option(NamedTuple):
@@ -72,7 +74,7 @@ class Fixed(NamedTuple):
 
     def plain(self, key: str) -> Plain | None:
         """The value of a key."""
-        found = lookup.value(self.scenario, key)
+        found = self.scenario.value(key)
         return None if found is None else Value.of(found).plain
 
 
@@ -104,9 +106,20 @@ def _bare(value: Value) -> str:
     return value.plain if isinstance(value.plain, str) and NAME.match(value.plain) else value.text
 
 
+def _libraries(fixed: Fixed) -> Iterator[Option]:
+    """Each library at the client, with the server's own, and at both ends."""
+    own = fixed.scenario.value("session.stack")
+    server = fixed.scenario.value("session.server_stack") or own
+    able = [each["name"] for each in stacks() if {*each["protocols"]} & {*fixed.protocols}]
+    pairs = [(name, server) for name in able] + [(name, name) for name in able]
+    for client, other in dict.fromkeys([(own, server), *pairs]):
+        pair = (("session.stack", client), ("session.server_stack", other))
+        yield Option(pair, tuple(f"{key}={name}" for key, name in pair))
+
+
 def _stacks(fixed: Fixed) -> Iterator[Option]:
-    own = lookup.value(fixed.scenario, "session.stack")
-    server = lookup.value(fixed.scenario, "session.server_stack") or own
+    own = fixed.scenario.value("session.stack")
+    server = fixed.scenario.value("session.server_stack") or own
     able = [each["name"] for each in stacks() if {*each["protocols"]} & {*fixed.protocols}]
     for name in [own, *(name for name in able if name != own)]:
         # The server is what it is: only the client's library is chosen.
@@ -124,18 +137,9 @@ TCP_TIMERS = (1, 3, 6, 9, 15)
 PROTOCOLS = ("dtls1.2", "dtls1.3", "tls1.2", "tls1.3")
 CREDENTIALS = ("psk", "raw_public_key", "certificate")
 
-SUITES = {
-    "psk": "TLS_PSK_WITH_AES_128_CCM_8",
-    "raw_public_key": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
-    "certificate": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
-}
-"""The suite that goes with a credential in version 1.2: RFC 7925 sections 4.2 to 4.4."""
-
-SUITE_13 = "TLS_AES_128_CCM_8_SHA256"
-"""The suite of version 1.3: as short on the air as those."""
-
-FOLLOWED = ("session.protocol", "session.credential")
-"""If one of these keys is chosen, the suite follows, unless it is chosen too."""
+FAMILY = ("session.stack", "session.server_stack", "session.protocol", "session.credential")
+"""Configurations that have the same values of these keys are a family: what a product decides
+first. Of each family the best is told."""
 
 ONLY_DATAGRAMS = {
     *("session.timeout_s", "session.max_timeout_s", "session.server_timeout_s"),
@@ -159,6 +163,10 @@ GROUPS = {
         _values("session.max_fragment_length", values=(512, 1024)),
     ),
     "stack": Group("the client's library (session.stack)", _stacks),
+    "library": Group(
+        "the client's library, and the server's as it is or the same (session.server_stack)",
+        _libraries,
+    ),
     "recovery": Group(
         "who repeats 6LoWPAN fragments (lowpan.reassembly)",
         _values("lowpan.reassembly", values=("per-hop", "forwarding", "recovery")),
@@ -220,6 +228,10 @@ class Space:
         """All keys that may be chosen."""
         return [key for choice in self.choices for key in choice.keys]
 
+    def family(self, settings: Settings) -> Family:
+        """The family of a configuration: what it has of the keys that may be chosen."""
+        return tuple((key, settings[key]) for key in FAMILY if key in settings)
+
     @property
     def combinations(self) -> int:
         """How many there are, those that are not possible included."""
@@ -243,7 +255,8 @@ class Configuration:
 def space(scenario: Scenario, choose: Iterable[str], fix: Iterable[str]) -> Space:
     """What may be chosen, and what not, as on the command line."""
     base, fixed = _fixed(scenario, fix)
-    choices = tuple(_choices(base, list(choose), fixed))
+    words = [word for text in choose for word in (text.split(",") if "=" not in text else [text])]
+    choices = tuple(_choices(base, words, fixed))
     found = Space(base, choices)
     if not choices:
         allowed = f"{', '.join(GROUPS)}, or KEY=VALUES"
@@ -268,7 +281,7 @@ def _fixed(scenario: Scenario, fix: Iterable[str]) -> tuple[Scenario, dict[str, 
             if key in fixed:
                 raise AdviceError(f"--fix {printable(name)}: found twice, allowed: once")
             fixed[key] = name
-    with lookup.blaming({key: f"--fix {key}" for key in fixed}):
+    with blaming({key: f"--fix {key}" for key in fixed}):
         return scenario.with_(overrides), fixed
 
 
@@ -279,7 +292,7 @@ def _choices(scenario: Scenario, choose: list[str], fixed: Mapping[str, str]) ->
     for text in choose or usual:
         choice = _choice(Fixed(scenario, protocols), text)
         name = printable(text.partition("=")[0])
-        if choose and all(_has_no_effect(protocol, choice.keys) for protocol in protocols):
+        if choose and all(has_no_effect(protocol, choice.keys) for protocol in protocols):
             raise AdviceError(f"--choose {name}: has no effect on {' and '.join(protocols)}")
         clash = next((fixed[key] for key in choice.keys if key in fixed), None)
         if clash and not choose:
@@ -298,7 +311,7 @@ def _protocols(scenario: Scenario, choose: Iterable[str]) -> tuple[str, ...]:
     """The protocols that may be chosen."""
     if any(text.partition("=")[0] in ("protocol", "session.protocol") for text in choose):
         return PROTOCOLS
-    return (lookup.value(scenario, "session.protocol") or PROTOCOLS[0],)
+    return (scenario.value("session.protocol") or PROTOCOLS[0],)
 
 
 def _is_stream(protocol: str) -> bool:
@@ -313,12 +326,16 @@ def _choice(fixed: Fixed, text: str) -> Choice:
             raise AdviceError(f"--choose: found '{printable(text)}', allowed: {allowed}")
         return Choice(tuple(GROUPS[text].options(fixed)), typed=False)
     try:
-        axis = Axis.read(text)
+        axis = Axis.read(text, option="--choose")
     except SweepError as error:
-        raise AdviceError(str(error).replace("--vary", "--choose", 1)) from error
+        raise AdviceError(str(error)) from error
     lookup.check_known("--choose", axis.key)
+    is_there = fixed.scenario.value(axis.key) is not None
     options = (
-        Option(((axis.key, plain),), (f"{axis.key}={value.text}",))
+        Option(
+            ((axis.key, plain),),
+            (f"{axis.key}={value.text}",) if plain is not None or is_there else (),
+        )
         for value, plain in zip(axis.values, axis.columns(), strict=True)
     )
     return Choice(tuple(options), typed=True)
@@ -332,33 +349,68 @@ def _combine(found: Space) -> None:
     if total > MOST_COMBINATIONS:
         allowed = f"at most {MOST_COMBINATIONS:,}; --fix KEY leaves a key as it is"
         raise AdviceError(f"--choose: found {total:,} combinations, allowed: {allowed}")
-    # Typed values with which no combination is possible, and why not.
-    wrong = {option: "" for choice in found.choices if choice.typed for option in choice.options}
-    first = ""
-    for options in itertools.product(*(choice.options for choice in found.choices)):
-        settings = dict(setting for option in options for setting in option.settings)
-        if not _has_effect(found, options, settings):
-            continue
-        overrides = tuple(text for option in options for text in option.overrides)
-        overrides += tuple(_following(found.scenario, settings))
+    _Search(found).run()
+
+
+class _Search:
+    """Finds out which combinations are possible."""
+
+    def __init__(self, found: Space):
+        self._found = found
+        typed = [each for choice in found.choices if choice.typed for each in choice.options]
+        # Typed values with which no combination is possible, and why not.
+        self._wrong: dict[Option, ScenarioError | None] = dict.fromkeys(typed)
+        self._first: ScenarioError | None = None
+        self._hopeless: dict[Family, ScenarioError] = {}
+        """Families of which no configuration is possible, whatever else is chosen."""
+
+    def run(self) -> None:
+        """Adds what is possible to the space, and counts what is not."""
+        found = self._found
+        for options in itertools.product(*(choice.options for choice in found.choices)):
+            settings = dict(setting for option in options for setting in option.settings)
+            if _has_effect(found, options, settings):
+                self._try(options, settings)
+        wrong = [error for error in self._wrong.values() if error is not None]
+        never = next((error for error in wrong if not error.together), None)
+        if not found.configurations:
+            never = never or next(iter(wrong), self._first)
+        if never is not None:
+            raise never
+
+    def _try(self, options: Sequence[Option], settings: Settings) -> None:
+        family = self._found.family(settings)
         try:
-            scenario = found.scenario.with_(overrides)
-            _native.Run(scenario.native, 0, 1, 1, False).cancel()
+            if family in self._hopeless:
+                raise self._hopeless[family]
+            made = self._possible(options, settings)
         except ScenarioError as error:
-            message = str(error)
-            first = first or message
-            found.refused[_reason(message)] += 1
+            if error.key in FAMILY and len(family) > 1:
+                self._hopeless[family] = error
+            self._first = self._first or error
+            self._found.refused[_reason(error)] += 1
             for option in options:
-                if option in wrong:
-                    wrong[option] = wrong[option] or _blamed(message, option)
-            continue
+                if option in self._wrong:
+                    self._wrong[option] = self._wrong[option] or _blamed(error, option)
+            return
         for option in options:
-            wrong.pop(option, None)
-        found.configurations.append(Configuration(settings, overrides, scenario))
-    if never := next((message for message in wrong.values() if message), ""):
-        raise ScenarioError(never)
-    if not found.configurations:
-        raise ScenarioError(first)
+            self._wrong.pop(option, None)
+        self._found.configurations.append(made)
+
+    def _possible(self, options: Sequence[Option], settings: Settings) -> Configuration:
+        """A combination with what follows from it. Raises `ScenarioError` if it is not possible."""
+        base = self._found.scenario
+        own = [text for option in options for text in option.overrides]
+        ways = [(*own, *following) for following in followings(base, settings)]
+        for way in ways[:-1]:
+            with suppress(ScenarioError):
+                return self._checked(settings, way)
+        return self._checked(settings, ways[-1])
+
+    def _checked(self, settings: Settings, overrides: tuple[str, ...]) -> Configuration:
+        scenario = self._found.scenario.with_(overrides)
+        _native.Run(scenario.native, 0, 1, 1, False).cancel()
+        return Configuration(settings, overrides, scenario)
 
 
 def _has_effect(found: Space, options: Iterable[Option], settings: Settings) -> bool:
@@ -366,43 +418,30 @@ def _has_effect(found: Space, options: Iterable[Option], settings: Settings) -> 
 
     Of several values without effect only the first one is left.
     """
-    protocol = settings.get("session.protocol") or lookup.value(found.scenario, "session.protocol")
+    protocol = settings.get("session.protocol") or found.scenario.value("session.protocol")
     return not any(
-        option != choice.options[0] and _has_no_effect(str(protocol or PROTOCOLS[0]), choice.keys)
+        option != choice.options[0] and has_no_effect(str(protocol or PROTOCOLS[0]), choice.keys)
         for choice, option in zip(found.choices, options, strict=True)
     )
 
 
-def _has_no_effect(protocol: str, keys: Iterable[str]) -> bool:
+def has_no_effect(protocol: str, keys: Iterable[str]) -> bool:
+    """True if a protocol reads none of these keys: TLS has other timers than DTLS."""
     if _is_stream(protocol):
         return all(key in ONLY_DATAGRAMS for key in keys)
     return all(key.startswith("transport.") for key in keys)
 
 
-def _following(scenario: Scenario, settings: Settings) -> Iterator[str]:
-    """The suite and who authenticates, which follow from a protocol or credential."""
-    if "session.suite" in settings or not settings.keys() & {*FOLLOWED}:
-        return
-    end = json.loads(scenario.native.settings())["client"]
-    protocol = settings.get("session.protocol") or end["protocol"]
-    credential = str(settings.get("session.credential") or end["credential"])
-    if "session.credential" not in settings:
-        yield f"session.credential={credential}"
-    suite = SUITE_13 if str(protocol).endswith("1.3") else SUITES.get(credential, end["suite"])
-    yield f"session.suite={suite}"
-    mutual = "server" if end["auth"] == "server" else "mutual"
-    yield f"session.auth={'psk' if credential == 'psk' else mutual}"
-
-
-def _blamed(message: str, option: Option) -> str:
-    """A message about a value that was chosen, not set."""
-    typed = option.overrides[0]
+def _blamed(error: ScenarioError, option: Option) -> ScenarioError:
+    """An error about a value that was chosen, not set."""
+    typed = option.overrides[0] if option.overrides else f"{option.settings[0][0]}="
     key = typed.partition("=")[0]
-    if message.startswith(f"--set {key}: "):
-        return message.replace("--set", "--choose", 1)
-    return f"--choose {printable(typed)}: {message}"
+    if error.override == key:
+        return moved(error, f"--choose {printable(key)}")
+    place = f"--choose {printable(typed)}"
+    return moved(error, f"{place}: {error.place}" if error.place else place)
 
 
-def _reason(message: str) -> str:
+def _reason(error: ScenarioError) -> str:
     """Why a combination is not possible: a key, what was found, what is allowed."""
-    return PLACE.sub("", message, count=1)
+    return ": ".join(filter(None, (error.key, error.reason)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from slowhand import output, signals
@@ -22,7 +23,7 @@ from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
-    from slowhand.sweeps import Configuration, Sampling, Sweep
+    from slowhand.sweeps import Configuration, Impossible, Sampling, Sweep
 
 
 def sweep_options(parser: Parser) -> None:
@@ -37,8 +38,8 @@ def sweep_options(parser: Parser) -> None:
         metavar="KEY=VALUES",
         action="append",
         default=[],
-        help="Values 1,2,4 or a range FROM:TO:STEP or, geometric, FROM:TO:*FACTOR. Several:"
-        " all combinations.",
+        help="Values 1,2,4 or a range FROM:TO:STEP or, geometric, FROM:TO:*FACTOR; no value, as in"
+        " KEY=,8, leaves the key out. Several: all combinations.",
     )
     parser.add_argument(
         "--zip", action="store_true", help="Only combine values that stand at the same place."
@@ -123,8 +124,8 @@ def sweep(arguments: argparse.Namespace, out: Terminal) -> int:
                 key = printable(axis.key)
                 raise Complaint(f"--set {key}: found --vary {key} too, allowed: one of the two")
         scenario = loaded(arguments.scenario, arguments.set)
-        configurations = varied(scenario, axes, zip_axes=arguments.zip)
-        return _run_sweep(configurations, sampling, arguments, out)
+        configurations, impossible = varied(scenario, axes, zip_axes=arguments.zip)
+        return _run_sweep(configurations, sampling, arguments, out, impossible)
     except SweepError as error:
         raise Complaint(str(error)) from error
 
@@ -154,6 +155,7 @@ def _run_sweep(
     sampling: Sampling,
     arguments: argparse.Namespace,
     out: Terminal,
+    impossible: Sequence[Impossible] = (),
 ) -> int:
     from slowhand.sweeps import Sweep, figure, report
     from slowhand.sweeps.cluster import ClusterError
@@ -165,7 +167,7 @@ def _run_sweep(
         figure_file.check()
         output.check([figure_file], inputs(configurations[0].base))
     where = {"out": arguments.out, "threads": arguments.threads, "scheduler": arguments.scheduler}
-    with Sweep(configurations, sampling, **where) as sweep:
+    with Sweep(configurations, sampling, **where, impossible=impossible) as sweep:
         failure: Exception | None = None
         try:
             stopped = _watch_sweep(sweep)

@@ -10,6 +10,7 @@ import math
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -24,11 +25,12 @@ from slowhand.keys import Setting, Settings
 from slowhand.report import METRICS
 from slowhand.results import import_polars
 from slowhand.sweeps import statistics
-from slowhand.sweeps.dataset import Chunk, Configuration, DataSet, Rows
+from slowhand.sweeps.dataset import Chunk, Configuration, DataSet, Rows, label
+from slowhand.sweeps.following import followings
 from slowhand.sweeps.queue import Queue
 from slowhand.sweeps.statistics import Baseline, Columns, Difference, Measured
 from slowhand.sweeps.threads import Threads
-from slowhand.sweeps.vary import Axis, SweepError, combinations
+from slowhand.sweeps.vary import Axis, Combination, Plain, SweepError, combinations
 from slowhand.terminal import printable
 
 if TYPE_CHECKING:
@@ -152,9 +154,12 @@ class Sweep:
         out: str | os.PathLike[str] | None = None,
         threads: int | None = None,
         scheduler: str | None = None,
+        impossible: Sequence[Impossible] = (),
     ):
         import_polars()
         self.configurations = tuple(configurations)
+        self.impossible = tuple(impossible)
+        """Combinations that cannot run, and why."""
         self.sampling = sampling
         self.out = None if out is None else os.fspath(out)
         self.panicked: list[str] = []
@@ -293,6 +298,9 @@ class Sweep:
             "max_count": None if sampling.precision is None else sampling.max_count,
             "metric": sampling.metric,
             "baseline": None if to is None else to.configuration.label,
+            "impossible": [
+                {"settings": dict(each.settings), "reason": each.reason} for each in self.impossible
+            ],
             "interrupted": interrupted,
             "out": self.out,
             "panicked": self.panicked,
@@ -309,6 +317,18 @@ class Sweep:
     def frame(self) -> polars.DataFrame:
         """One row for each configuration."""
         return frame(self.results(), self.sampling.metric)
+
+
+class Impossible(NamedTuple):
+    """A combination of values that cannot run."""
+
+    settings: Mapping[str, Plain | None]
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """For a message."""
+        return f"{label(self.settings)}: {self.reason}"
 
 
 COLUMNS = {
@@ -349,19 +369,54 @@ def frame(results: list[Result], metric: str) -> polars.DataFrame:
     return polars.DataFrame(rows, infer_schema_length=None)
 
 
-def varied(
-    scenario: Scenario, axes: Sequence[Axis], *, zip_axes: bool = False
-) -> list[Configuration]:
-    """The configurations of a scenario. Raises `ScenarioError` if one of them is not possible."""
+class Varied(NamedTuple):
+    """The configurations of a scenario."""
+
+    configurations: list[Configuration]
+    impossible: list[Impossible]
+
+
+def varied(scenario: Scenario, axes: Sequence[Axis], *, zip_axes: bool = False) -> Varied:
+    """The configurations of a scenario, and which combinations of values are not possible.
+
+    Raises `ScenarioError` if a value is not allowed at all, or if no combination is possible.
+    """
     if not axes:
         raise SweepError("--vary: found nothing, allowed: KEY=VALUES, once or more")
-    found = [
-        Configuration(scenario.file, scenario, combination.overrides, combination.settings)
-        for combination in combinations(axes, zip_axes=zip_axes)
-    ]
-    for configuration in found:
-        _check(configuration)
+    found = Varied([], [])
+    first: ScenarioError | None = None
+    for combination in combinations(axes, zip_axes=zip_axes):
+        try:
+            found.configurations.append(_possible(scenario, combination))
+        except ScenarioError as error:
+            if not error.together:
+                raise
+            first = first or error
+            reason = ": ".join(filter(None, (error.key, error.reason)))
+            found.impossible.append(Impossible(combination.settings, reason))
+    if first is not None and not found.configurations:
+        raise first
     return found
+
+
+def _possible(scenario: Scenario, combination: Combination) -> Configuration:
+    """A combination as it is, else with what follows from a credential or a protocol."""
+    missing = {f"{key}=" for key in combination.settings if scenario.value(key) is None}
+    own = tuple(text for text in combination.overrides if text not in missing)
+    ways = [
+        Configuration(scenario.file, scenario, (*own, *following), combination.settings)
+        for following in dict.fromkeys([(), *followings(scenario, combination.settings)])
+    ]
+    for way in ways[:-1]:
+        try:
+            _check(way)
+        except ScenarioError as error:
+            if not error.together:
+                raise
+        else:
+            return way
+    _check(ways[-1])
+    return ways[-1]
 
 
 def compared(scenarios: Sequence[Scenario], names: Sequence[str]) -> list[Configuration]:
@@ -391,7 +446,7 @@ def _check(configuration: Configuration) -> None:
 
 def sweep(
     scenario: Source,
-    vary: Mapping[str, str | Iterable[Setting]],
+    vary: Mapping[str, str | Iterable[Setting | None]],
     *,
     zip: bool = False,
     set: Settings | None = None,
@@ -408,7 +463,9 @@ def sweep(
 ) -> polars.DataFrame:
     """Runs all combinations of the values of some keys: one row for each combination.
 
-    A value of `vary` is a list, or a text as on the command line, such as `"1:16:*2"`. With `zip`
+    A value of `vary` is a list, or a text as on the command line, such as `"1:16:*2"`. `None`
+    leaves the key out. If `session.credential` or `session.protocol` is varied, the suite follows
+    where it has to. Combinations that are not possible are left out, with a warning. With `zip`
     only values of the same place are combined. All combinations have the same `count` seeds (100)
     from `seed` (1) on, or as many as it takes until half of the interval of `metric` is at most
     `precision` of its mean. The difference of the means is to the first configuration, or to the
@@ -430,7 +487,10 @@ def sweep(
         metric=metric,
         baseline=baseline,
     )
-    configurations = varied(base, axes, zip_axes=zip)
+    configurations, impossible = varied(base, axes, zip_axes=zip)
+    if impossible:
+        texts = "; ".join(each.text for each in impossible)
+        warnings.warn(f"combinations that are not possible: {texts}", stacklevel=2)
     return _run(configurations, sampling, out, plot, threads, scheduler)
 
 

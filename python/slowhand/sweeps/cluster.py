@@ -168,7 +168,7 @@ def run_chunk(
     sources: dict[str, Any],
     path: str,
     name: str,
-    settings: dict[str, Plain],
+    settings: dict[str, Plain | None],
     digest: str,
     first: int,
     count: int,

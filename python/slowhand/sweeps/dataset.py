@@ -21,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowhand import output, results
+from slowhand import known, output, results
 from slowhand._native import ScenarioError, __version__
 from slowhand.api import Run, Scenario
 from slowhand.sweeps.vary import Plain, SweepError
@@ -46,8 +46,8 @@ class Configuration:
     base: Scenario
     overrides: tuple[str, ...] = ()
     """What is varied, as on the command line."""
-    settings: Mapping[str, Plain] = field(default_factory=dict)
-    """The same as values of columns, by key."""
+    settings: Mapping[str, Plain | None] = field(default_factory=dict)
+    """The same as values of columns, by key; `None` if the key is not set."""
 
     @property
     def label(self) -> str:
@@ -68,13 +68,17 @@ class Configuration:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def label(settings: Mapping[str, Plain]) -> str:
-    """Settings as on the command line."""
-    return " ".join(f"{key}={shown(value)}" for key, value in settings.items())
+def label(settings: Mapping[str, Plain | None]) -> str:
+    """Settings as on the command line; a key that is not set is without its value."""
+    return " ".join(
+        f"{key}={'' if value is None else shown(value)}" for key, value in settings.items()
+    )
 
 
-def shown(value: Plain) -> str:
+def shown(value: Plain | None) -> str:
     """A value as it was typed: a whole number without a point."""
+    if value is None:
+        return "not set"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -110,7 +114,7 @@ class Rows(NamedTuple):
     """The wall time that it took."""
 
 
-def rows_of(run: Run, name: str, settings: Mapping[str, Plain], digest: str) -> Rows:
+def rows_of(run: Run, name: str, settings: Mapping[str, Plain | None], digest: str) -> Rows:
     """The rows of a run that has finished: its records after the columns that name them.
 
     `digest` is that of the configuration.
@@ -119,7 +123,7 @@ def rows_of(run: Run, name: str, settings: Mapping[str, Plain], digest: str) -> 
 
     records = run.frame(warns=False)
     said = {"scenario": name, "version": __version__, **settings}
-    columns = [polars.lit(v, dtype(v)).alias(key) for key, v in said.items()]
+    columns = [polars.lit(v, dtype(v, key)).alias(key) for key, v in said.items()]
     frame = records.select(*columns, polars.all())
     about = {**run.about(), "settings": dict(settings), DIGEST: digest}
     failed = int((records["outcome"] != "completed").sum()) + run.panicked_count
@@ -127,13 +131,14 @@ def rows_of(run: Run, name: str, settings: Mapping[str, Plain], digest: str) -> 
     return Rows(bytes(results.encoded(frame, about)), len(frame), failed, run.panicked, seconds)
 
 
-def dtype(value: Plain) -> polars.DataType:
-    """The type of the column of a varied key."""
+def dtype(value: Plain | None, key: str) -> polars.DataType:
+    """The type of the column of a varied key, also where it is not set."""
     import polars
 
-    if isinstance(value, bool):
+    kind = known.kind(key) if value is None else type(value)
+    if kind is bool:
         return polars.Boolean()
-    return polars.Float64() if isinstance(value, float) else polars.String()
+    return polars.Float64() if kind is float else polars.String()
 
 
 class DataSet:

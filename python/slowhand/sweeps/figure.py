@@ -18,7 +18,7 @@ SUFFIXES = (".svg", ".png")
 MOST_SERIES = len(plot.COLOURS)
 """More curves cannot be told apart."""
 
-Points = dict[Plain, Result]
+Points = dict[Plain | None, Result]
 """The results of a curve by the value of the first key."""
 
 
@@ -43,7 +43,7 @@ def draw(results: list[Result], metric: str, path: str) -> None:
     numbers = all(type(value) is float for value in values)
     if numbers:
         values.sort()
-    places = [float(v) if numbers else float(i) for i, v in enumerate(values)]
+    places = [float(v) if type(v) is float and numbers else float(i) for i, v in enumerate(values)]
     second = metric if metric != METRIC else "energy_client_mj"
     key = next(iter(results[0].measured.configuration.settings), "scenario")
     with plot.sheet(3) as sheet:
@@ -87,7 +87,7 @@ def _series(results: list[Result]) -> Mapping[str, Points]:
     return series
 
 
-def _others(configuration: Configuration) -> dict[str, Plain]:
+def _others(configuration: Configuration) -> dict[str, Plain | None]:
     """The settings but for the first."""
     return dict(list(configuration.settings.items())[1:])
 

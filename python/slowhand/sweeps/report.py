@@ -8,7 +8,7 @@ from slowhand._native import __version__
 from slowhand.estimate import Estimate
 from slowhand.report import number
 from slowhand.sweeps import METRIC, UNITS, Result, Sweep
-from slowhand.sweeps.dataset import shown
+from slowhand.sweeps.dataset import label, shown
 from slowhand.sweeps.statistics import METRICS
 from slowhand.table import Cell, Column, Table
 from slowhand.terminal import Terminal, escaped, printable
@@ -35,6 +35,8 @@ def show(sweep: Sweep, results: list[Result], out: Terminal, *, interrupted: boo
     out.print()
     for text in _failures(results):
         out.paragraph(escaped(text), "red", indent="  ")
+    for text in _impossible(sweep):
+        out.paragraph(escaped(text), "yellow", indent="  ")
     for line in map(escaped, _about(sweep, results, interrupted=interrupted)):
         out.paragraph(line, "dim", indent="  ")
 
@@ -55,6 +57,18 @@ def _failures(results: list[Result]) -> Iterator[str]:
     yield from failing[:MOST_FAILING]
     if len(failing) > MOST_FAILING:
         yield f"and {len(failing) - MOST_FAILING:,} other configurations have failures (see --json)"
+
+
+def _impossible(sweep: Sweep) -> Iterator[str]:
+    """Combinations that cannot run, by their reason: one of each."""
+    by_reason: dict[str, list[str]] = {}
+    for each in sweep.impossible:
+        by_reason.setdefault(each.reason, []).append(label(each.settings))
+    for reason, labels in list(by_reason.items())[:MOST_FAILING]:
+        more = f" (and {len(labels) - 1:,} others)" if labels[1:] else ""
+        yield f"not possible: {labels[0]}{more}: {printable(reason)}"
+    if len(by_reason) > MOST_FAILING:
+        yield f"and {len(by_reason) - MOST_FAILING:,} other reasons (see --json)"
 
 
 def table(sweep: Sweep, results: list[Result]) -> Table:

@@ -38,21 +38,21 @@ class Value(NamedTuple):
 
     text: str
     """As in an override."""
-    plain: Plain
-    """As in a column: lists and tables are TOML."""
+    plain: Plain | None
+    """As in a column: lists and tables are TOML; `None` if the key is not set."""
 
     @classmethod
     def read(cls, text: str) -> Value:
         """A value of the command line, as `--set` reads it."""
         try:
             return cls(text, _plain(override_value(f"value={text}"), text))
-        except ScenarioError:  # said when it is set, with its key
+        except (ScenarioError, UnicodeEncodeError):  # said when it is set, with its key
             return cls(text, text)
 
     @classmethod
-    def of(cls, setting: Setting) -> Value:
-        """A value of Python."""
-        return cls.read(toml(setting))
+    def of(cls, setting: Setting | None) -> Value:
+        """A value of Python; `None` leaves the key out."""
+        return cls("", None) if setting is None else cls.read(toml(setting))
 
 
 @dataclass(frozen=True)
@@ -68,16 +68,20 @@ class Axis:
         place = f"{self.option} {printable(self.key)}"
         if not self.values:
             raise SweepError(f"{place}: found no value, allowed: one or more")
-        seen: set[tuple[type, Plain]] = set()  # for Python, True is 1.0
+        seen: set[tuple[type, Plain | None]] = set()  # for Python, True is 1.0
         for value in self.values:
             known = (type(value.plain), value.plain)
             if known in seen:
-                raise SweepError(f"{place}: found {printable(value.text)} twice, allowed: once")
+                found = printable(value.text) or "no value"
+                raise SweepError(f"{place}: found {found} twice, allowed: once")
             seen.add(known)
 
     @classmethod
     def read(cls, text: str, option: str = "--vary") -> Axis:
-        """An axis of the command line: `KEY=VALUE,VALUE` or `KEY=RANGE`, or both mixed."""
+        """An axis of the command line: `KEY=VALUE,VALUE` or `KEY=RANGE`, or both mixed.
+
+        No value between commas, as in `KEY=,8`, leaves the key out.
+        """
         key, equals, rest = text.partition("=")
         key = key.strip()
         if not equals or not key:
@@ -85,29 +89,31 @@ class Axis:
             raise SweepError(f"{option}: found '{printable(text)}', allowed: {allowed}")
         pieces = [piece.strip() for piece in _pieces(rest)]
         place = f"{option} {printable(key)}"
-        values = [value for piece in pieces if piece for value in _values(place, piece)]
+        if len(pieces) == 1 and not pieces[0]:
+            pieces = []
+        values = [value for piece in pieces for value in _values(place, piece)]
         return cls(key, tuple(values), option)
 
     @classmethod
-    def of(cls, key: str, values: str | Iterable[Setting]) -> Axis:
+    def of(cls, key: str, values: str | Iterable[Setting | None]) -> Axis:
         """An axis of Python: a list of values, or a text as on the command line."""
         if isinstance(values, str):
             return cls.read(f"{key}={values}")
         return cls(key, tuple(map(Value.of, values)))
 
-    def columns(self) -> tuple[Plain, ...]:
+    def columns(self) -> tuple[Plain | None, ...]:
         """The values as one column has them: of one type, else all as texts."""
-        kinds = {type(value.plain) for value in self.values}
-        if len(kinds) == 1:
+        kinds = {type(value.plain) for value in self.values if value.plain is not None}
+        if len(kinds) <= 1:
             return tuple(value.plain for value in self.values)
-        return tuple(value.text for value in self.values)
+        return tuple(None if value.plain is None else value.text for value in self.values)
 
 
 class Combination(NamedTuple):
     """One value of each axis."""
 
     overrides: tuple[str, ...]
-    settings: Mapping[str, Plain]
+    settings: Mapping[str, Plain | None]
 
 
 def combinations(axes: Sequence[Axis], *, zip_axes: bool) -> list[Combination]:
@@ -151,7 +157,7 @@ def _plain(value: object, text: str) -> Plain:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The parts between commas that are not inside of quotes or brackets."""
+    """The parts between commas that are not inside of quotes or brackets; also empty ones."""
     depth, quote, piece = 0, "", ""
     for character in text:
         if quote:
@@ -172,6 +178,9 @@ def _pieces(text: str) -> Iterator[str]:
 
 def _values(place: str, text: str) -> Iterator[Value]:
     found = RANGE.fullmatch(text)
+    if not text:
+        yield Value("", None)
+        return
     if not found:
         yield Value.read(text)
         return

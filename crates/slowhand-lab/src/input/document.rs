@@ -70,6 +70,7 @@ impl FromStr for Override {
             key: key.to_owned(),
             found: found.to_owned(),
             allowed: allowed.to_owned(),
+            together: false,
         };
         let Some((key, written)) = text.split_once('=') else {
             let allowed = "key=value, such as network.link_pdr=0.9";
@@ -138,6 +139,7 @@ impl Document {
             key: change.key.to_string(),
             found,
             allowed: allowed.to_owned(),
+            together: false,
         };
         let Some(value) = &change.value else {
             let is_removed = self.root.remove(&parts);
@@ -162,6 +164,7 @@ impl Document {
             key: key.to_owned(),
             found: found.into(),
             allowed: allowed.into(),
+            together: true,
         }
     }
 
@@ -230,6 +233,7 @@ impl Document {
             key: fault.key,
             found: fault.found,
             allowed: fault.allowed,
+            together: false,
         }
     }
 }
@@ -303,6 +307,7 @@ fn syntax_error(file: &Path, text: &str, error: &toml::de::Error) -> InputError 
         key: key_on_line(text, number),
         found: format!("`{}` ({problem})", shorten(line)),
         allowed: expected,
+        together: false,
     }
 }
 

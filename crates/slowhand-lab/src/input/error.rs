@@ -21,6 +21,8 @@ pub struct InputError {
     pub found: String,
     /// What may stand there instead.
     pub allowed: String,
+    /// True if what was found is allowed alone, but not together with the rest.
+    pub together: bool,
 }
 
 /// Where a value came from.
@@ -41,7 +43,7 @@ impl InputError {
     /// The error as data.
     pub fn blame(&self) -> Blame {
         let reason = format!("found {}, allowed: {}", shown(&self.found, LONGEST), self.allowed);
-        Blame { place: Some(self.place.clone()), key: self.key.clone(), reason }
+        Blame { place: Some(self.place.clone()), key: self.key.clone(), reason, together: self.together }
     }
 }
 
@@ -72,6 +74,8 @@ pub struct Blame {
     pub key: String,
     /// What was found, and what is allowed.
     pub reason: String,
+    /// True if each value is allowed alone: another value somewhere else makes it possible.
+    pub together: bool,
 }
 
 impl Blame {

@@ -90,6 +90,7 @@ impl<'a> Files<'a> {
             key: String::new(),
             found,
             allowed: allowed.to_owned(),
+            together: false,
         };
         let text = match (self.given(name), self.on_disk(name)) {
             (Some(text), _) => Ok(text.clone()),

@@ -163,6 +163,7 @@ fn check(change: &Override) -> Result<(), InputError> {
         key: change.key().to_owned(),
         found: "a key that cannot change while the network runs".to_owned(),
         allowed: format!("{}; other keys need a new start", CHANGEABLE_KEYS.join(", ")),
+        together: false,
     })
 }
 

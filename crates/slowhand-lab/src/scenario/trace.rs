@@ -29,6 +29,7 @@ pub(super) fn rows(file: &Path, text: &str) -> Result<Vec<Row>, InputError> {
         key: column.to_owned(),
         found: if found.is_empty() { "nothing".to_owned() } else { found.to_owned() },
         allowed: allowed.to_owned(),
+        together: false,
     };
     let lines = (1..).zip(text.lines()).map(|(number, line)| (number, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));

@@ -507,7 +507,9 @@ fn library(error: &SessionError, role: Role, scenario: &Scenario, document: &Doc
 /// Loads a device. If there is none, the error names `key`.
 pub(super) fn device(name: &str, key: &str, files: &mut Files<'_>, document: &Document) -> Result<Device, InputError> {
     Device::read(name, files).map_err(|error| match error {
-        crate::device::DeviceError::Unknown { found, allowed } => document.blame(key, found, allowed),
+        crate::device::DeviceError::Unknown { found, allowed } => {
+            InputError { together: false, ..document.blame(key, found, allowed) }
+        }
         crate::device::DeviceError::Invalid(error) => error,
     })
 }
