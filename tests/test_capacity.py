@@ -59,7 +59,7 @@ def test_the_table_shows_what_the_json_says(cli: Cli) -> None:
     lines = cli("capacity", *PAPER).stdout.splitlines()
     assert max(map(len, lines)) <= 80
     row = next(line for line in lines if line.startswith("refused"))
-    assert row.split()[4] == "10.00"
+    assert row.split()[3] == "10.00"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli
 from slowhand import report
 from slowhand.table import Column, Table
-from slowhand.terminal import Terminal
+from slowhand.terminal import WIDTH, Terminal
 
 
 def statistics(
@@ -53,6 +53,17 @@ def row(lines: list[str], label: str) -> list[str]:
     return next(line for line in lines if line.strip().startswith(label)).split()
 
 
+def values(lines: list[str], label: str) -> list[str]:
+    """The numbers of the first row with this label, beside it or below it."""
+    first = next(i for i, line in enumerate(lines) if line.strip().startswith(label))
+    cells = lines[first].split()[2:]
+    for line in lines[first + 1 :]:
+        if not line.startswith("    "):
+            break
+        cells += line.split()
+    return cells
+
+
 @pytest.mark.parametrize("width", [40, 80, 100, 120])
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1, 1e5, 1e9])
 def test_a_table_fits_and_cuts_no_number(width: int, scale: float) -> None:
@@ -60,13 +71,34 @@ def test_a_table_fits_and_cuts_no_number(width: int, scale: float) -> None:
     found = summary(metrics=dict.fromkeys(summary()["metrics"], metric))
     lines = lines_of(found, width)
     assert max(map(len, lines)) <= width
-    cells = row(lines, "duration")[2:]
+    assert lines == [line.rstrip() for line in lines]
+    cells = values(lines, "duration")
     shown = [float(cell.replace(",", "")) for cell in cells]
     assert shown[0] == pytest.approx(1.234 * scale, rel=0.001)
-    if width >= 80:
-        assert shown[1] == pytest.approx(0.56 * scale, rel=0.05)
-        assert shown[-1] == pytest.approx(8.765 * scale, rel=0.001)
-    assert lines == [line.rstrip() for line in lines]
+    assert shown[1] == pytest.approx(0.56 * scale, rel=0.05)
+    assert shown[-1] == pytest.approx(8.765 * scale, rel=0.001)
+
+
+@pytest.mark.parametrize("width", [40, 50, 60, 70, 80])
+def test_a_narrow_terminal_shows_what_one_of_eighty_columns_shows(width: int) -> None:
+    metric = statistics(4.3105e5, half=0.025e5, most=4.9e5)
+    found = summary(metrics=dict.fromkeys(summary()["metrics"], metric))
+    wide, narrow = lines_of(found), lines_of(found, width)
+    assert sorted(" ".join(narrow).split()) == sorted(" ".join(wide).split())
+    assert max(map(len, narrow)) <= width
+    assert narrow[-1] == "no room for: min, p99 (--json has them)"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_a_repeated_table_has_every_column_and_names_each_row_again(width: int) -> None:
+    table = Table([Column("key"), *(Column(f"column\n{n}") for n in range(9))], repeated=1)
+    table.add("1", *(f"{n}.25" for n in range(9)))
+    printed = io.StringIO()
+    table.print(Terminal(printed, width=width, styled=False))
+    text = printed.getvalue()
+    assert max(map(len, text.splitlines())) <= width
+    assert [f"{n}.25" for n in range(9)] == [word for word in text.split() if ".25" in word]
+    assert text.count("key") == text.count("\n\n") + 1
 
 
 def test_a_wide_terminal_shows_more_columns() -> None:
@@ -75,7 +107,7 @@ def test_a_wide_terminal_shows_more_columns() -> None:
     headings = {width: lines_of(found, width)[2].split() for width in (40, 80, 120)}
     assert headings[80] == ["mean", "±", "95", "%", "p50", "p95", "max"]
     assert headings[120] == ["mean", "±", "95", "%", "min", "p50", "p95", "p99", "max"]
-    assert headings[40][0] == "mean"
+    assert headings[40][:5] == ["mean", "±", "95", "%", "p50"]
 
 
 def test_words_are_wrapped_where_there_is_no_room_for_them() -> None:
@@ -124,7 +156,14 @@ def test_one_that_completed_among_many_has_the_headings_of_the_others() -> None:
     found = summary(completed=1, failed={"gave_up": 99}, metrics=alone, metrics_failed=failed)
     lines = lines_of(found)
     assert lines[2].split() == ["mean", "±", "95", "%", "min", "p50", "p95", "p99", "max"]
+    assert row(lines, "duration") == ["duration", "s", "4.267"]
     assert row(lines, "client's energy")[3:] == ["75.50", "1.0", *["75.50"] * 4, "80.00"]
+
+
+def test_one_that_failed_among_many_has_one_value() -> None:
+    failed = dict.fromkeys(report.FAILED, statistics(75.5))
+    lines = lines_of(summary(completed=99, failed={"gave_up": 1}, metrics_failed=failed), 120)
+    assert row(lines, "client's energy") == ["client's", "energy", "mJ", "75.50"]
 
 
 def test_one_handshake_has_values_and_one_world_no_interval() -> None:
@@ -260,8 +299,15 @@ def without_time(text: str) -> str:
         ("advise", str(QUICKSTART), "--choose", "session.timeout_s=3,9", "--budget", "400"),
     ],
 )
-def test_every_command_fits_eighty_columns_of_ascii(arguments: tuple[str, ...]) -> None:
+def test_every_command_fits_its_terminal_in_ascii(arguments: tuple[str, ...]) -> None:
+    for width in (80,) if arguments[0] == "advise" else (40, 80):
+        check_that_it_fits(arguments, width)
+
+
+def check_that_it_fits(arguments: tuple[str, ...], width: int) -> None:
     environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+    if width != WIDTH:
+        environment["COLUMNS"] = str(width)
     done = subprocess.run(
         [*COMMAND, *arguments],
         capture_output=True,
@@ -269,10 +315,12 @@ def test_every_command_fits_eighty_columns_of_ascii(arguments: tuple[str, ...]) 
     )
     assert done.returncode in (0, 1)
     assert done.stderr == b""
-    lines = done.stdout.decode("ascii").splitlines()
+    lines = done.stdout.decode("ascii").partition("What to type")[0].splitlines()
     assert lines
-    # A path is not cut, so a long one has a line of its own.
-    assert [line for line in lines if len(line) > 80 and str(ROOT) not in line] == []
+    # A word is not cut, so a long path, or the long name of a suite, has a line of its own.
+    wide = [line for line in lines if len(line) > width]
+    words = [line.split()[1:] if len(line.split()) > 1 else [] for line in wide]
+    assert [line for line, w in zip(wide, words, strict=True) if w and str(ROOT) not in line] == []
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])

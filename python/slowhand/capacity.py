@@ -162,15 +162,12 @@ def show(result: dict[str, Any] | None, memory: Memory | None, out: Terminal) ->
 def _show_congestion(result: dict[str, Any], out: Terminal) -> None:
     from slowhand.table import Column, Table
 
-    labels = [Column(right=False), Column(right=False, style="dim")]
-    table = Table(
-        [*labels, Column("\nEngset"), *(Column(HEADINGS[name]) for name in result["policies"])],
-        repeated=len(labels),
-    )
+    policies = [Column(HEADINGS[name]) for name in result["policies"]]
+    table = Table([Column(right=False, wraps=True), Column("\nEngset"), *policies])
     for key, (label, unit) in ROWS.items():
         formula = _number(unit, result[key]) if key in result else ""
         simulated = [_cell(unit, policy[key]) for policy in result["policies"].values()]
-        table.add(label, unit, formula, *simulated)
+        table.add(f"{label}, {unit}" if unit else label, formula, *simulated)
     out.paragraph(
         f"{result['slots']} session slots, {result['clients']} clients of {result['rho']:g} Erlang,"
         f" handshakes of {result['handshake_share']:g} sessions"

@@ -15,7 +15,7 @@ from slowhand.api import Run, Scenario
 from slowhand.estimate import half
 from slowhand.keys import toml
 from slowhand.table import Cell, Column, Table
-from slowhand.terminal import Terminal, escaped
+from slowhand.terminal import WIDTH, Terminal, escaped
 
 METRICS = {
     "The handshake": {
@@ -78,14 +78,14 @@ GIVE_UP = "session.give_up_s was over"
 
 COLUMNS = {
     "mean": Column("mean"),
-    "ci95": Column("± 95 %", optional=1),
-    "min": Column("min", optional=5),
-    "p50": Column("p50", optional=4),
-    "p95": Column("p95", optional=3),
-    "p99": Column("p99", optional=6),
-    "max": Column("max", optional=2),
+    "ci95": Column("± 95 %"),
+    "min": Column("min", optional=1),
+    "p50": Column("p50"),
+    "p95": Column("p95"),
+    "p99": Column("p99", optional=2),
+    "max": Column("max"),
 }
-"""A column for each statistic. A narrow terminal has no room for all."""
+"""A column for each statistic. 80 columns have no room for the optional ones."""
 
 LARGEST = 1e7
 SMALLEST = 1e-4
@@ -158,7 +158,12 @@ def show_stacks(stacks: list[dict[str, Any]], out: Terminal) -> None:
                 text = holes(**value)
             else:
                 text = ", ".join(value) if isinstance(value, list) else str(value)
-            if name != "name":
+            if name == "name":
+                continue
+            if out.width < WIDTH:  # as wide as the name of a suite
+                out.print(name)
+                out.paragraph(text, first="  ", indent="  ")
+            else:
                 out.paragraph(text, first=f"{name:11}  ", indent=" " * 13)
         out.print()
     out.paragraph(REPLACED)
@@ -245,9 +250,8 @@ def failures(summary: dict[str, Any], *, over: str = GIVE_UP) -> Iterator[str]:
 
 def metrics(summary: dict[str, Any]) -> Table | None:
     """One row for each metric. None: no handshake has ended."""
-    total = summary["completed"] + sum(summary["failed"].values())
     groups = _groups(summary)
-    return _table(groups, total) if groups else None
+    return _table(groups) if groups else None
 
 
 def _failure(failure: dict[str, Any], over: str) -> str:
@@ -303,7 +307,8 @@ Row = tuple[str, str, Statistics]
 
 def _groups(summary: dict[str, Any]) -> dict[str, list[Row]]:
     """The rows to show: of the completed handshakes, or of those that failed if none completed."""
-    completed, failed = summary["metrics"], summary["metrics_failed"]
+    completed = _of(summary["completed"], summary["metrics"])
+    failed = _of(sum(summary["failed"].values()), summary["metrics_failed"])
     if not summary["completed"]:
         groups = _rows(failed)
         return {f"{name} (failed handshakes)": rows for name, rows in groups.items()}
@@ -319,6 +324,16 @@ def _groups(summary: dict[str, Any]) -> dict[str, list[Row]]:
     return groups
 
 
+def _of(handshakes: int, metrics: Mapping[str, Statistics]) -> Mapping[str, Statistics]:
+    """The statistics to show of so many handshakes. One alone has values, and nothing else."""
+    if handshakes > 1:
+        return metrics
+    return {
+        name: {"mean": row["mean"], "max": row["max"], "ci95": None}
+        for name, row in metrics.items()
+    }
+
+
 def _rows(metrics: Mapping[str, Statistics]) -> dict[str, list[Row]]:
     groups = {
         group: [
@@ -331,16 +346,17 @@ def _rows(metrics: Mapping[str, Statistics]) -> dict[str, list[Row]]:
     return {group: rows for group, rows in groups.items() if rows}
 
 
-def _table(groups: Mapping[str, Sequence[Row]], handshakes: int) -> Table:
+def _table(groups: Mapping[str, Sequence[Row]]) -> Table:
     """The metrics. One handshake alone has values, and one world alone no interval."""
     every = [statistics for rows in groups.values() for _, _, statistics in rows]
     statistics = dict(COLUMNS)
     if all(row["ci95"] is None for row in every):
         del statistics["ci95"]
-    if handshakes == 1:
+    if not any("p50" in row for row in every):
         statistics = {"mean": Column("")}
     label = Column(right=False, wraps=True)
-    table = Table([label, Column(right=False, style="dim"), *statistics.values()])
+    labels = [label, Column(right=False, style="dim")]
+    table = Table([*labels, *statistics.values()], folded=len(labels))
     for group, rows in groups.items():
         table.add((group, "bold cyan"))
         for name, unit, row in rows:
@@ -351,9 +367,9 @@ def _table(groups: Mapping[str, Sequence[Row]], handshakes: int) -> Table:
 def _cells(row: Statistics, unit: str, statistics: Mapping[str, Column]) -> Iterator[Cell]:
     counted = unit not in ("s", "mJ")
     for key in statistics:
-        if key != "ci95":
+        if key == "mean" or (key != "ci95" and "p50" in row):
             yield number(row[key], row["max"], whole=counted)
-        elif row["ci95"] is None:
+        elif key != "ci95" or row["ci95"] is None:
             yield ""
         else:
             yield _interval(row)

@@ -106,9 +106,11 @@ impl ReplayError {
                 (Place::File(path.clone()), format!("found a session of node {node}, allowed: {allowed}"))
             }
             Self::Plan(error) => return error.blame(),
-            Self::Capture(error) => return Blame { place: None, key: String::new(), reason: error.to_string() },
+            Self::Capture(error) => {
+                return Blame { place: None, key: String::new(), reason: error.to_string(), together: Vec::new() };
+            }
         };
-        Blame { place: Some(place), key: String::new(), reason }
+        Blame { place: Some(place), key: String::new(), reason, together: Vec::new() }
     }
 }
 

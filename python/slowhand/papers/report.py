@@ -20,7 +20,7 @@ VERDICTS = {"yes": "green", "no": "bold red", "note": "dim"}
 def show_list(papers: Sequence[Paper], out: Terminal) -> None:
     """Prints a line for each paper, how many of its rows agree, and what the papers are."""
     names = ("independent", "signs", "by construction", "fitted", "not judged")
-    table = Table([Column("paper", right=False), *map(Column, names)], gap=2)
+    table = Table([Column("paper", right=False), *map(Column, names)], repeated=1)
     for paper in papers:
         recorded = paper.recorded()
         tally = Tally.read(recorded["tally"]) if recorded else None
@@ -37,7 +37,7 @@ def show_list(papers: Sequence[Paper], out: Terminal) -> None:
         out.paragraph(f"{paper.id}: {about}", "dim", indent="  ")
         out.paragraph(f"parts: {', '.join(paper.parts)}", "dim", first="  ", indent="  ")
     out.print()
-    out.print("slowhand papers PAPER [PART] runs a paper, or a part of it.", "dim")
+    out.paragraph("slowhand papers PAPER [PART] runs a paper, or a part of it.", "dim")
 
 
 def show(reproduction: Reproduction, out: Terminal) -> None:
@@ -61,6 +61,7 @@ def show(reproduction: Reproduction, out: Terminal) -> None:
             Column("assumed", right=False, style="dim", optional=3),
         ],
         gap=1,
+        folded=2,
     )
     for part in reproduction.parts:
         table.add((part, "bold cyan"))

@@ -9,16 +9,16 @@ from slowhand.estimate import Estimate
 from slowhand.report import number
 from slowhand.sweeps import METRIC, UNITS, Result, Sweep
 from slowhand.sweeps.dataset import label, shown
-from slowhand.sweeps.statistics import METRICS
+from slowhand.sweeps.statistics import METRICS, Metric
 from slowhand.table import Cell, Column, Table
 from slowhand.terminal import Terminal, escaped, printable
 
 COLUMNS = {
-    "energy_client_mj": ("energy\nclient\nmJ", 1),
-    "bytes_phy": ("on the\nair\nB", 2),
-    "retransmissions_spurious": ("resent,\nspurious\ndatagr.", 3),
+    "energy_client_mj": "energy\nclient\nmJ",
+    "bytes_phy": "on the\nair\nB",
+    "retransmissions_spurious": "resent,\nspurious\ndatagr.",
 }
-"""Means that are shown: the heading, and which is left out first where there is no room."""
+"""Means that are shown, and their headings."""
 
 MOST_FAILING = 8
 """How many configurations with failures are told apart. (Assumed: more is not read.)"""
@@ -72,22 +72,26 @@ def _impossible(sweep: Sweep) -> Iterator[str]:
 
 
 def table(sweep: Sweep, results: list[Result]) -> Table:
-    """A row for each configuration."""
+    """A row for each configuration. What decides stands first, where there is room for it."""
     metric = sweep.sampling.metric
     keys = list(sweep.configurations[0].settings)
     names = [(key.replace(".", ".\n", 1) if "." in key else key) for key in keys] or ["scenario"]
     means = [name for name in METRICS if name in COLUMNS]
     columns = [Column(name) for name in names] if keys else [Column(names[0], right=False)]
-    columns += [Column("comple-\nted\n%"), Column("p50\nduration\ns"), Column("p95\nduration\ns")]
-    columns += [Column(COLUMNS[name][0], optional=COLUMNS[name][1]) for name in means]
+    columns.append(Column("comple-\nted\n%"))
+    single = all(result.measured.handshakes <= 1 for result in results)  # has no percentiles
+    durations = ["\nduration"] if single else ["p50\nduration", "p95\nduration"]
+    columns += [Column(f"{name}\ns") for name in durations]
     if metric not in METRICS:
         label, unit = UNITS[metric]
         columns.append(Column(f"{label.replace(' ', chr(10), 1)}\n{unit}"))
     compares = any(result.difference for result in results)
     if compares:
         label, unit = UNITS[metric]
-        columns += [Column(f"difference\n{label}\n{unit}"), Column("±\n95 %\n" + unit)]
-    made = Table(columns)
+        columns.append(Column(f"difference\n{label}\n{unit}"))
+        columns += [] if single else [Column("±\n95 %\n" + unit)]
+    columns += [Column(COLUMNS[name]) for name in means]
+    made = Table(columns, repeated=len(names))
     largest = _largest(results)
     for result in results:
         measured, difference = result
@@ -96,16 +100,20 @@ def table(sweep: Sweep, results: list[Result]) -> Table:
         cells = cells or [printable(measured.configuration.name, LONGEST_VALUE)]
         cells.append(_share(measured.completed, measured.handshakes))
         duration = measured.metrics.get(METRIC)
-        for value in (duration.p50, duration.p95) if duration else ():
-            cells.append(number(value, largest[METRIC]))
-        cells += [] if duration else ["", ""]
-        for name in [*means, *([metric] if metric not in METRICS else [])]:
-            found = measured.metrics.get(name)
-            cells.append(number(found.estimate.mean, largest[name]) if found else "")
+        times = [duration.p50, duration.p95][: len(durations)] if duration else []
+        cells += [number(value, largest[METRIC]) for value in times] or [""] * len(durations)
+        others = [metric] if metric not in METRICS else []
+        cells += [_mean(measured.metrics.get(name), largest.get(name, 0.0)) for name in others]
         if compares:
-            cells += _difference(difference.estimate if difference else None, largest["difference"])
+            found = _difference(difference.estimate if difference else None, largest["difference"])
+            cells += found[:1] if single else found
+        cells += [_mean(measured.metrics.get(name), largest.get(name, 0.0)) for name in means]
         made.add(*cells)
     return made
+
+
+def _mean(found: Metric | None, largest: float) -> str:
+    return number(found.estimate.mean, largest) if found else ""
 
 
 def _share(completed: int, handshakes: int) -> str:
