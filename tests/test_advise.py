@@ -18,8 +18,8 @@ import polars
 import pytest
 
 import slowhand
-from conftest import COMMAND, QUICKSTART, Cli
-from slowhand import AdviceError, signals
+from conftest import COMMAND, QUICKSTART, ROOT, Cli
+from slowhand import AdviceError, footprint, signals
 from slowhand import cli as command_line
 from slowhand.advice import Adviser, defaults, front, networks
 from slowhand.advice.answer import Advice
@@ -672,7 +672,7 @@ def test_it_asks_for_what_would_decide(cli: Cli) -> None:
     lost = deciding["2 % more fragments lost"]
     assert lost["worst"] == {"session.timeout_s": 30} and lost["weighted"] > 1.1
     text = " ".join(cli(*arguments[:-5], *arguments[-4:], "--budget", 8_000).stdout.split())
-    assert "Of these it bears the most: worse networks tell them apart." in text
+    assert "Of these it bears the most of worse networks, taken together. They tell" in text
     assert "The scenario does not say what would decide: " in text
     assert all(f"{asked} (" in text for asked in found["not_stated"])
 
@@ -994,6 +994,46 @@ def test_a_memory_that_is_not_known_has_no_weight(monkeypatch: pytest.MonkeyPatc
     found = fast().json()
     json.dumps(found, allow_nan=False)
     assert found["recommended"]["metrics"]["ram"] == {"value": None, "ci95": [None, None]}
+
+
+def test_the_memory_is_that_of_the_device_where_it_was_measured() -> None:
+    measured = json.loads((ROOT / "firmware" / "footprint.json").read_text())
+    state = measured["cortex-m3"]["psk"]["run"]["state"]["client"]
+    # The same number that the document has.
+    row = f"| cortex-m3 | psk | {state:,} |"
+    assert row in (ROOT / "docs" / "footprint.md").read_text()
+    psk = {"session.stack": "lean-dtls", "session.suite": "TLS_PSK_WITH_AES_128_CCM_8"}
+    scenario = slowhand.Scenario(LOSSY, psk | {"session.auth": "psk"})
+    assert footprint.of_client(scenario) == (state, "cortex-m3")
+    for other, expected in (
+        ({"session.protocol": "dtls1.3", "session.suite": "TLS_AES_128_CCM_8_SHA256"}, "dtls13"),
+        ({"session.lean": ["all"]}, "lean"),
+        ({"session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8", "session.auth": "mutual",
+          "session.credential": "certificate"}, "x509"),
+        ({"session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8", "session.auth": "mutual",
+          "session.credential": "raw_public_key"}, "ecdsa"),
+    ):  # fmt: skip
+        found = footprint.of_client(scenario.with_(other))
+        assert found and found.octets == (measured["cortex-m3"][expected]["run"]["state"]["client"])
+    on_avr = footprint.of_client(scenario.with_({"client.device": "atmega128rfa1"}))
+    assert on_avr and on_avr.octets == measured["atmega128rfa1"]["psk"]["run"]["state"]["client"]
+    assert footprint.of_client(scenario.with_({"client.device": "wismote"})) is None
+    assert footprint.of_client(scenario.with_({"session.stack": "mbedtls"})) is None
+
+    advice = slowhand.advise(
+        scenario, choose={"session.stack": ["lean-dtls", "tinydtls"]}, budget=1_200,
+        fix={"session.server_stack": "mbedtls", "session.timeout_s": 9},
+    )  # fmt: skip
+    table = dict(advice.families.select("session.stack", "ram_client_of").rows())
+    assert table == {"lean-dtls": "cortex-m3", "tinydtls": "host"}
+    octets = dict(advice.families.select("session.stack", "ram_client_bytes").rows())
+    (lean,) = (row for row in advice.finalists if row.name == "session.stack=lean-dtls")
+    assert lean.configuration
+    host = lean.configuration.scenario.session_memory()["client"] or 0
+    buffers = lean.judged.values[4] - host
+    assert octets["lean-dtls"] == state + buffers
+    assert re.search(r"2,\d\d\d host", advice.text)
+    assert "memory: as measured on cortex-m3 (docs/footprint.md)" in advice.text
 
 
 def test_a_scenario_without_a_file_is_not_named_in_a_command() -> None:

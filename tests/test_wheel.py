@@ -78,6 +78,7 @@ def test_the_wheel_carries_all_data_and_its_licences(wheel: Path) -> None:
     ]
     assert len(data) > 15
     assert {f"slowhand/data/{file}" for file in data} <= names
+    assert "slowhand/data/footprint.json" in names
     pages = (ROOT / "python" / "slowhand" / "pages").iterdir()
     scripts = [file.name for file in pages if file.suffix in (".css", ".html", ".js")]
     assert len(scripts) > 5

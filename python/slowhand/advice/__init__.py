@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from slowhand import footprint
 from slowhand._native import ScenarioError
 from slowhand.advice import defaults, networks, remedies
 from slowhand.advice.contest import Contest, Plan
@@ -141,7 +142,7 @@ class Adviser:
 
     def sample(self, scenario: Scenario) -> Sample:
         """An empty sample of a configuration."""
-        return Sample(self._memory(scenario))
+        return Sample(self._memory(scenario), footprint.of_client(scenario))
 
     def _memory(self, scenario: Scenario) -> float:
         """The octets that the client's library takes. They do not depend on the timers."""

@@ -45,6 +45,7 @@ class Row(NamedTuple):
             "overrides": list(self.configuration.overrides) if self.configuration else [],
             "worlds": self.judged.worlds,
             "outcome": self.judged.outcome,
+            "ram_of": self.judged.ram_of,
             "metrics": {name: interval.json() for name, interval in metrics.items()},
             "weighted": weighted(self.judged, best),
         }
@@ -359,5 +360,6 @@ def _metrics(judged: Judged) -> dict[str, Any]:
     found: dict[str, Any] = {"outcome": judged.outcome}
     for name, interval in judged.intervals().items():
         column = COLUMNS[name]
-        found |= zip((column, f"{column}_low", f"{column}_high"), interval.known, strict=True)
-    return found
+        ends = () if name == "ram" else (f"{column}_low", f"{column}_high")
+        found |= zip((column, *ends), interval.known, strict=False)
+    return found | {"ram_client_of": judged.ram_of}

@@ -14,6 +14,7 @@ import numpy.typing
 from slowhand.advice.lookup import AdviceError
 from slowhand.api import Run
 from slowhand.arguments import LITERAL
+from slowhand.footprint import Measured
 from slowhand.terminal import printable
 
 Numbers: TypeAlias = numpy.typing.NDArray[numpy.float64]
@@ -76,6 +77,9 @@ DURATION, ENERGY, BYTES, FAILURES, RAM = range(5)
 COMPLETED, PANICKED = "completed", "panicked"
 """Outcomes: that of a handshake, and that of a world which has none."""
 
+HOST = "host"
+"""Where memory was measured, if not on the device."""
+
 BUFFERS = 3
 """The place of the octets in queue and reassembly, in an array of what was measured."""
 
@@ -122,9 +126,12 @@ class Sample:
     A world that panicked counts as one whose handshakes have failed.
     """
 
-    def __init__(self, memory: float):
+    def __init__(self, memory: float, measured: Measured | None = None):
         self.memory = memory
-        """Of the client's library; infinite if it is not known."""
+        """Of the client's library on this computer; infinite if it is not known. Configurations are
+        compared by it: only this figure is there for all libraries."""
+        self.measured = measured
+        """Of the client's library on its device, if it was measured."""
         self._parts: list[Numbers] = []
         self._failures: list[tuple[int, str]] = []  # the number of a world, and an outcome in it
         self.worlds = 0
@@ -425,6 +432,18 @@ class Judged:
         return self._sample.same(self.worlds)
 
     @property
+    def ram_of(self) -> str:
+        """What the memory was measured on: a processor, or `host`, this computer."""
+        measured = self._sample.measured
+        return HOST if measured is None else measured.processor
+
+    @property
+    def _ram(self) -> float:
+        """The library's memory, on the device if it was measured there, and the node's buffers."""
+        measured, own = self._sample.measured, float(self.values[RAM])
+        return own if measured is None else own - self._sample.memory + measured.octets
+
+    @property
     def outcome(self) -> str:
         """How the handshake of the 95th percentile ends: `completed`, or how most fail."""
         return self._sample.outcome(self.worlds)
@@ -451,7 +470,7 @@ class Judged:
             name: Interval(float(self.values[place]), *_ends(self._drawn[place]))
             for place, name in enumerate(METRICS)
         }
-        found["ram"] = Interval(float(self.values[RAM]), math.inf, math.inf)
+        found["ram"] = Interval(self._ram, math.inf, math.inf)
         completed, handshakes = self._sample.completed(self.worlds)
         failed = handshakes - completed
         share = failed / handshakes

@@ -10,7 +10,7 @@ from slowhand import settings
 from slowhand._native import __version__
 from slowhand.advice import Adviser
 from slowhand.advice.answer import Advice, Row, weighted
-from slowhand.advice.front import ALIKE, METRICS, RELIABLE, Interval, Judged
+from slowhand.advice.front import ALIKE, HOST, METRICS, RELIABLE, Interval, Judged
 from slowhand.advice.space import FAMILY, has_no_effect
 from slowhand.report import command_of, failures, losses, number, show_command
 from slowhand.sweeps.dataset import label, shown
@@ -116,7 +116,8 @@ def _ties(advice: Advice, out: Terminal) -> None:
             out.paragraph("No network that is worse tells them apart either: take any of them.")
     else:
         if advice.reliable:
-            out.paragraph("Of these it bears the most: worse networks tell them apart.")
+            bears = "Of these it bears the most of worse networks, taken together."
+            out.paragraph(f"{bears} They tell them apart:")
         for each in advice.deciding:
             best, worst = (_difference_or_it(row, advice) for row in (each.best, each.worst))
             ratio = _times(each.weighted)
@@ -303,7 +304,8 @@ def _metric_cells(
                 cells.append(_failures(found[name]))
             elif name == "ram":
                 octets = found[name].value
-                cells.append(f"{octets:,.0f}" if math.isfinite(octets) else "")
+                host = " host" if one.ram_of == HOST else ""
+                cells.append(f"{octets:,.0f}{host}" if math.isfinite(octets) else "")
             elif not _is_known(found, name):
                 cells.append("never")
             else:
@@ -409,6 +411,10 @@ def _about(advice: Advice) -> Iterator[str]:
         "p95 over all handshakes, one that fails counts as endless; energy and octets of all"
         " handshakes, for each one that completes; ± and ..: 95 % intervals"
     )
+    processors = {row.judged.ram_of for row in (*advice.front_rows, *advice.family_rows)} - {HOST}
+    if processors:
+        yield f"memory: as measured on {' and '.join(sorted(processors))} (docs/footprint.md)"
+    yield "memory, host: on this computer of 64 bits, which is more than a device takes"
     if adviser.contest.is_judged:
         yield "all numbers are of worlds that have chosen nothing"
     else:

@@ -1,7 +1,8 @@
 """The data that comes with slowhand: devices, papers and scenarios.
 
-Beside this file are three folders of TOML files. In a clone they are links to the folders of the
-same names at its top; in an installed package they are copies.
+Beside this file are three folders of TOML files, and `footprint.json`. In a clone they are links to
+the folders of the same names at its top, and to the file in `firmware/`; in an installed package
+they are copies.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ DEVICES = (_HERE / "devices").resolve()
 
 PAPERS = (_HERE / "papers").resolve()
 """One folder for each paper: its scenarios, `reported.toml` and `assumptions.toml`."""
+
+FOOTPRINT = _HERE / "footprint.json"
+"""What lean-dtls takes on two processors, as `firmware/measure` writes it."""
 
 SCENARIOS = (_HERE / "scenarios").resolve()
 """Scenarios to start from."""
