@@ -107,10 +107,10 @@ impl ReplayError {
             }
             Self::Plan(error) => return error.blame(),
             Self::Capture(error) => {
-                return Blame { place: None, key: String::new(), reason: error.to_string(), together: Vec::new() };
+                return Blame { place: None, key: String::new(), reason: error.to_string(), together: false };
             }
         };
-        Blame { place: Some(place), key: String::new(), reason, together: Vec::new() }
+        Blame { place: Some(place), key: String::new(), reason, together: false }
     }
 }
 
