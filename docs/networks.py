@@ -10,6 +10,7 @@ from pathlib import Path
 
 from measured import ROOT, Measured, Settings, fill, measure, number
 
+import slowhand
 from slowhand import Scenario
 
 SCENARIO = ROOT / "scenarios" / "csma.toml"
@@ -129,9 +130,58 @@ def results(ours: Measured) -> list[str]:
     ]
 
 
+LINE = ROOT / "scenarios" / "lossy-line.toml"
+"""Three hops of TSCH with a slotframe of 340 ms, certificates on both sides."""
+
+PATIENT: Settings = {"session.give_up_s": 900}
+LONG_FLIGHT: Settings = {
+    "session.protocol": "tls1.2",
+    "session.stack": "openssl",
+    "session.certificate_length": 1500,
+}
+"""The server's first flight has more than 3,000 octets, in segments of TCP."""
+DEFAULT_TSCH: Settings = {"mac": {"kind": "tsch"}, "network.link_pdr": 0.9}
+CSMA: Settings = {"mac": {"kind": "csma"}, "network.link_pdr": 0.6, "network.ack_pdr": 0.7}
+
+NETWORKS: dict[str, tuple[Settings, int]] = {
+    "`lossy-line`": ({}, 1),
+    "2 % of fragments lost": ({"lowpan.fragment_loss": 0.02}, 1),
+    "TLS": (LONG_FLIGHT, 1),
+    "default TSCH": ({**DEFAULT_TSCH, **PATIENT}, 1),
+    "5 clients": (
+        {**DEFAULT_TSCH, **PATIENT, "network.topology": {"kind": "star", "leaves": 5}},
+        5,
+    ),
+    "CSMA": (CSMA, 1),
+}
+"""What tells the profiles apart, and how many clients each network has."""
+
+PROFILE_COUNT = 200
+
+
+def compared(profile: str) -> str:
+    """A row of the table of profiles: the median of each network, and how many completed."""
+    cells = [f"`{profile}`"]
+    for changes, clients in NETWORKS.values():
+        own = {**changes, "network.profile": profile}
+        ours = measure(LINE, own, ("duration_s",), PROFILE_COUNT)
+        share = f"{100 * ours.completed / clients:.0f} %"
+        took = f"{number(ours.percentile('duration_s', 0.5))} s, " if ours.worlds else ""
+        cells.append(took + share)
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def profiles() -> str:
+    """The table of profiles."""
+    heads = ["network.profile", *NETWORKS]
+    head = "| " + " | ".join(heads) + " |\n| :--- |" + " ---: |" * len(NETWORKS) + "\n"
+    return head + "".join(compared(profile["name"]) for profile in slowhand.profiles())
+
+
 def main(folder: Path) -> None:
     """Writes the tables."""
     text = (ROOT / "docs" / "networks.md").read_text()
+    text = fill(text, "profiles", profiles())
     for credential in CREDENTIALS:
         rows = [row(name, hops, credential) for name in LINK_LAYERS for hops in HOPS]
         text = fill(text, credential, HEADER + "".join(rows))

@@ -13,7 +13,8 @@ import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
 
 COMMANDS = [
-    *("run", "settings", "stacks", "scenarios", "devices", "schema", "capacity", "links", "papers"),
+    *("run", "settings", "stacks", "profiles", "scenarios", "devices", "schema", "capacity", "links"),
+    "papers",
 ]
 
 
@@ -46,6 +47,10 @@ def test_help_lists_the_commands_there_are(cli: Cli) -> None:
         (
             ["scenarios", "quickstrat"],
             "scenario: found 'quickstrat', allowed: beacon, busy, csma, gateway",
+        ),
+        (
+            ["profiles", "thread"],
+            "profile: found 'thread', allowed: contiki-ng, openthread, riot, zephyr, openwsn, rfc",
         ),
         (
             ["devices", "toaster"],
@@ -106,6 +111,29 @@ def test_settings_of_every_type_reach_the_scenario() -> None:
     )
     with pytest.raises(slowhand.ScenarioError, match=r"hops: found 0"):
         slowhand.Scenario(QUICKSTART, {"network.topology": {"kind": "line", "hops": 0}})
+
+
+def test_profiles_say_where_each_number_was_read(cli: Cli) -> None:
+    profiles = json.loads(cli("profiles", "--json").stdout)
+    assert profiles == slowhand.profiles()
+    table = cli("profiles").stdout
+    numbers = [number for part in ("lowpan", "tsch", "csma") for number in profiles[0][part]]
+    assert all(number["key"] in table for number in numbers)
+    assert "openwsn: the default with mac.kind = tsch" in table
+    for profile in profiles:
+        assert json.loads(cli("profiles", profile["name"], "--json").stdout) == profile
+        said = " ".join(cli("profiles", profile["name"]).stdout.split())
+        for part in ("lowpan", "tsch", "csma"):
+            for number in profile[part] or ():
+                assert number["key"] in said and " ".join(number["source"].split()) in said
+
+
+def test_a_profile_is_the_default_of_its_keys() -> None:
+    lossy = slowhand.Scenario("lossy-line")
+    assert lossy.about()["profile"]["name"] == "openwsn"
+    assert lossy.about()["profile"]["defaults"]["lowpan.reassembly_timeout_s"] == 60
+    riot = slowhand.Scenario("lossy-line", {"network.profile": "riot"})
+    assert riot.about()["profile"]["defaults"]["lowpan.reassembly_when_full"] == "oldest"
 
 
 def test_stacks_say_what_each_library_can_do(cli: Cli) -> None:

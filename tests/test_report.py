@@ -194,6 +194,15 @@ LOSSES = [
         "count": 311,
         "key": "lowpan.reassembly_buffers",
         "advice": "raise",
+        "holders": {"datagrams": 622, "lost": 0, "refused": 0},
+    },
+    {
+        "reason": "reassembly_full",
+        "node": 4,
+        "count": 100,
+        "key": "lowpan.reassembly_timeout_s",
+        "advice": "lower",
+        "holders": {"datagrams": 200, "lost": 150, "refused": 10},
     },
     {"reason": "queue_full", "node": 7, "count": 20, "key": "mac.queue", "advice": "raise"},
     {"reason": "queue_full", "node": 8, "count": 10, "key": "mac.queue", "advice": "raise"},
@@ -233,6 +242,9 @@ def test_nothing_completed_says_why() -> None:
     place = lines.index("Datagrams lost")
     assert " ".join(" ".join(lines[place + 1 :]).split()) == (
         "reassembly full at the border router, 311 times: raise lowpan.reassembly_buffers"
+        " reassembly full at node 4, 100 times (150 of the 200 buffers were held by datagrams that"
+        " had lost a fragment; lowpan.reassembly_timeout_s says for how long): lower"
+        " lowpan.reassembly_timeout_s"
         " queue full at node 7 and 2 other nodes, 40 times: raise mac.queue"
         " lost on the Internet, 5 times: server.internet_loss asks for it"
         " no cell at node 2, 3 times: change mac.cells"
@@ -294,6 +306,8 @@ def without_time(text: str) -> str:
         ("papers", "claeys2021", "table3", "--count", "2"),
         ("papers",),
         ("stacks",),
+        ("profiles",),
+        ("profiles", "contiki-ng"),
         ("scenarios",),
         ("devices",),
         ("advise", str(QUICKSTART), "--choose", "session.timeout_s=3,9", "--budget", "400"),
