@@ -6,7 +6,7 @@ use slowhand_net::network::{NetworkConfig, RplConfig, RplEncoding, RplMode};
 
 /// A long datagram goes down to a sleepy device: the node before its parent sends fragments while the device polls. Both
 /// repeat what has collided, and the random delay that grows with each repetition separates them. The first seed was a
-/// datagram lost on perfect links. Without the delay 16 of these 2,001 are lost, and with it 2.
+/// datagram lost on perfect links. Without the delay 16 of these 2,001 are lost.
 #[test]
 fn hidden_senders_separate() {
     let rpl = RplConfig { mode: RplMode::Storing, encoding: RplEncoding::RoutingHeaders, address_octets: 1 };
