@@ -6,12 +6,12 @@ same names at its top; in an installed package they are copies.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from slowhand.blame import refusal
+from slowhand.nearest import meant
 from slowhand.terminal import printable
 
 _HERE = Path(__file__).resolve().parent
@@ -44,11 +44,9 @@ def scenario_path(scenario: str | os.PathLike[str]) -> str:
     if path in bundled:
         return str(bundled[path])
     if not path.endswith(".toml") and not os.path.exists(path):  # noqa: PTH110 (it never raises)
-        near = difflib.get_close_matches(path, bundled)
-        meant = f"; did you mean {' or '.join(near)}?" if near else ""
         raise refusal(
             f"found '{printable(path)}', allowed: the path of a .toml file or of a result"
-            f" (.parquet, .json), or a name that `slowhand scenarios` lists{meant}",
+            f" (.parquet, .json), or a name that `slowhand scenarios` lists{meant(path, bundled)}",
             place="scenario",
         )
     return path
