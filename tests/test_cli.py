@@ -13,8 +13,8 @@ import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
 
 COMMANDS = [
-    *("run", "settings", "stacks", "profiles", "scenarios", "devices", "schema", "capacity", "links"),
-    "papers",
+    *("run", "settings", "stacks", "profiles", "scenarios", "devices", "schema", "capacity"),
+    *("links", "papers", "completion"),
 ]
 
 
@@ -60,6 +60,35 @@ def test_help_lists_the_commands_there_are(cli: Cli) -> None:
 )
 def test_wrong_arguments_get_one_message(cli: Cli, arguments: list[str], said: str) -> None:
     assert said in the_message(cli(*arguments, code=2))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "end"),
+    [
+        (["swep"], "papers, completion; did you mean sweep?"),
+        (["quickstart"], "completion; did you mean run quickstart?"),
+        (["nonsense"], "papers, completion"),
+        (["run", "quickstrat"], "did you mean quickstart?"),
+        (["run", QUICKSTART, "--cuont", 3], "arguments: --cuont 3; did you mean --count?"),
+        (["run", QUICKSTART, "--cuont=3"], "arguments: --cuont=3; did you mean --count?"),
+        (["run", QUICKSTART, "more"], "unrecognized arguments: more"),
+        (["scenarios", "lossyline"], "did you mean lossy-line?"),
+        (["devices", "telos"], "did you mean telosb?"),
+        (["papers", "vucinic"], "did you mean vucinic2015?"),
+        (["papers", "vucinic2015", "tabel1"], "did you mean table1 or table2?"),
+        (["settings", QUICKSTART, "--library", "mbdtls"], "did you mean mbedtls?"),
+        (["schema", "scenarios"], "did you mean scenario?"),
+        (["sweep", QUICKSTART, "--metric", "duration"], "did you mean duration_s?"),
+        (
+            ["capacity", "--slots", 3, "--clients", 5, "--rho", 0.5, "--policy", "evict_oldest"],
+            "did you mean evict-oldest or evict-idle-longest?",
+        ),
+    ],
+)
+def test_a_message_says_what_may_be_meant(
+    cli: Cli, arguments: list[str | int | Path], end: str
+) -> None:
+    assert the_message(cli(*arguments, code=2)).endswith(end)
 
 
 def test_a_missing_scenario_gets_one_message(cli: Cli) -> None:

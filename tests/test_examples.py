@@ -25,6 +25,7 @@ NO_EXAMPLE = {
     "AdviceError",  # an error
     "Inspection",  # `Scenario.inspect` has one
     "Live",  # `live` has one
+    "Replay",  # `replay` has one
     "ScenarioError",
     "Setting",  # a type
     "SweepError",
@@ -54,7 +55,7 @@ def test_each_public_name_has_an_example(name: str) -> None:
 
 def test_the_code_in_the_document_about_python_runs() -> None:
     blocks = CODE.findall((ROOT / "docs" / "python.md").read_text())
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     names: dict[str, slowhand.Scenario] = {}
     exec("\n".join(blocks), names)
     for name in ("worse", "bursts", "turning", "in_a_row"):

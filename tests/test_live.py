@@ -718,7 +718,7 @@ def test_wrong_arguments_name_the_argument(arguments: dict[str, Any], said: str)
 
 def test_the_mesh_carries_packets_of_1280_octets_and_no_longer_ones() -> None:
     """As docs/live.md says: the headers of IPv6 and UDP have 48 of them (RFC 8200, RFC 768)."""
-    lossless: Settings = {"network.link_pdr": 1, "lowpan.fragment_loss": 0, "mac.queue": 100}
+    lossless: Settings = {"network.link_pdr": 1, "network.profile": "rfc", "mac.queue": 100}
     server, client = (socket.socket(type=socket.SOCK_DGRAM) for _ in range(2))
     with server, client:
         server.bind(("127.0.0.1", 0))
@@ -734,6 +734,7 @@ def test_the_mesh_carries_packets_of_1280_octets_and_no_longer_ones() -> None:
 
 def test_a_beacon_is_for_all_and_for_no_node_with_a_number(tmp_path: Path) -> None:
     load: Settings = {"mac.load": {"beacon_period_s": 1}, "network.topology.hops": 2}
+    load |= {"mac.slotframe": 11}
     with slowhand.live("quickstart", udp=9, speed=50, set=load) as net:
         until = time.monotonic() + PATIENCE_S
         while not (links := (net.status() or {"links": []})["links"]):

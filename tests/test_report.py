@@ -310,7 +310,7 @@ def without_time(text: str) -> str:
         ("profiles", "contiki-ng"),
         ("scenarios",),
         ("devices",),
-        ("advise", str(QUICKSTART), "--choose", "session.timeout_s=3,9", "--budget", "400"),
+        ("advise", str(QUICKSTART), "--choose", "session.timeout_s=3,9", "--budget", "480"),
     ],
 )
 def test_every_command_fits_its_terminal_in_ascii(arguments: tuple[str, ...]) -> None:

@@ -23,7 +23,7 @@ DEVICES = sorted((ROOT / "devices").glob("*.toml"))
 WRONG = ROOT / "crates" / "slowhand-lab" / "tests"
 
 BETWEEN_KEYS = {
-    "scenario": {
+    "scenario": 
         "ack-guard-before-frame-end",
         "backoff-reversed",
         "beacon-cap-too-long",
@@ -136,6 +136,7 @@ BETWEEN_KEYS = {
         "security-slots-under-xmac",
         "server-in-mesh-with-dropped",
         "server-in-mesh-with-internet",
+        "server-leaves-no-client",
         "server-not-in-topology",
         "server-where-the-client-is",
         "shared-cells-beyond-slotframe",

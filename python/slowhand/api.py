@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from slowhand import _native, data, keys, results
 from slowhand.bounds import natural
 from slowhand.keys import Setting, Settings
+from slowhand.nearest import meant
 from slowhand.output import replacing
 from slowhand.terminal import printable
 
@@ -165,7 +166,7 @@ class Scenario:
         >>> import slowhand
         >>> line = slowhand.Scenario("lossy-line", {"network.topology.hops": 4})
         >>> line.value("network.topology"), line.value("session.mtu")
-        ({'kind': 'line', 'hops': 4}, None)
+        ({'hops': 4, 'kind': 'line'}, None)
         """
         return self.native.value(key)
 
@@ -603,7 +604,8 @@ def schema(kind: str = "scenario") -> dict[str, Any]:
     'How long the client computed, in seconds.'
     """
     if kind not in KINDS:
-        raise ValueError(f"schema: found '{printable(kind)}', allowed: {', '.join(KINDS)}")
+        allowed = ", ".join(KINDS) + meant(kind, KINDS)
+        raise ValueError(f"schema: found '{printable(kind)}', allowed: {allowed}")
     if kind in TABLES:
         tables: dict[str, dict[str, Any]] = json.loads(_native.table_schemas())
         return tables[kind]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from slowhand.bounds import MAX_SEED
+from slowhand.nearest import meant
 from slowhand.terminal import printable, width
 
 LONGEST_ERROR = 300
@@ -59,13 +60,21 @@ class Parser(argparse.ArgumentParser):
         marked = [f"{word[:-2]}{LITERAL}--" if _is_double_dash(word) else word for word in marked]
         # argparse does not know "--" where options may stand anywhere.
         marked += [LITERAL + word for word in words[end + 1 :]]
-        found = self.parse_intermixed_args(marked)
+        found, unknown = self.parse_known_intermixed_args(marked)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown[0])}")
         for name, value in vars(found).items():
             if isinstance(value, str):
                 setattr(found, name, value.removeprefix(LITERAL))
             elif isinstance(value, list):
                 setattr(found, name, [word.removeprefix(LITERAL) for word in value])
         return found
+
+    def _meant(self, word: str) -> str:
+        """Which options may be meant by a word that is none."""
+        if not word.startswith("-"):
+            return ""
+        return meant(word.partition("=")[0], self._option_string_actions, "--")
 
     def _wants_value(self, word: str) -> bool:
         action = self._option_string_actions.get(word)

@@ -15,6 +15,7 @@ from slowhand import _native
 from slowhand.api import SEED
 from slowhand.bounds import natural
 from slowhand.estimate import of_metric
+from slowhand.nearest import meant
 from slowhand.terminal import printable
 
 if TYPE_CHECKING:
@@ -120,7 +121,8 @@ def compute(
     natural("seed", seed)
     known = policies()
     if policy is not None and policy not in known:
-        raise ValueError(f"policy: found '{printable(policy)}', allowed: {', '.join(known)}")
+        allowed = ", ".join(known) + meant(policy, known)
+        raise ValueError(f"policy: found '{printable(policy)}', allowed: {allowed}")
     wanted = known if policy is None else [policy]
     found = json.loads(_native.capacity(slots, clients, rho, handshake_share, wanted, seed))
     without = json.loads(_native.capacity(slots, clients, rho, 0.0, [], seed))

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from slowhand import output, signals
+from slowhand import data, output, signals
 from slowhand._native import ScenarioError, __version__
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands import COMMANDS
 from slowhand.commands.common import BAD_INPUT, CLOSED_PIPE, DONE, NO
+from slowhand.nearest import meant
 from slowhand.output import OutputError
 from slowhand.terminal import Terminal, printable, say
 
@@ -79,7 +80,7 @@ def _dispatch(arguments: Sequence[str], out: Terminal) -> int:
         return DONE if arguments else BAD_INPUT
     command = COMMANDS.get(name)
     if not command:
-        raise Complaint(f"command: found '{printable(name)}', allowed: {', '.join(COMMANDS)}")
+        raise Complaint(f"command: found '{printable(name)}', {_allowed(name)}")
     parser = Parser(name, command.about, command.example)
     command.options(parser)
     ends = rest.index("--") if "--" in rest else len(rest)
@@ -87,6 +88,14 @@ def _dispatch(arguments: Sequence[str], out: Terminal) -> int:
         out.write(parser.format_help())
         return DONE
     return command.run(parser.read(rest), out)
+
+
+def _allowed(name: str) -> str:
+    """Which commands there are, and which may be meant. A scenario is what `run` takes."""
+    allowed = f"allowed: {', '.join(COMMANDS)}"
+    if name in data.files(data.SCENARIOS):
+        return f"{allowed}; did you mean run {name}?"
+    return allowed + meant(name, COMMANDS)
 
 
 def _show_help(out: Terminal) -> None:

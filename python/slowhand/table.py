@@ -43,9 +43,7 @@ class Table:
     one table, and the other columns of a row stand below its so many first ones.
     """
 
-    def __init__(
-        self, columns: list[Column], *, gap: int = 2, repeated: int = 0, folded: int = 0
-    ):
+    def __init__(self, columns: list[Column], *, gap: int = 2, repeated: int = 0, folded: int = 0):
         self.columns = columns
         self.gap = gap
         """The spaces between two columns."""
@@ -115,9 +113,7 @@ class Table:
         """The widths, with the column that wraps as narrow as it must be."""
         excess = max(0, self._width(shown, widths) - width)
         return [
-            min(each, max(least, each - excess))
-            if self.columns[i].wraps and i in shown
-            else each
+            min(each, max(least, each - excess)) if self.columns[i].wraps and i in shown else each
             for i, each in enumerate(widths)
         ]
 

@@ -7,6 +7,7 @@ from slowhand.commands import (
     advise,
     bundled,
     capacity,
+    completion,
     controlling,
     links,
     live,
@@ -87,13 +88,13 @@ COMMANDS = {
     "scenarios": Command(
         "List the scenarios that come with slowhand, or print one to start from.",
         "quickstart > mine.toml",
-        bundled.name_option,
+        bundled.scenario_option,
         bundled.scenarios,
     ),
     "devices": Command(
         "List the devices that come with slowhand, or print one with its sources.",
         "openmote-cc2538",
-        bundled.name_option,
+        bundled.device_option,
         bundled.devices,
     ),
     "schema": Command(
@@ -119,6 +120,12 @@ COMMANDS = {
         "vucinic2015 table1 --json",
         papers.options,
         papers.run,
+    ),
+    "completion": Command(
+        "Print what lets a shell complete commands, options, names and keys.",
+        "bash > slowhand.bash",
+        completion.options,
+        completion.run,
     ),
 }
 """Every command, in the order of the help."""

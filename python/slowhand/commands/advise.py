@@ -43,7 +43,7 @@ def options(parser: Parser) -> None:
         help="What is fixed: a .toml file, a name that `slowhand scenarios` lists, or a result."
         " Without it, the options from --mac to --device describe a network.",
     )
-    parser.add_argument("--mac", metavar="NAME", help=f"{', '.join(MACS)}. [default: tsch]")
+    parser.add_argument("--mac", metavar="MAC", help=f"{', '.join(MACS)}. [default: tsch]")
     parser.add_argument("--hops", metavar="N", type=integer(1), help="Hops to the border router.")
     parser.add_argument(
         "--slotframe", metavar="N", type=integer(1), help="The slots of a slotframe, with TSCH."
@@ -51,9 +51,9 @@ def options(parser: Parser) -> None:
     parser.add_argument(
         "--loss", metavar="SHARE", type=share, help="Frames lost on each hop, such as 10%%."
     )
-    parser.add_argument("--credential", metavar="KIND", help=", ".join(SUITES))
+    parser.add_argument("--credential", metavar="CREDENTIAL", help=", ".join(SUITES))
     parser.add_argument(
-        "--device", metavar="NAME", help="The client's: a name that `slowhand devices` lists."
+        "--device", metavar="DEVICE", help="The client's: a name that `slowhand devices` lists."
     )
     groups = "; ".join(f"{name}: {group.about}" for name, group in GROUPS.items())
     parser.add_argument(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, print_json
+from slowhand.nearest import meant
 from slowhand.terminal import Terminal, printable
 
 
@@ -53,11 +54,20 @@ def profiles(arguments: argparse.Namespace, out: Terminal) -> int:
     return DONE
 
 
-def name_option(parser: Parser) -> None:
-    """The option of `scenarios` and `devices`."""
+def scenario_option(parser: Parser) -> None:
+    """The option of `scenarios`."""
+    _name_option(parser, "SCENARIO")
+
+
+def device_option(parser: Parser) -> None:
+    """The option of `devices`."""
+    _name_option(parser, "DEVICE")
+
+
+def _name_option(parser: Parser, metavar: str) -> None:
     parser.add_argument(
         "name",
-        metavar="NAME",
+        metavar=metavar,
         nargs="?",
         help="Which to print. [default: list all, with what they gave]",
     )
@@ -86,7 +96,7 @@ def _bundled(
 
     name = arguments.name
     if name is not None and name not in files:
-        raise Complaint(f"{kind}: found '{printable(name)}', allowed: {', '.join(files)}")
+        raise Complaint(f"{kind}: found '{printable(name)}', {_allowed(name, files)}")
     if name is not None:
         text = files[name].read_text(encoding="utf-8")
         if arguments.json:
@@ -105,6 +115,10 @@ def _bundled(
 
         report.show_bundled(about, out)
     return DONE
+
+
+def _allowed(name: str, files: Mapping[str, Path]) -> str:
+    return f"allowed: {', '.join(files)}{meant(name, files)}"
 
 
 def schema_options(parser: Parser) -> None:

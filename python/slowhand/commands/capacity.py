@@ -26,7 +26,7 @@ def options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--policy",
-        metavar="NAME",
+        metavar="POLICY",
         help="What to do when all slots are taken. [default: compare all]",
     )
     parser.add_argument(

@@ -6,6 +6,7 @@ import argparse
 
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, loaded, print_json, set_option
+from slowhand.nearest import meant
 from slowhand.terminal import Terminal, printable
 
 
@@ -20,7 +21,7 @@ def options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--library",
-        metavar="NAME",
+        metavar="LIBRARY",
         help=f"Only this one of {', '.join(LIBRARIES)}. [default: all]",
     )
     set_option(parser, "Replace a key of the scenario, such as session.timeout_s=9.")
@@ -35,7 +36,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
 
     name = arguments.library
     if name is not None and name not in settings.LIBRARIES:
-        allowed = ", ".join(settings.LIBRARIES)
+        allowed = ", ".join(settings.LIBRARIES) + meant(name, settings.LIBRARIES)
         raise Complaint(f"--library: found '{printable(name)}', allowed: {allowed}")
     found = settings.snippets(loaded(arguments.scenario, arguments.set), name)
     if arguments.json:

@@ -82,7 +82,7 @@ def _sampling_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--metric",
-        metavar="NAME",
+        metavar="METRIC",
         default=METRIC,
         help=f"What is compared: a metric of `slowhand run --json`. [default: {METRIC}]",
     )

@@ -7,12 +7,12 @@ they are copies.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from slowhand.blame import refusal
+from slowhand.nearest import meant
 from slowhand.terminal import printable
 
 __tracebackhide__ = True
@@ -54,11 +54,9 @@ def scenario_path(scenario: str | os.PathLike[str]) -> str:
     if path in bundled:
         return str(bundled[path])
     if not path.endswith(".toml") and not os.path.exists(path):  # noqa: PTH110 (it never raises)
-        near = difflib.get_close_matches(path, bundled)
-        meant = f"; did you mean {' or '.join(near)}?" if near else ""
         raise refusal(
             f"found '{printable(path)}', allowed: the path of a .toml file or of a result"
-            f" (.parquet, .json), or a name that `slowhand scenarios` lists{meant}",
+            f" (.parquet, .json), or a name that `slowhand scenarios` lists{meant(path, bundled)}",
             place="scenario",
         )
     return path

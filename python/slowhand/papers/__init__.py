@@ -20,6 +20,7 @@ from slowhand import data
 from slowhand._native import __version__
 from slowhand.api import WorldError
 from slowhand.estimate import Estimate
+from slowhand.nearest import meant
 from slowhand.papers.comparison import Paper, Row, Tally
 from slowhand.papers.part import Part
 from slowhand.papers.points import FIRST_SEED, Laboratory, NoMeasurement
@@ -100,7 +101,7 @@ class Plan:
         """The plan to run `count` worlds for each point of a paper, or of one of its parts."""
         paper = find(name)
         if part is not None and part not in paper.parts:
-            known = ", ".join(paper.parts)
+            known = f"{', '.join(paper.parts)}{meant(part, paper.parts)}"
             raise UnknownPaper(f"part of {name}: found {part!r}, allowed: {known}")
         return cls(paper, tuple(paper.parts) if part is None else (part,), count)
 
@@ -168,8 +169,9 @@ def find(name: str) -> Paper:
     for paper in papers():
         if paper.id == name:
             return paper
-    known = ", ".join(paper.id for paper in papers())
-    raise UnknownPaper(f"paper: found {name!r}, allowed: {known}")
+    known = [paper.id for paper in papers()]
+    allowed = f"{', '.join(known)}{meant(name, known)}"
+    raise UnknownPaper(f"paper: found {name!r}, allowed: {allowed}")
 
 
 def _parts(name: str) -> Mapping[str, Part]:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 
 from slowhand.api import Scenario
+from slowhand.nearest import meant
 from slowhand.settings import (
     californium,
     contiki_ng,
@@ -65,7 +66,8 @@ def snippets(
     ['configure.c']
     """
     if library is not None and library not in LIBRARIES:
-        raise ValueError(f"library: found '{library}', allowed: {', '.join(LIBRARIES)}")
+        allowed = ", ".join(LIBRARIES) + meant(library, LIBRARIES)
+        raise ValueError(f"library: found '{library}', allowed: {allowed}")
     if not isinstance(scenario, Scenario):
         scenario = Scenario(scenario)
     session = read(_name(scenario), scenario.native)

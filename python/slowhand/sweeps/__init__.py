@@ -22,6 +22,7 @@ from slowhand.api import COUNT, Scenario, Source, loaded
 from slowhand.blame import moved
 from slowhand.bounds import MAX_SEED, natural
 from slowhand.keys import Setting, Settings
+from slowhand.nearest import meant
 from slowhand.report import METRICS
 from slowhand.results import import_polars
 from slowhand.sweeps import statistics
@@ -88,11 +89,11 @@ class Sampling:
         if self.last > MAX_SEED:
             raise SweepError(f"--seed {self.seed}: the last seed must be at most {MAX_SEED}")
         if self.metric not in UNITS:
-            found = printable(self.metric)
-            raise SweepError(f"--metric: found '{found}', allowed: {', '.join(UNITS)}")
+            allowed = ", ".join(UNITS) + meant(self.metric, UNITS)
+            raise SweepError(f"--metric: found '{printable(self.metric)}', allowed: {allowed}")
         if self.baseline not in BASELINES:
-            found = printable(self.baseline)
-            raise SweepError(f"--baseline: found '{found}', allowed: {', '.join(BASELINES)}")
+            allowed = ", ".join(BASELINES) + meant(self.baseline, BASELINES)
+            raise SweepError(f"--baseline: found '{printable(self.baseline)}', allowed: {allowed}")
 
     @property
     def most(self) -> int:

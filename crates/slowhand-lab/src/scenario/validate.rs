@@ -359,13 +359,6 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
             let allowed = format!("\"internet\" or a node of the network, 0 to {last}");
             return Err(document.blame("server.at", node.to_string(), allowed));
         }
-        for key in ["delay_ms", "jitter_ms", "loss", "dropped"].map(|key| format!("server.internet_{key}")) {
-            let key = key.as_str();
-            if document.has(key) {
-                let found = format!("a path through the Internet to a server at node {node}");
-                return Err(document.blame(key, found, "this key with server.at = \"internet\" only"));
-            }
-        }
     }
     if scenario.client.nodes.as_ref().is_some_and(Vec::is_empty) {
         return Err(document.blame("client.nodes", "no node", "at least one node"));
@@ -374,6 +367,15 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     if let (ServerAt::Node(node), true) = (scenario.server.at, candidates.is_empty()) {
         let found = format!("{node}, where the only client would be");
         return Err(document.blame("server.at", found, "another place, or client.nodes with another node"));
+    }
+    if let ServerAt::Node(node) = scenario.server.at {
+        for key in ["delay_ms", "jitter_ms", "loss", "dropped"].map(|key| format!("server.internet_{key}")) {
+            let key = key.as_str();
+            if document.has(key) {
+                let found = format!("a path through the Internet to a server at node {node}");
+                return Err(document.blame(key, found, "this key with server.at = \"internet\" only"));
+            }
+        }
     }
     if let Some(count) = scenario.client.count.filter(|count| count.get() as usize > candidates.len()) {
         let allowed = format!("at most {}, the nodes of which these are chosen", candidates.len());

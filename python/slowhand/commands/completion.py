@@ -1,0 +1,40 @@
+"""`slowhand completion`: scripts for shells, made from the parsers of all commands."""
+
+from __future__ import annotations
+
+import argparse
+
+from slowhand.arguments import Complaint, Parser
+from slowhand.commands.common import DONE, print_json
+from slowhand.nearest import meant
+from slowhand.terminal import Terminal, printable
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def options(parser: Parser) -> None:
+    """The options of `completion`."""
+    parser.add_argument(
+        "shell",
+        metavar="SHELL",
+        help=f"Which shell: {', '.join(SHELLS)}. It reads the script: in ~/.bashrc"
+        ' `eval "$(slowhand completion bash)"`, in ~/.zshrc, after compinit, the same with zsh, and'
+        " in ~/.config/fish/config.fish `slowhand completion fish | source`.",
+    )
+    parser.json()
+
+
+def run(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Prints the script."""
+    from slowhand import completion
+
+    shell = arguments.shell
+    if shell not in SHELLS:
+        allowed = ", ".join(SHELLS) + meant(shell, SHELLS)
+        raise Complaint(f"shell: found '{printable(shell)}', allowed: {allowed}")
+    script = getattr(completion, shell)(completion.commands())
+    if arguments.json:
+        print_json({"shell": shell, "script": script}, out)
+    else:
+        out.write(script)
+    return DONE

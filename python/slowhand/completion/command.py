@@ -1,0 +1,183 @@
+"""The commands as shells see them, read from the parsers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from slowhand import data
+from slowhand.arguments import Parser
+
+PATHS = {
+    **dict.fromkeys(("SCENARIO", "FILE", "TRACE", "PATH"), "files"),
+    "FOLDER": "folders",
+}
+"""The metavars of values that are paths, and of what kind."""
+
+
+class Argument(NamedTuple):
+    """An option, or an argument by its place."""
+
+    option: str
+    """Its name, with two hyphens; empty if it has none."""
+    about: str
+    metavar: str
+    """Empty if it takes no value."""
+    words: str
+    """The name of the list of words that it takes, or nothing."""
+    paths: str
+    """`files` or `folders` if it takes a path, or nothing."""
+    several: bool
+    """True if it may be given again."""
+    seconds: str = ""
+    """Second words of commands that may stand there too, with spaces between them."""
+
+
+class Command(NamedTuple):
+    """A command. Its name may have two words."""
+
+    name: str
+    about: str
+    options: Sequence[Argument]
+    places: Sequence[Argument]
+
+
+def commands() -> list[Command]:
+    """Every command, in the order of the help."""
+    from slowhand.commands import COMMANDS
+
+    found = []
+    for name, command in COMMANDS.items():
+        parser = Parser(name, command.about, command.example)
+        command.options(parser)
+        arguments = [_argument(name, action) for action in parser._actions]
+        options = [argument for argument in arguments if argument.option]
+        places = [argument for argument in arguments if not argument.option]
+        seconds = " ".join(n.partition(" ")[2] for n in COMMANDS if n.startswith(f"{name} "))
+        places[:1] = [place._replace(seconds=seconds) for place in places[:1]]
+        found.append(Command(name, command.about, options, places))
+    return found
+
+
+def _argument(command: str, action: argparse.Action) -> Argument:
+    metavar = "" if action.nargs == 0 else str(action.metavar)
+    own = f"{command} {metavar}"
+    about = str(action.help or "") % {}
+    return Argument(
+        option=action.option_strings[-1] if action.option_strings else "",
+        about=about.partition(". ")[0].removesuffix("."),
+        metavar=metavar,
+        words=next((name for name in (own, metavar) if name in LISTS), ""),
+        paths=PATHS.get(metavar, ""),
+        several=action.nargs == "+" or isinstance(action, argparse._AppendAction),
+    )
+
+
+def words() -> dict[str, list[str]]:
+    """Every list of words."""
+    return {metavar: list(found()) for metavar, found in LISTS.items()}
+
+
+def _parts() -> Iterator[str]:
+    from slowhand.papers import papers
+
+    return iter(dict.fromkeys(part for paper in papers() for part in paper.parts))
+
+
+def _keys() -> Iterator[str]:
+    """The keys of a scenario, each with `=`. Those of lists of tables are left out."""
+    from slowhand.api import schema
+
+    whole = schema()
+    todo: list[tuple[str, Any]] = [("", whole)]
+    for name, place in todo:  # which grows
+        found = dict(_properties(place, whole))
+        todo += [(f"{name}.{key}" if name else key, each) for key, each in found.items()]
+        if name and not found:
+            yield f"{name}="
+
+
+def _properties(place: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The keys of a table in a JSON Schema."""
+    if "$ref" in place:
+        yield from _properties(whole["$defs"][place["$ref"].rpartition("/")[2]], whole)
+    for word in ("anyOf", "oneOf", "allOf"):
+        for each in place.get(word, []):
+            yield from _properties(each, whole)
+    yield from place.get("properties", {}).items()
+
+
+def _changeable() -> list[str]:
+    from slowhand._native import CHANGEABLE_KEYS
+
+    return [f"{key}=" for key in CHANGEABLE_KEYS]
+
+
+def _libraries() -> Iterator[str]:
+    from slowhand.settings import LIBRARIES
+
+    return iter(LIBRARIES)
+
+
+def _policies() -> list[str]:
+    from slowhand.capacity import policies
+
+    return policies()
+
+
+def _metrics() -> Iterator[str]:
+    from slowhand.sweeps import UNITS
+
+    return iter(UNITS)
+
+
+def _baselines() -> Sequence[str]:
+    from slowhand.sweeps import BASELINES
+
+    return BASELINES
+
+
+def _kinds() -> Sequence[str]:
+    from slowhand.api import KINDS
+
+    return KINDS
+
+
+def _macs() -> Iterator[str]:
+    from slowhand.advice.forms import MACS
+
+    return iter(MACS)
+
+
+def _credentials() -> Iterator[str]:
+    from slowhand.advice.forms import SUITES
+
+    return iter(SUITES)
+
+
+def _shells() -> Sequence[str]:
+    from slowhand.commands.completion import SHELLS
+
+    return SHELLS
+
+
+LISTS: dict[str, Callable[[], Iterator[str] | Sequence[str]]] = {
+    "SCENARIO": lambda: list(data.files(data.SCENARIOS)),
+    "DEVICE": lambda: list(data.files(data.DEVICES)),
+    "PAPER": lambda: sorted(file.parent.name for file in data.PAPERS.glob("*/reported.toml")),
+    "PART": _parts,
+    "KEY=VALUE": _keys,
+    "KEY=VALUES": _keys,
+    "live set KEY=VALUE": _changeable,
+    "LIBRARY": _libraries,
+    "POLICY": _policies,
+    "METRIC": _metrics,
+    "WHICH": _baselines,
+    "KIND": _kinds,
+    "MAC": _macs,
+    "CREDENTIAL": _credentials,
+    "SHELL": _shells,
+    "on|off": lambda: ["on", "off"],
+}
+"""The words that can stand for a metavar, or for that of one command."""
