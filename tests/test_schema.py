@@ -23,7 +23,7 @@ DEVICES = sorted((ROOT / "devices").glob("*.toml"))
 WRONG = ROOT / "crates" / "slowhand-lab" / "tests"
 
 BETWEEN_KEYS = {
-    "scenario": 
+    "scenario": {
         "ack-guard-before-frame-end",
         "backoff-reversed",
         "beacon-cap-too-long",
