@@ -13,8 +13,8 @@ import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
 
 COMMANDS = [
-    *("run", "settings", "stacks", "profiles", "scenarios", "devices", "schema", "capacity", "links"),
-    "papers",
+    *("run", "settings", "stacks", "profiles", "scenarios", "devices", "schema"),
+    *("capacity", "links", "papers"),
 ]
 
 
