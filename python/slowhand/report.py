@@ -190,8 +190,8 @@ def show_profiles(profiles: list[dict[str, Any]], out: Terminal) -> None:
     out.print()
     for profile in profiles:
         if kinds := profile["default_of"]:
-            kinds = " and ".join(kinds)
-            out.print(f"{profile['name']}: the default with mac.kind = {kinds}", "dim")
+            kind = " and ".join(kinds)
+            out.print(f"{profile['name']}: the default with mac.kind = {kind}", "dim")
     out.print("slowhand profiles NAME: the file and line of each number", "dim")
 
 

@@ -166,3 +166,53 @@ fn any_node_may_have_buffers_of_its_own() {
     };
     assert_eq!((full(None), full(Some(1)), full(Some(4))), (3, 4, 1));
 }
+
+/// Two datagrams of 3 fragments for a queue of 4. The second is refused whole, or one of its fragments is sent for nothing and
+/// takes a buffer of the root.
+#[test]
+fn a_datagram_goes_into_the_queue_whole() {
+    let lost = |whole_packets| {
+        let (mut mac, routes) = tsch(1, 1.0, 1);
+        mac.set_queue(NodeId(1), 4);
+        let config = NetworkConfig { whole_packets, ..NetworkConfig::default() };
+        let mut network = Network::new(mac, routes, config, &slowhand_net::random::Streams::new(1));
+        let send = (Instant::ZERO, Host::Node(NodeId(1)), Host::Node(NodeId::ROOT), 200);
+        let losses = losses(&mut network, &[send, send], seconds(100));
+        losses.into_iter().map(|loss| (loss.datagram, loss.host, loss.reason)).collect::<Vec<_>>()
+    };
+    let refused = (1, Host::Node(NodeId(1)), DropReason::QueueFull);
+    let held = (1, Host::Node(NodeId::ROOT), DropReason::ReassemblyTimeout);
+    assert_eq!((lost(true), lost(false)), (vec![refused], vec![refused, refused, held]));
+}
+
+/// The second fragment of the first datagram is lost, so that it holds the only buffer of the root when the second datagram
+/// comes. Whoever is lost there, the event says what was in the buffer.
+#[test]
+fn a_loss_says_what_was_in_the_buffers() {
+    use slowhand_net::network::{Event, Events};
+    let lost = |when_full| {
+        let reassembly = reassembly::Limits { buffers: 1, when_full, ..Default::default() };
+        let config = NetworkConfig { reassembly, dropped_frames: vec![2], ..NetworkConfig::default() };
+        let mut network = network(tsch, 1, 1.0, config, 1);
+        let (from, to) = (Host::Node(NodeId(1)), Host::Node(NodeId::ROOT));
+        let mut events = Events::default();
+        for datagram in 0..2 {
+            let at = seconds(3 * u64::from(datagram));
+            network.handle_deadline(at, &mut events, &mut ());
+            network.send(at, endpoint(from), endpoint(to), &[7; 200], datagram, &mut events).unwrap();
+        }
+        network.handle_deadline(seconds(20), &mut events, &mut ());
+        let full = events.iter().filter_map(|event| match event {
+            Event::Lost { datagram, reason: DropReason::ReassemblyFull, holders, .. } => {
+                Some((datagram, holders.to_vec()))
+            }
+            _ => None,
+        });
+        let mut full: Vec<_> = full.collect();
+        full.dedup();
+        let delivered = events.iter().filter(|event| matches!(event, Event::Delivered { .. })).count();
+        (full, delivered)
+    };
+    assert_eq!(lost(reassembly::WhenFull::Refuse), (vec![(1, vec![0])], 0));
+    assert_eq!(lost(reassembly::WhenFull::GiveUpOldest), (vec![(0, vec![0])], 1));
+}
