@@ -160,8 +160,8 @@ class Scenario:
 
         >>> import slowhand
         >>> line = slowhand.Scenario("lossy-line", {"network.topology.hops": 4})
-        >>> line.value("network.topology"), line.value("session.mtu")
-        ({'kind': 'line', 'hops': 4}, None)
+        >>> line.value("network.topology.hops"), line.value("session.mtu")
+        (4, None)
         """
         return self.native.value(key)
 
