@@ -165,8 +165,8 @@ class Scenario:
 
         >>> import slowhand
         >>> line = slowhand.Scenario("lossy-line", {"network.topology.hops": 4})
-        >>> line.value("network.topology"), line.value("session.mtu")
-        ({'hops': 4, 'kind': 'line'}, None)
+        >>> line.value("network.topology.hops"), line.value("session.mtu")
+        (4, None)
         """
         return self.native.value(key)
 

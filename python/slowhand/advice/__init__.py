@@ -377,7 +377,7 @@ def advise(
 
     >>> import slowhand
     >>> slow = slowhand.Scenario("psk-tinydtls", {"mac.slotframe": 101})
-    >>> advice = slowhand.advise(slow, choose={"session.timeout_s": [1, 9]}, budget=480)
+    >>> advice = slowhand.advise(slow, choose={"session.timeout_s": [1, 9]}, budget=600)
     >>> advice.recommended.settings
     {'session.timeout_s': 9.0}
     """
