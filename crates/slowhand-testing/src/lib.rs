@@ -1,5 +1,6 @@
 //! What the tests of several crates share: [tshark](wireshark) and the captures it reads, handshakes
-//! that real libraries have [recorded](recordings), octets in [hexadecimal](hex), the time of a [processor].
+//! that real libraries have [recorded](recordings), octets in [hexadecimal](hex), the time of a [processor],
+//! [random](scenarios) scenarios.
 //!
 //! It is a dev-dependency of the other crates and depends on none of them.
 

@@ -98,9 +98,20 @@ fn radio_times(timeline: &[RadioInterval], node: u16, [from, to]: [u64; 2]) -> [
     times
 }
 
+/// How long the frames are that are on the air at an instant of a span. Under contention a frame counts as sent or received when it
+/// has ended, and until then its time counts as listening.
+fn on_the_air(timeline: &[RadioInterval], node: u16, span: [u64; 2]) -> u64 {
+    let is_on_the_air = |interval: &&RadioInterval| {
+        let (from, to) = (interval.from.as_micros(), interval.to.as_micros());
+        let is_frame = interval.node == NodeId(node) && interval.state != RadioState::Listen;
+        is_frame && span.iter().any(|at| (from..to).contains(at))
+    };
+    timeline.iter().filter(is_on_the_air).map(|interval| interval.to.since(interval.from).as_micros()).sum()
+}
+
 /// The radio's parts of an energy follow from the times in its states. That of the processor says how long it was active, and the
 /// rest of the time it slept.
-fn energy_of(device: &Device, energy: &Energy, elapsed_us: u64, radio_us: [u64; 3]) -> Holds {
+fn energy_of(device: &Device, energy: &Energy, elapsed_us: u64, radio_us: [u64; 3], edge_us: u64) -> Holds {
     // Millijoules of a milliampere in a microsecond.
     let (per_us, currents) = (device.supply_v.value / 1e6, &device.current);
     let states = [
@@ -109,8 +120,9 @@ fn energy_of(device: &Device, energy: &Energy, elapsed_us: u64, radio_us: [u64; 
         ("listen", energy.listen_mj, currents.radio_listen_ma.value),
     ];
     for ((name, found, current), time) in states.into_iter().zip(radio_us) {
-        let expected = current * per_us * time as f64;
-        ensure!(is_near(found, expected), "{name}: {found} mJ, and {time} us of {current} mA are {expected} mJ");
+        let [expected, edge] = [time, edge_us].map(|time| current * per_us * time as f64);
+        let holds = is_near(found, found.clamp((expected - edge).max(0.0), expected + edge));
+        ensure!(holds, "{name}: {found} mJ, and {time} us of {current} mA are {expected} mJ (edges of {edge_us} us)");
     }
     // A host whose energy does not count has no currents.
     let active_us = if energy.cpu_mj == 0.0 { 0.0 } else { energy.cpu_mj / (currents.cpu_active_ma.value * per_us) };
@@ -140,7 +152,7 @@ pub(crate) fn energy(world: &World<'_>) -> Holds {
         ensure!(all == elapsed_us, "node {}: states of {all} us in {elapsed_us} us", node.node);
         let is_server = world.scenario.server.at == ServerAt::Node(NodeId(node.node));
         let device = if is_server { &world.scenario.server_device } else { &world.scenario.client_device };
-        energy_of(device, &node.energy, elapsed_us, counted).map_err(|why| format!("node {}: {why}", node.node))?;
+        energy_of(device, &node.energy, elapsed_us, counted, 0).map_err(|why| format!("node {}: {why}", node.node))?;
         let most = node.computed + node.waited + node.handled;
         let expected = device.current.cpu_active_ma.value * device.supply_v.value * most.min(elapsed).as_secs_f64();
         let cpu_mj = node.energy.cpu_mj;
@@ -152,8 +164,9 @@ pub(crate) fn energy(world: &World<'_>) -> Holds {
     let explanation = &world.explanation;
     let span = [micros(explanation.start_s), micros(explanation.end_s)];
     let radio_us = radio_times(timeline, explanation.client, span);
+    let edge_us = on_the_air(timeline, explanation.client, span);
     let record = world.explained();
-    energy_of(&world.scenario.client_device, &record.energy_client, span[1] - span[0], radio_us)
+    energy_of(&world.scenario.client_device, &record.energy_client, span[1] - span[0], radio_us, edge_us)
         .map_err(|why| format!("client {} from {span:?}: {why}", record.client))
 }
 

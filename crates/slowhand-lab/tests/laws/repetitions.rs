@@ -101,7 +101,10 @@ pub(crate) fn repetitions_have_reasons(world: &World<'_>) -> Result<(), String> 
                 "packet" | "datagram" | "segment" => {
                     let is_repetition = matches!(cause.state, "needed" | "spurious");
                     let is_missing = acknowledges && something_is_missing;
-                    break is_repetition || is_missing || has_computed_too_long(world, event, cause);
+                    break is_repetition
+                        || is_missing
+                        || (session.protocol.is_stream() && goes_on(world, event))
+                        || has_computed_too_long(world, event, cause);
                 }
                 _ => {}
             }
@@ -110,6 +113,16 @@ pub(crate) fn repetitions_have_reasons(world: &World<'_>) -> Result<(), String> 
     }
     Ok(())
 }
+
+/// True if an end has sent something again before. After a timeout TCP sends the rest again as acknowledgements come (slow start,
+/// RFC 5681 section 3.1).
+fn goes_on(world: &World<'_>, repetition: &Event) -> bool {
+    let mut earlier = sent(world).filter(|event| event.lane == repetition.lane && event.from_s < repetition.from_s);
+    earlier.any(|event| matches!(event.state, "needed" | "spurious" | "lost"))
+}
+
+/// OpenSSL takes its timer as expired so long before (`dtls1_get_timeout` in `d1_lib.c`).
+const EARLY_S: f64 = 0.015;
 
 /// True if a timer of an end ran out between the arrival of a datagram and a repetition that it sent while it computed an answer.
 /// OpenSSL looks at its timer while it computes. The timeline shows it as stopped by the arrival.
@@ -120,7 +133,7 @@ fn has_computed_too_long(world: &World<'_>, repetition: &Event, arrival: &Event)
     timers.any(|timer| {
         let due = timer.detail.iter().find(|(name, _)| *name == "due");
         let due_s = due.and_then(|(_, due)| due.trim_end_matches(" s").parse::<f64>().ok());
-        timer.to_s >= arrival.to_s && due_s.is_some_and(|due_s| due_s <= repetition.from_s)
+        timer.to_s >= arrival.to_s && due_s.is_some_and(|due_s| due_s <= repetition.from_s + EARLY_S)
     })
 }
 

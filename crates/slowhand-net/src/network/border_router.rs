@@ -67,9 +67,9 @@ impl Network {
     }
 
     /// The border router begins to send a datagram in fragments that it recovers.
-    pub(super) fn tell_gateway_of_recovery(&mut self, datagram: DatagramId) {
+    pub(super) fn tell_gateway_of_recovery(&mut self, now: Instant, datagram: DatagramId) {
         if let Some(Gateway { suppression: Some(suppression), .. }) = self.gateway.as_deref_mut() {
-            suppression.handle_recovery(datagram);
+            suppression.handle_recovery(now, datagram);
         }
     }
 

@@ -263,6 +263,8 @@ impl Network {
     /// its own answers to events are late.
     pub fn handle_deadline(&mut self, now: Instant, events: &mut Events, observer: &mut dyn Observer) {
         while let Some(at) = self.deadline.filter(|&at| at <= now) {
+            debug_assert!(self.now <= at, "the time went back from {} to {at}", self.now);
+            self.now = at;
             self.handle_instant(at, events, observer);
             self.deadline = self.earliest_deadline();
         }

@@ -53,7 +53,7 @@ impl Network {
             sender.set_timeout(timeout);
         }
         if node == NodeId::ROOT {
-            self.tell_gateway_of_recovery(datagram);
+            self.tell_gateway_of_recovery(now, datagram);
         }
         self.send_recoverable(
             now,

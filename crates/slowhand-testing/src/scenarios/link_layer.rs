@@ -55,7 +55,7 @@ fn tsch(draw: &mut Draw, mesh: &Mesh) {
         draw.set("mac.slotframe", slotframe);
     }
     draw.maybe(50, "mac.slot_ms", &[10]);
-    draw.maybe(30, "mac.max_retries", &[0, 1, 3, 7]);
+    draw.maybe(25, "mac.max_retries", &[0, 1, 3, 3, 7, 7]);
     draw.maybe(10, "mac.min_be", &[1, 3]);
     draw.maybe(10, "mac.ack_source_address", &[true]);
     draw.maybe(10, "mac.start_of_frame", &["\"sfd\""]);
@@ -85,7 +85,7 @@ fn csma(draw: &mut Draw, mesh: &Mesh) -> (bool, bool) {
     if is_short {
         draw.set_text("mac.addresses", "short");
     }
-    draw.maybe(30, "mac.max_retries", &[0, 1, 3, 7]);
+    draw.maybe(25, "mac.max_retries", &[0, 1, 3, 3, 7, 7]);
     draw.maybe(15, "mac.max_csma_backoffs", &[0, 2]);
     draw.maybe(15, "mac.retries_busy_channel", &[false]);
     draw.maybe(10, "mac.min_be", &[1, 4]);
@@ -113,7 +113,7 @@ fn beacon(draw: &mut Draw) {
         _ => {}
     }
     draw.maybe(20, "mac.late_frames", &[false]);
-    draw.maybe(20, "mac.max_retries", &[0, 1, 7]);
+    draw.maybe(20, "mac.max_retries", &[0, 1, 7, 7]);
     draw.maybe(10, "mac.max_csma_backoffs", &[0, 2]);
     draw.maybe(10, "mac.transaction_persistence", &[3]);
 }

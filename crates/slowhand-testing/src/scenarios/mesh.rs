@@ -65,7 +65,7 @@ fn topology(draw: &mut Draw) -> Mesh {
 }
 
 fn links(draw: &mut Draw) {
-    draw.maybe(55, "network.link_pdr", &[0.97, 0.9, 0.8, 0.65]);
+    draw.maybe(45, "network.link_pdr", &[0.97, 0.95, 0.9, 0.8, 0.65]);
     draw.maybe(20, "network.ack_pdr", &[0.99, 0.9, 0.7]);
     draw.maybe(6, "network.channel_pdr", &["{ 26 = 0.7 }", "{ 15 = 0.2, 20 = 0.5 }"]);
 }

@@ -16,7 +16,7 @@ pub(super) fn draw(draw: &mut Draw, mesh: &Mesh, link_layer: &LinkLayer) {
     draw.set_text("session.stack", stack);
     draw.set_text("session.protocol", protocol);
     let is_psk = credentials(draw, stack, protocol);
-    draw.maybe(100, "session.give_up_s", &[30, 100, 200]);
+    draw.maybe(100, "session.give_up_s", &[30, 100, 200, 200]);
     if is_dtls {
         datagrams(draw, stack, is_13, is_psk);
         if is_on_internet && !is_13 && !is_joining {

@@ -265,7 +265,7 @@ impl Suppression {
     pub fn handle_loss(&mut self, now: Instant, datagram: DatagramId, path: &impl Path) {
         if let Some(key) = self.note_fate(datagram, Fate::Lost) {
             if self.held.iter().any(|held| held.key == key && held.until.is_none()) {
-                self.hold_again(key);
+                self.hold_again(now, key);
             }
             self.release_lost(now, key, path);
         }
@@ -273,9 +273,9 @@ impl Suppression {
 
     /// Notes that the border router sends lost fragments of a datagram again until [`handle_arrival`](Self::handle_arrival)
     /// or [`handle_loss`](Self::handle_loss) says how that ended.
-    pub fn handle_recovery(&mut self, datagram: DatagramId) {
+    pub fn handle_recovery(&mut self, now: Instant, datagram: DatagramId) {
         if let Some(key) = self.note_fate(datagram, Fate::Recovering) {
-            self.hold_again(key);
+            self.hold_again(now, key);
         }
     }
 
@@ -287,7 +287,7 @@ impl Suppression {
         let due = now + answer_time + path.upward(node_of(key), conversation.octets);
         conversation.due = conversation.due.max(due);
         conversation.down.iter_mut().filter(|sent| sent.datagram == datagram).for_each(|sent| sent.due = due);
-        self.hold_again(key);
+        self.hold_again(now, key);
     }
 
     /// Notes what is known of a datagram. Returns its conversation; none if it is no part of a flight.
@@ -302,11 +302,13 @@ impl Suppression {
         concerned
     }
 
-    /// Works out again until when the copies of the current flight of a conversation are held.
-    fn hold_again(&mut self, key: Key) {
+    /// Works out again until when the copies of the current flight of a conversation are held: those that are overdue already,
+    /// until now.
+    fn hold_again(&mut self, now: Instant, key: Key) {
         let Some(conversation) = self.conversations.get(&key) else { return };
         let current = |held: &&mut Held| held.key == key && held.flight == conversation.flight;
-        self.held.iter_mut().filter(current).for_each(|held| held.until = conversation.overdue_at(&held.parts));
+        let until = |parts: &[FlightPart]| conversation.overdue_at(parts).map(|at| at.max(now));
+        self.held.iter_mut().filter(current).for_each(|held| held.until = until(&held.parts));
     }
 
     /// When the next held copy must be released.

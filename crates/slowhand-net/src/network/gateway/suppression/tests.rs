@@ -201,7 +201,7 @@ fn what_the_border_router_lost_itself_goes_on_at_once() {
 #[test]
 fn a_copy_waits_as_long_as_recovery_is_under_way() {
     let mut router = BorderRouter::in_flight_4();
-    router.suppression.handle_recovery(2);
+    router.suppression.handle_recovery(at(3), 2);
     assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold);
     assert_eq!(router.suppression.deadline(), None);
     // The client repeats its flight: it waits, and that says nothing new.
@@ -219,12 +219,12 @@ fn a_copy_waits_as_long_as_recovery_is_under_way() {
 #[test]
 fn what_recovery_gives_up_goes_on_at_once() {
     let mut router = BorderRouter::in_flight_4();
-    router.suppression.handle_recovery(2);
+    router.suppression.handle_recovery(at(3), 2);
     assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold);
     router.suppression.handle_loss(at(20), 2, &Slow);
     assert_eq!(router.decided(), [vec![3], vec![]]);
     // The copy is recovered too.
-    router.suppression.handle_recovery(3);
+    router.suppression.handle_recovery(at(20), 3);
     assert_eq!(router.down(21, FLIGHT_4, 4), Verdict::Hold);
     router.suppression.handle_arrival(at(22), 3, &Slow);
     router.up(23, FLIGHT_5);
@@ -243,12 +243,15 @@ fn a_copy_waits_for_the_rest_of_its_flight() {
     for (which, datagram) in [(hello, 2), (certificate, 3), (exchange, 4), (done, 5)] {
         assert_eq!(router.down(3, which, datagram), Verdict::Pass);
     }
-    router.suppression.handle_recovery(3);
+    router.suppression.handle_recovery(at(3), 3);
     assert_eq!(router.down(4, done, 6), Verdict::Hold);
     assert_eq!(router.suppression.deadline(), None);
     router.suppression.handle_loss(at(30), 3, &Slow);
     assert_eq!(router.decided(), [vec![], vec![]], "a copy of another datagram");
-    assert!(router.suppression.deadline().is_some());
+    // Its answer is overdue by now. It goes on at once, not in the past.
+    assert_eq!(router.suppression.deadline(), Some(at(30)));
+    router.suppression.handle_timeout(at(30), &Slow);
+    assert_eq!(router.decided(), [vec![6], vec![]]);
 }
 
 /// RFC 9146: after the ChangeCipherSpec the Finished has a connection ID, of a length that only the ends know.
