@@ -91,4 +91,5 @@ if not TYPE_CHECKING:  # so that a type checker knows every name
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """The public names, and those of Python. Modules that were imported are no names to use."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

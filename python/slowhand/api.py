@@ -392,6 +392,12 @@ class Run:
         threads = min(processors(), _native.MAX_THREADS) if threads is None else threads
         self._native = _native.Run(scenario.native, self.seed, self.count, threads, records)
 
+    def _repr_html_(self) -> str:
+        """What a cell of a notebook shows: how far it is, or what came out."""
+        from slowhand.pages import cells
+
+        return cells.run(self)
+
     def wait(self, timeout_s: float) -> tuple[int, bool]:
         """Waits at most `timeout_s`. Returns how many worlds are done, and True if all are.
 

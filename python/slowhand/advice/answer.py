@@ -63,6 +63,12 @@ class Advice:
     adviser: Adviser
     interrupted: bool = False
 
+    def _repr_html_(self) -> str:
+        """What a cell of a notebook shows: what is recommended, and the front."""
+        from slowhand.pages import cells
+
+        return cells.advice(self)
+
     @property
     def known(self) -> bool:
         """False if it was interrupted before anything was known."""

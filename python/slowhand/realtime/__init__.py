@@ -200,6 +200,17 @@ class Live:
         for message in status.warnings(self.report(), self.speed):
             warnings.warn(message, stacklevel=2)
 
+    def _repr_html_(self) -> str:
+        """What a cell of a notebook shows: where programs reach it, or what came out."""
+        from slowhand.pages import cells
+
+        return cells.live(self)
+
+    @property
+    def is_closed(self) -> bool:
+        """True when its records and its summary are there."""
+        return self._finished is not None
+
     def set(self, settings: Settings) -> None:
         """Replaces keys of the scenario from now on, such as `{"network.link_pdr": 0.7}`.
 
