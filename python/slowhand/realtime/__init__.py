@@ -283,11 +283,6 @@ class Live:
         self.wall_s = time.monotonic() - self._began
 
     @property
-    def is_closed(self) -> bool:
-        """True if it has ended, and its records are there."""
-        return self._finished is not None
-
-    @property
     def records(self) -> polars.DataFrame:
         """One row for each session of DTLS or TLS, with the columns of `slowhand.run`."""
         table = self._end()[0]
