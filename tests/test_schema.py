@@ -136,6 +136,7 @@ BETWEEN_KEYS = {
         "server-in-mesh-with-dropped",
         "server-in-mesh-with-internet",
         "server-not-in-topology",
+        "server-leaves-no-client",
         "server-where-the-client-is",
         "shared-cells-beyond-slotframe",
         "slot-too-short",
