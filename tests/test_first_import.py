@@ -13,7 +13,7 @@ from slowhand import api
 
 class Finder:
     def find_spec(self, name, path=None, target=None):
-        if name == "polars.dataframe" and self in sys.meta_path:
+        if name == "polars.series.series" and self in sys.meta_path:
             sys.meta_path.remove(self)
             os.kill(os.getpid(), signal.SIGINT)
 

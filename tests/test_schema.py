@@ -138,6 +138,7 @@ BETWEEN_KEYS = {
         "server-in-mesh-with-internet",
         "server-leaves-no-client",
         "server-not-in-topology",
+        "server-leaves-no-client",
         "server-where-the-client-is",
         "shared-cells-beyond-slotframe",
         "slot-too-short",

@@ -24,6 +24,9 @@ use std::path::{Path, PathBuf};
 /// How much of the network's time passes before it is asked again whether the replay is interrupted. *Assumed*: a moment.
 const SLICE: Duration = Duration::from_secs(60);
 
+/// The latest time of a recording: ten years, in microseconds. *Assumed*: no live network runs longer.
+const MOST_US: u64 = 10 * 365 * 86_400 * 1_000_000;
+
 /// What came into a live network.
 #[derive(Debug)]
 pub struct Recording {
@@ -135,6 +138,9 @@ impl Recording {
         for (number, line) in lines {
             let (at, input): (u64, Input<'static>) =
                 serde_json::from_str(line).map_err(|error| wrong(number, error.to_string()))?;
+            if at > MOST_US {
+                return Err(wrong(number, format!("a time of more than ten years, {at} us")));
+            }
             if at < last {
                 return Err(wrong(number, format!("the time {at} us behind {last} us")));
             }

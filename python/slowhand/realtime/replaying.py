@@ -41,7 +41,15 @@ def replay(
 
 
 class Replay:
-    """What a live network carried again, as `slowhand.replay` makes it."""
+    """What a live network carried again, as `slowhand.replay` makes it.
+
+    >>> import slowhand
+    >>> with slowhand.live("quickstart", speed=50, record="two.slowhand") as net:
+    ...     net.wait(timeout_s=60)
+    >>> lossy = slowhand.replay("two.slowhand", set={"network.link_pdr": 0.9})
+    >>> lossy.summary()["completed"], lossy.programs
+    (1, [])
+    """
 
     def __init__(self, path: str, set: Settings | None, seed: int | None):
         self.path = path

@@ -359,16 +359,10 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
             let allowed = format!("\"internet\" or a node of the network, 0 to {last}");
             return Err(document.blame("server.at", node.to_string(), allowed));
         }
-    }
-    if scenario.client.nodes.as_ref().is_some_and(Vec::is_empty) {
-        return Err(document.blame("client.nodes", "no node", "at least one node"));
-    }
-    let candidates = scenario.candidates();
-    if let (ServerAt::Node(node), true) = (scenario.server.at, candidates.is_empty()) {
-        let found = format!("{node}, where the only client would be");
-        return Err(document.blame("server.at", found, "another place, or client.nodes with another node"));
-    }
-    if let ServerAt::Node(node) = scenario.server.at {
+        if scenario.client.nodes.is_none() && scenario.candidates().is_empty() {
+            let found = format!("{node}, where the only client would be");
+            return Err(document.blame("server.at", found, "another place, or client.nodes with another node"));
+        }
         for key in ["delay_ms", "jitter_ms", "loss", "dropped"].map(|key| format!("server.internet_{key}")) {
             let key = key.as_str();
             if document.has(key) {
@@ -377,6 +371,10 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
             }
         }
     }
+    if scenario.client.nodes.as_ref().is_some_and(Vec::is_empty) {
+        return Err(document.blame("client.nodes", "no node", "at least one node"));
+    }
+    let candidates = scenario.candidates();
     if let Some(count) = scenario.client.count.filter(|count| count.get() as usize > candidates.len()) {
         let allowed = format!("at most {}, the nodes of which these are chosen", candidates.len());
         return Err(document.blame("client.count", count.get().to_string(), allowed));

@@ -147,6 +147,7 @@ fn what_is_no_recording_says_why() {
         (&*format!("{other}\n"), ":1: found a recording of the form 2, allowed: "),
         (&*format!("{}\n[1,{{\"jump\":1}}]\n", lines[0]), ":2: found unknown variant `jump`"),
         (&*format!("{}\n[2,\"run\"]\n[1,\"run\"]\n", lines[0]), ":3: found the time 1 us behind 2 us"),
+        (&*format!("{}\n[315360000000001,\"run\"]\n", lines[0]), ":2: found a time of more than ten years"),
         (&*format!("{}\n[1,{{\"packet\":\"0g\"}}]\n", lines[0]), ":2: found no hexadecimal digits"),
         (&*format!("{}\n[1,{{\"packet\":\"\u{e9}\"}}]\n", lines[0]), ":2: found no hexadecimal digits"),
         (&*format!("{}\n{1}\n{1}\n", lines[0], lines[1]), ":3: found session 1 again"),
@@ -170,4 +171,57 @@ fn what_is_no_recording_says_why() {
     let strange = "[1,{\"wake\":[7,\"client\"]}]\n[1,{\"put\":[7,\"server\",\"00\"]}]\n[1,{\"packet\":\"00\"}]\n[2,{\"close\":7}]";
     let recording = read(&format!("{}\n{strange}\n", lines[0])).unwrap();
     assert_eq!(replay(&recording, &scenario, 1, None, &Interrupt::default()).unwrap(), Some(Default::default()));
+}
+
+/// A recording from somebody else may say anything.
+#[test]
+fn a_recording_that_was_changed_is_an_error_or_another_network_and_never_panics() {
+    let scenario = scenario(ONE_HOP);
+    let ways = Ways::Proxies(vec![Proxy { transport: Transport::Udp, listen: loopback(), server: server(&scenario) }]);
+    recorded("changed", &scenario, Setup { speed: 5.0, ..setup(ways) }, |live| {
+        client(&scenario, live.addresses()[0].listen, b"data", PATIENCE).unwrap();
+    });
+    let text = std::fs::read_to_string(place("changed")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let words = [
+        "client", "server", "program", "stops", "closes", "echoes", "outside", "wake", "finish", "abort", "complete",
+        "close",
+    ];
+    let mut random = slowhand_net::random::Streams::new(9).stream("changes", 0);
+    let (mut replays, mut refused) = (0, 0);
+    for _ in 0..300 {
+        let mut changed: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        for _ in 0..=random.below(4) {
+            // The first line is the header.
+            let [at, other] = [(); 2].map(|()| 1 + random.below(changed.len() as u64 - 1) as usize);
+            match random.below(5) {
+                0 => drop(changed.remove(at)),
+                1 => changed.swap(at, other),
+                2 => {
+                    let from = words[random.below(words.len() as u64) as usize];
+                    changed[at] = changed[at].replace(from, words[random.below(words.len() as u64) as usize]);
+                }
+                _ => {
+                    let digits: Vec<usize> =
+                        changed[at].match_indices(|c: char| c.is_ascii_digit()).map(|(i, _)| i).collect();
+                    if !digits.is_empty() {
+                        let place = digits[random.below(digits.len() as u64) as usize];
+                        changed[at].replace_range(place..=place, &random.below(10).to_string());
+                    }
+                }
+            }
+        }
+        // In the order of time, so that most of it is a recording.
+        let time = |line: &String| line.trim_start_matches('[').split(',').next().and_then(|at| at.parse::<u64>().ok());
+        changed[1..].sort_by_key(time);
+        std::fs::write(place("changed-again"), changed.join("\n") + "\n").unwrap();
+        let Ok(recording) = Recording::read(&place("changed-again")) else {
+            refused += 1;
+            continue;
+        };
+        if replay(&recording, &scenario, 1, None, &Interrupt::default()).is_ok() {
+            replays += 1;
+        }
+    }
+    assert!(replays > 50 && refused > 10, "{replays} replays, {refused} were refused");
 }
