@@ -20,6 +20,7 @@ import slowhand
 from explanations import made
 from programs import free_port
 from slowhand import Explanation, pages
+from slowhand.keys import Setting
 from test_pages import HOSTILE
 
 OPTIONS = [
@@ -130,6 +131,28 @@ class Browser:
         values = {metric["name"]: float(metric["value"]) for metric in metrics}
         return values["TaskDuration"]
 
+    def narrow(self) -> None:
+        """Has the width of a telephone, until `wide`."""
+        size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def wide(self) -> None:
+        """Has the width of its window again."""
+        self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+    def hidden(self) -> list[str]:
+        """What of the page is beyond its right edge. What is longer than a line scrolls."""
+        found: list[str] = self.run(
+            """
+            const edge = document.documentElement.clientWidth + 1;
+            return [...document.querySelectorAll("body *")]
+              .filter((e) => !e.closest("svg, pre, .labels"))
+              .filter((e) => e.getBoundingClientRect().right > edge)
+              .map((e) => `${e.tagName} ${e.className} ${e.textContent.slice(0, 40)}`);
+            """
+        )
+        return found
+
     def colours(self, scheme: str) -> None:
         """Prefers `light` or `dark`."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
@@ -153,6 +176,7 @@ def browser(chromium: Browser) -> Iterator[Browser]:
     """The browser of all tests. After each of them its console is empty, and nothing was loaded."""
     chromium.colours("light")
     yield chromium
+    chromium.wide()
     assert chromium.driver.get_log("browser") == []  # type: ignore[no-untyped-call]
     assert chromium.run("return performance.getEntriesByType('resource').map((e) => e.name)") == []
 
@@ -466,3 +490,38 @@ def test_a_report_has_two_timelines_and_readable_pictures(browser: Browser, tmp_
     browser.one("nav a[href='#worst-handshake']").click()
     heading = "return document.getElementById('worst-handshake').getBoundingClientRect().y"
     assert browser.run(heading) == pytest.approx(0, abs=2)
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_a_telephone_shows_every_column_of_a_report(
+    browser: Browser, tmp_path: Path, count: int
+) -> None:
+    lossy: dict[str, Setting] = {"network.link_pdr": 0.7, "mac.max_retries": 2}
+    run = slowhand.Run(slowhand.Scenario("quickstart", lossy), count=count)
+    pages.report(run, tmp_path / "a.html")
+    browser.open(tmp_path / "a.html")
+    headings = browser.text(".metrics thead").split("\n")[0].split()[2:]
+    wide = browser.text(".metrics tbody").split()
+    browser.narrow()
+    browser.open(tmp_path / "a.html")
+    assert browser.run("return document.documentElement.scrollWidth") == 390
+    assert browser.hidden() == []
+    assert sorted(browser.text(".metrics tbody").split()) == sorted(wide)
+    labels = browser.run(
+        "return [...document.querySelector('.metrics td.number').parentElement.querySelectorAll"
+        "('.number')].map((e) => getComputedStyle(e, '::before').content).join(' ')"
+    )
+    assert [word for word in headings if word not in labels] == []
+    assert len(labels.split('" "')) == (1 if count == 1 else 7)
+
+
+def test_a_telephone_shows_every_column_of_a_timeline(browser: Browser, tmp_path: Path) -> None:
+    explanation = made()
+    browser.narrow()
+    browser.show(explanation, tmp_path)
+    assert browser.run("return document.documentElement.scrollWidth") == 390
+    assert browser.hidden() == []
+    shown = browser.text(".parts")
+    for part in explanation.document["parts"]:
+        assert part["text"] in shown
+        assert part["remedy"] is None or part["remedy"] in shown

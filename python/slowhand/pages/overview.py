@@ -71,6 +71,10 @@ def _seeds(run: Run) -> str:
     return seeds
 
 
+OF_ALL = "Over all handshakes that completed; ± 95 %: half of the confidence interval of the mean"
+OF_ONE = "Of the one handshake"
+
+
 def _summary(run: Run) -> str:
     summary = run.summary()
     none = summary["failed"] and not summary["completed"]
@@ -79,25 +83,28 @@ def _summary(run: Run) -> str:
         panics = f"{run.panicked_count:,} worlds panicked: {run.panicked[0]}"
         lines.append(f'<p class="failed">{text(panics)}</p>')
     if table := words.metrics(summary):
-        headings = [column.heading for column in table.columns]
-        cells = "".join(f'<th scope="col" class="number">{text(h)}</th>' for h in headings[2:])
+        headings = [column.heading or "Value" for column in table.columns[2:]]
+        cells = "".join(f'<th scope="col" class="number">{text(h)}</th>' for h in headings)
+        caption = OF_ALL if len(headings) > 1 else OF_ONE
         lines.append(
-            '<div class="scrolled"><table class="metrics"><caption>Over all handshakes that '
-            "completed; ± 95 %: half of the confidence interval of the mean</caption>"
+            f'<div class="scrolled"><table class="metrics stacked"><caption>{caption}</caption>'
             f'<thead><tr><th scope="col">Quantity</th><th scope="col">Unit</th>{cells}</tr></thead>'
         )
-        lines += map(_row, table.rows)
+        lines += (_row(row, headings) for row in table.rows)
         lines.append("</table></div>")
     return "\n".join(lines)
 
 
-def _row(row: list[Any]) -> str:
+def _row(row: list[Any], headings: list[str]) -> str:
     """A row of the table: a heading alone, or label, unit and numbers."""
     cells = [cell if isinstance(cell, str) else cell[0] for cell in row]
     if len(cells) == 1:
         return f'<tr><th scope="rowgroup" class="group" colspan="20">{text(cells[0])}</th></tr>'
     label, unit, *numbers = cells
-    found = "".join(f'<td class="number">{text(number)}</td>' for number in numbers)
+    found = "".join(
+        f'<td class="number" data-label="{text(heading)}">{text(number)}</td>'
+        for heading, number in zip(headings, numbers, strict=True)
+    )
     return f'<tr><th scope="row">{text(label.strip())}</th><td>{text(unit)}</td>{found}</tr>'
 
 

@@ -72,14 +72,22 @@ def embedded(value: Any) -> str:
 
 
 def table(headings: Iterable[str], rows: Iterable[Iterable[str]], *, caption: str) -> str:
-    """A table of cells that are HTML. The first cell of each row is its heading."""
+    """A table of cells that are HTML. The first cell of each row is its heading.
+
+    On a narrow screen the cells of a row stand below each other, each after the heading of its
+    column.
+    """
+    headings = [*headings]
     head = "".join(f'<th scope="col">{heading}</th>' for heading in headings)
     lines = []
     for row in rows:
         first, *others = row
-        cells = "".join(f"<td>{cell}</td>" for cell in others)
+        cells = "".join(
+            f'<td data-label="{heading}">{cell}</td>'
+            for heading, cell in zip(headings[1:], others, strict=True)
+        )
         lines.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
     return (
-        f"<table><caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f'<table class="stacked"><caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table>"
     )
