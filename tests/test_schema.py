@@ -138,7 +138,6 @@ BETWEEN_KEYS = {
         "server-in-mesh-with-internet",
         "server-leaves-no-client",
         "server-not-in-topology",
-        "server-leaves-no-client",
         "server-where-the-client-is",
         "shared-cells-beyond-slotframe",
         "slot-too-short",
@@ -253,5 +252,5 @@ def test_the_command_prints_both(cli: Cli) -> None:
     message = the_message(cli("schema", "devise", code=2))
     assert message == (
         "slowhand: schema: found 'devise', allowed: scenario, device, records, nodes, timeline, "
-        "buffers"
+        "buffers; did you mean device?"
     )

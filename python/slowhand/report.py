@@ -178,14 +178,16 @@ def show_profiles(profiles: list[dict[str, Any]], out: Terminal) -> None:
     names = [Column(profile["name"].replace("-", "-\n", 1)) for profile in profiles]
     table = Table([Column(right=False), *names], repeated=1)
     for section, heading in SECTIONS.items():
-        table.add((heading, "bold cyan"))
+        table.add((f"[{'lowpan' if section == 'lowpan' else 'mac'}] {heading}", "bold cyan"))
         numbers = [
-            {number["key"]: _setting(number["value"]) for number in profile[section] or ()}
+            {each["key"]: _setting(each["value"]).strip('"') for each in profile[section] or ()}
             for profile in profiles
         ]
         for key in next(filter(None, numbers)):
-            # Where a project has no such link layer, it has the numbers of the standards.
-            table.add(f"  {key}", *(own.get(key, ("as rfc", "dim")) for own in numbers))
+            # Where a project has no such link layer, it has the numbers of the standards. The heading
+            # has the section of the keys, so that a narrow terminal has room.
+            name = key.partition(".")[2]
+            table.add(name, *(own.get(key, ("as rfc", "dim")) for own in numbers))
     table.print(out)
     out.print()
     for profile in profiles:
