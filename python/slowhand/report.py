@@ -184,8 +184,8 @@ def show_profiles(profiles: list[dict[str, Any]], out: Terminal) -> None:
             for profile in profiles
         ]
         for key in next(filter(None, numbers)):
-            # Where a project has no such link layer, it has the numbers of the standards. The heading
-            # has the section of the keys, so that a narrow terminal has room.
+            # Where a project has no such link layer, it has the numbers of the standards. The
+            # heading has the section of the keys, so that a narrow terminal has room.
             name = key.partition(".")[2]
             table.add(name, *(own.get(key, ("as rfc", "dim")) for own in numbers))
     table.print(out)
