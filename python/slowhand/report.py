@@ -193,8 +193,8 @@ def show_profiles(profiles: list[dict[str, Any]], out: Terminal) -> None:
     for profile in profiles:
         if kinds := profile["default_of"]:
             kind = " and ".join(kinds)
-            out.print(f"{profile['name']}: the default with mac.kind = {kind}", "dim")
-    out.print("slowhand profiles NAME: the file and line of each number", "dim")
+            out.paragraph(f"{profile['name']}: the default with mac.kind = {kind}", "dim")
+    out.paragraph("slowhand profiles NAME: the file and line of each number", "dim")
 
 
 def show_profile(profile: dict[str, Any], out: Terminal) -> None:
