@@ -57,7 +57,7 @@ def test_a_wrong_dictionary_is_refused_by_key() -> None:
         slowhand.ScenarioError, match=r'toml: device = "\\udc80": found octets that'
     ):
         slowhand.Scenario({**LINE, "client": {"device": "\udc80"}})
-    with pytest.raises(slowhand.ScenarioError, match=r"found '\\udc80' of type str in a row, allowed"):
+    with pytest.raises(slowhand.ScenarioError, match=r"found '\\udc80' of type str in a row"):
         slowhand.Scenario(LINE, {"network.trace.file": [(0, 1, 0, "\udc80", 1)]})
     inside: dict[str, Any] = {}
     inside["inside"] = inside
