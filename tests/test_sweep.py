@@ -578,8 +578,11 @@ def test_names_are_drawn_side_by_side(tmp_path: Path) -> None:
     slowhand.sweep(PSK, vary, count=5, plot=tmp_path / "f.svg")
     assert b"mbedtls" in (tmp_path / "f.svg").read_bytes()
     many = {"session.timeout_s": "1,2", "session.mtu": "200:300:1"}
-    with pytest.raises(SweepError, match="--plot: found 101 combinations of all keys but the f"):
+    with pytest.raises(SweepError, match="--plot: found 101 values of the second key, allowed"):
         slowhand.sweep(PSK, many, plot=tmp_path / "g.svg")
+    rows = {"session.timeout_s": "1,2", "network.link_pdr": "0.9,1", "session.mtu": "200:300:1"}
+    with pytest.raises(SweepError, match="found 101 combinations of all keys but the first two"):
+        slowhand.sweep(PSK, rows, plot=tmp_path / "g.svg")
 
 
 @pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="half a minute; ./test --full")

@@ -118,7 +118,9 @@ def curve(table: polars.DataFrame, path: PathLike, *, x: str, metric: str = "dur
         lines[name] = [found.get(at) for at in places]
     with sheet(width=6.4) as made:
         (axes,) = made.axes
-        made.curves(axes, places, lines)
+        made.curves(axes, places, lines, named=len(others) < 2)
+        if len(others) > 1:  # their names are too long for the ends of curves
+            made.key([*lines])
         if len(places) <= MOST_TICKS:
             made.ticks(axes, places, [_plain(place) for place in places])
         axes.set_ylim(bottom=0)

@@ -27,8 +27,17 @@ GREY = "#707070"
 LINE = 12.0
 """The height of a line of text, in points."""
 
+CHARACTER = 0.1
+"""The width of a character of this size, in inches. (Assumed: wider than most.)"""
+
 MOST_TICKS = 12
 """More values than these have no room below an axis."""
+
+WIDTH = 1.8
+"""The width of a curve, in points."""
+
+MARKER = 5.0
+"""The size of a marker, in points."""
 
 LEAST_FACTOR = 1.5
 """Numbers that grow by this factor or more are shown on a logarithmic axis. (Assumed.)"""
@@ -50,8 +59,8 @@ STYLE: dict[str, Any] = {
     "axes.axisbelow": True,
     "grid.color": "#e4e4e4",
     "grid.linewidth": 0.8,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 5,
+    "lines.linewidth": WIDTH,
+    "lines.markersize": MARKER,
     "errorbar.capsize": 3,
     "xtick.color": GREY,
     "ytick.color": GREY,
@@ -67,7 +76,7 @@ STYLE: dict[str, Any] = {
 
 
 class Sheet:
-    """A figure of some panels side by side."""
+    """A figure of some panels side by side, in one row or in several."""
 
     def __init__(self, figure: Figure, axes: list[Axes]):
         self.figure = figure
@@ -81,13 +90,18 @@ class Sheet:
         lines: Mapping[str, Sequence[Estimate | None]],
         *,
         dashed: bool = False,
+        named: bool = True,
     ) -> None:
         """Draws means with their intervals. Missing points are left out.
 
         Each solid curve has its name at its end. A dashed curve belongs to the solid one of the
-        same colour.
+        same colour. Curves that are not `named` there have the names of `key`, and are the thinner
+        the later they are, so that one below another can be seen.
         """
-        for colour, (name, estimates) in zip(COLOURS, lines.items(), strict=False):
+        for number, (colour, (name, estimates)) in enumerate(
+            zip(COLOURS, lines.items(), strict=False)
+        ):
+            wider = 0 if named else len(lines) - 1 - number
             known = [(a, b) for a, b in zip(x, estimates, strict=True) if b is not None]
             if not known:
                 continue
@@ -100,9 +114,23 @@ class Sheet:
                 color=colour,
                 markerfacecolor="white" if dashed else colour,
                 elinewidth=1,
+                linewidth=WIDTH + 0.9 * wider,
+                markersize=MARKER + 1.4 * wider,
             )
-            if not dashed:
+            if named and not dashed:
                 self._ends.setdefault(axes, []).append((known[-1][0], means[-1], name, colour))
+
+    def key(self, names: Sequence[str]) -> None:
+        """Names the colours of all panels, once, above them."""
+        from matplotlib.lines import Line2D
+
+        handles = [
+            Line2D([], [], color=colour, marker="o", label=name)
+            for colour, name in zip(COLOURS, names, strict=False)
+        ]
+        each = max(map(len, names)) * CHARACTER + 0.7  # with the line before the name
+        room = max(1, int(self.figure.get_figwidth() / each))
+        self.figure.legend(handles=handles, loc="outside upper left", ncols=min(len(handles), room))
 
     def ticks(self, axes: Axes, places: Sequence[float], names: Sequence[str]) -> None:
         """Names the places across, on a logarithmic axis if they grow by factors."""
@@ -186,9 +214,17 @@ def _top(stack: list[int], heights: Sequence[float]) -> float:
 
 @contextmanager
 def sheet(
-    panels: int = 1, *, title: str = "", width: float = 5.4, height: float = 4.2
+    panels: int = 1,
+    *,
+    rows: int = 1,
+    title: str = "",
+    width: float = 5.4,
+    height: float = 4.2,
 ) -> Iterator[Sheet]:
-    """A sheet of some panels, each `width` x `height` inches, in the style of all figures."""
+    """A sheet of some panels, each `width` x `height` inches, in the style of all figures.
+
+    Panels below each other, in several `rows`, have the same axes.
+    """
     import matplotlib
 
     matplotlib.use("agg", force=False)
@@ -196,11 +232,17 @@ def sheet(
 
     with pyplot.rc_context(STYLE):  # type: ignore[arg-type]
         made, axes = pyplot.subplots(
-            1, panels, figsize=(width * panels, height), layout="constrained", squeeze=False
+            rows,
+            panels,
+            figsize=(width * panels, height * rows),
+            layout="constrained",
+            squeeze=False,
+            sharex="col",
+            sharey="col",
         )
         made.suptitle(title, fontsize=13, x=0.01, ha="left")
         engine = made.get_layout_engine()
         assert engine
         engine.set(w_pad=0.12, h_pad=0.1, wspace=0.03)  # type: ignore[call-arg]
-        yield Sheet(made, list(axes[0]))
+        yield Sheet(made, list(axes.flat))
         pyplot.close(made)
