@@ -360,7 +360,8 @@ def test_the_line_that_loses_frames_needs_a_longer_timer(cli: Cli, tmp_path: Pat
     snippets = slowhand.settings.snippets(best, "mbedtls")
     assert [each["text"] for each in result["type"]] == [snippet.text for snippet in snippets]
     assert all(default["weighted"] > 1.1 for default in result["defaults"])
-    assert result["defaults"][0]["timeout_s"] == 1 and result["defaults"][0]["weighted"] > 2
+    assert result["defaults"][0]["timeout_s"] == 1
+    assert 1.4 < result["defaults"][0]["weighted"] < 1.5
     worse, better = result["networks"]
     assert "network.link_pdr=0.87" in worse["overrides"]
     assert "network.link_pdr=0.93" in better["overrides"]
