@@ -408,7 +408,8 @@ def test_certificates_over_two_lossy_hops_of_xmac_need_another_link_layer_or_key
         PSK.with_name("xmac.toml"), choose={"session.timeout_s": [9]}, fix=line, budget=400
     )
     assert not advice.reliable
-    assert advice.adviser.why and advice.adviser.why["completed"] == 0
+    why = advice.adviser.why
+    assert why and (why["completed"], sum(why["failed"].values())) == (1, 99)
     assert advice.adviser.helps
     best = advice.adviser.helps[0]
     assert best.judged.share > 0.95
