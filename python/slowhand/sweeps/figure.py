@@ -136,7 +136,7 @@ def _rows(results: list[Result]) -> Mapping[str, Curves]:
     return rows
 
 
-def _place(configuration: Configuration) -> tuple[Plain, str, str]:
+def _place(configuration: Configuration) -> tuple[Plain | None, str, str]:
     """Where a configuration is: its value across, and the names of its row and of its curve."""
     settings = list(configuration.settings.items())
     value = settings[0][1] if settings else configuration.name
