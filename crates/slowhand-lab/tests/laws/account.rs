@@ -265,18 +265,21 @@ pub(crate) fn acknowledgements(world: &World<'_>) -> Holds {
         ),
         (FrameKind::StrobeAck, |kind| kind == FrameKind::Strobe),
     ] {
-        // By the receiver and the sender of what is acknowledged.
+        // By the receiver and the sender of what is acknowledged, and the datagram that it serves.
         let (mut received, mut answered) = (BTreeMap::new(), BTreeMap::new());
         for frame in &world.frames {
             if frame.kind == answer {
-                *answered.entry((frame.from, frame.to)).or_insert(0_u64) += 1;
+                *answered.entry((frame.from, frame.to, frame.datagram)).or_insert(0_u64) += 1;
             } else if is_asked(frame.kind) && frame.received {
-                *received.entry((frame.to, frame.from)).or_insert(0_u64) += 1;
+                *received.entry((frame.to, frame.from, frame.datagram)).or_insert(0_u64) += 1;
             }
         }
-        for (pair, count) in answered {
-            let heard = received.get(&pair).copied().unwrap_or(0);
-            ensure!(count <= heard, "{pair:?}: {count} frames of {answer:?} for {heard} frames received");
+        for ((by, for_whom, datagram), count) in answered {
+            let heard = received.get(&(by, for_whom, datagram)).copied().unwrap_or(0);
+            ensure!(
+                count <= heard,
+                "datagram {datagram}, from {for_whom} to {by}: {count} of {answer:?} for {heard} frames received"
+            );
         }
     }
     Ok(())

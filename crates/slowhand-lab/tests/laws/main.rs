@@ -151,13 +151,18 @@ fn try_all(seeds: &[u64]) -> Found {
     found.into_inner().unwrap()
 }
 
+/// Why a scenario breaks a law, if it does.
+fn why(random: &RandomScenario, law: &str) -> Option<String> {
+    match judge(random) {
+        Verdict::Refused(_) => None,
+        Verdict::Tried { broken, .. } => Some(broken.into_iter().find(|broken| broken.law == law)?.why),
+    }
+}
+
 /// The words for a law that is broken: the smallest scenario that breaks it, in a file to run.
-fn report(law: &str, count: u64, seed: u64, why: &str) -> String {
-    let breaks = |random: &RandomScenario| match judge(random) {
-        Verdict::Refused(_) => false,
-        Verdict::Tried { broken, .. } => broken.iter().any(|broken| broken.law == law),
-    };
-    let smallest = RandomScenario::new(seed).shrunk(breaks);
+fn report(law: &str, count: u64, seed: u64, first: &str) -> String {
+    let smallest = RandomScenario::new(seed).shrunk(|random| why(random, law).is_some());
+    let why = why(&smallest, law).unwrap_or_else(|| first.to_owned());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("laws");
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join(format!("{}.toml", law.replace([' ', ','], "-")));

@@ -92,19 +92,24 @@ pub(crate) fn repetitions_have_reasons(world: &World<'_>) -> Result<(), String> 
     }
     let something_is_missing = sent(world).any(|event| event.state == "lost") || is_out_of_order(world);
     for event in sent(world).filter(|event| matches!(event.state, "needed" | "spurious")) {
-        let mut at = event;
+        let (mut at, mut began_s) = (event, event.from_s);
         let is_reason = loop {
             let Some(cause) = at.cause.map(|number| &world.explanation.events[number]) else { break false };
             at = cause;
             match cause.kind {
+                "computing" => began_s = cause.from_s,
                 "timer" if cause.name.ends_with(", due") => break true,
                 "packet" | "datagram" | "segment" => {
-                    let is_repetition = matches!(cause.state, "needed" | "spurious");
+                    // The repetition itself, or the original, which it has overtaken.
+                    let is_repetition = sent(world).any(|other| {
+                        let has_come = other.lane != event.lane && other.to_s <= event.from_s;
+                        has_come && matches!(other.state, "needed" | "spurious")
+                    });
                     let is_missing = acknowledges && something_is_missing;
                     break is_repetition
                         || is_missing
                         || (session.protocol.is_stream() && goes_on(world, event))
-                        || has_computed_too_long(world, event, cause);
+                        || has_computed_too_long(world, event, began_s);
                 }
                 _ => {}
             }
@@ -124,16 +129,16 @@ fn goes_on(world: &World<'_>, repetition: &Event) -> bool {
 /// OpenSSL takes its timer as expired so long before (`dtls1_get_timeout` in `d1_lib.c`).
 const EARLY_S: f64 = 0.015;
 
-/// True if a timer of an end ran out between the arrival of a datagram and a repetition that it sent while it computed an answer.
-/// OpenSSL looks at its timer while it computes. The timeline shows it as stopped by the arrival.
-fn has_computed_too_long(world: &World<'_>, repetition: &Event, arrival: &Event) -> bool {
+/// True if a timer of an end ran out between the time at which it took a datagram and a repetition that it sent while it computed
+/// an answer. OpenSSL looks at its timer while it computes. The timeline shows it as stopped by the datagram.
+fn has_computed_too_long(world: &World<'_>, repetition: &Event, began_s: f64) -> bool {
     let events = &world.explanation.events;
     let host_of = |event: &Event| &world.explanation.lanes[event.lane].host;
     let mut timers = events.iter().filter(|timer| timer.kind == "timer" && host_of(timer) == host_of(repetition));
     timers.any(|timer| {
         let due = timer.detail.iter().find(|(name, _)| *name == "due");
         let due_s = due.and_then(|(_, due)| due.trim_end_matches(" s").parse::<f64>().ok());
-        timer.to_s >= arrival.to_s && due_s.is_some_and(|due_s| due_s <= repetition.from_s + EARLY_S)
+        timer.to_s >= began_s && due_s.is_some_and(|due_s| due_s <= repetition.from_s + EARLY_S)
     })
 }
 
