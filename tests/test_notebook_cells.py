@@ -91,7 +91,7 @@ def test_a_live_network_shows_where_it_listens_and_then_what_came_out() -> None:
 
 
 def test_an_advice_shows_what_it_recommends_and_the_front() -> None:
-    found = slowhand.advise("quickstart", choose=["session.timeout_s=1,9"], budget=400)
+    found = slowhand.advise("quickstart", choose=["session.timeout_s=1,9"], budget=480)
     shown = cell(found)
     assert "Recommended:  session.timeout_s = 9" in shown.text
     assert shown.tags.count("tr") == 1 + len(found.front_rows)
