@@ -230,6 +230,10 @@ impl Walk<'_> {
                 None => break,
             }
         }
+        // The queue of its source refused all of it, until a timer of fragment recovery was due.
+        if node == entry.0 && self.recovers() {
+            self.back_to(entry.1, What::Recovery { node, datagram });
+        }
         if source == Host::Internet {
             self.back_to(entry.1, What::Other { datagram });
             if let Some(longest) = self.context.longest_internet_delay() {
@@ -245,6 +249,10 @@ impl Walk<'_> {
         }
     }
 
+    fn recovers(&self) -> bool {
+        matches!(self.context.scenario.lowpan.reassembly, Reassembly::Recovery)
+    }
+
     /// Goes back over the last hop of a datagram that a node has at the present time. Returns the node before.
     fn hop_to(&mut self, node: NodeId, datagram: DatagramId, is_source: bool) -> Option<NodeId> {
         let last = self.air.last_handled(node, datagram, self.at).map(|frame| (frame, &self.air.frames[frame]));
@@ -255,8 +263,7 @@ impl Walk<'_> {
             return Some(received.from);
         }
         // Nothing arrived at this time: a timer of fragment recovery was due.
-        let recovers = matches!(self.context.scenario.lowpan.reassembly, Reassembly::Recovery);
-        if let Some((frame, left)) = self.air.last_left(node, datagram, self.at).filter(|_| recovers) {
+        if let Some((frame, left)) = self.air.last_left(node, datagram, self.at).filter(|_| self.recovers()) {
             self.back_to(left, What::Recovery { node, datagram });
             let attempts = self.air.frames[frame].attempts.len();
             self.leave(frame, attempts);

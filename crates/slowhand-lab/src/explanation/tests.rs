@@ -516,6 +516,31 @@ fn what_a_client_computes_before_its_first_datagram_is_told() {
     assert!((parts - explanation.duration_s).abs() < 1e-6);
 }
 
+/// The queue of the client refuses a whole datagram. Nothing of it is on the air before its timer is due.
+#[test]
+fn a_timer_of_recovery_before_the_first_frame_is_told() {
+    let changes = [
+        "network.topology={ kind = \"tree\", depth = 2, fan_out = 2, nodes = 7 }",
+        "mac={ kind = \"xmac\", data_ack = true }",
+        "lowpan.reassembly=recovery",
+        "lowpan.forwarding.entries=1",
+        "client.device=opal-tpm",
+        "session.stack=openssl",
+        "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+        "session.max_timeout_s=60",
+    ];
+    let mut waits = 0;
+    for client in 0..4 {
+        let scenario = scenario("lossy-line", &changes);
+        let Some(explanation) = explain(&scenario, 1, Some(3 + client), &Interrupt::default()).unwrap() else {
+            continue;
+        };
+        assert!(explanation.parts.iter().all(|part| part.kind != "other"), "{:#?}", explanation.parts);
+        waits += usize::from(explanation.parts.iter().any(|part| part.kind == "recovery"));
+    }
+    assert!(waits > 0, "no timer of recovery ends");
+}
+
 #[test]
 fn timers_of_one_reason_are_one_in_the_summary() {
     // The name of a datagram may have words that the sentence has too.

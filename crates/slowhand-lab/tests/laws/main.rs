@@ -198,7 +198,7 @@ fn the_laws_hold() {
         return;
     }
     assert!(sum(0) * 100 >= count * 85, "too many are refused. {}", what());
-    assert!(sum(1) * 100 >= count * 60, "too few complete. {}", what());
+    assert!(sum(1) * 100 >= count * 50, "too few complete. {}", what());
     assert!(sum(2) * 100 >= count * 25 && sum(3) * 100 >= count * 25, "too few lose datagrams. {}", what());
     assert_eq!(found.protocols.len(), 4, "{}", what());
     assert!(found.protocols.values().all(|counts| counts.iter().all(|some| *some > 0)), "{}", what());
