@@ -20,7 +20,7 @@ pub(crate) const FORM: u32 = 1;
 /// What a network was.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Header {
-    /// The version of the form, [`FORM`].
+    /// The version of the form, 1.
     pub recording: u32,
     /// The version of slowhand that wrote it.
     pub slowhand: String,
