@@ -18,7 +18,7 @@ pub struct Setup {
     pub ways: Ways,
     /// The file, or the FIFO, that gets the frames as pcapng.
     pub capture: Option<PathBuf>,
-    /// The file that gets what comes into the network, so that [`replay`](crate::replay) does the same again.
+    /// The file that gets what comes into the network, so that [`replay`](crate::replay()) does the same again.
     pub record: Option<PathBuf>,
     /// The socket for commands.
     pub control: Option<PathBuf>,
