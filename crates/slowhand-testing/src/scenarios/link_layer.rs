@@ -87,6 +87,7 @@ fn csma(draw: &mut Draw, mesh: &Mesh) -> (bool, bool) {
     }
     draw.maybe(25, "mac.max_retries", &[0, 1, 3, 3, 7, 7]);
     draw.maybe(15, "mac.max_csma_backoffs", &[0, 2]);
+    draw.maybe(15, "mac.retry_max_be", &[0, 3]);
     draw.maybe(15, "mac.retries_busy_channel", &[false]);
     draw.maybe(10, "mac.min_be", &[1, 4]);
     draw.maybe(10, "mac.channel", &[11, 17]);

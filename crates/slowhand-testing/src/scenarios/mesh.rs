@@ -23,6 +23,12 @@ pub(super) fn draw(draw: &mut Draw) -> Mesh {
             "{ 1 = { reassembly_buffers = 1, frame_handling_ms = 3 } }",
         ],
     );
+    draw.maybe(
+        20,
+        "network.profile",
+        &["\"contiki-ng\"", "\"openthread\"", "\"riot\"", "\"zephyr\"", "\"openwsn\"", "\"rfc\""],
+    );
+    draw.maybe(10, "network.capture", &["{ threshold_db = 3, spread_db = 4 }", "{ threshold_db = 6, spread_db = 0 }"]);
     draw.maybe(14, "network.frame_handling_ms", &["2", "2", "5.5", "5.5", "\"device\""]);
     mesh
 }

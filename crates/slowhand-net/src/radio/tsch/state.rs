@@ -178,10 +178,14 @@ impl TschState {
         Ok(())
     }
 
-    /// Makes sure that an event wakes the node in the first slot in which it can send.
+    /// Makes sure that an event wakes the node in the first slot in which it can send. What waits while its radio is off is
+    /// planned when it is on again: until then the plan may name slots that are over.
     pub(super) fn schedule_wake(&mut self, node: NodeId) {
         let of_load = self.load.as_ref().map_or(NEVER, |load| load.next(node));
         let sender = &mut self.nodes[node.index()];
+        if sender.is_off {
+            return;
+        }
         let asn = sender.next().min(of_load);
         if asn < sender.wake.unwrap_or(NEVER) {
             sender.wake = Some(asn);
