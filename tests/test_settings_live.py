@@ -171,9 +171,18 @@ def raw_keys(folder: Path) -> str:
     return "#define RAW_KEYS {" + ",".join(ends) + "}\n"
 
 
+WOLFSSL = "build/slowhand-interop-*/out/interop_wolfssl.o"
+"""wolfSSL, which only interop/ compiles: `./test` does where that has changed, `--full` always."""
+
+
+def there(pattern: str) -> list[Path]:
+    """What Cargo has built, of every time."""
+    return list(ROOT.glob(f"target/*/{pattern}"))
+
+
 def newest(pattern: str) -> Path:
     """What Cargo has built last."""
-    return max(ROOT.glob(f"target/*/{pattern}"), key=lambda path: path.stat().st_mtime)
+    return max(there(pattern), key=lambda path: path.stat().st_mtime)
 
 
 class Parts(NamedTuple):
@@ -204,8 +213,7 @@ def parts(library: str) -> Parts:
             root = carrier("wolfssl-sys") / "wolfssl-src"
             own = ROOT / "interop" / "csrc" / "wolfssl"
             options = ["-DWOLFSSL_USER_SETTINGS", "-I", own, "-isystem", root]
-            built = newest("build/slowhand-interop-*/out/interop_wolfssl.o")
-            return Parts(options, [], built)
+            return Parts(options, [], newest(WOLFSSL))
         case "tinydtls":
             root = carrier("tinydtls-sys") / "src" / "tinydtls"
             names = ["netq", "peer", "session", "ccm", "hmac", "crypto", "dtls_debug", "dtls_time"]
@@ -390,6 +398,8 @@ def outcomes_in_rust(request: pytest.FixtureRequest) -> Iterator[dict[str, Futur
 def test_both_ends_open_a_session_with_what_is_printed(
     case: Case, outcomes: dict[Case, Future[Tap | None]]
 ) -> None:
+    if case.library == "wolfssl" and not there(WOLFSSL):
+        pytest.skip("interop/ is not built: its inputs are those with which it has passed")
     tap = outcomes[case].result()
     if tap is not None:
         judge(tap, end(case), case.library)

@@ -131,6 +131,9 @@ class Recording:
     def header(self) -> str:
         """What the network was, as a JSON object: `sources`, `seed`, `programs`, `slowhand`."""
 
+    def is_complete(self) -> bool:
+        """True if it was written to the end of the network."""
+
     def replay(self, scenario: Scenario, seed: int, capture: str | None) -> tuple[Table, str, int]:
         """The records of its sessions again, their summary, and how many frames there were."""
 

@@ -10,8 +10,9 @@ use crate::clock::{Clock, FAR_BEHIND, Lateness};
 use crate::control::LONGEST_SILENCE;
 use crate::event::{EndReason, Event, Report, Snapshot};
 use crate::event_queue::Teller;
-use crate::programs::{self, Conversation, Plug, Socket};
+use crate::programs::{Conversation, Plug, Socket};
 use crate::recording::{EndKind, Input, Opening, Recorder};
+use crate::relay::index;
 use crate::setup::{Setup, Ways};
 use crate::tally::Tally;
 use crate::tun::{LARGEST_PACKET, Side, TunError};
@@ -585,7 +586,7 @@ impl<'a> Driver<'a> {
         }
         let is_library = |role: &Role| {
             let side = if *role == Role::Client { Side::Device } else { Side::Internet };
-            conversation.plugs[programs::index(*role)].is_none() && self.opened.tun(side).is_none()
+            conversation.plugs[index(*role)].is_none() && self.opened.tun(side).is_none()
         };
         let is_at_end = |role: &Role| self.world.stream(id, *role).is_some_and(|stream| stream.at_end);
         let ended = [Role::Client, Role::Server].into_iter().filter(is_library).find(is_at_end);

@@ -1,6 +1,6 @@
 //! The programs at the ends of conversations, and their sockets.
 
-use crate::relay::Line;
+use crate::relay::{Line, index};
 use crate::world::World;
 use mio::net::{TcpStream, UdpSocket};
 use mio::{Interest, Registry, Token};
@@ -370,12 +370,5 @@ pub(crate) fn unreachable(server: SocketAddr, error: &io::Error) -> String {
         ErrorKind::ConnectionRefused => format!("nothing listens at {server}: start the server there"),
         ErrorKind::ConnectionReset => format!("{server} has reset the connection"),
         _ => format!("{server} cannot be reached: {error}"),
-    }
-}
-
-pub(crate) const fn index(role: Role) -> usize {
-    match role {
-        Role::Client => 0,
-        Role::Server => 1,
     }
 }

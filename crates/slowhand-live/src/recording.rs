@@ -12,6 +12,7 @@ use slowhand_net::clock::Instant;
 use slowhand_sessions::Role;
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// The version of the form.
@@ -114,7 +115,8 @@ impl Serialize for Octets<'_> {
 impl<'de> Deserialize<'de> for Octets<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let octet = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8); // below 16
+        let octet = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(pair[1])?);
         let octets = text.len().is_multiple_of(2).then(|| text.as_bytes().chunks(2).map(octet).collect()).flatten();
         octets
             .map(|octets: Vec<u8>| Self(octets.into()))
@@ -133,6 +135,9 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// Creates the file; only its owner may read it: it has the scenario's keys, and what programs sent.
     pub(crate) fn start(path: &Path, header: &Header) -> io::Result<Self> {
+        if path.metadata().is_ok_and(|there| there.file_type().is_fifo()) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a FIFO, allowed: a file"));
+        }
         let file = slowhand_lab::capture::create_private(path)?;
         let (writer, pieces) = Writer::start("recording", path, move || Ok(file))?;
         let mut recorder = Self { pieces, writer, failure: None };

@@ -13,16 +13,12 @@ use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::plan::{Plan, PlanError};
 use slowhand_lab::record::Record;
 use slowhand_lab::scenario::Scenario;
-use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::clock::Instant;
 use slowhand_net::observer::{Observer, Transmission};
-use slowhand_sessions::Role;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufRead, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
-
-/// How much of the network's time passes before it is asked again whether the replay is interrupted. *Assumed*: a moment.
-const SLICE: Duration = Duration::from_secs(60);
 
 /// The latest time of a recording: ten years, in microseconds. *Assumed*: no live network runs longer.
 const MOST_US: u64 = 10 * 365 * 86_400 * 1_000_000;
@@ -123,21 +119,24 @@ impl Recording {
     /// # Errors
     /// See [`ReplayError`].
     pub fn read(path: &Path) -> Result<Self, ReplayError> {
-        let text = std::fs::read_to_string(path).map_err(|error| ReplayError::Read { path: path.to_owned(), error })?;
+        let unread = |error| ReplayError::Read { path: path.to_owned(), error };
         let wrong = |line: usize, found: String| ReplayError::Form { path: path.to_owned(), line: line + 1, found };
-        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-        let mut lines = whole.lines().enumerate();
-        let header = lines.next().map(|(_, line)| serde_json::from_str::<Header>(line));
-        let header = match header {
-            Some(Ok(header)) if header.recording == FORM => header,
-            Some(Ok(header)) => return Err(wrong(0, format!("a recording of the form {}", header.recording))),
-            Some(Err(error)) => return Err(wrong(0, error.to_string())),
-            None => return Err(wrong(0, "nothing".to_owned())),
-        };
+        let mut file = BufReader::new(File::open(path).map_err(unread)?);
+        let mut line = Vec::new();
+        if !next_line(&mut file, &mut line).map_err(unread)? {
+            return Err(wrong(0, "nothing".to_owned()));
+        }
+        let header: Header = serde_json::from_slice(&line).map_err(|error| wrong(0, error.to_string()))?;
+        if header.recording != FORM {
+            return Err(wrong(0, format!("a recording of the form {}", header.recording)));
+        }
         let (mut inputs, mut last, mut sessions) = (Vec::new(), 0, BTreeSet::new());
-        for (number, line) in lines {
+        for number in 1.. {
+            if !next_line(&mut file, &mut line).map_err(unread)? {
+                break;
+            }
             let (at, input): (u64, Input<'static>) =
-                serde_json::from_str(line).map_err(|error| wrong(number, error.to_string()))?;
+                serde_json::from_slice(&line).map_err(|error| wrong(number, error.to_string()))?;
             if at > MOST_US {
                 return Err(wrong(number, format!("a time of more than ten years, {at} us")));
             }
@@ -159,6 +158,18 @@ impl Recording {
     pub fn header(&self) -> &Header {
         &self.header
     }
+
+    /// True if it was written to the end of the network.
+    pub fn is_complete(&self) -> bool {
+        matches!(self.inputs.last(), Some((_, Input::End)))
+    }
+}
+
+/// Reads a line with its end. False at the end of the file, also if that has cut the last line off.
+fn next_line(file: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    file.read_until(b'\n', line)?;
+    Ok(line.ends_with(b"\n"))
 }
 
 /// Replays a recording in the world of a seed, and writes the frames to `capture`. `None` if it is interrupted.
@@ -240,19 +251,19 @@ impl Observer for Watch {
 }
 
 impl Replay<'_> {
-    /// Runs the world until something comes in. False if the replay is interrupted.
+    /// Runs the world until something comes in. False if the replay is interrupted. Frames are written as they come: much
+    /// may happen until then.
     fn run_until(&mut self, at: Instant) -> Result<bool, ReplayError> {
         while self.world.now() < at {
             if self.interrupt.is_set() {
                 return Ok(false);
             }
-            let slice = (self.world.now() + SLICE).min(at);
-            let next = self.world.deadline().filter(|&due| due < slice).unwrap_or(slice);
-            self.world.run_until(next.max(self.world.now() + Duration::from_micros(1)).min(at), &mut self.watch);
+            let next = self.world.deadline().filter(|&due| due < at).unwrap_or(at);
+            self.world.run_until(next, &mut self.watch);
             self.hand_over();
-        }
-        if let Some(capture) = &mut self.watch.capture {
-            capture.write_until(at)?;
+            if let Some(capture) = &mut self.watch.capture {
+                capture.write_until(self.world.now())?;
+            }
         }
         Ok(!self.interrupt.is_set())
     }
@@ -282,8 +293,7 @@ impl Replay<'_> {
             }
             Input::Put(session, role, octets) => world.put(*session, *role, octets.0.to_vec()),
             Input::Took(session, role, octets) if self.is_exact => {
-                let entry = world.entry(*session);
-                if let Some(line) = entry.and_then(|entry| entry.lines[index(*role)].as_ref()) {
+                if let Some(line) = world.line(*session, *role) {
                     take(line, *octets);
                 }
             }
@@ -342,12 +352,5 @@ fn take(line: &Line, mut octets: usize) {
             line.put_back(piece[octets..].to_vec());
         }
         octets = octets.saturating_sub(piece.len());
-    }
-}
-
-const fn index(role: Role) -> usize {
-    match role {
-        Role::Client => 0,
-        Role::Server => 1,
     }
 }

@@ -174,6 +174,10 @@ impl Recording {
         to_json(self.0.header())
     }
 
+    fn is_complete(&self) -> bool {
+        self.0.is_complete()
+    }
+
     /// The records of its sessions in the world of `seed`, their summary, and how many frames there were.
     fn replay<'py>(
         &self,

@@ -1,6 +1,6 @@
 //! Which datagrams were lost, where and why, in words.
 
-use super::air::{Air, Attempt, Frame, OnAir};
+use super::air::{Air, Attempt, Frame};
 use super::context::{Context, name_of};
 use crate::record::Holders;
 use crate::world::trace::{Lost, Trace};
@@ -40,27 +40,16 @@ pub(super) fn losses(trace: &Trace, air: &Air, is_acknowledged: bool) -> BTreeMa
             *known = loss;
         }
     };
-    let mut unnoticed: Vec<&OnAir> = Vec::new();
+    for lost in trace.losses.iter().filter(|lost| !trace.arrived.contains_key(&lost.datagram)) {
+        let &Lost { at, host, reason, holders, .. } = lost;
+        add(lost.datagram, Loss { at, host, reason, frame: frame_of(air, lost), holders });
+    }
     if !is_acknowledged {
-        unnoticed.extend(air.on_air.iter().filter(|seen| seen.kind == FrameKind::Data && !seen.received));
-    }
-    let mut earlier = BTreeMap::new();
-    for lost in &trace.losses {
-        if !trace.arrived.contains_key(&lost.datagram) {
-            let holders = Holders::of(&lost.holders, |holder| {
-                let is_it = |seen: &&OnAir| seen.datagram == holder && seen.end <= lost.at;
-                let unnoticed = || unnoticed.iter().any(is_it).then_some(DropReason::FrameLost);
-                earlier.get(&holder).copied().or_else(unnoticed)
-            });
-            let &Lost { at, host, reason, .. } = lost;
-            add(lost.datagram, Loss { at, host, reason, frame: frame_of(air, lost), holders });
-        }
-        earlier.entry(lost.datagram).or_insert(lost.reason);
-    }
-    for seen in unnoticed {
-        if !trace.arrived.contains_key(&seen.datagram) {
-            let (host, reason, holders) = (Host::Node(seen.to), DropReason::FrameLost, Holders::default());
-            add(seen.datagram, Loss { at: seen.end, host, reason, frame: seen.frame, holders });
+        for seen in air.on_air.iter().filter(|seen| seen.kind == FrameKind::Data && !seen.received) {
+            if !trace.arrived.contains_key(&seen.datagram) {
+                let (host, reason, holders) = (Host::Node(seen.to), DropReason::FrameLost, Holders::default());
+                add(seen.datagram, Loss { at: seen.end, host, reason, frame: seen.frame, holders });
+            }
         }
     }
     found

@@ -2,7 +2,7 @@
 
 use crate::world::trace::Payload;
 use slowhand_net::transport::tcp::{Flags, Segment};
-use slowhand_wire::{ContentType, MessageType, dtls, dtls13, tls};
+use slowhand_wire::{ContentType, MessageType, dtls, tls};
 
 /// Reads what one end sends, in order.
 #[derive(Debug, Default)]
@@ -15,15 +15,11 @@ impl Names {
     /// The messages in a datagram of DTLS.
     pub(super) fn of_datagram(&mut self, datagram: &Payload, connection_id: u8) -> Vec<String> {
         let mut names = Vec::new();
-        for record in dtls13::records(&datagram.octets, Some(connection_id)) {
+        for record in datagram.records(connection_id) {
             match record {
-                Ok(dtls13::Record::Long(record)) => self.add_names(&record, &mut names),
-                Ok(dtls13::Record::Unified(_)) if !datagram.contents.is_empty() => {} // they are below
-                Ok(dtls13::Record::Unified(_)) | Err(_) => names.push("encrypted record".to_owned()),
+                Some(record) => self.add_names(&record, &mut names),
+                None => names.push("encrypted record".to_owned()),
             }
-        }
-        for record in dtls::records(&datagram.contents, None).flatten() {
-            self.add_names(&record, &mut names);
         }
         names
     }

@@ -20,8 +20,8 @@ pub use error::{Blame, InputError, Place};
 pub(crate) use files::Files;
 pub use item::Setting;
 pub use number::{
-    Decibels, Factor, Integer, Milliseconds, NumberKey, PositiveMilliseconds, PositiveSeconds, Probability,
-    RelativeDecibels, Seconds, UpTo,
+    Decibels, Factor, Integer, Milliseconds, NumberKey, PositiveDecibels, PositiveMilliseconds, PositiveSeconds,
+    Probability, RelativeDecibels, Seconds, UpTo,
 };
 pub use prefix::Prefix;
 pub(crate) use schema::schema_of;

@@ -94,6 +94,10 @@ real! {
     Decibels, "decibels, from 0 to 100", 0.0 >= .. 100.0
 }
 real! {
+    /// A difference of powers that is one: powers are expressed in hundredths.
+    PositiveDecibels, "decibels, from 0.01 to 100", 0.01 >= .. 100.0
+}
+real! {
     /// A power relative to others.
     RelativeDecibels, "decibels, from -100 to 100", -100.0 >= .. 100.0
 }

@@ -62,10 +62,12 @@ pub struct Lowpan {
     /// times are lowered to it. Default: that of `network.profile`.
     #[schemars(extend("default" = null))]
     pub reassembly_timeout_s: PositiveSeconds,
-    /// When this time begins, and what happens at its end. Default: that of `network.profile`.
+    /// When this time begins, and what happens at its end. No effect with `reassembly = "recovery"`. Default: that of
+    /// `network.profile`.
     #[schemars(extend("default" = null))]
     pub reassembly_timer: ReassemblyTimer,
-    /// What happens to a datagram for which there is no room. Default: that of `network.profile`.
+    /// What happens to a datagram for which there is no room. No effect with `reassembly = "recovery"`: it is refused. Default:
+    /// that of `network.profile`.
     #[schemars(extend("default" = null))]
     pub reassembly_when_full: WhenFull,
     /// A node marks packets with Congestion Experienced (ECN, RFC 3168) when at least this share of its queue is full.

@@ -217,9 +217,9 @@ impl Scenario {
         }
         let Sections { network, mut mac, mut lowpan, client, server, session, transport, gateway, traffic, limits } =
             document.deserialize().map_err(mac::name_kind)?;
-        let profile = network.profile.unwrap_or_else(|| mac.default_profile());
+        let profile = network.profile.unwrap_or_else(|| mac.link_layer().default_profile());
         profile.fill_lowpan(&mut lowpan, &document);
-        mac.fill(profile, &document);
+        mac.link_layer_mut().fill(profile, &document);
         let mut device = |name: &str, key| validate::device(name, key, &mut files, &document).map(Arc::new);
         let (client_device, server_device) =
             (device(&client.device, "client.device")?, device(&server.device, "server.device")?);
@@ -303,7 +303,7 @@ impl Scenario {
 
     /// The software of the nodes.
     pub fn profile(&self) -> Profile {
-        self.network.profile.unwrap_or_else(|| self.mac.default_profile())
+        self.network.profile.unwrap_or_else(|| self.mac.link_layer().default_profile())
     }
 
     /// The links and routes that follow from `network`, as it was when the scenario was loaded.

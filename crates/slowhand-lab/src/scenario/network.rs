@@ -15,7 +15,7 @@ use slowhand_net::route::{Loop, Routes, Unreachable};
 
 use super::variation::{Change, GilbertElliott, Outage, Trace, WiFi};
 use super::{FrameHandling, Profile};
-use crate::input::{Decibels, Integer, Milliseconds, NumberKey, Probability, RelativeDecibels};
+use crate::input::{Decibels, Integer, Milliseconds, NumberKey, PositiveDecibels, Probability, RelativeDecibels};
 
 /// The nodes of the mesh and the links between them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -78,8 +78,9 @@ pub struct Network {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Capture {
-    /// How much stronger a frame must be, in dB. Default: 3 (CC2420 data sheet, co-channel rejection).
-    pub threshold_db: Decibels,
+    /// How much stronger a frame must be, in dB, at all times. Of two frames that overlap at most one survives. Default: 3 (CC2420
+    /// data sheet, co-channel rejection).
+    pub threshold_db: PositiveDecibels,
     /// The standard deviation of the powers of links, in dB: each is drawn from the normal distribution, anew for each
     /// seed. Default: 4 (assumed).
     pub spread_db: Decibels,
@@ -87,7 +88,7 @@ pub struct Capture {
 
 impl Default for Capture {
     fn default() -> Self {
-        Self { threshold_db: Decibels::constant(3.0), spread_db: Decibels::constant(4.0) }
+        Self { threshold_db: PositiveDecibels::constant(3.0), spread_db: Decibels::constant(4.0) }
     }
 }
 

@@ -160,11 +160,12 @@ impl Profile {
     /// Its numbers, and where they were read.
     pub fn list(self) -> ProfileNumbers {
         let Numbers { version, lowpan, tsch, csma } = self.numbers();
-        let kinds = Mac::KINDS.into_iter().filter(|&(_, profile)| profile == self);
+        let every = Mac::every();
+        let kinds = every.iter().map(Mac::link_layer).filter(|link_layer| link_layer.default_profile() == self);
         ProfileNumbers {
             name: self,
             version,
-            default_of: kinds.map(|(kind, _)| kind).collect(),
+            default_of: kinds.map(|link_layer| link_layer.kind()).collect(),
             lowpan: lowpan.list(),
             tsch: tsch.as_ref().map(TschNumbers::list),
             csma: csma.as_ref().map(CsmaNumbers::list),

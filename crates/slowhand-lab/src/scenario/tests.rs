@@ -539,12 +539,7 @@ fn the_advice_fits_the_key() {
 
 /// True if a scenario of this kind of link layer knows the key: it finds fault with the value, not with the key.
 fn exists(scenario: &Scenario, key: &str) -> bool {
-    let kind = match scenario.mac {
-        Mac::Tsch(_) => "tsch",
-        Mac::Xmac(_) => "xmac",
-        Mac::Beacon(_) => "beacon",
-        Mac::Csma(_) => "csma",
-    };
+    let kind = scenario.mac.kind();
     let files = BTreeMap::from([("scenario.toml".to_owned(), SMALLEST.to_owned())]);
     let overrides = vec![format!("mac={{ kind = \"{kind}\" }}"), format!("{key}=1979-05-27")];
     let error = Scenario::from_sources(&Sources { scenario: "scenario.toml".into(), files, overrides }).unwrap_err();

@@ -4,7 +4,7 @@ use super::stream::Stream;
 use super::trace::{Cause, StepId, Timer};
 use super::{Event, World, from_std, role_of, to_std};
 use crate::application::{Action, Application};
-use crate::record::{Failure, Outcome, Phase};
+use crate::record::{Failure, Holders, Outcome, Phase};
 use slowhand_net::address::Host;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::datagram::DatagramId;
@@ -12,6 +12,7 @@ use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint};
 use slowhand_net::network::SendError;
 use slowhand_sessions::{FailureKind, Session, Status, Transmit};
+use slowhand_wire::{dtls, dtls13};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
 
@@ -60,6 +61,19 @@ pub(crate) struct Payload {
     pub(crate) octets: Vec<u8>,
     /// What the protected records of DTLS 1.3 in it hold ([`Transmit::contents`]).
     pub(crate) contents: Vec<u8>,
+}
+
+impl Payload {
+    /// The records of a datagram of DTLS with their true types, those that are told behind the others. `None` for each that
+    /// nobody can read.
+    pub(crate) fn records(&self, connection_id_length: u8) -> impl Iterator<Item = Option<dtls::Record<'_>>> {
+        let as_sent = dtls13::records(&self.octets, Some(connection_id_length)).filter_map(|record| match record {
+            Ok(dtls13::Record::Long(record)) => Some(Some(record)),
+            Ok(dtls13::Record::Unified(_)) if !self.contents.is_empty() => None,
+            Ok(dtls13::Record::Unified(_)) | Err(_) => Some(None),
+        });
+        as_sent.chain(dtls::records(&self.contents, None).map(Result::ok))
+    }
 }
 
 /// Without protected records whose contents are known.
@@ -190,7 +204,7 @@ impl World<'_> {
     /// cannot occur: each end has an address of the network, and the world runs the network before the ends.
     pub(super) fn refused(&mut self, id: DatagramId, end: usize, error: &SendError) {
         debug_assert!(matches!(error, SendError::Packet(_)), "{error}");
-        self.ledger.lost(id, DropReason::Malformed, self.ends[end].host, &[]);
+        self.ledger.lost(id, DropReason::Malformed, self.ends[end].host, Holders::default());
     }
 
     /// A datagram arrived at an end.

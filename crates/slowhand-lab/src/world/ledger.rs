@@ -269,17 +269,21 @@ impl Ledger {
         self.settle(id, Fate::Arrived);
     }
 
-    /// A part of a datagram was lost at this host, where these datagrams held the buffers that it found full. Without
-    /// effect if the datagram has arrived.
-    pub(super) fn lost(&mut self, id: DatagramId, reason: DropReason, host: Host, holders: &[DatagramId]) {
+    /// A part of a datagram was lost at this host, where it found these buffers full. Without effect if the datagram has
+    /// arrived.
+    pub(super) fn lost(&mut self, id: DatagramId, reason: DropReason, host: Host, holders: Holders) {
         if Traffic::has(id) {
             return self.traffic.lost(id, reason);
         }
         let is_on_its_way = self.datagram(id).is_some_and(|datagram| datagram.fate == Fate::OnItsWay);
         if is_on_its_way || self.of_none.contains(&id) {
-            let holders = Holders::of(holders, |holder| self.why_lost(holder));
             self.settle(id, Fate::Lost { reason, host, holders });
         }
+    }
+
+    /// What these datagrams are, which hold buffers that are full.
+    pub(super) fn holders(&self, datagrams: &[DatagramId]) -> Holders {
+        Holders::of(datagrams, |holder| self.why_lost(holder))
     }
 
     /// Why a datagram was lost, of which a part was lost and which has not arrived.

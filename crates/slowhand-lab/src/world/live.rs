@@ -5,7 +5,7 @@ use super::end::Work;
 use super::ledger::DatagramCounts;
 use super::traffic::Traffic;
 use super::{AFTERMATH, Event, NetworkEvents, World, ends_of};
-use crate::record::{Conversation as Report, Failure, Outcome, Phase};
+use crate::record::{Conversation as Report, Failure, Holders, Outcome, Phase};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::DatagramId;
@@ -217,7 +217,7 @@ impl<'a> World<'a> {
         let mut events = std::mem::take(&mut self.network_events);
         let sent = self.network.send_packet(now, packet, id, &mut events);
         if sent.is_err() {
-            self.ledger.lost(id, slowhand_net::drop_reason::DropReason::Malformed, Host::Internet, &[]);
+            self.ledger.lost(id, slowhand_net::drop_reason::DropReason::Malformed, Host::Internet, Holders::default());
         }
         self.handle_network_events(now, &mut events);
         self.network_events = events;

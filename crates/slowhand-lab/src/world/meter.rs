@@ -1,6 +1,7 @@
 //! Watches the air for what handshakes cost, and passes on what it sees.
 
 use super::ledger::Ledger;
+use crate::record::Holders;
 use slowhand_net::address::Host;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::lowpan::recovery::{Rfrag, RfragAck};
@@ -30,7 +31,7 @@ impl Observer for Meter<'_> {
             _ => self.ledger.controlled(frame.datagram, octets),
         }
         if !self.is_acknowledged && frame.kind == FrameKind::Data && !frame.received && !is_recovered(frame) {
-            self.ledger.lost(frame.datagram, DropReason::FrameLost, Host::Node(frame.to), &[]);
+            self.ledger.lost(frame.datagram, DropReason::FrameLost, Host::Node(frame.to), Holders::default());
         }
         self.next.transmission(frame);
     }

@@ -337,7 +337,11 @@ impl<'a> World<'a> {
         self.hand_over(events);
         for event in events.iter() {
             match event {
-                NetworkEvent::Lost { datagram, reason, host, holders, .. } => {
+                NetworkEvent::Lost { at, datagram, reason, host, holders } => {
+                    let holders = self.ledger.holders(holders);
+                    if let Some(trace) = &mut self.trace {
+                        trace.lose(Lost { at, datagram, host, reason, holders });
+                    }
                     self.ledger.lost(datagram, reason, host, holders);
                 }
                 NetworkEvent::Delivered { datagram, at, .. } if Traffic::has(datagram) => {
@@ -389,9 +393,6 @@ impl<'a> World<'a> {
         let Some(mut trace) = self.trace.take() else { return };
         for event in events.iter() {
             match event {
-                NetworkEvent::Lost { at, host, datagram, reason, holders } => {
-                    trace.lose(Lost { at, datagram, host, reason, holders: holders.to_vec() });
-                }
                 NetworkEvent::Delivered { at, host, datagram, .. }
                 | NetworkEvent::Segment { at, host, datagram, .. } => {
                     trace.arrive(at, host, datagram);
@@ -402,7 +403,7 @@ impl<'a> World<'a> {
                         trace.originate(at, end, datagram, packet.segment);
                     }
                 }
-                NetworkEvent::Packet { .. } => {}
+                NetworkEvent::Lost { .. } | NetworkEvent::Packet { .. } => {}
             }
         }
         self.trace = Some(trace);

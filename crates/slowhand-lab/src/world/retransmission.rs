@@ -9,7 +9,7 @@
 
 use super::end::Payload;
 use crate::record::Phase;
-use slowhand_wire::{ContentType, Coverage, FlightPart, dtls, dtls13, flight};
+use slowhand_wire::{ContentType, Coverage, FlightPart, dtls, flight};
 use std::ops::Add;
 
 /// How many datagrams repeated others.
@@ -61,15 +61,11 @@ impl Reader {
     /// Reads a datagram that was sent in a phase.
     pub(super) fn read(&self, datagram: &Payload, phase: Phase) -> Records {
         let mut records = Records::default();
-        for record in dtls13::records(&datagram.octets, Some(self.connection_id_length)) {
+        for record in datagram.records(self.connection_id_length) {
             match record {
-                Ok(dtls13::Record::Long(record)) => read_record(&record, phase, &mut records),
-                Ok(dtls13::Record::Unified(_)) => records.has_other |= datagram.contents.is_empty(),
-                Err(_) => records.has_other = true,
+                Some(record) => read_record(&record, phase, &mut records),
+                None => records.has_other = true,
             }
-        }
-        for record in dtls::records(&datagram.contents, None).flatten() {
-            read_record(&record, phase, &mut records);
         }
         records
     }

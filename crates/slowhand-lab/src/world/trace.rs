@@ -6,6 +6,7 @@
 //! earlier step or the arrival of a datagram.
 
 pub(crate) use super::end::Payload;
+use crate::record::Holders;
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
@@ -69,14 +70,14 @@ pub(crate) enum Sender {
 }
 
 /// A part of a datagram was lost.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Lost {
     pub(crate) at: Instant,
     pub(crate) datagram: DatagramId,
     pub(crate) host: Host,
     pub(crate) reason: DropReason,
-    /// The datagrams in the reassembly buffers, if they were full.
-    pub(crate) holders: Vec<DatagramId>,
+    /// What was in the reassembly buffers, if they were full.
+    pub(crate) holders: Holders,
 }
 
 /// A device computed, because of a step.

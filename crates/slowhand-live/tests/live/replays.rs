@@ -139,6 +139,7 @@ fn what_is_no_recording_says_why() {
     // A network that was killed: what it wrote last may be cut off.
     let cut = &good[..good.len() * 2 / 3];
     let found = read(cut).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!found.is_complete() && read(&good).unwrap().is_complete());
     assert!(replay(&found, &scenario, 1, None, &Interrupt::default()).unwrap().is_some());
     let other = lines[0].replace("\"recording\":1", "\"recording\":2");
     for (text, said) in [
@@ -149,6 +150,7 @@ fn what_is_no_recording_says_why() {
         (&*format!("{}\n[2,\"run\"]\n[1,\"run\"]\n", lines[0]), ":3: found the time 1 us behind 2 us"),
         (&*format!("{}\n[315360000000001,\"run\"]\n", lines[0]), ":2: found a time of more than ten years"),
         (&*format!("{}\n[1,{{\"packet\":\"0g\"}}]\n", lines[0]), ":2: found no hexadecimal digits"),
+        (&*format!("{}\n[1,{{\"packet\":\"+f\"}}]\n", lines[0]), ":2: found no hexadecimal digits"),
         (&*format!("{}\n[1,{{\"packet\":\"\u{e9}\"}}]\n", lines[0]), ":2: found no hexadecimal digits"),
         (&*format!("{}\n{1}\n{1}\n", lines[0], lines[1]), ":3: found session 1 again"),
     ] {

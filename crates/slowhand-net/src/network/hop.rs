@@ -276,14 +276,16 @@ impl Network {
 
     /// Reports the packets that made room for `datagram`.
     fn lose_displaced(&mut self, node: NodeId, datagram: DatagramId, events: &mut Events) {
-        let reassembler = &mut self.nodes[node.index()].reassembler;
-        while let Some(expired) = reassembler.poll_displaced() {
-            let host = Host::Node(node);
+        let (host, reassembler) = (Host::Node(node), &mut self.nodes[node.index()].reassembler);
+        let gone: Vec<_> = std::iter::from_fn(|| reassembler.poll_displaced()).collect(); // usually none
+        let displaced = || gone.iter().filter(|expired| expired.reason == Expiry::Displaced);
+        for expired in &gone {
             match expired.reason {
                 Expiry::Timeout => events.lost(host, expired.datagram, DropReason::ReassemblyTimeout),
                 Expiry::Displaced => {
                     let others = reassembler.datagrams().filter(|&other| other != datagram);
-                    events.lost_to(others.chain([expired.datagram]), host, expired.datagram);
+                    let holders = others.chain(displaced().map(|expired| expired.datagram));
+                    events.lost_to(holders, host, expired.datagram);
                 }
             }
         }

@@ -10,6 +10,7 @@ use slowhand_net::random::Streams;
 
 use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
+use crate::scenario::Profile;
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
 
@@ -88,6 +89,14 @@ impl Default for Beacon {
 }
 
 impl LinkLayer for Beacon {
+    fn kind(&self) -> &'static str {
+        "beacon"
+    }
+
+    fn default_profile(&self) -> Profile {
+        Profile::Rfc
+    }
+
     /// Checks that the cluster tree and its active periods fit into the beacon interval.
     fn check(&self, mesh: &Mesh, document: &Document) -> Result<(), InputError> {
         let Err(error) = build(self.config(), mesh, &Streams::new(0)) else { return Ok(()) };

@@ -16,6 +16,7 @@ use slowhand_net::random::Streams;
 
 use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
 use crate::input::{Document, InputError, Integer, Milliseconds, PositiveMilliseconds, PositiveSeconds};
+use crate::scenario::Profile;
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::{MAX_NODE, Mesh};
 
@@ -212,6 +213,18 @@ impl Default for Csma {
 }
 
 impl LinkLayer for Csma {
+    fn kind(&self) -> &'static str {
+        "csma"
+    }
+
+    fn default_profile(&self) -> Profile {
+        Profile::OpenThread
+    }
+
+    fn fill(&mut self, profile: Profile, document: &Document) {
+        profile.fill_csma(self, document);
+    }
+
     /// Checks that sleepy devices are leaves, and that the keys go together.
     fn check(&self, mesh: &Mesh, document: &Document) -> Result<(), InputError> {
         self.check_sleepy(mesh, document)?;

@@ -47,46 +47,32 @@ pub enum Mac {
 }
 
 impl Mac {
-    /// The kinds, and the profile that is the default of each.
-    pub(super) const KINDS: [(&'static str, Profile); 4] = [
-        ("tsch", Profile::OpenWsn),
-        ("xmac", Profile::ContikiNg),
-        ("beacon", Profile::Rfc),
-        ("csma", Profile::OpenThread),
-    ];
-
-    /// The place of its kind in [`KINDS`](Self::KINDS).
-    fn place(&self) -> usize {
-        match self {
-            Self::Tsch(_) => 0,
-            Self::Xmac(_) => 1,
-            Self::Beacon(_) => 2,
-            Self::Csma(_) => 3,
-        }
-    }
-
-    /// The software of the nodes, where the scenario does not say it.
-    pub(super) fn default_profile(&self) -> Profile {
-        Self::KINDS[self.place()].1
+    /// One of each kind, with its defaults.
+    pub(super) fn every() -> [Self; 4] {
+        [
+            Self::Tsch(Tsch::default()),
+            Self::Xmac(XMac::default()),
+            Self::Beacon(Beacon::default()),
+            Self::Csma(Csma::default()),
+        ]
     }
 
     /// Its kind, as a scenario names it.
     pub fn kind(&self) -> &'static str {
-        Self::KINDS[self.place()].0
+        self.link_layer().kind()
     }
 
-    /// Gives the keys that the document has not the numbers of a profile. X-MAC is Contiki's and beacon mode the
-    /// standard's, whatever the profile is.
-    pub(super) fn fill(&mut self, profile: Profile, document: &Document) {
+    /// The link layer behind its trait. Besides the next function no other code distinguishes the kinds.
+    pub(crate) fn link_layer(&self) -> &dyn LinkLayer {
         match self {
-            Self::Tsch(tsch) => profile.fill_tsch(tsch, document),
-            Self::Csma(csma) => profile.fill_csma(csma, document),
-            Self::Xmac(_) | Self::Beacon(_) => {}
+            Self::Tsch(tsch) => tsch,
+            Self::Xmac(xmac) => xmac,
+            Self::Beacon(beacon) => beacon,
+            Self::Csma(csma) => csma,
         }
     }
 
-    /// The link layer behind its trait. No other code distinguishes the kinds.
-    pub(crate) fn link_layer(&self) -> &dyn LinkLayer {
+    pub(super) fn link_layer_mut(&mut self) -> &mut dyn LinkLayer {
         match self {
             Self::Tsch(tsch) => tsch,
             Self::Xmac(xmac) => xmac,
@@ -108,6 +94,16 @@ impl Mac {
 
 /// What every kind of link layer does for a scenario.
 pub(crate) trait LinkLayer {
+    /// Its kind, as a scenario names it.
+    fn kind(&self) -> &'static str;
+
+    /// The software of the nodes, where the scenario does not say it.
+    fn default_profile(&self) -> Profile;
+
+    /// Gives the keys that the document has not the numbers of a profile. A link layer that only one of the projects has
+    /// keeps its own.
+    fn fill(&mut self, _profile: Profile, _document: &Document) {}
+
     /// Checks that the keys go together and fit the mesh.
     ///
     /// # Errors

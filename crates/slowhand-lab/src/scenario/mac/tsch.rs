@@ -18,6 +18,7 @@ use slowhand_net::route::Routes;
 
 use super::{LinkLayer, LinkSecurity, Load, MacError, Opportunity, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
+use crate::scenario::Profile;
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::{MAX_NODE, Mesh};
 
@@ -279,6 +280,18 @@ impl Cell {
 }
 
 impl LinkLayer for Tsch {
+    fn kind(&self) -> &'static str {
+        "tsch"
+    }
+
+    fn default_profile(&self) -> Profile {
+        Profile::OpenWsn
+    }
+
+    fn fill(&mut self, profile: Profile, document: &Document) {
+        profile.fill_tsch(self, document);
+    }
+
     fn check(&self, mesh: &Mesh, document: &Document) -> Result<(), InputError> {
         check_slot(self, document)?;
         check_cells(self, mesh.routes(), document)?;

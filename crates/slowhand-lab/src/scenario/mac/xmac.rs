@@ -10,6 +10,7 @@ use slowhand_net::random::Streams;
 
 use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
+use crate::scenario::Profile;
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
 
@@ -79,6 +80,14 @@ impl Default for XMac {
 }
 
 impl LinkLayer for XMac {
+    fn kind(&self) -> &'static str {
+        "xmac"
+    }
+
+    fn default_profile(&self) -> Profile {
+        Profile::ContikiNg
+    }
+
     /// Checks that the radio is off at all between two checks.
     fn check(&self, _mesh: &Mesh, document: &Document) -> Result<(), InputError> {
         let awake = self.config().awake;

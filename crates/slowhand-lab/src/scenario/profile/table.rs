@@ -116,7 +116,8 @@ pub(super) const OPENTHREAD: Numbers = Numbers {
         ),
         whole_datagrams: at(
             true,
-            "src/core/thread/mesh_forwarder.cpp:728: datagrams wait whole, and are cut into frames when these are sent",
+            "src/core/thread/mesh_forwarder.cpp:728: datagrams wait whole, and are cut into frames when these are sent. Assumed: \
+             one that has no room in `mac.queue` now is refused",
         ),
     },
     tsch: None,
@@ -159,7 +160,7 @@ pub(super) const RIOT: Numbers = Numbers {
         whole_datagrams: at(
             true,
             "sys/net/gnrc/network_layer/sixlowpan/frag/gnrc_sixlowpan_frag.c:295: the next fragment is made when the one before was \
-             taken",
+             taken. Assumed: a datagram that has no room in `mac.queue` now is refused",
         ),
     },
     tsch: None,
@@ -197,7 +198,8 @@ pub(super) const ZEPHYR: Numbers = Numbers {
         ),
         whole_datagrams: at(
             true,
-            "subsys/net/l2/ieee802154/ieee802154.c ieee802154_send: the next fragment is made when the one before was sent",
+            "subsys/net/l2/ieee802154/ieee802154.c ieee802154_send: the next fragment is made when the one before was sent. Assumed: \
+             a datagram that has no room in `mac.queue` now is refused",
         ),
     },
     tsch: None,

@@ -122,12 +122,15 @@ fn a_key_replaces_its_number_and_no_other() {
 
 #[test]
 fn the_default_profile_is_that_of_the_link_layer() {
-    for (kind, profile) in Mac::KINDS {
+    for mac in &Mac::every() {
+        let (kind, profile) = (mac.kind(), mac.link_layer().default_profile());
         let (left_out, named) = (scenario(kind, &[]).unwrap(), json!(profile));
         let named = with_profile(kind, named.as_str().unwrap(), &[]);
         assert_eq!(format!("{:?}", left_out.lowpan), format!("{:?}", named.lowpan), "{kind}");
         assert_eq!(format!("{:?}", left_out.mac), format!("{:?}", named.mac), "{kind}");
         assert!(profile.list().default_of.contains(&kind));
+        // The configurations of the network have the same numbers.
+        assert_eq!(format!("{:?}", left_out.mac), format!("{mac:?}"), "{kind}");
     }
     let error = scenario("tsch", &["network.profile = \"thread\""]).unwrap_err();
     assert_eq!(error.key, "network.profile");

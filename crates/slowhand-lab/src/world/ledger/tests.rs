@@ -26,16 +26,16 @@ fn a_datagram_is_on_its_way_until_it_arrives_or_is_lost() {
     ledger.originated(ROUTER_DATAGRAMS, SERVER, Phase::Handshake, &[]);
     ledger.arrived(first);
     assert!(ledger.any_on_its_way());
-    ledger.lost(second, LOSS, NODE, &[]);
+    ledger.lost(second, LOSS, NODE, Holders::default());
     assert!(ledger.any_on_its_way());
     ledger.arrived(ROUTER_DATAGRAMS);
     assert!(!ledger.any_on_its_way());
     // Of several copies the first that arrives counts, also after a loss, and nothing is lost after that.
     ledger.arrived(first);
-    ledger.lost(first, LOSS, NODE, &[]);
+    ledger.lost(first, LOSS, NODE, Holders::default());
     assert_eq!((ledger.losses(0), ledger.any_on_its_way()), (Vec::new(), false));
     assert_eq!(ledger.losses(1), [Loss { reason: LOSS, host: NODE, count: 1, holders: Holders::default() }]);
-    ledger.lost(second, DropReason::QueueFull, Host::Internet, &[]);
+    ledger.lost(second, DropReason::QueueFull, Host::Internet, Holders::default());
     assert_eq!(
         ledger.losses(1),
         [Loss { reason: LOSS, host: NODE, count: 1, holders: Holders::default() }],
@@ -45,7 +45,7 @@ fn a_datagram_is_on_its_way_until_it_arrives_or_is_lost() {
     assert_eq!((ledger.losses(1), ledger.any_on_its_way()), (Vec::new(), false));
     // Frames that carry no datagram.
     ledger.arrived(NO_DATAGRAM);
-    ledger.lost(NO_DATAGRAM, LOSS, NODE, &[]);
+    ledger.lost(NO_DATAGRAM, LOSS, NODE, Holders::default());
     assert!(!ledger.any_on_its_way());
 }
 
@@ -62,7 +62,7 @@ fn a_conversation_is_settled_when_its_last_data_has_arrived_or_was_lost() {
     ledger.arrived(ROUTER_DATAGRAMS);
     assert!(ledger.has_data_on_its_way(0));
     assert_eq!(ledger.pop_settled(), None);
-    ledger.lost(closing, LOSS, NODE, &[]);
+    ledger.lost(closing, LOSS, NODE, Holders::default());
     assert!(!ledger.has_data_on_its_way(0) && ledger.any_on_its_way(), "the handshake's is no data");
     assert_eq!((ledger.pop_settled(), ledger.pop_settled()), (Some(0), None));
     ledger.arrived(handshake);
@@ -118,7 +118,7 @@ fn a_conversation_that_is_forgotten_leaves_nothing_behind() {
     for id in [handshake, data, ROUTER_DATAGRAMS] {
         ledger.carried(id, 100);
         ledger.arrived(id);
-        ledger.lost(id, LOSS, NODE, &[]);
+        ledger.lost(id, LOSS, NODE, Holders::default());
     }
     assert_eq!((ledger.costs(0, Phase::Handshake), ledger.pop_settled()), (Costs::default(), None));
     assert!(ledger.losses(0).is_empty() && !ledger.has_data_on_its_way(0));
@@ -148,7 +148,7 @@ fn what_no_report_asks_for_does_not_stay_in_memory() {
     assert_eq!((ledger.datagrams.len(), ledger.earlier.len()), (0, 2));
     ledger.carried(handshake, 50);
     assert_eq!(ledger.costs(0, Phase::Handshake).frames, 1);
-    ledger.lost(late, LOSS, NODE, &[]);
+    ledger.lost(late, LOSS, NODE, Holders::default());
     assert!(!ledger.any_on_its_way());
     ledger.prune();
     assert_eq!(ledger.earlier.len(), 1);

@@ -46,7 +46,8 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver without packets. Limits above those of the standard are lowered to them. [`Limits::datagram`] holds
     /// for the compressed packet too. [`Limits::memory`] has no effect: only the first fragment says how long a packet is,
-    /// and it need not come first. Whichever comes first takes a buffer.
+    /// and it need not come first. Whichever comes first takes a buffer, for [`Limits::timeout`] from then on; where none is
+    /// free, it is refused. [`Limits::timer`] and [`Limits::when_full`] have no effect.
     ///
     /// A delivered packet is remembered for `linger`, to acknowledge it again if the acknowledgment was lost. This must
     /// be as long as a sender requests acknowledgments
@@ -55,7 +56,7 @@ impl Receiver {
     pub fn new(limits: Limits, linger: Duration, contexts: Contexts) -> Self {
         Self {
             contexts,
-            limits: limits.within_standard(),
+            limits: Limits { timer: Timer::FromFirst, when_full: WhenFull::Refuse, ..limits.within_standard() },
             linger,
             buffers: Buffers::with_limit(limits.buffers),
             delivered: VecDeque::new(),
@@ -190,23 +191,11 @@ impl Receiver {
 
     fn buffer_for(&mut self, now: Instant, key: Key, datagram: u32) -> Option<usize> {
         if let Some(index) = self.position(key) {
-            if self.limits.timer == Timer::FromLast {
-                self.buffers.renew(now, index);
-            }
             return Some(index);
-        }
-        while let Some((oldest, since)) = self.buffers.oldest()
-            && (self.limits.is_over(since, now) || self.gives_up_oldest())
-        {
-            self.buffers.release(oldest);
         }
         let index = self.buffers.take(now, || Buffer::new(self.limits.datagram))?;
         self.buffers[index].open(key, datagram);
         Some(index)
-    }
-
-    fn gives_up_oldest(&self) -> bool {
-        self.limits.when_full == WhenFull::GiveUpOldest && self.buffers.are_taken()
     }
 }
 

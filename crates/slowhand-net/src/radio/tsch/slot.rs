@@ -14,6 +14,7 @@ use crate::observer::{FrameKind, Observer, RadioState, Transmission};
 use crate::radio::frame::{FCS, MAX_FRAME};
 use crate::radio::phy::air_time;
 use crate::radio::pool::QueuedFrame;
+use std::ops::Range;
 
 impl TschState {
     /// Computes the slot that begins at `start`: which frames and acknowledgements arrive, and what each radio does.
@@ -73,13 +74,31 @@ impl TschState {
         if self.listens(to, asn) != Some(channel) {
             return false;
         }
-        // The frame of another node, and the acknowledgement that may follow it before this frame ends.
-        let others = attempts.iter().filter(|other| other.from != from && other.channel == channel);
-        let others = others.flat_map(|other| {
-            let ack = (other.received && other.ack_start < end).then_some(other.to);
-            [Some(other.from), ack].into_iter().flatten()
-        });
-        self.links.survives(from, to, others) && self.links.delivers(start..end, from, to, channel, Kind::Data)
+        self.survives(attempts, index, (from, to), start..end)
+            && self.links.delivers(start..end, from, to, channel, Kind::Data)
+    }
+
+    /// True if what a node sends to another in an attempt, during this time, survives what others send at each instant of it:
+    /// frames, and the acknowledgements that may follow shorter ones. More is on the air only where something begins.
+    fn survives(
+        &self,
+        attempts: &[Attempt],
+        index: usize,
+        (from, to): (NodeId, NodeId),
+        during: Range<Instant>,
+    ) -> bool {
+        let Attempt { from: own, channel, .. } = attempts[index];
+        let others = || attempts.iter().filter(|other| other.from != own && other.channel == channel);
+        let on_air = |at: Instant| {
+            others().filter_map(move |other| match () {
+                () if (other.start..other.end).contains(&at) => Some(other.from),
+                () if other.received && (other.ack_start..other.ack_end).contains(&at) => Some(other.to),
+                () => None,
+            })
+        };
+        let acknowledgements = others().filter(|other| other.received).map(|other| other.ack_start);
+        let begins = acknowledgements.filter(|&at| during.start < at && at < during.end);
+        std::iter::once(during.start).chain(begins).all(|at| self.links.survives(from, to, on_air(at)))
     }
 
     /// True if all nodes in range that listen receive the broadcast.
@@ -101,14 +120,8 @@ impl TschState {
     /// channel at the same time.
     fn acknowledges(&mut self, attempts: &[Attempt], index: usize) -> bool {
         let Attempt { from, to, channel, ack_start, ack_end, .. } = attempts[index];
-        let others = attempts.iter().filter(|other| other.from != from && other.channel == channel);
-        let others = others.flat_map(|other| {
-            let data = (other.end > ack_start).then_some(other.from);
-            let overlaps = other.ack_start < ack_end && ack_start < other.ack_end;
-            let ack = (other.received && overlaps).then_some(other.to);
-            [data, ack].into_iter().flatten()
-        });
-        self.links.survives(to, from, others) && self.links.delivers(ack_start..ack_end, to, from, channel, Kind::Ack)
+        self.survives(attempts, index, (to, from), ack_start..ack_end)
+            && self.links.delivers(ack_start..ack_end, to, from, channel, Kind::Ack)
     }
 
     /// Shows the observer the frames in the order of their first symbols.

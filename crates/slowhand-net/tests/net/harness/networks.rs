@@ -79,6 +79,9 @@ pub type LinkLayer = fn(u16, f64, u64) -> (Box<dyn Mac>, Routes);
 /// The link layers under which the same holds.
 pub const LINK_LAYERS: [LinkLayer; 6] = [tsch, xmac, beacon, csma, csma_polling, csma_sampling];
 
+/// The place of the first of them in which nodes of a line contend at any time: those with CSMA.
+pub const FIRST_CONTENDING: usize = 3;
+
 /// The network of a line of nodes under a link layer.
 pub fn network(link_layer: LinkLayer, hops: u16, pdr: f64, config: NetworkConfig, seed: u64) -> Network {
     let (mac, routes) = link_layer(hops, pdr, seed);

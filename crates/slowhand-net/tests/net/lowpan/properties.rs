@@ -166,6 +166,7 @@ proptest! {
             prop_assert!(open.remove(&expired.datagram).is_some());
         }
         prop_assert!(open.is_empty() || timer == Timer::OnDemand);
+        prop_assert!(reassembler.peak().buffers <= buffers);
         reassembler.clear();
         prop_assert_eq!(reassembler.occupancy(), Default::default());
     }

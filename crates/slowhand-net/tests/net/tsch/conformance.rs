@@ -249,3 +249,26 @@ fn the_stronger_of_two_frames_in_a_slot_arrives() {
         assert_eq!(first.map(|frame| frame.received), [false, arrives]);
     }
 }
+
+/// Node 1 sends a short frame to node 2, whose acknowledgement is over before the long frame of node 3 is. The root hears all
+/// of them: the frame and its acknowledgement follow each other, so node 3 is 5 dB above the one and then above the other, not
+/// 2 dB above both.
+#[test]
+fn a_frame_and_its_acknowledgement_do_not_disturb_at_the_same_time() {
+    let streams = Streams::new(1);
+    for (power_db, arrives) in [(5.0, true), (2.0, false)] {
+        let powers_db = [((NodeId(3), NodeId(0)), power_db)].into();
+        let capture = Capture { threshold_db: 3.0, spread_db: 0.0, powers_db };
+        let links = [both(1, 0), both(2, 0), both(3, 0), both(1, 2)].concat();
+        let config = tsch::TschConfig { timing: Timing::SLOT_10_MS, ..tsch::TschConfig::openwsn(SLOTFRAME) };
+        let links = Links::new(4, &links, &streams).capturing(&capture, &streams);
+        let mut mac = Tsch::new(config, links, vec![vec![minimal()]; 4], &streams);
+        mac.enqueue(Instant::ZERO, NodeId(1), NodeId(2), &[0; 10], 1, false).unwrap();
+        mac.enqueue(Instant::ZERO, NodeId(3), NodeId(0), &[0; 100], 3, false).unwrap();
+        let mut air = Recorder::default();
+        run(&mut mac, &mut air);
+        let [short, long] = [1, 3].map(|node| data(&air, node).next().unwrap());
+        assert_eq!((asn(short), asn(long), short.received), (10, 10, true));
+        assert_eq!(long.received, arrives, "{power_db} dB");
+    }
+}

@@ -28,7 +28,7 @@ use crate::route::Routes;
 /// Its SFID: a number that IANA has not assigned. Assumed, because the letter is older than the registry.
 const ID: u8 = 0xf0;
 
-/// The constants of the controller. All values are assumed, but `wait`.
+/// The constants of the controller. All values are assumed; `wait` is that of MSF (RFC 9033).
 #[derive(Clone, Debug)]
 pub struct PidConfig {
     /// Kp, in cells per waiting frame.
