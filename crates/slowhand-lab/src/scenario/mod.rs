@@ -216,7 +216,7 @@ impl Scenario {
             holds_keys |= has_keys(&document);
         }
         let Sections { network, mut mac, mut lowpan, client, server, session, transport, gateway, traffic, limits } =
-            document.deserialize().map_err(mac::name_kind)?;
+            document.deserialize().map_err(|error| mac::name_kind(error, &document))?;
         let profile = network.profile.unwrap_or_else(|| mac.link_layer().default_profile());
         profile.fill_lowpan(&mut lowpan, &document);
         mac.link_layer_mut().fill(profile, &document);

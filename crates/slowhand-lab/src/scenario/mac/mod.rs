@@ -29,7 +29,7 @@ use slowhand_net::random::Streams;
 use super::losses::Remedy;
 use super::network::Mesh;
 use super::profile::Profile;
-use crate::input::{Document, InputError, schema_of};
+use crate::input::{Document, InputError, Setting, schema_of};
 
 /// The link layer; `kind` says which.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -187,20 +187,19 @@ pub(crate) struct Opportunity {
     pub(crate) remedy: Option<Remedy>,
 }
 
-/// An error about a key of `[mac]` that is unknown names the kind of link layer that has such a key.
-pub(super) fn name_kind(mut error: InputError) -> InputError {
-    let Some(key) = error.key.strip_prefix("mac.").filter(|_| error.found.starts_with("an unknown key")) else {
-        return error;
-    };
+/// An error about a key of `[mac]` that only other kinds of link layer have names these kinds.
+pub(super) fn name_kind(mut error: InputError, document: &Document) -> InputError {
+    let key = error.key.strip_prefix("mac.").filter(|&key| key != "kind");
+    let (Some(key), Some(Setting::String(own))) = (key, document.setting("mac.kind")) else { return error };
     let schema = schema_of::<Mac>();
     let kinds = schema.get("oneOf").and_then(Value::as_array).into_iter().flatten();
     let of_kind = |kind: &Value| {
         let keys = kind.get("properties")?;
         keys.get(key).and(keys.get("kind")?.get("const")?.as_str()).map(str::to_owned)
     };
-    let others: Vec<String> = kinds.filter_map(of_kind).collect();
-    if !others.is_empty() {
-        error.found = format!("a key of mac.kind = \"{}\"", others.join("\" or \""));
+    let having: Vec<String> = kinds.filter_map(of_kind).collect();
+    if !having.is_empty() && !having.contains(&own) {
+        error.found = format!("a key of mac.kind = \"{}\"", having.join("\" or \""));
     }
     error
 }
