@@ -282,6 +282,7 @@ def sampled(durations: Sequence[float | None], clients: int = 1, energy: float =
     known[0] = numpy.array(durations, dtype=float).reshape(-1, clients)
     known[1] = energy
     sample._append(known)
+    sample._failures = [(i // clients, "gave_up") for i, d in enumerate(durations) if d is None]
     return sample
 
 
@@ -298,6 +299,17 @@ def test_exactly_five_per_cent_of_failures_are_not_in_the_95th_percentile() -> N
         assert not judged.is_reliable
         for interval in (fine.intervals()["duration"], judged.intervals()["duration"]):
             assert {interval.low, interval.high} <= {8.0, math.inf}, "nothing between was seen"
+
+
+def test_an_outcome_is_that_of_the_worlds_that_are_asked_for() -> None:
+    later = sampled([8.0] * 20 + [None] * 20)
+    assert Judged(later, 20, SCALE).outcome == "completed"
+    assert Judged(later, 40, SCALE).outcome == "gave_up"
+    # Most of the first 20 give up; of all 60, most fail in another way.
+    changes = sampled([None] * 60)
+    changes._failures[20:] = [(world, "alert") for world in range(20, 60)]
+    assert Judged(changes, 20, SCALE).outcome == "gave_up"
+    assert Judged(changes, 60, SCALE).outcome == "alert"
 
 
 def test_how_sure_it_is_counts_who_is_reliable() -> None:
@@ -321,7 +333,7 @@ def test_how_sure_it_is_counts_who_is_reliable() -> None:
     (elsewhere,) = advice.json()["networks"]
     assert (elsewhere["behind"], elsewhere["fails"]) == (0, True)
     text = " ".join(advice.text.split())
-    assert elsewhere["outcome"] == "panicked" and elsewhere["metrics"]["duration"]["value"] is None
+    assert elsewhere["outcome"] == "gave_up" and elsewhere["metrics"]["duration"]["value"] is None
     next_one = "is better by the weights, but completes only 94 % of all handshakes"
     assert f"The next one, session.timeout_s=9, {next_one}. That" in text
     only = "the best there completes 100 %, the recommended one only 85 %"
@@ -481,6 +493,7 @@ def test_the_line_that_loses_frames_needs_a_longer_timer(cli: Cli, tmp_path: Pat
     snippets = slowhand.settings.snippets(best, "mbedtls")
     assert [each["text"] for each in result["type"]] == [snippet.text for snippet in snippets]
     assert all(default["weighted"] > 1.1 for default in result["defaults"])
+    # With five seeds it is 1.44 to 1.45 times as bad, so 1.3 is far below chance.
     assert result["defaults"][0]["timeout_s"] == 1 and result["defaults"][0]["weighted"] > 1.3
     links, *_ = result["networks"]
     assert links["network"] == "links 10 points worse"
@@ -489,6 +502,9 @@ def test_the_line_that_loses_frames_needs_a_longer_timer(cli: Cli, tmp_path: Pat
         here = result["recommended"]["metrics"][metric]
         assert here["ci95"][0] <= here["value"] <= here["ci95"][1]
         assert here["value"] < links["metrics"][metric]["value"]
+    duration = result["recommended"]["metrics"]["duration"]["value"]
+    value = links["metrics"]["duration"]["value"]  # none, if more than 5 % fail there
+    assert value is None or value > duration
 
 
 def test_nothing_helps_where_the_round_trip_is_longer_than_the_timer(cli: Cli) -> None:
@@ -526,7 +542,9 @@ def test_certificates_over_two_lossy_hops_of_xmac_need_another_link_layer_or_key
         PSK.with_name("xmac.toml"), choose={"session.timeout_s": [9]}, fix=line, budget=400
     )
     assert not advice.reliable
-    assert advice.adviser.why and advice.adviser.why["completed"] <= 5  # of 100
+    # Of 100. With three seeds 1 to 3 of 400 complete, so 0.5 are expected here: by Poisson's
+    # distribution more than 5 come once in 70,000.
+    assert advice.adviser.why and advice.adviser.why["completed"] <= 5
     assert advice.adviser.helps
     best = advice.adviser.helps[0]
     assert best.judged.share > 0.95
@@ -658,6 +676,17 @@ def test_of_those_that_cannot_be_told_apart_the_one_that_bears_most_is_recommend
     contest = Tied(((8, 9, 9.9), (8.5, 1, 1))).contest()
     assert (contest.ties, contest.order, contest.extremes) == ([0], [0, 1], {})
     assert contest.spared == 2 * 2 * 50
+
+
+def test_what_has_no_effect_is_named_as_the_same_in_every_world() -> None:
+    """No flight of a handshake waits 60 s for its timer, so its limit has no effect."""
+    advice = fast(choose={"session.timeout_s": [9], "session.max_timeout_s": [60, 120]}, budget=480)
+    found = advice.json()
+    assert found["equal"] == [{"session.timeout_s": 9, "session.max_timeout_s": 120}]
+    assert found["equal"] == [row["settings"] for row in found["ties"]]
+    text = " ".join(advice.text.split())
+    assert "The same in every world: session.max_timeout_s=120." in text
+    assert "It cannot be told apart from" not in text
 
 
 def test_it_asks_for_what_would_decide(cli: Cli) -> None:
