@@ -6,8 +6,8 @@ import argparse
 
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, print_json
-from slowhand.nearest import meant
-from slowhand.terminal import Terminal, printable
+from slowhand.nearest import none_of
+from slowhand.terminal import Terminal
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -30,8 +30,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
 
     shell = arguments.shell
     if shell not in SHELLS:
-        allowed = ", ".join(SHELLS) + meant(shell, SHELLS)
-        raise Complaint(f"shell: found '{printable(shell)}', allowed: {allowed}")
+        raise Complaint(none_of("shell", shell, SHELLS))
     script = getattr(completion, shell)(completion.commands())
     if arguments.json:
         print_json({"shell": shell, "script": script}, out)

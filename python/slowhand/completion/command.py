@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from slowhand import data
 from slowhand.arguments import Parser
@@ -87,25 +87,14 @@ def _parts() -> Iterator[str]:
 
 def _keys() -> Iterator[str]:
     """The keys of a scenario, each with `=`. Those of lists of tables are left out."""
-    from slowhand.api import schema
+    from slowhand import known
 
-    whole = schema()
-    todo: list[tuple[str, Any]] = [("", whole)]
-    for name, place in todo:  # which grows
-        found = dict(_properties(place, whole))
-        todo += [(f"{name}.{key}" if name else key, each) for key, each in found.items()]
-        if name and not found:
+    todo = known.names() or []
+    for name in todo:  # which grows
+        found = known.names(name)
+        todo += [f"{name}.{key}" for key in found or []]
+        if not found:
             yield f"{name}="
-
-
-def _properties(place: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The keys of a table in a JSON Schema."""
-    if "$ref" in place:
-        yield from _properties(whole["$defs"][place["$ref"].rpartition("/")[2]], whole)
-    for word in ("anyOf", "oneOf", "allOf"):
-        for each in place.get(word, []):
-            yield from _properties(each, whole)
-    yield from place.get("properties", {}).items()
 
 
 def _changeable() -> list[str]:
