@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from slowhand import data
 from slowhand.arguments import Parser
@@ -43,18 +43,32 @@ class Command(NamedTuple):
     places: Sequence[Argument]
 
 
-def commands() -> list[Command]:
-    """Every command, in the order of the help."""
-    from slowhand.commands import COMMANDS
+class Described(Protocol):
+    """A command as its module describes it."""
 
+    @property
+    def about(self) -> str:
+        """What it does."""
+
+    @property
+    def example(self) -> str:
+        """Its arguments in an example."""
+
+    @property
+    def options(self) -> Callable[[Parser], None]:
+        """What adds its options to a parser."""
+
+
+def read(described: Mapping[str, Described]) -> list[Command]:
+    """Every command, in the order of the help. `described` has them by name."""
     found = []
-    for name, command in COMMANDS.items():
+    for name, command in described.items():
         parser = Parser(name, command.about, command.example)
         command.options(parser)
         arguments = [_argument(name, action) for action in parser._actions]
         options = [argument for argument in arguments if argument.option]
         places = [argument for argument in arguments if not argument.option]
-        seconds = " ".join(n.partition(" ")[2] for n in COMMANDS if n.startswith(f"{name} "))
+        seconds = " ".join(n.partition(" ")[2] for n in described if n.startswith(f"{name} "))
         places[:1] = [place._replace(seconds=seconds) for place in places[:1]]
         found.append(Command(name, command.about, options, places))
     return found
@@ -140,15 +154,15 @@ def _macs() -> Iterator[str]:
 
 
 def _credentials() -> Iterator[str]:
-    from slowhand.advice.forms import SUITES
+    from slowhand.advice.forms import SERVERS
 
-    return iter(SUITES)
+    return iter(SERVERS)
 
 
 def _shells() -> Sequence[str]:
-    from slowhand.commands.completion import SHELLS
+    from slowhand.completion import SHELLS
 
-    return SHELLS
+    return [*SHELLS]
 
 
 LISTS: dict[str, Callable[[], Iterator[str] | Sequence[str]]] = {
