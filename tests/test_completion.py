@@ -45,9 +45,9 @@ def there(shell: str) -> str:
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The script of each shell."""
     folder = tmp_path_factory.mktemp("completion")
-    commands = completion.commands()
+    commands = completion.read(COMMANDS)
     for shell in SHELLS:
-        (folder / shell).write_text(getattr(completion, shell)(commands))
+        (folder / shell).write_text(completion.SHELLS[shell](commands))
     return {shell: folder / shell for shell in SHELLS}
 
 
@@ -167,7 +167,7 @@ def test_a_shell_offers_what_may_stand_there(
     first = {name.partition(" ")[0] for name in COMMANDS}
     assert set(at("slowhand ")) == first | (set() if shell == "fish" else {"--help", "--version"})
     words = command.words()
-    for each in completion.commands():
+    for each in completion.read(COMMANDS):
         options = {option.option for option in each.options}
         assert set(at(f"slowhand {each.name} --")) == options, each.name
     assert set(words["SCENARIO"]) < {word.rstrip("/") for word in at("slowhand compare xmac ")}

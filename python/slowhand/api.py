@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from slowhand import _native, data, keys, results
 from slowhand.bounds import natural
 from slowhand.keys import Setting, Settings
-from slowhand.nearest import meant
+from slowhand.nearest import none_of
 from slowhand.output import replacing
 from slowhand.terminal import printable
 
@@ -610,8 +610,7 @@ def schema(kind: str = "scenario") -> dict[str, Any]:
     'How long the client computed, in seconds.'
     """
     if kind not in KINDS:
-        allowed = ", ".join(KINDS) + meant(kind, KINDS)
-        raise ValueError(f"schema: found '{printable(kind)}', allowed: {allowed}")
+        raise ValueError(none_of("schema", kind, KINDS))
     if kind in TABLES:
         tables: dict[str, dict[str, Any]] = json.loads(_native.table_schemas())
         return tables[kind]

@@ -15,8 +15,7 @@ from slowhand import _native
 from slowhand.api import SEED
 from slowhand.bounds import natural
 from slowhand.estimate import of_metric
-from slowhand.nearest import meant
-from slowhand.terminal import printable
+from slowhand.nearest import none_of
 
 if TYPE_CHECKING:
     from slowhand.terminal import Terminal
@@ -121,8 +120,7 @@ def compute(
     natural("seed", seed)
     known = policies()
     if policy is not None and policy not in known:
-        allowed = ", ".join(known) + meant(policy, known)
-        raise ValueError(f"policy: found '{printable(policy)}', allowed: {allowed}")
+        raise ValueError(none_of("policy", policy, known))
     wanted = known if policy is None else [policy]
     found = json.loads(_native.capacity(slots, clients, rho, handshake_share, wanted, seed))
     without = json.loads(_native.capacity(slots, clients, rho, 0.0, [], seed))

@@ -78,7 +78,8 @@ class Table:
                 if number:
                     out.print()
                 narrow = self._narrowed(part, widths, out.width, least)
-                self._print_part(heads, rows, part, narrow, out)
+                self._print_heads(heads, part, narrow, out)
+                self._print_rows(rows, part, [], narrow, out)
         if missing := [i for i in range(len(self.columns)) if i not in shown]:
             names = ", ".join(" ".join(headings[i]) for i in missing)
             out.paragraph(f"no room for: {names} (--json has them)", "dim", indent="  ")
@@ -129,21 +130,6 @@ class Table:
             parts[-1].append(i)
         return parts
 
-    def _print_part(
-        self,
-        heads: list[list[str]],
-        rows: list[list[Cell]],
-        shown: list[int],
-        widths: list[int],
-        out: Terminal,
-    ) -> None:
-        self._print_heads(heads, shown, widths, out)
-        for row in rows:
-            if len(row) == 1:
-                out.paragraph(_text(row[0]), _style(row[0]), indent="  ")
-            else:
-                self._print_row([row[i] for i in shown], shown, widths, out)
-
     def _print_folded(
         self,
         heads: list[list[str]],
@@ -161,12 +147,23 @@ class Table:
         lines = [others[i : i + each] for i in range(0, len(others), each)]
         for line in lines:
             self._print_heads(heads, line, widths, out, indent=INDENT)
+        self._print_rows(rows, labels, lines, widths, out)
+
+    def _print_rows(
+        self,
+        rows: list[list[Cell]],
+        shown: list[int],
+        below: list[list[int]],
+        widths: list[int],
+        out: Terminal,
+    ) -> None:
+        """Prints some columns of each row, and others on lines below them."""
         for row in rows:
             if len(row) == 1:
                 out.paragraph(_text(row[0]), _style(row[0]), indent="  ")
                 continue
-            self._print_row([row[i] for i in labels], labels, widths, out)
-            for line in lines:
+            self._print_row([row[i] for i in shown], shown, widths, out)
+            for line in below:
                 if any(_text(row[i]) for i in line):
                     self._print_line([row[i] for i in line], line, widths, out, indent=INDENT)
 

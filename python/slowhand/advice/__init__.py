@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from slowhand import footprint
+from slowhand import footprint, known
 from slowhand._native import ScenarioError
 from slowhand.advice import defaults, networks, remedies
 from slowhand.advice.contest import Contest, Plan
@@ -114,7 +114,7 @@ class Adviser:
         self.seed = natural("--seed", seed)
         self.threads = threads
         self.space: Space = space(scenario, choose, fix)
-        self.scale = Scale(given, float(self.space.scenario.value("session.give_up_s") or 300))
+        self.scale = Scale(given, float(self._give_up_s()))
         self.done = 0
         """Worlds that are done."""
         self.panicked: list[str] = []
@@ -139,6 +139,11 @@ class Adviser:
         plan = self._plan(budget)
         families = [self.space.family(each.settings) for each in self.space.configurations]
         self.contest = Contest(runners, plan, self.scale, self._run_runners, families)
+
+    def _give_up_s(self) -> Any:
+        scenario = self.space.scenario
+        own = scenario.value("session.give_up_s")
+        return known.default(scenario, "session.give_up_s") if own is None else own
 
     def sample(self, scenario: Scenario) -> Sample:
         """An empty sample of a configuration."""

@@ -67,7 +67,7 @@ class Advice:
         """What a cell of a notebook shows: what is recommended, and the front."""
         from slowhand.pages import cells
 
-        return cells.advice(self)
+        return cells.advice(self, {name: metric.unit for name, metric in METRICS.items()})
 
     @property
     def known(self) -> bool:

@@ -9,6 +9,7 @@ from slowhand.advice.lookup import AdviceError
 from slowhand.api import Scenario
 from slowhand.blame import blaming
 from slowhand.keys import toml
+from slowhand.sweeps.following import SUITES, auth_of
 from slowhand.terminal import printable
 
 MACS = {
@@ -19,13 +20,6 @@ MACS = {
     "beacon": "beacon",
 }
 """The scenario that comes with slowhand for each link layer, which a question starts from."""
-
-SUITES = {
-    "psk": ("TLS_PSK_WITH_AES_128_CCM_8", "psk"),
-    "raw_public_key": ("TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8", "mutual"),
-    "certificate": ("TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8", "mutual"),
-}
-"""The suite and `auth` of each kind of credential: those of RFC 7925 section 4."""
 
 SERVERS = {"psk": "mbedtls", "raw_public_key": "tinydtls", "certificate": "mbedtls"}
 """A library that has such a credential: the server's, and the client's unless another one is
@@ -72,11 +66,11 @@ class Question(NamedTuple):
         if self.device is not None:
             yield f"client.device={toml(self.device)}"
         if self.credential is not None:
-            suite, auth = SUITES[_one_of("--credential", self.credential, SUITES)]
-            yield f"session.suite={suite}"
-            yield f"session.auth={auth}"
-            yield f"session.credential={self.credential}"
-            yield f"session.stack={SERVERS[self.credential]}"
+            credential = _one_of("--credential", self.credential, SERVERS)
+            yield f"session.suite={SUITES[credential]}"
+            yield f"session.auth={auth_of(credential)}"
+            yield f"session.credential={credential}"
+            yield f"session.stack={SERVERS[credential]}"
 
 
 def _one_of(option: str, found: str, allowed: Mapping[str, object]) -> str:

@@ -10,11 +10,12 @@ from slowhand._native import ScenarioError
 from slowhand.api import Scenario
 from slowhand.keys import toml
 from slowhand.known import default
+from slowhand.sweeps.following import SUITES, auth_of
 
 PSK = {
     "session.credential": "psk",
-    "session.auth": "psk",
-    "session.suite": "TLS_PSK_WITH_AES_128_CCM_8",  # RFC 7925 section 4.2
+    "session.auth": auth_of("psk"),
+    "session.suite": SUITES["psk"],
 }
 
 CHANGES: tuple[Mapping[str, Any], ...] = (

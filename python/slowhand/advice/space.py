@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from slowhand import _native
 from slowhand._native import ScenarioError
@@ -106,11 +106,17 @@ def _bare(value: Value) -> str:
     return value.plain if isinstance(value.plain, str) and NAME.match(value.plain) else value.text
 
 
-def _libraries(fixed: Fixed) -> Iterator[Option]:
-    """Each library at the client, with the server's own, and at both ends."""
+def _able(fixed: Fixed) -> tuple[Any, Any, list[str]]:
+    """The client's library, the server's, and all that have a protocol of the session."""
     own = fixed.scenario.value("session.stack")
     server = fixed.scenario.value("session.server_stack") or own
     able = [each["name"] for each in stacks() if {*each["protocols"]} & {*fixed.protocols}]
+    return own, server, able
+
+
+def _libraries(fixed: Fixed) -> Iterator[Option]:
+    """Each library at the client, with the server's own, and at both ends."""
+    own, server, able = _able(fixed)
     pairs = [(name, server) for name in able] + [(name, name) for name in able]
     for client, other in dict.fromkeys([(own, server), *pairs]):
         pair = (("session.stack", client), ("session.server_stack", other))
@@ -118,9 +124,7 @@ def _libraries(fixed: Fixed) -> Iterator[Option]:
 
 
 def _stacks(fixed: Fixed) -> Iterator[Option]:
-    own = fixed.scenario.value("session.stack")
-    server = fixed.scenario.value("session.server_stack") or own
-    able = [each["name"] for each in stacks() if {*each["protocols"]} & {*fixed.protocols}]
+    own, server, able = _able(fixed)
     for name in [own, *(name for name in able if name != own)]:
         # The server is what it is: only the client's library is chosen.
         overrides = f"session.stack={name}", f"session.server_stack={server}"
@@ -231,11 +235,6 @@ class Space:
     def family(self, settings: Settings) -> Family:
         """The family of a configuration: what it has of the keys that may be chosen."""
         return tuple((key, settings[key]) for key in FAMILY if key in settings)
-
-    @property
-    def combinations(self) -> int:
-        """How many there are, those that are not possible included."""
-        return len(self.configurations) + self.refused.total()
 
 
 @dataclass(frozen=True)

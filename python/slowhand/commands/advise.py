@@ -31,7 +31,7 @@ QUESTION = ("mac", "hops", "slotframe", "loss", "credential", "device")
 def options(parser: Parser) -> None:
     """The options of the command."""
     from slowhand.advice import HANDSHAKES
-    from slowhand.advice.forms import MACS, SUITES
+    from slowhand.advice.forms import MACS, SERVERS
     from slowhand.advice.front import METRICS
     from slowhand.advice.space import GROUPS, USUAL
     from slowhand.api import SEED
@@ -51,7 +51,7 @@ def options(parser: Parser) -> None:
     parser.add_argument(
         "--loss", metavar="SHARE", type=share, help="Frames lost on each hop, such as 10%%."
     )
-    parser.add_argument("--credential", metavar="CREDENTIAL", help=", ".join(SUITES))
+    parser.add_argument("--credential", metavar="CREDENTIAL", help=", ".join(SERVERS))
     parser.add_argument(
         "--device", metavar="DEVICE", help="The client's: a name that `slowhand devices` lists."
     )

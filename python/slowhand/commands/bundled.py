@@ -8,7 +8,7 @@ from pathlib import Path
 
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, print_json
-from slowhand.nearest import meant
+from slowhand.nearest import none_of
 from slowhand.terminal import Terminal, printable
 
 
@@ -96,7 +96,7 @@ def _bundled(
 
     name = arguments.name
     if name is not None and name not in files:
-        raise Complaint(f"{kind}: found '{printable(name)}', {_allowed(name, files)}")
+        raise Complaint(none_of(kind, name, files))
     if name is not None:
         text = files[name].read_text(encoding="utf-8")
         if arguments.json:
@@ -115,10 +115,6 @@ def _bundled(
 
         report.show_bundled(about, out)
     return DONE
-
-
-def _allowed(name: str, files: Mapping[str, Path]) -> str:
-    return f"allowed: {', '.join(files)}{meant(name, files)}"
 
 
 def schema_options(parser: Parser) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,12 +55,18 @@ def loaded(path: str, overrides: list[str]) -> Scenario:
     """A scenario, after a message for each warning."""
     from slowhand.api import Scenario
 
+    with warnings_said():
+        return Scenario(path, overrides)
+
+
+@contextmanager
+def warnings_said() -> Iterator[None]:
+    """Says each warning of a block on stderr when the block has ended without an error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        scenario = Scenario(path, overrides)
+        yield
     for warning in caught:
         say(str(warning.message))
-    return scenario
 
 
 def threads_option(parser: Parser, what: str) -> None:

@@ -6,10 +6,9 @@ import argparse
 
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, print_json
-from slowhand.nearest import meant
-from slowhand.terminal import Terminal, printable
-
-SHELLS = ("bash", "zsh", "fish")
+from slowhand.completion import SHELLS, read
+from slowhand.nearest import none_of
+from slowhand.terminal import Terminal
 
 
 def options(parser: Parser) -> None:
@@ -26,13 +25,12 @@ def options(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Prints the script."""
-    from slowhand import completion
+    from slowhand.commands import COMMANDS
 
     shell = arguments.shell
     if shell not in SHELLS:
-        allowed = ", ".join(SHELLS) + meant(shell, SHELLS)
-        raise Complaint(f"shell: found '{printable(shell)}', allowed: {allowed}")
-    script = getattr(completion, shell)(completion.commands())
+        raise Complaint(none_of("shell", shell, SHELLS))
+    script = SHELLS[shell](read(COMMANDS))
     if arguments.json:
         print_json({"shell": shell, "script": script}, out)
     else:

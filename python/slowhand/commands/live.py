@@ -361,6 +361,16 @@ def without_programs(summary: dict[str, Any], programs: Sequence[str]) -> dict[s
     return {**summary, **kept}
 
 
+def show_sessions(summary: dict[str, Any], over: str, out: Terminal) -> None:
+    """Prints what became of the sessions. `over` is what has ended those that did not."""
+    from slowhand import report
+
+    if summary["completed"] or summary["failed"]:
+        report.show_summary(summary, False, out, over=over)
+    else:
+        out.print("no session has ended", "bold")
+
+
 def _report(network: Live, outputs: Mapping[str, Output], view: View, out: Terminal) -> None:
     """Prints what became of the sessions, and what the network was."""
     from slowhand import report
@@ -368,11 +378,8 @@ def _report(network: Live, outputs: Mapping[str, Output], view: View, out: Termi
 
     programs = network.programs()
     summary = without_programs(network.summary(), programs)
-    if summary["completed"] or summary["failed"]:
-        over = report.GIVE_UP if view.end == "finished" else "the network ended"
-        report.show_summary(summary, False, out, over=over)
-    else:
-        out.print("no session has ended", "bold")
+    over = report.GIVE_UP if view.end == "finished" else "the network ended"
+    show_sessions(summary, over, out)
     if view.changes:
         out.print()
         out.print("Changed while it ran", "bold cyan")

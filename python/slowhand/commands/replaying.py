@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import warnings
+from typing import Any
 
 from slowhand import output
 from slowhand.arguments import Complaint
-from slowhand.commands.common import DONE, NO, print_json, show_wireshark, wireshark
-from slowhand.commands.live import without_programs
+from slowhand.commands.common import DONE, NO, print_json, show_wireshark, warnings_said, wireshark
+from slowhand.commands.live import show_sessions, without_programs
 from slowhand.output import Output, OutputError
 from slowhand.realtime.replaying import Replay, replay
 from slowhand.terminal import Terminal, say
@@ -24,11 +24,8 @@ def run(arguments: argparse.Namespace, outputs: dict[str, Output], out: Terminal
             allowed = ", ".join(f"--{option}" for option in USED)
             raise Complaint(f"--{name}: found a recording of slowhand live, allowed: {allowed}")
     output.check(outputs.values(), [arguments.scenario])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings_said():
         replayed = replay(arguments.scenario, set=arguments.set, seed=arguments.seed)
-    for warning in caught:
-        say(str(warning.message))
     summary = without_programs(replayed.summary(), replayed.programs)
     if arguments.json:
         extra: dict[str, object] = {"frames": replayed.frames}
@@ -44,13 +41,10 @@ def run(arguments: argparse.Namespace, outputs: dict[str, Output], out: Terminal
     return DONE if all(written) and has_completed else NO
 
 
-def _show(replayed: Replay, summary: dict[str, object], out: Terminal) -> None:
+def _show(replayed: Replay, summary: dict[str, Any], out: Terminal) -> None:
     from slowhand import report
 
-    if summary["completed"] or summary["failed"]:
-        report.show_summary(summary, False, out, over="the network ended")
-    else:
-        out.print("no session has ended", "bold")
+    show_sessions(summary, "the network ended", out)
     ran = [f"{replayed.path} again, seed {replayed.seed}, {replayed.frames:,} frames"]
     if replayed.programs:
         ran.append(f"without what the programs compute ({', '.join(replayed.programs)})")

@@ -6,8 +6,8 @@ import argparse
 
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, loaded, print_json, set_option
-from slowhand.nearest import meant
-from slowhand.terminal import Terminal, printable
+from slowhand.nearest import none_of
+from slowhand.terminal import Terminal
 
 
 def options(parser: Parser) -> None:
@@ -36,8 +36,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
 
     name = arguments.library
     if name is not None and name not in settings.LIBRARIES:
-        allowed = ", ".join(settings.LIBRARIES) + meant(name, settings.LIBRARIES)
-        raise Complaint(f"--library: found '{printable(name)}', allowed: {allowed}")
+        raise Complaint(none_of("--library", name, settings.LIBRARIES))
     found = settings.snippets(loaded(arguments.scenario, arguments.set), name)
     if arguments.json:
         print_json([dataclasses.asdict(snippet) for snippet in found], out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 from slowhand import data
 from slowhand.arguments import Parser
@@ -43,18 +43,32 @@ class Command(NamedTuple):
     places: Sequence[Argument]
 
 
-def commands() -> list[Command]:
-    """Every command, in the order of the help."""
-    from slowhand.commands import COMMANDS
+class Described(Protocol):
+    """A command as its module describes it."""
 
+    @property
+    def about(self) -> str:
+        """What it does."""
+
+    @property
+    def example(self) -> str:
+        """Its arguments in an example."""
+
+    @property
+    def options(self) -> Callable[[Parser], None]:
+        """What adds its options to a parser."""
+
+
+def read(described: Mapping[str, Described]) -> list[Command]:
+    """Every command, in the order of the help. `described` has them by name."""
     found = []
-    for name, command in COMMANDS.items():
+    for name, command in described.items():
         parser = Parser(name, command.about, command.example)
         command.options(parser)
         arguments = [_argument(name, action) for action in parser._actions]
         options = [argument for argument in arguments if argument.option]
         places = [argument for argument in arguments if not argument.option]
-        seconds = " ".join(n.partition(" ")[2] for n in COMMANDS if n.startswith(f"{name} "))
+        seconds = " ".join(n.partition(" ")[2] for n in described if n.startswith(f"{name} "))
         places[:1] = [place._replace(seconds=seconds) for place in places[:1]]
         found.append(Command(name, command.about, options, places))
     return found
@@ -87,25 +101,14 @@ def _parts() -> Iterator[str]:
 
 def _keys() -> Iterator[str]:
     """The keys of a scenario, each with `=`. Those of lists of tables are left out."""
-    from slowhand.api import schema
+    from slowhand import known
 
-    whole = schema()
-    todo: list[tuple[str, Any]] = [("", whole)]
-    for name, place in todo:  # which grows
-        found = dict(_properties(place, whole))
-        todo += [(f"{name}.{key}" if name else key, each) for key, each in found.items()]
-        if name and not found:
+    todo = known.names() or []
+    for name in todo:  # which grows
+        found = known.names(name)
+        todo += [f"{name}.{key}" for key in found or []]
+        if not found:
             yield f"{name}="
-
-
-def _properties(place: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The keys of a table in a JSON Schema."""
-    if "$ref" in place:
-        yield from _properties(whole["$defs"][place["$ref"].rpartition("/")[2]], whole)
-    for word in ("anyOf", "oneOf", "allOf"):
-        for each in place.get(word, []):
-            yield from _properties(each, whole)
-    yield from place.get("properties", {}).items()
 
 
 def _changeable() -> list[str]:
@@ -151,15 +154,15 @@ def _macs() -> Iterator[str]:
 
 
 def _credentials() -> Iterator[str]:
-    from slowhand.advice.forms import SUITES
+    from slowhand.advice.forms import SERVERS
 
-    return iter(SUITES)
+    return iter(SERVERS)
 
 
 def _shells() -> Sequence[str]:
-    from slowhand.commands.completion import SHELLS
+    from slowhand.completion import SHELLS
 
-    return SHELLS
+    return [*SHELLS]
 
 
 LISTS: dict[str, Callable[[], Iterator[str] | Sequence[str]]] = {

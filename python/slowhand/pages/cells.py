@@ -47,8 +47,11 @@ def live(net: Live) -> str:
     return _block(lines)
 
 
-def advice(advice: Advice) -> str:
-    """What a cell shows of an advice: what is recommended, and the front with its metrics."""
+def advice(advice: Advice, units: Mapping[str, str]) -> str:
+    """What a cell shows of an advice: what is recommended, and the front with its metrics.
+
+    `units` has the unit of each metric.
+    """
     scenario = advice.adviser.space.scenario
     lines = [_title(scenario.path, "advice")]
     if not advice.known:
@@ -63,7 +66,7 @@ def advice(advice: Advice) -> str:
         for row in advice.front_rows
     ]
     names = advice.front_rows[0].judged.intervals()
-    headings = ["The Pareto front", *(f"{name}, {_unit(name)}" for name in names)]
+    headings = ["The Pareto front", *(f"{name}, {units[name]}" for name in names)]
     return _block([*lines, table(headings, rows)])
 
 
@@ -108,12 +111,6 @@ def _value(value: object) -> str:
     if value is None:
         return "not set"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _unit(name: str) -> str:
-    from slowhand.advice.front import METRICS
-
-    return METRICS[name].unit
 
 
 def _measured(value: float) -> str:

@@ -20,7 +20,7 @@ from slowhand import data
 from slowhand._native import __version__
 from slowhand.api import WorldError
 from slowhand.estimate import Estimate
-from slowhand.nearest import meant
+from slowhand.nearest import none_of
 from slowhand.papers.comparison import Paper, Row, Tally
 from slowhand.papers.part import Part
 from slowhand.papers.points import FIRST_SEED, Laboratory, NoMeasurement
@@ -101,8 +101,7 @@ class Plan:
         """The plan to run `count` worlds for each point of a paper, or of one of its parts."""
         paper = find(name)
         if part is not None and part not in paper.parts:
-            known = f"{', '.join(paper.parts)}{meant(part, paper.parts)}"
-            raise UnknownPaper(f"part of {name}: found {part!r}, allowed: {known}")
+            raise UnknownPaper(none_of(f"part of {name}", part, paper.parts))
         return cls(paper, tuple(paper.parts) if part is None else (part,), count)
 
     @property
@@ -170,8 +169,7 @@ def find(name: str) -> Paper:
         if paper.id == name:
             return paper
     known = [paper.id for paper in papers()]
-    allowed = f"{', '.join(known)}{meant(name, known)}"
-    raise UnknownPaper(f"paper: found {name!r}, allowed: {allowed}")
+    raise UnknownPaper(none_of("paper", name, known))
 
 
 def _parts(name: str) -> Mapping[str, Part]:

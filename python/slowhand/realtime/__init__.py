@@ -141,7 +141,46 @@ def live(
     return Live(native, scenario, seed=seed, speed=speed, way=way, outside=outside, capture=path)
 
 
-class Live:
+class Carried:
+    """What a network has carried: its records and its summary, as files have them too."""
+
+    scenario: Scenario
+    """The scenario."""
+    seed: int
+    """The seed of its random numbers."""
+
+    @property
+    def records(self) -> polars.DataFrame:
+        """One row for each session of DTLS or TLS, with the columns of `slowhand.run`."""
+        table, _ = self._results()
+        if table is None:
+            raise RuntimeError("this network keeps no records: it was made with records=False")
+        return results.frame(table)
+
+    def summary(self) -> dict[str, Any]:
+        """The outcomes, why handshakes failed, where datagrams were lost, and the metrics."""
+        summary: dict[str, Any] = json.loads(self._results()[1])
+        return summary
+
+    def write_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes `records` as a Parquet file, as `slowhand live --records` does."""
+        with replacing(path, private=self.scenario.holds_keys) as temporary:
+            temporary.write_bytes(self.encoded())
+
+    def encoded(self) -> memoryview:
+        """The octets of that file."""
+        return results.encoded(self.records, self.about())
+
+    def about(self) -> dict[str, Any]:
+        """What the network was: version, scenario, overrides, the text of all files, the seed."""
+        return {**origin(self.scenario), "seed": self.seed, "live": True}
+
+    def _results(self) -> tuple[_native.Table | None, str]:
+        """The records, if it keeps any, and the summary as JSON."""
+        raise NotImplementedError
+
+
+class Live(Carried):
     """A network that runs against the clock, as `slowhand.live` starts it."""
 
     def __init__(
@@ -282,19 +321,6 @@ class Live:
         self._finished = self._native.finish()
         self.wall_s = time.monotonic() - self._began
 
-    @property
-    def records(self) -> polars.DataFrame:
-        """One row for each session of DTLS or TLS, with the columns of `slowhand.run`."""
-        table = self._end()[0]
-        if table is None:
-            raise RuntimeError("this network keeps no records: it was made with records=False")
-        return results.frame(table)
-
-    def summary(self) -> dict[str, Any]:
-        """The outcomes, why handshakes failed, where datagrams were lost, and the metrics."""
-        summary: dict[str, Any] = json.loads(self._end()[1])
-        return summary
-
     def report(self) -> dict[str, Any]:
         """What the network did: sessions, datagrams, frames, and how late it was."""
         report: dict[str, Any] = json.loads(self._end()[2])
@@ -308,23 +334,6 @@ class Live:
             self.way, []
         )
 
-    def write_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Writes `records` as a Parquet file, as `slowhand live --records` does."""
-        with replacing(path, private=self.scenario.holds_keys) as temporary:
-            temporary.write_bytes(self.encoded())
-
-    def encoded(self) -> memoryview:
-        """The octets of that file."""
-        return results.encoded(self.records, self.about())
-
-    def about(self) -> dict[str, Any]:
-        """What the network was: version, scenario, overrides, the text of all files, the seed."""
-        return {
-            **origin(self.scenario),
-            "seed": self.seed,
-            "live": True,
-        }
-
     def _collect(self) -> None:
         """Keeps the events, until the network has ended."""
         self.watch(self._keep)
@@ -337,6 +346,9 @@ class Live:
             with self._changed:
                 self.events.append(event)
                 self._changed.notify_all()
+
+    def _results(self) -> tuple[_native.Table | None, str]:
+        return self._end()[:2]
 
     def _end(self) -> tuple[_native.Table | None, str, str]:
         if not self._finished:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from typing import TYPE_CHECKING, Any
 
 from slowhand import _native, results
-from slowhand.api import Scenario, origin
+from slowhand.api import Scenario
 from slowhand.bounds import natural
 from slowhand.keys import Settings
-from slowhand.output import replacing
+from slowhand.realtime import Carried
 from slowhand.terminal import printable
-
-if TYPE_CHECKING:
-    import polars
 
 
 def replay(
@@ -40,7 +36,7 @@ def replay(
     return Replay(os.fspath(recording), set, seed)
 
 
-class Replay:
+class Replay(Carried):
     """What a live network carried again, as `slowhand.replay` makes it.
 
     >>> import slowhand
@@ -73,32 +69,12 @@ class Replay:
         results.import_polars()
         self._table, self._summary, self.frames = self._run(None)
 
-    @property
-    def records(self) -> polars.DataFrame:
-        """One row for each session of DTLS or TLS, with the columns of `slowhand.run`."""
-        return results.frame(self._table)
-
-    def summary(self) -> dict[str, Any]:
-        """The outcomes, why handshakes failed, where datagrams were lost, and the metrics."""
-        summary: dict[str, Any] = json.loads(self._summary)
-        return summary
-
     def capture(self, path: str | os.PathLike[str]) -> None:
         """Writes all frames to `path`, as pcapng. Only its owner may read the file."""
         self._run(os.fspath(path))
 
-    def write_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Writes `records` as a Parquet file, as `slowhand live --records` does."""
-        with replacing(path, private=self.scenario.holds_keys) as temporary:
-            temporary.write_bytes(self.encoded())
-
-    def encoded(self) -> memoryview:
-        """The octets of that file."""
-        return results.encoded(self.records, self.about())
-
-    def about(self) -> dict[str, Any]:
-        """What the network was: version, scenario, overrides, the text of all files, the seed."""
-        return {**origin(self.scenario), "seed": self.seed, "live": True}
+    def _results(self) -> tuple[_native.Table, str]:
+        return self._table, self._summary
 
     def _run(self, capture: str | None) -> tuple[_native.Table, str, int]:
         return self._native.replay(self.scenario.native, self.seed, capture)

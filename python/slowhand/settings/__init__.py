@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 
 from slowhand.api import Scenario
-from slowhand.nearest import meant
+from slowhand.nearest import none_of
 from slowhand.settings import (
     californium,
     contiki_ng,
@@ -66,8 +66,7 @@ def snippets(
     ['configure.c']
     """
     if library is not None and library not in LIBRARIES:
-        allowed = ", ".join(LIBRARIES) + meant(library, LIBRARIES)
-        raise ValueError(f"library: found '{library}', allowed: {allowed}")
+        raise ValueError(none_of("library", library, LIBRARIES))
     if not isinstance(scenario, Scenario):
         scenario = Scenario(scenario)
     session = read(_name(scenario), scenario.native)

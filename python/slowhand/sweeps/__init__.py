@@ -22,7 +22,7 @@ from slowhand.api import COUNT, Scenario, Source, loaded
 from slowhand.blame import moved
 from slowhand.bounds import MAX_SEED, natural
 from slowhand.keys import Setting, Settings
-from slowhand.nearest import meant
+from slowhand.nearest import none_of
 from slowhand.report import METRICS
 from slowhand.results import import_polars
 from slowhand.sweeps import statistics
@@ -89,11 +89,9 @@ class Sampling:
         if self.last > MAX_SEED:
             raise SweepError(f"--seed {self.seed}: the last seed must be at most {MAX_SEED}")
         if self.metric not in UNITS:
-            allowed = ", ".join(UNITS) + meant(self.metric, UNITS)
-            raise SweepError(f"--metric: found '{printable(self.metric)}', allowed: {allowed}")
+            raise SweepError(none_of("--metric", self.metric, UNITS))
         if self.baseline not in BASELINES:
-            allowed = ", ".join(BASELINES) + meant(self.baseline, BASELINES)
-            raise SweepError(f"--baseline: found '{printable(self.baseline)}', allowed: {allowed}")
+            raise SweepError(none_of("--baseline", self.baseline, BASELINES))
 
     @property
     def most(self) -> int:

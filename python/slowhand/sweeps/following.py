@@ -22,6 +22,12 @@ password is Thread's."""
 SUITE_13 = "TLS_AES_128_CCM_8_SHA256"
 """The suite of version 1.3: as short on the air as those."""
 
+
+def auth_of(credential: str) -> str:
+    """Who authenticates with a credential, if nothing else is said: both ends."""
+    return "psk" if credential == "psk" else "mutual"
+
+
 BELONGS = {
     "session.psk": "psk",
     "session.psk_identity": "psk",
@@ -45,8 +51,8 @@ def followings(scenario: Scenario, settings: Mapping[str, object]) -> Iterator[t
     protocol = str(settings.get("session.protocol") or end["protocol"])
     credential = str(settings.get("session.credential") or end["credential"])
     is_key_pair = credential not in ("psk", "ecjpake")  # those authenticate both ends
-    auth = "server" if end["auth"] == "server" and is_key_pair else "mutual"
-    others = [f"session.auth={'psk' if credential == 'psk' else auth}"]
+    auth = "server" if end["auth"] == "server" and is_key_pair else auth_of(credential)
+    others = [f"session.auth={auth}"]
     if "session.credential" not in settings:
         others.append(f"session.credential={credential}")
     others += [

@@ -1,0 +1,31 @@
+"""What the tests of advices share: scenarios, values that may be chosen, and an advice."""
+
+from typing import Any
+
+import slowhand
+from conftest import QUICKSTART
+from slowhand.advice.answer import Advice
+from slowhand.advice.front import Scale, weights
+from slowhand.keys import Setting
+
+PSK = QUICKSTART.with_name("psk-tinydtls.toml")
+LOSSY = QUICKSTART.with_name("lossy-line.toml")
+
+FAST: dict[str, Setting] = {
+    "session.stack": "lean-dtls",
+    "session.cryptography": "weightless",
+    "network.topology.hops": 2,
+    "network.link_pdr": 0.8,
+    "mac.max_retries": 1,
+}
+"""Some thousand handshakes take a second, and many datagrams are lost."""
+
+TIMEOUTS = (0.5, 1, 2, 3, 4, 6, 9, 12)
+MTUS = (78, 100, 200)
+SCALE = Scale(weights(None), 300.0)
+SMALL = {"session.timeout_s": TIMEOUTS, "session.mtu": MTUS}
+
+
+def fast(**more: Any) -> Advice:
+    """The advice for that scenario."""
+    return slowhand.advise(PSK, **{"choose": SMALL, "fix": FAST, "budget": 6_000, **more})
