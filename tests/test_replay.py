@@ -56,6 +56,14 @@ def test_the_same_comes_again_to_the_octet(recorded: Recorded) -> None:
     assert (replay.frames, replay.programs) == (frames, ["client", "server"])
 
 
+def test_a_recording_that_was_cut_off_says_so(recorded: Recorded, tmp_path: Path) -> None:
+    path, _, frames = recorded
+    (tmp_path / "cut.slowhand").write_bytes(path.read_bytes()[:-4])
+    with pytest.warns(UserWarning, match=r"cut\.slowhand: it was not written to its end"):
+        replay = slowhand.replay(tmp_path / "cut.slowhand")
+    assert replay.frames == frames, "only the end of the network is missing"
+
+
 def test_run_prints_what_live_would_and_writes_records_and_frames(
     recorded: Recorded, cli: Cli, tmp_path: Path
 ) -> None:

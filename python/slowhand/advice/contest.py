@@ -84,7 +84,10 @@ class Contest:
         self.front: list[int] = []
         """Those of them that no other one beats."""
         self.ties: list[int] = []
-        """Those that cannot be told apart from the best, and what is chosen of them."""
+        """The best by the weights, then those that cannot be told apart from it.
+
+        The first of `order` is the one of them that was chosen.
+        """
         self.extremes: dict[int, tuple[int, int]] = {}
         """Of those that cannot be told apart, the best and the worst in each other network."""
         self.networks: dict[int, dict[int, Judged]] = {}

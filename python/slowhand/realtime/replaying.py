@@ -58,6 +58,9 @@ class Replay(Carried):
                 f"{printable(path)}: {versions} {_native.__version__}: the records may differ",
                 stacklevel=3,
             )
+        if not self._native.is_complete():
+            lacks = "it was not written to its end: the network was killed, or the disk was slow"
+            warnings.warn(f"{printable(path)}: {lacks}", stacklevel=3)
         sources = header["sources"]
         scenario = Scenario.from_sources(sources["scenario"], sources)
         self.scenario = scenario.with_(set) if set else scenario
