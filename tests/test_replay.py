@@ -112,7 +112,8 @@ def test_a_network_that_was_killed_leaves_what_came_until_then(tmp_path: Path) -
         time.sleep(0.05)
     network.kill()
     network.communicate()
-    assert slowhand.replay(path).records["outcome"].to_list() == ["gave_up"]
+    with pytest.warns(UserWarning, match="the network was killed"):
+        assert slowhand.replay(path).records["outcome"].to_list() == ["gave_up"]
 
 
 @pytest.mark.parametrize(
