@@ -87,8 +87,9 @@ def test_another_network_carries_the_same_datagrams(recorded: Recorded, cli: Cli
     path, records, frames = recorded
     better: dict[str, slowhand.Setting] = {"network.link_pdr": 1}
     other = slowhand.replay(path, set=better)
-    # The datagrams are those of the programs, whatever became of them. Without losses the handshake is complete earlier:
-    # what the programs repeated afterwards is no longer of it. A handshake with a cookie has six.
+    # The datagrams are those of the programs, whatever became of them. Without losses the handshake
+    # is complete earlier: what programs repeated afterwards is no longer of it. With a cookie it
+    # has six.
     assert other.records["outcome"].to_list() == ["completed"]
     assert 6 <= other.records["datagrams"].item() <= records["datagrams"].item()
     assert other.frames != frames
