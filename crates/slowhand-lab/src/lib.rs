@@ -22,6 +22,7 @@
 //! | [`plan`] | a scenario that is ready to run, and its network |
 //! | [`traffic`] | flows of datagrams beside the sessions |
 //! | [`application`] | the programs above the sessions of a conversation |
+//! | [`retry`] | what a client does after a handshake that failed |
 //! | [`record`] | the result of one handshake, and of one conversation with its phases |
 //! | [`interrupt`] | stops worlds before their end |
 //! | [`runner`] | runs many seeds on many threads |
@@ -131,6 +132,7 @@ pub mod interrupt;
 pub mod live;
 pub mod plan;
 pub mod record;
+pub mod retry;
 pub mod runner;
 pub mod scenario;
 mod sniffer;

@@ -4,6 +4,7 @@ use crate::device::{Device, Missing, Paced};
 use crate::energy::{Times, energy};
 use crate::input::{Blame, Place};
 use crate::record::Energy;
+use crate::retry::RetryPolicy;
 use crate::scenario::{MacError, Mesh, PreparedMac, Scenario, TcpEndpoint};
 use crate::traffic::Flow;
 use slowhand_net::address::{Host, NodeId};
@@ -36,6 +37,7 @@ pub struct Plan {
     start: Duration,
     start_spread: Duration,
     give_up: Duration,
+    retry: Option<RetryPolicy>,
     traffic: Vec<Flow>,
     traffic_start: Duration,
     sessions: [SessionConfig; 2],
@@ -149,6 +151,7 @@ impl Plan {
             start: scenario.client.start(link_layer.settling()),
             start_spread: scenario.client.start_spread(link_layer.period()),
             give_up: session.give_up_s.duration(),
+            retry: scenario.application.retry.policy(),
             traffic: scenario.flows().collect(),
             traffic_start: link_layer.settling(),
             sessions: [Role::Client, Role::Server].map(|role| session.config(role)),
@@ -283,6 +286,11 @@ impl Plan {
     /// How long a handshake may take.
     pub(crate) fn give_up(&self) -> Duration {
         self.give_up
+    }
+
+    /// How clients try again after a handshake that failed.
+    pub(crate) fn retry(&self) -> Option<RetryPolicy> {
+        self.retry
     }
 
     /// The flows beside the sessions.

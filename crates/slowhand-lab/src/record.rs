@@ -218,6 +218,21 @@ pub struct Energy {
     pub sleep_mj: f64,
 }
 
+impl std::iter::Sum for Costs {
+    fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
+        costs.fold(Self::default(), |sum, more| Self {
+            bytes_phy: sum.bytes_phy + more.bytes_phy,
+            bytes_ack: sum.bytes_ack + more.bytes_ack,
+            bytes_control: sum.bytes_control + more.bytes_control,
+            frames: sum.frames + more.frames,
+            frames_ack: sum.frames_ack + more.frames_ack,
+            frames_control: sum.frames_control + more.frames_control,
+            datagrams: sum.datagrams + more.datagrams,
+            bytes_payload: sum.bytes_payload + more.bytes_payload,
+        })
+    }
+}
+
 impl Energy {
     /// The sum.
     pub fn total_mj(&self) -> f64 {
@@ -225,7 +240,8 @@ impl Energy {
     }
 }
 
-/// What was measured of one handshake.
+/// What was measured of one handshake. Of a client that tries again after a handshake that failed: of all its attempts, and
+/// of the waits between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// The seed of the world: with the scenario it reproduces the handshake, bit for bit.
@@ -238,6 +254,12 @@ pub struct Record {
     pub failure: Option<Failure>,
     /// How long the phase [`Handshake`](Phase::Handshake) took, in seconds. `None` if the handshake did not complete.
     pub duration_s: Option<f64>,
+    /// When the client first asked for a session, in seconds since the world began.
+    pub start_s: f64,
+    /// When it had its session, or gave up for good.
+    pub end_s: f64,
+    /// How often it tried.
+    pub attempts: u64,
     /// PSDU octets of all data frames that carried handshake data, in both directions, over all hops, repetitions
     /// included.
     pub bytes_phy: u64,
@@ -337,7 +359,7 @@ enum Value {
 }
 
 /// The columns, in their fixed order: the name, which contains the unit, the meaning, and the value.
-const COLUMNS: [(&str, &str, Value); 39] = [
+const COLUMNS: [(&str, &str, Value); 42] = [
     ("seed", "The seed of the world: with the scenario it repeats the handshake, bit for bit.", Value::U64(|r| r.seed)),
     ("client", "The node that opened the session.", Value::U64(|r| r.client.into())),
     (
@@ -353,6 +375,23 @@ const COLUMNS: [(&str, &str, Value); 39] = [
          peer's Finished, in seconds: what the client computes before its first datagram is in it. Missing if that did \
          not happen.",
         Value::OptF64(|r| r.duration_s),
+    ),
+    (
+        "start_s",
+        "When the client first asked for a session, in seconds since the world began.",
+        Value::F64(|r| r.start_s),
+    ),
+    (
+        "end_s",
+        "When it had its session, or gave up for good, in seconds since the world began.",
+        Value::F64(|r| r.end_s),
+    ),
+    (
+        "attempts",
+        "How many handshakes the client began until it had its session or gave up for good (application.retry). All other \
+         columns are of all of them together, duration_s and the energy also of the waits between them; the outcome is \
+         that of the last one.",
+        Value::U64(|r| r.attempts),
     ),
     (
         "bytes_phy",

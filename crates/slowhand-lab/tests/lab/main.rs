@@ -16,6 +16,7 @@ mod loading;
 mod losses;
 mod refragmented;
 mod reproducible;
+mod retry;
 mod running;
 mod sizes;
 mod sleepy;

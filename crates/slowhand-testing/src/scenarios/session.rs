@@ -32,6 +32,21 @@ pub(super) fn draw(draw: &mut Draw, mesh: &Mesh, link_layer: &LinkLayer) {
     if !is_joining {
         traffic(draw, mesh);
     }
+    application(draw);
+}
+
+/// Clients that try again. They give up soon, so that worlds stay short.
+fn application(draw: &mut Draw) {
+    if draw.random.percent(10) {
+        let retry = *draw.random.one_of(&[
+            "{ kind = \"fixed\", wait_s = 3, attempts = 3 }",
+            "{ kind = \"exponential\", first_s = 0.5, longest_s = 10, jitter = 1, attempts = 4 }",
+            "{ kind = \"exponential\", attempts = 2 }",
+        ]);
+        draw.set("application.retry", retry);
+        let give_up = draw.keys.iter_mut().find(|(key, _)| key == "session.give_up_s");
+        give_up.into_iter().for_each(|(_, seconds)| "8".clone_into(seconds));
+    }
 }
 
 /// Each library with a protocol of its own.
