@@ -202,7 +202,7 @@ pub struct Costs {
 }
 
 /// The energy that a device used, in millijoules by what used it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Energy {
     /// The CPU while it computes or waits actively.
     pub cpu_mj: f64,
@@ -230,6 +230,47 @@ impl std::iter::Sum for Costs {
             datagrams: sum.datagrams + more.datagrams,
             bytes_payload: sum.bytes_payload + more.bytes_payload,
         })
+    }
+}
+
+/// Part by part.
+impl std::ops::Add for Energy {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            cpu_mj: self.cpu_mj + other.cpu_mj,
+            tpm_mj: self.tpm_mj + other.tpm_mj,
+            tx_mj: self.tx_mj + other.tx_mj,
+            rx_mj: self.rx_mj + other.rx_mj,
+            listen_mj: self.listen_mj + other.listen_mj,
+            sleep_mj: self.sleep_mj + other.sleep_mj,
+        }
+    }
+}
+
+/// Part by part.
+impl std::ops::Mul<f64> for Energy {
+    type Output = Self;
+
+    fn mul(self, factor: f64) -> Self {
+        Self {
+            cpu_mj: self.cpu_mj * factor,
+            tpm_mj: self.tpm_mj * factor,
+            tx_mj: self.tx_mj * factor,
+            rx_mj: self.rx_mj * factor,
+            listen_mj: self.listen_mj * factor,
+            sleep_mj: self.sleep_mj * factor,
+        }
+    }
+}
+
+/// Part by part.
+impl std::ops::Sub for Energy {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        self + other * -1.0
     }
 }
 

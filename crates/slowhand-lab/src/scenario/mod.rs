@@ -36,7 +36,7 @@ use slowhand_net::network::joiner_router::JoiningConfig;
 use slowhand_net::network::{MeshUnderConfig, NetworkConfig};
 use slowhand_sessions::{BuildError, Role, credential_files};
 
-pub use application::{Application, Retry};
+pub use application::{Application, RequestPattern, Retry, SessionUse};
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
 pub use handling::FrameHandling;

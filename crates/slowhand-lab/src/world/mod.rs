@@ -62,6 +62,8 @@ pub(crate) struct World<'a> {
     of_port: BTreeMap<(NodeId, u16), usize>,
     /// The numbers of conversations that are forgotten, for others.
     vacant: Vec<usize>,
+    /// What the nodes computed for conversations whose numbers others have now, and the part of their TPMs.
+    computed_before: BTreeMap<NodeId, [std::time::Duration; 2]>,
     /// How many conversations are not over, and how many clients wait before their next attempt.
     open: usize,
     /// How clients try again. `None`: they do not.
@@ -193,6 +195,7 @@ impl<'a> World<'a> {
             conversations: Vec::new(),
             of_port: BTreeMap::new(),
             vacant: Vec::new(),
+            computed_before: BTreeMap::new(),
             open: 0,
             retries: None,
             key_log: Vec::new(),
@@ -222,7 +225,13 @@ impl<'a> World<'a> {
             let computer = self.computer_of(host);
             let end = End::new(session, stream, application, host, computer, [local, peer]);
             match self.ends.get_mut(self::client_end(conversation) + side) {
-                Some(vacant) => *vacant = end,
+                Some(vacant) => {
+                    if let Host::Node(node) = vacant.host {
+                        let before = self.computed_before.entry(node).or_default();
+                        *before = [before[0] + vacant.computed, before[1] + vacant.tpm];
+                    }
+                    *vacant = end;
+                }
                 None => self.ends.push(end),
             }
         }
@@ -288,24 +297,21 @@ impl<'a> World<'a> {
 
     /// The time of each node, by state.
     fn times(&self, now: Instant) -> Vec<Times> {
-        let mut times: Vec<Times> = (0..self.plan.nodes())
-            .map(|node| NodeId(node as u16))
-            .map(|node| Times {
-                elapsed: to_std(now),
-                radio: self.network.radio_times(node, now),
-                computed: std::time::Duration::ZERO,
-                tpm: std::time::Duration::ZERO,
-                waited: std::time::Duration::from_micros(self.network.processor_time(node).as_micros()),
-                handled: std::time::Duration::from_micros(self.network.handling_time(node, now).as_micros()),
-            })
-            .collect();
-        for end in &self.ends {
-            if let Host::Node(node) = end.host {
-                times[node.index()].computed += end.computed;
-                times[node.index()].tpm += end.tpm;
-            }
+        (0..self.plan.nodes()).map(|node| self.times_of(NodeId(node as u16), now)).collect()
+    }
+
+    /// The time of a node, by state.
+    fn times_of(&self, node: NodeId, now: Instant) -> Times {
+        let of_node = |end: &&End| end.host == Host::Node(node);
+        let [computed, tpm] = self.computed_before.get(&node).copied().unwrap_or_default();
+        Times {
+            elapsed: to_std(now),
+            radio: self.network.radio_times(node, now),
+            computed: computed + self.ends.iter().filter(of_node).map(|end| end.computed).sum::<std::time::Duration>(),
+            tpm: tpm + self.ends.iter().filter(of_node).map(|end| end.tpm).sum::<std::time::Duration>(),
+            waited: std::time::Duration::from_micros(self.network.processor_time(node).as_micros()),
+            handled: std::time::Duration::from_micros(self.network.handling_time(node, now).as_micros()),
         }
-        times
     }
 
     /// When something is due.

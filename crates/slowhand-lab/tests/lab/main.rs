@@ -11,6 +11,7 @@ mod extremes;
 mod failures;
 mod fragments;
 mod gateway;
+mod life;
 mod link_security;
 mod loading;
 mod losses;

@@ -47,6 +47,21 @@ fn application(draw: &mut Draw) {
         let give_up = draw.keys.iter_mut().find(|(key, _)| key == "session.give_up_s");
         give_up.into_iter().for_each(|(_, seconds)| "8".clone_into(seconds));
     }
+    // What a client does over a long time changes nothing in a run.
+    if draw.random.percent(5) {
+        draw.set_text("application.pattern", "periodic");
+        draw.set("application.period_s", 60);
+        draw.maybe(50, "application.request_bytes", &[4, 200]);
+        draw.maybe(50, "application.response_bytes", &[4, 200]);
+        draw.maybe(30, "application.piece_bytes", &[32]);
+        draw.maybe(30, "application.idle_timeout_s", &[120]);
+        draw.maybe(30, "application.keep_alive_s", &[30, 100]);
+        draw.maybe(30, "application.rekey_after_s", &[3_600]);
+        draw.maybe(30, "application.session", &["\"kept\""]);
+    } else if draw.random.percent(3) {
+        draw.set_text("application.pattern", "once");
+        draw.set("application.bytes", 1_000);
+    }
 }
 
 /// Each library with a protocol of its own.
