@@ -31,6 +31,7 @@
 //! | [`inspect`] | one world in detail: each node's time, energy and buffers |
 //! | [`explanation`] | where the time of one handshake went |
 //! | [`capture`] | frames as pcapng, with the keys for Wireshark |
+//! | [`battery`] | batteries, and how long one lasts |
 //! | [`life`] | what a device uses in months or years of requests |
 //! | [`capacity`] | how many session slots a server needs |
 //!
@@ -119,6 +120,7 @@
 #![forbid(unsafe_code)]
 
 pub mod application;
+pub mod battery;
 pub mod capacity;
 pub mod capture;
 pub mod device;

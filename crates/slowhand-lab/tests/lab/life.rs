@@ -1,9 +1,11 @@
 //! The life of a device: an estimate agrees with a formula and with a simulation in full.
 
 use crate::{MBEDTLS_PSK, scenario};
+use slowhand_lab::battery::Battery;
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::life::{DAY_S, Life, LifeError, YEAR_S, estimate, simulate};
 use slowhand_lab::plan::Plan;
+use std::path::Path;
 
 /// Requests whose times do not keep step with the link layer.
 const HOURLY: &[&str] = &["application.pattern=poisson", "application.period_s=3600"];
@@ -219,4 +221,52 @@ fn an_interrupt_keeps_what_is_complete() {
     assert!(life.seconds > 0.0 && life.seconds < 50.0 * YEAR_S, "{}", life.seconds);
     assert!(life.energy_a_day_mj > 0.0 && life.counts.requests > 10, "{life:?}");
     assert!(estimate(&asking, None, YEAR_S, 1, 30, &interrupt).unwrap().is_none(), "no world is complete");
+}
+
+/// A battery loses what the device draws, and what it loses by itself.
+#[test]
+fn a_battery_lasts_as_long_as_its_charge() {
+    let life = estimated(&[MBEDTLS_PSK, MOTE, HOURLY], YEAR_S);
+    for name in Battery::names() {
+        let battery = Battery::load(name, Path::new("")).unwrap_or_else(|error| panic!("{error}"));
+        let lasts = battery.life(&life).unwrap();
+        // Two cells of 1.2 V need a converter to 3 V.
+        let volts = if name == "eneloop-pair" { 2.4 } else { 3.0 };
+        assert_eq!(lasts.needs_step_up, name == "eneloop-pair");
+        let drawn_mah = life.energy_a_day_mj / volts / 3600.0;
+        let lost_mah = battery.capacity_mah.value * battery.self_discharge_percent.value / 100.0 / 365.25;
+        let days = battery.capacity_mah.value / (drawn_mah + lost_mah);
+        assert!((lasts.years * 365.25 / days - 1.0).abs() < 1e-9, "{name}: {lasts:?}");
+        let [fewest, most] = lasts.years_ci95.unwrap();
+        assert!(fewest < lasts.years && lasts.years < most, "{name}: {lasts:?}");
+        assert!((lasts.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{name}: {lasts:?}");
+    }
+    // 12.6 mAh a day: a coin cell of 225 mAh is empty after 17.8 days.
+    let cell = Battery::load("cr2032", Path::new("")).unwrap().life(&life).unwrap();
+    assert!((cell.years * 365.25 - 17.8).abs() < 0.1, "{cell:?}");
+}
+
+#[test]
+fn a_wrong_battery_is_told_what_is_wrong() {
+    let unknown = Battery::load("cr2033", Path::new("")).unwrap_err().to_string();
+    assert!(unknown.starts_with("battery: found cr2033, allowed: cr2032, "), "{unknown}");
+    let text = std::fs::read_to_string("../../batteries/cr2032.toml").unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("batteries");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, from, to, expected) in [
+        ("empty", "value = 225", "value = 0", "capacity_mah: found 0, allowed: a number above 0"),
+        ("none", "capacity_mah", "# capacity_mah", "capacity_mah: "),
+        ("no-source", ", source = \"Wikipedia, CR2032 battery, table of IEC 60086\"", "", "nominal_v: "),
+        (
+            "cut-off",
+            "cut_off_v = { value = 2.0",
+            "cut_off_v = { value = 3.0",
+            "cut_off_v: found 3, allowed: less than nominal_v (3)",
+        ),
+    ] {
+        let file = format!("{name}.toml");
+        std::fs::write(folder.join(&file), text.replacen(from, to, 1)).unwrap();
+        let error = Battery::load(&file, &folder).unwrap_err().to_string();
+        assert!(error.contains(expected), "{name}: {error}");
+    }
 }
