@@ -9,6 +9,7 @@ mod about;
 mod capacity;
 mod estimate;
 mod interruptible;
+mod life;
 mod live;
 mod number;
 mod run;
@@ -26,6 +27,8 @@ mod _native {
     use crate::capacity::{capacity, policies, ram};
     #[pymodule_export]
     use crate::estimate::{Estimate, percentile};
+    #[pymodule_export]
+    use crate::life::{batteries, life};
     #[pymodule_export]
     use crate::live::{Live, Recording, mesh_address};
     #[pymodule_export]
