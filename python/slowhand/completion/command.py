@@ -10,7 +10,7 @@ from slowhand import data
 from slowhand.arguments import Parser
 
 PATHS = {
-    **dict.fromkeys(("SCENARIO", "FILE", "TRACE", "PATH"), "files"),
+    **dict.fromkeys(("SCENARIO", "BATTERY", "FILE", "TRACE", "PATH"), "files"),
     "FOLDER": "folders",
 }
 """The metavars of values that are paths, and of what kind."""
@@ -159,6 +159,12 @@ def _credentials() -> Iterator[str]:
     return iter(SERVERS)
 
 
+def _sessions() -> Sequence[str]:
+    from slowhand.commands.battery import SESSIONS
+
+    return SESSIONS
+
+
 def _shells() -> Sequence[str]:
     from slowhand.completion import SHELLS
 
@@ -168,6 +174,8 @@ def _shells() -> Sequence[str]:
 LISTS: dict[str, Callable[[], Iterator[str] | Sequence[str]]] = {
     "SCENARIO": lambda: list(data.files(data.SCENARIOS)),
     "DEVICE": lambda: list(data.files(data.DEVICES)),
+    "BATTERY": lambda: list(data.files(data.BATTERIES)),
+    "battery WHAT": _sessions,
     "PAPER": lambda: sorted(file.parent.name for file in data.PAPERS.glob("*/reported.toml")),
     "PART": _parts,
     "KEY=VALUE": _keys,

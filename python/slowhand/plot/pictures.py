@@ -10,9 +10,10 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slowhand.estimate import Estimate
+from slowhand.lives.words import life as lasting
 from slowhand.output import Output
 from slowhand.plot.style import COLOURS, GREY, KINDS, MOST_TICKS, Sheet, sheet
 from slowhand.report import METRICS
@@ -40,6 +41,24 @@ STATES = {
 """The columns `energy_client_STATE_mj`, and the state in words."""
 
 LONGEST_NAME = 40
+
+PARTS = {
+    "sleeping": ("sleeping", "#F0E9DC", ""),
+    "link_layer": ("the link layer: polls, listening, beacons", "#0072B2", ""),
+    "handshakes": ("handshakes", "#D55E00", "////"),
+    "requests": ("requests", "#009E73", "...."),
+    "keep_alives": ("keep-alives", "#CC79A7", "xxxx"),
+    "closing": ("closing sessions", "#E69F00", "----"),
+    "self_discharge": ("self-discharge of the battery", "#A0A0A0", ""),
+}
+"""Where the charge of a battery goes: in words, and the colour and hatch of it. In greyscale the
+parts that are large have different greys, and the others differ by their hatches."""
+
+LEAST_DRAWN = 0.001
+"""A part that is nowhere so large a share of a bar cannot be seen. (Assumed.)"""
+
+LEAST_LABELLED = 0.055
+"""A part that is so small a share of the longest bar has no room for a number. (Assumed.)"""
 
 
 def groups(frame: polars.DataFrame, by: str) -> dict[str, polars.DataFrame]:
@@ -252,6 +271,61 @@ def energy(samples: Samples, path: PathLike) -> None:
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
         axes.set_xlabel("energy of the client, mean [mJ]")
+        made.figure.legend(loc="outside upper left", ncols=3, fontsize=9)
+        _write(made, path)
+
+
+def life(document: Mapping[str, Any], path: PathLike) -> None:
+    """Draws where the charge of a day goes: what it takes, and what the alternatives would take.
+
+    `document` is that of `slowhand.lives.ask`. Numbers in the bars are percents of the bar; at its
+    end is how long the battery lasts.
+    """
+    rows = [("as it is", document), *((one["name"], one) for one in document["alternatives"])]
+    sums = [sum(part["mah"] for part in row["parts"]) for _, row in rows]
+    with sheet(width=8.4, height=1.5 + 0.46 * len(rows)) as made:
+        (axes,) = made.axes
+        left = [0.0] * len(rows)
+        for name, (words, colour, hatch) in PARTS.items():
+            values = [
+                max(0.0, next(part["mah"] for part in row["parts"] if part["name"] == name))
+                for _, row in rows
+            ]
+            if max(v / all_ for v, all_ in zip(values, sums, strict=True)) < LEAST_DRAWN:
+                left = [a + b for a, b in zip(left, values, strict=True)]
+                continue
+            axes.barh(
+                range(len(rows)),
+                values,
+                left=left,
+                height=0.68,
+                color=colour,
+                hatch=hatch,
+                edgecolor="white" if hatch else "#404040",
+                linewidth=0 if hatch else 0.5,
+                label=words,
+            )
+            for place, (value, start) in enumerate(zip(values, left, strict=True)):
+                if value > LEAST_LABELLED * max(sums):
+                    axes.text(
+                        start + value / 2,
+                        place,
+                        f"{100 * value / sums[place]:.0f} %",
+                        ha="center",
+                        va="center",
+                        fontsize=10,
+                        color="black",
+                        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.2},
+                    )
+            left = [a + b for a, b in zip(left, values, strict=True)]
+        for place, (_, row) in enumerate(rows):
+            lasts = lasting(row["years"], row["years_ci95"], brief=True)
+            axes.text(sums[place], place, f"  {lasts}", va="center", fontsize=10, weight="bold")
+        axes.set_yticks(range(len(rows)), [_short(name) for name, _ in rows])
+        axes.set_xlim(0, 1.17 * max(sums))
+        axes.invert_yaxis()
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel(f"charge of a day from {document['battery']} [mAh]")
         made.figure.legend(loc="outside upper left", ncols=3, fontsize=9)
         _write(made, path)
 
