@@ -141,7 +141,7 @@ def _scenario(arguments: argparse.Namespace) -> Scenario:
     settings = list(arguments.set)
     names = {}
     if arguments.period is not None:
-        keys = {"application.pattern": "periodic", "application.period_s": repr(arguments.period)}
+        keys = {"application.pattern": "periodic", "application.period_s": f"{arguments.period:.12g}"}
         _check_alone("--period", keys, given)
         settings += [f"{key}={value}" for key, value in keys.items()]
         names = dict.fromkeys(keys, "--period")

@@ -33,16 +33,9 @@ DAYS_IN_FULL = 30.0
 ALIKE = 0.01
 """Lives that differ by less are called the same. (Assumed: nobody would choose by it.)"""
 
-LISTENING = {
-    "csma": ("polls", "Polls: frames of the link layer, and listening for their answers"),
-    "tsch": ("listening", "Listening in cells, and frames of the link layer"),
-    "xmac": ("listening", "Checks of the channel, and frames of the link layer"),
-    "beacon": ("beacons", "Beacons: waking up before them, and receiving them"),
-}
-"""What the link layer does while nobody asks for anything: in a word, and in a sentence."""
-
-ALWAYS_ON = ("listening", "Listening all the time")
-"""The same for a device with CSMA that never sleeps."""
+LINK_LAYER = {"csma": "polls", "tsch": "listening", "xmac": "listening", "beacon": "beacons"}
+"""What the link layer does while nobody asks for anything, in a word: of polls and beacons, sending
+and receiving them is part of it. A device with CSMA that never sleeps listens all the time."""
 
 PARTS = {
     "sleeping": "sleeping",
@@ -163,7 +156,7 @@ class Answer:
             "years_ci95": _interval(own),
             "unit": "a day",
             "parts": energy_parts(self.told, self.battery),
-            "link_layer": link_layer(self.scenario)[1],
+            "link_layer": link_layer(self.scenario),
             "handshake_mj": handshake_mj(self.told),
             "life": self.told["life"],
             "batteries": batteries,
@@ -194,7 +187,7 @@ class Answer:
             "years_ci95": _interval(own),
             "compared": self.compared(told),
             "parts": energy_parts(told, self.battery),
-            "link_layer": link_layer(choice.scenario)[1],
+            "link_layer": link_layer(choice.scenario),
             "life": told["life"],
         }
 
@@ -222,7 +215,7 @@ class Answer:
         told = [
             f"{_lasts(own)} from {kind}",
             f"handshakes take {words.share(parts['handshakes'])} of it,"
-            f" {link_layer(self.scenario)[0] if most == 'link_layer' else PARTS[most]}"
+            f" {link_layer(self.scenario) if most == 'link_layer' else PARTS[most]}"
             f" {words.share(parts[most])}",
         ]
         return "; ".join([*told, *map(self._brief, self._best())])
@@ -300,12 +293,12 @@ def ask(
     return answer
 
 
-def link_layer(scenario: Scenario) -> tuple[str, str]:
-    """What the link layer does while nobody asks for anything, in a word and in a sentence."""
+def link_layer(scenario: Scenario) -> str:
+    """What the link layer does while nobody asks for anything, in a word."""
     kind = scenario.value("mac.kind")
     if kind == "csma" and (scenario.value("mac.sleepy") or "none") == "none":
-        return ALWAYS_ON
-    return LISTENING[kind]
+        return LINK_LAYER["tsch"]
+    return LINK_LAYER[kind]
 
 
 def energy_parts(told: Mapping[str, Any], battery: str) -> list[dict[str, Any]]:

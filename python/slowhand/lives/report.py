@@ -55,7 +55,7 @@ def _parts(answer: lives.Answer, out: Terminal) -> None:
     assert told
     table = Table([Column("a day", right=False), Column("mJ"), Column("mAh"), Column("share")])
     table.add(("What it is for", "bold cyan"))
-    doing = lives.link_layer(answer.scenario)[0]
+    doing = lives.link_layer(answer.scenario)
     parts = lives.energy_parts(told, answer.battery)
     for part in parts:
         if not part["mah"] and part["name"] not in ("handshakes", "requests"):
@@ -144,6 +144,9 @@ def _alternatives(answer: lives.Answer, out: Terminal) -> None:
         p95 = _seconds(latency["p95"]) if latency else "none"
         table.add(name, lasts, p95, words.share(parts["handshakes"]["share"]))
     table.print(out)
+    if any(answer.compared(other.told) == "tie" for other in answer.others if other.told):
+        remark = "a tie: the intervals overlap, or the lives differ by less than 1 %"
+        out.paragraph(remark, "dim", first="  ", indent="    ")
     settings = [f"{o.choice.name}: {' '.join(o.choice.settings)}" for o in answer.others if o.told]
     for line in settings:
         out.paragraph(line, "dim", indent="    ", first="  ")
