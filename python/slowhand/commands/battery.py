@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 """The units of a period, in seconds."""
 
+MOST_YEARS = 100
+"""The longest life (`MOST_SECONDS` in Rust)."""
+
 SESSIONS = ("kept", "resumed", "anew")
 """What may become of a session after a request."""
 
@@ -181,14 +184,19 @@ def _figure(arguments: argparse.Namespace, scenario: Scenario) -> Output | None:
 
 
 def _answer(scenario: Scenario, arguments: argparse.Namespace) -> Answer:
-    from slowhand.lifetime import WORLDS
+    from slowhand.lifetime import DAYS, WORLDS
     from slowhand.lives import Answer
 
     if arguments.years is not None and arguments.days is not None:
         raise Complaint("--years: found --days too, allowed: one of the two")
     if arguments.full and arguments.count is not None:
         raise Complaint("--count: found --full too, which has one world, allowed: one of the two")
-    days = arguments.days if arguments.years is None else arguments.years * 365.25
+    days = arguments.days if arguments.years is None else arguments.years * DAYS
+    for name, most in (("days", MOST_YEARS * DAYS), ("years", MOST_YEARS)):
+        value = getattr(arguments, name)
+        if value is not None and not 0 < value <= most:  # not true of nan
+            allowed = f"above 0, at most {most:g}"
+            raise Complaint(f"--{name}: found {value:g}, allowed: {allowed}")
     return Answer(
         scenario,
         arguments.battery,

@@ -104,17 +104,21 @@ class Answer:
         self.told: Told | None = None
         self.others: list[Other] = []
 
-    def run(self, update: Callable[[int, int], None] | None = None) -> None:
+    def run(
+        self, update: Callable[[int, int], None] | None = None, *, compares: bool = True
+    ) -> None:
         """Computes what is not there yet, and calls `update` with what is done, of how much.
 
-        In full there are no alternatives: each would take as long as the scenario itself.
+        There are alternatives if it `compares`, and not in full: each would take as long as the
+        scenario itself.
         """
         self.interrupted = True
         if self.told is None:
             self.told, stopped = self._life(self.scenario)
             if stopped:
                 raise stopped
-            choices = [] if self.full else alternatives.chosen(self.scenario)
+            compares = compares and not self.full
+            choices = alternatives.chosen(self.scenario) if compares else []
             self.others = [Other(choice, None) for choice in choices]
         for number, (choice, told) in enumerate(self.others):
             if update:
