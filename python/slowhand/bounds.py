@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import operator
 
+from slowhand._native import ArgumentError
 from slowhand.terminal import printable
 
 MAX_SEED = 2**64 - 1
 """The largest seed, and the largest of all counts."""
+
+
+def wrong(argument: str, reason: str) -> ArgumentError:
+    """The error of the argument of this name."""
+    error = ArgumentError(f"{argument}: {reason}")
+    error.argument, error.reason = argument, reason
+    return error
 
 
 def natural(name: str, value: int) -> int:
@@ -20,5 +28,5 @@ def natural(name: str, value: int) -> int:
     if not 0 <= value <= MAX_SEED:
         # Python does not print a number of thousands of digits (PEP 682).
         found = str(value) if abs(value) < 2**1000 else "a number of more than 300 digits"
-        raise ValueError(f"{name}: found {printable(found)}, allowed: from 0 to {MAX_SEED}")
+        raise wrong(name, f"found {printable(found)}, allowed: from 0 to {MAX_SEED}")
     return value
