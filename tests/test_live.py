@@ -725,6 +725,20 @@ def test_wrong_arguments_name_the_argument(arguments: dict[str, Any], said: str)
         assert str(error) == f"{error.argument}: {error.reason}"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"udp": 1.5}, "udp: found 1.5 of type float, allowed: a port, a text, or several of them"),
+        ({"device_tun": 3}, "device_tun: found 3 of type int, allowed: a name"),
+        ({"duration_s": "x"}, "duration_s: found 'x' of type str, allowed: a number"),
+        ({"speed": None}, "speed: found None of type NoneType, allowed: a number"),
+    ],
+)
+def test_arguments_of_another_type_are_named(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(said)):
+        slowhand.live("quickstart", **arguments)
+
+
 def test_the_socket_may_have_a_path_that_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "\udcff.sock"
     with slowhand.live("quickstart", control=path) as net:

@@ -18,13 +18,28 @@ def wrong(argument: str, reason: str) -> ArgumentError:
     return error
 
 
+def of_another_type(argument: str, value: object, allowed: str) -> TypeError:
+    """The error of an argument whose value has a type that is not allowed."""
+    found = f"{printable(repr(value))} of type {type(value).__name__}"
+    return TypeError(f"{argument}: found {found}, allowed: {allowed}")
+
+
+def real(name: str, value: float) -> float:
+    """The value, if it is a number."""
+    if isinstance(value, str):  # `float` would read it
+        raise of_another_type(name, value, "a number")
+    try:
+        return float(value)
+    except TypeError:
+        raise of_another_type(name, value, "a number") from None
+
+
 def natural(name: str, value: int) -> int:
     """The value, if it is a whole number that is not negative and needs no more than 64 bits."""
     try:
         value = operator.index(value)  # also the numbers of numpy
     except TypeError:
-        found = f"{printable(repr(value))} of type {type(value).__name__}"
-        raise TypeError(f"{name}: found {found}, allowed: a whole number") from None
+        raise of_another_type(name, value, "a whole number") from None
     if not 0 <= value <= MAX_SEED:
         # Python does not print a number of thousands of digits (PEP 682).
         found = str(value) if abs(value) < 2**1000 else "a number of more than 300 digits"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from slowhand import _native, keys, results
 from slowhand.api import Scenario, Source, loaded, origin
-from slowhand.bounds import natural, wrong
+from slowhand.bounds import natural, of_another_type, real, wrong
 from slowhand.keys import Settings
 from slowhand.output import replacing
 from slowhand.realtime import status
@@ -125,7 +125,7 @@ def live(
     native = _native.Live(
         scenario.native,
         seed=seed,
-        speed=float(speed),
+        speed=real("speed", speed),
         proxies=[(kind, str(one.listen), str(one.server)) for kind, one in proxies],
         server=_optional("server", server, 1),
         listen=_optional("listen", listen, 0),
@@ -134,7 +134,7 @@ def live(
         capture=None if capture is None else os.fspath(capture),
         record=None if record is None else os.fspath(record),
         control=None if control is None else os.fspath(control),
-        duration_s=None if duration_s is None else float(duration_s),
+        duration_s=None if duration_s is None else real("duration_s", duration_s),
         handshakes=None if handshakes is None else natural("handshakes", handshakes),
         records=records,
     )
@@ -387,6 +387,8 @@ def _way(given: list[str]) -> str:
 def _each(name: str, given: Server | Iterable[Server]) -> list[Proxy]:
     """The proxies of an argument, which is one or several."""
     several = [given] if isinstance(given, str | int) else given
+    if not isinstance(several, Iterable):
+        raise of_another_type(name, given, "a port, a text, or several of them")
     return [_read(name, proxy, one) for one in several]
 
 
@@ -418,6 +420,8 @@ def _interface(side: str, netns: str | None, tun: str | None) -> tuple[str, str]
 
 def _utf8(argument: str, name: str) -> str:
     """The same name. Raises an error if it is no text that UTF-8 has."""
+    if not isinstance(name, str):
+        raise of_another_type(argument, name, "a name")
     try:
         name.encode()
     except UnicodeEncodeError:
