@@ -307,7 +307,7 @@ def _metric_cells(
                 cells.append(_failures(found[name]))
             elif name == "ram":
                 octets = found[name].value
-                host = " host" if one.ram_of == HOST else ""
+                host = " host" if one.is_ram_of_host else ""
                 cells.append(f"{octets:,.0f}{host}" if math.isfinite(octets) else "")
             elif not _is_known(found, name):
                 cells.append("never")
