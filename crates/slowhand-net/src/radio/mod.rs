@@ -14,7 +14,6 @@ mod processor;
 mod queue;
 pub mod security;
 pub mod sixtop;
-mod timeline;
 pub mod tsch;
 pub mod xmac;
 
@@ -24,6 +23,7 @@ use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{Observer, RadioTimes};
+pub use contention::PanError;
 use phy::MAX_PSDU;
 pub use processor::Processor;
 pub use queue::NodeQueue;
