@@ -83,14 +83,16 @@ impl<R: Rules> Pan<R> {
     /// The acknowledgement of the station's frame begins.
     pub(super) fn acknowledge(&mut self, now: Instant, id: StationId) {
         let to = self.peer(id);
-        let asks = match self.station(id).task {
-            Task::Request => true,
-            Task::Own => R::announces_in_data_acks(&self.config),
+        let waits = self.nodes[id.node.index()].kept.head().is_some();
+        let is_announced = R::announces_in_data_acks(&self.config);
+        let station = self.station_mut(id);
+        let frame_pending = match station.task {
+            Task::Request => waits,
+            Task::Own => waits && is_announced,
             Task::Kept(_) => false,
         };
-        let frame_pending = asks && self.nodes[id.node.index()].kept.head().is_some();
-        if !matches!(self.station(id).task, Task::Kept(_)) {
-            self.station_mut(id).frame_pending = frame_pending;
+        if !matches!(station.task, Task::Kept(_)) {
+            station.frame_pending = frame_pending;
         }
         let mut octets = [0; MAX_FRAME];
         let form = R::ack_form(self, id.node, to);
@@ -223,13 +225,12 @@ impl<R: Rules> Pan<R> {
         timeout: Duration,
         indications: &mut Vec<Indication>,
     ) {
-        let node = self.parent(child);
         while let Some(frame) = self.nodes[child.index()].kept.head()
             && self.pool.get(frame).queued_at + timeout <= now
         {
             let (datagram, reason) = (self.pool.get(frame).datagram, DropReason::TransactionExpired);
             self.take_kept(now, child);
-            indications.push(Indication::Dropped { node, datagram, reason });
+            indications.push(Indication::Dropped { node: self.parent(child), datagram, reason });
         }
     }
 
