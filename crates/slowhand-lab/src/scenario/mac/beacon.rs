@@ -90,10 +90,6 @@ impl Default for Beacon {
 }
 
 impl LinkLayer for Beacon {
-    fn kind(&self) -> &'static str {
-        "beacon"
-    }
-
     fn default_profile(&self) -> Profile {
         Profile::Rfc
     }

@@ -214,10 +214,6 @@ impl Default for Csma {
 }
 
 impl LinkLayer for Csma {
-    fn kind(&self) -> &'static str {
-        "csma"
-    }
-
     fn default_profile(&self) -> Profile {
         Profile::OpenThread
     }
