@@ -254,7 +254,7 @@ def test_one_command_compares_all_that_the_two_ends_can_do() -> None:
     [
         ("", "scenario: found nothing, allowed: SCENARIO, or some of --mac, --hops"),
         (f"{PSK} --hops 2", "--hops: only without SCENARIO"),
-        ("--mac zigbee", "--mac: found 'zigbee', allowed: tsch, csma, thread, xmac, beacon"),
+        ("--mac zigbee", "--mac: found 'zigbee', allowed: beacon, csma, tsch, xmac, thread"),
         ("--mac csma --slotframe 7", "--slotframe: only TSCH has one"),
         ("--credential x", "--credential: found 'x', allowed: psk, raw_public_key, certificate"),
         ("--loss 100%", "--loss: found 1, allowed: from 0 to below 1"),

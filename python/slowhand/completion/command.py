@@ -151,9 +151,9 @@ def _kinds() -> Sequence[str]:
 
 
 def _macs() -> Iterator[str]:
-    from slowhand.advice.forms import MACS
+    from slowhand.advice.forms import macs
 
-    return iter(MACS)
+    return iter(macs())
 
 
 def _credentials() -> Iterator[str]:
