@@ -184,3 +184,42 @@ impl RadioTimes {
         }
     }
 }
+
+/// What a node's radio did besides the states in [`RadioTimes`]. A device that says what it costs pays for it in energy; nothing
+/// of it takes time of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RadioWork {
+    /// How often the radio left sleep: its oscillator started.
+    pub starts: u64,
+    /// How often its receiver or its transmitter ramped up, after sleep or from ready.
+    pub ramps: u64,
+    /// How long it was ready: its oscillator ran, and it neither listened nor sent. It is a part of [`RadioTimes::sleep`].
+    pub ready: Duration,
+}
+
+impl RadioWork {
+    /// The difference to `earlier`.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            starts: self.starts.saturating_sub(earlier.starts),
+            ramps: self.ramps.saturating_sub(earlier.ramps),
+            ready: self.ready.saturating_sub(earlier.ready),
+        }
+    }
+}
+
+/// The frames that a node's processor handled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HandledFrames {
+    /// All of them, sent and received: those of the layer above, and those of the link layer itself.
+    pub all: u64,
+    /// Those among them that took no time of the network: all if the processor takes none, else those of the link layer itself.
+    pub untimed: u64,
+}
+
+impl HandledFrames {
+    /// The difference to `earlier`.
+    pub fn since(self, earlier: Self) -> Self {
+        Self { all: self.all.saturating_sub(earlier.all), untimed: self.untimed.saturating_sub(earlier.untimed) }
+    }
+}

@@ -30,11 +30,13 @@ Samples = Mapping[str, "polars.DataFrame"]
 PathLike = str | os.PathLike[str]
 
 STATES = {
-    "cpu": "computing",
+    "cpu": "CPU",
     "tpm": "TPM",
     "tx": "sending",
     "rx": "receiving",
     "listen": "idle listening",
+    "startup": "radio starting",
+    "idle": "radio ready",
     "sleep": "sleeping",
 }
 """The columns `energy_client_STATE_mj`, and the state in words."""

@@ -271,6 +271,8 @@ impl<'a> World<'a> {
             .map(|node| Times {
                 elapsed: to_std(now),
                 radio: self.network.radio_times(node, now),
+                work: self.network.radio_work(node, now),
+                frames: self.network.handled_frames(node),
                 computed: std::time::Duration::ZERO,
                 tpm: std::time::Duration::ZERO,
                 waited: std::time::Duration::from_micros(self.network.processor_time(node).as_micros()),

@@ -8,6 +8,8 @@ mod contention;
 pub mod csma;
 pub mod frame;
 pub mod medium;
+#[cfg_attr(not(test), expect(dead_code, reason = "the link layers use it in the next commit"))]
+mod meter;
 pub mod phy;
 mod pool;
 mod processor;
@@ -22,7 +24,7 @@ use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
-use crate::observer::{Observer, RadioTimes};
+use crate::observer::{Observer, RadioTimes, RadioWork};
 use phy::MAX_PSDU;
 pub use processor::Processor;
 use std::any::Any;
@@ -94,6 +96,11 @@ pub trait Mac: Any + Debug + Send {
 
     /// How long a node's radio has been in each state since the start of the simulation.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes;
+
+    /// What else its radio has done since then.
+    fn radio_work(&self, _node: NodeId, _now: Instant) -> RadioWork {
+        RadioWork::default()
+    }
 
     /// How a node's processor handles frames.
     fn processor(&self, node: NodeId) -> &Processor;
