@@ -20,14 +20,22 @@ pub use constant::{Amount, Constant, Origin, Time};
 const SHA512_TO_SHA256: f64 = 4.0;
 
 /// The devices that are built in, by name.
-const BUILT_IN: [(&str, &str); 10] = [
+const BUILT_IN: [(&str, &str); 18] = [
     ("openmote-cc2538", include_str!("../../../devices/openmote-cc2538.toml")),
     ("wismote", include_str!("../../../devices/wismote.toml")),
     ("greennet", include_str!("../../../devices/greennet.toml")),
     ("opal-tpm", include_str!("../../../devices/opal-tpm.toml")),
     ("nrf52840", include_str!("../../../devices/nrf52840.toml")),
+    ("nrf52833", include_str!("../../../devices/nrf52833.toml")),
+    ("nrf5340", include_str!("../../../devices/nrf5340.toml")),
+    ("nrf54l15", include_str!("../../../devices/nrf54l15.toml")),
+    ("cc1352r", include_str!("../../../devices/cc1352r.toml")),
+    ("efr32mg24", include_str!("../../../devices/efr32mg24.toml")),
     ("stm32wb55", include_str!("../../../devices/stm32wb55.toml")),
+    ("stm32wba", include_str!("../../../devices/stm32wba.toml")),
     ("esp32-c6", include_str!("../../../devices/esp32-c6.toml")),
+    ("esp32-h2", include_str!("../../../devices/esp32-h2.toml")),
+    ("iotlab-m3", include_str!("../../../devices/iotlab-m3.toml")),
     ("telosb", include_str!("../../../devices/telosb.toml")),
     ("atmega128rfa1", include_str!("../../../devices/atmega128rfa1.toml")),
     ("linux-host", include_str!("../../../devices/linux-host.toml")),
