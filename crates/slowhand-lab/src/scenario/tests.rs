@@ -165,7 +165,7 @@ fn headers_of_rpl_contexts_and_buffers_of_nodes() {
     assert_eq!(with(nodes).network.queues().collect::<Vec<_>>(), [(NodeId(2), 4)]);
     assert_eq!(config(nodes).buffers_of[&NodeId::ROOT].reassembly, Some(9));
     let network = crate::plan::Plan::new(&with(nodes)).unwrap().network(1);
-    assert_eq!([1, 2].map(|node| network.mac().queue_limit(NodeId(node))), [20, 4]);
+    assert_eq!([1, 2].map(|node| network.mac().queue(NodeId(node)).limit()), [20, 4]);
 }
 
 /// A node takes the parent that `network.parents` names, or the path that counts less.

@@ -139,7 +139,7 @@ impl Network {
             mac.set_joiners(&joining.joiners);
         }
         for (&node, &handling) in &config.frame_handling {
-            mac.processor_mut(node).set_handling(handling);
+            mac.queue_mut(node).processor_mut().set_handling(handling);
         }
         let deadline = earliest(mac.deadline(), timers.next_at()); // no other part has a deadline yet
         let addressing = mac.addressing();
@@ -398,17 +398,17 @@ impl Network {
 
     /// How long frames have kept a node's processor busy until `now` ([`NetworkConfig::frame_handling`]).
     pub fn handling_time(&self, node: NodeId, now: Instant) -> Duration {
-        self.mac.processor(node).busy(now)
+        self.mac.queue(node).processor().busy(now)
     }
 
     /// The frames that a node's processor has handled.
     pub fn handled_frames(&self, node: NodeId) -> HandledFrames {
-        self.mac.processor(node).frames()
+        self.mac.queue(node).processor().frames()
     }
 
     /// The largest number of frames in a node's queue so far.
     pub fn queue_peak(&self, node: NodeId) -> usize {
-        self.mac.queue_peak(node)
+        self.mac.queue(node).peak()
     }
 
     /// The largest amount in reassembly at a node so far.

@@ -13,6 +13,7 @@ mod meter;
 pub mod phy;
 mod pool;
 mod processor;
+mod queue;
 pub mod security;
 pub mod sixtop;
 mod timeline;
@@ -27,6 +28,7 @@ use crate::link::Links;
 use crate::observer::{Observer, RadioTimes, RadioWork};
 use phy::MAX_PSDU;
 pub use processor::Processor;
+pub use queue::NodeQueue;
 use std::any::Any;
 use std::fmt::Debug;
 
@@ -67,21 +69,20 @@ pub trait Mac: Any + Debug + Send {
     /// attempt and no other frames wait. A node can compute this from its schedule.
     fn sending_time(&self, node: NodeId, next_hop: NodeId, frames: u64) -> Duration;
 
-    /// The number of frames that wait at a node.
-    fn queued(&self, node: NodeId) -> usize;
+    /// How many frames wait at a node, and how its processor handles them.
+    fn queue(&self, node: NodeId) -> &NodeQueue;
 
-    /// The most frames of the layer above that can wait at a node.
-    fn queue_limit(&self, node: NodeId) -> usize;
+    /// The same, to change it.
+    fn queue_mut(&mut self, node: NodeId) -> &mut NodeQueue;
 
     /// Gives a node a queue of another length than the configuration says. Before the first frame.
-    fn set_queue(&mut self, node: NodeId, frames: usize);
+    fn set_queue(&mut self, node: NodeId, frames: usize) {
+        self.queue_mut(node).set_limit(frames);
+    }
 
     /// These nodes have no key and no short address of the network yet: their frames, and those for them, have extended
     /// addresses and no security. Before the first frame. A MAC that cannot do this ignores it.
     fn set_joiners(&mut self, _joiners: &[NodeId]) {}
-
-    /// The most frames that have waited at a node at one time.
-    fn queue_peak(&self, node: NodeId) -> usize;
 
     /// The links between the nodes, to change how well they work. `None` if the MAC has none.
     fn links_mut(&mut self) -> Option<&mut Links> {
@@ -101,12 +102,6 @@ pub trait Mac: Any + Debug + Send {
     fn radio_work(&self, _node: NodeId, _now: Instant) -> RadioWork {
         RadioWork::default()
     }
-
-    /// How a node's processor handles frames.
-    fn processor(&self, node: NodeId) -> &Processor;
-
-    /// The same, to say how long it takes for a frame. Before the first frame.
-    fn processor_mut(&mut self, node: NodeId) -> &mut Processor;
 
     /// How long the MAC has kept a node's processor busy since the start of the simulation, in addition to handling
     /// frames. Zero unless the MAC waits actively.

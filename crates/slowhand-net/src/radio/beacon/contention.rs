@@ -154,7 +154,7 @@ impl Beacon {
     fn contention_boundary(&self, now: Instant, id: StationId) -> Option<(Active, Instant)> {
         let coordinator = self.cluster_of(id);
         let active = self.superframe(now, coordinator)?;
-        let free_at = self.nodes[id.node.index()].processor.free_at();
+        let free_at = self.nodes[id.node.index()].queue.processor().free_at();
         let from = now.max(self.station(id).ready).max(free_at).max(self.contention_begin(coordinator, &active));
         Some((active, active.boundary(from))).filter(|&(active, boundary)| boundary < active.end)
     }

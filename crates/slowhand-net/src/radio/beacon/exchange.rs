@@ -2,7 +2,7 @@
 
 use super::config::{ACK_WAIT, Downward, TURNAROUND, interframe_space};
 use super::frame::{ACK, set_frame_pending, write_ack, write_data_request};
-use super::node::{BeaconNode, Direction};
+use super::node::Direction;
 use super::station::{Phase, Role, StationId, Task};
 use super::superframe::listens;
 use super::{Beacon, Event};
@@ -202,7 +202,8 @@ impl Beacon {
         let coordinator = self.tree.parent(child).unwrap_or(child);
         let id = StationId { node: coordinator, role: Role::Coordinator };
         let Some(active) = self.superframe(now, coordinator) else { return };
-        let begin = active.boundary((now + TURNAROUND).max(self.nodes[coordinator.index()].processor.free_at()));
+        let begin =
+            active.boundary((now + TURNAROUND).max(self.nodes[coordinator.index()].queue.processor().free_at()));
         let station = self.station_mut(id);
         if station.phase != Phase::Idle {
             return; // it answers another child; this one will ask again
@@ -242,13 +243,8 @@ impl Beacon {
         };
         if let Ok(frame) = FrameView::parse(sent.octets()) {
             let (payload, &QueuedFrame { datagram, discard, .. }) = (Payload::new(frame.payload()), sent);
-            let BeaconNode { processor, capacity, .. } = &mut self.nodes[node.index()];
-            indications.push(match processor.receive(now, *capacity) {
-                Some(handled_at) => {
-                    Indication::Received { node, from: id.node, datagram, payload, discard, handled_at }
-                }
-                None => Indication::Lost { node, datagram, reason: DropReason::QueueFull },
-            });
+            let queue = &mut self.nodes[node.index()].queue;
+            indications.push(queue.receive(now, node, id.node, datagram, payload, discard));
         }
     }
 

@@ -39,7 +39,7 @@ mod tree;
 use super::contention::{Trace, TraceIndex, Tree};
 use super::medium::{Medium, OnAir, Reception};
 use super::pool::FramePool;
-use super::{Indication, Mac, Processor};
+use super::{Indication, Mac, NodeQueue};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
@@ -181,7 +181,7 @@ impl Mac for Beacon {
         if !upwards && !downwards {
             return Err(DropReason::NoCell);
         }
-        if self.nodes[node.index()].queued == self.nodes[node.index()].capacity {
+        if self.nodes[node.index()].queue.is_full() {
             return Err(DropReason::QueueFull);
         }
         let (from, to, security) = (Eui64::of_node(node), Eui64::of_node(next_hop), self.config.security);
@@ -196,11 +196,7 @@ impl Mac for Beacon {
         direction.queue.push(&mut self.pool, frame);
         direction.waiting += 1;
         let sender = self.node(node);
-        if sender.queued == 0 {
-            sender.processor.prepare(now);
-        }
-        sender.queued += 1;
-        sender.peak = sender.peak.max(sender.queued);
+        sender.queue.enter(now);
         self.frame_waits(now, if upwards { next_hop } else { node }, node);
         Ok(())
     }
@@ -239,32 +235,16 @@ impl Mac for Beacon {
         self.config.superframe.interval * (frames.div_ceil(self.config.frames_per_superframe()) + 1)
     }
 
-    fn queued(&self, node: NodeId) -> usize {
-        self.nodes[node.index()].queued
+    fn queue(&self, node: NodeId) -> &NodeQueue {
+        &self.nodes[node.index()].queue
     }
 
-    fn queue_limit(&self, node: NodeId) -> usize {
-        self.nodes[node.index()].capacity
-    }
-
-    fn set_queue(&mut self, node: NodeId, frames: usize) {
-        self.nodes[node.index()].capacity = frames;
-    }
-
-    fn queue_peak(&self, node: NodeId) -> usize {
-        self.nodes[node.index()].peak
+    fn queue_mut(&mut self, node: NodeId) -> &mut NodeQueue {
+        &mut self.nodes[node.index()].queue
     }
 
     fn links_mut(&mut self) -> Option<&mut Links> {
         Some(self.medium.links_mut())
-    }
-
-    fn processor(&self, node: NodeId) -> &Processor {
-        &self.nodes[node.index()].processor
-    }
-
-    fn processor_mut(&mut self, node: NodeId) -> &mut Processor {
-        &mut self.nodes[node.index()].processor
     }
 
     /// A frame counts as sent or received when it has ended. Until then its time counts as listening.
@@ -304,7 +284,7 @@ impl Beacon {
         if let Some(frame) = direction.queue.pop(&mut self.pool) {
             direction.waiting -= 1;
             self.pool.release(frame);
-            self.node(sender).frame_left(now);
+            self.node(sender).queue.leave(now);
             self.node(parent).cluster.waiting -= 1;
         }
     }

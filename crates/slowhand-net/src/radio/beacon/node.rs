@@ -8,7 +8,7 @@ use super::tracking::{BeaconTimes, Tracking};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::link::Links;
-use crate::radio::Processor;
+use crate::radio::NodeQueue;
 use crate::radio::contention::{Sequence, Tree};
 use crate::radio::pool::FrameQueue;
 use crate::random::Streams;
@@ -29,11 +29,7 @@ pub struct BeaconNode {
     pub up: LinkQueue,
     /// Frames that wait for it at its parent.
     pub down: LinkQueue,
-    pub processor: Processor,
-    pub queued: usize,
-    /// The most frames in its queue.
-    pub capacity: usize,
-    pub peak: usize,
+    pub queue: NodeQueue,
     pub radio: Radio,
 }
 
@@ -82,19 +78,8 @@ impl BeaconNode {
             to_fetch: false,
             up: LinkQueue::default(),
             down: LinkQueue::default(),
-            processor: Processor::default(),
-            queued: 0,
-            capacity: config.queue,
-            peak: 0,
+            queue: NodeQueue::new(config.queue),
             radio: Radio { guard, ..Radio::default() },
-        }
-    }
-
-    /// A frame has left its queue.
-    pub fn frame_left(&mut self, now: Instant) {
-        self.queued -= 1;
-        if self.queued > 0 {
-            self.processor.prepare(now);
         }
     }
 }

@@ -83,7 +83,7 @@ impl Csma {
     fn back_off(&mut self, now: Instant, node: NodeId) {
         let this = &mut self.nodes[node.index()];
         let periods = this.station.backoff.draw(&mut this.station.random);
-        let at = now.max(this.station.ready).max(this.processor.free_at()) + BACKOFF_PERIOD * periods;
+        let at = now.max(this.station.ready).max(this.queue.processor().free_at()) + BACKOFF_PERIOD * periods;
         this.radio.assess_at(now, at);
         self.events.push(at + CCA_DURATION, Event::Assessed(node));
     }

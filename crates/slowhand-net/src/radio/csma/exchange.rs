@@ -2,12 +2,11 @@
 
 use super::config::{BEFORE_HEADER, CSL_UNIT};
 use super::frame::{Form, Kind as FormKind, set_frame_pending};
-use super::node::{CsmaNode, Phase, Station, Task};
+use super::node::{Phase, Station, Task};
 use super::{Csma, Event};
 use crate::address::{Addressing, NodeId};
 use crate::clock::Instant;
 use crate::datagram::{DatagramId, NO_DATAGRAM};
-use crate::drop_reason::DropReason;
 use crate::link::Kind;
 use crate::observer::FrameKind;
 use crate::radio::contention::{ACK_WAIT, Entry, TURNAROUND, TraceIndex, interframe_space};
@@ -217,13 +216,8 @@ impl Csma {
         let Some(sent) = frame.filter(|_| is_new).map(|frame| self.pool.get(frame)) else { return };
         if let Ok(frame) = FrameView::parse(sent.octets()) {
             let (payload, &QueuedFrame { datagram, discard, .. }) = (Payload::new(frame.payload()), sent);
-            let CsmaNode { processor, capacity, .. } = &mut self.nodes[to.index()];
-            indications.push(match processor.receive(now, *capacity) {
-                Some(handled_at) => {
-                    Indication::Received { node: to, from: node, datagram, payload, discard, handled_at }
-                }
-                None => Indication::Lost { node: to, datagram, reason: DropReason::QueueFull },
-            });
+            let queue = &mut self.nodes[to.index()].queue;
+            indications.push(queue.receive(now, to, node, datagram, payload, discard));
         }
     }
 
@@ -363,7 +357,7 @@ impl Csma {
             Task::Direct => {
                 if let Some(frame) = this.direct.pop(&mut self.pool) {
                     self.pool.release(frame);
-                    this.frame_left(now);
+                    this.queue.leave(now);
                 }
             }
             Task::Answer(child) | Task::Sample(child) => self.take_indirect(now, node, child),

@@ -54,7 +54,7 @@ impl Csma {
             indirect.waiting -= 1;
             indirect.failures = 0;
             self.pool.release(frame);
-            self.nodes[parent.index()].frame_left(now);
+            self.nodes[parent.index()].queue.leave(now);
         }
     }
 
@@ -90,8 +90,12 @@ impl Csma {
         let waits = indirect.queue.head().is_some();
         let Some(known) = &mut indirect.samples else { return };
         known.is_scheduled = false;
-        let CsmaNode { station, radio, processor, .. } = &self.nodes[parent.index()];
-        if waits && !radio.is_off && station.phase == Phase::Idle && station.ready.max(processor.free_at()) <= now {
+        let CsmaNode { station, radio, queue, .. } = &self.nodes[parent.index()];
+        if waits
+            && !radio.is_off
+            && station.phase == Phase::Idle
+            && station.ready.max(queue.processor().free_at()) <= now
+        {
             self.assess(now, parent, Task::Sample(child));
         } else {
             self.schedule_sample(now, child);

@@ -31,7 +31,7 @@ use super::contention::{Sequence, Trace, TraceIndex, Tree};
 use super::medium::{Medium, OnAir, Reception};
 use super::pool::FramePool;
 use super::timeline::{Span, Timeline};
-use super::{Indication, Mac, Processor};
+use super::{Indication, Mac, NodeQueue};
 use crate::address::{Addressing, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
@@ -198,7 +198,7 @@ impl Mac for Csma {
         if self.tree.parent(node) != Some(next_hop) && self.tree.parent(next_hop) != Some(node) {
             return Err(DropReason::NoCell);
         }
-        if self.nodes[node.index()].queued >= self.nodes[node.index()].capacity {
+        if self.nodes[node.index()].queue.is_full() {
             return Err(DropReason::QueueFull);
         }
         let form = self.form(node, next_hop);
@@ -217,11 +217,7 @@ impl Mac for Csma {
             None => self.destinations.push(next_hop),
         }
         let sender = &mut self.nodes[node.index()];
-        if sender.queued == 0 {
-            sender.processor.prepare(now);
-        }
-        sender.queued += 1;
-        sender.peak = sender.peak.max(sender.queued);
+        sender.queue.enter(now);
         if self.nodes[next_hop.index()].is_sleepy() {
             let indirect = &mut self.nodes[next_hop.index()].indirect;
             indirect.queue.push(&mut self.pool, frame);
@@ -277,24 +273,16 @@ impl Mac for Csma {
         self.config.csl.as_ref().map_or(polls, |csl| csl.interval().min(polls)) + exchange * 2 * frames
     }
 
-    fn queued(&self, node: NodeId) -> usize {
-        self.nodes[node.index()].queued
+    fn queue(&self, node: NodeId) -> &NodeQueue {
+        &self.nodes[node.index()].queue
     }
 
-    fn queue_limit(&self, node: NodeId) -> usize {
-        self.nodes[node.index()].capacity
-    }
-
-    fn set_queue(&mut self, node: NodeId, frames: usize) {
-        self.nodes[node.index()].capacity = frames;
+    fn queue_mut(&mut self, node: NodeId) -> &mut NodeQueue {
+        &mut self.nodes[node.index()].queue
     }
 
     fn set_joiners(&mut self, joiners: &[NodeId]) {
         joiners.iter().for_each(|joiner| self.nodes[joiner.index()].joins = true);
-    }
-
-    fn queue_peak(&self, node: NodeId) -> usize {
-        self.nodes[node.index()].peak
     }
 
     fn links_mut(&mut self) -> Option<&mut Links> {
@@ -306,14 +294,6 @@ impl Mac for Csma {
     fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) -> bool {
         self.power(now, node, on);
         true
-    }
-
-    fn processor(&self, node: NodeId) -> &Processor {
-        &self.nodes[node.index()].processor
-    }
-
-    fn processor_mut(&mut self, node: NodeId) -> &mut Processor {
-        &mut self.nodes[node.index()].processor
     }
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {

@@ -5,7 +5,7 @@ use super::radio::Radio;
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::datagram::{DatagramId, NO_DATAGRAM};
-use crate::radio::Processor;
+use crate::radio::NodeQueue;
 use crate::radio::contention::{Backoff, Sequence};
 use crate::radio::pool::FrameQueue;
 use crate::random::Stream;
@@ -30,11 +30,7 @@ pub struct CsmaNode {
     pub down: Sequence,
     /// True if it has no key and no short address of the network yet.
     pub joins: bool,
-    pub processor: Processor,
-    pub queued: usize,
-    /// How many frames its queue holds.
-    pub capacity: usize,
-    pub peak: usize,
+    pub queue: NodeQueue,
 }
 
 /// What a node sends, and how far it is.
@@ -127,7 +123,7 @@ pub struct Known {
 
 impl CsmaNode {
     /// A node with nothing to send.
-    pub fn new(radio: Radio, polls: Option<Polls>, capacity: usize, random: Stream) -> Self {
+    pub fn new(radio: Radio, polls: Option<Polls>, limit: usize, random: Stream) -> Self {
         Self {
             station: Station::new(random),
             radio,
@@ -138,24 +134,13 @@ impl CsmaNode {
             up: Sequence::default(),
             down: Sequence::default(),
             joins: false,
-            processor: Processor::default(),
-            queued: 0,
-            capacity,
-            peak: 0,
+            queue: NodeQueue::new(limit),
         }
     }
 
     /// True if it sleeps when it has nothing to do.
     pub fn is_sleepy(&self) -> bool {
         self.polls.is_some()
-    }
-
-    /// A frame has left its queue.
-    pub fn frame_left(&mut self, now: Instant) {
-        self.queued -= 1;
-        if self.queued > 0 {
-            self.processor.prepare(now);
-        }
     }
 
     /// True if its radio must listen or is about to send.

@@ -23,7 +23,7 @@ mod slot;
 mod state;
 pub mod timing;
 
-use super::{Indication, Mac, Processor};
+use super::{Indication, Mac, NodeQueue};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
@@ -151,20 +151,16 @@ impl Mac for Tsch {
         }
     }
 
-    fn queued(&self, node: NodeId) -> usize {
-        self.state.nodes[node.index()].queued
+    fn queue(&self, node: NodeId) -> &NodeQueue {
+        &self.state.nodes[node.index()].queue
     }
 
-    fn queue_limit(&self, node: NodeId) -> usize {
-        self.state.nodes[node.index()].capacity
+    fn queue_mut(&mut self, node: NodeId) -> &mut NodeQueue {
+        &mut self.state.nodes[node.index()].queue
     }
 
     fn set_queue(&mut self, node: NodeId, frames: usize) {
         self.state.set_queue(node, frames);
-    }
-
-    fn queue_peak(&self, node: NodeId) -> usize {
-        self.state.nodes[node.index()].peak
     }
 
     fn links_mut(&mut self) -> Option<&mut Links> {
@@ -174,14 +170,6 @@ impl Mac for Tsch {
     fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) -> bool {
         self.state.switch_radio(now, node, on);
         true
-    }
-
-    fn processor(&self, node: NodeId) -> &Processor {
-        &self.state.nodes[node.index()].processor
-    }
-
-    fn processor_mut(&mut self, node: NodeId) -> &mut Processor {
-        &mut self.state.nodes[node.index()].processor
     }
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {

@@ -34,7 +34,7 @@ use super::frame::FCS;
 use super::medium::{Medium, OnAir, Reception};
 use super::phy::{MAX_PSDU, air_time};
 use super::pool::FramePool;
-use super::{Indication, Mac, Processor};
+use super::{Indication, Mac, NodeQueue};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
@@ -164,7 +164,7 @@ impl Mac for XMac {
         let position = sender.position(next_hop).ok_or(DropReason::NoCell)?;
         let first = sender.neighbors[position].queue.head().is_none();
         let queues = sender.neighbors.iter().filter(|neighbor| neighbor.queue.head().is_some()).count();
-        if sender.queued == sender.capacity || first && queues == self.config.neighbor_queues {
+        if sender.queue.is_full() || first && queues == self.config.neighbor_queues {
             return Err(DropReason::QueueFull);
         }
         let neighbor = &mut sender.neighbors[position];
@@ -179,11 +179,7 @@ impl Mac for XMac {
             .map_err(|_| DropReason::Malformed)?;
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
-        if sender.queued == 0 {
-            sender.processor.prepare(now);
-        }
-        sender.queued += 1;
-        sender.peak = sender.peak.max(sender.queued);
+        sender.queue.enter(now);
         if first {
             self.events.push(now, Event::Attempt { node, neighbor: position });
         }
@@ -224,20 +220,12 @@ impl Mac for XMac {
         (self.config.strobe_limit + self.config.data_delay + air_time(MAX_PSDU)) * frames
     }
 
-    fn queued(&self, node: NodeId) -> usize {
-        self.nodes[node.index()].queued
+    fn queue(&self, node: NodeId) -> &NodeQueue {
+        &self.nodes[node.index()].queue
     }
 
-    fn queue_limit(&self, node: NodeId) -> usize {
-        self.nodes[node.index()].capacity
-    }
-
-    fn set_queue(&mut self, node: NodeId, frames: usize) {
-        self.nodes[node.index()].capacity = frames;
-    }
-
-    fn queue_peak(&self, node: NodeId) -> usize {
-        self.nodes[node.index()].peak
+    fn queue_mut(&mut self, node: NodeId) -> &mut NodeQueue {
+        &mut self.nodes[node.index()].queue
     }
 
     fn links_mut(&mut self) -> Option<&mut Links> {
@@ -250,14 +238,6 @@ impl Mac for XMac {
             self.power(now, node, on);
         }
         true
-    }
-
-    fn processor(&self, node: NodeId) -> &Processor {
-        &self.nodes[node.index()].processor
-    }
-
-    fn processor_mut(&mut self, node: NodeId) -> &mut Processor {
-        &mut self.nodes[node.index()].processor
     }
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {

@@ -7,7 +7,7 @@ use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::observer::{FrameKind, RadioState, RadioTimes};
-use crate::radio::Processor;
+use crate::radio::NodeQueue;
 use crate::radio::frame::MAX_FRAME;
 use crate::radio::medium::OnAir;
 use crate::radio::pool::{FrameIndex, FramePool, FrameQueue};
@@ -19,11 +19,7 @@ use crate::random::Stream;
 pub struct XmacNode {
     /// By identifier.
     pub neighbors: Vec<Neighbor>,
-    pub processor: Processor,
-    pub queued: usize,
-    /// The most frames in its queue.
-    pub capacity: usize,
-    pub peak: usize,
+    pub queue: NodeQueue,
     pub activity: Activity,
     /// Incremented with each activity and each step of it, so that events of earlier steps have no effect.
     pub step: u32,
@@ -170,13 +166,10 @@ pub enum Event {
 }
 
 impl XmacNode {
-    pub fn new(neighbors: Vec<Neighbor>, capacity: usize, cycle: Cycle, backoff: Stream) -> Self {
+    pub fn new(neighbors: Vec<Neighbor>, limit: usize, cycle: Cycle, backoff: Stream) -> Self {
         Self {
             neighbors,
-            processor: Processor::default(),
-            queued: 0,
-            capacity,
-            peak: 0,
+            queue: NodeQueue::new(limit),
             activity: Activity::Idle,
             step: 0,
             cycle,

@@ -77,10 +77,7 @@ impl XMac {
         listener.yield_for(now, 0);
         listener.go_quiet(now);
         if listener.accepts(from, sequence) {
-            indications.push(match listener.processor.receive(now, listener.capacity) {
-                Some(handled_at) => Indication::Received { node, from, datagram, payload, discard, handled_at },
-                None => Indication::Lost { node, datagram, reason: DropReason::QueueFull },
-            });
+            indications.push(listener.queue.receive(now, node, from, datagram, payload, discard));
         }
         if self.config.data_ack {
             let at = now + TURNAROUND;

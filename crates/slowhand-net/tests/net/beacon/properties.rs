@@ -167,10 +167,10 @@ proptest! {
                 }
             }
         }
-        let waiting: usize = (0..outcome.mac_nodes()).map(|id| outcome.mac.queued(node(id))).sum();
+        let waiting: usize = (0..outcome.mac_nodes()).map(|id| outcome.mac.queue(node(id)).len()).sum();
         prop_assert_eq!(ended.len() + waiting, outcome.accepted.len());
         for id in 0..outcome.mac_nodes() {
-            prop_assert!(outcome.mac.queue_peak(node(id)) <= case.config.queue);
+            prop_assert!(outcome.mac.queue(node(id)).peak() <= case.config.queue);
         }
         // Every frame that was received was passed up, or repeats one that was.
         for frame in outcome.air.of(FrameKind::Data) {

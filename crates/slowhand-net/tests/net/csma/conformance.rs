@@ -99,7 +99,7 @@ fn a_frame_that_is_not_fetched_expires() {
     let indications = run(&mut mac, at(100_000_000), &mut Recorder::default());
     let reason = DropReason::TransactionExpired;
     assert_eq!(dropped(&indications), [(7_681_000, 1, reason), (7_683_000, 2, reason)]);
-    assert_eq!(mac.queued(node(0)), 0);
+    assert_eq!(mac.queue(node(0)).len(), 0);
 }
 
 /// The acknowledgement of a device's own data frame says that a frame waits for it. It polls at once.
