@@ -4,7 +4,10 @@
 
 use crate::device::{Device, Milliamperes};
 use crate::record::Energy;
-use slowhand_net::observer::{HandledFrames, RadioTimes, RadioWork};
+use slowhand_net::address::NodeId;
+use slowhand_net::clock::Instant;
+use slowhand_net::network::Network;
+use slowhand_net::observer::{HandledFrames, RadioTimes, RadioWork, Slots};
 use std::time::Duration;
 
 /// The time of a device, by state, and what it did.
@@ -26,9 +29,27 @@ pub(crate) struct Times {
     pub(crate) handled: Duration,
     /// The frames that it handled.
     pub(crate) frames: HandledFrames,
+    /// The slots in which its radio was on, where the link layer has slots. The energy does not need them.
+    pub(crate) slots: Slots,
 }
 
 impl Times {
+    /// The time of a node of a network until `now`, without what computes on it.
+    pub(crate) fn of(network: &Network, node: NodeId, now: Instant) -> Self {
+        let std = |time: slowhand_net::clock::Duration| Duration::from_micros(time.as_micros());
+        Self {
+            elapsed: std(now.since(Instant::ZERO)),
+            radio: network.radio_times(node, now),
+            work: network.radio_work(node, now),
+            computed: Duration::ZERO,
+            tpm: Duration::ZERO,
+            waited: std(network.processor_time(node)),
+            handled: std(network.handling_time(node, now)),
+            frames: network.handled_frames(node),
+            slots: network.slots(node, now).unwrap_or_default(),
+        }
+    }
+
     /// How long the CPU was active: while it computed, waited actively, woke up or handled frames, one after the other.
     ///
     /// Frames that took no time of the network take that of the device. The CPU wakes up for each start of the radio and for each

@@ -8,7 +8,7 @@ use crate::record::{Column, Conversation, Energy, Field, Record, Table, columns,
 use crate::scenario::{Scenario, ServerAt};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
-use slowhand_net::observer::{BufferLevel, HandledFrames, Observer, RadioInterval, RadioTimes, RadioWork};
+use slowhand_net::observer::{BufferLevel, HandledFrames, Observer, RadioInterval, RadioTimes, RadioWork, Slots};
 
 /// One world in detail, from time 0 to the end of its last handshake.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +37,8 @@ pub struct NodeReport {
     pub radio: RadioTimes,
     /// What else its radio did.
     pub work: RadioWork,
+    /// The slots in which its radio was on, by what was sent and received. Under TSCH; else there are none.
+    pub slots: Slots,
     /// How long it computed cryptography.
     pub computed: std::time::Duration,
     /// How long its MAC kept the CPU waiting actively; a wait that is not over does not count.
@@ -77,6 +79,7 @@ pub fn inspect(scenario: &Scenario, seed: u64, interrupt: &Interrupt) -> Result<
             elapsed: times.elapsed,
             radio: times.radio,
             work: times.work,
+            slots: times.slots,
             computed: times.computed,
             waited: times.waited,
             handled: times.handled,
@@ -165,6 +168,27 @@ impl Inspection {
             (
                 field("radio_rampups", "How often it began to listen or to send, after sleep or when it was ready."),
                 whole(|n| n.work.ramps),
+            ),
+            (field("slots_rx_idle", "Slots of TSCH in which it listened, and nothing came."), whole(|n| n.slots.rx_idle)),
+            (
+                field("slots_tx_data_rx_ack", "Those in which it sent a frame, and received an acknowledgement."),
+                whole(|n| n.slots.tx_data_rx_ack),
+            ),
+            (
+                field("slots_tx_data_rx_ack_none", "Those in which it listened in vain for an acknowledgement."),
+                whole(|n| n.slots.tx_data_rx_ack_none),
+            ),
+            (
+                field("slots_tx_data", "Those in which it sent a frame that asks for no acknowledgement."),
+                whole(|n| n.slots.tx_data),
+            ),
+            (
+                field("slots_rx_data_tx_ack", "Those in which it received a frame, and acknowledged it."),
+                whole(|n| n.slots.rx_data_tx_ack),
+            ),
+            (
+                field("slots_rx_data", "Those in which it received a frame that it did not acknowledge."),
+                whole(|n| n.slots.rx_data),
             ),
             (field("cpu_compute_s", "How long the node computed cryptography."), number(|n| n.computed.as_secs_f64())),
             (

@@ -208,6 +208,32 @@ impl RadioWork {
     }
 }
 
+/// The slots of TSCH in which a node's radio was on, by what was sent and received. The names are those of Vilajosana et al., "A
+/// Realistic Energy Consumption Model for TSCH Networks" (IEEE Sensors Journal, 2014).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slots {
+    /// It listened, and nothing came.
+    pub rx_idle: u64,
+    /// It sent a frame, and received an acknowledgement.
+    pub tx_data_rx_ack: u64,
+    /// It sent a frame, and listened in vain for an acknowledgement.
+    pub tx_data_rx_ack_none: u64,
+    /// It sent a frame that asks for no acknowledgement.
+    pub tx_data: u64,
+    /// It received a frame, and acknowledged it.
+    pub rx_data_tx_ack: u64,
+    /// It received a frame that it did not acknowledge: one for another node.
+    pub rx_data: u64,
+}
+
+impl Slots {
+    /// All of them.
+    pub fn sum(&self) -> u64 {
+        let Self { rx_idle, tx_data_rx_ack, tx_data_rx_ack_none, tx_data, rx_data_tx_ack, rx_data } = self;
+        rx_idle + tx_data_rx_ack + tx_data_rx_ack_none + tx_data + rx_data_tx_ack + rx_data
+    }
+}
+
 /// The frames that a node's processor handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HandledFrames {

@@ -272,6 +272,7 @@ impl World<'_> {
             tpm: end.tpm.saturating_sub(start.tpm),
             waited: std::time::Duration::from_micros(end.waited.saturating_sub(start.waited).as_micros()),
             handled: std::time::Duration::from_micros(end.handled.saturating_sub(start.handled).as_micros()),
+            ..Times::default()
         })
     }
 }

@@ -38,7 +38,7 @@ use crate::ip::{self, Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header}
 use crate::link::{Course, LinkQuality};
 use crate::lowpan::Contexts;
 use crate::lowpan::reassembly::Occupancy;
-use crate::observer::{HandledFrames, Observer, RadioTimes, RadioWork};
+use crate::observer::{HandledFrames, Observer, RadioTimes, RadioWork, Slots};
 use crate::queue::EventQueue;
 use crate::radio::{Indication, Mac};
 use crate::random::{Probability, Streams};
@@ -324,6 +324,11 @@ impl Network {
     /// See [`Mac::radio_work`].
     pub fn radio_work(&self, node: NodeId, now: Instant) -> RadioWork {
         self.mac.radio_work(node, now)
+    }
+
+    /// See [`Mac::slots`].
+    pub fn slots(&self, node: NodeId, now: Instant) -> Option<Slots> {
+        self.mac.slots(node, now)
     }
 
     /// See [`Mac::report_radios`].

@@ -25,7 +25,7 @@ use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
-use crate::observer::{Observer, RadioTimes, RadioWork};
+use crate::observer::{Observer, RadioTimes, RadioWork, Slots};
 use phy::MAX_PSDU;
 pub use processor::Processor;
 pub use queue::NodeQueue;
@@ -101,6 +101,11 @@ pub trait Mac: Any + Debug + Send {
     /// What else its radio has done since then.
     fn radio_work(&self, _node: NodeId, _now: Instant) -> RadioWork {
         RadioWork::default()
+    }
+
+    /// The slots in which its radio has been on since then. `None` if the MAC has no slots.
+    fn slots(&self, _node: NodeId, _now: Instant) -> Option<Slots> {
+        None
     }
 
     /// How long the MAC has kept a node's processor busy since the start of the simulation, in addition to handling
