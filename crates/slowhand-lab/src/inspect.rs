@@ -169,7 +169,10 @@ impl Inspection {
                 field("radio_rampups", "How often it began to listen or to send, after sleep or when it was ready."),
                 whole(|n| n.work.ramps),
             ),
-            (field("slots_rx_idle", "Slots of TSCH in which it listened, and nothing came."), whole(|n| n.slots.rx_idle)),
+            (
+                field("slots_rx_idle", "Slots of TSCH in which it listened, and nothing came."),
+                whole(|n| n.slots.rx_idle),
+            ),
             (
                 field("slots_tx_data_rx_ack", "Those in which it sent a frame, and received an acknowledgement."),
                 whole(|n| n.slots.tx_data_rx_ack),
