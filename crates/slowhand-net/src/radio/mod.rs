@@ -16,7 +16,6 @@ mod processor;
 mod queue;
 pub mod security;
 pub mod sixtop;
-mod timeline;
 pub mod tsch;
 pub mod xmac;
 
@@ -26,6 +25,7 @@ use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{Observer, RadioTimes, RadioWork, Slots};
+pub use contention::PanError;
 use phy::MAX_PSDU;
 pub use processor::Processor;
 pub use queue::NodeQueue;

@@ -31,6 +31,7 @@ impl NodeQueue {
     }
 
     /// The number of frames that wait, those of the link layer itself included.
+    #[inline]
     pub fn len(&self) -> usize {
         self.frames
     }
@@ -41,6 +42,7 @@ impl NodeQueue {
     }
 
     /// True if no further frame of the layer above has room.
+    #[inline]
     pub fn is_full(&self) -> bool {
         self.frames >= self.limit
     }
@@ -61,6 +63,7 @@ impl NodeQueue {
     }
 
     /// How the node's processor handles frames.
+    #[inline]
     pub fn processor(&self) -> &Processor {
         &self.processor
     }
@@ -71,6 +74,7 @@ impl NodeQueue {
     }
 
     /// A frame of the layer above waits from now on. The processor prepares it at once if it is the first.
+    #[inline]
     pub fn enter(&mut self, now: Instant) {
         if self.data == 0 {
             self.processor.prepare(now);
@@ -80,6 +84,7 @@ impl NodeQueue {
     }
 
     /// A frame of the layer above has been sent or dropped. The processor prepares the next one.
+    #[inline]
     pub fn leave(&mut self, now: Instant) {
         self.leave_own();
         self.data -= 1;
@@ -89,18 +94,21 @@ impl NodeQueue {
     }
 
     /// A frame of the link layer itself waits from now on. It takes the processor no time.
+    #[inline]
     pub fn enter_own(&mut self) {
         self.frames += 1;
         self.peak = self.peak.max(self.frames);
     }
 
     /// A frame of the link layer itself has been sent or dropped.
+    #[inline]
     pub fn leave_own(&mut self) {
         self.frames -= 1;
     }
 
     /// `node`, whose queue this is, has received a frame of `from` for the layer above. Returns what the MAC indicates:
     /// the frame, handled when the processor has had time for it, or its loss if too many wait for that.
+    #[inline]
     pub fn receive(
         &mut self,
         now: Instant,

@@ -9,20 +9,19 @@ use super::config::{BeaconConfig, Superframe};
 use super::tracking::Tracking;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::observer::RadioTimes;
+use crate::observer::{RadioState, RadioTimes};
+use crate::radio::contention::Phase;
 
 impl Beacon {
     /// Switches the node's radio off, unless it listens when idle or an exchange is in progress.
     pub(super) fn rest(&mut self, now: Instant, node: NodeId) {
-        let sleeper = &mut self.nodes[node.index()];
-        if sleeper.device.phase.is_in_progress() || sleeper.radio.acknowledging {
+        let sleeper = self.node(node);
+        let is_in_progress = !matches!(sleeper.stations[0].phase, Phase::Idle | Phase::Deferred);
+        if is_in_progress || sleeper.is_acknowledging {
             return;
         }
         if let Some(since) = sleeper.radio.awake_since.take() {
-            sleeper.radio.awake += now.since(since);
-            if self.watched {
-                sleeper.radio.timeline.spell(since, now);
-            }
+            sleeper.radio.account.add(RadioState::Listen, since, now);
             self.medium.stop_listening(now, node);
         }
     }
@@ -30,15 +29,15 @@ impl Beacon {
     /// How long the node's radio has been in each state.
     pub(super) fn times(&self, node: NodeId, now: Instant) -> RadioTimes {
         let radio = &self.nodes[node.index()].radio;
-        let (mut transmit, mut receive) = (radio.transmit, radio.receive);
-        let mut awake = radio.awake + radio.awake_since.map_or(Duration::ZERO, |since| now.since(since));
+        let RadioTimes { mut transmit, mut receive, listen, .. } = radio.account.times();
+        let mut awake = listen + radio.awake_since.map_or(Duration::ZERO, |since| now.since(since));
         if self.is_coordinator(node) {
             let Superframe { interval, cap } = self.config.superframe;
             transmit += windows(now, self.first_beacon(node), self.config.idle_beacon(), interval);
             awake += windows(now, self.first_beacon(node), cap, interval);
         }
         if let Some(parent) = self.tree.parent(node) {
-            let tracking = &self.nodes[node.index()].tracking;
+            let tracking = &self.nodes[node.index()].mac.tracking;
             let (on, received) = beacons(&self.config, tracking, radio.guard, self.first_beacon(parent), now);
             awake += on;
             receive += received;

@@ -2,6 +2,7 @@
 //! stepped through.
 
 use crate::clock::{Duration, Instant};
+use crate::radio::contention::Pattern;
 
 /// Wake-ups at `anchor`, `anchor + interval`, ... Each lasts `awake`. There are none before the anchor.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +97,46 @@ impl Cycle {
         let elapsed = at.since(self.anchor);
         let whole = elapsed.as_micros() / self.interval.as_micros();
         self.awake * whole + (elapsed % self.interval).min(self.awake)
+    }
+}
+
+/// What the radio of a node does while nothing happens: wake-ups, and a wait for a data frame before them.
+#[derive(Debug)]
+pub struct Idle {
+    pub cycle: Cycle,
+    /// It stays off until this instant, even during a wake-up.
+    pub quiet_until: Instant,
+    /// It waits for a data frame and stays on until this instant, even between wake-ups.
+    pub attentive_until: Instant,
+}
+
+impl Idle {
+    pub fn new(cycle: Cycle) -> Self {
+        Self { cycle, quiet_until: Instant::ZERO, attentive_until: Instant::ZERO }
+    }
+
+    /// The instant until which it listens, if nothing happens. Not after `now` if it is off.
+    pub fn listens_until(&self, now: Instant) -> Instant {
+        let cycle = self.cycle.awake_until(now).filter(|_| now >= self.quiet_until);
+        cycle.map_or(self.attentive_until, |until| until.max(self.attentive_until))
+    }
+
+    /// The end of the wait for a data frame between two instants, and the instant from which on there are wake-ups only.
+    fn attentive(&self, from: Instant, to: Instant) -> (Instant, Instant) {
+        let attentive_to = self.attentive_until.min(to).max(from);
+        (attentive_to, attentive_to.max(self.quiet_until))
+    }
+}
+
+impl Pattern for Idle {
+    fn spans(&self, from: Instant, to: Instant) -> impl Iterator<Item = (Instant, Instant)> {
+        let (attentive_to, cycle_from) = self.attentive(from, to);
+        [(from, attentive_to)].into_iter().chain(self.cycle.wake_ups(cycle_from, to))
+    }
+
+    fn listening(&self, from: Instant, to: Instant) -> Duration {
+        let (attentive_to, cycle_from) = self.attentive(from, to);
+        attentive_to.since(from) + self.cycle.awake_between(cycle_from, to)
     }
 }
 

@@ -39,7 +39,7 @@ impl XMac {
             datagram: frame.datagram,
             attempt: frame.attempts,
             started: now,
-            missed: sender.cycle.next_edge(now),
+            missed: sender.radio.pattern.cycle.next_edge(now),
             limit: train + self.config.strobe_limit,
             decided: train,
         };

@@ -4,6 +4,7 @@ use super::*;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::link::LinkQuality;
 use slowhand_net::observer::FrameKind;
+use slowhand_net::radio::PanError;
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, BeaconConfigError, Downward, Superframe};
 use slowhand_net::radio::{Indication, Mac};
 use slowhand_net::random::Streams;
@@ -295,11 +296,11 @@ fn what_cannot_work_is_refused_with_a_reason() {
     ));
     assert_eq!(
         build(BeaconConfig { channel: 27, ..standard() }, &parents, &line),
-        Some(BeaconConfigError::Channel(27))
+        Some(BeaconConfigError::Pan(PanError::Channel(27)))
     );
     assert_eq!(
         build(BeaconConfig { backoff_exponents: (4, 3), ..standard() }, &parents, &line),
-        Some(BeaconConfigError::BackoffExponents { min: 4, max: 3 })
+        Some(BeaconConfigError::Pan(PanError::BackoffExponents { min: 4, max: 3 }))
     );
     assert_eq!(
         build(BeaconConfig { downward: Downward::Direct, ..standard() }, &parents, &line),
@@ -307,14 +308,14 @@ fn what_cannot_work_is_refused_with_a_reason() {
     );
     assert_eq!(
         build(standard(), &parents, &line[..2]),
-        Some(BeaconConfigError::NoLink { child: node(3), parent: node(2) })
+        Some(BeaconConfigError::Pan(PanError::NoLink { child: node(3), parent: node(2) }))
     );
     assert_eq!(
         build(standard(), &[None, Some(0), None, Some(2)], &line),
-        Some(BeaconConfigError::Parents { parents: 2, nodes: 4 })
+        Some(BeaconConfigError::Pan(PanError::Parents { parents: 2, nodes: 4 }))
     );
     let cycle = [None, Some(2), Some(1), Some(2)];
-    assert_eq!(build(standard(), &cycle, &line), Some(BeaconConfigError::NotATree(node(1))));
+    assert_eq!(build(standard(), &cycle, &line), Some(BeaconConfigError::Pan(PanError::NotATree(node(1)))));
 }
 
 #[test]
