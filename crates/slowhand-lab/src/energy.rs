@@ -45,7 +45,7 @@ impl Times {
             tpm: Duration::ZERO,
             waited: std(network.processor_time(node)),
             handled: std(network.handling_time(node, now)),
-            frames: network.handled_frames(node),
+            frames: network.handled_frames(node, now),
             slots: network.slots(node, now).unwrap_or_default(),
         }
     }

@@ -179,7 +179,7 @@ impl World<'_> {
             at,
             radio: self.network.radio_times(client, at),
             work: self.network.radio_work(client, at),
-            frames: self.network.handled_frames(client),
+            frames: self.network.handled_frames(client, at),
             waited: self.network.processor_time(client),
             handled: self.network.handling_time(client, at),
             computed: [0, 1].map(|side| self.ends[client_end(conversation) + side].computed),

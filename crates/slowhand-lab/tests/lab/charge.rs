@@ -102,7 +102,7 @@ fn a_slot_of_tsch_has_the_published_charge() {
         let startup = (380e-6 * 0.4 * work.starts as f64 + 110e-6 * 5.6 * work.ramps as f64) * 3.3;
         assert!((of.startup_mj / startup - 1.0).abs() < 1e-9, "{of:?}");
         // Each frame and each acknowledgement takes the processor 1,047 us, and it wakes up for it and for each slot.
-        assert_eq!(network.handled_frames(NodeId(node)).all, 2 * 50);
+        assert_eq!(network.handled_frames(NodeId(node), end).all, 2 * 50);
         let active_s = 1_047e-6 * 100.0 + 5.4e-6 * (100 + work.starts) as f64;
         assert!((of.cpu_mj / (active_s * 30.5 * 3.3) - 1.0).abs() < 1e-9, "{of:?}");
     }

@@ -406,9 +406,11 @@ impl Network {
         self.mac.queue(node).processor().busy(now)
     }
 
-    /// The frames that a node's processor has handled.
-    pub fn handled_frames(&self, node: NodeId) -> HandledFrames {
-        self.mac.queue(node).processor().frames()
+    /// The frames that a node's processor has handled until `now`.
+    pub fn handled_frames(&self, node: NodeId, now: Instant) -> HandledFrames {
+        let HandledFrames { all, untimed } = self.mac.queue(node).processor().frames();
+        let regular = self.mac.regular_frames(node, now);
+        HandledFrames { all: all + regular, untimed: untimed + regular }
     }
 
     /// The largest number of frames in a node's queue so far.

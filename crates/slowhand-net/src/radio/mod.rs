@@ -8,7 +8,6 @@ mod contention;
 pub mod csma;
 pub mod frame;
 pub mod medium;
-#[cfg_attr(not(test), expect(dead_code, reason = "the link layers use it in the next commit"))]
 mod meter;
 pub mod phy;
 mod pool;
@@ -101,6 +100,11 @@ pub trait Mac: Any + Debug + Send {
     /// What else its radio has done since then.
     fn radio_work(&self, _node: NodeId, _now: Instant) -> RadioWork {
         RadioWork::default()
+    }
+
+    /// The frames of the link layer itself that a node's processor has handled without an event, such as beacons.
+    fn regular_frames(&self, _node: NodeId, _now: Instant) -> u64 {
+        0
     }
 
     /// The slots in which its radio has been on since then. `None` if the MAC has no slots.

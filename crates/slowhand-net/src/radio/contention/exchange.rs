@@ -51,6 +51,9 @@ impl<R: Rules> Pan<R> {
         if form.announces_samples() {
             form.set_phase(&mut octets, R::phase(self, now, id.node));
         }
+        if kind == FrameKind::DataRequest || self.attempt_of(id) > 0 {
+            self.node(id.node).queue.processor_mut().handle_own();
+        }
         let datagram = self.datagram_of(id);
         let station = self.station_mut(id);
         (station.phase, station.datagram) = (Phase::Sending, datagram);
@@ -233,11 +236,13 @@ impl<R: Rules> Pan<R> {
         }
     }
 
-    /// Passes the station's frame up at its receiver, unless it is a retransmission.
+    /// Passes the station's frame up at its receiver, unless it is a retransmission or a data request.
     fn deliver(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
         let (to, sequence, frame) = (self.peer(id), self.sequence_of(id), self.frame_of(id));
         let is_new = self.link(id.node, to).accepts(sequence);
-        let Some(sent) = frame.filter(|_| is_new).map(|frame| self.pool.get(frame)) else { return };
+        let Some(sent) = frame.filter(|_| is_new).map(|frame| self.pool.get(frame)) else {
+            return self.nodes[to.index()].queue.processor_mut().handle_own();
+        };
         if let Ok(frame) = FrameView::parse(sent.octets()) {
             let (payload, &QueuedFrame { datagram, discard, .. }) = (Payload::new(frame.payload()), sent);
             let queue = &mut self.nodes[to.index()].queue;

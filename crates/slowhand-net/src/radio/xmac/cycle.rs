@@ -134,6 +134,17 @@ impl Pattern for Idle {
         [(from, attentive_to)].into_iter().chain(self.cycle.wake_ups(cycle_from, to))
     }
 
+    fn count(&self, from: Instant, to: Instant) -> u64 {
+        let (attentive_to, cycle_from) = self.attentive(from, to);
+        let waits = from < attentive_to;
+        let is_awake = cycle_from < to && self.cycle.awake_until(cycle_from).is_some();
+        // Wake-ups that begin before `to`. One may begin when the wait ends, or be under way.
+        let last = if to > Instant::ZERO { to - Duration::from_micros(1) } else { to };
+        let begun = if cycle_from < to { self.cycle.starts(cycle_from, last) } else { 0 };
+        let touches = waits && attentive_to == cycle_from && is_awake;
+        u64::from(waits) + u64::from(is_awake) + begun - u64::from(touches)
+    }
+
     fn listening(&self, from: Instant, to: Instant) -> Duration {
         let (attentive_to, cycle_from) = self.attentive(from, to);
         attentive_to.since(from) + self.cycle.awake_between(cycle_from, to)
