@@ -234,5 +234,21 @@ mod tests {
             let end = (from + 1..).find(|&us| us > 0 && on(us - 1) && !on(us)).unwrap();
             prop_assert_eq!(cycle.next_end(at(from)), at(end));
         }
+
+        /// The radio waits for a data frame, then may miss some wake-ups.
+        #[test]
+        fn what_is_counted_is_what_comes_on(
+            anchor in 0u64..50, interval in 2u64..60, share in 1u64..60, from in 0u64..300, length in 0u64..300,
+            attentive in 0u64..600, quiet in 0u64..600,
+        ) {
+            let awake = share.min(interval - 1);
+            let cycle = Cycle::new(at(anchor), Duration::from_micros(interval), Duration::from_micros(awake));
+            let idle = Idle { cycle, attentive_until: at(attentive), quiet_until: at(quiet) };
+            let (from, to) = (at(from), at(from + length));
+            let mut on: Vec<u64> = Vec::new();
+            on.extend(idle.spans(from, to).flat_map(|(start, end)| start.as_micros()..end.as_micros()));
+            let gaps = on.windows(2).filter(|two| two[0] + 1 < two[1]).count() as u64;
+            prop_assert_eq!(idle.count(from, to), gaps + u64::from(!on.is_empty()));
+        }
     }
 }
