@@ -58,6 +58,6 @@ impl Node<BeaconRules> {
             to_fetch: false,
         };
         let stations = [station("back-off"), station("coordinator back-off")];
-        Self::new(config.queue, stations, Radio { guard, ..Radio::default() }, mac)
+        Self::new(config.queue, stations, Radio::new(guard), mac)
     }
 }

@@ -23,6 +23,11 @@ pub struct Radio {
 }
 
 impl Radio {
+    /// A radio that switches on this long before its parent's beacon.
+    pub fn new(guard: Duration) -> Self {
+        Self { guard, ..Self::default() }
+    }
+
     /// It is on for traffic from `at` on. It is off before if `at` is not the end of a beacon.
     pub fn wake(&mut self, at: Instant, after_beacon: bool) {
         if self.awake_since.is_none() {
@@ -33,17 +38,13 @@ impl Radio {
 }
 
 impl FrameRadio for Radio {
-    fn begin_sending(&mut self, _now: Instant) {}
-
-    fn end_sending(&mut self, now: Instant, air: Duration) {
-        self.account.add(RadioState::Transmit, now - air, now);
+    fn end_sending(&mut self, since: Instant, now: Instant) {
+        self.account.add(RadioState::Transmit, since, now);
     }
 
-    fn begin_receiving(&mut self, _now: Instant) {}
-
-    fn end_receiving(&mut self, now: Instant, air: Duration, received: bool, _more: bool) {
+    fn end_receiving(&mut self, since: Instant, now: Instant, received: bool, _more: impl FnOnce() -> bool) {
         if received {
-            self.account.add(RadioState::Receive, now - air, now);
+            self.account.add(RadioState::Receive, since, now);
         }
     }
 

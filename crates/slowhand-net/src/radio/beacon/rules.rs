@@ -10,7 +10,7 @@ use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
 use crate::observer::{Observer, RadioTimes, RadioWork};
 use crate::radio::Indication;
-use crate::radio::contention::{Event, Exchanged, Form, Node, Phase, Role, Rules, Station, StationId, Task, Tree};
+use crate::radio::contention::{Event, Form, Node, Phase, Role, Rules, Station, StationId, Task, Tree};
 
 /// Slotted CSMA/CA in superframes.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ impl Rules for BeaconRules {
     type Event = Timer;
     /// The superframe, and its coordinator.
     type Audience = (NodeId, Option<Active>);
+
+    const CHILD_FIRST: bool = false;
 
     fn form(pan: &Beacon, _from: NodeId, _to: NodeId) -> Form {
         pan.config.form()
@@ -117,16 +119,19 @@ impl Rules for BeaconRules {
         config.downward == Downward::Indirect
     }
 
-    fn acknowledged(pan: &mut Beacon, now: Instant, id: StationId, _received: bool, _space_over: Instant) {
+    fn acknowledged(pan: &mut Beacon, now: Instant, id: StationId, _received: bool) {
         let Station { task, frame_pending, .. } = *pan.station(id);
         if task == Task::Request && frame_pending {
             pan.answer(now, id.node);
         }
     }
 
-    fn exchange_over(pan: &mut Beacon, now: Instant, exchange: Exchanged) {
-        if let Exchanged { child: Some(child), more, space_over } = exchange {
-            pan.fetched(now, child, more, space_over);
+    fn fetched(pan: &mut Beacon, now: Instant, child: NodeId, is_awaited: bool, more: bool) {
+        if is_awaited {
+            pan.node(child).mac.to_fetch = more;
+            Self::start(pan, now, StationId::device(child));
+        } else {
+            pan.rest(now, child);
         }
     }
 
@@ -209,19 +214,6 @@ impl Beacon {
         if self.transaction_end(&active, id, begin) <= active.end {
             self.station_mut(id).phase = Phase::Contending;
             self.events.push(begin, Event::Send(id));
-        }
-    }
-
-    /// A child has received and acknowledged a frame of its parent.
-    fn fetched(&mut self, now: Instant, child: NodeId, more: bool, space_over: Instant) {
-        let id = StationId::device(child);
-        let station = self.station_mut(id);
-        station.ready = station.ready.max(space_over);
-        if station.phase == Phase::AwaitingData {
-            self.node(child).mac.to_fetch = more;
-            self.finish(now, id);
-        } else {
-            self.rest(now, child);
         }
     }
 }

@@ -8,9 +8,9 @@ use super::{Beacon, EVERY_CHILD};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::NO_DATAGRAM;
-use crate::observer::FrameKind;
+use crate::observer::{FrameKind, RadioState};
 use crate::radio::Indication;
-use crate::radio::contention::{Entry, Event, FrameRadio, Node, Phase, Role, StationId, Task};
+use crate::radio::contention::{Entry, Event, Node, Phase, Role, StationId, Task};
 use crate::radio::frame::MAX_FRAME;
 use crate::radio::phy::air_time;
 
@@ -86,7 +86,7 @@ impl Beacon {
         let listed = cluster.listed_count;
         let beacon = air_time(beacon_octets(listed, self.config.security));
         let longer = beacon.saturating_sub(self.config.idle_beacon());
-        self.node(coordinator).radio.end_sending(now, longer);
+        self.node(coordinator).radio.account.add(RadioState::Transmit, now - longer, now);
         for position in 0..self.tree.children(coordinator).len() {
             let child = self.tree.children(coordinator)[position];
             let received = self.track_beacon(now, child, number, longer);
@@ -192,7 +192,9 @@ impl Beacon {
         let Node { mac, radio, .. } = self.node(child);
         mac.tracking.count(number);
         let received = mac.tracking.receives(number);
-        radio.end_receiving(now, longer, received, false);
+        if received {
+            radio.account.add(RadioState::Receive, now - longer, now);
+        }
         received
     }
 

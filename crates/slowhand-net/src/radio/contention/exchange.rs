@@ -1,7 +1,7 @@
 //! The exchange of data frames and data requests, their acknowledgements, and the frames that children ask for (7.5.6).
 
-use super::pan::{Event, Exchanged, FrameRadio, Node, Pan, Rules};
-use super::station::{Phase, StationId, Task};
+use super::pan::{Event, FrameRadio, Node, Pan, Rules};
+use super::station::{Phase, Station, StationId, Task};
 use super::{ACK_WAIT, Entry, Sequence, TraceIndex, interframe_space};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
@@ -51,13 +51,14 @@ impl<R: Rules> Pan<R> {
         if form.announces_samples() {
             form.set_phase(&mut octets, R::phase(self, now, id.node));
         }
-        if kind == FrameKind::DataRequest || self.attempt_of(id) > 0 {
+        // The queue counts a data frame when it arrives there.
+        if self.frame_of(id).is_none_or(|frame| self.pool.get(frame).attempts > 0) {
             self.node(id.node).queue.processor_mut().handle_own();
         }
         let datagram = self.datagram_of(id);
         let station = self.station_mut(id);
         (station.phase, station.datagram) = (Phase::Sending, datagram);
-        let (on_air, trace, end) = self.begin_frame(now, id, kind, octets, length);
+        let (on_air, trace, end) = self.begin_frame(now, id, [id.node, to], kind, octets, length);
         self.events.push(end, Event::Sent(id, on_air, trace));
     }
 
@@ -71,14 +72,13 @@ impl<R: Rules> Pan<R> {
         indications: &mut Vec<Indication>,
     ) {
         let to = self.peer(id);
-        let air = air_time(self.psdu(id));
-        let received = self.end_frame(now, [id.node, to], air, Kind::Data, on_air, trace);
+        let received = self.end_frame(now, [id.node, to], Kind::Data, on_air, trace);
         let station = self.station_mut(id);
         (station.phase, station.sent_at) = (Phase::AwaitingAcknowledgement, now);
         let Some(ack_begins) = R::ack_begins(self, now, id).filter(|_| received) else {
             return self.events.push(now + ACK_WAIT, Event::NoAcknowledgement(id));
         };
-        self.deliver(now, id, indications);
+        self.deliver(now, id, to, indications);
         self.node(to).is_acknowledging = true;
         R::received(self, now, id, to);
         self.events.push(ack_begins, Event::Acknowledge(id));
@@ -87,14 +87,16 @@ impl<R: Rules> Pan<R> {
     /// The acknowledgement of the station's frame begins.
     pub(super) fn acknowledge(&mut self, now: Instant, id: StationId) {
         let to = self.peer(id);
-        let asks = match self.station(id).task {
-            Task::Request => true,
-            Task::Own => R::announces_in_data_acks(&self.config),
+        let waits = self.nodes[id.node.index()].kept.head().is_some();
+        let is_announced = R::announces_in_data_acks(&self.config);
+        let station = self.station_mut(id);
+        let frame_pending = match station.task {
+            Task::Request => waits,
+            Task::Own => waits && is_announced,
             Task::Kept(_) => false,
         };
-        let frame_pending = asks && self.nodes[id.node.index()].kept.head().is_some();
-        if !matches!(self.station(id).task, Task::Kept(_)) {
-            self.station_mut(id).frame_pending = frame_pending;
+        if !matches!(station.task, Task::Kept(_)) {
+            station.frame_pending = frame_pending;
         }
         let mut octets = [0; MAX_FRAME];
         let form = R::ack_form(self, id.node, to);
@@ -102,7 +104,7 @@ impl<R: Rules> Pan<R> {
         if form.announces_samples() {
             form.set_ack_phase(&mut octets, R::phase(self, now, to));
         }
-        let (on_air, trace, end) = self.begin_frame(now, id, FrameKind::Ack, octets, length);
+        let (on_air, trace, end) = self.begin_frame(now, id, [to, id.node], FrameKind::Ack, octets, length);
         self.events.push(end, Event::Acknowledged(id, on_air, trace));
     }
 
@@ -116,21 +118,36 @@ impl<R: Rules> Pan<R> {
         indications: &mut Vec<Indication>,
     ) {
         let from = self.peer(id);
-        let air = air_time(R::ack_form(self, id.node, from).ack_octets());
-        let received = self.end_frame(now, [from, id.node], air, Kind::Ack, on_air, trace);
+        let received = self.end_frame(now, [from, id.node], Kind::Ack, on_air, trace);
         self.node(from).is_acknowledging = false;
         let station = self.station(id);
         let child = if let Task::Kept(child) = station.task { Some(child) } else { None };
         let more = station.frame_pending;
         let space_over = now + interframe_space(self.psdu(id));
-        R::acknowledged(self, now, id, received, space_over);
+        R::acknowledged(self, now, id, received);
+        if let Some(child) = child.filter(|_| R::CHILD_FIRST) {
+            self.fetched(now, child, more, space_over);
+        }
         if received {
             self.station_mut(id).ready = space_over;
             self.succeeded(now, id, indications);
         } else {
             self.events.push(now.max(self.station(id).sent_at + ACK_WAIT), Event::NoAcknowledgement(id));
         }
-        R::exchange_over(self, now, Exchanged { child, more, space_over });
+        if let Some(child) = child.filter(|_| !R::CHILD_FIRST) {
+            self.fetched(now, child, more, space_over);
+        }
+    }
+
+    /// A child has received and acknowledged a frame that its parent kept. `more` is true if others wait for it.
+    fn fetched(&mut self, now: Instant, child: NodeId, more: bool, space_over: Instant) {
+        let station = self.station_mut(StationId::device(child));
+        station.ready = station.ready.max(space_over);
+        let is_awaited = station.phase == Phase::AwaitingData;
+        if is_awaited {
+            station.phase = Phase::Idle;
+        }
+        R::fetched(self, now, child, is_awaited, more);
     }
 
     /// No acknowledgement has come in time (7.5.6.4.3).
@@ -165,7 +182,6 @@ impl<R: Rules> Pan<R> {
         let datagram = self.datagram_of(id);
         let is_request = self.station(id).task == Task::Request;
         let frame_pending = self.station(id).frame_pending;
-        R::succeeds(self, now, id);
         if is_request && frame_pending {
             return self.await_data(now, id);
         }
@@ -213,13 +229,12 @@ impl<R: Rules> Pan<R> {
         timeout: Duration,
         indications: &mut Vec<Indication>,
     ) {
-        let node = self.parent(child);
         while let Some(frame) = self.nodes[child.index()].kept.head()
             && self.pool.get(frame).queued_at + timeout <= now
         {
             let (datagram, reason) = (self.pool.get(frame).datagram, DropReason::TransactionExpired);
             self.take_kept(now, child);
-            indications.push(Indication::Dropped { node, datagram, reason });
+            indications.push(Indication::Dropped { node: self.parent(child), datagram, reason });
         }
     }
 
@@ -237,8 +252,9 @@ impl<R: Rules> Pan<R> {
     }
 
     /// Passes the station's frame up at its receiver, unless it is a retransmission or a data request.
-    fn deliver(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
-        let (to, sequence, frame) = (self.peer(id), self.sequence_of(id), self.frame_of(id));
+    fn deliver(&mut self, now: Instant, id: StationId, to: NodeId, indications: &mut Vec<Indication>) {
+        let frame = self.frame_of(id);
+        let sequence = frame.map_or(self.station(id).request_sequence, |frame| self.pool.get(frame).sequence);
         let is_new = self.link(id.node, to).accepts(sequence);
         let Some(sent) = frame.filter(|_| is_new).map(|frame| self.pool.get(frame)) else {
             return self.nodes[to.index()].queue.processor_mut().handle_own();
@@ -271,17 +287,19 @@ impl<R: Rules> Pan<R> {
         &mut self,
         now: Instant,
         id: StationId,
+        [from, to]: [NodeId; 2],
         kind: FrameKind,
         octets: [u8; MAX_FRAME],
         length: usize,
     ) -> (OnAir, TraceIndex, Instant) {
-        let peer = self.peer(id);
-        let (from, to) = if kind == FrameKind::Ack { (peer, id.node) } else { (id.node, peer) };
         let air = air_time(length + FCS);
         let end = now + air;
         // A frame that comes for a device during its request is not what the request asked for.
-        let (datagram, attempt) = (self.station(id).datagram, self.attempt_of(id));
-        let queued_at = self.frame_of(id).map_or(now, |frame| self.pool.get(frame).queued_at);
+        let Station { datagram, request_attempts, .. } = *self.station(id);
+        let (attempt, queued_at) = self.frame_of(id).map_or((request_attempts, now), |frame| {
+            let QueuedFrame { attempts, queued_at, .. } = *self.pool.get(frame);
+            (attempts, queued_at)
+        });
         let audience = R::audience(self, now, id);
         let Self { medium, nodes, tree, config, .. } = self;
         let on_air = medium.begin(now, from, air, |node| R::listens(config, tree, nodes, node, now, audience));
@@ -297,23 +315,23 @@ impl<R: Rules> Pan<R> {
         (on_air, trace, end)
     }
 
-    /// Ends a frame that was on the air for this time. Returns true if its destination received it.
+    /// Ends a frame. Returns true if its destination received it.
     fn end_frame(
         &mut self,
         now: Instant,
         [from, to]: [NodeId; 2],
-        air: Duration,
         kind: Kind,
         on_air: OnAir,
         trace: TraceIndex,
     ) -> bool {
-        self.node(from).radio.end_sending(now, air);
+        let since = self.medium.begun(on_air);
+        self.node(from).radio.end_sending(since, now);
         self.medium.end(on_air, kind, &mut self.receptions);
         let mut received = false;
         for reception in &self.receptions {
-            let more = self.medium.receiving_until(now, reception.node).is_some();
+            let more = || self.medium.receiving_until(now, reception.node).is_some();
             let listener = &mut self.nodes[reception.node.index()].radio;
-            listener.end_receiving(now, air, reception.is_received(), more);
+            listener.end_receiving(since, now, reception.is_received(), more);
             received |= reception.node == to && reception.is_received();
         }
         self.trace.end(trace, received);
@@ -385,10 +403,6 @@ impl<R: Rules> Pan<R> {
 
     fn sequence_of(&self, id: StationId) -> u8 {
         self.frame_of(id).map_or(self.station(id).request_sequence, |frame| self.pool.get(frame).sequence)
-    }
-
-    fn attempt_of(&self, id: StationId) -> u8 {
-        self.frame_of(id).map_or(self.station(id).request_attempts, |frame| self.pool.get(frame).attempts)
     }
 
     /// The datagram of the station's frame. A data request belongs to the datagram of the frame that it fetches.

@@ -51,7 +51,7 @@ impl<R: Rules> Mac for Pan<R> {
     }
 
     fn addressing(&self) -> Addressing {
-        R::addressing(self)
+        R::form(self, NodeId::ROOT, NodeId::ROOT).addressing
     }
 
     fn deadline(&self) -> Option<Instant> {

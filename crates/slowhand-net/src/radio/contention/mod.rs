@@ -25,7 +25,7 @@ pub use backoff::Backoff;
 pub use error::PanError;
 pub use form::{Form, Kind};
 pub use frame::{ACK, version_of};
-pub use pan::{Event, Exchanged, FrameRadio, Node, Pan, Rules};
+pub use pan::{Event, FrameRadio, Node, Pan, Rules};
 pub use radio::{Account, Mode, Pattern, Radio, Span};
 pub use sequence::Sequence;
 pub use spans::{ACK_WAIT, BACKOFF_PERIOD, LIFS, TURNAROUND, interframe_space, symbols};

@@ -2,7 +2,7 @@
 
 use super::station::{Station, StationId};
 use super::{Form, Sequence, Trace, TraceIndex, Tree};
-use crate::address::{Addressing, NodeId};
+use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
 use crate::link::Links;
@@ -81,16 +81,16 @@ pub enum Event<E> {
 /// What the engine tells a radio.
 pub trait FrameRadio: Debug + Send {
     /// A frame of its node begins.
-    fn begin_sending(&mut self, now: Instant);
+    fn begin_sending(&mut self, _now: Instant) {}
 
-    /// A frame of its node ends, which took this time.
-    fn end_sending(&mut self, now: Instant, air: Duration);
+    /// That frame ends, which began at `since`.
+    fn end_sending(&mut self, since: Instant, now: Instant);
 
     /// It has synchronised with a frame.
-    fn begin_receiving(&mut self, now: Instant);
+    fn begin_receiving(&mut self, _now: Instant) {}
 
-    /// That frame ends, which took this time. `received`: it arrived; `more`: the radio has synchronised with another one.
-    fn end_receiving(&mut self, now: Instant, air: Duration, received: bool, more: bool);
+    /// That frame ends. `received`: it arrived; `more`: the radio has synchronised with another one.
+    fn end_receiving(&mut self, since: Instant, now: Instant, received: bool, more: impl FnOnce() -> bool);
 
     /// Starts or stops keeping the timeline.
     fn watch(&mut self, watched: bool);
@@ -112,11 +112,6 @@ pub trait Rules: Debug + Sized + Send + 'static {
     type Event: Copy + Debug + Send;
     /// Who may hear a frame.
     type Audience: Copy;
-
-    /// The addresses in its frames.
-    fn addressing(_pan: &Pan<Self>) -> Addressing {
-        Addressing::Extended
-    }
 
     /// The form of the frames from one node to another.
     fn form(pan: &Pan<Self>, from: NodeId, to: NodeId) -> Form;
@@ -183,16 +178,17 @@ pub trait Rules: Debug + Sized + Send + 'static {
         true
     }
 
-    /// The acknowledgement of the station's frame has ended. The station may send its next frame from `space_over` on.
-    fn acknowledged(pan: &mut Pan<Self>, now: Instant, id: StationId, received: bool, space_over: Instant);
+    /// True if a child does what follows from a frame that it has fetched before its parent does what follows.
+    const CHILD_FIRST: bool;
 
-    /// The same, after the station has done what follows for itself. `task` and `more` are those of the exchange.
-    fn exchange_over(_pan: &mut Pan<Self>, _now: Instant, _exchange: Exchanged) {}
+    /// The acknowledgement of the station's frame has ended, and its sender no longer has to send it. `received`: the
+    /// station has received it; its frame is still in its queue.
+    fn acknowledged(pan: &mut Pan<Self>, now: Instant, id: StationId, received: bool);
 
-    /// The station has received the acknowledgement of its frame, which is still in its queue.
-    fn succeeds(_pan: &mut Pan<Self>, _now: Instant, _id: StationId) {}
+    /// A child has fetched a frame. `is_awaited`: it has waited for it, and is idle now; `more`: others wait for it.
+    fn fetched(pan: &mut Pan<Self>, now: Instant, child: NodeId, is_awaited: bool, more: bool);
 
-    /// It has, and the task is over. `frame_pending`: the acknowledgement has announced a frame.
+    /// The station's task has succeeded, and its frame has left. `frame_pending`: the acknowledgement has announced a frame.
     fn succeeded(pan: &mut Pan<Self>, now: Instant, id: StationId, frame_pending: bool);
 
     /// No acknowledgement has come in time. `attempts`: those at this frame so far.
@@ -243,17 +239,6 @@ pub trait Rules: Debug + Sized + Send + 'static {
 
     /// See [`Mac::begin_burst`](crate::radio::Mac::begin_burst).
     fn set_burst(_pan: &mut Pan<Self>, _now: Instant, _node: NodeId, _in_burst: bool) {}
-}
-
-/// An exchange that is over.
-#[derive(Clone, Copy, Debug)]
-pub struct Exchanged {
-    /// The child to which a kept frame was sent.
-    pub child: Option<NodeId>,
-    /// True if frame pending was set.
-    pub more: bool,
-    /// The end of the interframe space.
-    pub space_over: Instant,
 }
 
 impl<R: Rules> Pan<R> {

@@ -38,9 +38,7 @@ impl Rules for CsmaRules {
     type Event = Timer;
     type Audience = ();
 
-    fn addressing(pan: &Csma) -> Addressing {
-        pan.config.addressing
-    }
+    const CHILD_FIRST: bool = true;
 
     fn form(pan: &Csma, from: NodeId, to: NodeId) -> Form {
         let [from, to] = [from, to].map(|node| &pan.nodes[node.index()]);
@@ -139,7 +137,7 @@ impl Rules for CsmaRules {
         config.pending_in_data_acks
     }
 
-    fn acknowledged(pan: &mut Csma, now: Instant, id: StationId, received: bool, space_over: Instant) {
+    fn acknowledged(pan: &mut Csma, now: Instant, id: StationId, received: bool) {
         let from = pan.peer(id);
         let form = Self::ack_form(pan, id.node, from);
         if form.announces_samples() {
@@ -149,25 +147,25 @@ impl Rules for CsmaRules {
             }
         }
         let Station { task, frame_pending, .. } = *pan.station(id);
-        match task {
-            Task::Request if frame_pending => {
-                pan.answer(now, from, id.node);
-                pan.rest(now, from);
+        if let Task::Kept(_) = task {
+            return;
+        }
+        if task == Task::Request && frame_pending {
+            pan.answer(now, from, id.node);
+        }
+        pan.rest(now, from);
+        if received {
+            pan.synchronise(now, id.node);
+            if task == Task::Request {
+                pan.poll_succeeded(now, id.node);
             }
-            Task::Kept(child) => pan.fetched(now, child, frame_pending, space_over),
-            Task::Request | Task::Own => pan.rest(now, from),
         }
     }
 
-    fn succeeds(pan: &mut Csma, now: Instant, id: StationId) {
-        match pan.station(id).task {
-            Task::Request => {
-                pan.synchronise(now, id.node);
-                pan.poll_succeeded(now, id.node);
-            }
-            Task::Own => pan.synchronise(now, id.node),
-            Task::Kept(_) => {}
-        }
+    fn fetched(pan: &mut Csma, now: Instant, child: NodeId, _is_awaited: bool, more: bool) {
+        pan.heard_parent(now, child, more);
+        pan.rest(now, child);
+        pan.resume(now, StationId::device(child));
     }
 
     fn succeeded(pan: &mut Csma, now: Instant, id: StationId, frame_pending: bool) {
@@ -244,7 +242,7 @@ impl FrameRadio for Radio<Sampling> {
         self.set_sending(now, true);
     }
 
-    fn end_sending(&mut self, now: Instant, _air: Duration) {
+    fn end_sending(&mut self, _since: Instant, now: Instant) {
         self.set_sending(now, false);
     }
 
@@ -252,8 +250,8 @@ impl FrameRadio for Radio<Sampling> {
         self.set_receiving(now, true);
     }
 
-    fn end_receiving(&mut self, now: Instant, _air: Duration, _received: bool, more: bool) {
-        self.set_receiving(now, more);
+    fn end_receiving(&mut self, _since: Instant, now: Instant, _received: bool, more: impl FnOnce() -> bool) {
+        self.set_receiving(now, more());
     }
 
     fn watch(&mut self, watched: bool) {
@@ -269,18 +267,6 @@ impl Csma {
             self.node(parent).mac.asked.push_back(child);
         }
         self.resume(now, StationId::device(parent));
-    }
-
-    /// A child has received and acknowledged a frame of its parent. `more` is true if others wait for it.
-    fn fetched(&mut self, now: Instant, child: NodeId, more: bool, space_over: Instant) {
-        let station = &mut self.node(child).stations[0];
-        station.ready = station.ready.max(space_over);
-        if station.phase == Phase::AwaitingData {
-            station.phase = Phase::Idle;
-        }
-        self.heard_parent(now, child, more);
-        self.rest(now, child);
-        self.resume(now, StationId::device(child));
     }
 
     /// A CSL receiver and its parent have synchronised.
