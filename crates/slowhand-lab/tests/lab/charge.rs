@@ -108,10 +108,50 @@ fn a_slot_of_tsch_has_the_published_charge() {
     }
 }
 
+/// The charge of a poll of the nRF52840, by what its data sheet says of each part.
 #[test]
-fn a_poll() {
-    for device in ["nrf52840", "nrf52833", "nrf5340", "nrf54l15"] {
-        let uc = charge_of_a_poll(device, 3.0);
-        println!("{device}: {uc:?} sum {}", uc.total_mj() - uc.sleep_mj);
+fn a_poll_of_the_nrf52840_is_the_sum_of_what_its_data_sheet_says() {
+    let uc = charge_of_a_poll("nrf52840", 3.0);
+    // The request has 22 octets and its acknowledgement 5; 6 of synchronisation come before each. The radio listens during the
+    // assessment of 128 us and two turnarounds of 192 us. The back-off is 0 to 7 times 320 us, and the radio is ready in it; the
+    // ramp-up is the end of that. The processor handles one frame, and wakes up for it and for the start.
+    let parts = [
+        ("sending", uc.tx_mj, 0.896 * 6.4, 0.001),
+        ("receiving", uc.rx_mj, 0.352 * 6.53, 0.001),
+        ("listening", uc.listen_mj, 0.512 * 6.53, 0.001),
+        ("starting", uc.startup_mj, 0.360 * 0.646 + 0.040 * 5.1, 0.001),
+        ("ready", uc.idle_mj, (3.5 * 0.320 - 0.040) * 0.646, 0.08),
+        ("CPU", uc.cpu_mj, (0.364 + 2.0 * 0.003) * 3.3, 0.001),
+        ("asleep", uc.sleep_mj, 1e3 * 0.0032, 0.001),
+    ];
+    for (part, measured, expected, tolerance) in parts {
+        assert!((measured / expected - 1.0).abs() < tolerance, "{part}: {measured} uC, by hand {expected} uC");
     }
+    assert_eq!(uc.tpm_mj, 0.0);
+}
+
+/// A poll of these kits at 0 dBm and 3.0 V, in microcoulombs, as their vendor has measured it (nRF Connect SDK, "OpenThread power
+/// consumption": Power Profiler Kit II, a poll a second): an older and the newest of its figures. The hardware is the same, the
+/// software is not. Then what a poll takes here.
+const POLLS: [(&str, f64, f64, f64); 3] =
+    [("nrf52840", 18.02, 15.3, 13.75), ("nrf5340", 19.78, 17.8, 7.67), ("nrf54l15", 14.3, 14.3, 8.23)];
+
+/// Ours are smaller than the vendor's. The time in which OpenThread and its operating system keep the processor active around a poll
+/// is published nowhere; of the nRF52840 all the rest is. So the difference must be a time that a processor can need.
+#[test]
+fn a_poll_is_less_than_its_vendor_has_measured() {
+    for (device, older, newest, expected) in POLLS {
+        let uc = charge_of_a_poll(device, 3.0);
+        let poll = uc.total_mj() - uc.sleep_mj;
+        assert!((poll / expected - 1.0).abs() < 0.01, "{device}: {poll} uC, not {expected} uC");
+        assert!(poll < newest && newest <= older, "{device}: {poll} uC");
+    }
+    // 90 % of the newest figure, 76 % of the older one. What is missing is 0.5 and 1.3 ms of an active processor: 3.3 mA.
+    let uc = charge_of_a_poll("nrf52840", 3.0);
+    let poll = uc.total_mj() - uc.sleep_mj;
+    assert!((0.895..0.905).contains(&(poll / 15.3)) && (0.76..0.77).contains(&(poll / 18.02)), "{poll} uC");
+    let missing_ms = [15.3, 18.02].map(|vendor| (vendor - poll) / 3.3);
+    assert!((0.4..0.6).contains(&missing_ms[0]) && (1.2..1.4).contains(&missing_ms[1]), "{missing_ms:?} ms");
+    // Asleep for a second: 3.05 and 3.19 uC of the vendor.
+    assert!([3.05, 3.19].iter().all(|vendor| (uc.sleep_mj / vendor - 1.0).abs() < 0.06), "{} uC", uc.sleep_mj);
 }
