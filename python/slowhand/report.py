@@ -42,11 +42,13 @@ METRICS = {
     },
     "Energy of the client": {
         "energy_client_mj": ("total", "mJ"),
-        "energy_client_cpu_mj": ("computing", "mJ"),
+        "energy_client_cpu_mj": ("CPU", "mJ"),
         "energy_client_tpm_mj": ("TPM", "mJ"),
         "energy_client_tx_mj": ("sending", "mJ"),
         "energy_client_rx_mj": ("receiving", "mJ"),
         "energy_client_listen_mj": ("idle listening", "mJ"),
+        "energy_client_startup_mj": ("radio starting", "mJ"),
+        "energy_client_idle_mj": ("radio ready", "mJ"),
         "energy_client_sleep_mj": ("sleeping", "mJ"),
     },
     "Other traffic during the handshake": {
@@ -65,6 +67,7 @@ METRICS = {
 
 IF_ANY = {
     *("frames_control", "bytes_control", "energy_client_tpm_mj", "datagrams_waiting"),
+    *("energy_client_startup_mj", "energy_client_idle_mj"),
     "datagrams_proxy",
     *("traffic_sent", "traffic_delivered", "traffic_lost"),
 }

@@ -7,7 +7,7 @@ use crate::record::Energy;
 use crate::scenario::{MacError, Mesh, PreparedMac, Scenario, TcpEndpoint};
 use crate::traffic::Flow;
 use slowhand_net::address::{Host, NodeId};
-use slowhand_net::clock::Duration;
+use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
 use slowhand_net::network::joiner_router::JOINER_PORT;
 use slowhand_net::network::{Network, NetworkConfig};
@@ -322,6 +322,12 @@ impl Plan {
     /// The energy that the client's device uses in this time.
     pub(crate) fn client_energy(&self, times: Times) -> Energy {
         energy(&self.devices[0], times)
+    }
+
+    /// The energy that a node of a network of this plan ([`network`](Self::network)) has used until `now`, if nothing computes on
+    /// it.
+    pub fn energy(&self, network: &Network, node: NodeId, now: Instant) -> Energy {
+        energy(self.device(node), Times::of(network, node, now))
     }
 
     /// The device of a node: the server's if the server is there, else the client's.

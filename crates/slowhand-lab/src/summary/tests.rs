@@ -180,6 +180,8 @@ fn every_metric_of_a_record_is_in_the_summary() {
         "energy_client_tx_mj",
         "energy_client_rx_mj",
         "energy_client_listen_mj",
+        "energy_client_startup_mj",
+        "energy_client_idle_mj",
         "energy_client_sleep_mj",
         "queue_peak",
         "reassembly_peak_bytes",

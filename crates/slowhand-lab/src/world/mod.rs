@@ -268,14 +268,7 @@ impl<'a> World<'a> {
     fn times(&self, now: Instant) -> Vec<Times> {
         let mut times: Vec<Times> = (0..self.plan.nodes())
             .map(|node| NodeId(node as u16))
-            .map(|node| Times {
-                elapsed: to_std(now),
-                radio: self.network.radio_times(node, now),
-                computed: std::time::Duration::ZERO,
-                tpm: std::time::Duration::ZERO,
-                waited: std::time::Duration::from_micros(self.network.processor_time(node).as_micros()),
-                handled: std::time::Duration::from_micros(self.network.handling_time(node, now).as_micros()),
-            })
+            .map(|node| Times::of(&self.network, node, now))
             .collect();
         for end in &self.ends {
             if let Host::Node(node) = end.host {

@@ -12,6 +12,10 @@ pub struct Radio {
     pub account: Account,
     /// Since when it is on for traffic.
     pub awake_since: Option<Instant>,
+    /// How often it was switched on for traffic when it was off.
+    pub awoken: u64,
+    /// When it was switched off last.
+    pub rested_at: Instant,
     /// It switches on this long before its parent's beacon.
     pub guard: Duration,
     /// The observer has seen its timeline up to this instant.
@@ -22,6 +26,14 @@ impl Radio {
     /// A radio that switches on this long before its parent's beacon.
     pub fn new(guard: Duration) -> Self {
         Self { guard, ..Self::default() }
+    }
+
+    /// It is on for traffic from `at` on. It is off before if `at` is not the end of a beacon.
+    pub fn wake(&mut self, at: Instant, after_beacon: bool) {
+        if self.awake_since.is_none() {
+            self.awake_since = Some(at);
+            self.awoken += u64::from(!after_beacon && at != self.rested_at);
+        }
     }
 }
 
