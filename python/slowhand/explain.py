@@ -89,6 +89,8 @@ def _ended(document: Mapping[str, Any]) -> str:
     """How the handshake ended, if it did not complete."""
     seed, client, outcome = document["seed"], document["client"], document["outcome"]
     which = f"Seed {seed}, client {client}"
+    if document["attempts"] > 1:
+        which += f", attempt {document['attempts']}"
     if outcome == "completed":
         return f"{which}:"
     reason = f": {document['reason']}" if document["reason"] else ""

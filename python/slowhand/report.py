@@ -20,6 +20,7 @@ from slowhand.terminal import WIDTH, Terminal, escaped
 METRICS = {
     "The handshake": {
         "duration_s": ("duration", "s"),
+        "attempts": ("attempts", "handshakes"),
         "compute_client_s": ("client computes", "s"),
         "compute_server_s": ("server computes", "s"),
     },
@@ -73,6 +74,9 @@ IF_ANY = {
 }
 """Metrics that only some scenarios have: shown only if one value is not zero."""
 
+IF_SEVERAL = {"attempts"}
+"""Metrics that are shown only if one value is more than one."""
+
 FAILED = ("energy_client_mj", "compute_client_s", "frames", "datagrams")
 """What is shown of the handshakes that failed, beside those that completed."""
 
@@ -106,16 +110,24 @@ def show(handshakes: Run, out: Terminal) -> None:
 
 
 def show_summary(
-    summary: dict[str, Any], interrupted: bool, out: Terminal, *, over: str = GIVE_UP
+    summary: dict[str, Any],
+    interrupted: bool,
+    out: Terminal,
+    *,
+    over: str = GIVE_UP,
+    has_makespan: bool = True,
 ) -> None:
     """Prints what came out: outcomes, why handshakes failed, the metrics, what was lost.
 
-    `over` says when those that gave up had no more time.
+    `over` says when those that gave up had no more time. `has_makespan`: the clients began
+    together, so that the time until the last one was done means something.
     """
     if interrupted:
         out.print("Interrupted. What is complete:", "yellow")
     none = summary["failed"] and not summary["completed"]
     out.paragraph(outcomes(summary), "bold red" if none else "bold")
+    if has_makespan and (line := makespan(summary)):
+        out.paragraph(line)
     for line in failures(summary, over=over):
         out.paragraph(line, "red", first="  ", indent="    ")
     if table := metrics(summary):
@@ -246,6 +258,23 @@ def outcomes(summary: dict[str, Any]) -> str:
     return ", ".join(counts)
 
 
+def makespan(summary: dict[str, Any]) -> str | None:
+    """How long it took until every client of a world was done. None: there is one client only."""
+    if not (span := summary.get("makespan")):
+        return None
+    worlds, seconds = span["worlds"], span["makespan_s"]
+    clients = (summary["completed"] + sum(summary["failed"].values())) // worlds
+    if span["completed"] == worlds:
+        text = f"all {clients:,} clients of a world had their sessions"
+    else:
+        text = f"the last of {clients:,} clients had its session or had given up for good"
+    text += f" {number(seconds['mean'], seconds['max'])} s after the first one asked"
+    if worlds == 1:
+        return text
+    least, most = (number(seconds[key], seconds["max"]) for key in ("min", "max"))
+    return f"{text} (mean of {worlds:,} worlds, ± {_interval(seconds)}; {least} to {most} s)"
+
+
 def failures(summary: dict[str, Any], *, over: str = GIVE_UP) -> Iterator[str]:
     """A line for each reason for which handshakes failed, if there is more to say than that."""
     for failure in summary["failures"]:
@@ -344,11 +373,15 @@ def _rows(metrics: Mapping[str, Statistics]) -> dict[str, list[Row]]:
         group: [
             (label, unit, metrics[name])
             for name, (label, unit) in rows.items()
-            if name in metrics and (name not in IF_ANY or metrics[name]["max"])
+            if name in metrics and _is_shown(name, metrics[name]["max"])
         ]
         for group, rows in METRICS.items()
     }
     return {group: rows for group, rows in groups.items() if rows}
+
+
+def _is_shown(name: str, largest: float) -> bool:
+    return largest > 1 if name in IF_SEVERAL else bool(largest) or name not in IF_ANY
 
 
 def _table(groups: Mapping[str, Sequence[Row]]) -> Table:

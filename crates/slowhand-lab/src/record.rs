@@ -202,7 +202,7 @@ pub struct Costs {
 }
 
 /// The energy that a device used, in millijoules by what used it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Energy {
     /// The CPU while it computes, waits actively, wakes up or handles frames.
     pub cpu_mj: f64,
@@ -222,6 +222,66 @@ pub struct Energy {
     pub sleep_mj: f64,
 }
 
+impl std::iter::Sum for Costs {
+    fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
+        costs.fold(Self::default(), |sum, more| Self {
+            bytes_phy: sum.bytes_phy + more.bytes_phy,
+            bytes_ack: sum.bytes_ack + more.bytes_ack,
+            bytes_control: sum.bytes_control + more.bytes_control,
+            frames: sum.frames + more.frames,
+            frames_ack: sum.frames_ack + more.frames_ack,
+            frames_control: sum.frames_control + more.frames_control,
+            datagrams: sum.datagrams + more.datagrams,
+            bytes_payload: sum.bytes_payload + more.bytes_payload,
+        })
+    }
+}
+
+/// Part by part.
+impl std::ops::Add for Energy {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            cpu_mj: self.cpu_mj + other.cpu_mj,
+            tpm_mj: self.tpm_mj + other.tpm_mj,
+            tx_mj: self.tx_mj + other.tx_mj,
+            rx_mj: self.rx_mj + other.rx_mj,
+            listen_mj: self.listen_mj + other.listen_mj,
+            startup_mj: self.startup_mj + other.startup_mj,
+            idle_mj: self.idle_mj + other.idle_mj,
+            sleep_mj: self.sleep_mj + other.sleep_mj,
+        }
+    }
+}
+
+/// Part by part.
+impl std::ops::Mul<f64> for Energy {
+    type Output = Self;
+
+    fn mul(self, factor: f64) -> Self {
+        Self {
+            cpu_mj: self.cpu_mj * factor,
+            tpm_mj: self.tpm_mj * factor,
+            tx_mj: self.tx_mj * factor,
+            rx_mj: self.rx_mj * factor,
+            listen_mj: self.listen_mj * factor,
+            startup_mj: self.startup_mj * factor,
+            idle_mj: self.idle_mj * factor,
+            sleep_mj: self.sleep_mj * factor,
+        }
+    }
+}
+
+/// Part by part.
+impl std::ops::Sub for Energy {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        self + other * -1.0
+    }
+}
+
 impl Energy {
     /// The sum.
     pub fn total_mj(&self) -> f64 {
@@ -236,7 +296,8 @@ impl Energy {
     }
 }
 
-/// What was measured of one handshake.
+/// What was measured of one handshake. Of a client that tries again after a handshake that failed: of all its attempts, and
+/// of the waits between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// The seed of the world: with the scenario it reproduces the handshake, bit for bit.
@@ -249,6 +310,12 @@ pub struct Record {
     pub failure: Option<Failure>,
     /// How long the phase [`Handshake`](Phase::Handshake) took, in seconds. `None` if the handshake did not complete.
     pub duration_s: Option<f64>,
+    /// When the client first asked for a session, in seconds since the world began.
+    pub start_s: f64,
+    /// When it had its session, or gave up for good.
+    pub end_s: f64,
+    /// How often it tried.
+    pub attempts: u64,
     /// PSDU octets of all data frames that carried handshake data, in both directions, over all hops, repetitions
     /// included.
     pub bytes_phy: u64,
@@ -348,7 +415,7 @@ enum Value {
 }
 
 /// The columns, in their fixed order: the name, which contains the unit, the meaning, and the value.
-const COLUMNS: [(&str, &str, Value); 41] = [
+const COLUMNS: [(&str, &str, Value); 44] = [
     ("seed", "The seed of the world: with the scenario it repeats the handshake, bit for bit.", Value::U64(|r| r.seed)),
     ("client", "The node that opened the session.", Value::U64(|r| r.client.into())),
     (
@@ -364,6 +431,23 @@ const COLUMNS: [(&str, &str, Value); 41] = [
          peer's Finished, in seconds: what the client computes before its first datagram is in it. Missing if that did \
          not happen.",
         Value::OptF64(|r| r.duration_s),
+    ),
+    (
+        "start_s",
+        "When the client first asked for a session, in seconds since the world began.",
+        Value::F64(|r| r.start_s),
+    ),
+    (
+        "end_s",
+        "When it had its session, or gave up for good, in seconds since the world began.",
+        Value::F64(|r| r.end_s),
+    ),
+    (
+        "attempts",
+        "How many handshakes the client began until it had its session or gave up for good (application.retry). All other \
+         columns are of all of them together, duration_s and the energy also of the waits between them; the outcome is \
+         that of the last one.",
+        Value::U64(|r| r.attempts),
     ),
     (
         "bytes_phy",

@@ -375,7 +375,7 @@ def show_sessions(summary: dict[str, Any], over: str, out: Terminal) -> None:
     from slowhand import report
 
     if summary["completed"] or summary["failed"]:
-        report.show_summary(summary, False, out, over=over)
+        report.show_summary(summary, False, out, over=over, has_makespan=False)
     else:
         out.print("no session has ended", "bold")
 

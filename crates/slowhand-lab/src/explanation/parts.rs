@@ -285,11 +285,23 @@ impl Namer<'_> {
                 let text = "waiting for a timer of the border router's TCP proxy".to_owned();
                 own("tcp", node(NodeId::ROOT), text, None, Some(Key::Datagram(datagram)))
             }
+            What::Attempt { outcome } => {
+                let text = format!("attempts of the client before this one, which failed: {}", outcome.name());
+                own("attempt", node(self.client()), text, None, None)
+            }
+            What::Wait => {
+                let text = "the client waits before it tries again".to_owned();
+                own("again", node(self.client()), text, Some(Remedy::change("application.retry")), None)
+            }
             What::Other { datagram } => {
                 let host = self.trace.sent.get(&datagram).map_or("Internet".to_owned(), |sent| self.host(sent.end));
                 own("other", host, "not explained".to_owned(), None, Some(Key::Datagram(datagram)))
             }
         }
+    }
+
+    fn client(&self) -> NodeId {
+        self.trace.clients[self.conversation]
     }
 
     fn host(&self, end: usize) -> String {

@@ -9,6 +9,9 @@ fn record() -> Record {
         outcome: Outcome::Alert,
         failure: Some(Failure { end: Role::Server, reason: "no shared cipher".to_owned() }),
         duration_s: None,
+        start_s: 1.5,
+        end_s: 4.0,
+        attempts: 2,
         bytes_phy: 11,
         bytes_ack: 12,
         bytes_control: 13,
@@ -61,6 +64,7 @@ fn each_column_has_its_value() {
     let whole = [
         ("seed", 7),
         ("client", 3),
+        ("attempts", 2),
         ("bytes_phy", 11),
         ("bytes_ack", 12),
         ("bytes_control", 13),
@@ -83,6 +87,8 @@ fn each_column_has_its_value() {
         assert_eq!(of(name), &Column::U64(vec![value]), "{name}");
     }
     let numbers = [
+        ("start_s", 1.5),
+        ("end_s", 4.0),
         ("compute_client_s", 0.5),
         ("compute_server_s", 0.25),
         ("energy_client_mj", 255.0),

@@ -158,6 +158,9 @@ fn every_metric_of_a_record_is_in_the_summary() {
     let names: Vec<&str> = summarise(&scenario, &[record()]).metrics.into_iter().map(|(name, _)| name).collect();
     let expected = [
         "duration_s",
+        "start_s",
+        "end_s",
+        "attempts",
         "bytes_phy",
         "bytes_ack",
         "bytes_control",

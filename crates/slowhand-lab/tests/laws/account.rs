@@ -48,12 +48,22 @@ pub(crate) fn numbers(world: &World<'_>) -> Holds {
 
 /// A handshake ends in time, and its outcome is that of its other columns.
 pub(crate) fn outcomes(world: &World<'_>) -> Holds {
-    let give_up_s = world.scenario.session.give_up_s.get();
+    let (give_up_s, retry) = (world.scenario.session.give_up_s.get(), world.scenario.application.retry.policy());
+    let most_attempts = retry.map_or(1, |retry| u64::from(retry.attempts));
+    let waits_s = retry.map_or(0.0, |retry| retry.longest_in_all().as_secs_f64());
+    // What a device still computes for an attempt that failed delays the next one.
+    let busy_s = |record: &Record| if record.attempts > 1 { record.compute_client_s } else { 0.0 };
+    let longest_s = |record: &Record| give_up_s * record.attempts as f64 + waits_s + busy_s(record);
     for record in &world.records {
         let Record { outcome, duration_s, failure, .. } = record;
         let completed = *outcome == Outcome::Completed;
         ensure!(duration_s.is_some() == completed, "{record:?}");
-        ensure!(duration_s.is_none_or(|duration| duration <= give_up_s), "{duration_s:?} of {give_up_s} s");
+        let took_s = record.end_s - record.start_s;
+        ensure!(took_s >= 0.0 && took_s <= longest_s(record) + 1e-6, "{took_s} of {give_up_s} s: {record:?}");
+        ensure!(duration_s.is_none_or(|duration| is_near(duration, took_s)), "{duration_s:?} of {took_s} s");
+        ensure!((1..=most_attempts).contains(&record.attempts), "{} attempts", record.attempts);
+        let tries_no_more = completed || record.attempts == most_attempts;
+        ensure!(tries_no_more, "{} of {most_attempts} attempts", record.attempts);
         let says_why = !completed && *outcome != Outcome::GaveUp;
         ensure!(failure.is_some() == says_why, "{record:?}");
         let sent = |record: &Record| record.datagrams >= 2 && record.frames >= 2 && record.bytes_payload > 0;
@@ -63,7 +73,8 @@ pub(crate) fn outcomes(world: &World<'_>) -> Holds {
     let explained = world.explained();
     ensure!(world.explanation.outcome == explained.outcome.name(), "{}", world.explanation.outcome);
     let [start, end] = [world.explanation.start_s, world.explanation.end_s].map(micros);
-    ensure!(start <= end && end <= start + micros(give_up_s), "from {start} us to {end} us");
+    ensure!(start <= end && end <= start + micros(longest_s(explained)), "from {start} us to {end} us");
+    ensure!([start, end] == [explained.start_s, explained.end_s].map(micros), "from {start} us to {end} us");
     Ok(())
 }
 
@@ -280,7 +291,9 @@ pub(crate) fn datagrams(world: &World<'_>) -> Holds {
     for (place, (name, found)) in
         [("sent", sent), ("lost", lost), ("waiting", waiting), ("arrived", arrived)].into_iter().enumerate()
     {
-        let range = least[place]..=most[place];
+        // Of a client that tried again, the timeline has the last attempt only.
+        let range =
+            if record.attempts > 1 { least[place]..=found.max(least[place]) } else { least[place]..=most[place] };
         ensure!(range.contains(&found), "{found} datagrams {name}, and the timeline has {range:?}");
     }
     Ok(())
