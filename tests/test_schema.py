@@ -25,6 +25,14 @@ WRONG = ROOT / "crates" / "slowhand-lab" / "tests"
 BETWEEN_KEYS = {
     "scenario": {
         "ack-guard-before-frame-end",
+        "application-anew-with-resumption",
+        "application-bytes-periodic",
+        "application-keep-alive-anew",
+        "application-keep-alive-too-late",
+        "application-no-period",
+        "application-once-without-bytes",
+        "application-period-once",
+        "application-resumed-without-resumption",
         "backoff-reversed",
         "beacon-cap-too-long",
         "beacon-exponents",
@@ -118,6 +126,7 @@ BETWEEN_KEYS = {
         "psk-suite-with-certificates",
         "psk-too-long",
         "recovery-without",
+        "retry-longest-before-first",
         "routing-beside-parents",
         "routing-without-acknowledgements",
         "rpl-encoding-without",

@@ -235,6 +235,23 @@ def policies() -> list[str]:
 def ram(device: str) -> tuple[int, str]:
     """The RAM of a device in octets, and where that number comes from."""
 
+def life(
+    scenario: Scenario,
+    batteries: list[str],
+    seconds: float,
+    seed: int,
+    worlds: int | None,
+    client: int | None,
+) -> str | None:
+    """The life of a client for so many seconds and how long batteries last, as a JSON object.
+
+    Estimated from so many worlds; without a number of worlds it is simulated in full. `None` if it
+    is interrupted before two worlds are complete.
+    """
+
+def batteries() -> list[str]:
+    """The names of the batteries that are built in."""
+
 @final
 class Estimate:
     """A mean and half of its 95 % confidence interval; a number that is exact has none."""

@@ -10,6 +10,7 @@ mod argument;
 mod capacity;
 mod estimate;
 mod interruptible;
+mod life;
 mod live;
 mod number;
 mod run;
@@ -29,6 +30,8 @@ mod _native {
     use crate::capacity::{capacity, policies, ram};
     #[pymodule_export]
     use crate::estimate::{Estimate, percentile};
+    #[pymodule_export]
+    use crate::life::{batteries, life};
     #[pymodule_export]
     use crate::live::{Live, Recording, mesh_address};
     #[pymodule_export]
