@@ -710,7 +710,8 @@ def test_a_reason_is_shown_whole(cli: Cli) -> None:
     """The suites that are allowed take more than a line."""
     vary = ["--vary", "session.stack=mbedtls,lean-dtls", "--vary", "session.timeout_s=2,3"]
     arguments = ["sweep", QUICKSTART, *vary, "--count", 1]
-    reasons = {each["reason"] for each in json.loads(cli(*arguments, "--json").stdout)["impossible"]}
+    impossible = json.loads(cli(*arguments, "--json").stdout)["impossible"]
+    reasons = {each["reason"] for each in impossible}
     text = " ".join(cli(*arguments).stdout.split())
     (reason,) = reasons
     assert len(reason) > 200 and f"session.timeout_s=2 (and 1 other): {reason}" in text

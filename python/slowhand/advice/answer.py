@@ -189,8 +189,6 @@ class Advice:
     @property
     def defaults(self) -> polars.DataFrame:
         """What common defaults cost."""
-        import polars
-
         rows = [
             {
                 "default": ", ".join(default.row.names),
@@ -205,8 +203,6 @@ class Advice:
 
     def frame(self, rows: list[Row]) -> polars.DataFrame:
         """A table of configurations."""
-        import polars
-
         made = [
             {
                 "scenario": self.adviser.space.scenario.file,
