@@ -200,8 +200,9 @@ def test_what_is_bundled_is_listed_and_printed_as_it_is(cli: Cli, kind: str) -> 
         name, file = entry[kind], files[entry[kind]]
         assert name in table
         assert Path(entry["file"]) == file
-        assert cli(f"{kind}s", name).stdout == file.read_text()
-        assert json.loads(cli(f"{kind}s", name, "--json").stdout) == tomllib.loads(file.read_text())
+    for name in sorted(files)[::6]:
+        assert cli(f"{kind}s", name).stdout == (text := files[name].read_text())
+        assert json.loads(cli(f"{kind}s", name, "--json").stdout) == tomllib.loads(text)
 
 
 def test_what_a_bundled_file_is_stands_in_its_first_lines(cli: Cli) -> None:

@@ -11,7 +11,7 @@ import importlib
 TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
     from slowhand import capacity, estimate, pages, papers, plot, settings
-    from slowhand._native import ScenarioError, __version__
+    from slowhand._native import ArgumentError, ScenarioError, __version__
     from slowhand.advice import AdviceError, advise
     from slowhand.api import (
         Inspection,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdviceError",
+    "ArgumentError",
     "Explanation",
     "Inspection",
     "Live",
@@ -61,6 +62,7 @@ __all__ = [
 
 _MODULES = {
     "AdviceError": "slowhand.advice",
+    "ArgumentError": "slowhand._native",
     "Explanation": "slowhand.explain",
     "Live": "slowhand.realtime",
     "Replay": "slowhand.realtime.replaying",

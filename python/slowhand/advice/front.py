@@ -432,6 +432,11 @@ class Judged:
         return self._sample.same(self.worlds)
 
     @property
+    def is_ram_of_host(self) -> bool:
+        """True if its memory was measured on this computer, not on a device."""
+        return self.ram_of == HOST
+
+    @property
     def ram_of(self) -> str:
         """What the memory was measured on: a processor, or `host`, this computer."""
         measured = self._sample.measured

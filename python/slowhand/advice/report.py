@@ -24,6 +24,9 @@ LONGEST_VALUE = 24
 MOST_REASONS = 3
 """How many reasons are told why combinations are not possible; --json has all. (Assumed.)"""
 
+LONGEST_REASON = 300
+"""How much is shown of a reason. What is allowed, and why, stands at its end. (Assumed.)"""
+
 MOST_FAMILIES = 20
 """How many families are shown; --json has all. (Assumed.)"""
 
@@ -304,7 +307,7 @@ def _metric_cells(
                 cells.append(_failures(found[name]))
             elif name == "ram":
                 octets = found[name].value
-                host = " host" if one.ram_of == HOST else ""
+                host = " host" if one.is_ram_of_host else ""
                 cells.append(f"{octets:,.0f}{host}" if math.isfinite(octets) else "")
             elif not _is_known(found, name):
                 cells.append("never")
@@ -432,9 +435,12 @@ def _about(advice: Advice) -> Iterator[str]:
     if space.refused:
         yield f"{space.refused.total():,} other combinations are not possible:"
         for reason, count in space.refused.most_common(MOST_REASONS):
-            yield f"  {count:,}: {reason}"
-        if (more := len(space.refused) - MOST_REASONS) > 0:
-            yield f"  and {more} other reason{'s' if more > 1 else ''} (--json has them)"
+            yield f"  {count:,}: {printable(reason, LONGEST_REASON)}"
+        others = space.refused.most_common()[MOST_REASONS:]
+        if others:
+            count = sum(count for _, count in others)
+            reasons = "reasons" if len(others) > 1 else "reason"
+            yield f"  {count:,}: {len(others):,} other {reasons} (--json has them)"
         for key, count in space.refused_by_fixed.items():
             yield (
                 f"  {count:,} of these have a {key} that does not fit: --fix {key}= leaves it out"
