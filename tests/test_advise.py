@@ -246,6 +246,42 @@ def test_one_command_compares_all_that_the_two_ends_can_do() -> None:
     assert re.search(r"^openssl to mbedtls, tls1\.2, psk +\d\.\d\d\.\.never ", text, re.MULTILINE)
 
 
+def test_a_key_that_rules_families_out_is_named(cli: Cli) -> None:
+    """The quickstart asks for a maximum fragment length, which DTLS 1.3 of lean-dtls has not."""
+    arguments = ["advise", QUICKSTART, "--choose", "session.protocol=dtls1.2,dtls1.3"]
+    arguments += ["--choose", "library,credential", "--budget", "4000"]
+    found = json.loads(cli(*arguments, "--json").stdout)
+    count = found["refused_by_fixed"]["session.max_fragment_length"]
+    key = "session.max_fragment_length"
+    reason = "found 1024, allowed: not in dtls1.3 with this library; the client runs lean-dtls"
+    assert f"{key}: {reason}" in {each["reason"] for each in found["refused"]}
+    assert {*found["refused_by_fixed"]} == {key}
+    text = " ".join(cli(*arguments).stdout.split())
+    assert f"{count} of these have a {key} that does not fit: --fix {key}= leaves it out" in text
+    shown = sorted(found["refused"], key=lambda each: -each["count"])[:3]
+    assert all(f"{each['count']}: {each['reason']}" in text for each in shown)  # none is cut
+    assert f"{len(found['refused']) - 3} other reasons (--json has them)" in text
+    without = json.loads(cli(*arguments, "--fix", f"{key}=", "--json").stdout)
+    assert without["refused_by_fixed"] == {}
+    protocols = {each["settings"]["session.protocol"] for each in without["families"]}
+    assert protocols == {"dtls1.2", "dtls1.3"}
+
+
+def test_what_never_completes_has_no_energy_for_each_that_completes() -> None:
+    dead: dict[str, Setting] = {"network.link_pdr": 0.1, "mac.max_retries": 0}
+    choose: dict[str, list[Setting]] = {"session.timeout_s": [2, 9]}
+    advice = slowhand.advise(PSK, choose=choose, fix=dead, budget=700)
+    row = advice.front.row(0, named=True)
+    metrics = advice.json()["recommended"]["metrics"]
+    for name, column in (("energy", "energy_client_mj_mean"), ("bytes", "bytes_phy_mean")):
+        assert metrics[name] == {"value": None, "ci95": [None, None]}
+        assert (row[column], row[f"{column}_low"], row[f"{column}_high"]) == (None, None, None)
+    assert row["failed"] == 1 and row["outcome"] != "completed"
+    for table in (advice.front, advice.defaults):  # a number also where none is known
+        types = {table["duration_s_p95"].dtype, table["energy_client_mj_mean"].dtype}
+        assert types == {polars.Float64}
+
+
 # Bad input and signals
 
 

@@ -151,10 +151,12 @@ def test_profiles_say_where_each_number_was_read(cli: Cli) -> None:
     assert "openwsn: the default with mac.kind = tsch" in table
     for profile in profiles:
         assert json.loads(cli("profiles", profile["name"], "--json").stdout) == profile
-        said = " ".join(cli("profiles", profile["name"]).stdout.split())
+        lines = cli("profiles", profile["name"]).stdout
+        said = " ".join(lines.split())
         for part in ("lowpan", "tsch", "csma"):
             for number in profile[part] or ():
                 assert number["key"] in said and " ".join(number["source"].split()) in said
+                assert f"    {number['source'].split()[0]}" in lines  # below its key
 
 
 def test_a_profile_is_the_default_of_its_keys() -> None:

@@ -706,6 +706,17 @@ def test_a_credential_is_varied_with_what_belongs_to_it(cli: Cli) -> None:
     assert "not possible: session.credential=raw_public_key session.stack=mbedtls: sess" in text
 
 
+def test_a_reason_is_shown_whole(cli: Cli) -> None:
+    """The suites that are allowed take more than a line."""
+    vary = ["--vary", "session.stack=mbedtls,lean-dtls", "--vary", "session.timeout_s=2,3"]
+    arguments = ["sweep", QUICKSTART, *vary, "--count", 1]
+    impossible = json.loads(cli(*arguments, "--json").stdout)["impossible"]
+    reasons = {each["reason"] for each in impossible}
+    text = " ".join(cli(*arguments).stdout.split())
+    (reason,) = reasons
+    assert len(reason) > 200 and f"session.timeout_s=2 (and 1 other): {reason}" in text
+
+
 def test_what_follows_is_the_suite_of_rfc_7925_or_the_choice_of_the_libraries() -> None:
     lossy = slowhand.Scenario(QUICKSTART.with_name("lossy-line.toml"))
 

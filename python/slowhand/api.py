@@ -564,7 +564,8 @@ def origin(scenario: Scenario) -> dict[str, Any]:
 def told(run: Run) -> str:
     """One message about all worlds that panicked, of which there is one."""
     others = run.panicked_count - 1
-    return run.panicked[0] + (f" (and {others:,} others)" if others else "")
+    more = f" (and {others:,} other{'s' if others > 1 else ''})" if others else ""
+    return run.panicked[0] + more
 
 
 def stacks() -> list[dict[str, Any]]:

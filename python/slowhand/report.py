@@ -223,7 +223,7 @@ def show_profile(profile: dict[str, Any], out: Terminal) -> None:
             out.paragraph("none: the numbers are those of rfc", "dim", indent="  ")
         for number in profile[section] or ():
             out.print(f"  {number['key']} = {_setting(number['value'])}")
-            out.paragraph(number["source"], "dim", indent="      ")
+            out.paragraph(number["source"], "dim", first="    ", indent="      ")
 
 
 def _setting(value: float | bool | str | None) -> str:

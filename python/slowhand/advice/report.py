@@ -326,6 +326,7 @@ def _is_known(found: dict[str, Interval], name: str) -> bool:
 def _with_interval(interval: Interval, largest: float) -> str:
     """A value, and the wider half of its interval, which may end with those that fail.
 
+    Nothing is below 0: where that half is wider than the value, the ends are shown in its place.
     It has the decimals of the largest of its column, or its own if it is larger.
     """
     half = max(interval.high - interval.value, interval.value - interval.low)
@@ -334,6 +335,8 @@ def _with_interval(interval: Interval, largest: float) -> str:
         return f"{text}..never"
     if not half:
         return text
+    if half > interval.value:
+        return "..".join(number(end, max(largest, interval.high)) for end in interval[1:])
     decimals = len(text.partition(".")[2])
     return f"{text} ±{half:,.{decimals}f}"
 
@@ -436,7 +439,12 @@ def _about(advice: Advice) -> Iterator[str]:
         others = space.refused.most_common()[MOST_REASONS:]
         if others:
             count = sum(count for _, count in others)
-            yield f"  {count:,}: {len(others):,} other reasons (--json has them)"
+            reasons = "reasons" if len(others) > 1 else "reason"
+            yield f"  {count:,}: {len(others):,} other {reasons} (--json has them)"
+        for key, count in space.refused_by_fixed.items():
+            yield (
+                f"  {count:,} of these have a {key} that does not fit: --fix {key}= leaves it out"
+            )
     about = space.scenario.about()
     yield f"{space.scenario.file}: {about['session']}"
     yield f"{about['devices']}: {about['network']}"
