@@ -55,7 +55,7 @@ def test_each_public_name_has_an_example(name: str) -> None:
 
 def test_the_code_in_the_document_about_python_runs() -> None:
     blocks = CODE.findall((ROOT / "docs" / "python.md").read_text())
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     names: dict[str, slowhand.Scenario] = {}
     exec("\n".join(blocks), names)
     for name in ("worse", "bursts", "turning", "in_a_row"):
