@@ -11,7 +11,7 @@ import importlib
 TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
     from slowhand import capacity, estimate, lives, pages, papers, plot, settings
-    from slowhand._native import ScenarioError, __version__
+    from slowhand._native import ArgumentError, ScenarioError, __version__
     from slowhand.advice import AdviceError, advise
     from slowhand.api import (
         Inspection,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdviceError",
+    "ArgumentError",
     "Explanation",
     "Inspection",
     "Live",
@@ -64,6 +65,7 @@ __all__ = [
 
 _MODULES = {
     "AdviceError": "slowhand.advice",
+    "ArgumentError": "slowhand._native",
     "Explanation": "slowhand.explain",
     "Live": "slowhand.realtime",
     "Replay": "slowhand.realtime.replaying",

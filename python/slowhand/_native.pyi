@@ -24,6 +24,15 @@ INTERNET_ADDRESS: str
 def mesh_address(node: int) -> str:
     """The address of a node of the mesh."""
 
+class ArgumentError(ValueError):
+    """An argument that is not allowed. The message names it, what was found and what is allowed."""
+
+    argument: str
+    """Its name."""
+
+    reason: str
+    """What was found, and what is allowed."""
+
 class ScenarioError(ValueError):
     """A scenario that cannot be run. The message names the file, the line and the key.
 

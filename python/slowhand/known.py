@@ -49,6 +49,12 @@ def kind(key: str) -> type:
     return bool if "boolean" in found else str
 
 
+def link_layers() -> list[str]:
+    """The kinds of link layer that a scenario may have."""
+    kinds = (_properties(one) or {} for one in _alternatives(_place("mac")))
+    return sorted({kind["kind"]["const"] for kind in kinds if "const" in kind.get("kind", {})})
+
+
 def _place(key: str) -> Mapping[str, Any]:
     place: Any = _whole()
     for part in key.split("."):

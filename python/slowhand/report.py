@@ -43,11 +43,13 @@ METRICS = {
     },
     "Energy of the client": {
         "energy_client_mj": ("total", "mJ"),
-        "energy_client_cpu_mj": ("computing", "mJ"),
+        "energy_client_cpu_mj": ("CPU", "mJ"),
         "energy_client_tpm_mj": ("TPM", "mJ"),
         "energy_client_tx_mj": ("sending", "mJ"),
         "energy_client_rx_mj": ("receiving", "mJ"),
         "energy_client_listen_mj": ("idle listening", "mJ"),
+        "energy_client_startup_mj": ("radio starting", "mJ"),
+        "energy_client_idle_mj": ("radio ready", "mJ"),
         "energy_client_sleep_mj": ("sleeping", "mJ"),
     },
     "Other traffic during the handshake": {
@@ -66,6 +68,7 @@ METRICS = {
 
 IF_ANY = {
     *("frames_control", "bytes_control", "energy_client_tpm_mj", "datagrams_waiting"),
+    *("energy_client_startup_mj", "energy_client_idle_mj"),
     "datagrams_proxy",
     *("traffic_sent", "traffic_delivered", "traffic_lost"),
 }
@@ -220,7 +223,7 @@ def show_profile(profile: dict[str, Any], out: Terminal) -> None:
             out.paragraph("none: the numbers are those of rfc", "dim", indent="  ")
         for number in profile[section] or ():
             out.print(f"  {number['key']} = {_setting(number['value'])}")
-            out.paragraph(number["source"], "dim", indent="      ")
+            out.paragraph(number["source"], "dim", first="    ", indent="      ")
 
 
 def _setting(value: float | bool | str | None) -> str:

@@ -375,6 +375,12 @@ impl Plan {
         energy(&self.devices[0], times)
     }
 
+    /// The energy that a node of a network of this plan ([`network`](Self::network)) has used until `now`, if nothing computes on
+    /// it.
+    pub fn energy(&self, network: &Network, node: NodeId, now: Instant) -> Energy {
+        energy(self.device(node), Times::of(network, node, now))
+    }
+
     /// The device of a node: the server's if the server is there, else the client's.
     pub(crate) fn device(&self, node: NodeId) -> &Device {
         &self.devices[usize::from(self.server == Host::Node(node))]

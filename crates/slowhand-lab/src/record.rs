@@ -204,7 +204,7 @@ pub struct Costs {
 /// The energy that a device used, in millijoules by what used it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Energy {
-    /// The CPU while it computes or waits actively.
+    /// The CPU while it computes, waits actively, wakes up or handles frames.
     pub cpu_mj: f64,
     /// The TPM while it computes, where the device has one.
     pub tpm_mj: f64,
@@ -214,6 +214,10 @@ pub struct Energy {
     pub rx_mj: f64,
     /// The radio while it listens and receives nothing.
     pub listen_mj: f64,
+    /// The radio while it starts or ramps up, where the device says what that takes.
+    pub startup_mj: f64,
+    /// The radio while it is ready, and neither listens nor sends, where the device says what that takes.
+    pub idle_mj: f64,
     /// CPU and radio asleep.
     pub sleep_mj: f64,
 }
@@ -244,6 +248,8 @@ impl std::ops::Add for Energy {
             tx_mj: self.tx_mj + other.tx_mj,
             rx_mj: self.rx_mj + other.rx_mj,
             listen_mj: self.listen_mj + other.listen_mj,
+            startup_mj: self.startup_mj + other.startup_mj,
+            idle_mj: self.idle_mj + other.idle_mj,
             sleep_mj: self.sleep_mj + other.sleep_mj,
         }
     }
@@ -260,6 +266,8 @@ impl std::ops::Mul<f64> for Energy {
             tx_mj: self.tx_mj * factor,
             rx_mj: self.rx_mj * factor,
             listen_mj: self.listen_mj * factor,
+            startup_mj: self.startup_mj * factor,
+            idle_mj: self.idle_mj * factor,
             sleep_mj: self.sleep_mj * factor,
         }
     }
@@ -277,7 +285,14 @@ impl std::ops::Sub for Energy {
 impl Energy {
     /// The sum.
     pub fn total_mj(&self) -> f64 {
-        self.cpu_mj + self.tpm_mj + self.tx_mj + self.rx_mj + self.listen_mj + self.sleep_mj
+        self.cpu_mj
+            + self.tpm_mj
+            + self.tx_mj
+            + self.rx_mj
+            + self.listen_mj
+            + self.startup_mj
+            + self.idle_mj
+            + self.sleep_mj
     }
 }
 
@@ -400,7 +415,7 @@ enum Value {
 }
 
 /// The columns, in their fixed order: the name, which contains the unit, the meaning, and the value.
-const COLUMNS: [(&str, &str, Value); 42] = [
+const COLUMNS: [(&str, &str, Value); 44] = [
     ("seed", "The seed of the world: with the scenario it repeats the handshake, bit for bit.", Value::U64(|r| r.seed)),
     ("client", "The node that opened the session.", Value::U64(|r| r.client.into())),
     (
@@ -506,7 +521,7 @@ const COLUMNS: [(&str, &str, Value); 42] = [
     ),
     (
         "energy_client_cpu_mj",
-        "The CPU of the client while it computes or waits actively.",
+        "The CPU of the client while it computes, waits actively, wakes up or handles frames.",
         Value::F64(|r| r.energy_client.cpu_mj),
     ),
     (
@@ -524,6 +539,16 @@ const COLUMNS: [(&str, &str, Value); 42] = [
         "energy_client_listen_mj",
         "The radio of the client while it listens and receives nothing.",
         Value::F64(|r| r.energy_client.listen_mj),
+    ),
+    (
+        "energy_client_startup_mj",
+        "The radio of the client while it starts or ramps up, where the device says what that takes.",
+        Value::F64(|r| r.energy_client.startup_mj),
+    ),
+    (
+        "energy_client_idle_mj",
+        "The radio of the client while it is ready, and neither listens nor sends, where the device says what that takes.",
+        Value::F64(|r| r.energy_client.idle_mj),
     ),
     ("energy_client_sleep_mj", "CPU and radio of the client asleep.", Value::F64(|r| r.energy_client.sleep_mj)),
     (

@@ -184,7 +184,7 @@ impl Summariser {
 
     fn losses(&self, scenario: &Scenario) -> Vec<LossCount> {
         let of = |(&(reason, host), &(count, holders)): (&(DropReason, Host), &(u64, Holders))| {
-            let remedy = scenario.remedy(reason, host, holders);
+            let remedy = scenario.remedy(reason, host, count, holders);
             let (key, advice) = (remedy.map(|remedy| remedy.key), remedy.and_then(|remedy| remedy.advice));
             let holders = (reason == DropReason::ReassemblyFull).then_some(holders);
             LossCount { reason: reason.name(), host, count, key, advice, holders }

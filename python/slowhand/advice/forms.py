@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from slowhand.advice.lookup import AdviceError
 from slowhand.api import Scenario
 from slowhand.blame import blaming
 from slowhand.keys import toml
+from slowhand.known import link_layers
 from slowhand.sweeps.following import SUITES, auth_of
 from slowhand.terminal import printable
-
-MACS = {
-    "tsch": "lossy-line",
-    "csma": "csma",
-    "thread": "thread",
-    "xmac": "xmac",
-    "beacon": "beacon",
-}
-"""The scenario that comes with slowhand for each link layer, which a question starts from."""
 
 SERVERS = {"psk": "mbedtls", "raw_public_key": "tinydtls", "certificate": "mbedtls"}
 """A library that has such a credential: the server's, and the client's unless another one is
@@ -34,6 +27,15 @@ OPTIONS = {
 """The options that messages about keys name."""
 
 
+@cache
+def macs() -> dict[str, str]:
+    """The scenario that comes with slowhand for each link layer, which a question starts from.
+
+    It has the name of the link layer, but for TSCH. Thread is CSMA/CA with more.
+    """
+    return {kind: kind for kind in link_layers()} | {"tsch": "lossy-line", "thread": "thread"}
+
+
 class Question(NamedTuple):
     """What is known of the network; `None` leaves it as the scenario has it."""
 
@@ -46,7 +48,7 @@ class Question(NamedTuple):
 
     def scenario(self) -> Scenario:
         """The scenario that it describes: one that comes with slowhand, with keys replaced."""
-        name = MACS[_one_of("--mac", self.mac or "tsch", MACS)]
+        name = macs()[_one_of("--mac", self.mac or "tsch", macs())]
         with blaming(OPTIONS):
             return Scenario(name, list(self._overrides()))
 

@@ -31,7 +31,7 @@ QUESTION = ("mac", "hops", "slotframe", "loss", "credential", "device")
 def options(parser: Parser) -> None:
     """The options of the command."""
     from slowhand.advice import HANDSHAKES
-    from slowhand.advice.forms import MACS, SERVERS
+    from slowhand.advice.forms import SERVERS, macs
     from slowhand.advice.front import METRICS
     from slowhand.advice.space import GROUPS, USUAL
     from slowhand.api import SEED
@@ -43,7 +43,7 @@ def options(parser: Parser) -> None:
         help="What is fixed: a .toml file, a name that `slowhand scenarios` lists, or a result."
         " Without it, the options from --mac to --device describe a network.",
     )
-    parser.add_argument("--mac", metavar="MAC", help=f"{', '.join(MACS)}. [default: tsch]")
+    parser.add_argument("--mac", metavar="MAC", help=f"{', '.join(macs())}. [default: tsch]")
     parser.add_argument("--hops", metavar="N", type=integer(1), help="Hops to the border router.")
     parser.add_argument(
         "--slotframe", metavar="N", type=integer(1), help="The slots of a slotframe, with TSCH."

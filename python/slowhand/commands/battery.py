@@ -24,14 +24,12 @@ UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 MOST_YEARS = 100
 """The longest life (`MOST_SECONDS` in Rust)."""
 
-SESSIONS = ("kept", "resumed", "anew")
-"""What may become of a session after a request."""
-
 
 def options(parser: Parser) -> None:
     """The options of the command."""
     from slowhand.lifetime import DAYS, WORLDS
     from slowhand.lives import BATTERY, DAYS_IN_FULL
+    from slowhand.lives.alternatives import SESSIONS
 
     parser.add_argument(
         "scenario",
@@ -152,8 +150,8 @@ def _scenario(arguments: argparse.Namespace) -> Scenario:
         scenario = loaded(arguments.scenario, settings)
     if arguments.session is not None:
         _check_alone("--session", ["application.session"], given)
-        if arguments.session not in SESSIONS:
-            raise Complaint(none_of("--session", arguments.session, SESSIONS))
+        if arguments.session not in alternatives.SESSIONS:
+            raise Complaint(none_of("--session", arguments.session, alternatives.SESSIONS))
         scenario = alternatives.with_session(scenario, arguments.session)
     if scenario.value("application.pattern") is None:
         raise Complaint(

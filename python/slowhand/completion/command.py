@@ -9,6 +9,9 @@ from typing import NamedTuple, Protocol
 from slowhand import data
 from slowhand.arguments import Parser
 
+SHELLS = ("bash", "zsh", "fish")
+"""The shells that have a script."""
+
 PATHS = {
     **dict.fromkeys(("SCENARIO", "BATTERY", "FILE", "TRACE", "PATH"), "files"),
     "FOLDER": "folders",
@@ -148,9 +151,9 @@ def _kinds() -> Sequence[str]:
 
 
 def _macs() -> Iterator[str]:
-    from slowhand.advice.forms import MACS
+    from slowhand.advice.forms import macs
 
-    return iter(MACS)
+    return iter(macs())
 
 
 def _credentials() -> Iterator[str]:
@@ -159,23 +162,17 @@ def _credentials() -> Iterator[str]:
     return iter(SERVERS)
 
 
-def _sessions() -> Sequence[str]:
-    from slowhand.commands.battery import SESSIONS
+def _session_uses() -> Sequence[str]:
+    from slowhand.lives.alternatives import SESSIONS
 
     return SESSIONS
-
-
-def _shells() -> Sequence[str]:
-    from slowhand.completion import SHELLS
-
-    return [*SHELLS]
 
 
 LISTS: dict[str, Callable[[], Iterator[str] | Sequence[str]]] = {
     "SCENARIO": lambda: list(data.files(data.SCENARIOS)),
     "DEVICE": lambda: list(data.files(data.DEVICES)),
     "BATTERY": lambda: list(data.files(data.BATTERIES)),
-    "battery WHAT": _sessions,
+    "battery WHAT": _session_uses,
     "PAPER": lambda: sorted(file.parent.name for file in data.PAPERS.glob("*/reported.toml")),
     "PART": _parts,
     "KEY=VALUE": _keys,
@@ -188,7 +185,7 @@ LISTS: dict[str, Callable[[], Iterator[str] | Sequence[str]]] = {
     "KIND": _kinds,
     "MAC": _macs,
     "CREDENTIAL": _credentials,
-    "SHELL": _shells,
+    "SHELL": lambda: SHELLS,
     "on|off": lambda: ["on", "off"],
 }
 """The words that can stand for a metavar, or for that of one command."""

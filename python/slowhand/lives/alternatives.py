@@ -31,6 +31,9 @@ KEEP_ALIVES = 0.9
 CONNECTION_ID = 8
 """The octets of a connection ID. (Assumed.)"""
 
+SESSIONS = ("kept", "resumed", "anew")
+"""What may become of a session after a request."""
+
 OF_KEPT = (
     "application.idle_timeout_s",
     "application.keep_alive_s",

@@ -39,7 +39,7 @@ pub enum ExplainError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// No client has this node.
-    #[error("client: found {found}, allowed: the node of a client ({allowed})")]
+    #[error("found {found}, allowed: the node of a client ({allowed})")]
     Client {
         /// The node.
         found: u16,

@@ -161,11 +161,11 @@ impl Profile {
     pub fn list(self) -> ProfileNumbers {
         let Numbers { version, lowpan, tsch, csma } = self.numbers();
         let every = Mac::every();
-        let kinds = every.iter().map(Mac::link_layer).filter(|link_layer| link_layer.default_profile() == self);
+        let kinds = every.iter().filter(|mac| mac.link_layer().default_profile() == self);
         ProfileNumbers {
             name: self,
             version,
-            default_of: kinds.map(|link_layer| link_layer.kind()).collect(),
+            default_of: kinds.map(Mac::kind).collect(),
             lowpan: lowpan.list(),
             tsch: tsch.as_ref().map(TschNumbers::list),
             csma: csma.as_ref().map(CsmaNumbers::list),

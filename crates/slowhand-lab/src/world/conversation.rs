@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::drop_reason::DropReason;
-use slowhand_net::observer::RadioTimes;
+use slowhand_net::observer::{HandledFrames, RadioTimes, RadioWork};
 use std::sync::Arc;
 
 /// The state of a conversation, and what was measured at the instants that count.
@@ -45,6 +45,8 @@ pub enum GivesUp {
 pub(super) struct Snapshot {
     at: Instant,
     radio: RadioTimes,
+    work: RadioWork,
+    frames: HandledFrames,
     waited: Duration,
     handled: Duration,
     /// What client and server have computed for the conversation, and for the attempts before it.
@@ -180,6 +182,8 @@ impl World<'_> {
         let of_this = Snapshot {
             at,
             radio: self.network.radio_times(client, at),
+            work: self.network.radio_work(client, at),
+            frames: self.network.handled_frames(client, at),
             waited: self.network.processor_time(client),
             handled: self.network.handling_time(client, at),
             computed: [0, 1].map(|side| self.ends[client_end(conversation) + side].computed),
@@ -283,10 +287,13 @@ impl World<'_> {
         self.plan.client_energy(Times {
             elapsed: std::time::Duration::from_micros(end.at.since(start.at).as_micros()),
             radio: end.radio.since(start.radio),
+            work: end.work.since(start.work),
+            frames: end.frames.since(start.frames),
             computed: end.computed[0].saturating_sub(start.computed[0]),
             tpm: end.tpm.saturating_sub(start.tpm),
             waited: std::time::Duration::from_micros(end.waited.saturating_sub(start.waited).as_micros()),
             handled: std::time::Duration::from_micros(end.handled.saturating_sub(start.handled).as_micros()),
+            ..Times::default()
         })
     }
 }

@@ -297,21 +297,33 @@ impl<'a> World<'a> {
 
     /// The time of each node, by state.
     fn times(&self, now: Instant) -> Vec<Times> {
-        (0..self.plan.nodes()).map(|node| self.times_of(NodeId(node as u16), now)).collect()
+        let mut times: Vec<Times> = (0..self.plan.nodes())
+            .map(|node| NodeId(node as u16))
+            .map(|node| Times::of(&self.network, node, now))
+            .collect();
+        for end in &self.ends {
+            if let Host::Node(node) = end.host {
+                times[node.index()].computed += end.computed;
+                times[node.index()].tpm += end.tpm;
+            }
+        }
+        for (node, [computed, tpm]) in &self.computed_before {
+            times[node.index()].computed += *computed;
+            times[node.index()].tpm += *tpm;
+        }
+        times
     }
 
     /// The time of a node, by state.
     fn times_of(&self, node: NodeId, now: Instant) -> Times {
         let of_node = |end: &&End| end.host == Host::Node(node);
-        let [computed, tpm] = self.computed_before.get(&node).copied().unwrap_or_default();
-        Times {
-            elapsed: to_std(now),
-            radio: self.network.radio_times(node, now),
-            computed: computed + self.ends.iter().filter(of_node).map(|end| end.computed).sum::<std::time::Duration>(),
-            tpm: tpm + self.ends.iter().filter(of_node).map(|end| end.tpm).sum::<std::time::Duration>(),
-            waited: std::time::Duration::from_micros(self.network.processor_time(node).as_micros()),
-            handled: std::time::Duration::from_micros(self.network.handling_time(node, now).as_micros()),
+        let mut times = Times::of(&self.network, node, now);
+        [times.computed, times.tpm] = self.computed_before.get(&node).copied().unwrap_or_default();
+        for end in self.ends.iter().filter(of_node) {
+            times.computed += end.computed;
+            times.tpm += end.tpm;
         }
+        times
     }
 
     /// When something is due.

@@ -5,6 +5,7 @@ mod arithmetic;
 mod bad_input;
 mod bursts;
 mod capture_tshark;
+mod charge;
 mod devices;
 mod examples;
 mod extremes;

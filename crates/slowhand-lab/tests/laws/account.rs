@@ -1,14 +1,14 @@
 //! Laws of sums: energy, losses, datagrams, frames, the parts of an explanation; and what numbers can be at all.
 
 use crate::world::World;
-use slowhand_lab::device::Device;
+use slowhand_lab::device::{Amount, Constant, Device, Time};
 use slowhand_lab::explanation::KINDS;
 use slowhand_lab::record::{Column, Energy, Outcome, Record, columns};
-use slowhand_lab::scenario::ServerAt;
+use slowhand_lab::scenario::{Mac, ServerAt};
 use slowhand_net::address::NodeId;
 use slowhand_net::datagram::{NO_DATAGRAM, is_of_router};
 use slowhand_net::drop_reason::DropReason;
-use slowhand_net::observer::{FrameKind, RadioInterval, RadioState};
+use slowhand_net::observer::{FrameKind, RadioInterval, RadioState, RadioWork};
 use std::collections::BTreeMap;
 
 /// Fails with these words if a law does not hold.
@@ -120,9 +120,55 @@ fn on_the_air(timeline: &[RadioInterval], node: u16, span: [u64; 2]) -> u64 {
     timeline.iter().filter(is_on_the_air).map(|interval| interval.to.since(interval.from).as_micros()).sum()
 }
 
+/// A time of a device in seconds.
+fn seconds<const MAX: u32>(device: &Device, time: &Option<Time<MAX>>) -> f64 {
+    match time.as_ref().map(|time| time.amount) {
+        None => 0.0,
+        Some(Amount::Value(us)) => us / 1e6,
+        Some(Amount::Cycles(cycles)) => {
+            cycles / device.processor.clock_mhz.as_ref().map_or(1.0, |clock| clock.value) / 1e6
+        }
+    }
+}
+
+fn current<const MAX: u32>(current: &Option<Constant<MAX>>) -> f64 {
+    current.as_ref().map_or(0.0, |current| current.value)
+}
+
+/// How often a radio came on after it was off, by the timeline.
+fn ramps(timeline: &[RadioInterval], node: u16) -> u64 {
+    let own: Vec<_> = timeline.iter().filter(|interval| interval.node == NodeId(node)).collect();
+    let first = own.first().filter(|first| first.from.as_micros() > 0).into_iter().count();
+    (first + own.windows(2).filter(|two| two[0].to < two[1].from).count()) as u64
+}
+
+/// What a radio used while it started, ramped up and was ready follows from how often and how long it did so. What is left of the
+/// time in which it was off it slept. Returns that in microseconds.
+fn work_of(device: &Device, energy: &Energy, off_us: u64, work: RadioWork) -> Result<f64, String> {
+    let (per_s, currents) = (device.supply_v.value, &device.current);
+    let [off, ready] = [off_us, work.ready.as_micros()].map(|us| us as f64 / 1e6);
+    ensure!(ready <= off, "ready for {ready} of {off} s");
+    ensure!(work.starts <= work.ramps + 1, "{work:?}");
+    let started = (work.starts as f64 * seconds(device, &device.radio.startup_us)).min(off - ready);
+    let ramped = (work.ramps as f64 * seconds(device, &device.radio.rampup_us)).min(off - started);
+    let startup = (current(&currents.radio_startup_ma) * started + current(&currents.radio_rampup_ma) * ramped) * per_s;
+    ensure!(is_near(energy.startup_mj, startup), "startup: {} mJ, expected {startup} mJ", energy.startup_mj);
+    let idle_s = if currents.radio_idle_ma.is_some() { (ready - ramped).max(0.0) } else { 0.0 };
+    let idle = current(&currents.radio_idle_ma) * idle_s * per_s;
+    ensure!(is_near(energy.idle_mj, idle), "idle: {} mJ, expected {idle} mJ", energy.idle_mj);
+    Ok((off - started - ramped - idle_s) * 1e6)
+}
+
 /// The radio's parts of an energy follow from the times in its states. That of the processor says how long it was active, and the
-/// rest of the time it slept.
-fn energy_of(device: &Device, energy: &Energy, elapsed_us: u64, radio_us: [u64; 3], edge_us: u64) -> Holds {
+/// rest of the time it slept. What else the radio did is known of a node, and not of a record.
+fn energy_of(
+    device: &Device,
+    energy: &Energy,
+    elapsed_us: u64,
+    radio_us: [u64; 3],
+    edge_us: u64,
+    work: Option<RadioWork>,
+) -> Holds {
     // Millijoules of a milliampere in a microsecond.
     let (per_us, currents) = (device.supply_v.value / 1e6, &device.current);
     let states = [
@@ -140,10 +186,18 @@ fn energy_of(device: &Device, energy: &Energy, elapsed_us: u64, radio_us: [u64; 
     ensure!(active_us <= elapsed_us as f64 + 0.01, "active for {active_us} of {elapsed_us} us");
     let radio_off_us = elapsed_us.checked_sub(radio_us.iter().sum());
     let Some(radio_off_us) = radio_off_us else { return Err(format!("{radio_us:?} in {elapsed_us} us")) };
-    let asleep = currents.cpu_sleep_ma.value * per_us * (elapsed_us as f64 - active_us)
-        + currents.radio_sleep_ma.value * per_us * radio_off_us as f64;
-    ensure!(is_near(energy.sleep_mj, asleep), "sleep: {} mJ, expected {asleep} mJ", energy.sleep_mj);
-    let sum = energy.cpu_mj + energy.tpm_mj + energy.tx_mj + energy.rx_mj + energy.listen_mj + energy.sleep_mj;
+    let [least, most] = match work {
+        Some(work) => [work_of(device, energy, radio_off_us, work)?; 2],
+        None => [0.0, radio_off_us as f64],
+    };
+    let [least, most] = [least, most].map(|us| {
+        currents.cpu_sleep_ma.value * per_us * (elapsed_us as f64 - active_us)
+            + currents.radio_sleep_ma.value * per_us * us
+    });
+    let is_asleep = is_near(energy.sleep_mj, energy.sleep_mj.clamp(least.min(most), most));
+    ensure!(is_asleep, "sleep: {} mJ, expected {least} to {most} mJ", energy.sleep_mj);
+    let Energy { cpu_mj, tpm_mj, tx_mj, rx_mj, listen_mj, startup_mj, idle_mj, sleep_mj } = energy;
+    let sum = cpu_mj + tpm_mj + tx_mj + rx_mj + listen_mj + startup_mj + idle_mj + sleep_mj;
     ensure!(is_near(energy.total_mj(), sum), "{energy:?}");
     Ok(())
 }
@@ -163,9 +217,18 @@ pub(crate) fn energy(world: &World<'_>) -> Holds {
         ensure!(all == elapsed_us, "node {}: states of {all} us in {elapsed_us} us", node.node);
         let is_server = world.scenario.server.at == ServerAt::Node(NodeId(node.node));
         let device = if is_server { &world.scenario.server_device } else { &world.scenario.client_device };
-        energy_of(device, &node.energy, elapsed_us, counted, 0).map_err(|why| format!("node {}: {why}", node.node))?;
-        let most = node.computed + node.waited + node.handled;
-        let expected = device.current.cpu_active_ma.value * device.supply_v.value * most.min(elapsed).as_secs_f64();
+        energy_of(device, &node.energy, elapsed_us, counted, 0, Some(node.work))
+            .map_err(|why| format!("node {}: {why}", node.node))?;
+        let (came_on, work) = (ramps(&inspection.timeline, node.node), node.work);
+        // With beacons two periods that touch count as two.
+        let as_often = work.ramps == came_on || work.ramps > came_on && matches!(world.scenario.mac, Mac::Beacon(_));
+        ensure!(as_often, "node {}: {work:?}, {came_on} times on", node.node);
+        let most = (node.computed + node.waited + node.handled).as_secs_f64()
+            + node.frames.untimed as f64 * seconds(device, &device.processor.frame_handling_us)
+            + (work.starts + node.frames.all) as f64 * seconds(device, &device.processor.wakeup_us);
+        let active = most.min(elapsed.as_secs_f64());
+        ensure!(is_near(node.active.as_secs_f64(), active), "node {}: {:?}, not {active} s", node.node, node.active);
+        let expected = device.current.cpu_active_ma.value * device.supply_v.value * active;
         let cpu_mj = node.energy.cpu_mj;
         ensure!(is_near(cpu_mj, expected), "node {}: {cpu_mj} mJ of the processor in {most:?}", node.node);
     }
@@ -177,7 +240,7 @@ pub(crate) fn energy(world: &World<'_>) -> Holds {
     let radio_us = radio_times(timeline, explanation.client, span);
     let edge_us = on_the_air(timeline, explanation.client, span);
     let record = world.explained();
-    energy_of(&world.scenario.client_device, &record.energy_client, span[1] - span[0], radio_us, edge_us)
+    energy_of(&world.scenario.client_device, &record.energy_client, span[1] - span[0], radio_us, edge_us, None)
         .map_err(|why| format!("client {} from {span:?}: {why}", record.client))
 }
 

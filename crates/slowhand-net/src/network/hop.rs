@@ -127,7 +127,8 @@ impl Network {
             return self.recover(now, link, (node, next_hop), slack, packet, datagram, events);
         }
         let mut fragmenter = fragmenter.with_tag(*next_tag).with_slack(slack);
-        if self.config.whole_packets && self.mac.queued(node) + fragmenter.frames() > self.mac.queue_limit(node) {
+        if self.config.whole_packets && self.mac.queue(node).len() + fragmenter.frames() > self.mac.queue(node).limit()
+        {
             return Err(DropReason::QueueFull);
         }
         *next_tag = next_tag.wrapping_add(1);
@@ -148,15 +149,15 @@ impl Network {
 
     /// True if a node's queue is so full that the node marks packets.
     pub(super) fn is_congested(&self, node: NodeId) -> bool {
-        let queued = || self.mac.queued(node) as f64;
-        self.config.ecn_threshold.is_some_and(|share| queued() >= share * self.mac.queue_limit(node) as f64)
+        let queued = || self.mac.queue(node).len() as f64;
+        self.config.ecn_threshold.is_some_and(|share| queued() >= share * self.mac.queue(node).limit() as f64)
     }
 
     /// Notes the level of a node's buffers, if the observer watches it.
     fn note_level(&mut self, now: Instant, node: NodeId) {
         if self.levels.are_watched() {
             let (Occupancy { fragments, received, .. }, forwarding) = self.nodes[node.index()].occupancy();
-            let queued = self.mac.queued(node);
+            let queued = self.mac.queue(node).len();
             self.levels.note(BufferLevel { at: now, node, queued, fragments, octets: received, forwarding });
         }
     }

@@ -154,6 +154,11 @@ impl Medium {
         &self.frames[id.0 as usize].receptions
     }
 
+    /// When a frame on the air began.
+    pub fn begun(&self, id: OnAir) -> Instant {
+        self.frames[id.0 as usize].begin
+    }
+
     /// Ends a frame. Replaces the content of `receptions` by the outcome at each radio that had synchronised with the
     /// frame. Draws the loss of the link only where nothing else disturbed the frame.
     pub fn end(&mut self, id: OnAir, kind: Kind, receptions: &mut Vec<Reception>) {

@@ -8,12 +8,13 @@ mod contention;
 pub mod csma;
 pub mod frame;
 pub mod medium;
+mod meter;
 pub mod phy;
 mod pool;
 mod processor;
+mod queue;
 pub mod security;
 pub mod sixtop;
-mod timeline;
 pub mod tsch;
 pub mod xmac;
 
@@ -22,9 +23,11 @@ use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
-use crate::observer::{Observer, RadioTimes};
+use crate::observer::{Observer, RadioTimes, RadioWork, Slots};
+pub use contention::PanError;
 use phy::MAX_PSDU;
 pub use processor::Processor;
+pub use queue::NodeQueue;
 use std::any::Any;
 use std::fmt::Debug;
 
@@ -65,21 +68,20 @@ pub trait Mac: Any + Debug + Send {
     /// attempt and no other frames wait. A node can compute this from its schedule.
     fn sending_time(&self, node: NodeId, next_hop: NodeId, frames: u64) -> Duration;
 
-    /// The number of frames that wait at a node.
-    fn queued(&self, node: NodeId) -> usize;
+    /// How many frames wait at a node, and how its processor handles them.
+    fn queue(&self, node: NodeId) -> &NodeQueue;
 
-    /// The most frames of the layer above that can wait at a node.
-    fn queue_limit(&self, node: NodeId) -> usize;
+    /// The same, to change it.
+    fn queue_mut(&mut self, node: NodeId) -> &mut NodeQueue;
 
     /// Gives a node a queue of another length than the configuration says. Before the first frame.
-    fn set_queue(&mut self, node: NodeId, frames: usize);
+    fn set_queue(&mut self, node: NodeId, frames: usize) {
+        self.queue_mut(node).set_limit(frames);
+    }
 
     /// These nodes have no key and no short address of the network yet: their frames, and those for them, have extended
     /// addresses and no security. Before the first frame. A MAC that cannot do this ignores it.
     fn set_joiners(&mut self, _joiners: &[NodeId]) {}
-
-    /// The most frames that have waited at a node at one time.
-    fn queue_peak(&self, node: NodeId) -> usize;
 
     /// The links between the nodes, to change how well they work. `None` if the MAC has none.
     fn links_mut(&mut self) -> Option<&mut Links> {
@@ -95,11 +97,20 @@ pub trait Mac: Any + Debug + Send {
     /// How long a node's radio has been in each state since the start of the simulation.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes;
 
-    /// How a node's processor handles frames.
-    fn processor(&self, node: NodeId) -> &Processor;
+    /// What else its radio has done since then.
+    fn radio_work(&self, _node: NodeId, _now: Instant) -> RadioWork {
+        RadioWork::default()
+    }
 
-    /// The same, to say how long it takes for a frame. Before the first frame.
-    fn processor_mut(&mut self, node: NodeId) -> &mut Processor;
+    /// The frames of the link layer itself that a node's processor has handled without an event, such as beacons.
+    fn regular_frames(&self, _node: NodeId, _now: Instant) -> u64 {
+        0
+    }
+
+    /// The slots in which its radio has been on since then. `None` if the MAC has no slots.
+    fn slots(&self, _node: NodeId, _now: Instant) -> Option<Slots> {
+        None
+    }
 
     /// How long the MAC has kept a node's processor busy since the start of the simulation, in addition to handling
     /// frames. Zero unless the MAC waits actively.

@@ -1,6 +1,7 @@
 //! The network, looked at from outside: its codecs, its link layers, whole networks, TCP.
 
 mod beacon;
+mod contention;
 mod csma;
 mod frame;
 mod gateway;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::radio::Mac;
+use slowhand_net::radio::PanError;
 use slowhand_net::radio::beacon::{self, BeaconConfig, BeaconConfigError, Superframe};
 use slowhand_net::random::Streams;
 
@@ -89,10 +90,6 @@ impl Default for Beacon {
 }
 
 impl LinkLayer for Beacon {
-    fn kind(&self) -> &'static str {
-        "beacon"
-    }
-
     fn default_profile(&self) -> Profile {
         Profile::Rfc
     }
@@ -102,7 +99,7 @@ impl LinkLayer for Beacon {
         let Err(error) = build(self.config(), mesh, &Streams::new(0)) else { return Ok(()) };
         let (interval, cap) = (self.beacon_interval_ms.get(), self.cap_ms.get());
         let (key, found, allowed) = match error {
-            BeaconConfigError::BackoffExponents { min, max } => {
+            BeaconConfigError::Pan(PanError::BackoffExponents { min, max }) => {
                 ("mac.min_be", min.to_string(), format!("at most mac.max_be, {max}"))
             }
             BeaconConfigError::ActivePeriodTooShort { shortest, .. } => {

@@ -10,6 +10,7 @@ use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::radio::Mac;
+use slowhand_net::radio::PanError;
 use slowhand_net::radio::csma::config::{CSL_UNIT, MAX_SHORT_ADDRESSES};
 use slowhand_net::radio::csma::{self, CsmaConfig, CsmaConfigError, FastPolls, Polling};
 use slowhand_net::random::Streams;
@@ -213,10 +214,6 @@ impl Default for Csma {
 }
 
 impl LinkLayer for Csma {
-    fn kind(&self) -> &'static str {
-        "csma"
-    }
-
     fn default_profile(&self) -> Profile {
         Profile::OpenThread
     }
@@ -233,7 +230,7 @@ impl LinkLayer for Csma {
         let milliseconds = |time: Duration| (time.as_micros() as f64 / 1e3).to_string();
         let poll_period = milliseconds(config.polling.period);
         let (key, found, allowed) = match error {
-            CsmaConfigError::BackoffExponents { min, max } => {
+            CsmaConfigError::Pan(PanError::BackoffExponents { min, max }) => {
                 ("mac.min_be", min.to_string(), format!("at most mac.max_be, {max}"))
             }
             CsmaConfigError::ShortAddresses(nodes) => (

@@ -31,56 +31,57 @@ use super::network::Mesh;
 use super::profile::Profile;
 use crate::input::{Document, InputError, Setting, schema_of};
 
-/// The link layer; `kind` says which.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(tag = "kind")]
-pub enum Mac {
+/// Makes the enum of all link layers from the one list of their kinds: its variant, its keys, its name in a scenario.
+macro_rules! link_layers {
+    ($($(#[$about:meta])* $variant:ident($keys:ident) = $kind:literal,)*) => {
+        /// The link layer; `kind` says which.
+        #[derive(Clone, Debug, Deserialize, JsonSchema)]
+        #[schemars(tag = "kind")]
+        pub enum Mac {
+            $($(#[$about])* #[serde(rename = $kind)] $variant($keys),)*
+        }
+
+        impl Mac {
+            /// One of each kind, with its defaults.
+            pub(super) fn every() -> Vec<Self> {
+                vec![$(Self::$variant($keys::default()),)*]
+            }
+
+            /// Its kind, as a scenario names it.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $kind,)*
+                }
+            }
+
+            /// The link layer behind its trait. No other code distinguishes the kinds.
+            pub(crate) fn link_layer(&self) -> &dyn LinkLayer {
+                match self {
+                    $(Self::$variant(keys) => keys,)*
+                }
+            }
+
+            pub(super) fn link_layer_mut(&mut self) -> &mut dyn LinkLayer {
+                match self {
+                    $(Self::$variant(keys) => keys,)*
+                }
+            }
+        }
+    };
+}
+
+link_layers! {
     /// Time-slotted channel hopping (IEEE 802.15.4, 6TiSCH).
-    Tsch(Tsch),
+    Tsch(Tsch) = "tsch",
     /// Preamble sampling (X-MAC as Contiki has it).
-    Xmac(XMac),
+    Xmac(XMac) = "xmac",
     /// Beacon-enabled IEEE 802.15.4: a cluster tree with staggered superframes.
-    Beacon(Beacon),
+    Beacon(Beacon) = "beacon",
     /// Unslotted CSMA/CA with sleepy devices, as Thread and Zigbee use it.
-    Csma(Csma),
+    Csma(Csma) = "csma",
 }
 
 impl Mac {
-    /// One of each kind, with its defaults.
-    pub(super) fn every() -> [Self; 4] {
-        [
-            Self::Tsch(Tsch::default()),
-            Self::Xmac(XMac::default()),
-            Self::Beacon(Beacon::default()),
-            Self::Csma(Csma::default()),
-        ]
-    }
-
-    /// Its kind, as a scenario names it.
-    pub fn kind(&self) -> &'static str {
-        self.link_layer().kind()
-    }
-
-    /// The link layer behind its trait. Besides the next function no other code distinguishes the kinds.
-    pub(crate) fn link_layer(&self) -> &dyn LinkLayer {
-        match self {
-            Self::Tsch(tsch) => tsch,
-            Self::Xmac(xmac) => xmac,
-            Self::Beacon(beacon) => beacon,
-            Self::Csma(csma) => csma,
-        }
-    }
-
-    pub(super) fn link_layer_mut(&mut self) -> &mut dyn LinkLayer {
-        match self {
-            Self::Tsch(tsch) => tsch,
-            Self::Xmac(xmac) => xmac,
-            Self::Beacon(beacon) => beacon,
-            Self::Csma(csma) => csma,
-        }
-    }
-
     /// The link security of its frames. `None` if it has none.
     pub fn security(&self) -> Option<&LinkSecurity> {
         self.link_layer().security().filter(|security| security.level != SecurityLevel::None)
@@ -94,9 +95,6 @@ impl Mac {
 
 /// What every kind of link layer does for a scenario.
 pub(crate) trait LinkLayer {
-    /// Its kind, as a scenario names it.
-    fn kind(&self) -> &'static str;
-
     /// The software of the nodes, where the scenario does not say it.
     fn default_profile(&self) -> Profile;
 

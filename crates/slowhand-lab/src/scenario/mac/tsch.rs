@@ -280,10 +280,6 @@ impl Cell {
 }
 
 impl LinkLayer for Tsch {
-    fn kind(&self) -> &'static str {
-        "tsch"
-    }
-
     fn default_profile(&self) -> Profile {
         Profile::OpenWsn
     }

@@ -80,10 +80,6 @@ impl Default for XMac {
 }
 
 impl LinkLayer for XMac {
-    fn kind(&self) -> &'static str {
-        "xmac"
-    }
-
     fn default_profile(&self) -> Profile {
         Profile::ContikiNg
     }

@@ -53,7 +53,7 @@ fn the_numbers_of_each_profile_reach_the_network() {
         ),
         ("rfc", limits(2, None, 60_000, first, Policy::Refuse), rfc_tsch, rfc_csma),
     ] {
-        for kind in ["tsch", "csma", "xmac", "beacon"] {
+        for kind in Mac::every().iter().map(Mac::kind) {
             let config = with_profile(kind, profile, &[]).network_config();
             assert_eq!((config.reassembly, config.whole_packets), (reassembly, true), "{profile} with {kind}");
         }

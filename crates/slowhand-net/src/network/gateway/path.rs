@@ -31,7 +31,7 @@ impl Path for SchedulePath<'_> {
     /// Each hop sends all frames of the packets, or the frames that wait at the border router and those of one more
     /// packet, if these are more.
     fn downward(&self, node: NodeId, packets: u64, octets: usize) -> Duration {
-        let queued = self.mac.queued(NodeId::ROOT) as u64;
+        let queued = self.mac.queue(NodeId::ROOT).len() as u64;
         let octets = octets + self.headers_down(node);
         self.over_all_hops(node, |above, below| {
             let one = self.frames(above, below, octets);
@@ -46,14 +46,14 @@ impl Path for SchedulePath<'_> {
 
     /// With recovery, a fragment for which the queue has no room costs the time until its acknowledgment is missed.
     fn has_room(&self, node: NodeId, octets: usize) -> bool {
-        let queued = self.mac.queued(NodeId::ROOT);
+        let queued = self.mac.queue(NodeId::ROOT).len();
         if !self.is_recovered || queued == 0 || node.index() >= self.routes.nodes() {
             return true;
         }
         let octets = octets + self.headers_down(node);
         let next_hop = self.routes.next_hop(NodeId::ROOT, node);
         let frames = next_hop.map_or(0, |next_hop| self.frames(NodeId::ROOT, next_hop, octets));
-        queued + frames as usize <= self.mac.queue_limit(NodeId::ROOT)
+        queued + frames as usize <= self.mac.queue(NodeId::ROOT).limit()
     }
 }
 

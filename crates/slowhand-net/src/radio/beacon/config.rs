@@ -3,12 +3,12 @@
 //! Sections and tables are those of IEEE 802.15.4-2006, which has the most complete description of this mode. The
 //! editions of 2011 and 2015 kept the mode.
 
-use super::frame::{ACK, MAX_PENDING_ADDRESSES, beacon_octets, data_request_octets};
-use crate::address::NodeId;
+use super::frame::{MAX_PENDING_ADDRESSES, beacon_octets};
+use crate::address::{Addressing, NodeId};
 use crate::clock::Duration;
-use crate::radio::contention::{TreeError, symbols};
+use crate::radio::contention::{ACK, Form, Kind, PanError, symbols};
 use crate::radio::frame::Security;
-use crate::radio::phy::{CHANNELS, MAX_PSDU, air_time};
+use crate::radio::phy::{MAX_PSDU, air_time};
 
 pub use crate::radio::contention::{ACK_WAIT, BACKOFF_PERIOD, LIFS, TURNAROUND, interframe_space};
 
@@ -126,6 +126,11 @@ impl BeaconConfig {
         }
     }
 
+    /// The form of data frames and data requests.
+    pub(super) const fn form(&self) -> Form {
+        Form { addressing: Addressing::Extended, kind: Kind::Plain, security: self.security }
+    }
+
     /// Air time of a beacon that lists no address.
     pub const fn idle_beacon(&self) -> Duration {
         air_time(beacon_octets(0, self.security))
@@ -147,7 +152,7 @@ impl BeaconConfig {
         let contention = BACKOFF_PERIOD * ((1 << self.backoff_exponents.0) / 2 + u64::from(CONTENTION_WINDOW));
         let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(ACK);
         let request = match self.downward {
-            Downward::Indirect => acknowledged(data_request_octets(self.security)) + TURNAROUND + BACKOFF_PERIOD,
+            Downward::Indirect => acknowledged(self.form().data_request_octets()) + TURNAROUND + BACKOFF_PERIOD,
             Downward::Direct => Duration::ZERO,
         };
         let frame = contention + request + acknowledged(MAX_PSDU) + LIFS;
@@ -160,13 +165,7 @@ impl BeaconConfig {
     /// The variant of [`BeaconConfigError`] for the invalid field.
     pub(super) fn check(&self) -> Result<(), BeaconConfigError> {
         let Superframe { interval, cap } = self.superframe;
-        let (min, max) = self.backoff_exponents;
-        if !CHANNELS.contains(&self.channel) {
-            return Err(BeaconConfigError::Channel(self.channel));
-        }
-        if min > max || max > 8 {
-            return Err(BeaconConfigError::BackoffExponents { min, max });
-        }
+        PanError::check(self.channel, self.backoff_exponents)?;
         let shortest = self.shortest_cap();
         if cap < shortest {
             return Err(BeaconConfigError::ActivePeriodTooShort { cap, shortest });
@@ -186,7 +185,7 @@ impl BeaconConfig {
         let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(ACK);
         let beacon = air_time(beacon_octets(MAX_PENDING_ADDRESSES, self.security)) + LIFS + BACKOFF_PERIOD;
         let request = match self.downward {
-            Downward::Indirect => acknowledged(data_request_octets(self.security)) + TURNAROUND + BACKOFF_PERIOD,
+            Downward::Indirect => acknowledged(self.form().data_request_octets()) + TURNAROUND + BACKOFF_PERIOD,
             Downward::Direct => Duration::ZERO,
         };
         let contention = BACKOFF_PERIOD * u64::from(CONTENTION_WINDOW);
@@ -209,19 +208,9 @@ pub enum BeaconConfigError {
         /// SO.
         superframe_order: u8,
     },
-    /// A channel outside the 2.4 GHz band.
-    #[error("channel {0}: the 2.4 GHz band has channels 11 to 26")]
-    Channel(u8),
-    /// Invalid back-off exponents.
-    #[error(
-        "back-off exponents {min} to {max}: the first must not exceed the second, and the second must not exceed 8"
-    )]
-    BackoffExponents {
-        /// macMinBE.
-        min: u8,
-        /// macMaxBE.
-        max: u8,
-    },
+    /// A constant of CSMA/CA, or the tree.
+    #[error(transparent)]
+    Pan(#[from] PanError),
     /// The active period is too short for one frame.
     #[error("an active period of {cap} is too short to exchange a frame; it must last at least {shortest}")]
     ActivePeriodTooShort {
@@ -241,25 +230,6 @@ pub enum BeaconConfigError {
     /// Direct transmission to children that do not listen.
     #[error("direct downward frames need children that listen: set rx_on_when_idle, or use indirect transmission")]
     NobodyListens,
-    /// The number of parents does not fit the number of nodes.
-    #[error("{parents} parents for {nodes} nodes: each node needs an entry, None at the root alone")]
-    Parents {
-        /// Entries given.
-        parents: usize,
-        /// Nodes of the network.
-        nodes: usize,
-    },
-    /// The parents of this node do not lead to the root.
-    #[error("the parents of node {0} do not lead to the root: they must form one tree")]
-    NotATree(NodeId),
-    /// Parent and child do not hear each other.
-    #[error("node {child} and its parent {parent} do not hear each other: a link is needed in each direction")]
-    NoLink {
-        /// The child.
-        child: NodeId,
-        /// The parent.
-        parent: NodeId,
-    },
     /// The active periods do not fit into the beacon interval.
     #[error(
         "no time is left for the active period of coordinator {coordinator}: {room} fit into the beacon interval, \
@@ -271,16 +241,6 @@ pub enum BeaconConfigError {
         /// The number of active periods that fit into an interval.
         room: u64,
     },
-}
-
-impl From<TreeError> for BeaconConfigError {
-    fn from(error: TreeError) -> Self {
-        match error {
-            TreeError::Parents { parents, nodes } => Self::Parents { parents, nodes },
-            TreeError::NotATree(node) => Self::NotATree(node),
-            TreeError::NoLink { child, parent } => Self::NoLink { child, parent },
-        }
-    }
 }
 
 #[cfg(test)]

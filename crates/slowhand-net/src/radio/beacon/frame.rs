@@ -1,25 +1,12 @@
-//! The frames of a beacon-enabled PAN: versions 0 and 1 (IEEE Std 802.15.4-2006, 7.2 and 7.3), extended addresses.
+//! The beacons of a beacon-enabled PAN: versions 0 and 1 (IEEE Std 802.15.4-2006, 7.2 and 7.3), extended addresses.
 
 use crate::address::{Eui64, PAN_ID};
-use crate::radio::contention::{self, data_header, data_request_header, version_of};
+use crate::radio::contention::version_of;
 use crate::radio::frame::{
-    Address, BeaconFields, Error, FCS, Frame, FrameType, Header, MAX_FRAME, Security, SuperframeSpecification, Version,
+    Address, BeaconFields, FCS, Frame, FrameType, Header, MAX_FRAME, Security, SuperframeSpecification,
 };
 
-pub use crate::radio::contention::{ACK, write_ack};
-pub use crate::radio::frame::{MAX_PENDING_ADDRESSES, set_frame_pending};
-
-const ANY: Address = Address::Extended(Eui64([0; 8]));
-
-/// The most octets of payload in a data frame.
-pub const fn data_capacity(security: Option<Security>) -> usize {
-    data_header(Version::V1, 0, ANY, ANY, security).payload_capacity()
-}
-
-/// Octets of a data request command, FCS included (7.3.4).
-pub const fn data_request_octets(security: Option<Security>) -> usize {
-    MAX_FRAME - data_request_header(Version::V1, 0, ANY, ANY, security).payload_capacity() + 1 + FCS
-}
+pub use crate::radio::frame::MAX_PENDING_ADDRESSES;
 
 /// The last slot of the contention access period is that of the superframe: there are no guaranteed time slots.
 const FINAL_CAP_SLOT: u8 = 15;
@@ -49,32 +36,6 @@ pub fn write_beacon(
     Frame { payload, ..Frame::new(beacon_header(sequence, from, security)) }
         .emit(out)
         .expect("the longest beacon is shorter than the longest frame")
-}
-
-/// Writes a data frame that asks for an acknowledgment, and returns its length.
-///
-/// # Errors
-/// [`Error::BufferTooSmall`].
-pub fn write_data(
-    out: &mut [u8; MAX_FRAME],
-    sequence: u8,
-    from: Eui64,
-    to: Eui64,
-    security: Option<Security>,
-    payload: &[u8],
-) -> Result<usize, Error> {
-    contention::write_data(out, sequence, Address::Extended(from), Address::Extended(to), security, payload)
-}
-
-/// Writes a data request command and returns its length.
-pub fn write_data_request(
-    out: &mut [u8; MAX_FRAME],
-    sequence: u8,
-    from: Eui64,
-    to: Eui64,
-    security: Option<Security>,
-) -> usize {
-    contention::write_data_request(out, sequence, Address::Extended(from), Address::Extended(to), security)
 }
 
 const fn fields(

@@ -1,61 +1,38 @@
-//! One node, which is a child of its parent and the coordinator of its children.
+//! What a node of a beacon-enabled PAN has in addition. It is a child of its parent and the coordinator of its children.
 
 use super::cluster::Cluster;
 use super::config::{BeaconConfig, Superframe};
 use super::radio::Radio;
-use super::station::Station;
+use super::rules::BeaconRules;
 use super::tracking::{BeaconTimes, Tracking};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::link::Links;
-use crate::radio::Processor;
-use crate::radio::contention::{Sequence, Tree};
-use crate::radio::pool::FrameQueue;
+use crate::radio::contention::{Node, Station, Tree};
 use crate::random::Streams;
 
-/// The state of one node.
+/// The part of a node that only this MAC has.
 #[derive(Debug)]
 pub struct BeaconNode {
     /// Its own cluster, if it has children.
     pub cluster: Cluster,
-    /// The station that contends among its parent's children.
-    pub device: Station,
-    /// The station that sends in its own active period.
-    pub coordinator: Station,
     pub tracking: Tracking,
     /// True if its parent has announced a frame that it has not fetched yet.
     pub to_fetch: bool,
-    /// Frames to its parent.
-    pub up: LinkQueue,
-    /// Frames that wait for it at its parent.
-    pub down: LinkQueue,
-    pub processor: Processor,
-    pub queued: usize,
-    /// The most frames in its queue.
-    pub capacity: usize,
-    pub peak: usize,
-    pub radio: Radio,
 }
 
-/// The frames from a child to its parent, or from the parent to the child.
+/// The part of a station that only this MAC has.
 #[derive(Debug, Default)]
-pub struct LinkQueue {
-    pub queue: FrameQueue,
-    /// The number of frames in `queue`.
-    pub waiting: usize,
-    pub sequence: Sequence,
+pub struct Slots {
+    /// CW of the standard: assessments that must still find the channel clear.
+    pub window: u8,
+    /// Back-off periods that were left when the active period ended.
+    pub paused: Option<u64>,
 }
 
-/// The direction of a frame in the tree: up from a child to its parent, or down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    Up,
-    Down,
-}
-
-impl BeaconNode {
-    /// A node with nothing to send.
-    pub fn new(
+impl Node<BeaconRules> {
+    /// A node with nothing to send: a station among its parent's children, and one in its own active period.
+    pub fn of_beacon(
         id: NodeId,
         config: &BeaconConfig,
         tree: &Tree,
@@ -74,27 +51,13 @@ impl BeaconNode {
         let index = u64::from(id.0);
         let first = Instant::ZERO + config.guard + offsets[parent.index()];
         let times = BeaconTimes { first, interval, air_time: config.idle_beacon() };
-        Self {
+        let station = |name| Station::new(streams.stream(name, index), Slots::default());
+        let mac = BeaconNode {
             cluster: Cluster::new(offset),
-            device: Station::new(streams.stream("back-off", index)),
-            coordinator: Station::new(streams.stream("coordinator back-off", index)),
             tracking: Tracking::new(parent, id, config.channel, times, links, streams),
             to_fetch: false,
-            up: LinkQueue::default(),
-            down: LinkQueue::default(),
-            processor: Processor::default(),
-            queued: 0,
-            capacity: config.queue,
-            peak: 0,
-            radio: Radio { guard, ..Radio::default() },
-        }
-    }
-
-    /// A frame has left its queue.
-    pub fn frame_left(&mut self, now: Instant) {
-        self.queued -= 1;
-        if self.queued > 0 {
-            self.processor.prepare(now);
-        }
+        };
+        let stations = [station("back-off"), station("coordinator back-off")];
+        Self::new(config.queue, stations, Radio::new(guard), mac)
     }
 }

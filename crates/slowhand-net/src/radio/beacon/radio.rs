@@ -2,75 +2,53 @@
 
 use crate::clock::{Duration, Instant};
 use crate::observer::RadioState;
+use crate::radio::contention::{Account, FrameRadio};
 
 /// The activity of a node's radio in addition to the regular beacons and active periods.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Radio {
-    pub transmit: Duration,
-    pub receive: Duration,
-    /// Time in which it was on for traffic and would otherwise be off, without the current spell.
-    pub awake: Duration,
-    /// Start of the current spell.
+    /// Frames count when they have ended. The time in which it was on for traffic and would otherwise be off counts as
+    /// listening, frames included.
+    pub account: Account,
+    /// Since when it is on for traffic.
     pub awake_since: Option<Instant>,
-    /// End of the last frame that it sent.
-    pub sending_until: Instant,
-    /// True if it has a frame to acknowledge.
-    pub acknowledging: bool,
+    /// How often it was switched on for traffic when it was off.
+    pub awoken: u64,
+    /// When it was switched off last.
+    pub rested_at: Instant,
     /// It switches on this long before its parent's beacon.
     pub guard: Duration,
-    /// Kept only while an observer watches radios.
-    pub timeline: Timeline,
-}
-
-impl Radio {
-    /// A sent frame, or the last part of one, ends now.
-    pub fn sent(&mut self, now: Instant, air: Duration, watched: bool) {
-        self.transmit += air;
-        if watched {
-            self.timeline.frame(RadioState::Transmit, now - air, now);
-        }
-    }
-
-    /// A received frame, or the last part of one, ends now.
-    pub fn received(&mut self, now: Instant, air: Duration, watched: bool) {
-        self.receive += air;
-        if watched {
-            self.timeline.frame(RadioState::Receive, now - air, now);
-        }
-    }
-}
-
-/// The timeline of a radio since the last report.
-#[derive(Clone, Debug, Default)]
-pub struct Timeline {
-    /// Frames sent and received, in the order in which they ended.
-    pub frames: Vec<Span<RadioState>>,
-    /// The spells in which it was on for traffic.
-    pub spells: Vec<Span<()>>,
-    /// The observer has seen the timeline up to this instant.
+    /// The observer has seen its timeline up to this instant.
     pub reported: Instant,
 }
 
-/// A state or spell with its start and end.
-#[derive(Clone, Copy, Debug)]
-pub struct Span<T> {
-    pub from: Instant,
-    pub to: Instant,
-    pub what: T,
+impl Radio {
+    /// A radio that switches on this long before its parent's beacon.
+    pub fn new(guard: Duration) -> Self {
+        Self { guard, ..Self::default() }
+    }
+
+    /// It is on for traffic from `at` on. It is off before if `at` is not the end of a beacon.
+    pub fn wake(&mut self, at: Instant, after_beacon: bool) {
+        if self.awake_since.is_none() {
+            self.awake_since = Some(at);
+            self.awoken += u64::from(!after_beacon && at != self.rested_at);
+        }
+    }
 }
 
-impl Timeline {
-    /// A frame has ended.
-    pub fn frame(&mut self, what: RadioState, from: Instant, to: Instant) {
-        if from < to {
-            self.frames.push(Span { from, to, what });
+impl FrameRadio for Radio {
+    fn end_sending(&mut self, since: Instant, now: Instant) {
+        self.account.add(RadioState::Transmit, since, now);
+    }
+
+    fn end_receiving(&mut self, since: Instant, now: Instant, received: bool, _more: impl FnOnce() -> bool) {
+        if received {
+            self.account.add(RadioState::Receive, since, now);
         }
     }
 
-    /// A spell has ended.
-    pub fn spell(&mut self, from: Instant, to: Instant) {
-        if from < to {
-            self.spells.push(Span { from, to, what: () });
-        }
+    fn watch(&mut self, watched: bool) {
+        self.account.watch(watched);
     }
 }

@@ -1,18 +1,16 @@
 //! Superframes: their start, their beacons, and the reaction of the children.
 
 use super::cluster::Active;
-use super::config::{BeaconConfig, Downward, interframe_space};
+use super::config::{Downward, interframe_space};
 use super::frame::{MAX_PENDING_ADDRESSES, beacon_octets, write_beacon};
-use super::node::{BeaconNode, Direction};
-use super::station::{Phase, Role, StationId, Task};
-use super::{Beacon, EVERY_CHILD, Event};
+use super::rules::Timer;
+use super::{Beacon, EVERY_CHILD};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::NO_DATAGRAM;
-use crate::drop_reason::DropReason;
-use crate::observer::FrameKind;
+use crate::observer::{FrameKind, RadioState};
 use crate::radio::Indication;
-use crate::radio::contention::{Entry, Tree};
+use crate::radio::contention::{Entry, Event, Node, Phase, Role, StationId, Task};
 use crate::radio::frame::MAX_FRAME;
 use crate::radio::phy::air_time;
 
@@ -30,7 +28,7 @@ impl Beacon {
 
     /// The start of contention in a superframe: after the beacon and its interframe space.
     pub(super) fn contention_begin(&self, coordinator: NodeId, active: &Active) -> Instant {
-        let cluster = &self.nodes[coordinator.index()].cluster;
+        let cluster = &self.nodes[coordinator.index()].mac.cluster;
         let listed = if cluster.beacon == Some(active.number) { cluster.listed_count } else { 0 };
         let psdu = beacon_octets(listed, self.config.security);
         active.begin + air_time(psdu) + interframe_space(psdu)
@@ -40,12 +38,12 @@ impl Beacon {
     /// [`open_contention`](Self::open_contention) starts the stations.
     pub(super) fn may_contend(&self, now: Instant, station: StationId) -> bool {
         let coordinator = self.cluster_of(station);
-        let cluster = &self.nodes[coordinator.index()].cluster;
+        let cluster = &self.nodes[coordinator.index()].mac.cluster;
         let Some(active) = self.superframe(now, coordinator).filter(|active| now < active.end) else { return false };
         let beacon_ahead = cluster.scheduled == Some(active.number);
         let beacon_on_air = cluster.beacon == Some(active.number) && cluster.open != Some(active.number);
         let takes_part = match station.role {
-            Role::Device => self.nodes[station.node.index()].tracking.receives(active.number),
+            Role::Device => self.nodes[station.node.index()].mac.tracking.receives(active.number),
             Role::Coordinator => self.config.downward == Downward::Direct,
         };
         takes_part && !beacon_ahead && !beacon_on_air
@@ -53,54 +51,53 @@ impl Beacon {
 
     /// Makes sure that the event queue has the coordinator's next superframe.
     pub(super) fn schedule_superframe(&mut self, now: Instant, coordinator: NodeId) {
-        if self.nodes[coordinator.index()].cluster.scheduled.is_some() {
+        if self.nodes[coordinator.index()].mac.cluster.scheduled.is_some() {
             return;
         }
         let number = self.superframe(now, coordinator).map_or(0, |active| active.number + 1);
         let begin = self.first_beacon(coordinator) + self.config.superframe.interval * number;
-        self.node(coordinator).cluster.scheduled = Some(number);
-        self.events.push(begin, Event::Beacon(coordinator));
+        self.node(coordinator).mac.cluster.scheduled = Some(number);
+        self.events.push(begin, Event::Mac(Timer::Beacon(coordinator)));
     }
 
     /// Sends the beacon, if frames wait in the cluster or the observer wants to see all beacons.
     pub(super) fn begin_superframe(&mut self, now: Instant, coordinator: NodeId, indications: &mut Vec<Indication>) {
-        let Some(number) = self.node(coordinator).cluster.scheduled.take() else { return };
+        let Some(number) = self.node(coordinator).mac.cluster.scheduled.take() else { return };
         self.expire(now, coordinator, indications);
         if self.is_quiet(coordinator) && !self.config.trace_idle_beacons {
             return;
         }
         self.list_pending(now, coordinator);
         let security = self.config.security;
-        let cluster = &mut self.node(coordinator).cluster;
+        let cluster = &mut self.node(coordinator).mac.cluster;
         cluster.beacon = Some(number);
         let over = now + air_time(beacon_octets(cluster.listed_count, security));
         self.show_beacon(now, coordinator, number);
         self.listen_longer(now, coordinator, number);
-        self.events.push(over, Event::Contention(coordinator));
+        self.events.push(over, Event::Mac(Timer::Contention(coordinator)));
         self.schedule_superframe(now, coordinator);
     }
 
     /// The beacon is over. The children that received it know whether frames wait for them, and contend.
     pub(super) fn open_contention(&mut self, now: Instant, coordinator: NodeId) {
-        let cluster = &mut self.node(coordinator).cluster;
+        let cluster = &mut self.node(coordinator).mac.cluster;
         cluster.open = cluster.beacon;
         let Some(number) = cluster.beacon else { return };
         let listed = cluster.listed_count;
         let beacon = air_time(beacon_octets(listed, self.config.security));
         let longer = beacon.saturating_sub(self.config.idle_beacon());
-        let watched = self.watched;
-        self.node(coordinator).radio.sent(now, longer, watched);
+        self.node(coordinator).radio.account.add(RadioState::Transmit, now - longer, now);
         for position in 0..self.tree.children(coordinator).len() {
             let child = self.tree.children(coordinator)[position];
             let received = self.track_beacon(now, child, number, longer);
-            let listed = self.nodes[coordinator.index()].cluster.listed().contains(&child);
-            self.node(child).to_fetch = received && listed;
+            let listed = self.nodes[coordinator.index()].mac.cluster.listed().contains(&child);
+            self.node(child).mac.to_fetch = received && listed;
             if received {
-                self.resume(now, StationId { node: child, role: Role::Device });
+                self.resume_superframe(now, StationId::device(child));
             }
         }
         if self.config.downward == Downward::Direct {
-            self.resume(now, StationId { node: coordinator, role: Role::Coordinator });
+            self.resume_superframe(now, StationId::coordinator(coordinator));
         }
     }
 
@@ -108,9 +105,9 @@ impl Beacon {
     fn is_quiet(&self, coordinator: NodeId) -> bool {
         let child_is_quiet = |child: &NodeId| {
             let child = &self.nodes[child.index()];
-            child.device.phase == Phase::Idle && !child.to_fetch
+            child.stations[0].phase == Phase::Idle && !child.mac.to_fetch
         };
-        self.nodes[coordinator.index()].cluster.waiting == 0
+        self.nodes[coordinator.index()].mac.cluster.waiting == 0
             && self.tree.children(coordinator).iter().all(child_is_quiet)
     }
 
@@ -122,13 +119,7 @@ impl Beacon {
         let persistence = self.config.superframe.interval * u64::from(self.config.transaction_persistence);
         for position in 0..self.tree.children(coordinator).len() {
             let child = self.tree.children(coordinator)[position];
-            while let Some(frame) = self.nodes[child.index()].down.queue.head()
-                && self.pool.get(frame).queued_at + persistence <= now
-            {
-                let (datagram, reason) = (self.pool.get(frame).datagram, DropReason::TransactionExpired);
-                self.take(now, child, Direction::Down);
-                indications.push(Indication::Dropped { node: coordinator, datagram, reason });
-            }
+            self.drop_expired(now, child, persistence, indications);
         }
     }
 
@@ -140,7 +131,7 @@ impl Beacon {
         let mut count = 0;
         let indirect = self.config.downward == Downward::Indirect;
         for &child in self.tree.children(coordinator).iter().filter(|_| indirect) {
-            let waiting = self.nodes[child.index()].down.queue.head();
+            let waiting = self.nodes[child.index()].kept.head();
             let Some(frame) = waiting.filter(|&frame| self.pool.get(frame).queued_at < now) else { continue };
             let age = self.pool.get(frame).age;
             let position = ages[..count].partition_point(|&earlier| earlier < age);
@@ -151,13 +142,13 @@ impl Beacon {
                 (ages[position], listed[position]) = (age, child);
             }
         }
-        let cluster = &mut self.node(coordinator).cluster;
+        let cluster = &mut self.node(coordinator).mac.cluster;
         (cluster.listed, cluster.listed_count) = (listed, count);
     }
 
     fn show_beacon(&mut self, now: Instant, coordinator: NodeId, number: u64) {
         let pan_coordinator = self.tree.parent(coordinator).is_none();
-        let cluster = &self.nodes[coordinator.index()].cluster;
+        let cluster = &self.nodes[coordinator.index()].mac.cluster;
         let listed = cluster.listed.map(Eui64::of_node);
         let listed = &listed[..cluster.listed_count];
         let from = Eui64::of_node(coordinator);
@@ -166,7 +157,7 @@ impl Beacon {
         let length =
             write_beacon(&mut octets, number as u8, from, orders, pan_coordinator, listed, self.config.security);
         let children = self.tree.children(coordinator);
-        let received = children.iter().all(|child| self.nodes[child.index()].tracking.receives(number));
+        let received = children.iter().all(|child| self.nodes[child.index()].mac.tracking.receives(number));
         self.trace.begin(Entry {
             at: now,
             kind: FrameKind::Beacon,
@@ -183,14 +174,14 @@ impl Beacon {
 
     /// Children that receive a beacon with addresses stay on until its end.
     fn listen_longer(&mut self, now: Instant, coordinator: NodeId, number: u64) {
-        if self.config.rx_on_when_idle || self.nodes[coordinator.index()].cluster.listed_count == 0 {
+        if self.config.rx_on_when_idle || self.nodes[coordinator.index()].mac.cluster.listed_count == 0 {
             return;
         }
         let beacon = self.config.idle_beacon();
         for &child in self.tree.children(coordinator) {
-            let BeaconNode { tracking, radio, .. } = &mut self.nodes[child.index()];
-            if tracking.receives(number) {
-                radio.awake_since.get_or_insert(now + beacon);
+            let Node { mac, radio, .. } = &mut self.nodes[child.index()];
+            if mac.tracking.receives(number) {
+                radio.wake(now + beacon, true);
             }
         }
     }
@@ -198,44 +189,25 @@ impl Beacon {
     /// Accounts for the end of a beacon at a child. The beacon is `longer` than one without addresses. Returns true if
     /// the child received it.
     fn track_beacon(&mut self, now: Instant, child: NodeId, number: u64, longer: Duration) -> bool {
-        let watched = self.watched;
-        let BeaconNode { tracking, radio, .. } = &mut self.nodes[child.index()];
-        tracking.count(number);
-        let received = tracking.receives(number);
+        let Node { mac, radio, .. } = self.node(child);
+        mac.tracking.count(number);
+        let received = mac.tracking.receives(number);
         if received {
-            radio.received(now, longer, watched);
+            radio.account.add(RadioState::Receive, now - longer, now);
         }
         received
     }
 
     /// The station continues its deferred task, or starts a new one.
-    fn resume(&mut self, now: Instant, id: StationId) {
-        let forgotten = self.station(id).task == Task::Fetch && !self.nodes[id.node.index()].to_fetch;
+    fn resume_superframe(&mut self, now: Instant, id: StationId) {
+        let forgotten = self.station(id).task == Task::Request && !self.nodes[id.node.index()].mac.to_fetch;
         let station = self.station_mut(id);
         if station.phase == Phase::Deferred && !forgotten {
             station.phase = Phase::Contending;
             self.wake(now, id);
             self.back_off(now, id);
         } else if matches!(station.phase, Phase::Deferred | Phase::Idle) {
-            station.phase = Phase::Idle;
-            self.start(now, id);
+            self.finish(now, id);
         }
     }
-}
-
-/// True if a node's radio listens to frames in the superframe of this cluster, after the beacon.
-pub fn listens(
-    config: &BeaconConfig,
-    tree: &Tree,
-    nodes: &[BeaconNode],
-    node: NodeId,
-    coordinator: NodeId,
-    active: &Active,
-) -> bool {
-    let listener = &nodes[node.index()];
-    let child_is_on = match config.rx_on_when_idle {
-        true => listener.tracking.receives(active.number),
-        false => listener.radio.awake_since.is_some(),
-    };
-    node == coordinator || tree.parent(node) == Some(coordinator) && child_is_on
 }

@@ -5,47 +5,44 @@
 
 use super::Beacon;
 use super::config::Superframe;
-use super::radio::Timeline;
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::observer::{Observer, RadioInterval, RadioState};
+use crate::radio::contention::{Node, Span};
 
 impl Beacon {
-    /// Reports the timelines up to `now`. A frame on the air is reported as listening until it has ended.
-    pub(super) fn report_timelines(&mut self, now: Instant, observer: &mut dyn Observer) {
-        for node in (0..self.nodes.len() as u16).map(NodeId) {
-            let radio = &mut self.nodes[node.index()].radio;
-            let mut timeline = std::mem::take(&mut radio.timeline);
-            radio.timeline.reported = now;
-            if let Some(since) = radio.awake_since {
-                timeline.spell(since, now);
-            }
-            self.add_regular(node, now, &mut timeline);
-            timeline.frames.sort_by_key(|frame| frame.from);
-            timeline.spells.sort_by_key(|spell| spell.from);
-            report(node, now, &timeline, observer);
-        }
+    /// Reports a node's timeline up to `now`. A frame on the air is reported as listening until it has ended.
+    pub(super) fn report_timeline(&mut self, now: Instant, node: NodeId, observer: &mut dyn Observer) {
+        let radio = &mut self.node(node).radio;
+        let since = std::mem::replace(&mut radio.reported, now);
+        let (mut spells, mut frames): (Vec<Span>, Vec<Span>) =
+            radio.account.drain().partition(|span| span.state == RadioState::Listen);
+        spells.extend(radio.awake_since.map(|from| Span { state: RadioState::Listen, from, to: now }));
+        self.add_regular(node, since, now, &mut frames, &mut spells);
+        frames.sort_by_key(|frame| frame.from);
+        spells.sort_by_key(|spell| spell.from);
+        report(node, since, now, &frames, &spells, observer);
     }
 
     /// Adds the node's own active periods, its parent's beacons, and listening when idle.
-    fn add_regular(&self, node: NodeId, now: Instant, timeline: &mut Timeline) {
+    fn add_regular(&self, node: NodeId, since: Instant, now: Instant, frames: &mut Vec<Span>, spells: &mut Vec<Span>) {
         let Superframe { cap, .. } = self.config.superframe;
         let beacon = self.config.idle_beacon();
         if self.is_coordinator(node) {
-            for (_, begin) in self.beacons_between(node, timeline.reported, now) {
-                timeline.frame(RadioState::Transmit, begin, begin + beacon);
-                timeline.spell(begin, begin + cap);
+            for (_, begin) in self.beacons_between(node, since, now) {
+                frames.push(Span { state: RadioState::Transmit, from: begin, to: begin + beacon });
+                spells.push(Span { state: RadioState::Listen, from: begin, to: begin + cap });
             }
         }
         let Some(parent) = self.tree.parent(node) else { return };
-        let radio = &self.nodes[node.index()].radio;
-        for (number, begin) in self.beacons_between(parent, timeline.reported, now + radio.guard) {
-            let received = self.nodes[node.index()].tracking.receives(number);
+        let Node { radio, mac, .. } = &self.nodes[node.index()];
+        for (number, begin) in self.beacons_between(parent, since, now + radio.guard) {
+            let received = mac.tracking.receives(number);
             if received {
-                timeline.frame(RadioState::Receive, begin, begin + beacon);
+                frames.push(Span { state: RadioState::Receive, from: begin, to: begin + beacon });
             }
             let on = if received && self.config.rx_on_when_idle { cap } else { beacon };
-            timeline.spell(begin - radio.guard, begin + on);
+            spells.push(Span { state: RadioState::Listen, from: begin - radio.guard, to: begin + on });
         }
     }
 
@@ -63,11 +60,11 @@ impl Beacon {
     }
 }
 
-/// Shows the observer a radio's timeline up to `now`: its frames, and listening while it is on without a frame.
-fn report(node: NodeId, now: Instant, timeline: &Timeline, observer: &mut dyn Observer) {
+/// Shows the observer a radio's timeline from `since` to `now`: its frames, and listening while it is on without a frame.
+fn report(node: NodeId, since: Instant, now: Instant, frames: &[Span], spells: &[Span], observer: &mut dyn Observer) {
     let mut pending: Option<RadioInterval> = None;
     let mut show = |state, from: Instant, to: Instant| {
-        let (from, to) = (from.max(timeline.reported), to.min(now));
+        let (from, to) = (from.max(since), to.min(now));
         if from >= to {
             return;
         }
@@ -80,12 +77,12 @@ fn report(node: NodeId, now: Instant, timeline: &Timeline, observer: &mut dyn Ob
             }
         }
     };
-    let mut frames = timeline.frames.iter().peekable();
-    for spell in &timeline.spells {
+    let mut frames = frames.iter().peekable();
+    for spell in spells {
         let mut listening = spell.from;
         while let Some(frame) = frames.next_if(|frame| frame.from < spell.to) {
             show(RadioState::Listen, listening, frame.from);
-            show(frame.what, frame.from, frame.to);
+            show(frame.state, frame.from, frame.to);
             listening = frame.to;
         }
         show(RadioState::Listen, listening, spell.to);

@@ -1,17 +1,34 @@
-//! What link layers with CSMA/CA have in common: their spans, the back-off, frames and sequence numbers.
+//! The engine of link layers with CSMA/CA: a PAN of nodes that contend for one channel.
+//!
+//! [`Pan`] has the nodes, their queues, the medium and the events, and does what all these MACs do: it takes frames,
+//! exchanges them and their acknowledgements, and lets children ask for frames. A MAC implements [`Rules`]: when a node
+//! may contend, when a radio listens, and what follows from each step. [`Account`] adds up what each radio does, also for
+//! X-MAC, which has no other part of this.
 //!
 //! Sections and tables are those of IEEE 802.15.4-2006, which the later editions kept.
 
 mod backoff;
+mod error;
+mod exchange;
+mod form;
 mod frame;
+mod mac;
+mod pan;
+mod radio;
 mod sequence;
 mod spans;
+mod station;
 mod trace;
 mod tree;
 
 pub use backoff::Backoff;
-pub use frame::{ACK, data_header, data_request_header, version_of, write_ack, write_data, write_data_request};
+pub use error::PanError;
+pub use form::{Form, Kind};
+pub use frame::{ACK, version_of};
+pub use pan::{Event, FrameRadio, Node, Pan, Rules};
+pub use radio::{Account, Mode, Pattern, Radio, Span};
 pub use sequence::Sequence;
 pub use spans::{ACK_WAIT, BACKOFF_PERIOD, LIFS, TURNAROUND, interframe_space, symbols};
+pub use station::{Phase, Role, Station, StationId, Task};
 pub use trace::{Entry, Trace, TraceIndex};
-pub use tree::{Tree, TreeError};
+pub use tree::Tree;

@@ -1,5 +1,6 @@
 //! The tree of parents and children along which frames go.
 
+use super::PanError;
 use crate::address::NodeId;
 use crate::link::Links;
 
@@ -11,34 +12,23 @@ pub struct Tree {
     children: Vec<Vec<NodeId>>,
 }
 
-/// Why parents are no tree over these links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TreeError {
-    /// The number of parents does not fit the number of nodes.
-    Parents { parents: usize, nodes: usize },
-    /// The parents of this node do not lead to the root.
-    NotATree(NodeId),
-    /// Parent and child do not hear each other.
-    NoLink { child: NodeId, parent: NodeId },
-}
-
 impl Tree {
     /// The tree of these parents: one entry for each node, `None` for the root.
-    pub fn new(parents: &[Option<NodeId>], links: &Links) -> Result<Self, TreeError> {
+    pub fn new(parents: &[Option<NodeId>], links: &Links) -> Result<Self, PanError> {
         let nodes = links.nodes();
         let roots = parents.iter().filter(|parent| parent.is_none()).count();
         if parents.len() != nodes || roots != 1 {
-            return Err(TreeError::Parents { parents: parents.len() - roots, nodes });
+            return Err(PanError::Parents { parents: parents.len() - roots, nodes });
         }
         let mut children = vec![Vec::new(); nodes];
         for (child, parent) in parents.iter().enumerate() {
             let child = NodeId(child as u16);
             let Some(parent) = *parent else { continue };
             if parent.index() >= nodes {
-                return Err(TreeError::NotATree(child));
+                return Err(PanError::NotATree(child));
             }
             if !links.hears(parent, child) || !links.hears(child, parent) {
-                return Err(TreeError::NoLink { child, parent });
+                return Err(PanError::NoLink { child, parent });
             }
             children[parent.index()].push(child);
         }
@@ -48,7 +38,7 @@ impl Tree {
             reached[node.index()] = true;
         }
         match reached.iter().position(|reached| !reached) {
-            Some(node) => Err(TreeError::NotATree(NodeId(node as u16))),
+            Some(node) => Err(PanError::NotATree(NodeId(node as u16))),
             None => Ok(tree),
         }
     }

@@ -3,13 +3,12 @@
 //! Tables and sections are those of IEEE 802.15.4-2006 unless they name another edition. File names are those of
 //! OpenThread (commit 0291abe11).
 
-use super::frame::{Form, Kind};
 use crate::address::{Addressing, NodeId};
 use crate::clock::Duration;
-use crate::radio::contention::{BACKOFF_PERIOD, LIFS, TURNAROUND, TreeError, symbols};
+use crate::radio::contention::{BACKOFF_PERIOD, Form, Kind, LIFS, PanError, TURNAROUND, symbols};
 use crate::radio::frame::Security;
 use crate::radio::medium::CCA_DURATION;
-use crate::radio::phy::{CHANNELS, MAX_PSDU, SYNCHRONISATION_OCTETS, air_time};
+use crate::radio::phy::{MAX_PSDU, SYNCHRONISATION_OCTETS, air_time};
 
 /// The unit of CSL periods and phases: 10 symbols (IEEE 802.15.4-2015, 7.4.2.3).
 pub const CSL_UNIT: Duration = symbols(10);
@@ -186,13 +185,7 @@ impl CsmaConfig {
     /// # Errors
     /// The variant of [`CsmaConfigError`] for the invalid field.
     pub(super) fn check(&self) -> Result<(), CsmaConfigError> {
-        let (min, max) = self.backoff_exponents;
-        if !CHANNELS.contains(&self.channel) {
-            return Err(CsmaConfigError::Channel(self.channel));
-        }
-        if min > max || max > 8 {
-            return Err(CsmaConfigError::BackoffExponents { min, max });
-        }
+        PanError::check(self.channel, self.backoff_exponents)?;
         let Polling { period, fast_period, fast, .. } = &self.polling;
         if *fast != FastPolls::Never && fast_period > period {
             return Err(CsmaConfigError::FastPolls { fast: *fast_period, period: *period });
@@ -266,19 +259,9 @@ impl Csl {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CsmaConfigError {
-    /// A channel outside the 2.4 GHz band.
-    #[error("channel {0}: the 2.4 GHz band has channels 11 to 26")]
-    Channel(u8),
-    /// Invalid back-off exponents.
-    #[error(
-        "back-off exponents {min} to {max}: the first must not exceed the second, and the second must not exceed 8"
-    )]
-    BackoffExponents {
-        /// macMinBE.
-        min: u8,
-        /// macMaxBE.
-        max: u8,
-    },
+    /// A constant of CSMA/CA, or the tree.
+    #[error(transparent)]
+    Pan(#[from] PanError),
     /// More nodes than short addresses ([`MAX_SHORT_ADDRESSES`]).
     #[error("{0} nodes with short addresses: at most {MAX_SHORT_ADDRESSES} can have one")]
     ShortAddresses(usize),
@@ -315,33 +298,4 @@ pub enum CsmaConfigError {
     /// The root sleeps.
     #[error("node {0} is sleepy, but it is the root, which must always listen")]
     SleepyRoot(NodeId),
-    /// The number of parents, or of sleepy flags, does not fit the number of nodes.
-    #[error("{parents} parents for {nodes} nodes: each node needs an entry, None at the root alone")]
-    Parents {
-        /// Entries given.
-        parents: usize,
-        /// Nodes of the network.
-        nodes: usize,
-    },
-    /// The parents of this node do not lead to the root.
-    #[error("the parents of node {0} do not lead to the root: they must form one tree")]
-    NotATree(NodeId),
-    /// Parent and child do not hear each other.
-    #[error("node {child} and its parent {parent} do not hear each other: a link is needed in each direction")]
-    NoLink {
-        /// The child.
-        child: NodeId,
-        /// The parent.
-        parent: NodeId,
-    },
-}
-
-impl From<TreeError> for CsmaConfigError {
-    fn from(error: TreeError) -> Self {
-        match error {
-            TreeError::Parents { parents, nodes } => Self::Parents { parents, nodes },
-            TreeError::NotATree(node) => Self::NotATree(node),
-            TreeError::NoLink { child, parent } => Self::NoLink { child, parent },
-        }
-    }
 }

@@ -1,115 +1,41 @@
-//! One node: what it does, the frames that it keeps, and the frames that its parent keeps for it.
+//! What a node of a non-beacon PAN has in addition, and what its parent knows of it.
 
 use super::polls::Polls;
-use super::radio::Radio;
+use super::radio::{Samples, Sampling};
+use super::{Csma, CsmaRules};
 use crate::address::NodeId;
 use crate::clock::Instant;
-use crate::datagram::{DatagramId, NO_DATAGRAM};
-use crate::radio::Processor;
-use crate::radio::contention::{Backoff, Sequence};
-use crate::radio::pool::FrameQueue;
-use crate::random::Stream;
+use crate::radio::contention::{Mode, Node, Phase, Radio, StationId};
 use std::collections::VecDeque;
 
-/// The state of one node.
+/// The part of a node that only this MAC has.
 #[derive(Debug)]
 pub struct CsmaNode {
-    pub station: Station,
-    pub radio: Radio,
     /// The polls of a sleepy device. `None` for a node that always listens.
     pub polls: Option<Box<Polls>>,
-    /// Frames that it sends when the channel is clear: to its parent, and to children that always listen.
-    pub direct: FrameQueue,
     /// Sleepy children that have asked for a frame, in the order of their polls.
     pub asked: VecDeque<NodeId>,
-    /// Frames that its parent keeps for it while it sleeps.
-    pub indirect: Indirect,
-    /// The numbers of its frames to its parent.
-    pub up: Sequence,
-    /// The numbers of its parent's frames to it.
-    pub down: Sequence,
+    /// True if it has asked its parent for a frame, and the parent has not answered yet.
+    pub has_asked: bool,
+    /// Answers of its parent in a row that it has not acknowledged.
+    pub failures: u8,
+    /// The instant at which the event queue has the end of the time of the oldest frame that its parent keeps.
+    pub expires_at: Option<Instant>,
+    /// Its samples, as its parent knows them.
+    pub samples: Option<Known>,
     /// True if it has no key and no short address of the network yet.
     pub joins: bool,
-    pub processor: Processor,
-    pub queued: usize,
-    /// How many frames its queue holds.
-    pub capacity: usize,
-    pub peak: usize,
 }
 
-/// What a node sends, and how far it is.
-#[derive(Debug)]
-pub struct Station {
-    pub phase: Phase,
-    /// The present task. Not valid while idle.
-    pub task: Task,
-    /// NB and BE of the standard.
-    pub backoff: Backoff,
+/// The part of a station that only this MAC has.
+#[derive(Debug, Default)]
+pub struct Attempts {
+    /// True if its frame for a child goes into a sample of the child: the child has not asked for it.
+    pub into_sample: bool,
     /// Retransmissions so far.
     pub retries: u8,
     /// The exponent of the delay before the next of them, if the present transmission is not acknowledged.
     pub retry_exponent: u8,
-    /// The end of the interframe space after its last frame, or of the delay before its retransmission.
-    pub ready: Instant,
-    /// The datagram of its frame on the air, and of the acknowledgement.
-    pub datagram: DatagramId,
-    /// The last symbol of the frame that waits for its acknowledgement.
-    pub sent_at: Instant,
-    /// True if frame pending is set: in the frame for a sleepy child, or in the acknowledgement of its own frame.
-    pub frame_pending: bool,
-    /// True if it has a frame to acknowledge.
-    pub is_acknowledging: bool,
-    /// The sequence number of the poll.
-    pub poll_sequence: u8,
-    /// Transmissions of the poll so far.
-    pub poll_attempts: u8,
-    /// The number of times that it has waited for an announced frame.
-    pub waits: u32,
-    pub random: Stream,
-}
-
-/// The phase of a node's task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// It has nothing to do.
-    Idle,
-    /// It backs off, or assesses the channel.
-    Contending,
-    /// The channel is clear. The radio turns around to send.
-    Turning,
-    Sending,
-    AwaitingAcknowledgement,
-    /// It waits for a frame after an acknowledgement with frame pending.
-    AwaitingData,
-}
-
-/// A task of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    /// Send the oldest frame of its own queue.
-    Direct,
-    /// Ask the parent for a frame.
-    Poll,
-    /// Send the oldest frame for this child, which has asked for it.
-    Answer(NodeId),
-    /// Send the oldest frame for this child into a sample of the child.
-    Sample(NodeId),
-}
-
-/// The frames that a parent keeps for a sleepy child, and what it knows of the child.
-#[derive(Debug, Default)]
-pub struct Indirect {
-    pub queue: FrameQueue,
-    /// The number of frames in `queue`.
-    pub waiting: usize,
-    /// True if the child has asked, and the parent has not answered yet.
-    pub has_asked: bool,
-    /// Answers in a row that the child has not acknowledged.
-    pub failures: u8,
-    /// The instant at which the event queue has the end of the oldest frame's time.
-    pub expires_at: Option<Instant>,
-    /// The child's samples, as its parent knows them.
-    pub samples: Option<Known>,
 }
 
 /// What a parent knows of a CSL receiver.
@@ -126,66 +52,82 @@ pub struct Known {
 }
 
 impl CsmaNode {
-    /// A node with nothing to send.
-    pub fn new(radio: Radio, polls: Option<Polls>, capacity: usize, random: Stream) -> Self {
-        Self {
-            station: Station::new(random),
-            radio,
-            polls: polls.map(Box::new),
-            direct: FrameQueue::default(),
-            asked: VecDeque::new(),
-            indirect: Indirect::default(),
-            up: Sequence::default(),
-            down: Sequence::default(),
-            joins: false,
-            processor: Processor::default(),
-            queued: 0,
-            capacity,
-            peak: 0,
-        }
-    }
-
-    /// True if it sleeps when it has nothing to do.
-    pub fn is_sleepy(&self) -> bool {
-        self.polls.is_some()
-    }
-
-    /// A frame has left its queue.
-    pub fn frame_left(&mut self, now: Instant) {
-        self.queued -= 1;
-        if self.queued > 0 {
-            self.processor.prepare(now);
-        }
-    }
-
-    /// True if its radio must listen or is about to send.
-    pub fn is_awake(&self) -> bool {
-        let Station { phase, is_acknowledging, .. } = self.station;
-        if self.radio.is_off {
-            // It finishes an exchange that has begun.
-            return is_acknowledging || matches!(phase, Phase::Sending | Phase::AwaitingAcknowledgement);
-        }
-        !self.is_sleepy() || is_acknowledging || !matches!(phase, Phase::Idle | Phase::Contending)
+    pub fn new(polls: Option<Polls>, samples: Option<Known>) -> Self {
+        let polls = polls.map(Box::new);
+        Self { polls, asked: VecDeque::new(), has_asked: false, failures: 0, expires_at: None, samples, joins: false }
     }
 }
 
-impl Station {
-    fn new(random: Stream) -> Self {
-        Self {
-            phase: Phase::Idle,
-            task: Task::Direct,
-            backoff: Backoff::default(),
-            retries: 0,
-            retry_exponent: 0,
-            ready: Instant::ZERO,
-            datagram: NO_DATAGRAM,
-            sent_at: Instant::ZERO,
-            frame_pending: false,
-            is_acknowledging: false,
-            poll_sequence: 0,
-            poll_attempts: 0,
-            waits: 0,
-            random,
+impl Node<CsmaRules> {
+    /// True if it sleeps when it has nothing to do.
+    pub fn is_sleepy(&self) -> bool {
+        self.mac.polls.is_some()
+    }
+
+    /// True if its radio is switched off.
+    pub fn is_off(&self) -> bool {
+        self.radio.pattern.is_off
+    }
+
+    /// True if its radio must listen or is about to send.
+    fn is_awake(&self) -> bool {
+        let phase = self.stations[0].phase;
+        if self.is_off() {
+            // It finishes an exchange that has begun.
+            return self.is_acknowledging || matches!(phase, Phase::Sending | Phase::AwaitingAcknowledgement);
+        }
+        !self.is_sleepy() || self.is_acknowledging || !matches!(phase, Phase::Idle | Phase::Contending)
+    }
+}
+
+impl Csma {
+    /// See [`Mac::switch_radio`](crate::radio::Mac::switch_radio).
+    pub(super) fn power(&mut self, now: Instant, node: NodeId, on: bool) {
+        let this = self.node(node);
+        if this.is_off() != on {
+            return;
+        }
+        this.radio.settle(now);
+        (this.radio.pattern.is_off, this.radio.pattern.assesses_at) = (!on, None);
+        if !on && !this.is_awake() && this.radio.is_receiving() {
+            this.radio.set_receiving(now, false);
+            self.medium.stop_listening(now, node);
+        }
+        self.rest(now, node);
+        self.resume(now, StationId::device(node));
+    }
+
+    /// Switches the node's radio off, unless it has a reason to be on.
+    pub(super) fn rest(&mut self, now: Instant, node: NodeId) {
+        let this = self.node(node);
+        let is_awake = this.is_awake();
+        if switch(&mut this.radio, now, is_awake) {
+            self.medium.stop_listening(now, node);
         }
     }
+
+    /// The node's samples. `None` if it has none.
+    pub(super) fn samples(&self, node: NodeId) -> Option<&Samples> {
+        self.nodes[node.index()].radio.pattern.samples.as_ref()
+    }
+}
+
+/// Switches a radio on, or off except for its samples. Returns true if that ends a reception.
+pub fn switch(radio: &mut Radio<Sampling>, now: Instant, on: bool) -> bool {
+    let mode = if on { Mode::On } else { Mode::Pattern };
+    if radio.mode() == mode {
+        return false;
+    }
+    radio.turn(now, mode);
+    radio.pattern.assesses_at = None;
+    let ends = radio.is_receiving() && !listens(radio, now);
+    if ends {
+        radio.set_receiving(now, false);
+    }
+    ends
+}
+
+/// True if a radio synchronises with a frame that begins now.
+pub fn listens(radio: &Radio<Sampling>, now: Instant) -> bool {
+    radio.mode() == Mode::On || radio.pattern.is_open(now)
 }

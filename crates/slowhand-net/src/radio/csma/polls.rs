@@ -3,9 +3,11 @@
 use super::config::{
     CSL_POLL_RETRIES, FastPolls, MIN_POLL_PERIOD, POLL_RETRIES, Polling, QUICK_POLLS, RETRY_POLL_PERIOD,
 };
+use super::rules::Timer;
 use super::{Csma, Event};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
+use crate::radio::contention::StationId;
 
 /// The polls of one device.
 #[derive(Debug)]
@@ -82,7 +84,7 @@ impl Polls {
 impl Csma {
     /// The device polls, unless its next poll has been put off meanwhile.
     pub(super) fn poll_timer(&mut self, now: Instant, node: NodeId) {
-        let Some(polls) = &mut self.nodes[node.index()].polls else { return };
+        let Some(polls) = &mut self.nodes[node.index()].mac.polls else { return };
         if polls.armed != Some(now) {
             return; // an earlier one has taken its place
         }
@@ -95,11 +97,11 @@ impl Csma {
 
     /// `SendDataPoll`: the device polls now, or as soon as its present task is done.
     pub(super) fn poll(&mut self, now: Instant, node: NodeId) {
-        let Some(polls) = &mut self.nodes[node.index()].polls else { return };
+        let Some(polls) = &mut self.nodes[node.index()].mac.polls else { return };
         polls.is_due = true;
         polls.restart(now);
         self.arm_polls(node);
-        self.resume(now, node);
+        self.resume(now, StationId::device(node));
     }
 
     /// The device has something to send.
@@ -139,7 +141,7 @@ impl Csma {
 
     /// `HandlePollTimeout`: the announced frame did not come.
     pub(super) fn poll_timed_out(&mut self, now: Instant, node: NodeId) {
-        let Some(polls) = &mut self.nodes[node.index()].polls else { return };
+        let Some(polls) = &mut self.nodes[node.index()].mac.polls else { return };
         polls.timeouts += 1;
         if polls.timeouts < QUICK_POLLS {
             self.poll(now, node);
@@ -150,7 +152,7 @@ impl Csma {
 
     /// The device has received a frame of its parent, or an acknowledgement. It polls at once if frames wait for it.
     pub(super) fn heard_parent(&mut self, now: Instant, node: NodeId, frame_pending: bool) {
-        let Some(polls) = &mut self.nodes[node.index()].polls else { return };
+        let Some(polls) = &mut self.nodes[node.index()].mac.polls else { return };
         polls.timeouts = 0;
         if frame_pending {
             self.poll(now, node);
@@ -158,7 +160,7 @@ impl Csma {
     }
 
     fn change_polls(&mut self, now: Instant, node: NodeId, change: impl FnOnce(&mut Polls)) {
-        let Some(polls) = &mut self.nodes[node.index()].polls else { return };
+        let Some(polls) = &mut self.nodes[node.index()].mac.polls else { return };
         change(polls);
         polls.adapt(now, &self.config.polling);
         self.arm_polls(node);
@@ -166,10 +168,10 @@ impl Csma {
 
     /// Makes sure that the event queue has the next poll.
     pub(super) fn arm_polls(&mut self, node: NodeId) {
-        let Some(polls) = &mut self.nodes[node.index()].polls else { return };
+        let Some(polls) = &mut self.nodes[node.index()].mac.polls else { return };
         if polls.armed.is_none_or(|armed| polls.at < armed) {
             polls.armed = Some(polls.at);
-            self.events.push(polls.at, Event::Poll(node));
+            self.events.push(polls.at, Event::Mac(Timer::Poll(node)));
         }
     }
 }

@@ -23,13 +23,13 @@ mod slot;
 mod state;
 pub mod timing;
 
-use super::{Indication, Mac, Processor};
+use super::{Indication, Mac, NodeQueue};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
-use crate::observer::{Observer, RadioTimes};
+use crate::observer::{Observer, RadioTimes, RadioWork, Slots};
 use crate::random::Streams;
 use node::TschNode;
 use schedule::{Cell, Schedule};
@@ -151,20 +151,16 @@ impl Mac for Tsch {
         }
     }
 
-    fn queued(&self, node: NodeId) -> usize {
-        self.state.nodes[node.index()].queued
+    fn queue(&self, node: NodeId) -> &NodeQueue {
+        &self.state.nodes[node.index()].queue
     }
 
-    fn queue_limit(&self, node: NodeId) -> usize {
-        self.state.nodes[node.index()].capacity
+    fn queue_mut(&mut self, node: NodeId) -> &mut NodeQueue {
+        &mut self.state.nodes[node.index()].queue
     }
 
     fn set_queue(&mut self, node: NodeId, frames: usize) {
         self.state.set_queue(node, frames);
-    }
-
-    fn queue_peak(&self, node: NodeId) -> usize {
-        self.state.nodes[node.index()].peak
     }
 
     fn links_mut(&mut self) -> Option<&mut Links> {
@@ -176,17 +172,19 @@ impl Mac for Tsch {
         true
     }
 
-    fn processor(&self, node: NodeId) -> &Processor {
-        &self.state.nodes[node.index()].processor
-    }
-
-    fn processor_mut(&mut self, node: NodeId) -> &mut Processor {
-        &mut self.state.nodes[node.index()].processor
-    }
-
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         let TschNode { activity, schedule, .. } = &self.state.nodes[node.index()];
         activity.times(now, &self.state.config.timing, schedule)
+    }
+
+    fn radio_work(&self, node: NodeId, now: Instant) -> RadioWork {
+        let TschNode { activity, schedule, .. } = &self.state.nodes[node.index()];
+        activity.work(now, &self.state.config.timing, schedule)
+    }
+
+    fn slots(&self, node: NodeId, now: Instant) -> Option<Slots> {
+        let TschNode { activity, schedule, .. } = &self.state.nodes[node.index()];
+        Some(activity.slots(now, &self.state.config.timing, schedule))
     }
 
     /// A slot with a frame has already been shown as a whole, the part after `now` included.

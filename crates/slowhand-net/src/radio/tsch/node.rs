@@ -6,7 +6,7 @@ use super::frame;
 use super::schedule::{Schedule, TransmitCells};
 use crate::address::{Eui64, NodeId};
 use crate::link::Links;
-use crate::radio::Processor;
+use crate::radio::NodeQueue;
 use crate::radio::frame::Template;
 use crate::radio::pool::{FramePool, FrameQueue};
 use crate::random::{Stream, Streams};
@@ -22,12 +22,7 @@ pub(super) struct TschNode {
     /// The slot of the next attempt, by neighbour. [`NEVER`] if nothing waits or the head of the queue is on the air.
     /// Not part of [`Neighbor`], because every frame reads all of it.
     pub(super) next: Vec<u64>,
-    pub(super) queued: usize,
-    /// Those of them that carry data of the layer above.
-    pub(super) data_queued: usize,
-    /// The most frames in the queue, 6P messages not counted.
-    pub(super) capacity: usize,
-    pub(super) peak: usize,
+    pub(super) queue: NodeQueue,
     /// The slot of the wake-up in the event queue.
     pub(super) wake: Option<u64>,
     /// The last slot in which it sent or received. A radio does one of them in a slot.
@@ -36,7 +31,6 @@ pub(super) struct TschNode {
     pub(super) is_off: bool,
     pub(super) backoff: Stream,
     pub(super) activity: Activity,
-    pub(super) processor: Processor,
 }
 
 #[derive(Debug)]
@@ -70,7 +64,14 @@ pub struct CellsUsed {
 }
 
 impl TschNode {
-    pub(super) fn new(id: NodeId, schedule: Schedule, links: &Links, config: &TschConfig, streams: &Streams) -> Self {
+    pub(super) fn new(
+        id: NodeId,
+        schedule: Schedule,
+        limit: usize,
+        links: &Links,
+        config: &TschConfig,
+        streams: &Streams,
+    ) -> Self {
         let own = Eui64::of_node(id);
         let neighbor = |(id, cells)| Neighbor {
             id,
@@ -96,16 +97,12 @@ impl TschNode {
             next: vec![NEVER; neighbors.len()],
             neighbors,
             schedule,
-            queued: 0,
-            data_queued: 0,
-            capacity: config.queue,
-            peak: 0,
+            queue: NodeQueue::new(limit),
             wake: None,
             busy: None,
             is_off: false,
             backoff: streams.stream("back-off", u64::from(id.0)),
             activity: Activity::default(),
-            processor: Processor::default(),
         }
     }
 

@@ -49,7 +49,7 @@ pub struct TschState {
 }
 
 /// The frames of the layer above that fit into a queue, if a scheduling function needs room in it too.
-fn capacity_of(queue: usize, has_function: bool) -> usize {
+fn limit_of(queue: usize, has_function: bool) -> usize {
     queue.saturating_sub(if has_function { RESERVED_FOR_CONTROL } else { 0 })
 }
 
@@ -103,10 +103,10 @@ impl TschState {
         has_function: bool,
         streams: &Streams,
     ) -> Self {
-        let capacity = capacity_of(config.queue, has_function);
+        let limit = limit_of(config.queue, has_function);
         let node = |(id, cells): (u16, Vec<Cell>)| {
             let schedule = Schedule::new(config.slotframe, cells);
-            TschNode { capacity, ..TschNode::new(NodeId(id), schedule, &links, &config, streams) }
+            TschNode::new(NodeId(id), schedule, limit, &links, &config, streams)
         };
         Self {
             nodes: (0..).zip(cells).map(node).collect(),
@@ -132,7 +132,7 @@ impl TschState {
 
     /// See [`Mac::set_queue`](crate::radio::Mac::set_queue).
     pub(super) fn set_queue(&mut self, node: NodeId, frames: usize) {
-        self.nodes[node.index()].capacity = capacity_of(frames, self.counts_use);
+        self.nodes[node.index()].queue.set_limit(limit_of(frames, self.counts_use));
     }
 
     /// See [`Mac::enqueue`](crate::radio::Mac::enqueue).
@@ -153,7 +153,7 @@ impl TschState {
         if neighbor.cells.is_empty() {
             return Err(DropReason::NoCell);
         }
-        if sender.queued >= sender.capacity {
+        if sender.queue.is_full() {
             return Err(DropReason::QueueFull);
         }
         let frame = self
@@ -165,12 +165,7 @@ impl TschState {
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
         neighbor.waiting += 1;
-        if sender.data_queued == 0 {
-            sender.processor.prepare(now);
-        }
-        sender.data_queued += 1;
-        sender.queued += 1;
-        sender.peak = sender.peak.max(sender.queued);
+        sender.queue.enter(now);
         if sender.next[position] == NEVER {
             sender.plan(position, after_now);
             self.schedule_wake(node);
@@ -227,7 +222,7 @@ impl TschState {
         if sender.is_off {
             return; // its frames are planned again when its radio is on
         }
-        let free_at = sender.processor.free_at();
+        let free_at = sender.queue.processor().free_at();
         if free_at > now {
             let free = self.config.timing.asn_from(free_at);
             if let Some(load) = self.load.as_mut().filter(|load| load.next(node) == asn) {
@@ -295,13 +290,10 @@ impl TschState {
             arrived = self.nodes[to.index()].accepts(node, sequence);
             if arrived && datagram != NO_DATAGRAM {
                 let payload = Payload::new(frame.payload());
-                let TschNode { processor, capacity, .. } = &mut self.nodes[to.index()];
-                indications.push(match processor.receive(now, *capacity) {
-                    Some(handled_at) => {
-                        Indication::Received { node: to, from: node, datagram, payload, discard, handled_at }
-                    }
-                    None => Indication::Lost { node: to, datagram, reason: DropReason::QueueFull },
-                });
+                let queue = &mut self.nodes[to.index()].queue;
+                indications.push(queue.receive(now, to, node, datagram, payload, discard));
+            } else if datagram != NO_DATAGRAM {
+                self.nodes[to.index()].queue.processor_mut().handle_own();
             }
         }
         if let Some(load) = &mut self.load {
@@ -329,12 +321,10 @@ impl TschState {
             neighbor.queue.pop(&mut self.pool);
             self.pool.release(index);
             neighbor.waiting -= 1;
-            sender.queued -= 1;
-            if !is_own {
-                sender.data_queued -= 1;
-                if sender.data_queued > 0 {
-                    sender.processor.prepare(now);
-                }
+            if is_own {
+                sender.queue.leave_own();
+            } else {
+                sender.queue.leave(now);
                 let reason = DropReason::RetriesExhausted;
                 indications.push(match given_up {
                     true => Indication::Dropped { node, datagram, reason },
@@ -421,8 +411,8 @@ impl TschState {
             return Err(DropReason::NoCell);
         }
         // Urgent frames have room of their own.
-        let room = if is_urgent { self.config.queue } else { sender.capacity };
-        if sender.queued >= room {
+        let room = if is_urgent { self.config.queue } else { sender.queue.limit() };
+        if sender.queue.len() >= room {
             return Err(DropReason::QueueFull);
         }
         let (source, destination, security) = (Eui64::of_node(node), Eui64::of_node(to), self.config.security);
@@ -437,8 +427,7 @@ impl TschState {
             neighbor.queue.push(&mut self.pool, frame);
         }
         neighbor.waiting += 1;
-        sender.queued += 1;
-        sender.peak = sender.peak.max(sender.queued);
+        sender.queue.enter_own();
         if sender.next[position] == NEVER {
             sender.plan(position, after_now);
             self.schedule_wake(node);

@@ -25,7 +25,6 @@ mod node;
 mod receive;
 mod retry;
 mod send;
-mod timeline;
 
 pub use config::{TURNAROUND, XmacConfig};
 pub use retry::Retry;
@@ -34,14 +33,14 @@ use super::frame::FCS;
 use super::medium::{Medium, OnAir, Reception};
 use super::phy::{MAX_PSDU, air_time};
 use super::pool::FramePool;
-use super::{Indication, Mac, Processor};
+use super::{Indication, Mac, NodeQueue};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Kind;
 use crate::link::Links;
-use crate::observer::{FrameKind, Observer, RadioTimes, Transmission};
+use crate::observer::{FrameKind, Observer, RadioTimes, RadioWork, Transmission};
 use crate::queue::EventQueue;
 use crate::random::Streams;
 use cycle::Cycle;
@@ -95,11 +94,8 @@ impl XMac {
         let (end, nodes, config) = (now + air_time, &self.nodes, &self.config);
         let listens = |listener: NodeId| nodes[listener.index()].listens(now, end, config);
         let frame = self.medium.begin(now, node, air_time, listens);
-        self.nodes[node.index()].receiving = false;
         for reception in self.medium.receptions(frame) {
-            let listener = &mut self.nodes[reception.node.index()];
-            listener.settle(now);
-            listener.receiving = true;
+            self.nodes[reception.node.index()].radio.set_receiving(now, true);
         }
         self.events.push(end, Event::End { node, frame });
     }
@@ -112,9 +108,7 @@ impl XMac {
     /// Switches the radio of a node off or on.
     fn power(&mut self, now: Instant, node: NodeId, on: bool) {
         let switched = &mut self.nodes[node.index()];
-        switched.settle(now);
-        switched.is_off = !on;
-        switched.attentive_until = now;
+        switched.set_off(now, !on);
         let waits = match switched.activity {
             Activity::Idle => false,
             Activity::Answering(answering) => !answering.on_air,
@@ -138,9 +132,15 @@ impl XMac {
     /// Ends a reception of the radio.
     fn stop_receiving(&mut self, now: Instant, node: NodeId) {
         self.medium.stop_listening(now, node);
-        let listener = &mut self.nodes[node.index()];
-        listener.settle(now);
-        listener.receiving = false;
+        self.nodes[node.index()].radio.set_receiving(now, false);
+    }
+
+    /// Starts or stops keeping timelines.
+    fn keep_timelines(&mut self, watched: bool) {
+        if self.watched != watched {
+            self.watched = watched;
+            self.nodes.iter_mut().for_each(|node| node.radio.account_mut().watch(watched));
+        }
     }
 
     /// Plans the next step of the node's activity.
@@ -164,12 +164,12 @@ impl Mac for XMac {
         let position = sender.position(next_hop).ok_or(DropReason::NoCell)?;
         let first = sender.neighbors[position].queue.head().is_none();
         let queues = sender.neighbors.iter().filter(|neighbor| neighbor.queue.head().is_some()).count();
-        if sender.queued == sender.capacity || first && queues == self.config.neighbor_queues {
+        if sender.queue.is_full() || first && queues == self.config.neighbor_queues {
             return Err(DropReason::QueueFull);
         }
         let neighbor = &mut sender.neighbors[position];
         let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
-        let (sequence, acknowledged) = (neighbor.sequence, self.config.data_ack);
+        let (sequence, acknowledged) = (neighbor.sequence.next(), self.config.data_ack);
         let security = self.config.security;
         let frame = self
             .pool
@@ -177,13 +177,9 @@ impl Mac for XMac {
                 frame::write_data(octets, sequence, from, to, payload, acknowledged, security)
             })
             .map_err(|_| DropReason::Malformed)?;
-        neighbor.sequence = neighbor.sequence.wrapping_add(1);
+        neighbor.sequence.take();
         neighbor.queue.push(&mut self.pool, frame);
-        if sender.queued == 0 {
-            sender.processor.prepare(now);
-        }
-        sender.queued += 1;
-        sender.peak = sender.peak.max(sender.queued);
+        sender.queue.enter(now);
         if first {
             self.events.push(now, Event::Attempt { node, neighbor: position });
         }
@@ -224,20 +220,12 @@ impl Mac for XMac {
         (self.config.strobe_limit + self.config.data_delay + air_time(MAX_PSDU)) * frames
     }
 
-    fn queued(&self, node: NodeId) -> usize {
-        self.nodes[node.index()].queued
+    fn queue(&self, node: NodeId) -> &NodeQueue {
+        &self.nodes[node.index()].queue
     }
 
-    fn queue_limit(&self, node: NodeId) -> usize {
-        self.nodes[node.index()].capacity
-    }
-
-    fn set_queue(&mut self, node: NodeId, frames: usize) {
-        self.nodes[node.index()].capacity = frames;
-    }
-
-    fn queue_peak(&self, node: NodeId) -> usize {
-        self.nodes[node.index()].peak
+    fn queue_mut(&mut self, node: NodeId) -> &mut NodeQueue {
+        &mut self.nodes[node.index()].queue
     }
 
     fn links_mut(&mut self) -> Option<&mut Links> {
@@ -252,16 +240,12 @@ impl Mac for XMac {
         true
     }
 
-    fn processor(&self, node: NodeId) -> &Processor {
-        &self.nodes[node.index()].processor
-    }
-
-    fn processor_mut(&mut self, node: NodeId) -> &mut Processor {
-        &mut self.nodes[node.index()].processor
-    }
-
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
-        self.nodes[node.index()].times(now)
+        self.nodes[node.index()].radio.times(now)
+    }
+
+    fn radio_work(&self, node: NodeId, now: Instant) -> RadioWork {
+        self.nodes[node.index()].radio.work(now)
     }
 
     /// The MAC waits actively from the decision to send a frame until it has been sent, the wait for the neighbour's
@@ -274,7 +258,7 @@ impl Mac for XMac {
     fn report_radios(&mut self, now: Instant, observer: &mut dyn Observer) {
         if observer.watches_radios() {
             self.keep_timelines(true);
-            self.report_timelines(now, observer);
+            (0..).zip(&mut self.nodes).for_each(|(id, node)| node.radio.report(now, NodeId(id), observer));
         }
     }
 }
@@ -302,9 +286,7 @@ impl XMac {
         self.medium.end(frame, link, &mut receptions);
         for reception in &receptions {
             let receiving = self.medium.receiving_until(now, reception.node).is_some();
-            let listener = &mut self.nodes[reception.node.index()];
-            listener.settle(now);
-            listener.receiving = receiving;
+            self.nodes[reception.node.index()].radio.set_receiving(now, receiving);
         }
         if let Some(Sent { datagram, queued_at, attempt, octets, .. }) = self.on_air(node) {
             let at = now - air_time(octets.len() + FCS);

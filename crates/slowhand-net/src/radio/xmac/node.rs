@@ -1,17 +1,17 @@
 //! One node: its activity, its radio, and its knowledge of its neighbours.
 
 use super::config::XmacConfig;
-use super::cycle::{Cycle, Edge};
+use super::cycle::{Cycle, Edge, Idle};
 use super::retry::Attempts;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
-use crate::observer::{FrameKind, RadioState, RadioTimes};
-use crate::radio::Processor;
+use crate::observer::FrameKind;
+use crate::radio::NodeQueue;
+use crate::radio::contention::{Mode, Radio, Sequence};
 use crate::radio::frame::MAX_FRAME;
 use crate::radio::medium::OnAir;
 use crate::radio::pool::{FrameIndex, FramePool, FrameQueue};
-use crate::radio::timeline::Timeline;
 use crate::random::Stream;
 
 /// The state of one node.
@@ -19,19 +19,12 @@ use crate::random::Stream;
 pub struct XmacNode {
     /// By identifier.
     pub neighbors: Vec<Neighbor>,
-    pub processor: Processor,
-    pub queued: usize,
-    /// The most frames in its queue.
-    pub capacity: usize,
-    pub peak: usize,
+    pub queue: NodeQueue,
     pub activity: Activity,
     /// Incremented with each activity and each step of it, so that events of earlier steps have no effect.
     pub step: u32,
-    pub cycle: Cycle,
-    /// The radio stays off until this instant, even during a wake-up.
-    pub quiet_until: Instant,
-    /// The radio waits for a data frame and stays on until this instant, even between wake-ups.
-    pub attentive_until: Instant,
+    /// Its pattern is what it does while nothing happens.
+    pub radio: Radio<Idle>,
     /// The node yields to others for this number of wake-ups, counted from this instant.
     yielding: (u64, Instant),
     /// The last known wake-up of each neighbour.
@@ -42,13 +35,6 @@ pub struct XmacNode {
     pub backoff: Stream,
     /// True while its radio is switched off.
     pub is_off: bool,
-    /// True if its radio has synchronised with a frame.
-    pub receiving: bool,
-    /// The time in each state up to `settled`.
-    times: RadioTimes,
-    pub settled: Instant,
-    /// The timeline of the radio. Kept only while an observer watches radios.
-    pub timeline: Option<Timeline>,
     /// How long the MAC has kept the processor busy.
     pub busy: Duration,
 }
@@ -62,17 +48,6 @@ pub enum Activity {
     Sending(Sending),
     /// It answers a frame.
     Answering(Answering),
-}
-
-/// The state of a radio until the next change.
-#[derive(Clone, Copy, Debug)]
-pub enum Radio {
-    /// It is off.
-    Off,
-    /// It is on.
-    On(RadioState),
-    /// It follows the power cycle.
-    Cycle,
 }
 
 /// The sending of one data frame.
@@ -132,21 +107,14 @@ pub struct Neighbor {
     pub due: bool,
     /// The attempts at the frame at the head of the queue.
     pub attempts: Attempts,
-    /// The next sequence number. Each neighbour has its own count, so that consecutive frames differ.
-    pub sequence: u8,
-    last_received: Option<u8>,
+    /// The number of the next frame to the neighbour, and of the last from it.
+    pub sequence: Sequence,
 }
 
 impl Neighbor {
     pub fn new(id: NodeId) -> Self {
-        Self {
-            id,
-            queue: FrameQueue::default(),
-            due: false,
-            attempts: Attempts::default(),
-            sequence: 0,
-            last_received: None,
-        }
+        let (queue, attempts) = (FrameQueue::default(), Attempts::default());
+        Self { id, queue, due: false, attempts, sequence: Sequence::default() }
     }
 
     /// Removes the frame at the head of the queue, and resets the attempts for the next one.
@@ -170,37 +138,49 @@ pub enum Event {
 }
 
 impl XmacNode {
-    pub fn new(neighbors: Vec<Neighbor>, capacity: usize, cycle: Cycle, backoff: Stream) -> Self {
+    pub fn new(neighbors: Vec<Neighbor>, limit: usize, cycle: Cycle, backoff: Stream) -> Self {
         Self {
             neighbors,
-            processor: Processor::default(),
-            queued: 0,
-            capacity,
-            peak: 0,
+            queue: NodeQueue::new(limit),
             activity: Activity::Idle,
             step: 0,
-            cycle,
-            quiet_until: Instant::ZERO,
-            attentive_until: Instant::ZERO,
+            radio: Radio::new(Mode::Pattern, Idle::new(cycle)),
             yielding: (0, Instant::ZERO),
             encounters: Vec::new(),
             control: [0; MAX_FRAME],
             control_length: 0,
             backoff,
             is_off: false,
-            receiving: false,
-            times: RadioTimes::default(),
-            settled: Instant::ZERO,
-            timeline: Some(Timeline::default()),
             busy: Duration::ZERO,
         }
     }
 
     /// Changes the activity. Events planned before have no effect.
     pub fn turn_to(&mut self, now: Instant, activity: Activity) {
-        self.settle(now);
+        let (mode, is_sending) = match activity {
+            Activity::Idle => (if self.is_off { Mode::Off } else { Mode::Pattern }, false),
+            Activity::Answering(answering) => (Mode::On, answering.on_air),
+            Activity::Sending(sending) => match sending.stage {
+                Stage::AwaitPhase | Stage::Acknowledged => (Mode::Off, false),
+                Stage::Listen | Stage::AwaitDataAck => (Mode::On, false),
+                Stage::Strobe | Stage::Data => (Mode::On, true),
+            },
+        };
+        self.radio.turn(now, mode);
+        self.radio.set_sending(now, is_sending);
+        // After a strobe acknowledgement the data frame follows soon. The wait for a wake-up is longer than a start.
+        self.radio.set_ready(now, matches!(activity, Activity::Sending(Sending { stage: Stage::Acknowledged, .. })));
         self.activity = activity;
         self.step = self.step.wrapping_add(1);
+    }
+
+    /// Switches the radio off or on, between activities.
+    pub fn set_off(&mut self, now: Instant, is_off: bool) {
+        self.radio.settle(now);
+        (self.is_off, self.radio.pattern.attentive_until) = (is_off, now);
+        if matches!(self.activity, Activity::Idle) {
+            self.radio.turn(now, if is_off { Mode::Off } else { Mode::Pattern });
+        }
     }
 
     /// True if the radio receives a frame that lasts from `now` to `end`, if nothing else happens.
@@ -208,8 +188,7 @@ impl XmacNode {
         match self.activity {
             Activity::Idle if self.is_off => false,
             Activity::Idle => {
-                let cycle = self.cycle.awake_until(now).filter(|_| now >= self.quiet_until);
-                let until = cycle.map_or(self.attentive_until, |until| until.max(self.attentive_until));
+                let until = self.radio.pattern.listens_until(now);
                 until >= end || config.finishes_reception && until > now
             }
             Activity::Sending(sending) => matches!(sending.stage, Stage::Listen | Stage::AwaitDataAck),
@@ -217,69 +196,18 @@ impl XmacNode {
         }
     }
 
-    /// How long the radio was in each state until `now`, which must not be before the last change.
-    pub fn times(&self, now: Instant) -> RadioTimes {
-        let mut times = self.times;
-        let span = now.since(self.settled);
-        match self.radio() {
-            Radio::Off => times.sleep += span,
-            Radio::On(RadioState::Transmit) => times.transmit += span,
-            Radio::On(RadioState::Receive) => times.receive += span,
-            Radio::On(RadioState::Listen) => times.listen += span,
-            Radio::Cycle => {
-                let attentive = self.attentive_to(now).since(self.settled);
-                let listen = attentive + self.cycle.awake_between(self.cycle_from(now), now);
-                times.listen += listen;
-                times.sleep += span - listen;
-            }
-        }
-        times
-    }
-
-    /// The state of the radio since the last change.
-    pub fn radio(&self) -> Radio {
-        match self.activity {
-            _ if self.receiving => Radio::On(RadioState::Receive),
-            Activity::Idle if self.is_off => Radio::Off,
-            Activity::Idle => Radio::Cycle,
-            Activity::Answering(answering) if answering.on_air => Radio::On(RadioState::Transmit),
-            Activity::Answering(_) => Radio::On(RadioState::Listen),
-            Activity::Sending(sending) => match sending.stage {
-                Stage::AwaitPhase | Stage::Acknowledged => Radio::Off,
-                Stage::Listen | Stage::AwaitDataAck => Radio::On(RadioState::Listen),
-                Stage::Strobe | Stage::Data => Radio::On(RadioState::Transmit),
-            },
-        }
-    }
-
-    /// Adds up the time in the present state. Must be called before the state changes.
-    pub fn settle(&mut self, now: Instant) {
-        self.keep_timeline(now);
-        self.times = self.times(now);
-        self.settled = now;
-    }
-
-    /// The instant until which the idle radio has waited for a data frame since the last change.
-    pub fn attentive_to(&self, now: Instant) -> Instant {
-        self.attentive_until.min(now).max(self.settled)
-    }
-
-    /// The instant from which on the idle radio has been on in wake-ups only.
-    pub fn cycle_from(&self, now: Instant) -> Instant {
-        self.attentive_to(now).max(self.quiet_until)
-    }
-
     /// Switches the radio off until the next wake-up.
     pub fn go_quiet(&mut self, now: Instant) {
-        self.settle(now);
-        self.attentive_until = now;
-        self.quiet_until = self.cycle.next_start(now);
+        self.radio.settle(now);
+        let idle = &mut self.radio.pattern;
+        (idle.attentive_until, idle.quiet_until) = (now, idle.cycle.next_start(now));
     }
 
     /// Keeps the radio on for a data frame, until the end of the next wake-up.
     pub fn stay_awake(&mut self, now: Instant, config: &XmacConfig) {
-        self.settle(now);
-        self.attentive_until = self.cycle.next_end(now) + config.check_interval;
+        self.radio.settle(now);
+        let idle = &mut self.radio.pattern;
+        idle.attentive_until = idle.cycle.next_end(now) + config.check_interval;
     }
 
     /// Holds back the node's own frames for this number of wake-ups.
@@ -290,16 +218,16 @@ impl XmacNode {
     /// The number of wake-ups for which the node still holds back its own frames.
     pub fn yields(&self, now: Instant) -> u64 {
         let (wake_ups, since) = self.yielding;
-        wake_ups.saturating_sub(self.cycle.starts(since, now))
+        wake_ups.saturating_sub(self.radio.pattern.cycle.starts(since, now))
     }
 
     /// The processor is free again at `now`. Does what the timer of the power cycle could not do meanwhile. The node
     /// then yields for `yields` wake-ups.
     pub fn catch_up(&mut self, now: Instant, missed: Edge, delayed: bool, yields: u64) {
-        let starts = delayed && self.cycle.catch_up(missed, now);
+        let idle = &mut self.radio.pattern;
+        let starts = delayed && idle.cycle.catch_up(missed, now);
+        (idle.quiet_until, idle.attentive_until) = (if starts { now } else { idle.cycle.next_start(now) }, now);
         self.yield_for(now, yields.saturating_sub(u64::from(starts)));
-        self.quiet_until = if starts { now } else { self.cycle.next_start(now) };
-        self.attentive_until = now;
     }
 
     /// Remembers a wake-up of a neighbour. If all places are taken, a new neighbour is ignored.
@@ -322,28 +250,11 @@ impl XmacNode {
         self.neighbors.binary_search_by_key(&neighbor, |neighbor| neighbor.id).ok()
     }
 
-    /// True if a frame is new. The same sequence number twice in a row is a retransmission after a lost
-    /// acknowledgement.
+    /// True if a frame is new.
     pub fn accepts(&mut self, from: NodeId, sequence: u8) -> bool {
         let Some(position) = self.position(from) else {
             return true; // a link in one direction only: the receiver keeps no state of the sender
         };
-        self.neighbors[position].last_received.replace(sequence) != Some(sequence)
-    }
-
-    /// Adds the time since the last change to the timeline.
-    fn keep_timeline(&mut self, now: Instant) {
-        let Some(mut timeline) = self.timeline.take() else { return };
-        match self.radio() {
-            Radio::Off => {}
-            Radio::On(state) => timeline.add(state, self.settled, now),
-            Radio::Cycle => {
-                timeline.add(RadioState::Listen, self.settled, self.attentive_to(now));
-                for (from, to) in self.cycle.wake_ups(self.cycle_from(now), now) {
-                    timeline.add(RadioState::Listen, from, to);
-                }
-            }
-        }
-        self.timeline = Some(timeline);
+        self.neighbors[position].sequence.accepts(sequence)
     }
 }

@@ -19,8 +19,8 @@ impl XMac {
             sender.neighbors[position].due = true;
             return;
         }
-        if sender.processor.free_at() > now {
-            return self.events.push(sender.processor.free_at(), Event::Attempt { node, neighbor: position });
+        if sender.queue.processor().free_at() > now {
+            return self.events.push(sender.queue.processor().free_at(), Event::Attempt { node, neighbor: position });
         }
         if sender.yields(now) > 0 {
             self.retry(now, node, position, Ending::Collision, indications);
@@ -39,7 +39,7 @@ impl XMac {
             datagram: frame.datagram,
             attempt: frame.attempts,
             started: now,
-            missed: sender.cycle.next_edge(now),
+            missed: sender.radio.pattern.cycle.next_edge(now),
             limit: train + self.config.strobe_limit,
             decided: train,
         };
@@ -209,10 +209,7 @@ impl XMac {
         let datagram = self.pool.get(index).datagram;
         if done {
             neighbor.release_head(&mut self.pool);
-            sender.queued -= 1;
-            if sender.queued > 0 {
-                sender.processor.prepare(now);
-            }
+            sender.queue.leave(now);
             indications.push(match ending {
                 Ending::Sent => Indication::Sent { node, datagram },
                 _ => Indication::Dropped { node, datagram, reason: DropReason::RetriesExhausted },

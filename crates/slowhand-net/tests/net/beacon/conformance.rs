@@ -4,6 +4,7 @@ use super::*;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::link::LinkQuality;
 use slowhand_net::observer::FrameKind;
+use slowhand_net::radio::PanError;
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, BeaconConfigError, Downward, Superframe};
 use slowhand_net::radio::{Indication, Mac};
 use slowhand_net::random::Streams;
@@ -239,7 +240,7 @@ fn a_lost_beacon_is_a_lost_superframe() {
         sent += u32::from(heard);
         run(&mut mac, now + us(60_000), &mut air);
         if !heard {
-            assert!(mac.queued(node(1)) > 0);
+            assert!(!mac.queue(node(1)).is_empty());
         }
     }
     assert!((16..=48).contains(&sent), "{sent} of 64 at an even chance");
@@ -295,11 +296,11 @@ fn what_cannot_work_is_refused_with_a_reason() {
     ));
     assert_eq!(
         build(BeaconConfig { channel: 27, ..standard() }, &parents, &line),
-        Some(BeaconConfigError::Channel(27))
+        Some(BeaconConfigError::Pan(PanError::Channel(27)))
     );
     assert_eq!(
         build(BeaconConfig { backoff_exponents: (4, 3), ..standard() }, &parents, &line),
-        Some(BeaconConfigError::BackoffExponents { min: 4, max: 3 })
+        Some(BeaconConfigError::Pan(PanError::BackoffExponents { min: 4, max: 3 }))
     );
     assert_eq!(
         build(BeaconConfig { downward: Downward::Direct, ..standard() }, &parents, &line),
@@ -307,14 +308,14 @@ fn what_cannot_work_is_refused_with_a_reason() {
     );
     assert_eq!(
         build(standard(), &parents, &line[..2]),
-        Some(BeaconConfigError::NoLink { child: node(3), parent: node(2) })
+        Some(BeaconConfigError::Pan(PanError::NoLink { child: node(3), parent: node(2) }))
     );
     assert_eq!(
         build(standard(), &[None, Some(0), None, Some(2)], &line),
-        Some(BeaconConfigError::Parents { parents: 2, nodes: 4 })
+        Some(BeaconConfigError::Pan(PanError::Parents { parents: 2, nodes: 4 }))
     );
     let cycle = [None, Some(2), Some(1), Some(2)];
-    assert_eq!(build(standard(), &cycle, &line), Some(BeaconConfigError::NotATree(node(1))));
+    assert_eq!(build(standard(), &cycle, &line), Some(BeaconConfigError::Pan(PanError::NotATree(node(1)))));
 }
 
 #[test]
@@ -326,7 +327,7 @@ fn what_cannot_be_sent_is_refused_with_a_reason() {
     assert_eq!(give(1, 0, 104), Ok(()));
     assert_eq!(give(1, 2, 104), Ok(()));
     assert_eq!(give(1, 0, 104), Err(DropReason::QueueFull));
-    assert_eq!((mac.queued(node(1)), mac.queue_peak(node(1)), mac.queued(node(0))), (2, 2, 0));
+    assert_eq!((mac.queue(node(1)).len(), mac.queue(node(1)).peak(), mac.queue(node(0)).len()), (2, 2, 0));
 }
 
 /// Two children that do not hear each other contend after the same beacon, each for one attempt. Each draws a number below

@@ -1,26 +1,11 @@
 //! What holds in every network, under every loss and traffic.
 
 use super::*;
+use crate::contention::{Case, Outcome, air_time, cases};
 use proptest::prelude::*;
-use slowhand_net::clock::Instant;
-use slowhand_net::link::LinkQuality;
-use slowhand_net::observer::{FrameKind, RadioTimes};
+use slowhand_net::observer::FrameKind;
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Downward, EVERY_CHILD, Superframe};
-use slowhand_net::radio::{Indication, Mac};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A network, and the frames that are sent in it.
-#[derive(Clone, Debug)]
-struct Case {
-    seed: u64,
-    config: BeaconConfig,
-    parents: Vec<Option<u16>>,
-    links: Vec<LinkQuality>,
-    /// When, from whom, to which child (the parent if none), how many octets.
-    traffic: Vec<(u64, u16, Option<u16>, usize)>,
-}
-
-const HORIZON: u64 = 30_000_000;
 
 fn config() -> impl Strategy<Value = BeaconConfig> {
     let mode = prop_oneof![
@@ -47,148 +32,33 @@ fn config() -> impl Strategy<Value = BeaconConfig> {
     )
 }
 
-fn case() -> impl Strategy<Value = Case> {
-    let ratio = prop_oneof![2 => Just(1.0), 1 => Just(0.0), 5 => 0.3f64..1.0];
-    let tree = prop::collection::vec(any::<u16>(), 1..9);
-    let strangers = prop::collection::vec((any::<u16>(), any::<u16>()), 0..6);
-    let ratios = prop::collection::vec(ratio, 4 * 16);
-    let traffic = prop::collection::vec((0..HORIZON / 2, any::<u16>(), any::<Option<u16>>(), 0usize..105), 1..60);
-    (any::<u64>(), config(), tree, strangers, ratios, traffic).prop_map(
-        |(seed, config, tree, strangers, ratios, mut traffic)| {
-            // Each node's parent is one with a smaller number.
-            let parents: Vec<Option<u16>> =
-                std::iter::once(None).chain(tree.iter().zip(1u16..).map(|(pick, n)| Some(pick % n))).collect();
-            let nodes = parents.len() as u16;
-            let mut pairs: BTreeSet<(u16, u16)> = BTreeSet::new();
-            for (child, parent) in parents.iter().enumerate() {
-                pairs.extend(parent.map(|parent| (child as u16, parent)));
-            }
-            pairs.extend(strangers.iter().map(|&(a, b)| (a % nodes, b % nodes)).filter(|(a, b)| a > b));
-            let mut ratios = ratios.into_iter().cycle();
-            let mut links = Vec::new();
-            for (a, b) in pairs {
-                for (from, to) in [(a, b), (b, a)] {
-                    let (data, ack) = (ratios.next().unwrap(), ratios.next().unwrap());
-                    links.push(LinkQuality { from: node(from), to: node(to), data, ack, channels: Vec::new() });
-                }
-            }
-            traffic.sort();
-            Case { seed, config, parents, links, traffic }
-        },
-    )
-}
-
-/// All that is known of a run.
-struct Outcome {
-    mac: Beacon,
-    air: Recorder,
-    indications: Vec<(Instant, Indication)>,
-    /// The frames that were accepted, by datagram: sender, destination, payload.
-    accepted: BTreeMap<u32, (u16, u16, Vec<u8>)>,
-    refused: usize,
-    times: Vec<RadioTimes>,
-}
-
-/// Runs a case to its horizon. Returns none if its superframes do not fit the tree.
-fn outcome(case: &Case) -> Option<Outcome> {
-    let mac = seeded(case.seed, case.config.clone(), &case.parents, &case.links).ok()?;
-    let (accepted, indications) = (BTreeMap::new(), Vec::new());
-    let mut outcome = Outcome { mac, air: Recorder::of_radios(), indications, accepted, refused: 0, times: Vec::new() };
-    for (datagram, &(time, from, to, length)) in (0u32..).zip(&case.traffic) {
-        let Outcome { mac, air, indications, .. } = &mut outcome;
-        indications.extend(run(mac, at(time), air));
-        let from = from % case.parents.len() as u16;
-        let children: Vec<u16> =
-            (0..case.parents.len() as u16).filter(|&child| case.parents[usize::from(child)] == Some(from)).collect();
-        let child = to.filter(|_| !children.is_empty()).map(|pick| children[usize::from(pick) % children.len()]);
-        let Some(to) = child.or(case.parents[usize::from(from)]) else { continue };
-        let payload: Vec<u8> = (0..length).map(|octet| (octet as u32 * 7 + datagram) as u8).collect();
-        match mac.enqueue(at(time), node(from), node(to), &payload, datagram, false) {
-            Ok(()) => drop(outcome.accepted.insert(datagram, (from, to, payload))),
-            Err(_) => outcome.refused += 1,
-        }
-        outcome.check_times(time);
-    }
-    let Outcome { mac, air, indications, .. } = &mut outcome;
-    indications.extend(run(mac, at(HORIZON), air));
-    outcome.check_times(HORIZON);
-    Some(outcome)
-}
-
-impl Outcome {
-    /// The times in the four states add up to the time that has passed, and none of them decreases.
-    fn check_times(&mut self, now: u64) {
-        let nodes = 0..self.mac_nodes();
-        let times: Vec<_> = nodes.map(|id| self.mac.radio_times(node(id), at(now))).collect();
-        for (id, time) in times.iter().enumerate() {
-            assert_eq!(time.transmit + time.receive + time.listen + time.sleep, us(now), "node {id}: {time:?}");
-            if let Some(before) = self.times.get(id) {
-                assert!(before.transmit <= time.transmit && before.receive <= time.receive);
-                assert!(before.sleep <= time.sleep);
-            }
-        }
-        self.times = times;
-    }
-
-    fn mac_nodes(&self) -> u16 {
-        (0..).take_while(|&id| self.mac.contains(node(id))).count() as u16
-    }
-}
-
-/// How long a frame is on the air: 6 octets of synchronisation and 2 of FCS, 32 us each.
-fn air_time(frame: &Frame) -> u64 {
-    (frame.octets.len() as u64 + 8) * 32
+/// Runs a case to its horizon.
+///
+/// # Errors
+/// The case is rejected: the superframes do not fit the tree.
+fn outcome(config: &BeaconConfig, case: &Case) -> Result<Outcome<Beacon>, TestCaseError> {
+    let mac = seeded(case.seed, config.clone(), &case.parents, &case.links);
+    let mac = mac.map_err(|_| TestCaseError::reject("the superframes do not fit"))?;
+    Ok(Outcome::new(case, mac))
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn frames_are_conserved(case in case()) {
-        let Some(outcome) = outcome(&case) else { return Err(TestCaseError::reject("the superframes do not fit")) };
-        let (mut received, mut ended) = (BTreeSet::new(), BTreeSet::new());
-        for (_, indication) in &outcome.indications {
-            match indication {
-                Indication::Received { node, from, datagram, payload, .. } => {
-                    let (sender, to, sent) = &outcome.accepted[datagram];
-                    prop_assert_eq!((from.0, node.0, &payload[..]), (*sender, *to, &sent[..]));
-                    prop_assert!(received.insert(*datagram), "datagram {} was passed up twice", datagram);
-                }
-                Indication::Sent { node, datagram } => {
-                    prop_assert_eq!(outcome.accepted[datagram].0, node.0);
-                    prop_assert!(received.contains(datagram), "acknowledged but never received");
-                    prop_assert!(ended.insert(*datagram));
-                }
-                Indication::Lost { .. } => prop_assert!(false, "{indication:?}"),
-                Indication::Dropped { node, datagram, reason } => {
-                    prop_assert_eq!(outcome.accepted[datagram].0, node.0);
-                    prop_assert!(ended.insert(*datagram));
-                    prop_assert!(!reason.name().is_empty());
-                }
-            }
-        }
-        let waiting: usize = (0..outcome.mac_nodes()).map(|id| outcome.mac.queued(node(id))).sum();
-        prop_assert_eq!(ended.len() + waiting, outcome.accepted.len());
-        for id in 0..outcome.mac_nodes() {
-            prop_assert!(outcome.mac.queue_peak(node(id)) <= case.config.queue);
-        }
-        // Every frame that was received was passed up, or repeats one that was.
-        for frame in outcome.air.of(FrameKind::Data) {
-            prop_assert!(!frame.received || received.contains(&frame.datagram));
-        }
+    fn frames_are_conserved((config, case) in (config(), cases(105))) {
+        outcome(&config, &case)?.assert_conserved(config.queue);
     }
 
     #[test]
-    fn the_air_obeys_the_standard(case in case()) {
-        let case = Case { config: BeaconConfig { trace_idle_beacons: true, ..case.config }, ..case };
-        let Some(outcome) = outcome(&case) else { return Err(TestCaseError::reject("the superframes do not fit")) };
+    fn the_air_obeys_the_standard((config, case) in (config(), cases(105))) {
+        let config = BeaconConfig { trace_idle_beacons: true, ..config };
+        let outcome = outcome(&config, &case)?;
         let frames = &outcome.air.frames;
         prop_assert!(frames.is_sorted_by_key(|frame| frame.at));
-        let Superframe { interval, cap } = case.config.superframe;
+        let Superframe { interval, cap } = config.superframe;
         let heard: BTreeSet<(NodeId, NodeId)> = case.links.iter().map(|link| (link.from, link.to)).collect();
-        let mut sent = vec![0; case.parents.len()];
         for (index, frame) in frames.iter().enumerate() {
-            sent[frame.from.index()] += air_time(frame);
             let parent = |id: NodeId| case.parents.get(id.index()).copied().flatten().map(NodeId);
             let coordinator = match frame.to == EVERY_CHILD || parent(frame.to) == Some(frame.from) {
                 true => frame.from,
@@ -202,7 +72,7 @@ proptest! {
                 prop_assert_ne!(frame.from, other.from);
                 let hears = heard.contains(&(frame.from, other.from));
                 // Acknowledgements and answers to requests are sent without assessing the channel.
-                let answers = case.config.downward == Downward::Indirect && parent(other.to) == Some(other.from);
+                let answers = config.downward == Downward::Indirect && parent(other.to) == Some(other.from);
                 let assesses = other.kind != FrameKind::Ack && !answers;
                 prop_assert!(
                     !hears || !assesses || other.at == frame.at,
@@ -210,20 +80,15 @@ proptest! {
                 );
             }
         }
-        // A radio's time in transmission is that of its frames, except for frames on the air at the horizon.
-        for (id, sent) in sent.into_iter().enumerate() {
-            let counted = outcome.times[id].transmit.as_micros();
-            prop_assert!(counted.abs_diff(sent) <= 4_256, "node {}: {} us counted, {} us seen", id, counted, sent);
-        }
+        outcome.assert_frames_account_for_transmission();
     }
 
     #[test]
-    fn showing_idle_beacons_changes_nothing_else(case in case()) {
-        let Some(lazy) = outcome(&case) else { return Err(TestCaseError::reject("the superframes do not fit")) };
-        let case = Case { config: BeaconConfig { trace_idle_beacons: true, ..case.config }, ..case };
-        let eager = outcome(&case).unwrap();
+    fn showing_idle_beacons_changes_nothing_else((config, case) in (config(), cases(105))) {
+        let lazy = outcome(&config, &case)?;
+        let eager = outcome(&BeaconConfig { trace_idle_beacons: true, ..config }, &case)?;
         // At one instant, clusters that do not hear each other may come in any order.
-        let told = |outcome: &Outcome| {
+        let told = |outcome: &Outcome<Beacon>| {
             let mut told: Vec<_> = outcome.indications.iter().map(|(time, what)| (*time, format!("{what:?}"))).collect();
             told.sort();
             told
@@ -236,17 +101,12 @@ proptest! {
             let same = shown.get(&(frame.at, frame.from)) == Some(&frame);
             prop_assert!(same, "missing with all beacons shown: {:?}", frame);
         }
-        let beside_beacons = |outcome: &Outcome| outcome.air.frames.len() - outcome.air.of(FrameKind::Beacon).len();
+        let beside_beacons = |outcome: &Outcome<Beacon>| outcome.air.frames.len() - outcome.air.of(FrameKind::Beacon).len();
         prop_assert_eq!(beside_beacons(&lazy), beside_beacons(&eager));
     }
 
     #[test]
-    fn timelines_say_what_the_times_say(case in case()) {
-        let Some(outcome) = outcome(&case) else { return Err(TestCaseError::reject("the superframes do not fit")) };
-        let Outcome { mut mac, mut air, times, .. } = outcome;
-        mac.report_radios(at(HORIZON), &mut air);
-        for (id, times) in times.iter().enumerate() {
-            prop_assert_eq!(air.radio_times(node(id as u16), at(HORIZON)), *times, "node {}", id);
-        }
+    fn timelines_say_what_the_times_say((config, case) in (config(), cases(105))) {
+        outcome(&config, &case)?.assert_timelines(false);
     }
 }

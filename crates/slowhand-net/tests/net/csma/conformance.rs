@@ -3,6 +3,7 @@
 use super::*;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::observer::FrameKind;
+use slowhand_net::radio::PanError;
 use slowhand_net::radio::{Indication, Mac};
 
 /// The frames that were given up, with the microsecond, the datagram and the reason.
@@ -99,7 +100,7 @@ fn a_frame_that_is_not_fetched_expires() {
     let indications = run(&mut mac, at(100_000_000), &mut Recorder::default());
     let reason = DropReason::TransactionExpired;
     assert_eq!(dropped(&indications), [(7_681_000, 1, reason), (7_683_000, 2, reason)]);
-    assert_eq!(mac.queued(node(0)), 0);
+    assert_eq!(mac.queue(node(0)).len(), 0);
 }
 
 /// The acknowledgement of a device's own data frame says that a frame waits for it. It polls at once.
@@ -189,9 +190,12 @@ fn what_cannot_be_is_refused() {
     assert_eq!(of(standard.clone(), &[2]), None);
     assert_eq!(of(standard.clone(), &[1]), Some(CsmaConfigError::SleepyParent(node(1))));
     assert_eq!(of(standard.clone(), &[0]), Some(CsmaConfigError::SleepyRoot(node(0))));
-    assert_eq!(of(CsmaConfig { channel: 27, ..standard.clone() }, &[]), Some(CsmaConfigError::Channel(27)));
+    assert_eq!(
+        of(CsmaConfig { channel: 27, ..standard.clone() }, &[]),
+        Some(CsmaConfigError::Pan(PanError::Channel(27)))
+    );
     let backoff_exponents = (4, 3);
-    let error = CsmaConfigError::BackoffExponents { min: 4, max: 3 };
+    let error = CsmaConfigError::Pan(PanError::BackoffExponents { min: 4, max: 3 });
     assert_eq!(of(CsmaConfig { backoff_exponents, ..standard.clone() }, &[]), Some(error));
     let fast = |period| Polling { period, ..Polling::openthread() };
     let error = CsmaConfigError::FastPolls { fast: us(188_000), period: us(100_000) };
@@ -206,9 +210,12 @@ fn what_cannot_be_is_refused() {
     let parents = |parents: &[Option<u16>], sleepy: &[u16]| of_links(standard.clone(), parents, sleepy, &links).err();
     assert_eq!(
         parents(&[None, Some(0), Some(0)], &[]),
-        Some(CsmaConfigError::NoLink { child: node(2), parent: node(0) })
+        Some(CsmaConfigError::Pan(PanError::NoLink { child: node(2), parent: node(0) }))
     );
-    assert_eq!(parents(&[None, None, Some(0)], &[]), Some(CsmaConfigError::Parents { parents: 1, nodes: 3 }));
-    assert_eq!(parents(&[None, Some(2), Some(1)], &[]), Some(CsmaConfigError::NotATree(node(1))));
+    assert_eq!(
+        parents(&[None, None, Some(0)], &[]),
+        Some(CsmaConfigError::Pan(PanError::Parents { parents: 1, nodes: 3 }))
+    );
+    assert_eq!(parents(&[None, Some(2), Some(1)], &[]), Some(CsmaConfigError::Pan(PanError::NotATree(node(1)))));
     assert!(of(standard.clone(), &[2, 1]).unwrap().to_string().starts_with("node 1 is sleepy and has children"));
 }

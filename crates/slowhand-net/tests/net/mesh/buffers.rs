@@ -135,7 +135,7 @@ fn a_node_may_have_a_queue_of_its_own() {
         let (mut mac, routes) = link_layer(2, 1.0, 1);
         mac.set_queue(NodeId(2), 2);
         mac.set_queue(NodeId::ROOT, 4);
-        assert_eq!([0, 1, 2].map(|node| mac.queue_limit(NodeId(node))), [4, 60, 2]);
+        assert_eq!([0, 1, 2].map(|node| mac.queue(NodeId(node)).limit()), [4, 60, 2]);
         let mut network = Network::new(mac, routes, NetworkConfig::default(), &slowhand_net::random::Streams::new(1));
         let (root, leaf) = (Host::Node(NodeId::ROOT), Host::Node(NodeId(2)));
         let up = (0..5).map(|_| (Instant::ZERO, leaf, root, 20));

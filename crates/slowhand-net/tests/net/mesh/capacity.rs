@@ -7,7 +7,7 @@ use slowhand_net::datagram::DatagramId;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::network::{Fragments, Network, NetworkConfig};
 use slowhand_net::observer::{Observer, RadioTimes};
-use slowhand_net::radio::{Indication, Mac, Payload, Processor};
+use slowhand_net::radio::{Indication, Mac, NodeQueue, Payload};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 use std::collections::VecDeque;
@@ -21,9 +21,9 @@ fn check(link_layer: LinkLayer, from: NodeId, to: NodeId, capacity: usize) {
     assert_eq!(mac.payload_capacity(from, to), capacity);
     let payload = [0x3f; CAPACITY + 1];
     assert_eq!(mac.enqueue(Instant::ZERO, from, to, &payload[..=capacity], 0, false), Err(DropReason::Malformed));
-    assert_eq!(mac.queued(from), 0);
+    assert_eq!(mac.queue(from).len(), 0);
     assert_eq!(mac.enqueue(Instant::ZERO, from, to, &payload[..capacity], 0, false), Ok(()));
-    assert_eq!(mac.queued(from), 1);
+    assert_eq!(mac.queue(from).len(), 1);
 }
 
 #[test]
@@ -41,11 +41,11 @@ fn a_mac_takes_what_it_says_and_no_octet_more() {
 const SHORT_ADDRESSES: usize = 116;
 
 /// A link layer with 16-bit addresses. Each frame arrives a millisecond later.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct ShortAddresses {
     frames: VecDeque<(Instant, Indication)>,
     lengths: Arc<Mutex<Vec<usize>>>,
-    processor: Processor,
+    queue: NodeQueue,
 }
 
 impl Mac for ShortAddresses {
@@ -84,29 +84,12 @@ impl Mac for ShortAddresses {
         Duration::from_millis(1) * frames
     }
 
-    fn queued(&self, _: NodeId) -> usize {
-        self.frames.len()
+    fn queue(&self, _: NodeId) -> &NodeQueue {
+        &self.queue
     }
 
-    fn queue_limit(&self, _: NodeId) -> usize {
-        60
-    }
-
-    /// No test asks for it.
-    fn set_queue(&mut self, _: NodeId, _: usize) {
-        unreachable!()
-    }
-
-    fn queue_peak(&self, _: NodeId) -> usize {
-        0
-    }
-
-    fn processor(&self, _: NodeId) -> &Processor {
-        &self.processor
-    }
-
-    fn processor_mut(&mut self, _: NodeId) -> &mut Processor {
-        &mut self.processor
+    fn queue_mut(&mut self, _: NodeId) -> &mut NodeQueue {
+        &mut self.queue
     }
 
     fn radio_times(&self, _: NodeId, _: Instant) -> RadioTimes {
@@ -116,8 +99,8 @@ impl Mac for ShortAddresses {
 
 /// The octets of the frames that carry a UDP datagram over a number of hops to the root.
 fn lengths(hops: u16, fragments: Fragments, frame_capacity: usize, payload: usize) -> Vec<usize> {
-    let mac = ShortAddresses::default();
-    let lengths = mac.lengths.clone();
+    let lengths = Arc::default();
+    let mac = ShortAddresses { frames: VecDeque::new(), lengths: Arc::clone(&lengths), queue: NodeQueue::new(60) };
     let routes = Routes::shortest(usize::from(hops) + 1, &line(hops, 1.0)).unwrap();
     let config = NetworkConfig { fragments, frame_capacity, ..NetworkConfig::default() };
     let mut network = Network::new(Box::new(mac), routes, config, &Streams::new(1));

@@ -24,7 +24,7 @@ fn marks(network: &mut Network, ecn: Ecn, octets: usize, instants: &[u64]) -> Ve
         if send_at == Some(now)
             && let Some((number, _)) = sends.next()
         {
-            marks[number as usize].1 = [2, 1].map(|node| network.mac().queued(NodeId(node)));
+            marks[number as usize].1 = [2, 1].map(|node| network.mac().queue(NodeId(node)).len());
             let packet = TcpPacket { source, destination, ecn, segment: &segment };
             network.send_segment(now, packet, number, &mut events).unwrap();
         } else {
@@ -83,7 +83,7 @@ fn a_router_marks_what_it_passes_on() {
                     )
                     .unwrap();
             }
-            assert_eq!(network.mac().queued(NodeId(1)), burst);
+            assert_eq!(network.mac().queue(NodeId(1)).len(), burst);
             marks_of_one(&mut network)
         };
         // Until the segment has come, some of the burst have gone: 59 are enough, 10 too few for half of the queue of 60.

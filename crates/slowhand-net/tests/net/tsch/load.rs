@@ -136,7 +136,7 @@ fn keep_alives_keep_a_node_synchronised() {
 fn the_processor_takes_time_for_data_alone() {
     let load = Load { keep_alive: seconds_of(1), ..Load::default() };
     let (mut mac, mut air) = (loaded(2, &clique(2), load, 1), Recorder::default());
-    mac.processor_mut(NodeId(1)).set_handling(Duration::from_millis(1));
+    mac.queue_mut(NodeId(1)).processor_mut().set_handling(Duration::from_millis(1));
     let frames = 300;
     for pair in 0..frames / 2 {
         run_mac(&mut mac, Instant::from_micros(pair * 2_450_000), &mut air);
@@ -148,7 +148,7 @@ fn the_processor_takes_time_for_data_alone() {
     run_mac(&mut mac, seconds(1_000), &mut air);
     assert!(air.of(FrameKind::KeepAlive).len() > 100);
     assert_eq!(air.of(FrameKind::Data).len() as u64, frames);
-    assert_eq!(mac.processor(NodeId(1)).busy(seconds(1_000)), Duration::from_millis(frames));
+    assert_eq!(mac.queue(NodeId(1)).processor().busy(seconds(1_000)), Duration::from_millis(frames));
 }
 
 /// A join request goes from node 2 to its parent, node 1, in the minimal cell, without retries or back-off. All three nodes hear each other

@@ -125,7 +125,7 @@ impl World {
             Moment::After(now) => {
                 step += 1;
                 for node in nodes() {
-                    let queued = network.mac().queued(node);
+                    let queued = network.mac().queue(node).len();
                     assert!(queued <= QUEUE && queued <= network.queue_peak(node));
                     if step % 16 == 0 {
                         let RadioTimes { transmit, receive, listen, sleep } = network.radio_times(node, now);
@@ -136,19 +136,26 @@ impl World {
             }
         });
         // A scheduling function goes on for ever: a frame that waits now may be a message of 6P. It leaves too.
-        let mut waiting: Vec<NodeId> = nodes().filter(|&node| network.mac().queued(node) > 0).collect();
+        let mut waiting: Vec<NodeId> = nodes().filter(|&node| !network.mac().queue(node).is_empty()).collect();
         let mut events = Events::default();
         while !waiting.is_empty() && end < seconds(1_800) {
             end += Duration::from_secs(1);
             while let Some(now) = network.deadline().filter(|&now| now < end) {
                 network.handle_deadline(now, &mut events, &mut air);
-                waiting.retain(|&node| network.mac().queued(node) > 0);
+                waiting.retain(|&node| !network.mac().queue(node).is_empty());
             }
         }
         assert_eq!(waiting, [], "everything is sent or given up");
         network.report_radios(end, &mut air);
         for node in nodes() {
-            assert_eq!(network.radio_times(node, end), air.radio_times(node, end), "node {node}");
+            let times = network.radio_times(node, end);
+            assert_eq!(times, air.radio_times(node, end), "node {node}");
+            let work = network.radio_work(node, end);
+            assert_eq!(work.ramps, air.ramps(node), "node {node}");
+            assert!(work.ready <= times.sleep, "node {node}: {work:?}");
+            // The slot that begins at the end has not counted yet.
+            let slots = network.slots(node, end).unwrap();
+            assert_eq!(work.starts, slots.sum(), "node {node}: {slots:?}");
         }
         (fates, air)
     }

@@ -242,9 +242,9 @@ fn queues_are_bounded() {
     assert_eq!(enqueue(3, 60), Err(DropReason::QueueFull), "frames for two neighbours at most");
     assert!((0..6).all(|_| enqueue(2, 60) == Ok(())));
     assert_eq!(enqueue(2, 60), Err(DropReason::QueueFull), "eight frames at most");
-    assert_eq!((world.mac.queued(A), world.mac.queue_peak(A)), (8, 8));
+    assert_eq!((world.mac.queue(A).len(), world.mac.queue(A).peak()), (8, 8));
     world.run_out(10_000_000);
-    assert_eq!((world.mac.queued(A), world.mac.queue_peak(A)), (0, 8));
+    assert_eq!((world.mac.queue(A).len(), world.mac.queue(A).peak()), (0, 8));
     assert_eq!(world.received(NodeId(2)).len(), 7);
 }
 

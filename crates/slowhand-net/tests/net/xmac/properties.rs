@@ -96,7 +96,7 @@ fn run_watched(scenario: &Scenario, watched: bool) -> (World, Accepted) {
             Ok(()) => accepted.push((from, to, payload)),
             Err(reason) => assert_eq!(reason, DropReason::QueueFull),
         }
-        assert!(world.mac.queued(from) <= scenario.config.queue);
+        assert!(world.mac.queue(from).len() <= scenario.config.queue);
     }
     let mut us = 3_000_000;
     while world.mac.deadline().is_some() {
@@ -114,8 +114,8 @@ fn check_nodes(scenario: &Scenario, world: &World, us: u64) {
     for node in (0..scenario.nodes).map(NodeId) {
         let RadioTimes { transmit, receive, listen, sleep } = world.mac.radio_times(node, at(us));
         assert_eq!((transmit + receive + listen + sleep).as_micros(), us, "{node}");
-        assert!(world.mac.queued(node) <= world.mac.queue_peak(node));
-        assert!(world.mac.queue_peak(node) <= scenario.config.queue);
+        assert!(world.mac.queue(node).len() <= world.mac.queue(node).peak());
+        assert!(world.mac.queue(node).peak() <= scenario.config.queue);
     }
 }
 
@@ -129,6 +129,9 @@ fn check_timelines(scenario: &Scenario, world: &mut World, us: u64) {
         let end = at(us);
         assert!(world.air.timeline.iter().all(|interval| interval.to <= end));
         assert_eq!(world.air.radio_times(node, end), world.mac.radio_times(node, end), "{node} at {us}");
+        let work = world.mac.radio_work(node, end);
+        assert_eq!(work.ramps, world.air.ramps(node), "{node} at {us}");
+        assert!(work.starts <= work.ramps + 1, "{node} at {us}: {work:?}");
     }
 }
 
@@ -182,7 +185,7 @@ proptest! {
                 prop_assert_eq!(received[datagram] + lost[datagram] + seen, sent, "datagram {}", datagram);
             }
         }
-        prop_assert!((0..scenario.nodes).all(|node| world.mac.queued(NodeId(node)) == 0));
+        prop_assert!((0..scenario.nodes).all(|node| world.mac.queue(NodeId(node)).is_empty()));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! length are 6 octets, a back-off period is 20 symbols (320 us), a turnaround 12 symbols (192 us).
 
 use super::*;
+use crate::radio::PanError;
 
 fn us(count: u64) -> Duration {
     Duration::from_micros(count)
@@ -107,11 +108,14 @@ fn each_limit_from_both_sides() {
     let standard = || with_cap(61_440);
     for (channel, allowed) in [(0, false), (10, false), (11, true), (26, true), (27, false)] {
         let result = BeaconConfig { channel, ..standard() }.check();
-        assert_eq!(result, if allowed { Ok(()) } else { Err(BeaconConfigError::Channel(channel)) });
+        assert_eq!(result, if allowed { Ok(()) } else { Err(BeaconConfigError::Pan(PanError::Channel(channel))) });
     }
     for (min, max, allowed) in [(0, 0, true), (3, 3, true), (8, 8, true), (4, 3, false), (3, 9, false), (9, 9, false)] {
         let result = BeaconConfig { backoff_exponents: (min, max), ..standard() }.check();
-        assert_eq!(result, if allowed { Ok(()) } else { Err(BeaconConfigError::BackoffExponents { min, max }) });
+        assert_eq!(
+            result,
+            if allowed { Ok(()) } else { Err(BeaconConfigError::Pan(PanError::BackoffExponents { min, max })) }
+        );
     }
     assert_eq!(with_cap(983_040).check(), Ok(()));
     let error = BeaconConfigError::ActivePeriodTooLong { cap: us(983_041), interval: us(983_040) };

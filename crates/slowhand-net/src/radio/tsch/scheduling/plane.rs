@@ -63,7 +63,7 @@ impl Plane<'_> {
 
     /// The number of frames that wait at a node.
     pub fn queued(&self, node: NodeId) -> usize {
-        self.state.nodes[node.index()].queued
+        self.state.nodes[node.index()].queue.len()
     }
 
     /// The number of frames that wait at a node for a neighbour.

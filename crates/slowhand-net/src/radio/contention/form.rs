@@ -1,13 +1,11 @@
-//! The frames of a non-beacon PAN. Frames between a CSL receiver and its parent are of version 2, all others of the
-//! earlier versions, as OpenThread chooses them (`MeshForwarder::CalcFrameVersion`).
+//! The form of the frames between two nodes. Those between a CSL receiver and its parent are of version 2, all others of
+//! the earlier versions, as OpenThread chooses them (`MeshForwarder::CalcFrameVersion`).
 
+use super::frame::{self, ACK, data_header, data_request_header};
 use crate::address::{Addressing, Eui64, NodeId, PAN_ID};
-use crate::radio::contention::{self, data_header, data_request_header};
 use crate::radio::frame::{
     Address, DATA_REQUEST_COMMAND, Error, FCS, Frame, FrameType, Header, HeaderIe, MAX_FRAME, Security, Version,
 };
-
-pub use crate::radio::frame::set_frame_pending;
 
 /// The element ID of the CSL IE (IEEE 802.15.4-2015, table 7-7).
 const CSL_IE: u8 = 0x1a;
@@ -59,7 +57,7 @@ impl Form {
     /// Octets of an acknowledgment, FCS included.
     pub const fn ack_octets(self) -> usize {
         match self.kind {
-            Kind::Plain => contention::ACK,
+            Kind::Plain => ACK,
             _ => MAX_FRAME - self.enhanced_ack(0, false, NodeId::ROOT).payload_capacity() + self.ie_length(false) + FCS,
         }
     }
@@ -78,7 +76,7 @@ impl Form {
     ) -> Result<usize, Error> {
         let (from, to) = (self.address(from), self.address(to));
         match self.kind {
-            Kind::Plain => contention::write_data(out, sequence, from, to, self.security, payload),
+            Kind::Plain => frame::write_data(out, sequence, from, to, self.security, payload),
             _ => self.write_enhanced(out, data_header(Version::V2, sequence, from, to, self.security), payload),
         }
     }
@@ -87,7 +85,7 @@ impl Form {
     pub fn write_data_request(self, out: &mut [u8; MAX_FRAME], sequence: u8, from: NodeId, to: NodeId) -> usize {
         let (from, to) = (self.address(from), self.address(to));
         match self.kind {
-            Kind::Plain => contention::write_data_request(out, sequence, from, to, self.security),
+            Kind::Plain => frame::write_data_request(out, sequence, from, to, self.security),
             _ => {
                 let header = data_request_header(Version::V2, sequence, from, to, self.security);
                 self.write_enhanced(out, header, &[DATA_REQUEST_COMMAND])
@@ -100,7 +98,7 @@ impl Form {
     /// 802.15.4-2015, 6.7.4.2), and secured if the frames are (`TxFrame::GenerateEnhAck` of OpenThread).
     pub fn write_ack(self, out: &mut [u8; MAX_FRAME], sequence: u8, frame_pending: bool, to: NodeId) -> usize {
         match self.kind {
-            Kind::Plain => contention::write_ack(out, sequence, frame_pending),
+            Kind::Plain => frame::write_ack(out, sequence, frame_pending),
             _ => self
                 .write_enhanced(out, self.enhanced_ack(sequence, frame_pending, to), &[])
                 .expect("an acknowledgment is shorter than the longest frame"),

@@ -1,0 +1,250 @@
+//! The account of one radio: how long it was in each state, and its timeline for an observer that watches radios.
+//!
+//! All link layers with CSMA/CA or preamble sampling account here for what a radio does: [`Account::add`] is the only
+//! place at which its times grow. [`Radio`] is a radio that reports each change of its state when it happens.
+
+use crate::address::NodeId;
+use crate::clock::{Duration, Instant};
+use crate::observer::{Observer, RadioInterval, RadioState, RadioTimes, RadioWork};
+use crate::radio::meter::Meter;
+
+/// The times of a radio, and its timeline.
+#[derive(Debug)]
+pub struct Account {
+    /// The time in each state but sleep.
+    times: RadioTimes,
+    /// The spans that no observer has seen. Kept only while an observer watches radios.
+    timeline: Option<Vec<Span>>,
+}
+
+/// A state of a radio, with start and end.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub state: RadioState,
+    pub from: Instant,
+    pub to: Instant,
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        Self { times: RadioTimes::default(), timeline: Some(Vec::new()) }
+    }
+}
+
+impl Account {
+    /// The radio was in a state.
+    pub fn add(&mut self, state: RadioState, from: Instant, to: Instant) {
+        *time_in(&mut self.times, state) += to.since(from);
+        if let Some(timeline) = &mut self.timeline {
+            show(timeline, state, from, to);
+        }
+    }
+
+    /// The radio listened in these spans, and was off between them. `sum` is their sum.
+    fn add_listening(&mut self, sum: Duration, spans: impl Iterator<Item = (Instant, Instant)>) {
+        self.times.listen += sum;
+        if let Some(timeline) = &mut self.timeline {
+            spans.for_each(|(from, to)| show(timeline, RadioState::Listen, from, to));
+        }
+    }
+
+    /// The time in each state but sleep so far.
+    pub fn times(&self) -> RadioTimes {
+        self.times
+    }
+
+    /// Starts or stops keeping the timeline.
+    pub fn watch(&mut self, watched: bool) {
+        if self.timeline.is_some() != watched {
+            self.timeline = watched.then(Vec::new);
+        }
+    }
+
+    /// Takes all spans that no observer has seen, in the order in which they were added.
+    pub fn drain(&mut self) -> impl Iterator<Item = Span> + '_ {
+        self.timeline.iter_mut().flat_map(|timeline| timeline.drain(..))
+    }
+}
+
+fn time_in(times: &mut RadioTimes, state: RadioState) -> &mut Duration {
+    match state {
+        RadioState::Transmit => &mut times.transmit,
+        RadioState::Receive => &mut times.receive,
+        RadioState::Listen => &mut times.listen,
+    }
+}
+
+/// Adds a span to a timeline. Extends the last span if the state is the same.
+fn show(timeline: &mut Vec<Span>, state: RadioState, from: Instant, to: Instant) {
+    match timeline.last_mut() {
+        _ if from >= to => {}
+        Some(last) if last.state == state && last.to == from => last.to = to,
+        _ => timeline.push(Span { state, from, to }),
+    }
+}
+
+/// When a radio listens by itself, without an event: the samples of the channel of a node that sleeps.
+pub trait Pattern {
+    /// Start and end of each span between two instants in which it listens.
+    fn spans(&self, from: Instant, to: Instant) -> impl Iterator<Item = (Instant, Instant)>;
+
+    /// The number of these spans. Spans that touch are one.
+    fn count(&self, from: Instant, to: Instant) -> u64 {
+        let mut until = None;
+        let begins = |&(from, to): &(Instant, Instant)| from < to && until.replace(to) != Some(from);
+        self.spans(from, to).filter(begins).count() as u64
+    }
+
+    /// The sum of these spans.
+    fn listening(&self, from: Instant, to: Instant) -> Duration {
+        self.spans(from, to).fold(Duration::ZERO, |sum, (from, to)| sum + to.since(from))
+    }
+}
+
+/// What a radio does when it neither sends nor receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It listens.
+    On,
+    /// It is off.
+    Off,
+    /// It follows its pattern.
+    Pattern,
+}
+
+/// A radio that adds up its times when its state changes.
+#[derive(Debug)]
+pub struct Radio<P> {
+    mode: Mode,
+    is_sending: bool,
+    /// True if it has synchronised with a frame.
+    is_receiving: bool,
+    /// True if its oscillator runs while it neither sends nor listens.
+    is_ready: bool,
+    meter: Meter,
+    /// Call [`settle`](Self::settle) before you change it.
+    pub pattern: P,
+    account: Account,
+    /// The account is complete until this instant.
+    settled: Instant,
+}
+
+impl<P: Pattern> Radio<P> {
+    /// A radio that neither sends nor receives.
+    pub fn new(mode: Mode, pattern: P) -> Self {
+        let (account, settled) = (Account::default(), Instant::ZERO);
+        let (is_sending, is_receiving, is_ready, meter) = (false, false, false, Meter::default());
+        Self { mode, is_sending, is_receiving, is_ready, meter, pattern, account, settled }
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub fn is_receiving(&self) -> bool {
+        self.is_receiving
+    }
+
+    /// It does this from now on when it neither sends nor receives.
+    pub fn turn(&mut self, now: Instant, mode: Mode) {
+        self.settle(now);
+        (self.mode, self.is_ready) = (mode, false);
+    }
+
+    /// From now on its oscillator runs while it neither sends nor listens, until it [`turn`](Self::turn)s or this ends.
+    pub fn set_ready(&mut self, now: Instant, is_ready: bool) {
+        self.settle(now);
+        self.is_ready = is_ready;
+    }
+
+    /// It begins to send, or has sent its frame. It receives nothing then.
+    pub fn set_sending(&mut self, now: Instant, is_sending: bool) {
+        self.settle(now);
+        self.is_sending = is_sending;
+        self.is_receiving &= !is_sending;
+    }
+
+    /// It has synchronised with a frame, or receives none.
+    pub fn set_receiving(&mut self, now: Instant, is_receiving: bool) {
+        self.settle(now);
+        self.is_receiving = is_receiving;
+    }
+
+    /// Brings the account up to date. Must be called before the state changes.
+    pub fn settle(&mut self, now: Instant) {
+        self.meter = self.meter_until(now);
+        let from = std::mem::replace(&mut self.settled, now);
+        match self.state() {
+            Some(state) => self.account.add(state, from, now),
+            None if self.mode == Mode::Off => {}
+            None => self.account.add_listening(self.pattern.listening(from, now), self.pattern.spans(from, now)),
+        }
+    }
+
+    /// How long it was in each state until `now`, which must not be before the last change.
+    pub fn times(&self, now: Instant) -> RadioTimes {
+        let mut times = self.account.times();
+        match self.state() {
+            Some(state) => *time_in(&mut times, state) += now.since(self.settled),
+            None if self.mode == Mode::Off => {}
+            None => times.listen += self.pattern.listening(self.settled, now),
+        }
+        let RadioTimes { transmit, receive, listen, .. } = times;
+        RadioTimes { sleep: now.since(Instant::ZERO).saturating_sub(transmit + receive + listen), ..times }
+    }
+
+    /// What else it did until `now`.
+    pub fn work(&self, now: Instant) -> RadioWork {
+        self.meter_until(now).work()
+    }
+
+    fn meter_until(&self, now: Instant) -> Meter {
+        let (from, mut meter) = (self.settled, self.meter);
+        match self.state() {
+            Some(_) => meter.on(from, now),
+            None if self.is_ready => {
+                let spans = self.pattern.spans(from, now).filter(|_| self.mode == Mode::Pattern);
+                let ready_from = spans.fold(from, |ready_from, (from, to)| {
+                    meter.ready(ready_from, from);
+                    meter.on(from, to);
+                    to.max(ready_from)
+                });
+                meter.ready(ready_from, now);
+            }
+            None if self.mode == Mode::Off => {}
+            None => {
+                if let Some((first, _)) = self.pattern.spans(from, now).find(|(from, to)| from < to) {
+                    let tick = Duration::from_micros(1);
+                    let is_on = self.pattern.spans(first.max(now - tick), now).any(|(from, to)| from < to);
+                    // When the last one ended does not matter, unless it lasts until now.
+                    let last = if is_on { now } else { now - tick };
+                    meter.on_often(self.pattern.count(from, now), first, last);
+                }
+            }
+        }
+        meter
+    }
+
+    /// The account, to keep its timeline or not.
+    pub fn account_mut(&mut self) -> &mut Account {
+        &mut self.account
+    }
+
+    /// Shows the observer the timeline until `now`.
+    pub fn report(&mut self, now: Instant, node: NodeId, observer: &mut dyn Observer) {
+        self.settle(now);
+        for Span { state, from, to } in self.account.drain() {
+            observer.radio(&RadioInterval { node, state, from, to });
+        }
+    }
+
+    /// Its state. `None` if it is off or follows its pattern.
+    fn state(&self) -> Option<RadioState> {
+        match self.mode {
+            _ if self.is_sending => Some(RadioState::Transmit),
+            _ if self.is_receiving => Some(RadioState::Receive),
+            Mode::On => Some(RadioState::Listen),
+            Mode::Off | Mode::Pattern => None,
+        }
+    }
+}
