@@ -16,10 +16,13 @@ SCENARIOS = [
     *sorted(
         file
         for file in (ROOT / "papers").glob("*/*.toml")
-        if file.name not in ("reported.toml", "assumptions.toml")
+        if file.name not in ("reported.toml", "assumptions.toml", "openmote.toml")
     ),
 ]
-DEVICES = sorted((ROOT / "devices").glob("*.toml"))
+DEVICES = [
+    *sorted((ROOT / "devices").glob("*.toml")),
+    ROOT / "papers" / "claeys2021" / "openmote.toml",
+]
 WRONG = ROOT / "crates" / "slowhand-lab" / "tests"
 
 BETWEEN_KEYS = {
