@@ -60,7 +60,7 @@ def test_the_code_in_the_document_about_python_runs(
     monkeypatch.chdir(tmp_path)  # it writes files
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     blocks = CODE.findall((ROOT / "docs" / "python.md").read_text())
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     names: dict[str, slowhand.Scenario] = {}
     exec("\n".join(blocks), names)
     assert {file.name for file in tmp_path.iterdir()} > {"all.parquet", "timers.svg"}

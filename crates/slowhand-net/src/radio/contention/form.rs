@@ -1,5 +1,5 @@
-//! The form of the frames between two nodes. In a non-beacon PAN, frames between a CSL receiver and its parent are of version 2, all others of the
-//! earlier versions, as OpenThread chooses them (`MeshForwarder::CalcFrameVersion`).
+//! The form of the frames between two nodes. Those between a CSL receiver and its parent are of version 2, all others of
+//! the earlier versions, as OpenThread chooses them (`MeshForwarder::CalcFrameVersion`).
 
 use super::frame::{self, ACK, data_header, data_request_header};
 use crate::address::{Addressing, Eui64, NodeId, PAN_ID};

@@ -96,7 +96,7 @@ pub trait FrameRadio: Debug + Send {
     fn watch(&mut self, watched: bool);
 }
 
-/// What a MAC decides, and what it does at each step of an exchange beside what all do.
+/// What a MAC decides, and what it does at each step of an exchange in addition to what all do.
 pub trait Rules: Debug + Sized + Send + 'static {
     /// Its constants.
     type Config: Debug + Send;
@@ -113,6 +113,9 @@ pub trait Rules: Debug + Sized + Send + 'static {
     /// Who may hear a frame.
     type Audience: Copy;
 
+    /// The order after a child has acknowledged a kept frame: true if the child goes on before its parent does.
+    const CHILD_FIRST: bool;
+
     /// The form of the frames from one node to another.
     fn form(pan: &Pan<Self>, from: NodeId, to: NodeId) -> Form;
 
@@ -126,13 +129,14 @@ pub trait Rules: Debug + Sized + Send + 'static {
         0
     }
 
-    /// True if a parent keeps its frames for this child, which has not asked for them.
+    /// True if the frames from a node to this neighbour are kept apart from its others: they wait until the neighbour asks
+    /// for them, or for the MAC to choose among the children.
     fn keeps(pan: &Pan<Self>, node: NodeId, next_hop: NodeId) -> bool;
 
     /// A frame has come into the queue of a node.
     fn enqueued(pan: &mut Pan<Self>, now: Instant, node: NodeId, next_hop: NodeId);
 
-    /// A frame for this child has left the queue of its parent. `None`: a frame of the node's own queue.
+    /// A frame has left the queue of `node`: one that it kept for this child, or one that it sent of itself.
     fn left(pan: &mut Pan<Self>, node: NodeId, child: Option<NodeId>);
 
     /// An idle station starts its next task, if it has one.
@@ -178,11 +182,8 @@ pub trait Rules: Debug + Sized + Send + 'static {
         true
     }
 
-    /// True if a child does what follows from a frame that it has fetched before its parent does what follows.
-    const CHILD_FIRST: bool;
-
-    /// The acknowledgement of the station's frame has ended, and its sender no longer has to send it. `received`: the
-    /// station has received it; its frame is still in its queue.
+    /// The acknowledgement of the station's frame has ended. `received`: the station has received it. Its frame is still in
+    /// the queue.
     fn acknowledged(pan: &mut Pan<Self>, now: Instant, id: StationId, received: bool);
 
     /// A child has fetched a frame. `is_awaited`: it has waited for it, and is idle now; `more`: others wait for it.

@@ -6,8 +6,7 @@ use crate::clock::Duration;
 use crate::radio::frame::{FCS, Security};
 use crate::radio::phy::{SYMBOL, air_time};
 
-/// Time from receiving to sending: aTurnaroundTime, 12 symbols (IEEE 802.15.4-2015, table 11-1).
-pub const TURNAROUND: Duration = Duration::from_micros(12 * SYMBOL.as_micros());
+pub use crate::radio::contention::TURNAROUND;
 
 /// The constants of an X-MAC network. [`XmacConfig::cxmac`] gives those of Contiki.
 #[derive(Clone, Debug, PartialEq, Eq)]
