@@ -104,17 +104,16 @@ def test_the_answer_is_the_same_on_any_number_of_threads(advice: Advice) -> None
     assert without_time(fast(seed=2).json()) != without_time(advice.json())
 
 
-def test_the_line_that_loses_frames_needs_a_longer_timer(cli: Cli, tmp_path: Path) -> None:
-    arguments = ["advise", LOSSY, "--choose", "session.timeout_s=1,2,4,9,15"]
-    arguments += ["--budget", 4_000, "--plot", "front.svg"]
-    text = cli(*arguments).stdout
+def test_the_line_that_loses_frames_needs_a_longer_timer() -> None:
+    timeouts = {"session.timeout_s": (1, 2, 4, 9, 15)}
+    advice = slowhand.advise(LOSSY, choose=timeouts, budget=4_000)
+    text = advice.text
     assert "  session.timeout_s = 15\n" in text
     assert "The next one, session.timeout_s=" in text
     assert re.search(r"\nRFC 6347, .* 1  ", text)
     assert "mbedtls_ssl_conf_handshake_timeout(conf, 15000, 60000)" in text
     assert text.endswith("  slowhand run lossy-line --set session.timeout_s=15\n")
-    assert "<svg" in (tmp_path / "front.svg").read_text()
-    result = json.loads(cli(*arguments, "--json").stdout)
+    result = advice.json()
     assert result["recommended"]["settings"] == {"session.timeout_s": 15.0}
     assert result["reliable"] and result["why"] is None
     assert result["sure"] > 0.99
@@ -136,10 +135,13 @@ def test_the_line_that_loses_frames_needs_a_longer_timer(cli: Cli, tmp_path: Pat
     assert value is None or value > duration
 
 
-def test_nothing_helps_where_the_round_trip_is_longer_than_the_timer(cli: Cli) -> None:
+def test_nothing_helps_where_the_round_trip_is_longer_than_the_timer(
+    cli: Cli, tmp_path: Path
+) -> None:
     arguments = ["advise", PSK, "--choose", "session.timeout_s=1,2", "--budget", 1_000]
     arguments += ["--fix", "mac.slotframe=201"]
-    text = cli(*arguments, code=1).stdout
+    text = cli(*arguments, "--plot", "front.svg", code=1).stdout
+    assert "<svg" in (tmp_path / "front.svg").read_text()
     assert "Nothing that may be chosen completes reliably" in text
     assert "The best completes 0 %" in text
     assert "Why handshakes fail with it\n" in text
@@ -217,10 +219,10 @@ def test_a_world_with_many_handshakes_needs_fewer_worlds() -> None:
     assert advice.known and advice.adviser.done <= 120
 
 
-def test_one_command_compares_all_that_the_two_ends_can_do(cli: Cli) -> None:
-    arguments = ["advise", LOSSY, "--choose", "library,protocol,credential"]
-    arguments += ["--choose", "session.timeout_s=2,9", "--budget", "6000"]
-    found = json.loads(cli(*arguments, "--json").stdout)
+def test_one_command_compares_all_that_the_two_ends_can_do() -> None:
+    choose = ["library,protocol,credential", "session.timeout_s=2,9"]
+    advice = slowhand.advise(LOSSY, choose=choose, budget=6_000)
+    found = advice.json()
     families = [tuple(each["settings"].values())[:4] for each in found["families"]]
     assert len(families) == len(set(families)) == 30
     assert {credential for *_, credential in families} == {"psk", "raw_public_key", "certificate"}
@@ -237,11 +239,47 @@ def test_one_command_compares_all_that_the_two_ends_can_do(cli: Cli) -> None:
     tied = [each["settings"] for each in found["families"] if each["tied"]]
     named = [found["recommended"]["settings"], *(tie["settings"] for tie in found["ties"])]
     assert tied and all(each in named for each in tied)
-    text = cli(*arguments).stdout
+    text = advice.text
     assert "What another choice would cost: the best with each\n" in text
     assert re.search(r"^openssl, dtls1\.2, certificate +9 ", text, re.MULTILINE)
     # TLS does not read the timers of DTLS.
     assert re.search(r"^openssl to mbedtls, tls1\.2, psk +\d\.\d\d\.\.never ", text, re.MULTILINE)
+
+
+def test_a_key_that_rules_families_out_is_named(cli: Cli) -> None:
+    """The quickstart asks for a maximum fragment length, which DTLS 1.3 of lean-dtls has not."""
+    arguments = ["advise", QUICKSTART, "--choose", "session.protocol=dtls1.2,dtls1.3"]
+    arguments += ["--choose", "library,credential", "--budget", "4000"]
+    found = json.loads(cli(*arguments, "--json").stdout)
+    count = found["refused_by_fixed"]["session.max_fragment_length"]
+    key = "session.max_fragment_length"
+    reason = "found 1024, allowed: not in dtls1.3 with this library; the client runs lean-dtls"
+    assert f"{key}: {reason}" in {each["reason"] for each in found["refused"]}
+    assert {*found["refused_by_fixed"]} == {key}
+    text = " ".join(cli(*arguments).stdout.split())
+    assert f"{count} of these have a {key} that does not fit: --fix {key}= leaves it out" in text
+    shown = sorted(found["refused"], key=lambda each: -each["count"])[:3]
+    assert all(f"{each['count']}: {each['reason']}" in text for each in shown)  # none is cut
+    assert f"{len(found['refused']) - 3} other reasons (--json has them)" in text
+    without = json.loads(cli(*arguments, "--fix", f"{key}=", "--json").stdout)
+    assert without["refused_by_fixed"] == {}
+    protocols = {each["settings"]["session.protocol"] for each in without["families"]}
+    assert protocols == {"dtls1.2", "dtls1.3"}
+
+
+def test_what_never_completes_has_no_energy_for_each_that_completes() -> None:
+    dead: dict[str, Setting] = {"network.link_pdr": 0.1, "mac.max_retries": 0}
+    choose: dict[str, list[Setting]] = {"session.timeout_s": [2, 9]}
+    advice = slowhand.advise(PSK, choose=choose, fix=dead, budget=700)
+    row = advice.front.row(0, named=True)
+    metrics = advice.json()["recommended"]["metrics"]
+    for name, column in (("energy", "energy_client_mj_mean"), ("bytes", "bytes_phy_mean")):
+        assert metrics[name] == {"value": None, "ci95": [None, None]}
+        assert (row[column], row[f"{column}_low"], row[f"{column}_high"]) == (None, None, None)
+    assert row["failed"] == 1 and row["outcome"] != "completed"
+    for table in (advice.front, advice.defaults):  # a number also where none is known
+        types = {table["duration_s_p95"].dtype, table["energy_client_mj_mean"].dtype}
+        assert types == {polars.Float64}
 
 
 # Bad input and signals

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -151,6 +152,20 @@ def test_options_that_are_not_possible_are_left_out_and_counted() -> None:
     assert found["configurations"] == 9
     assert sum(each["count"] for each in found["refused"]) == 3
     assert any("192 octets or more" in each["reason"] for each in found["refused"])
+
+
+def test_reasons_of_impossible_options_are_whole_and_their_counts_add_up() -> None:
+    fix: dict[str, Setting] = {"network.link_pdr": 0.9}
+    choose = ["session.mtu=78,96,250", "stack"]
+    advice = slowhand.advise(PSK, choose=choose, budget=2_000, fix=fix)
+    said = " ".join(advice.text.split())
+    said = said.partition(" other combinations are not possible: ")[2]
+    said = said.partition(" psk-tinydtls.toml: ")[0]
+    counts = [int(count) for count in re.findall(r"(\d+): (?:session\.mtu|\d+ other)", said)]
+    assert sum(counts) == sum(each["count"] for each in advice.json()["refused"])
+    assert "; the client runs mbedtls" in said
+    assert "..." not in said
+    assert said.endswith("other reasons (--json has them)")
 
 
 def test_the_suite_follows_from_the_protocol_and_the_credential() -> None:

@@ -11,10 +11,11 @@ import pytest
 
 import slowhand
 from advising import FAST, PSK, SCALE, fast
-from slowhand.advice import front
+from slowhand.advice import front, report
 from slowhand.advice.contest import Contest, Plan, spread
 from slowhand.advice.front import (
     METRICS,
+    Interval,
     Judged,
     Numbers,
     Sample,
@@ -299,6 +300,13 @@ def contest_of(known: Sequence[Known], worlds: int, seed: int) -> Contest:
     contest = Contest([partial(Sample, 0.0)] * len(known), plan, SCALE, run)
     contest.run()
     return contest
+
+
+def test_no_interval_that_is_shown_is_below_zero() -> None:
+    half = report._with_interval(Interval(2.0, 1.5, 3.0), 2.0)
+    assert half == "2.000 ±1.000"
+    assert report._with_interval(Interval(0.849, 0.83, 3.651), 0.849) == "0.830..3.651"
+    assert report._with_interval(Interval(0.849, 0.83, math.inf), 0.849) == "0.8490..never"
 
 
 def test_the_intervals_of_200_advices_hold() -> None:

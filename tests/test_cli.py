@@ -54,7 +54,7 @@ def test_help_lists_the_commands_there_are(cli: Cli) -> None:
         ),
         (
             ["devices", "toaster"],
-            "device: found 'toaster', allowed: atmega128rfa1, esp32-c6, greennet",
+            "device: found 'toaster', allowed: atmega128rfa1, cc1352r, efr32mg24, ",
         ),
     ],
 )
@@ -151,10 +151,12 @@ def test_profiles_say_where_each_number_was_read(cli: Cli) -> None:
     assert "openwsn: the default with mac.kind = tsch" in table
     for profile in profiles:
         assert json.loads(cli("profiles", profile["name"], "--json").stdout) == profile
-        said = " ".join(cli("profiles", profile["name"]).stdout.split())
+        lines = cli("profiles", profile["name"]).stdout
+        said = " ".join(lines.split())
         for part in ("lowpan", "tsch", "csma"):
             for number in profile[part] or ():
                 assert number["key"] in said and " ".join(number["source"].split()) in said
+                assert f"    {number['source'].split()[0]}" in lines  # below its key
 
 
 def test_a_profile_is_the_default_of_its_keys() -> None:
@@ -198,8 +200,9 @@ def test_what_is_bundled_is_listed_and_printed_as_it_is(cli: Cli, kind: str) -> 
         name, file = entry[kind], files[entry[kind]]
         assert name in table
         assert Path(entry["file"]) == file
-        assert cli(f"{kind}s", name).stdout == file.read_text()
-        assert json.loads(cli(f"{kind}s", name, "--json").stdout) == tomllib.loads(file.read_text())
+    for name in sorted(files)[::6]:
+        assert cli(f"{kind}s", name).stdout == (text := files[name].read_text())
+        assert json.loads(cli(f"{kind}s", name, "--json").stdout) == tomllib.loads(text)
 
 
 def test_what_a_bundled_file_is_stands_in_its_first_lines(cli: Cli) -> None:

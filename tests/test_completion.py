@@ -16,9 +16,8 @@ import pytest
 from conftest import Cli, the_message
 from slowhand import completion
 from slowhand.commands import COMMANDS
-from slowhand.completion import command
+from slowhand.completion import SHELLS, command
 
-SHELLS = ("bash", "zsh", "fish")
 LOADED = {
     "bash": "source {script}",
     "zsh": "autoload -Uz compinit && compinit -u -D && source {script}",
@@ -47,7 +46,7 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("completion")
     commands = completion.read(COMMANDS)
     for shell in SHELLS:
-        (folder / shell).write_text(completion.SHELLS[shell](commands))
+        (folder / shell).write_text(completion.SCRIPTS[shell](commands))
     return {shell: folder / shell for shell in SHELLS}
 
 

@@ -23,6 +23,7 @@ CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 NO_EXAMPLE = {
     "AdviceError",  # an error
+    "ArgumentError",
     "Inspection",  # `Scenario.inspect` has one
     "Live",  # `live` has one
     "Replay",  # `replay` has one
@@ -53,10 +54,15 @@ def test_each_public_name_has_an_example(name: str) -> None:
     assert "+SKIP" not in documentation
 
 
-def test_the_code_in_the_document_about_python_runs() -> None:
+def test_the_code_in_the_document_about_python_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # it writes files
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     blocks = CODE.findall((ROOT / "docs" / "python.md").read_text())
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     names: dict[str, slowhand.Scenario] = {}
     exec("\n".join(blocks), names)
+    assert {file.name for file in tmp_path.iterdir()} > {"all.parquet", "timers.svg"}
     for name in ("worse", "bursts", "turning", "in_a_row"):
         assert slowhand.run(names[name], count=3)["outcome"].to_list() == ["completed"] * 3

@@ -108,6 +108,7 @@ def events(text: str) -> list[dict[str, Any]]:
             "--listen: found --device-tun too, allowed: one way",
         ),
         (["--device-tun", "a", "--device-netns", "b"], "--device-netns: found --device-tun too"),
+        (["--internet-tun", "a\udcff"], r"--internet-tun: found a\udcff, allowed: a name in UTF-8"),
         (["--speed", "0"], "--speed: found 0, allowed: from 0.001 to 1000000"),
         (["--speed", "nan"], "--speed: found NaN, allowed: from 0.001 to 1000000"),
         (["--speed", "1e9"], "--speed: found 1000000000, allowed: from 0.001 to 1000000"),
@@ -707,13 +708,42 @@ def test_a_failed_session_is_counted_while_others_go_on() -> None:
         ({"server": 5, "listen": 5}, "server: found listen too, allowed: one way in"),
         ({"speed": float("nan")}, "speed: found NaN, allowed: from 0.001 to 1000000"),
         ({"seed": -1}, "seed: found -1, allowed: from 0"),
+        ({"device_netns": "\udcff"}, r"device_netns: found \udcff, allowed: a name in UTF-8"),
+        ({"udp": [5] * 101}, "udp: found 101 proxies, allowed: at most 100"),
+        ({"tcp": 5}, "tcp: found a proxy for tcp, allowed: udp"),
         ({"duration_s": float("inf")}, "duration_s: found inf, allowed: a number of seconds"),
         ({"set": {"network.link_pdr": 2}}, r"network.link_pdr: found 2, allowed: "),
     ],
 )
 def test_wrong_arguments_name_the_argument(arguments: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(said)):
+    with pytest.raises(ValueError, match=re.escape(said)) as caught:
         slowhand.live("quickstart", **arguments)
+    error = caught.value
+    if not isinstance(error, slowhand.ScenarioError):
+        assert isinstance(error, slowhand.ArgumentError)
+        assert error.argument in arguments
+        assert str(error) == f"{error.argument}: {error.reason}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"udp": 1.5}, "udp: found 1.5 of type float, allowed: a port, a text, or several of them"),
+        ({"device_tun": 3}, "device_tun: found 3 of type int, allowed: a name"),
+        ({"duration_s": "x"}, "duration_s: found 'x' of type str, allowed: a number"),
+        ({"speed": None}, "speed: found None of type NoneType, allowed: a number"),
+    ],
+)
+def test_arguments_of_another_type_are_named(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(said)):
+        slowhand.live("quickstart", **arguments)
+
+
+def test_the_socket_may_have_a_path_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "\udcff.sock"
+    with slowhand.live("quickstart", control=path) as net:
+        assert control.ask(path, {"status": True})["time_s"] >= 0
+    assert net.events[0]["control"] == str(tmp_path / "\ufffd.sock")
 
 
 def test_the_mesh_carries_packets_of_1280_octets_and_no_longer_ones() -> None:

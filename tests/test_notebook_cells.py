@@ -70,7 +70,7 @@ def test_one_handshake_shows_its_values() -> None:
     run.finish()
     found = cell(run)
     assert "p95" not in found.text
-    assert "4.267" in found.text
+    assert "4.266" in found.text
 
 
 def test_a_run_that_fails_says_why() -> None:
@@ -96,6 +96,9 @@ def test_an_advice_shows_what_it_recommends_and_the_front() -> None:
     assert "Recommended:  session.timeout_s = 9" in shown.text
     assert shown.tags.count("tr") == 1 + len(found.front_rows)
     assert "duration" in shown.text
+    # The library of quickstart was measured on this computer only.
+    assert all(row.judged.ram_of == "host" for row in found.front_rows)
+    assert shown.text.count(" host") == len(found.front_rows)
 
 
 def test_every_text_is_escaped(tmp_path: Path) -> None:

@@ -87,8 +87,11 @@ def test_another_network_carries_the_same_datagrams(recorded: Recorded, cli: Cli
     path, records, frames = recorded
     better: dict[str, slowhand.Setting] = {"network.link_pdr": 1}
     other = slowhand.replay(path, set=better)
-    # The datagrams are those of the programs, whatever became of them.
-    assert other.records["datagrams"].to_list() == records["datagrams"].to_list()
+    # The datagrams are those of the programs, whatever became of them. Without losses the handshake
+    # is complete earlier: what programs repeated afterwards is no longer of it. With a cookie it
+    # has six.
+    assert other.records["outcome"].to_list() == ["completed"]
+    assert 6 <= other.records["datagrams"].item() <= records["datagrams"].item()
     assert other.frames != frames
     assert slowhand.replay(path, seed=2).frames != frames
     done = cli("run", path, "--set", "network.link_pdr=1", "--seed", 2, "--json")

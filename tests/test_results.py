@@ -318,6 +318,28 @@ def test_impossible_runs_are_refused(arguments: dict[str, int], said: str) -> No
         slowhand.run(QUICKSTART, **arguments)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"count": "3"}, "count: found '3' of type str, allowed: a whole number"),
+        ({"threads": "1"}, "threads: found '1' of type str, allowed: a whole number"),
+        ({"set": 3}, "settings: found 3, allowed: a dictionary, or a list of texts"),
+    ],
+)
+def test_arguments_of_another_type_are_refused_by_name(arguments: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        slowhand.run(QUICKSTART, **arguments)
+
+
+def test_the_client_of_an_explanation_is_a_number() -> None:
+    with pytest.raises(TypeError, match="client: found '1' of type str, allowed: a whole number"):
+        slowhand.Scenario(QUICKSTART).explain(client="1")  # type: ignore[arg-type]
+
+
+def test_a_run_takes_what_run_takes() -> None:
+    assert slowhand.Run(QUICKSTART, count=2).frame().equals(slowhand.run(QUICKSTART, count=2))
+
+
 @pytest.mark.parametrize("timeout_s", [-1.0, -math.inf, math.nan])
 def test_a_wait_needs_a_time(timeout_s: float) -> None:
     run = slowhand.Run(slowhand.Scenario(QUICKSTART), count=1)

@@ -16,15 +16,26 @@ SCENARIOS = [
     *sorted(
         file
         for file in (ROOT / "papers").glob("*/*.toml")
-        if file.name not in ("reported.toml", "assumptions.toml")
+        if file.name not in ("reported.toml", "assumptions.toml", "openmote.toml")
     ),
 ]
-DEVICES = sorted((ROOT / "devices").glob("*.toml"))
+DEVICES = [
+    *sorted((ROOT / "devices").glob("*.toml")),
+    ROOT / "papers" / "claeys2021" / "openmote.toml",
+]
 WRONG = ROOT / "crates" / "slowhand-lab" / "tests"
 
 BETWEEN_KEYS = {
     "scenario": {
         "ack-guard-before-frame-end",
+        "application-anew-with-resumption",
+        "application-bytes-periodic",
+        "application-keep-alive-anew",
+        "application-keep-alive-too-late",
+        "application-no-period",
+        "application-once-without-bytes",
+        "application-period-once",
+        "application-resumed-without-resumption",
         "backoff-reversed",
         "beacon-cap-too-long",
         "beacon-exponents",
@@ -118,6 +129,7 @@ BETWEEN_KEYS = {
         "psk-suite-with-certificates",
         "psk-too-long",
         "recovery-without",
+        "retry-longest-before-first",
         "routing-beside-parents",
         "routing-without-acknowledgements",
         "rpl-encoding-without",

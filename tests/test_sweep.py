@@ -682,7 +682,7 @@ def test_the_meaning_of_each_column_of_the_table_is_known() -> None:
 
 def test_a_credential_is_varied_with_what_belongs_to_it(cli: Cli) -> None:
     vary = ["--vary", "session.credential=psk,certificate,raw_public_key"]
-    vary += ["--vary", "session.stack=mbedtls,lean-dtls", "--count", "2"]
+    vary += ["--vary", "session.stack=mbedtls,lean-dtls", "--count", "2", "--out", "rows"]
     # Both keys belong to one credential; the suite of the file to certificates.
     own = ["--set", "session.psk=a0112233", "--set", "session.certificate_length=400"]
     lossy = QUICKSTART.with_name("lossy-line.toml")
@@ -702,8 +702,19 @@ def test_a_credential_is_varied_with_what_belongs_to_it(cli: Cli) -> None:
         "session.stack": "mbedtls",
     }
     assert impossible["reason"].startswith("session.credential: found raw_public_key, allowed: psk")
-    text = " ".join(cli("sweep", lossy, *vary, *own).stdout.split())
+    text = " ".join(cli("sweep", lossy, *vary, *own).stdout.split())  # from the rows that are there
     assert "not possible: session.credential=raw_public_key session.stack=mbedtls: sess" in text
+
+
+def test_a_reason_is_shown_whole(cli: Cli) -> None:
+    """The suites that are allowed take more than a line."""
+    vary = ["--vary", "session.stack=mbedtls,lean-dtls", "--vary", "session.timeout_s=2,3"]
+    arguments = ["sweep", QUICKSTART, *vary, "--count", 1]
+    impossible = json.loads(cli(*arguments, "--json").stdout)["impossible"]
+    reasons = {each["reason"] for each in impossible}
+    text = " ".join(cli(*arguments).stdout.split())
+    (reason,) = reasons
+    assert len(reason) > 200 and f"session.timeout_s=2 (and 1 other): {reason}" in text
 
 
 def test_what_follows_is_the_suite_of_rfc_7925_or_the_choice_of_the_libraries() -> None:

@@ -31,7 +31,7 @@ have_packages() {
 # Compares directories too, so that a deleted file counts as a change. Tests are no part of it, and Python writes beside them.
 is_built() {
     [ -e "$built" ] && [ -e "$module" ] && [ "$(cat "$state/module" 2>/dev/null)" = "$profile" ] &&
-        [ -z "$(cd "$root" && find Cargo.toml Cargo.lock crates devices -path 'crates/*/tests' -prune \
+        [ -z "$(cd "$root" && find Cargo.toml Cargo.lock crates devices batteries -path 'crates/*/tests' -prune \
             -o -newer "$built" -print -quit)" ]
 }
 

@@ -11,7 +11,7 @@ import importlib
 TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
     from slowhand import capacity, estimate, pages, papers, plot, settings
-    from slowhand._native import ScenarioError, __version__
+    from slowhand._native import ArgumentError, ScenarioError, __version__
     from slowhand.advice import AdviceError, advise
     from slowhand.api import (
         Inspection,
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     )
     from slowhand.explain import Explanation
     from slowhand.keys import Setting
+    from slowhand.lifetime import battery
     from slowhand.realtime import Live, live
     from slowhand.realtime.replaying import Replay, replay
     from slowhand.sweeps import SweepError, compare, sweep
 
 __all__ = [
     "AdviceError",
+    "ArgumentError",
     "Explanation",
     "Inspection",
     "Live",
@@ -43,6 +45,7 @@ __all__ = [
     "WorldError",
     "__version__",
     "advise",
+    "battery",
     "capacity",
     "compare",
     "estimate",
@@ -61,6 +64,7 @@ __all__ = [
 
 _MODULES = {
     "AdviceError": "slowhand.advice",
+    "ArgumentError": "slowhand._native",
     "Explanation": "slowhand.explain",
     "Live": "slowhand.realtime",
     "Replay": "slowhand.realtime.replaying",
@@ -69,6 +73,7 @@ _MODULES = {
     "SweepError": "slowhand.sweeps",
     "__version__": "slowhand._native",
     "advise": "slowhand.advice",
+    "battery": "slowhand.lifetime",
     "compare": "slowhand.sweeps",
     "live": "slowhand.realtime",
     "replay": "slowhand.realtime.replaying",

@@ -24,6 +24,15 @@ INTERNET_ADDRESS: str
 def mesh_address(node: int) -> str:
     """The address of a node of the mesh."""
 
+class ArgumentError(ValueError):
+    """An argument that is not allowed. The message names it, what was found and what is allowed."""
+
+    argument: str
+    """Its name."""
+
+    reason: str
+    """What was found, and what is allowed."""
+
 class ScenarioError(ValueError):
     """A scenario that cannot be run. The message names the file, the line and the key.
 
@@ -225,6 +234,23 @@ def policies() -> list[str]:
 
 def ram(device: str) -> tuple[int, str]:
     """The RAM of a device in octets, and where that number comes from."""
+
+def life(
+    scenario: Scenario,
+    batteries: list[str],
+    seconds: float,
+    seed: int,
+    worlds: int | None,
+    client: int | None,
+) -> str | None:
+    """The life of a client for so many seconds and how long batteries last, as a JSON object.
+
+    Estimated from so many worlds; without a number of worlds it is simulated in full. `None` if it
+    is interrupted before two worlds are complete.
+    """
+
+def batteries() -> list[str]:
+    """The names of the batteries that are built in."""
 
 @final
 class Estimate:

@@ -295,6 +295,7 @@ class Scenario:
         from slowhand.explain import Explanation
 
         seed = natural("seed", self.seed if seed is None else seed)
+        client = None if client is None else natural("client", client)
         with _naming(seed):
             document = json.loads(self.native.explain(seed, client))
         return Explanation({**document, "scenario": self.path})
@@ -374,14 +375,14 @@ class Run:
 
     def __init__(
         self,
-        scenario: Scenario,
+        scenario: Source,
         *,
         count: int | None = None,
         seed: int | None = None,
         threads: int | None = None,
         records: bool = True,
     ):
-        self.scenario = scenario
+        self.scenario = scenario = loaded(scenario)
         self.count = natural("count", scenario.count if count is None else count)
         self.seed = natural("seed", scenario.seed if seed is None else seed)
         self.wall_s: float | None = None
@@ -389,7 +390,8 @@ class Run:
         self._began = time.monotonic()
         self._keeps_records = records
         self._process = os.getpid()
-        threads = min(processors(), _native.MAX_THREADS) if threads is None else threads
+        most = min(processors(), _native.MAX_THREADS)
+        threads = natural("threads", most if threads is None else threads)
         self._native = _native.Run(scenario.native, self.seed, self.count, threads, records)
 
     def _repr_html_(self) -> str:
@@ -562,7 +564,8 @@ def origin(scenario: Scenario) -> dict[str, Any]:
 def told(run: Run) -> str:
     """One message about all worlds that panicked, of which there is one."""
     others = run.panicked_count - 1
-    return run.panicked[0] + (f" (and {others:,} others)" if others else "")
+    more = f" (and {others:,} other{'s' if others > 1 else ''})" if others else ""
+    return run.panicked[0] + more
 
 
 def stacks() -> list[dict[str, Any]]:

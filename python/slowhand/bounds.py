@@ -4,10 +4,34 @@ from __future__ import annotations
 
 import operator
 
+from slowhand._native import ArgumentError
 from slowhand.terminal import printable
 
 MAX_SEED = 2**64 - 1
 """The largest seed, and the largest of all counts."""
+
+
+def wrong(argument: str, reason: str) -> ArgumentError:
+    """The error of the argument of this name."""
+    error = ArgumentError(f"{argument}: {reason}")
+    error.argument, error.reason = argument, reason
+    return error
+
+
+def of_another_type(argument: str, value: object, allowed: str) -> TypeError:
+    """The error of an argument whose value has a type that is not allowed."""
+    found = f"{printable(repr(value))} of type {type(value).__name__}"
+    return TypeError(f"{argument}: found {found}, allowed: {allowed}")
+
+
+def real(name: str, value: float) -> float:
+    """The value, if it is a number."""
+    if isinstance(value, str):  # `float` would read it
+        raise of_another_type(name, value, "a number")
+    try:
+        return float(value)
+    except TypeError:
+        raise of_another_type(name, value, "a number") from None
 
 
 def natural(name: str, value: int) -> int:
@@ -15,10 +39,9 @@ def natural(name: str, value: int) -> int:
     try:
         value = operator.index(value)  # also the numbers of numpy
     except TypeError:
-        found = f"{printable(repr(value))} of type {type(value).__name__}"
-        raise TypeError(f"{name}: found {found}, allowed: a whole number") from None
+        raise of_another_type(name, value, "a whole number") from None
     if not 0 <= value <= MAX_SEED:
         # Python does not print a number of thousands of digits (PEP 682).
         found = str(value) if abs(value) < 2**1000 else "a number of more than 300 digits"
-        raise ValueError(f"{name}: found {printable(found)}, allowed: from 0 to {MAX_SEED}")
+        raise wrong(name, f"found {printable(found)}, allowed: from 0 to {MAX_SEED}")
     return value

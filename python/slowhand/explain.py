@@ -21,7 +21,7 @@ class Explanation:
     >>> import slowhand
     >>> explanation = slowhand.Scenario("quickstart").explain(seed=17)
     >>> explanation.summary.split(",")[0]
-    '4.42 s: 1.89 s computing at the client'
+    '4.42 s: 1.88 s computing at the client'
     """
 
     def __init__(self, document: dict[str, Any]):
@@ -89,6 +89,8 @@ def _ended(document: Mapping[str, Any]) -> str:
     """How the handshake ended, if it did not complete."""
     seed, client, outcome = document["seed"], document["client"], document["outcome"]
     which = f"Seed {seed}, client {client}"
+    if document["attempts"] > 1:
+        which += f", attempt {document['attempts']}"
     if outcome == "completed":
         return f"{which}:"
     reason = f": {document['reason']}" if document["reason"] else ""

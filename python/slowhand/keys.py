@@ -72,7 +72,11 @@ def overrides(settings: Settings | None) -> tuple[list[str], dict[str, str]]:
         texts: list[str] = []
     elif isinstance(settings, Mapping):
         texts = [f"{key}={toml(_filed(key, value, files))}" for key, value in settings.items()]
-    elif isinstance(settings, str) or not all(isinstance(text, str) for text in settings):
+    elif (
+        isinstance(settings, str)
+        or not isinstance(settings, Iterable)
+        or not all(isinstance(text, str) for text in settings)
+    ):
         found = printable(repr(settings))
         raise TypeError(f"settings: found {found}, allowed: a dictionary, or a list of texts")
     else:

@@ -137,8 +137,7 @@ def remove_unfinished() -> None:
 
 def _reason(error: OSError) -> str:
     """What the system said, without a path: the message names the path that was asked for."""
-    text = error.strerror or str(error).rpartition(": ")[2]
-    return text.partition(" (os error")[0]
+    return error.strerror or str(error)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from slowhand.terminal import WIDTH, Terminal, escaped
 METRICS = {
     "The handshake": {
         "duration_s": ("duration", "s"),
+        "attempts": ("attempts", "handshakes"),
         "compute_client_s": ("client computes", "s"),
         "compute_server_s": ("server computes", "s"),
     },
@@ -42,11 +43,13 @@ METRICS = {
     },
     "Energy of the client": {
         "energy_client_mj": ("total", "mJ"),
-        "energy_client_cpu_mj": ("computing", "mJ"),
+        "energy_client_cpu_mj": ("CPU", "mJ"),
         "energy_client_tpm_mj": ("TPM", "mJ"),
         "energy_client_tx_mj": ("sending", "mJ"),
         "energy_client_rx_mj": ("receiving", "mJ"),
         "energy_client_listen_mj": ("idle listening", "mJ"),
+        "energy_client_startup_mj": ("radio starting", "mJ"),
+        "energy_client_idle_mj": ("radio ready", "mJ"),
         "energy_client_sleep_mj": ("sleeping", "mJ"),
     },
     "Other traffic during the handshake": {
@@ -65,10 +68,14 @@ METRICS = {
 
 IF_ANY = {
     *("frames_control", "bytes_control", "energy_client_tpm_mj", "datagrams_waiting"),
+    *("energy_client_startup_mj", "energy_client_idle_mj"),
     "datagrams_proxy",
     *("traffic_sent", "traffic_delivered", "traffic_lost"),
 }
 """Metrics that only some scenarios have: shown only if one value is not zero."""
+
+IF_SEVERAL = {"attempts"}
+"""Metrics that are shown only if one value is more than one."""
 
 FAILED = ("energy_client_mj", "compute_client_s", "frames", "datagrams")
 """What is shown of the handshakes that failed, beside those that completed."""
@@ -103,16 +110,24 @@ def show(handshakes: Run, out: Terminal) -> None:
 
 
 def show_summary(
-    summary: dict[str, Any], interrupted: bool, out: Terminal, *, over: str = GIVE_UP
+    summary: dict[str, Any],
+    interrupted: bool,
+    out: Terminal,
+    *,
+    over: str = GIVE_UP,
+    has_makespan: bool = True,
 ) -> None:
     """Prints what came out: outcomes, why handshakes failed, the metrics, what was lost.
 
-    `over` says when those that gave up had no more time.
+    `over` says when those that gave up had no more time. `has_makespan`: the clients began
+    together, so that the time until the last one was done means something.
     """
     if interrupted:
         out.print("Interrupted. What is complete:", "yellow")
     none = summary["failed"] and not summary["completed"]
     out.paragraph(outcomes(summary), "bold red" if none else "bold")
+    if has_makespan and (line := makespan(summary)):
+        out.paragraph(line)
     for line in failures(summary, over=over):
         out.paragraph(line, "red", first="  ", indent="    ")
     if table := metrics(summary):
@@ -208,7 +223,7 @@ def show_profile(profile: dict[str, Any], out: Terminal) -> None:
             out.paragraph("none: the numbers are those of rfc", "dim", indent="  ")
         for number in profile[section] or ():
             out.print(f"  {number['key']} = {_setting(number['value'])}")
-            out.paragraph(number["source"], "dim", indent="      ")
+            out.paragraph(number["source"], "dim", first="    ", indent="      ")
 
 
 def _setting(value: float | bool | str | None) -> str:
@@ -241,6 +256,23 @@ def outcomes(summary: dict[str, Any]) -> str:
     counts = [f"{completed:,} of {total:,} handshakes completed"]
     counts += [f"{count:,} {outcome.replace('_', ' ')}" for outcome, count in failed.items()]
     return ", ".join(counts)
+
+
+def makespan(summary: dict[str, Any]) -> str | None:
+    """How long it took until every client of a world was done. None: there is one client only."""
+    if not (span := summary.get("makespan")):
+        return None
+    worlds, seconds = span["worlds"], span["makespan_s"]
+    clients = (summary["completed"] + sum(summary["failed"].values())) // worlds
+    if span["completed"] == worlds:
+        text = f"all {clients:,} clients of a world had their sessions"
+    else:
+        text = f"the last of {clients:,} clients had its session or had given up for good"
+    text += f" {number(seconds['mean'], seconds['max'])} s after the first one asked"
+    if worlds == 1:
+        return text
+    least, most = (number(seconds[key], seconds["max"]) for key in ("min", "max"))
+    return f"{text} (mean of {worlds:,} worlds, ± {_interval(seconds)}; {least} to {most} s)"
 
 
 def failures(summary: dict[str, Any], *, over: str = GIVE_UP) -> Iterator[str]:
@@ -341,11 +373,15 @@ def _rows(metrics: Mapping[str, Statistics]) -> dict[str, list[Row]]:
         group: [
             (label, unit, metrics[name])
             for name, (label, unit) in rows.items()
-            if name in metrics and (name not in IF_ANY or metrics[name]["max"])
+            if name in metrics and _is_shown(name, metrics[name]["max"])
         ]
         for group, rows in METRICS.items()
     }
     return {group: rows for group, rows in groups.items() if rows}
+
+
+def _is_shown(name: str, largest: float) -> bool:
+    return largest > 1 if name in IF_SEVERAL else bool(largest) or name not in IF_ANY
 
 
 def _table(groups: Mapping[str, Sequence[Row]]) -> Table:

@@ -4,10 +4,10 @@
 //!
 //! ```text
 //! links     scheduling  completed  median s        mJ
-//! steady    static          20/20     50.71    109.32
-//! steady    threshold       20/20     35.66    115.29
-//! forklift  static          20/20     54.21    111.37
-//! forklift  threshold       20/20     39.38    117.18
+//! steady    static          20/20     50.71    109.61
+//! steady    threshold       20/20     35.66    115.82
+//! forklift  static          20/20     54.21    111.65
+//! forklift  threshold       20/20     39.38    117.71
 //! ```
 //!
 //! [`Threshold`] is the scheduling function: it implements [`SchedulingFunction`]. [`forklift`] is the link model: it

@@ -20,14 +20,22 @@ pub use constant::{Amount, Constant, Origin, Time};
 const SHA512_TO_SHA256: f64 = 4.0;
 
 /// The devices that are built in, by name.
-const BUILT_IN: [(&str, &str); 10] = [
+const BUILT_IN: [(&str, &str); 18] = [
     ("openmote-cc2538", include_str!("../../../devices/openmote-cc2538.toml")),
     ("wismote", include_str!("../../../devices/wismote.toml")),
     ("greennet", include_str!("../../../devices/greennet.toml")),
     ("opal-tpm", include_str!("../../../devices/opal-tpm.toml")),
     ("nrf52840", include_str!("../../../devices/nrf52840.toml")),
+    ("nrf52833", include_str!("../../../devices/nrf52833.toml")),
+    ("nrf5340", include_str!("../../../devices/nrf5340.toml")),
+    ("nrf54l15", include_str!("../../../devices/nrf54l15.toml")),
+    ("cc1352r", include_str!("../../../devices/cc1352r.toml")),
+    ("efr32mg24", include_str!("../../../devices/efr32mg24.toml")),
     ("stm32wb55", include_str!("../../../devices/stm32wb55.toml")),
+    ("stm32wba", include_str!("../../../devices/stm32wba.toml")),
     ("esp32-c6", include_str!("../../../devices/esp32-c6.toml")),
+    ("esp32-h2", include_str!("../../../devices/esp32-h2.toml")),
+    ("iotlab-m3", include_str!("../../../devices/iotlab-m3.toml")),
     ("telosb", include_str!("../../../devices/telosb.toml")),
     ("atmega128rfa1", include_str!("../../../devices/atmega128rfa1.toml")),
     ("linux-host", include_str!("../../../devices/linux-host.toml")),
@@ -46,6 +54,9 @@ pub struct Device {
     pub supply_v: Volts,
     /// The current in each state.
     pub current: Currents,
+    /// What its radio needs between sleep, listening and sending.
+    #[serde(default)]
+    pub radio: Radio,
     /// Its processor and memory.
     #[serde(default)]
     pub processor: Machine,
@@ -65,7 +76,7 @@ pub struct Device {
 // The bounds are assumed: no device reaches them, and all that is computed from them is finite. They are 1,000 V,
 // 100 A, 100 GHz, 1 TiB (rounded), and 1,000 s for an operation. The length of a key has 16 bits.
 type Volts = Constant<1_000>;
-type Milliamperes = Constant<100_000>;
+pub(crate) type Milliamperes = Constant<100_000>;
 type Megahertz = Constant<100_000>;
 type Kibibytes = Constant<1_000_000_000>;
 type KeyBits = Constant<65_535>;
@@ -102,6 +113,23 @@ pub struct Currents {
     pub radio_listen_ma: Milliamperes,
     /// The radio is off.
     pub radio_sleep_ma: Milliamperes,
+    /// The radio starts: from sleep until its oscillator runs (`radio.startup_us`). Default: none, which counts as off.
+    pub radio_startup_ma: Option<Milliamperes>,
+    /// The radio is ready: its oscillator runs, and it neither listens nor sends, as in a back-off (the state is called idle, or
+    /// `TRX_OFF`). Default: none, which counts as off.
+    pub radio_idle_ma: Option<Milliamperes>,
+    /// The receiver or the transmitter ramps up (`radio.rampup_us`). Default: none, which counts as off.
+    pub radio_rampup_ma: Option<Milliamperes>,
+}
+
+/// What a radio needs between its states. These times are energy only: nothing waits for them.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Radio {
+    /// From sleep until its oscillator runs and it is ready, in microseconds. Default: none, which takes no time.
+    pub startup_us: Option<Microseconds>,
+    /// From ready until it listens or sends, in microseconds. Default: none, which takes no time.
+    pub rampup_us: Option<Microseconds>,
 }
 
 /// Processor and memory.
@@ -112,9 +140,14 @@ pub struct Machine {
     pub clock_mhz: Option<Megahertz>,
     /// RAM in kibibytes, for `slowhand capacity`.
     pub ram_kib: Option<Kibibytes>,
-    /// How long it takes for each frame that the node receives or sends, in microseconds, for
-    /// `network.frame_handling_ms = "device"`. Acknowledgements are the radio's work.
+    /// How long the processor is active for each frame that the node receives or sends, in microseconds: timers, back-off, copying,
+    /// security. It counts in the energy of each frame, also where frames take no time of the network.
+    /// `network.frame_handling_ms = "device"` lets data frames take this time. Acknowledgements that radios send by themselves do not
+    /// count. Default: none, which takes no time.
     pub frame_handling_us: Option<Microseconds>,
+    /// From sleep until the processor runs, in microseconds. It counts in the energy of every frame and of every start of the radio,
+    /// with the current of the active processor. Default: none, which takes no time.
+    pub wakeup_us: Option<Microseconds>,
 }
 
 /// How long cryptographic operations take.
@@ -269,8 +302,13 @@ impl Device {
 
     /// How long it takes for a frame. `None` if the device does not say.
     pub(crate) fn frame_handling(&self) -> Option<clock::Duration> {
-        let us = self.us(self.processor.frame_handling_us.as_ref(), "frame_handling_us").ok()?;
-        Some(clock::Duration::from_secs_f64(us / 1e6))
+        self.seconds(&self.processor.frame_handling_us).map(clock::Duration::from_secs_f64)
+    }
+
+    /// One of its optional times, in seconds. `None` if the device does not say.
+    pub(crate) fn seconds(&self, time: &Option<Microseconds>) -> Option<f64> {
+        // `read` has refused cycles without a clock.
+        self.us(time.as_ref(), "").ok().map(|us| us / 1e6)
     }
 
     /// How long an operation takes.

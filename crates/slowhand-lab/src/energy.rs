@@ -1,44 +1,96 @@
 //! The energy a device uses: the time in each state of CPU and radio, times the state's current, times the supply
-//! voltage (the method of Contiki's Energest: Dunkels et al., EmNets 2007).
+//! voltage (the method of Contiki's Energest: Dunkels et al., EmNets 2007). What takes a device time between these states, such
+//! as the start of its oscillator, counts if the device says how long it takes.
 
-use crate::device::Device;
+use crate::device::{Device, Milliamperes};
 use crate::record::Energy;
-use slowhand_net::observer::RadioTimes;
+use slowhand_net::address::NodeId;
+use slowhand_net::clock::Instant;
+use slowhand_net::network::Network;
+use slowhand_net::observer::{HandledFrames, RadioTimes, RadioWork, Slots};
 use std::time::Duration;
 
-/// The time of a device, by state.
+/// The time of a device, by state, and what it did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Times {
     /// The whole time.
     pub(crate) elapsed: Duration,
     /// The radio's states.
     pub(crate) radio: RadioTimes,
+    /// What else the radio did.
+    pub(crate) work: RadioWork,
     /// The CPU computing cryptography.
     pub(crate) computed: Duration,
     /// The part of that in which the TPM computes and the CPU waits for it.
     pub(crate) tpm: Duration,
     /// The CPU waiting actively for the MAC.
     pub(crate) waited: Duration,
-    /// The CPU handling frames.
+    /// The CPU handling frames, in time of the network.
     pub(crate) handled: Duration,
+    /// The frames that it handled.
+    pub(crate) frames: HandledFrames,
+    /// The slots in which its radio was on, where the link layer has slots. The energy does not need them.
+    pub(crate) slots: Slots,
+}
+
+impl Times {
+    /// The time of a node of a network until `now`, without what computes on it.
+    pub(crate) fn of(network: &Network, node: NodeId, now: Instant) -> Self {
+        let std = |time: slowhand_net::clock::Duration| Duration::from_micros(time.as_micros());
+        Self {
+            elapsed: std(now.since(Instant::ZERO)),
+            radio: network.radio_times(node, now),
+            work: network.radio_work(node, now),
+            computed: Duration::ZERO,
+            tpm: Duration::ZERO,
+            waited: std(network.processor_time(node)),
+            handled: std(network.handling_time(node, now)),
+            frames: network.handled_frames(node, now),
+            slots: network.slots(node, now).unwrap_or_default(),
+        }
+    }
+
+    /// How long the CPU was active: while it computed, waited actively, woke up or handled frames, one after the other.
+    ///
+    /// Frames that took no time of the network take that of the device. The CPU wakes up for each start of the radio and for each
+    /// frame.
+    pub(crate) fn active(&self, device: &Device) -> Duration {
+        let each = |count: u64, time| count as f64 * device.seconds(time).unwrap_or_default();
+        let frames = each(self.frames.untimed, &device.processor.frame_handling_us);
+        let wakeups = each(self.work.starts + self.frames.all, &device.processor.wakeup_us);
+        let more = Duration::from_secs_f64(frames + wakeups);
+        (self.computed + self.waited + self.handled + more).min(self.elapsed)
+    }
 }
 
 /// What `device` uses in this time.
 ///
-/// The CPU is active while it computes, waits actively or handles frames, one after the other. Else it sleeps.
+/// The CPU sleeps while it is not active. Of the time in which the radio neither sends nor listens, it first starts, then ramps up,
+/// then is ready as long as the link layer says, and else it sleeps.
 pub(crate) fn energy(device: &Device, times: Times) -> Energy {
     let current = &device.current;
     // mA times V times s is mJ.
     let mj = |milliamperes: f64, seconds: f64| milliamperes * device.supply_v.value * seconds;
-    let active = (times.computed + times.waited + times.handled).min(times.elapsed).as_secs_f64();
+    let active = times.active(device).as_secs_f64();
     let asleep = times.elapsed.as_secs_f64() - active;
-    let radio = &times.radio;
+    let (radio, work) = (&times.radio, &times.work);
+    let off = radio.sleep.as_secs_f64();
+    let each = |count: u64, time| count as f64 * device.seconds(time).unwrap_or_default();
+    let ready = work.ready.as_secs_f64();
+    let started = each(work.starts, &device.radio.startup_us).min((off - ready).max(0.0));
+    let ramped = each(work.ramps, &device.radio.rampup_us).min(off - started);
+    // It ramps up while it is ready, and without that at the end of its sleep.
+    let idle = if current.radio_idle_ma.is_some() { (ready - ramped).max(0.0) } else { 0.0 };
+    let of = |current: &Option<Milliamperes>| current.as_ref().map_or(0.0, |current| current.value);
     Energy {
         tpm_mj: device.tpm.as_ref().map_or(0.0, |tpm| mj(tpm.active_ma.value, times.tpm.as_secs_f64())),
         cpu_mj: mj(current.cpu_active_ma.value, active),
         tx_mj: mj(current.radio_tx_ma.value, radio.transmit.as_secs_f64()),
         rx_mj: mj(current.radio_rx_ma.value, radio.receive.as_secs_f64()),
         listen_mj: mj(current.radio_listen_ma.value, radio.listen.as_secs_f64()),
-        sleep_mj: mj(current.cpu_sleep_ma.value, asleep) + mj(current.radio_sleep_ma.value, radio.sleep.as_secs_f64()),
+        startup_mj: mj(of(&current.radio_startup_ma), started) + mj(of(&current.radio_rampup_ma), ramped),
+        idle_mj: mj(of(&current.radio_idle_ma), idle),
+        sleep_mj: mj(current.cpu_sleep_ma.value, asleep)
+            + mj(current.radio_sleep_ma.value, off - started - ramped - idle),
     }
 }

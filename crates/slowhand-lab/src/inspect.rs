@@ -8,7 +8,7 @@ use crate::record::{Column, Conversation, Energy, Field, Record, Table, columns,
 use crate::scenario::{Scenario, ServerAt};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
-use slowhand_net::observer::{BufferLevel, Observer, RadioInterval, RadioTimes};
+use slowhand_net::observer::{BufferLevel, HandledFrames, Observer, RadioInterval, RadioTimes, RadioWork, Slots};
 
 /// One world in detail, from time 0 to the end of its last handshake.
 #[derive(Clone, Debug, Default)]
@@ -35,12 +35,20 @@ pub struct NodeReport {
     pub elapsed: std::time::Duration,
     /// The states of its radio.
     pub radio: RadioTimes,
+    /// What else its radio did.
+    pub work: RadioWork,
+    /// The slots in which its radio was on, by what was sent and received. Under TSCH; else there are none.
+    pub slots: Slots,
     /// How long it computed cryptography.
     pub computed: std::time::Duration,
     /// How long its MAC kept the CPU waiting actively; a wait that is not over does not count.
     pub waited: std::time::Duration,
-    /// How long its CPU handled frames.
+    /// How long frames kept its CPU busy in time of the network.
     pub handled: std::time::Duration,
+    /// The frames that its CPU handled.
+    pub frames: HandledFrames,
+    /// How long its CPU was active: all of this, and what its device takes for frames and for waking up.
+    pub active: std::time::Duration,
     /// The energy that it used.
     pub energy: Energy,
     /// The most frames that ever waited in its queue.
@@ -70,9 +78,13 @@ pub fn inspect(scenario: &Scenario, seed: u64, interrupt: &Interrupt) -> Result<
             device: device.clone(),
             elapsed: times.elapsed,
             radio: times.radio,
+            work: times.work,
+            slots: times.slots,
             computed: times.computed,
             waited: times.waited,
             handled: times.handled,
+            frames: times.frames,
+            active: times.active(plan.device(node)),
             energy: energy(plan.device(node), times),
             queue_peak: peak(|record| &record.queue_peak, node),
             reassembly_peak_bytes: peak(|record| &record.reassembly_peak_bytes, node),
@@ -148,6 +160,39 @@ impl Inspection {
                 number(|n| n.radio.listen.as_secs_f64()),
             ),
             (field("radio_sleep_s", "How long it was off."), number(|n| n.radio.sleep.as_secs_f64())),
+            (
+                field("radio_ready_s", "The part of that in which it was ready: its oscillator ran."),
+                number(|n| n.work.ready.as_secs_f64()),
+            ),
+            (field("radio_starts", "How often it left sleep: its oscillator started."), whole(|n| n.work.starts)),
+            (
+                field("radio_rampups", "How often it began to listen or to send, after sleep or when it was ready."),
+                whole(|n| n.work.ramps),
+            ),
+            (
+                field("slots_rx_idle", "Slots of TSCH in which it listened, and nothing came."),
+                whole(|n| n.slots.rx_idle),
+            ),
+            (
+                field("slots_tx_data_rx_ack", "Those in which it sent a frame, and received an acknowledgement."),
+                whole(|n| n.slots.tx_data_rx_ack),
+            ),
+            (
+                field("slots_tx_data_rx_ack_none", "Those in which it listened in vain for an acknowledgement."),
+                whole(|n| n.slots.tx_data_rx_ack_none),
+            ),
+            (
+                field("slots_tx_data", "Those in which it sent a frame that asks for no acknowledgement."),
+                whole(|n| n.slots.tx_data),
+            ),
+            (
+                field("slots_rx_data_tx_ack", "Those in which it received a frame, and acknowledged it."),
+                whole(|n| n.slots.rx_data_tx_ack),
+            ),
+            (
+                field("slots_rx_data", "Those in which it received a frame that it did not acknowledge."),
+                whole(|n| n.slots.rx_data),
+            ),
             (field("cpu_compute_s", "How long the node computed cryptography."), number(|n| n.computed.as_secs_f64())),
             (
                 field(
@@ -156,12 +201,26 @@ impl Inspection {
                 ),
                 number(|n| n.waited.as_secs_f64()),
             ),
-            (field("cpu_handling_s", "How long its CPU handled frames."), number(|n| n.handled.as_secs_f64())),
+            (
+                field("cpu_handling_s", "How long frames kept its CPU busy in time of the network."),
+                number(|n| n.handled.as_secs_f64()),
+            ),
+            (
+                field("frames_handled", "The frames that its CPU handled, those of the link layer itself included."),
+                whole(|n| n.frames.all),
+            ),
+            (
+                field(
+                    "cpu_active_s",
+                    "How long its CPU was active: all of this, and what its device takes for frames and for waking up.",
+                ),
+                number(|n| n.active.as_secs_f64()),
+            ),
             (
                 field("energy_mj", "The energy that it used, in millijoules: the sum of the columns below."),
                 number(|n| n.energy.total_mj()),
             ),
-            (field("energy_cpu_mj", "The CPU while it computes or waits actively."), number(|n| n.energy.cpu_mj)),
+            (field("energy_cpu_mj", "The CPU while it is active."), number(|n| n.energy.cpu_mj)),
             (
                 field("energy_tpm_mj", "The TPM while it computes, where the device has one."),
                 number(|n| n.energy.tpm_mj),
@@ -171,6 +230,20 @@ impl Inspection {
             (
                 field("energy_listen_mj", "The radio while it listens and receives nothing."),
                 number(|n| n.energy.listen_mj),
+            ),
+            (
+                field(
+                    "energy_startup_mj",
+                    "The radio while it starts or ramps up, where the device says what that takes.",
+                ),
+                number(|n| n.energy.startup_mj),
+            ),
+            (
+                field(
+                    "energy_idle_mj",
+                    "The radio while it is ready, and neither listens nor sends, where the device says what that takes.",
+                ),
+                number(|n| n.energy.idle_mj),
             ),
             (field("energy_sleep_mj", "CPU and radio asleep."), number(|n| n.energy.sleep_mj)),
             (field("queue_peak", "The most frames that ever waited in its queue."), whole(|n| n.queue_peak)),

@@ -22,6 +22,8 @@
 //! | [`plan`] | a scenario that is ready to run, and its network |
 //! | [`traffic`] | flows of datagrams beside the sessions |
 //! | [`application`] | the programs above the sessions of a conversation |
+//! | [`requests`] | what a client asks for over a long time |
+//! | [`retry`] | what a client does after a handshake that failed |
 //! | [`record`] | the result of one handshake, and of one conversation with its phases |
 //! | [`interrupt`] | stops worlds before their end |
 //! | [`runner`] | runs many seeds on many threads |
@@ -29,6 +31,8 @@
 //! | [`inspect`] | one world in detail: each node's time, energy and buffers |
 //! | [`explanation`] | where the time of one handshake went |
 //! | [`capture`] | frames as pcapng, with the keys for Wireshark |
+//! | [`battery`] | batteries, and how long one lasts |
+//! | [`life`] | what a device uses in months or years of requests |
 //! | [`capacity`] | how many session slots a server needs |
 //!
 //! # From a file to records
@@ -116,6 +120,7 @@
 #![forbid(unsafe_code)]
 
 pub mod application;
+pub mod battery;
 pub mod capacity;
 pub mod capture;
 pub mod device;
@@ -128,9 +133,12 @@ mod fixtures;
 pub mod input;
 pub mod inspect;
 pub mod interrupt;
+pub mod life;
 pub mod live;
 pub mod plan;
 pub mod record;
+pub mod requests;
+pub mod retry;
 pub mod runner;
 pub mod scenario;
 mod sniffer;

@@ -4,17 +4,20 @@ use crate::device::{Device, Missing, Paced};
 use crate::energy::{Times, energy};
 use crate::input::{Blame, Place};
 use crate::record::Energy;
+use crate::requests::Requests;
+use crate::retry::RetryPolicy;
 use crate::scenario::{MacError, Mesh, PreparedMac, Scenario, TcpEndpoint};
 use crate::traffic::Flow;
 use slowhand_net::address::{Host, NodeId};
-use slowhand_net::clock::Duration;
+use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
 use slowhand_net::network::joiner_router::JOINER_PORT;
 use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::transport::tcp;
 use slowhand_sessions::{
-    BuildError, Family, Negotiated, Operation, Processor, Role, Session, SessionConfig, Stack, Status, Suite, memory,
+    BuildError, Family, Negotiated, Operation, Processor, Resumable, Role, Session, SessionConfig, Stack, Status,
+    Suite, memory,
 };
 use std::fmt;
 use std::path::PathBuf;
@@ -36,6 +39,10 @@ pub struct Plan {
     start: Duration,
     start_spread: Duration,
     give_up: Duration,
+    retry: Option<RetryPolicy>,
+    requests: Option<Requests>,
+    /// The time after which the timing of the link layer repeats.
+    period: Duration,
     traffic: Vec<Flow>,
     traffic_start: Duration,
     sessions: [SessionConfig; 2],
@@ -149,6 +156,9 @@ impl Plan {
             start: scenario.client.start(link_layer.settling()),
             start_spread: scenario.client.start_spread(link_layer.period()),
             give_up: session.give_up_s.duration(),
+            retry: scenario.application.retry.policy(),
+            requests: scenario.application.requests(),
+            period: link_layer.period(),
             traffic: scenario.flows().collect(),
             traffic_start: link_layer.settling(),
             sessions: [Role::Client, Role::Server].map(|role| session.config(role)),
@@ -285,6 +295,27 @@ impl Plan {
         self.give_up
     }
 
+    /// How clients try again after a handshake that failed.
+    pub(crate) fn retry(&self) -> Option<RetryPolicy> {
+        self.retry
+    }
+
+    /// What a client asks for over a long time. `None`: nothing.
+    pub(crate) fn requests(&self) -> Option<&Requests> {
+        self.requests.as_ref()
+    }
+
+    /// The time after which the timing of the link layer repeats.
+    pub(crate) fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// True if a later session resumes an earlier one.
+    pub(crate) fn resumes(&self) -> bool {
+        let Family::Tls(tls) = &self.sessions[0].family;
+        tls.resumption.is_some()
+    }
+
     /// The flows beside the sessions.
     pub(crate) fn traffic(&self) -> &[Flow] {
         &self.traffic
@@ -319,9 +350,35 @@ impl Plan {
         self.build_sessions(seeds(client, nonces)).expect("sessions of checked configurations")
     }
 
+    /// The sessions of a client that begin at this time, and resume what its ends have kept of an earlier one, client first. With nothing kept, the
+    /// handshake is a full one, which leaves something to keep.
+    pub(crate) fn later_sessions(
+        &self,
+        client: NodeId,
+        nonces: &Streams,
+        now: Instant,
+        kept: &[Option<Resumable>; 2],
+    ) -> [Box<dyn Session>; 2] {
+        let seeds = seeds(client, nonces);
+        [0, 1].map(|side| {
+            let config = SessionConfig { seed: seeds[side], ..self.sessions[side].clone() };
+            let processor = Arc::new(self.paced(side));
+            let now = std::time::Duration::from_micros(now.as_micros());
+            let session = slowhand_sessions::build_later(&config, processor, now, kept[side].as_ref());
+            // `new` has built sessions of these configurations.
+            session.expect("a session of a checked configuration")
+        })
+    }
+
     /// The energy that the client's device uses in this time.
     pub(crate) fn client_energy(&self, times: Times) -> Energy {
         energy(&self.devices[0], times)
+    }
+
+    /// The energy that a node of a network of this plan ([`network`](Self::network)) has used until `now`, if nothing computes on
+    /// it.
+    pub fn energy(&self, network: &Network, node: NodeId, now: Instant) -> Energy {
+        energy(self.device(node), Times::of(network, node, now))
     }
 
     /// The device of a node: the server's if the server is there, else the client's.

@@ -202,9 +202,9 @@ pub struct Costs {
 }
 
 /// The energy that a device used, in millijoules by what used it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Energy {
-    /// The CPU while it computes or waits actively.
+    /// The CPU while it computes, waits actively, wakes up or handles frames.
     pub cpu_mj: f64,
     /// The TPM while it computes, where the device has one.
     pub tpm_mj: f64,
@@ -214,18 +214,90 @@ pub struct Energy {
     pub rx_mj: f64,
     /// The radio while it listens and receives nothing.
     pub listen_mj: f64,
+    /// The radio while it starts or ramps up, where the device says what that takes.
+    pub startup_mj: f64,
+    /// The radio while it is ready, and neither listens nor sends, where the device says what that takes.
+    pub idle_mj: f64,
     /// CPU and radio asleep.
     pub sleep_mj: f64,
+}
+
+impl std::iter::Sum for Costs {
+    fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
+        costs.fold(Self::default(), |sum, more| Self {
+            bytes_phy: sum.bytes_phy + more.bytes_phy,
+            bytes_ack: sum.bytes_ack + more.bytes_ack,
+            bytes_control: sum.bytes_control + more.bytes_control,
+            frames: sum.frames + more.frames,
+            frames_ack: sum.frames_ack + more.frames_ack,
+            frames_control: sum.frames_control + more.frames_control,
+            datagrams: sum.datagrams + more.datagrams,
+            bytes_payload: sum.bytes_payload + more.bytes_payload,
+        })
+    }
+}
+
+/// Part by part.
+impl std::ops::Add for Energy {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            cpu_mj: self.cpu_mj + other.cpu_mj,
+            tpm_mj: self.tpm_mj + other.tpm_mj,
+            tx_mj: self.tx_mj + other.tx_mj,
+            rx_mj: self.rx_mj + other.rx_mj,
+            listen_mj: self.listen_mj + other.listen_mj,
+            startup_mj: self.startup_mj + other.startup_mj,
+            idle_mj: self.idle_mj + other.idle_mj,
+            sleep_mj: self.sleep_mj + other.sleep_mj,
+        }
+    }
+}
+
+/// Part by part.
+impl std::ops::Mul<f64> for Energy {
+    type Output = Self;
+
+    fn mul(self, factor: f64) -> Self {
+        Self {
+            cpu_mj: self.cpu_mj * factor,
+            tpm_mj: self.tpm_mj * factor,
+            tx_mj: self.tx_mj * factor,
+            rx_mj: self.rx_mj * factor,
+            listen_mj: self.listen_mj * factor,
+            startup_mj: self.startup_mj * factor,
+            idle_mj: self.idle_mj * factor,
+            sleep_mj: self.sleep_mj * factor,
+        }
+    }
+}
+
+/// Part by part.
+impl std::ops::Sub for Energy {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        self + other * -1.0
+    }
 }
 
 impl Energy {
     /// The sum.
     pub fn total_mj(&self) -> f64 {
-        self.cpu_mj + self.tpm_mj + self.tx_mj + self.rx_mj + self.listen_mj + self.sleep_mj
+        self.cpu_mj
+            + self.tpm_mj
+            + self.tx_mj
+            + self.rx_mj
+            + self.listen_mj
+            + self.startup_mj
+            + self.idle_mj
+            + self.sleep_mj
     }
 }
 
-/// What was measured of one handshake.
+/// What was measured of one handshake. Of a client that tries again after a handshake that failed: of all its attempts, and
+/// of the waits between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// The seed of the world: with the scenario it reproduces the handshake, bit for bit.
@@ -238,6 +310,12 @@ pub struct Record {
     pub failure: Option<Failure>,
     /// How long the phase [`Handshake`](Phase::Handshake) took, in seconds. `None` if the handshake did not complete.
     pub duration_s: Option<f64>,
+    /// When the client first asked for a session, in seconds since the world began.
+    pub start_s: f64,
+    /// When it had its session, or gave up for good.
+    pub end_s: f64,
+    /// How often it tried.
+    pub attempts: u64,
     /// PSDU octets of all data frames that carried handshake data, in both directions, over all hops, repetitions
     /// included.
     pub bytes_phy: u64,
@@ -337,7 +415,7 @@ enum Value {
 }
 
 /// The columns, in their fixed order: the name, which contains the unit, the meaning, and the value.
-const COLUMNS: [(&str, &str, Value); 39] = [
+const COLUMNS: [(&str, &str, Value); 44] = [
     ("seed", "The seed of the world: with the scenario it repeats the handshake, bit for bit.", Value::U64(|r| r.seed)),
     ("client", "The node that opened the session.", Value::U64(|r| r.client.into())),
     (
@@ -353,6 +431,23 @@ const COLUMNS: [(&str, &str, Value); 39] = [
          peer's Finished, in seconds: what the client computes before its first datagram is in it. Missing if that did \
          not happen.",
         Value::OptF64(|r| r.duration_s),
+    ),
+    (
+        "start_s",
+        "When the client first asked for a session, in seconds since the world began.",
+        Value::F64(|r| r.start_s),
+    ),
+    (
+        "end_s",
+        "When it had its session, or gave up for good, in seconds since the world began.",
+        Value::F64(|r| r.end_s),
+    ),
+    (
+        "attempts",
+        "How many handshakes the client began until it had its session or gave up for good (application.retry). All other \
+         columns are of all of them together, duration_s and the energy also of the waits between them; the outcome is \
+         that of the last one.",
+        Value::U64(|r| r.attempts),
     ),
     (
         "bytes_phy",
@@ -426,7 +521,7 @@ const COLUMNS: [(&str, &str, Value); 39] = [
     ),
     (
         "energy_client_cpu_mj",
-        "The CPU of the client while it computes or waits actively.",
+        "The CPU of the client while it computes, waits actively, wakes up or handles frames.",
         Value::F64(|r| r.energy_client.cpu_mj),
     ),
     (
@@ -444,6 +539,16 @@ const COLUMNS: [(&str, &str, Value); 39] = [
         "energy_client_listen_mj",
         "The radio of the client while it listens and receives nothing.",
         Value::F64(|r| r.energy_client.listen_mj),
+    ),
+    (
+        "energy_client_startup_mj",
+        "The radio of the client while it starts or ramps up, where the device says what that takes.",
+        Value::F64(|r| r.energy_client.startup_mj),
+    ),
+    (
+        "energy_client_idle_mj",
+        "The radio of the client while it is ready, and neither listens nor sends, where the device says what that takes.",
+        Value::F64(|r| r.energy_client.idle_mj),
     ),
     ("energy_client_sleep_mj", "CPU and radio of the client asleep.", Value::F64(|r| r.energy_client.sleep_mj)),
     (

@@ -40,8 +40,24 @@ pub struct Summary {
     /// The same over those that failed.
     #[serde(serialize_with = "as_map")]
     pub metrics_failed: Vec<(&'static str, Metric)>,
+    /// How long it took until every client of a world had its session or had given up for good. `None` if the worlds have
+    /// one client only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub makespan: Option<Makespan>,
     /// How exact the quantiles are.
     pub quantiles: Quantiles,
+}
+
+/// How long worlds with several clients took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Makespan {
+    /// How many worlds there are.
+    pub worlds: u64,
+    /// In how many of them every client has its session.
+    pub completed: u64,
+    /// From the instant at which the first client asked for a session until the last one had its own or gave up for good, in
+    /// seconds, over the worlds.
+    pub makespan_s: Metric,
 }
 
 /// Handshakes that failed for one reason.
@@ -99,6 +115,7 @@ pub struct Summariser {
     losses: BTreeMap<(DropReason, Host), (u64, Holders)>,
     completed: Metrics,
     failed: Metrics,
+    makespan: Makespans,
 }
 
 /// Outcome, end, and reason.
@@ -110,8 +127,10 @@ impl Summariser {
         if self.handshakes == MOST_EXACT {
             self.completed.sketch();
             self.failed.sketch();
+            self.makespan.distribution.sketch();
         }
         self.handshakes += 1;
+        self.makespan.add(record);
         for loss in record.losses.iter().filter(|loss| loss.reason != DropReason::Suppressed) {
             let (count, holders) = self.losses.entry((loss.reason, loss.host)).or_default();
             *count += loss.count;
@@ -146,6 +165,7 @@ impl Summariser {
             losses: self.losses(scenario),
             metrics: self.completed.all(),
             metrics_failed: self.failed.all(),
+            makespan: self.makespan.clone().finished(),
             quantiles: Quantiles { relative_error },
         }
     }
@@ -164,7 +184,7 @@ impl Summariser {
 
     fn losses(&self, scenario: &Scenario) -> Vec<LossCount> {
         let of = |(&(reason, host), &(count, holders)): (&(DropReason, Host), &(u64, Holders))| {
-            let remedy = scenario.remedy(reason, host, holders);
+            let remedy = scenario.remedy(reason, host, count, holders);
             let (key, advice) = (remedy.map(|remedy| remedy.key), remedy.and_then(|remedy| remedy.advice));
             let holders = (reason == DropReason::ReassemblyFull).then_some(holders);
             LossCount { reason: reason.name(), host, count, key, advice, holders }
@@ -215,6 +235,60 @@ impl Metrics {
             Some((quantity.name, distribution.metric()?.not_negative()))
         };
         self.distributions.iter().filter_map(of).collect()
+    }
+}
+
+/// The worlds with several clients.
+#[derive(Clone)]
+struct Makespans {
+    /// The world whose records are coming.
+    open: Option<OpenWorld>,
+    worlds: u64,
+    completed: u64,
+    distribution: Distribution,
+}
+
+/// A world whose records are coming.
+#[derive(Clone, Copy)]
+struct OpenWorld {
+    seed: u64,
+    clients: u64,
+    completed: u64,
+    start_s: f64,
+    end_s: f64,
+}
+
+impl Default for Makespans {
+    fn default() -> Self {
+        Self { open: None, worlds: 0, completed: 0, distribution: Distribution::new(false) }
+    }
+}
+
+impl Makespans {
+    fn add(&mut self, record: &Record) {
+        if self.open.is_none_or(|world| world.seed != record.seed) {
+            self.close();
+        }
+        let none = OpenWorld { seed: record.seed, clients: 0, completed: 0, start_s: f64::INFINITY, end_s: 0.0 };
+        let world = self.open.get_or_insert(none);
+        world.clients += 1;
+        world.completed += u64::from(record.outcome == Outcome::Completed);
+        world.start_s = world.start_s.min(record.start_s);
+        world.end_s = world.end_s.max(record.end_s);
+    }
+
+    /// No further record of the world comes.
+    fn close(&mut self) {
+        let Some(world) = self.open.take().filter(|world| world.clients > 1) else { return };
+        self.worlds += 1;
+        self.completed += u64::from(world.completed == world.clients);
+        self.distribution.add(world.end_s - world.start_s, world.seed);
+    }
+
+    fn finished(mut self) -> Option<Makespan> {
+        self.close();
+        let makespan_s = self.distribution.metric()?.not_negative();
+        Some(Makespan { worlds: self.worlds, completed: self.completed, makespan_s })
     }
 }
 

@@ -2,11 +2,15 @@
 
 use crate::clock::LatenessReport;
 use crate::setup::Transport;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use slowhand_lab::record::Record;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+
+fn as_text<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
+}
 
 /// Something that happened. Times are seconds of the network since it began.
 #[derive(Clone, Debug, Serialize)]
@@ -16,7 +20,8 @@ pub enum Event {
     Started {
         /// Where programs find it.
         addresses: Vec<Address>,
-        /// The socket for commands.
+        /// The socket for commands. What is no UTF-8 in its path is replaced in JSON.
+        #[serde(serialize_with = "as_text")]
         control: Option<PathBuf>,
     },
     /// A conversation begins.

@@ -11,7 +11,7 @@ use slowhand_lab::capture::{CaptureError, create_private};
 use slowhand_lab::input::{Blame, Place};
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::plan::{Plan, PlanError};
-use slowhand_lab::record::Record;
+use slowhand_lab::record::{Phase, Record};
 use slowhand_lab::scenario::Scenario;
 use slowhand_net::clock::Instant;
 use slowhand_net::observer::{Observer, Transmission};
@@ -195,6 +195,7 @@ pub fn replay(
         is_stream,
         watch: Watch { frames: 0, capture: capture.map(|path| start_capture(scenario, path)).transpose()? },
         interrupt,
+        in_handshake: BTreeSet::new(),
         packets: Vec::new(),
         records: Vec::new(),
     };
@@ -231,6 +232,8 @@ struct Replay<'a> {
     is_stream: bool,
     watch: Watch,
     interrupt: &'a Interrupt,
+    /// The conversations whose secrets the capture does not have yet.
+    in_handshake: BTreeSet<u64>,
     packets: Vec<(slowhand_net::address::Host, Vec<u8>)>,
     records: Vec<Record>,
 }
@@ -261,11 +264,38 @@ impl Replay<'_> {
             let next = self.world.deadline().filter(|&due| due < at).unwrap_or(at);
             self.world.run_until(next, &mut self.watch);
             self.hand_over();
-            if let Some(capture) = &mut self.watch.capture {
-                capture.write_until(self.world.now())?;
-            }
+            self.write_frames()?;
         }
         Ok(!self.interrupt.is_set())
+    }
+
+    /// Writes the frames whose turn it is, and before them the secrets of the handshakes that are complete: a reader that reads
+    /// once decrypts what follows only.
+    fn write_frames(&mut self) -> Result<(), CaptureError> {
+        if self.watch.capture.is_none() {
+            return Ok(());
+        }
+        let is_complete = |session: &u64| {
+            self.world.entry(*session).is_some_and(|entry| self.world.state(entry.id).phase != Phase::Handshake)
+        };
+        let complete: Vec<u64> = self.in_handshake.iter().copied().filter(is_complete).collect();
+        for session in complete {
+            self.write_secrets(session)?;
+        }
+        let Some(capture) = &mut self.watch.capture else { return Ok(()) };
+        capture.write_until(self.world.now())
+    }
+
+    /// Writes the secrets of a conversation, once.
+    fn write_secrets(&mut self, session: u64) -> Result<(), CaptureError> {
+        if !self.in_handshake.remove(&session) {
+            return Ok(());
+        }
+        let secrets = self.world.entry(session).map_or_else(Vec::new, |entry| self.world.key_log(entry.id));
+        match &mut self.watch.capture {
+            Some(capture) if !secrets.is_empty() => capture.secrets(secrets.iter().map(String::as_str)),
+            _ => Ok(()),
+        }
     }
 
     /// Programs take what has arrived. In the network of the recording, those of streams do so when they did.
@@ -290,6 +320,7 @@ impl Replay<'_> {
                     return Err(ReplayError::Node { path, node: opening.node, last: self.nodes - 1 });
                 }
                 world.open(*session, opening);
+                self.in_handshake.insert(*session);
             }
             Input::Put(session, role, octets) => world.put(*session, *role, octets.0.to_vec()),
             Input::Took(session, role, octets) if self.is_exact => {
@@ -334,10 +365,7 @@ impl Replay<'_> {
         if lines().count() < 2 || lines().any(Line::is_secure) {
             self.records.push(self.world.report(entry.id).handshake);
         }
-        let secrets = self.world.key_log(entry.id);
-        if let (Some(capture), false) = (&mut self.watch.capture, secrets.is_empty()) {
-            capture.secrets(secrets.iter().map(String::as_str))?;
-        }
+        self.write_secrets(session)?;
         self.world.close(session);
         Ok(())
     }

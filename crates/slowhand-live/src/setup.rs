@@ -108,11 +108,11 @@ pub enum LiveError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The speed is too small, too large, or no number.
-    #[error("speed: found {0}, allowed: from {LEAST_SPEED} to {MOST_SPEED}")]
+    #[error("found {0}, allowed: from {LEAST_SPEED} to {MOST_SPEED}")]
     Speed(f64),
     /// A proxy needs the transport protocol of the scenario.
     #[error(
-        "{found}: found a proxy for {found}, allowed: {allowed}, because session.protocol of the scenario runs over {allowed}; \
+        "found a proxy for {found}, allowed: {allowed}, because session.protocol of the scenario runs over {allowed}; \
          choose another one, as with --set session.protocol={example}"
     )]
     Transport {
@@ -167,6 +167,19 @@ pub enum LiveError {
     /// A defect: the network panicked.
     #[error("the live network panicked: {0}. This is a defect of slowhand")]
     Panicked(String),
+}
+
+impl LiveError {
+    /// The argument that is not allowed, by its name in Python, if it is one; the error says what was found and what is allowed.
+    #[must_use]
+    pub fn argument(&self) -> Option<&'static str> {
+        match self {
+            Self::Speed(_) => Some("speed"),
+            Self::Transport { found, .. } => Some(found),
+            Self::Proxies(_) => Some("udp"),
+            _ => None,
+        }
+    }
 }
 
 /// What the error of an address means, where the system's words do not say it.

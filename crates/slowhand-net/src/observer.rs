@@ -184,3 +184,68 @@ impl RadioTimes {
         }
     }
 }
+
+/// What a node's radio did besides the states in [`RadioTimes`]. A device that says what it costs pays for it in energy; nothing
+/// of it takes time of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RadioWork {
+    /// How often the radio left sleep: its oscillator started.
+    pub starts: u64,
+    /// How often its receiver or its transmitter ramped up, after sleep or from ready.
+    pub ramps: u64,
+    /// How long it was ready: its oscillator ran, and it neither listened nor sent. It is a part of [`RadioTimes::sleep`].
+    pub ready: Duration,
+}
+
+impl RadioWork {
+    /// The difference to `earlier`.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            starts: self.starts.saturating_sub(earlier.starts),
+            ramps: self.ramps.saturating_sub(earlier.ramps),
+            ready: self.ready.saturating_sub(earlier.ready),
+        }
+    }
+}
+
+/// The slots of TSCH in which a node's radio was on, by what was sent and received. The names are those of Vilajosana et al., "A
+/// Realistic Energy Consumption Model for TSCH Networks" (IEEE Sensors Journal, 2014).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slots {
+    /// It listened, and nothing came.
+    pub rx_idle: u64,
+    /// It sent a frame, and received an acknowledgement.
+    pub tx_data_rx_ack: u64,
+    /// It sent a frame, and listened in vain for an acknowledgement.
+    pub tx_data_rx_ack_none: u64,
+    /// It sent a frame that asks for no acknowledgement.
+    pub tx_data: u64,
+    /// It received a frame, and acknowledged it.
+    pub rx_data_tx_ack: u64,
+    /// It received a frame that it did not acknowledge: one for another node.
+    pub rx_data: u64,
+}
+
+impl Slots {
+    /// All of them.
+    pub fn sum(&self) -> u64 {
+        let Self { rx_idle, tx_data_rx_ack, tx_data_rx_ack_none, tx_data, rx_data_tx_ack, rx_data } = self;
+        rx_idle + tx_data_rx_ack + tx_data_rx_ack_none + tx_data + rx_data_tx_ack + rx_data
+    }
+}
+
+/// The frames that a node's processor handled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HandledFrames {
+    /// All of them, sent and received: those of the layer above, and those of the link layer itself.
+    pub all: u64,
+    /// Those among them that took no time of the network: all if the processor takes none, else those of the link layer itself.
+    pub untimed: u64,
+}
+
+impl HandledFrames {
+    /// The difference to `earlier`.
+    pub fn since(self, earlier: Self) -> Self {
+        Self { all: self.all.saturating_sub(earlier.all), untimed: self.untimed.saturating_sub(earlier.untimed) }
+    }
+}

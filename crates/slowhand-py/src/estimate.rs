@@ -4,6 +4,8 @@ use pyo3::exceptions::{PyValueError, PyZeroDivisionError};
 use pyo3::prelude::*;
 use slowhand_lab::estimate as lab;
 
+use crate::argument::wrong;
+
 /// A mean and half of the width of its 95 % confidence interval.
 #[pyclass(frozen, eq, from_py_object, module = "slowhand._native")]
 #[derive(Clone, Copy, PartialEq)]
@@ -25,7 +27,7 @@ impl Estimate {
             Some(clusters) if clusters.len() == values.len() => lab::Estimate::of_clusters(&values, &clusters),
             Some(clusters) => {
                 let (found, allowed) = (clusters.len(), values.len());
-                return Err(PyValueError::new_err(format!("clusters: found {found}, allowed: {allowed}, one a value")));
+                return Err(wrong("clusters", &format!("found {found}, allowed: {allowed}, one a value")));
             }
         };
         some(estimate)
@@ -73,7 +75,7 @@ impl Estimate {
 #[pyfunction]
 pub fn percentile(mut values: Vec<f64>, share: f64) -> PyResult<f64> {
     if !(0.0..=1.0).contains(&share) {
-        return Err(PyValueError::new_err(format!("share: found {share}, allowed: from 0 to 1")));
+        return Err(wrong("share", &format!("found {share}, allowed: from 0 to 1")));
     }
     values.sort_by(f64::total_cmp);
     lab::percentile(&values, share).ok_or_else(empty)

@@ -6,9 +6,11 @@
 #![forbid(unsafe_code)]
 
 mod about;
+mod argument;
 mod capacity;
 mod estimate;
 mod interruptible;
+mod life;
 mod live;
 mod number;
 mod run;
@@ -23,9 +25,13 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::argument::ArgumentError;
+    #[pymodule_export]
     use crate::capacity::{capacity, policies, ram};
     #[pymodule_export]
     use crate::estimate::{Estimate, percentile};
+    #[pymodule_export]
+    use crate::life::{batteries, life};
     #[pymodule_export]
     use crate::live::{Live, Recording, mesh_address};
     #[pymodule_export]
@@ -42,6 +48,10 @@ mod _native {
             error.setattr(attribute, module.py().None())?;
         }
         error.setattr("together", false)?;
+        let error = module.py().get_type::<ArgumentError>();
+        for attribute in ["argument", "reason"] {
+            error.setattr(attribute, "")?;
+        }
         module.add("MAX_THREADS", slowhand_lab::runner::MAX_THREADS)?;
         module.add("LATENESS_LIMIT_MS", slowhand_live::LATENESS_LIMIT.as_secs_f64() * 1e3)?;
         module.add("FAR_BEHIND_MS", slowhand_live::FAR_BEHIND.as_secs_f64() * 1e3)?;

@@ -14,10 +14,11 @@ use slowhand_lab::summary::Summariser;
 use slowhand_live::{Event, Interface, LiveError, Proxy, ReplayError, Setup, Transport, Ways};
 use slowhand_net::address::NodeId;
 
+use crate::argument::wrong;
 use crate::interruptible::{SLICE, abandonable, interruptible};
 use crate::number::natural;
 use crate::run::{Table, table};
-use crate::scenario::{Scenario, refused};
+use crate::scenario::{Scenario, not_captured, refused};
 use crate::to_json;
 
 const HAS_ENDED: &str = "the network has ended";
@@ -167,7 +168,7 @@ impl Recording {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let read = abandonable(py, move || slowhand_live::Recording::read(&path))?;
-        Ok(Self(Arc::new(read.map_err(not_replayed)?)))
+        Ok(Self(Arc::new(read.map_err(|error| not_replayed(py, error))?)))
     }
 
     fn header(&self) -> PyResult<String> {
@@ -190,7 +191,7 @@ impl Recording {
         let (recording, of) = (Arc::clone(&self.0), Arc::clone(&scenario.0));
         let replay =
             move |interrupt: &Interrupt| slowhand_live::replay(&recording, &of, seed, capture.as_deref(), interrupt);
-        let replayed = interruptible(py, replay)?.map_err(not_replayed)?;
+        let replayed = interruptible(py, replay)?.map_err(|error| not_replayed(py, error))?;
         let replayed = replayed.expect("what is interrupted has returned an error");
         let mut summariser = Summariser::default();
         replayed.records.iter().for_each(|record| summariser.add(record));
@@ -199,9 +200,10 @@ impl Recording {
     }
 }
 
-fn not_replayed(error: ReplayError) -> PyErr {
+fn not_replayed(py: Python<'_>, error: ReplayError) -> PyErr {
     match error {
-        ReplayError::Read { .. } | ReplayError::Capture(_) => PyOSError::new_err(error.to_string()),
+        ReplayError::Read { .. } => PyOSError::new_err(error.to_string()),
+        ReplayError::Capture(error) => not_captured(py, &error),
         error => refused(error.blame()),
     }
 }
@@ -246,7 +248,7 @@ fn proxy((transport, listen, server): &(String, String, String)) -> PyResult<Pro
 }
 
 fn address(text: &str) -> PyResult<SocketAddr> {
-    text.parse().map_err(|_| PyValueError::new_err(format!("address: found {text}, allowed: ADDRESS:PORT")))
+    text.parse().map_err(|_| wrong("address", &format!("found {text}, allowed: ADDRESS:PORT")))
 }
 
 fn interface((kind, name): (String, String)) -> Interface {
@@ -254,16 +256,17 @@ fn interface((kind, name): (String, String)) -> Interface {
 }
 
 fn duration(name: &str, seconds: f64) -> PyResult<Duration> {
-    let refuse = |_| PyValueError::new_err(format!("{name}: found {seconds}, allowed: a number of seconds from 0 on"));
+    let refuse = |_| wrong(name, &format!("found {seconds}, allowed: a number of seconds from 0 on"));
     Duration::try_from_secs_f64(seconds).map_err(refuse)
 }
 
-/// Why a network does not start, or has ended. Python's `ValueError` begins with the name of an argument.
+/// Why a network does not start, or has ended.
 fn failed(error: LiveError) -> PyErr {
+    if let Some(argument) = error.argument() {
+        return wrong(argument, &error.to_string());
+    }
     match error {
         LiveError::Plan(error) => refused(error),
-        LiveError::Speed(_) | LiveError::Transport { .. } => PyValueError::new_err(error.to_string()),
-        LiveError::Proxies(_) => PyValueError::new_err(format!("udp: {error}")),
         LiveError::Panicked(_) => PyRuntimeError::new_err(error.to_string()),
         error => PyOSError::new_err(error.to_string()),
     }

@@ -12,6 +12,7 @@ use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::record::{self, Column, Loss};
 use slowhand_lab::runner::{RunConfig, RunError, Runner};
 
+use crate::argument::wrong;
 use crate::interruptible::{SLICE, abandonable, interruptible};
 use crate::number::natural;
 use crate::scenario::{Scenario, refused};
@@ -49,7 +50,7 @@ impl Run {
 
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<(u64, bool)> {
         if timeout_s.is_nan() || timeout_s < 0.0 {
-            return Err(PyValueError::new_err(format!("timeout_s: found {timeout_s}, allowed: 0 or more")));
+            return Err(wrong("timeout_s", &format!("found {timeout_s}, allowed: 0 or more")));
         }
         // Beyond the range: without a limit.
         let timeout = Duration::try_from_secs_f64(timeout_s).unwrap_or(Duration::MAX);

@@ -10,12 +10,14 @@ use pyo3::types::PyDict;
 use pyo3::{IntoPyObjectExt, create_exception};
 use serde_json::json;
 use slowhand_lab::CaptureRunError;
+use slowhand_lab::capture::CaptureError;
 use slowhand_lab::explanation::{ExplainError, explain};
 use slowhand_lab::input::{Blame, Setting};
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{self as lab, Override};
 
 use crate::about::about;
+use crate::argument::wrong;
 use crate::interruptible::{abandonable, interruptible};
 use crate::number::natural;
 use crate::to_json;
@@ -105,7 +107,7 @@ impl Scenario {
         match explained {
             Ok(explanation) => to_json(&explanation),
             Err(ExplainError::Plan(error)) => Err(refused(error)),
-            Err(error) => Err(PyValueError::new_err(error.to_string())),
+            Err(error) => Err(wrong("client", &error.to_string())),
         }
     }
 }
@@ -117,8 +119,20 @@ pub fn capture(py: Python<'_>, scenario: &Scenario, seed: i128, path: PathBuf) -
     match interruptible(py, move |interrupt| slowhand_lab::capture_run(&scenario, seed, &path, interrupt))? {
         Ok(_) => Ok(()),
         Err(CaptureRunError::Plan(error)) => Err(refused(error)),
-        Err(CaptureRunError::Capture(error)) => Err(PyOSError::new_err(error.to_string())),
+        Err(CaptureRunError::Capture(error)) => Err(not_captured(py, &error)),
     }
+}
+
+/// The error of a capture. Its `strerror` is what the system said, as that of Python's own errors.
+pub fn not_captured(py: Python<'_>, error: &CaptureError) -> PyErr {
+    let made = PyOSError::new_err(error.to_string());
+    let CaptureError::Write { error: cause, .. } = error else { return made };
+    let said = || match cause.raw_os_error() {
+        Some(code) => py.import("os")?.call_method1("strerror", (code,))?.extract(),
+        None => Ok(cause.to_string()),
+    };
+    let set = said().and_then(|said: String| made.value(py).setattr("strerror", said));
+    set.err().unwrap_or(made)
 }
 
 /// The JSON Schema of a scenario.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{ConfigError, Family, SessionConfig};
-use crate::device::WORLD_BEGAN;
+use crate::device::{Clock, WORLD_BEGAN};
 use crate::heap;
 use crate::memory::{End, Path};
 use crate::operation::{Processor, Weightless};
@@ -41,7 +41,7 @@ const SEEDS: [[u8; 32]; 2] = [[0xFF; 32], [0xFE; 32]];
 /// # Errors
 /// The error of [`SessionConfig::validate`], or the library's own error.
 pub fn build(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Box<dyn Session>, BuildError> {
-    build_with(config, processor, WORLD_BEGAN, None)
+    build_with(config, processor, WORLD_BEGAN.into(), None)
 }
 
 /// Like [`build`], but the world begins `before` the time at which worlds begin, and the end resumes an earlier
@@ -55,18 +55,32 @@ pub fn build_resuming(
     before: Duration,
     previous: Option<&Resumable>,
 ) -> Result<Box<dyn Session>, BuildError> {
-    build_with(config, processor, WORLD_BEGAN.saturating_sub(before), previous)
+    build_with(config, processor, WORLD_BEGAN.saturating_sub(before).into(), previous)
 }
 
-/// Like [`build`], but the device's clock is zero at the calendar time `began`, and the end resumes an earlier session.
+/// Like [`build`], but the end begins when the world has run for this time, and resumes an earlier session, of which it has
+/// kept `previous`.
+///
+/// # Errors
+/// Those of [`build`].
+pub fn build_later(
+    config: &SessionConfig,
+    processor: Arc<dyn Processor>,
+    now: Duration,
+    previous: Option<&Resumable>,
+) -> Result<Box<dyn Session>, BuildError> {
+    build_with(config, processor, Clock { began: WORLD_BEGAN, now }, previous)
+}
+
+/// Like [`build`], but the device has this clock, and the end resumes an earlier session.
 fn build_with(
     config: &SessionConfig,
     processor: Arc<dyn Processor>,
-    began: Duration,
+    clock: Clock,
     previous: Option<&Resumable>,
 ) -> Result<Box<dyn Session>, BuildError> {
     let checked = config.stack.capabilities().check(config)?;
-    stacks::session(&checked, processor, began, previous).map_err(BuildError::Library)
+    stacks::session(&checked, processor, clock, previous).map_err(BuildError::Library)
 }
 
 /// Builds both ends of a session. The client is first in each array.
@@ -90,15 +104,16 @@ pub fn build_pair(
         None => [None, None],
     };
     let [for_client, for_server] = processors;
-    let build =
-        |config, processor, previous: &Option<Resumable>| build_with(config, processor, WORLD_BEGAN, previous.as_ref());
+    let build = |config, processor, previous: &Option<Resumable>| {
+        build_with(config, processor, WORLD_BEGAN.into(), previous.as_ref())
+    };
     Ok([build(client, for_client, &previous[0])?, build(server, for_server, &previous[1])?])
 }
 
 fn first_session(configs: [&SessionConfig; 2]) -> Result<[Option<Resumable>; 2], BuildError> {
     let build = |side: usize| {
         let config = SessionConfig { seed: SEEDS[side], ..configs[side].clone() };
-        build_with(&config, Arc::new(Weightless), WORLD_BEGAN - BEFORE, None)
+        build_with(&config, Arc::new(Weightless), (WORLD_BEGAN - BEFORE).into(), None)
     };
     let [mut client, mut server] = [build(0)?, build(1)?];
     let path = Path { delay: Duration::ZERO, time_limit: BEFORE, datagram_limit: DATAGRAM_LIMIT, ..Path::default() };

@@ -115,12 +115,12 @@ impl Capabilities {
     fn check_extensions(&self, config: &SessionConfig, tls: &Tls) -> Result<(), ConfigError> {
         let Some(version) = self.version_of(config) else { return Ok(()) };
         if let Some(length) = tls.max_fragment_length {
-            one_of("max_fragment_length", length, version.fragment_lengths)?;
+            self.one_of_version("max_fragment_length", length, version, |version| version.fragment_lengths)?;
         }
         if let Some(resumption) = tls.resumption {
             let can = config.credential.kind() != CredentialKind::Ecjpake;
             check("resumption", &resumption, "none (a password opens one session)", |_| can)?;
-            one_of("resumption", resumption, version.resumptions)?;
+            self.one_of_version("resumption", resumption, version, |version| version.resumptions)?;
         }
         Ok(())
     }
@@ -145,6 +145,23 @@ impl Capabilities {
             check("cookie", &dtls.cookie, allowed, |cookie| *cookie || can)?;
         }
         Ok(())
+    }
+
+    /// One of the values that a protocol version of the library has. Where only another version has any, the version is the
+    /// reason, and not the library.
+    fn one_of_version<T: Display + PartialEq + 'static>(
+        &self,
+        field: &'static str,
+        found: T,
+        version: &TlsVersion,
+        allowed: impl Fn(&TlsVersion) -> &'static [T],
+    ) -> Result<(), ConfigError> {
+        let is_of_version =
+            allowed(version).is_empty() && self.tls.versions.iter().any(|other| !allowed(other).is_empty());
+        if is_of_version {
+            return Err(refusal(field, &found, format!("not in {} with this library", version.protocol)));
+        }
+        one_of(field, found, allowed(version))
     }
 
     fn version_of(&self, config: &SessionConfig) -> Option<&'static TlsVersion> {

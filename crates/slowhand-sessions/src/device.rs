@@ -32,6 +32,22 @@ use crate::session::{Received, Transmit};
 /// stops there.
 const CLOCK_LIMIT: Duration = Duration::from_nanos(u64::MAX);
 
+/// What the clock of a device shows when its session is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    /// The calendar time, since 1970, at which the clock is zero.
+    pub(crate) began: Duration,
+    /// The time that it shows.
+    pub(crate) now: Duration,
+}
+
+/// It shows zero.
+impl From<Duration> for Clock {
+    fn from(began: Duration) -> Self {
+        Self { began, now: Duration::ZERO }
+    }
+}
+
 /// The state that the callbacks of a library use.
 pub(crate) struct Device {
     /// The end that runs on it. `None`: what is allocated there is not counted.
@@ -59,14 +75,15 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// A device of an end, whose operations take no time. Its clock is zero at the calendar time `began`.
-    pub(crate) fn new(end: Option<Role>, seed: [u8; 32], began: Duration, arithmetic: Arithmetic) -> Self {
+    /// A device of an end, whose operations take no time.
+    pub(crate) fn new(end: Option<Role>, seed: [u8; 32], clock: impl Into<Clock>, arithmetic: Arithmetic) -> Self {
+        let Clock { began, now } = clock.into();
         Self {
             end,
             arithmetic,
             processor: None,
             began,
-            clock: Duration::ZERO,
+            clock: now.min(CLOCK_LIMIT),
             random: Xoshiro256PlusPlus::from_seed(seed),
             sent: Queue::default(),
             contents: Queue::default(),

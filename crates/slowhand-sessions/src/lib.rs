@@ -115,7 +115,7 @@ mod stacks;
 mod tinydtls;
 mod tls;
 
-pub use building::{BuildError, build, build_pair, build_resuming};
+pub use building::{BuildError, build, build_later, build_pair, build_resuming};
 pub use capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 pub use config::{
     Arithmetic, ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{Negotiated, Role, SessionConfig};
-use crate::device::Device;
+use crate::device::{Clock, Device};
 use crate::operation::{Performed, Processor};
 use crate::session::{Failure, Received, Resumable, Session, Status, Transmit, WriteError};
 
@@ -68,7 +68,7 @@ pub(crate) struct LibrarySession<L: Library> {
 }
 
 impl<L: Library> LibrarySession<L> {
-    /// A session on a device of its own, whose clock is zero at the calendar time `began`. `set_up` runs on that device
+    /// A session on a device of its own, which has this clock. `set_up` runs on that device
     /// and takes no time, as a device does it when it boots.
     ///
     /// # Errors
@@ -76,10 +76,10 @@ impl<L: Library> LibrarySession<L> {
     pub(crate) fn new(
         config: &SessionConfig,
         processor: Arc<dyn Processor>,
-        began: Duration,
+        clock: Clock,
         set_up: impl FnOnce() -> Result<L, Failure>,
     ) -> Result<Self, Failure> {
-        let mut device = Box::new(Device::new(Some(config.role), config.seed, began, config.arithmetic));
+        let mut device = Box::new(Device::new(Some(config.role), config.seed, clock, config.arithmetic));
         let library = ManuallyDrop::new(device.run(set_up)?);
         device.begin(processor);
         Ok(Self {

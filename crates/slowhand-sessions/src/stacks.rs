@@ -1,7 +1,6 @@
 //! The list of all libraries. No other module knows all of them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 
@@ -9,6 +8,7 @@ use crate::c_library::{CLibrary, slowhand_library};
 use crate::capabilities::Capabilities;
 use crate::check::Checked;
 use crate::config::{ConfigError, CredentialKind, Protocol, SessionConfig, Stack};
+use crate::device::Clock;
 use crate::holes::{Holes, holes};
 use crate::lean::LeanDtls;
 use crate::library::LibrarySession;
@@ -82,33 +82,32 @@ pub fn best_common_suite(
     client.suites(protocol).find(|suite| takes(client, *suite) && servers.contains(suite))
 }
 
-/// Makes a session of a checked configuration, on a device whose clock is zero at the calendar time `began`. It resumes
-/// `previous`.
+/// Makes a session of a checked configuration, on a device with this clock. It resumes `previous`.
 pub(crate) fn session(
     checked: &Checked<'_>,
     processor: Arc<dyn Processor>,
-    began: Duration,
+    clock: Clock,
     previous: Option<&Resumable>,
 ) -> Result<Box<dyn Session>, Failure> {
     let config = checked.config;
     Ok(match entry(config.stack).adapter {
         Adapter::C(functions) => {
-            Box::new(LibrarySession::new(config, processor, began, || CLibrary::new(functions(), checked, previous))?)
+            Box::new(LibrarySession::new(config, processor, clock, || CLibrary::new(functions(), checked, previous))?)
         }
         Adapter::LeanDtls if config.credential.kind() == CredentialKind::Psk => {
-            Box::new(LibrarySession::new(config, processor, began, || {
+            Box::new(LibrarySession::new(config, processor, clock, || {
                 LeanDtls::<{ lean::PSK_BUFFER }>::new(checked, previous)
             })?)
         }
         Adapter::LeanDtls if has_long_certificates(checked) => {
-            Box::new(LibrarySession::new(config, processor, began, || {
+            Box::new(LibrarySession::new(config, processor, clock, || {
                 LeanDtls::<{ lean::LONG_CERTIFICATE_BUFFER }>::new(checked, previous)
             })?)
         }
-        Adapter::LeanDtls => Box::new(LibrarySession::new(config, processor, began, || {
+        Adapter::LeanDtls => Box::new(LibrarySession::new(config, processor, clock, || {
             LeanDtls::<{ lean::CERTIFICATE_BUFFER }>::new(checked, previous)
         })?),
-        Adapter::Rustls => Box::new(LibrarySession::new(config, processor, began, || Rustls::new(checked, previous))?),
+        Adapter::Rustls => Box::new(LibrarySession::new(config, processor, clock, || Rustls::new(checked, previous))?),
     })
 }
 

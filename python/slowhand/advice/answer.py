@@ -189,8 +189,6 @@ class Advice:
     @property
     def defaults(self) -> polars.DataFrame:
         """What common defaults cost."""
-        import polars
-
         rows = [
             {
                 "default": ", ".join(default.row.names),
@@ -201,12 +199,10 @@ class Advice:
             }
             for default in self.adviser.defaults
         ]
-        return polars.DataFrame(rows, infer_schema_length=None)
+        return _table(rows)
 
     def frame(self, rows: list[Row]) -> polars.DataFrame:
         """A table of configurations."""
-        import polars
-
         made = [
             {
                 "scenario": self.adviser.space.scenario.file,
@@ -216,7 +212,7 @@ class Advice:
             }
             for row in rows
         ]
-        return polars.DataFrame(made, infer_schema_length=None)
+        return _table(made)
 
     @property
     def text(self) -> str:
@@ -243,6 +239,7 @@ class Advice:
             "refused": [
                 {"reason": reason, "count": count} for reason, count in space.refused.most_common()
             ],
+            "refused_by_fixed": dict(space.refused_by_fixed),
             "weights": adviser.scale.weights,
             "units": {name: metric.unit for name, metric in METRICS.items()},
             "seed": adviser.seed,
@@ -359,6 +356,16 @@ def ranked(judged: Mapping[int, Judged], scale: Scale) -> list[int]:
 
 def _settings(row: Row) -> dict[str, Any]:
     return dict(row.configuration.settings) if row.configuration else {}
+
+
+def _table(rows: list[dict[str, Any]]) -> polars.DataFrame:
+    """Rows as a table. A metric is a number also where no row knows it."""
+    import polars
+
+    known = dict.fromkeys(column for row in rows for column in row)
+    metrics = [column for column in known if column.startswith(tuple(COLUMNS.values()))]
+    types = dict.fromkeys(metrics, polars.Float64)
+    return polars.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
 
 
 def _metrics(judged: Judged) -> dict[str, Any]:

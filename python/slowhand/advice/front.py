@@ -432,6 +432,11 @@ class Judged:
         return self._sample.same(self.worlds)
 
     @property
+    def is_ram_of_host(self) -> bool:
+        """True if its memory was measured on this computer, not on a device."""
+        return self.ram_of == HOST
+
+    @property
     def ram_of(self) -> str:
         """What the memory was measured on: a processor, or `host`, this computer."""
         measured = self._sample.measured
@@ -464,13 +469,18 @@ class Judged:
 
         With one handshake a world they are those of order statistics (duration) and Wilson's
         (failures). The handshakes of one world are not independent: with several, and for energy
-        and octets, the worlds are drawn again.
+        and octets, the worlds are drawn again. Where none completes, there are no energy and no
+        octets of one that does.
         """
         found = {
             name: Interval(float(self.values[place]), *_ends(self._drawn[place]))
             for place, name in enumerate(METRICS)
         }
         found["ram"] = Interval(self._ram, math.inf, math.inf)
+        for name, place in (("energy", ENERGY), ("bytes", BYTES)):  # of each that completes
+            drawn = numpy.where(self._drawn[FAILURES] < 1, self._drawn[place], math.inf)
+            value = found[name].value if self.values[FAILURES] < 1 else math.inf
+            found[name] = Interval(value, *_ends(drawn))
         completed, handshakes = self._sample.completed(self.worlds)
         failed = handshakes - completed
         share = failed / handshakes

@@ -24,6 +24,9 @@ LONGEST_VALUE = 24
 MOST_REASONS = 3
 """How many reasons are told why combinations are not possible; --json has all. (Assumed.)"""
 
+LONGEST_REASON = 300
+"""How much is shown of a reason. What is allowed, and why, stands at its end. (Assumed.)"""
+
 MOST_FAMILIES = 20
 """How many families are shown; --json has all. (Assumed.)"""
 
@@ -304,7 +307,7 @@ def _metric_cells(
                 cells.append(_failures(found[name]))
             elif name == "ram":
                 octets = found[name].value
-                host = " host" if one.ram_of == HOST else ""
+                host = " host" if one.is_ram_of_host else ""
                 cells.append(f"{octets:,.0f}{host}" if math.isfinite(octets) else "")
             elif not _is_known(found, name):
                 cells.append("never")
@@ -323,6 +326,7 @@ def _is_known(found: dict[str, Interval], name: str) -> bool:
 def _with_interval(interval: Interval, largest: float) -> str:
     """A value, and the wider half of its interval, which may end with those that fail.
 
+    Nothing is below 0: where that half is wider than the value, the ends are shown in its place.
     It has the decimals of the largest of its column, or its own if it is larger.
     """
     half = max(interval.high - interval.value, interval.value - interval.low)
@@ -331,6 +335,8 @@ def _with_interval(interval: Interval, largest: float) -> str:
         return f"{text}..never"
     if not half:
         return text
+    if half > interval.value:
+        return "..".join(number(end, max(largest, interval.high)) for end in interval[1:])
     decimals = len(text.partition(".")[2])
     return f"{text} ±{half:,.{decimals}f}"
 
@@ -429,7 +435,16 @@ def _about(advice: Advice) -> Iterator[str]:
     if space.refused:
         yield f"{space.refused.total():,} other combinations are not possible:"
         for reason, count in space.refused.most_common(MOST_REASONS):
-            yield f"  {count:,}: {printable(reason)}"
+            yield f"  {count:,}: {printable(reason, LONGEST_REASON)}"
+        others = space.refused.most_common()[MOST_REASONS:]
+        if others:
+            count = sum(count for _, count in others)
+            reasons = "reasons" if len(others) > 1 else "reason"
+            yield f"  {count:,}: {len(others):,} other {reasons} (--json has them)"
+        for key, count in space.refused_by_fixed.items():
+            yield (
+                f"  {count:,} of these have a {key} that does not fit: --fix {key}= leaves it out"
+            )
     about = space.scenario.about()
     yield f"{space.scenario.file}: {about['session']}"
     yield f"{about['devices']}: {about['network']}"

@@ -226,6 +226,9 @@ class Space:
     configurations: list[Configuration] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
     """How many combinations are not possible, by the reason."""
+    refused_by_fixed: Counter[str] = field(default_factory=Counter)
+    """The same by the key, where the scenario has a value that may not be chosen: without it they
+    are perhaps possible."""
 
     @property
     def keys(self) -> list[str]:
@@ -362,6 +365,7 @@ class _Search:
         self._first: ScenarioError | None = None
         self._hopeless: dict[Family, ScenarioError] = {}
         """Families of which no configuration is possible, whatever else is chosen."""
+        self._optional: dict[str, bool] = {}
 
     def run(self) -> None:
         """Adds what is possible to the space, and counts what is not."""
@@ -388,6 +392,8 @@ class _Search:
                 self._hopeless[family] = error
             self._first = self._first or error
             self._found.refused[_reason(error)] += 1
+            if (key := error.key) and key not in settings and self._may_be_left_out(key):
+                self._found.refused_by_fixed[key] += 1
             for option in options:
                 if option in self._wrong:
                     self._wrong[option] = self._wrong[option] or _blamed(error, option)
@@ -395,6 +401,13 @@ class _Search:
         for option in options:
             self._wrong.pop(option, None)
         self._found.configurations.append(made)
+
+    def _may_be_left_out(self, key: str) -> bool:
+        """True if the scenario has a key, and is one without it too."""
+        if key not in self._optional:
+            found = self._found.scenario
+            self._optional[key] = found.value(key) is not None and _is_scenario(found, [f"{key}="])
+        return self._optional[key]
 
     def _possible(self, options: Sequence[Option], settings: Settings) -> Configuration:
         """A combination with what follows from it. Raises `ScenarioError` if it is not possible."""
@@ -410,6 +423,13 @@ class _Search:
         scenario = self._found.scenario.with_(overrides)
         _native.Run(scenario.native, 0, 1, 1, False).cancel()
         return Configuration(settings, overrides, scenario)
+
+
+def _is_scenario(scenario: Scenario, overrides: Sequence[str]) -> bool:
+    """True if a scenario may have these overrides."""
+    with suppress(ScenarioError):
+        return scenario.with_(overrides) is not None
+    return False
 
 
 def _has_effect(found: Space, options: Iterable[Option], settings: Settings) -> bool:

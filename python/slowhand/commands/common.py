@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slowhand._native import MAX_THREADS
 from slowhand.arguments import Parser, integer
+from slowhand.output import OutputError
 from slowhand.terminal import Terminal, say
 
 if TYPE_CHECKING:
     from slowhand.api import Scenario
-    from slowhand.output import Output
+    from slowhand.output import Output, Write
 
 
 DONE, NO, BAD_INPUT = 0, 1, 2
@@ -67,6 +68,16 @@ def warnings_said() -> Iterator[None]:
         yield
     for warning in caught:
         say(str(warning.message))
+
+
+def is_written(file: Output, write: Write, *, private: bool) -> bool:
+    """Writes a file. Returns False, after a message, if it could not be written."""
+    try:
+        file.write(write, private=private)
+    except OutputError as error:
+        say(str(error))
+        return False
+    return True
 
 
 def threads_option(parser: Parser, what: str) -> None:

@@ -6,7 +6,7 @@ import argparse
 
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, print_json
-from slowhand.completion import SHELLS, read
+from slowhand.completion import SCRIPTS, SHELLS, read
 from slowhand.nearest import none_of
 from slowhand.terminal import Terminal
 
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     shell = arguments.shell
     if shell not in SHELLS:
         raise Complaint(none_of("shell", shell, SHELLS))
-    script = SHELLS[shell](read(COMMANDS))
+    script = SCRIPTS[shell](read(COMMANDS))
     if arguments.json:
         print_json({"shell": shell, "script": script}, out)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from slowhand._native import ArgumentError
 from slowhand.arguments import Complaint, Parser, integer
 from slowhand.commands.common import LONGEST_PANIC
 from slowhand.terminal import Terminal, printable, say
@@ -64,8 +65,8 @@ def explanation(arguments: argparse.Namespace, handshakes: Run) -> Explanation |
         return handshakes.scenario.explain(seed=seed, client=client)
     except WorldError as error:
         say(printable(str(error), LONGEST_PANIC))
-    except ValueError as error:
-        raise Complaint(f"--{error}") from error
+    except ArgumentError as error:
+        raise Complaint(f"--{error.argument}: {error.reason}") from error
     return None
 
 

@@ -12,11 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowhand import output, signals
-from slowhand._native import ScenarioError
+from slowhand._native import ArgumentError
 from slowhand.arguments import LONGEST_WORD, Complaint, Parser, integer, number
-from slowhand.commands.common import DONE, NO, inputs, loaded, set_option, show_wireshark
-from slowhand.output import Output, OutputError
-from slowhand.terminal import WIDTH, Terminal, is_drawable, printable, say, warn
+from slowhand.commands.common import (
+    DONE,
+    NO,
+    inputs,
+    is_written,
+    loaded,
+    set_option,
+    show_wireshark,
+)
+from slowhand.output import Output
+from slowhand.terminal import WIDTH, Terminal, is_drawable, printable, warn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -166,7 +174,11 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
                 _report(network, outputs, view, out)
             for message in status.warnings(network.report(), arguments.speed):
                 warn(message)
-    written = _write(outputs, network)
+    written = "records" not in outputs or is_written(
+        outputs["records"],
+        lambda path: path.write_bytes(network.encoded()),
+        private=network.scenario.holds_keys,
+    )
     if came or late:
         return signals.exit_code([*came, *late][0])
     return DONE if written and view.is_captured and _is_good(network) else NO
@@ -327,16 +339,13 @@ def _start(arguments: argparse.Namespace, outputs: Mapping[str, Output], out: Te
             handshakes=arguments.handshakes,
             records=arguments.records is not None,
         )
-    except ScenarioError:
-        raise
     except control.ControlError as error:
         raise Complaint(str(error)) from error
     except TwoWaysError as error:
-        one, other = (f"--{name.replace('_', '-')}" for name in (error.one, error.other))
+        one, other = (f"--{name.replace('_', '-')}" for name in (error.argument, error.other))
         raise Complaint(f"{one}: found {other} too, allowed: {error.allowed}") from error
-    except ValueError as error:
-        option, _, reason = str(error).partition(": ")
-        raise Complaint(f"--{option.replace('_', '-')}: {reason}") from error
+    except ArgumentError as error:
+        raise Complaint(f"--{error.argument.replace('_', '-')}: {error.reason}") from error
 
 
 def _warn_of_timers(network: Live, view: View, speed: float) -> None:
@@ -366,7 +375,7 @@ def show_sessions(summary: dict[str, Any], over: str, out: Terminal) -> None:
     from slowhand import report
 
     if summary["completed"] or summary["failed"]:
-        report.show_summary(summary, False, out, over=over)
+        report.show_summary(summary, False, out, over=over, has_makespan=False)
     else:
         out.print("no session has ended", "bold")
 
@@ -397,20 +406,6 @@ def _report(network: Live, outputs: Mapping[str, Output], view: View, out: Termi
     report.show_about(network.scenario, ran, out, has_session=has_session)
     if "pcap" in outputs and not Path(outputs["pcap"].path).is_fifo():
         show_wireshark(network.scenario, outputs["pcap"], out)
-
-
-def _write(outputs: Mapping[str, Output], network: Live) -> bool:
-    """Writes the records. Returns False, after a message, if they could not be written."""
-    if "records" in outputs:
-        try:
-            outputs["records"].write(
-                lambda path: path.write_bytes(network.encoded()),
-                private=network.scenario.holds_keys,
-            )
-        except OutputError as error:
-            say(str(error))
-            return False
-    return True
 
 
 def _is_good(network: Live) -> bool:

@@ -7,11 +7,19 @@ from typing import Any
 
 from slowhand import output
 from slowhand.arguments import Complaint
-from slowhand.commands.common import DONE, NO, print_json, show_wireshark, warnings_said, wireshark
+from slowhand.commands.common import (
+    DONE,
+    NO,
+    is_written,
+    print_json,
+    show_wireshark,
+    warnings_said,
+    wireshark,
+)
 from slowhand.commands.live import show_sessions, without_programs
-from slowhand.output import Output, OutputError
+from slowhand.output import Output
 from slowhand.realtime.replaying import Replay, replay
-from slowhand.terminal import Terminal, say
+from slowhand.terminal import Terminal
 
 USED = ("seed", "set", "records", "pcap", "json")
 """The options that a recording has."""
@@ -52,14 +60,8 @@ def _show(replayed: Replay, summary: dict[str, Any], out: Terminal) -> None:
 
 
 def _is_written(name: str, file: Output, replayed: Replay) -> bool:
-    """Writes a file. Returns False, after a message, if it could not be written."""
-    try:
-        if name == "pcap":
-            file.write(replayed.capture, private=True)
-        else:
-            octets = replayed.encoded()
-            file.write(lambda path: path.write_bytes(octets), private=replayed.scenario.holds_keys)
-    except OutputError as error:
-        say(str(error))
-        return False
-    return True
+    if name == "pcap":
+        return is_written(file, replayed.capture, private=True)
+    octets = replayed.encoded()
+    private = replayed.scenario.holds_keys
+    return is_written(file, lambda path: path.write_bytes(octets), private=private)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from slowhand.completion.command import Argument, Command, read
+from slowhand.completion.command import SHELLS, Argument, Command, read
 from slowhand.completion.scripts import bash, fish, zsh
 
-__all__ = ["SHELLS", "Argument", "Command", "read"]
+__all__ = ["SCRIPTS", "SHELLS", "Argument", "Command", "read"]
 
-SHELLS: dict[str, Callable[[Sequence[Command]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+SCRIPTS: dict[str, Callable[[Sequence[Command]], str]] = dict(
+    zip(SHELLS, (bash, zsh, fish), strict=True)
+)
 """What makes the script of each shell."""

@@ -9,6 +9,9 @@ from typing import NamedTuple, Protocol
 from slowhand import data
 from slowhand.arguments import Parser
 
+SHELLS = ("bash", "zsh", "fish")
+"""The shells that have a script."""
+
 PATHS = {
     **dict.fromkeys(("SCENARIO", "FILE", "TRACE", "PATH"), "files"),
     "FOLDER": "folders",
@@ -159,12 +162,6 @@ def _credentials() -> Iterator[str]:
     return iter(SERVERS)
 
 
-def _shells() -> Sequence[str]:
-    from slowhand.completion import SHELLS
-
-    return [*SHELLS]
-
-
 LISTS: dict[str, Callable[[], Iterator[str] | Sequence[str]]] = {
     "SCENARIO": lambda: list(data.files(data.SCENARIOS)),
     "DEVICE": lambda: list(data.files(data.DEVICES)),
@@ -180,7 +177,7 @@ LISTS: dict[str, Callable[[], Iterator[str] | Sequence[str]]] = {
     "KIND": _kinds,
     "MAC": _macs,
     "CREDENTIAL": _credentials,
-    "SHELL": _shells,
+    "SHELL": lambda: SHELLS,
     "on|off": lambda: ["on", "off"],
 }
 """The words that can stand for a metavar, or for that of one command."""

@@ -6,7 +6,7 @@ It has no script and no style of its own, so it looks as the notebook does.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from slowhand import report
@@ -14,6 +14,7 @@ from slowhand.pages.skeleton import text
 
 if TYPE_CHECKING:
     from slowhand.advice.answer import Advice
+    from slowhand.advice.front import Judged
     from slowhand.api import Run
     from slowhand.realtime import Live
 
@@ -61,13 +62,17 @@ def advice(advice: Advice, units: Mapping[str, str]) -> str:
     lines.append(f"<p>Recommended: <code>{text(said)}</code></p>")
     if not advice.reliable:
         lines.append("<p>It does not complete reliably.</p>")
-    rows = [
-        [row.name, *(_measured(interval.value) for interval in row.judged.intervals().values())]
-        for row in advice.front_rows
-    ]
+    rows = [[row.name, *_metrics(row.judged)] for row in advice.front_rows]
     names = advice.front_rows[0].judged.intervals()
     headings = ["The Pareto front", *(f"{name}, {units[name]}" for name in names)]
     return _block([*lines, table(headings, rows)])
+
+
+def _metrics(judged: Judged) -> Iterator[str]:
+    """The metrics of a configuration. Memory that no device has says so, as in the report."""
+    for name, interval in judged.intervals().items():
+        host = " host" if name == "ram" and judged.is_ram_of_host else ""
+        yield f"{_measured(interval.value)}{host}"
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -79,6 +79,8 @@ def _summary(run: Run) -> str:
     summary = run.summary()
     none = summary["failed"] and not summary["completed"]
     lines = [f'<p class="outcomes{" failed" if none else ""}">{text(words.outcomes(summary))}</p>']
+    if span := words.makespan(summary):
+        lines.append(f"<p>{text(span)}</p>")
     if run.panicked:
         panics = f"{run.panicked_count:,} worlds panicked: {run.panicked[0]}"
         lines.append(f'<p class="failed">{text(panics)}</p>')

@@ -30,11 +30,13 @@ Samples = Mapping[str, "polars.DataFrame"]
 PathLike = str | os.PathLike[str]
 
 STATES = {
-    "cpu": "computing",
+    "cpu": "CPU",
     "tpm": "TPM",
     "tx": "sending",
     "rx": "receiving",
     "listen": "idle listening",
+    "startup": "radio starting",
+    "idle": "radio ready",
     "sleep": "sleeping",
 }
 """The columns `energy_client_STATE_mj`, and the state in words."""
@@ -239,7 +241,7 @@ def energy(samples: Samples, path: PathLike) -> None:
     with sheet(width=7.2, height=1.6 + 0.5 * len(samples)) as made:
         (axes,) = made.axes
         left = [0.0] * len(samples)
-        for colour, (state, words) in zip(COLOURS, STATES.items(), strict=False):
+        for colour, (state, words) in zip((*COLOURS, GREY), STATES.items(), strict=True):
             column = f"energy_client_{state}_mj"
             means = []
             for frame in samples.values():

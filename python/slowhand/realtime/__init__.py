@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from slowhand import _native, keys, results
 from slowhand.api import Scenario, Source, loaded, origin
-from slowhand.bounds import natural
+from slowhand.bounds import natural, of_another_type, real, wrong
 from slowhand.keys import Settings
 from slowhand.output import replacing
 from slowhand.realtime import status
 from slowhand.realtime.places import Proxy, Server, address, proxy
+from slowhand.terminal import printable
 
 if TYPE_CHECKING:
     import polars
@@ -40,12 +41,13 @@ SLICE_S = 0.1
 """How long one call waits for an event."""
 
 
-class TwoWaysError(ValueError):
+class TwoWaysError(_native.ArgumentError):
     """Two arguments exclude each other."""
 
     def __init__(self, one: str, other: str, allowed: str):
-        super().__init__(f"{one}: found {other} too, allowed: {allowed}")
-        self.one, self.other, self.allowed = one, other, allowed
+        self.argument, self.reason = one, f"found {other} too, allowed: {allowed}"
+        super().__init__(f"{one}: {self.reason}")
+        self.other, self.allowed = other, allowed
 
 
 def live(
@@ -92,8 +94,8 @@ def live(
     the block warns of a network that could not keep up with the clock, as on a busy computer: its
     times are too long.
 
-    Raises `ScenarioError` if the scenario cannot run so, `ValueError` for another argument, and
-    `OSError` if an address or an interface is not to be had.
+    Raises `ScenarioError` if the scenario cannot run so, `ArgumentError` for another argument,
+    and `OSError` if an address or an interface is not to be had.
 
     >>> import slowhand
     >>> with slowhand.live("quickstart", speed=50) as net:
@@ -123,7 +125,7 @@ def live(
     native = _native.Live(
         scenario.native,
         seed=seed,
-        speed=float(speed),
+        speed=real("speed", speed),
         proxies=[(kind, str(one.listen), str(one.server)) for kind, one in proxies],
         server=_optional("server", server, 1),
         listen=_optional("listen", listen, 0),
@@ -132,7 +134,7 @@ def live(
         capture=None if capture is None else os.fspath(capture),
         record=None if record is None else os.fspath(record),
         control=None if control is None else os.fspath(control),
-        duration_s=None if duration_s is None else float(duration_s),
+        duration_s=None if duration_s is None else real("duration_s", duration_s),
         handshakes=None if handshakes is None else natural("handshakes", handshakes),
         records=records,
     )
@@ -385,6 +387,8 @@ def _way(given: list[str]) -> str:
 def _each(name: str, given: Server | Iterable[Server]) -> list[Proxy]:
     """The proxies of an argument, which is one or several."""
     several = [given] if isinstance(given, str | int) else given
+    if not isinstance(several, Iterable):
+        raise of_another_type(name, given, "a port, a text, or several of them")
     return [_read(name, proxy, one) for one in several]
 
 
@@ -400,7 +404,7 @@ def _read(name: str, read: Callable[[Server], T], text: Server) -> T:
     try:
         return read(text)
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+        raise wrong(name, str(error)) from None
 
 
 def _interface(side: str, netns: str | None, tun: str | None) -> tuple[str, str] | None:
@@ -408,4 +412,18 @@ def _interface(side: str, netns: str | None, tun: str | None) -> tuple[str, str]
     if netns is not None and tun is not None:
         raise TwoWaysError(f"{side}_netns", f"{side}_tun", "one of the two")
     kinds = {"netns": netns, "tun": tun}
-    return next(((kind, name) for kind, name in kinds.items() if name is not None), None)
+    for kind, name in kinds.items():
+        if name is not None:
+            return kind, _utf8(f"{side}_{kind}", name)
+    return None
+
+
+def _utf8(argument: str, name: str) -> str:
+    """The same name. Raises an error if it is no text that UTF-8 has."""
+    if not isinstance(name, str):
+        raise of_another_type(argument, name, "a name")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise wrong(argument, f"found {printable(name)}, allowed: a name in UTF-8") from None
+    return name

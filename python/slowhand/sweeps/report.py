@@ -65,8 +65,9 @@ def _impossible(sweep: Sweep) -> Iterator[str]:
     for each in sweep.impossible:
         by_reason.setdefault(each.reason, []).append(label(each.settings))
     for reason, labels in list(by_reason.items())[:MOST_FAILING]:
-        more = f" (and {len(labels) - 1:,} others)" if labels[1:] else ""
-        yield f"not possible: {labels[0]}{more}: {printable(reason)}"
+        rest = len(labels) - 1
+        more = f" (and {rest:,} other{'s' if rest > 1 else ''})" if rest else ""
+        yield f"not possible: {labels[0]}{more}: {reason}"
     if len(by_reason) > MOST_FAILING:
         yield f"and {len(by_reason) - MOST_FAILING:,} other reasons (see --json)"
 

@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 
 /// The comments on the frames of a world, by the number of the frame in the order of time.
 pub(crate) fn comments(trace: &Trace, air: &Air, scenario: &Scenario, plan: &Plan) -> BTreeMap<usize, String> {
-    let context = Context::new(scenario, plan);
+    let context = Context::new(scenario, plan, trace);
     let mut names = BTreeMap::new();
-    for conversation in 0..plan.clients().len() {
+    for conversation in 0..trace.clients.len() {
         names.extend(super::names(trace, &context, conversation, plan.connection_id()).0);
     }
     let mut comments: BTreeMap<usize, Vec<String>> = BTreeMap::new();

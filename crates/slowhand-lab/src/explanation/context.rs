@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 /// A scenario, as far as explanations need it.
 pub(super) struct Context<'a> {
     pub(super) scenario: &'a Scenario,
+    /// By conversation.
     clients: &'a [NodeId],
     server: Host,
     network: NetworkConfig,
@@ -25,12 +26,12 @@ pub(super) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(scenario: &'a Scenario, plan: &'a Plan) -> Self {
+    pub(super) fn new(scenario: &'a Scenario, plan: &'a Plan, trace: &'a Trace) -> Self {
         let sleepy = scenario.mac.link_layer().sleepy(scenario.mesh());
         let qualities = scenario.network.links().into_iter().map(|link| ((link.from, link.to), link));
         Self {
             scenario,
-            clients: plan.clients(),
+            clients: &trace.clients,
             server: plan.server(),
             network: scenario.network_config(),
             sleepy,

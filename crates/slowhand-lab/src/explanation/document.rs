@@ -13,11 +13,13 @@ pub struct Explanation {
     pub seed: u64,
     /// The node of the client.
     pub client: u16,
+    /// How often the client tried. The path and the timeline are those of the last attempt; the path begins with the others.
+    pub attempts: u64,
     /// How the handshake ended, as in records.
     pub outcome: &'static str,
     /// Why it failed; empty if it did not.
     pub reason: String,
-    /// When the client handed its first octets to the network.
+    /// When the client first asked for a session.
     pub start_s: f64,
     /// When the handshake ended.
     pub end_s: f64,
@@ -49,8 +51,10 @@ pub struct HostEntry {
 }
 
 /// What parts are spent on. No other kinds exist.
-pub const KINDS: [(&str, &str); 19] = [
+pub const KINDS: [(&str, &str); 21] = [
+    ("again", "the client waits before its next attempt"),
     ("air", "frames and acknowledgements on the air"),
+    ("attempt", "an earlier attempt of the client, which failed"),
     ("beacon", "the wait for an active period between beacons, and contention in it"),
     ("busy", "the server computes for other sessions"),
     ("cells", "the wait for a cell of the schedule (TSCH)"),

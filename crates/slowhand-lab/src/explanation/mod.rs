@@ -39,7 +39,7 @@ pub enum ExplainError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// No client has this node.
-    #[error("client: found {found}, allowed: the node of a client ({allowed})")]
+    #[error("found {found}, allowed: the node of a client ({allowed})")]
     Client {
         /// The node.
         found: u16,
@@ -60,7 +60,7 @@ pub fn explain(
     interrupt: &Interrupt,
 ) -> Result<Option<Explanation>, ExplainError> {
     let plan = Plan::new(scenario)?;
-    let conversation = match client {
+    let position = match client {
         None => 0,
         Some(found) => plan.clients().iter().position(|client| client.0 == found).ok_or_else(|| {
             /// More would fill the screen.
@@ -71,7 +71,7 @@ pub fn explain(
         })?,
     };
     let told = Told::of_world(&plan, seed, interrupt);
-    Ok(told.and_then(|told| told.explain(scenario, &plan, conversation, interrupt)))
+    Ok(told.and_then(|told| told.explain(scenario, &plan, position, interrupt)))
 }
 
 /// A world that is over, with everything that happened in it.
@@ -91,23 +91,21 @@ impl Told {
         Some(Self { records, trace: finished.trace.unwrap_or_default(), air })
     }
 
-    /// Explains the handshake of a conversation. `None` if it is interrupted.
-    fn explain(
-        &self,
-        scenario: &Scenario,
-        plan: &Plan,
-        conversation: usize,
-        interrupt: &Interrupt,
-    ) -> Option<Explanation> {
+    /// Explains the handshake of the client at this place of the records: its last attempt in detail, and how long those
+    /// before it and the waits between them took. `None` if it is interrupted.
+    fn explain(&self, scenario: &Scenario, plan: &Plan, position: usize, interrupt: &Interrupt) -> Option<Explanation> {
         let Self { records, trace, air } = self;
-        let record = &records[conversation];
-        let context = Context::new(scenario, plan);
+        let record = &records[position];
+        let attempts = &trace.attempts[position];
+        let conversation = attempts.last()?.conversation;
+        let context = Context::new(scenario, plan, trace);
         let (names, written) = names(trace, &context, conversation, plan.connection_id());
         let losses = losses::losses(trace, air, plan.is_acknowledged());
         if interrupt.is_set() {
             return None;
         }
-        let pieces = path::critical_path(trace, air, &context, conversation);
+        let mut pieces = path::earlier_attempts(trace, attempts);
+        pieces.extend(path::critical_path(trace, air, &context, conversation));
         let namer = Namer { trace, air, context: &context, conversation, losses: &losses, names: &names };
         if interrupt.is_set() {
             return None;
@@ -131,7 +129,7 @@ impl Told {
             part,
             event: event.and_then(number),
         });
-        let Span { start, end } = trace.spans[conversation];
+        let (Span { end, .. }, start) = (trace.spans[conversation], trace.spans[attempts.first()?.conversation].start);
         let duration_s = end.since(start).as_secs_f64();
         let summary = parts::summary(duration_s, &groups);
         let host = |host| HostEntry {
@@ -144,6 +142,7 @@ impl Told {
             scenario: scenario.name.clone(),
             seed: record.seed,
             client: record.client,
+            attempts: record.attempts,
             outcome: record.outcome.name(),
             reason: record.failure.as_ref().map_or_else(String::new, |failure| failure.reason.clone()),
             start_s: start.as_secs_f64(),

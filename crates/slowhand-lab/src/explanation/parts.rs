@@ -54,6 +54,8 @@ struct Why {
     loss: Option<Loss>,
     /// True if the reason is that a radio was switched off.
     is_outage: bool,
+    /// True if the peer never sent again what was lost: no timer is of use.
+    is_forgotten: bool,
 }
 
 /// A part, what it is in the summary, and the events that are its causes.
@@ -285,11 +287,23 @@ impl Namer<'_> {
                 let text = "waiting for a timer of the border router's TCP proxy".to_owned();
                 own("tcp", node(NodeId::ROOT), text, None, Some(Key::Datagram(datagram)))
             }
+            What::Attempt { outcome } => {
+                let text = format!("attempts of the client before this one, which failed: {}", outcome.name());
+                own("attempt", node(self.client()), text, None, None)
+            }
+            What::Wait => {
+                let text = "the client waits before it tries again".to_owned();
+                own("again", node(self.client()), text, Some(Remedy::change("application.retry")), None)
+            }
             What::Other { datagram } => {
                 let host = self.trace.sent.get(&datagram).map_or("Internet".to_owned(), |sent| self.host(sent.end));
                 own("other", host, "not explained".to_owned(), None, Some(Key::Datagram(datagram)))
             }
         }
+    }
+
+    fn client(&self) -> NodeId {
+        self.trace.clients[self.conversation]
     }
 
     fn host(&self, end: usize) -> String {
@@ -432,21 +446,26 @@ impl Namer<'_> {
     fn giving_up(&self, piece: &Piece, end: usize, run: Option<usize>) -> (Words, Short, Option<Key>) {
         let role = Context::role_of(end);
         let own = |text, remedy, short, event| {
-            let words = Words { kind: "giving-up", host: self.host(end), text, remedy: in_words(remedy) };
+            let remedy = Option::and_then(remedy, in_words);
+            let words = Words { kind: "giving-up", host: self.host(end), text, remedy };
             (words, Short::Other(short), event)
         };
         let longer = Remedy::raise("session.give_up_s");
         let Some(number) = run else {
             let text = "until session.give_up_s was over: nothing came any more".to_owned();
-            return own(text.clone(), longer, text, None);
+            return own(text.clone(), Some(longer), text, None);
         };
         let run = &self.trace.timers[number];
-        let Why { text: why, is_outage, .. } = self.why_timer(end, piece.from, piece.to);
+        let Why { text: why, loss, is_outage, is_forgotten } = self.why_timer(end, piece.from, piece.to);
         let of = if run.timer == Timer::Stream { "TCP timer" } else { "timer" };
         let length = length(run.due.since(piece.from).as_micros());
         let short = format!("until session.give_up_s was over, {why}");
         let text = format!("{short}; the {role}'s {of} of {length} was still running");
-        let remedy = if is_outage { Remedy::change("network.outages") } else { longer };
+        let remedy = match (is_outage, is_forgotten) {
+            (true, _) => Some(Remedy::change("network.outages")),
+            (false, true) => loss.and_then(|loss| self.remedy(&loss)),
+            (false, false) => Some(longer),
+        };
         own(text, remedy, short, Some(Key::Timer(number)))
     }
 
@@ -458,7 +477,7 @@ impl Namer<'_> {
         };
         let base = self.trace.base_of_timer(set_by, piece.to).0;
         let (role, micros) = (Context::role_of(end), due.since(base).as_micros());
-        let Why { text: why, loss, is_outage } = self.why_timer(end, base, due);
+        let Why { text: why, loss, is_outage, is_forgotten } = self.why_timer(end, base, due);
         let is_tcp = timer == Timer::Stream;
         let (kind, host) = (if is_tcp { "tcp" } else { "timer" }, self.host(end));
         let plain = |text: String, remedy| {
@@ -483,10 +502,10 @@ impl Namer<'_> {
         };
         let advised = match is_outage {
             true => Some(Remedy::change("network.outages")),
-            false => loss.and_then(|loss| self.context.scenario.remedy(loss.reason, loss.host, loss.holders)),
+            false => loss.and_then(|loss| self.remedy(&loss)),
         };
         let advised = advised.and_then(in_words);
-        let of_timer = (!is_tcp).then(|| self.timer_key(end)).map(|key| match loss {
+        let of_timer = (!is_tcp && !is_forgotten).then(|| self.timer_key(end)).map(|key| match loss {
             Some(_) => format!("lower {key}"),
             None => format!("raise {key}"),
         });
@@ -497,6 +516,11 @@ impl Namer<'_> {
         }
         let short = Short::Timer { whose, length: micros, why };
         (Words { kind, host, text: short.words(), remedy: advised.or(of_timer) }, short, key)
+    }
+
+    /// What changes a loss.
+    fn remedy(&self, loss: &Loss) -> Option<Remedy> {
+        self.context.scenario.remedy(loss.reason, loss.host, 1, loss.holders)
     }
 
     /// True if all that a step sent were acknowledgements of TCP.
@@ -531,7 +555,7 @@ impl Namer<'_> {
             let name = self.names.get(&datagram).map_or("a datagram", String::as_str);
             let text = format!("because {}", losses::words(self.air, self.context, loss, name));
             let is_outage = losses::is_by_outage(self.air, self.context, loss);
-            return Why { text, loss: Some(*loss), is_outage };
+            return Why { text, loss: Some(*loss), is_outage, is_forgotten: false };
         }
         let (other, own) = (Context::role_of(peer), Context::role_of(end));
         let computes = |c: &crate::world::trace::Computed| {
@@ -546,7 +570,7 @@ impl Namer<'_> {
         if let Some(outage) = waits() {
             let off = name_of(Host::Node(outage.node));
             let text = format!("although nothing was lost: the radio of {off} was switched off, and its frames waited");
-            return Why { text, loss: None, is_outage: true };
+            return Why { text, loss: None, is_outage: true, is_forgotten: false };
         }
         let text = if sent_by(end, flight).filter(|(_, sent)| sent.at <= base).any(|(id, _)| is_on_its_way(id)) {
             format!("although nothing was lost: what the {own} had sent was still on its way")
@@ -554,10 +578,28 @@ impl Namer<'_> {
             format!("although nothing was lost: the {other} was still computing its answer")
         } else if sent_by(peer, flight).any(|(id, _)| is_on_its_way(id)) {
             format!("although nothing was lost: the answer of the {other} was still on its way")
+        } else if let Some((datagram, loss)) = self.forgotten(peer, due) {
+            let name = self.names.get(&datagram).map_or("a datagram", String::as_str);
+            let lost = losses::words(self.air, self.context, &loss, name);
+            let text = format!("because {lost}, and the {other} never sent it again");
+            let is_outage = losses::is_by_outage(self.air, self.context, &loss);
+            return Why { text, loss: Some(loss), is_outage, is_forgotten: true };
         } else {
             "although nothing was lost".to_owned()
         };
-        Why { text, loss: None, is_outage: false }
+        Why { text, loss: None, is_outage: false, is_forgotten: false }
+    }
+
+    /// What was lost of the last flight of an end, if it has sent that before an instant and nothing after it. TCP always
+    /// repeats what is lost.
+    fn forgotten(&self, end: usize, before: Instant) -> Option<(DatagramId, Loss)> {
+        let last = self.trace.sent_by(end).map(|(_, sent)| sent.at).max()?;
+        if self.context.is_stream() || last >= before {
+            return None;
+        }
+        let flight = self.flight_before(end, last);
+        let mut sent = self.trace.sent_by(end).filter(|(_, sent)| (flight..=last).contains(&sent.at));
+        sent.find_map(|(datagram, _)| Some((datagram, *self.losses.get(&datagram)?)))
     }
 
     /// When the flight began whose last datagram an end sent at a time.

@@ -6,8 +6,9 @@
 
 use super::air::{Air, Frame};
 use super::context::Context;
+use crate::record::Outcome;
 use crate::scenario::Reassembly;
-use crate::world::trace::{Cause, Sender, StepId, Timer, TimerRun, Trace};
+use crate::world::trace::{Attempt, Cause, Sender, StepId, Timer, TimerRun, Trace};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
@@ -51,8 +52,22 @@ pub(super) enum What {
     Gateway { datagram: DatagramId },
     /// The border router's TCP proxy waited for its timer.
     ProxyTimer { datagram: DatagramId },
+    /// An attempt before the one that is explained, which had this outcome.
+    Attempt { outcome: Outcome },
+    /// The client waited before it tried again.
+    Wait,
     /// Nothing of all this.
     Other { datagram: DatagramId },
+}
+
+/// The attempts of a client before its last one, and the waits after them.
+pub(super) fn earlier_attempts(trace: &Trace, attempts: &[Attempt]) -> Vec<Piece> {
+    let pieces = attempts.windows(2).flat_map(|pair| {
+        let [span, next] = [pair[0], pair[1]].map(|attempt| trace.spans[attempt.conversation]);
+        let failed = Piece { from: span.start, to: span.end, what: What::Attempt { outcome: pair[0].outcome } };
+        [failed, Piece { from: span.end, to: next.start, what: What::Wait }]
+    });
+    pieces.filter(|piece| piece.from < piece.to).collect()
 }
 
 /// The pieces of the path of a conversation's handshake, from its start to its end.

@@ -134,7 +134,7 @@ const QUIET: &[&str] = &["network.link_pdr=1.0", "session.timeout_s=20"];
 /// The same over TCP.
 const QUIET_TCP: &[&str] = &["network.link_pdr=1.0", "session.protocol=tls1.2", "session.timeout_s=20"];
 
-const PLANTED: [Planted; 23] = [
+const PLANTED: [Planted; 24] = [
     Planted {
         what: "lost acknowledgements, which are no lost frames",
         example: "quickstart",
@@ -204,6 +204,20 @@ const PLANTED: [Planted; 23] = [
         words: &["the client's timer of 20 s", "because HelloVerifyRequest was lost at node 1"],
         least_s: 10.0,
         remedy: Some("lower session.timeout_s"),
+    },
+    Planted {
+        what: "a server that never sends its last flight again: frame 10 has its Finished",
+        example: "psk-tinydtls",
+        base: &[],
+        plant: &["lowpan.dropped_frames=[10]"],
+        kind: "timer",
+        host: "node 1",
+        words: &[
+            "the client's timer of 127.64 s",
+            "because Finished was lost at node 1 (the scenario asks for it), and the server never sent it again",
+        ],
+        least_s: 100.0,
+        remedy: None,
     },
     Planted {
         what: "a full reassembly buffer: another flow takes the only one of node 1, and then the rest of a refused datagram",

@@ -104,7 +104,12 @@ impl FromStr for Override {
             _ if written.len() > LONGEST_NUMBER && written.chars().all(|c| c.is_ascii_alphanumeric()) => word(),
             Ok(value) => Item::new(&value, written, &origin),
             Err(_) if as_toml(written).is_some() => {
-                let allowed = format!("{}, in the syntax of TOML", as_toml(written).unwrap_or_default());
+                let number = as_toml(written).unwrap_or_default();
+                // Zeros in front are of a key in hexadecimal digits, more likely than of a number.
+                let allowed = match written.chars().all(|c| c.is_ascii_digit()) {
+                    true => format!("{number}, or the text \"{written}\" in quotes, in the syntax of TOML"),
+                    false => format!("{number}, in the syntax of TOML"),
+                };
                 return Err(refuse(&key, &shorten(written), &allowed));
             }
             Err(_) if written.chars().all(is_bare) => word(),

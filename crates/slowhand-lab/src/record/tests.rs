@@ -9,6 +9,9 @@ fn record() -> Record {
         outcome: Outcome::Alert,
         failure: Some(Failure { end: Role::Server, reason: "no shared cipher".to_owned() }),
         duration_s: None,
+        start_s: 1.5,
+        end_s: 4.0,
+        attempts: 2,
         bytes_phy: 11,
         bytes_ack: 12,
         bytes_control: 13,
@@ -31,7 +34,16 @@ fn record() -> Record {
         ],
         compute_client_s: 0.5,
         compute_server_s: 0.25,
-        energy_client: Energy { cpu_mj: 1.0, tpm_mj: 2.0, tx_mj: 4.0, rx_mj: 8.0, listen_mj: 16.0, sleep_mj: 32.0 },
+        energy_client: Energy {
+            cpu_mj: 1.0,
+            tpm_mj: 2.0,
+            tx_mj: 4.0,
+            rx_mj: 8.0,
+            listen_mj: 16.0,
+            startup_mj: 32.0,
+            idle_mj: 64.0,
+            sleep_mj: 128.0,
+        },
         queue_peak: [1, 5].into(),
         reassembly_peak_bytes: [306, 0].into(),
         traffic: Traffic {
@@ -52,6 +64,7 @@ fn each_column_has_its_value() {
     let whole = [
         ("seed", 7),
         ("client", 3),
+        ("attempts", 2),
         ("bytes_phy", 11),
         ("bytes_ack", 12),
         ("bytes_control", 13),
@@ -74,15 +87,19 @@ fn each_column_has_its_value() {
         assert_eq!(of(name), &Column::U64(vec![value]), "{name}");
     }
     let numbers = [
+        ("start_s", 1.5),
+        ("end_s", 4.0),
         ("compute_client_s", 0.5),
         ("compute_server_s", 0.25),
-        ("energy_client_mj", 63.0),
+        ("energy_client_mj", 255.0),
         ("energy_client_cpu_mj", 1.0),
         ("energy_client_tpm_mj", 2.0),
         ("energy_client_tx_mj", 4.0),
         ("energy_client_rx_mj", 8.0),
         ("energy_client_listen_mj", 16.0),
-        ("energy_client_sleep_mj", 32.0),
+        ("energy_client_startup_mj", 32.0),
+        ("energy_client_idle_mj", 64.0),
+        ("energy_client_sleep_mj", 128.0),
     ];
     for (name, value) in numbers {
         assert_eq!(of(name), &Column::F64(vec![value]), "{name}");

@@ -4,7 +4,7 @@ use serde::Serialize;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::drop_reason::DropReason;
 
-use super::{Outage, Scenario};
+use super::{Outage, Reassembly, Scenario};
 use crate::record::Holders;
 
 /// The key of a scenario that changes how many datagrams are lost for a reason.
@@ -96,9 +96,19 @@ impl Scenario {
         given.next().filter(|_| given.next().is_none())
     }
 
-    /// What changes how many datagrams are lost at this host for this reason, where these held the reassembly buffers. `None`
-    /// where no single key does.
-    pub fn remedy(&self, reason: DropReason, host: Host, holders: Holders) -> Option<Remedy> {
+    /// True if buffers were free where so many datagrams found no room beside these: their octets were too many.
+    fn is_full_of_octets(&self, reason: DropReason, host: Host, count: u64, holders: Holders) -> bool {
+        let reassembles = !matches!(self.lowpan.reassembly, Reassembly::Recovery); // recovery has no such bound
+        let is_bounded = reason == DropReason::ReassemblyFull && reassembles && self.lowpan.reassembly_octets.is_some();
+        // How many buffers the border router has of its own replaces the bound of their octets.
+        let has_own = host == Host::Node(NodeId::ROOT) && self.lowpan.border_router_reassembly_buffers.is_some();
+        let buffers = u64::from(self.lowpan.reassembly_buffers.get());
+        is_bounded && !has_own && 0 < holders.datagrams && holders.datagrams < count * buffers
+    }
+
+    /// What changes how many datagrams are lost at this host for this reason, where so many were lost and these held the
+    /// reassembly buffers. `None` where no single key does.
+    pub fn remedy(&self, reason: DropReason, host: Host, count: u64, holders: Holders) -> Option<Remedy> {
         let is_border_router = host == Host::Node(NodeId::ROOT);
         // What is lost elsewhere would hold more buffers in the same way. Where it is lost because they are full, more
         // buffers help.
@@ -110,6 +120,9 @@ impl Scenario {
         }
         if let Some(cause) = self.cause(reason, host) {
             return Some(cause);
+        }
+        if self.is_full_of_octets(reason, host, count, holders) {
+            return Some(Remedy::raise("lowpan.reassembly_octets"));
         }
         self.mac.link_layer().remedy(reason).or(match reason {
             DropReason::InjectedLoss => Remedy::asked_by(&[

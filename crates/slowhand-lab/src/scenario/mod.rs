@@ -1,6 +1,7 @@
 //! A scenario: which network, which devices, which session. A TOML file with few required keys; every
 //! default is documented at its key, with its source.
 
+mod application;
 mod endpoint;
 mod gateway;
 mod handling;
@@ -35,6 +36,7 @@ use slowhand_net::network::joiner_router::JoiningConfig;
 use slowhand_net::network::{MeshUnderConfig, NetworkConfig};
 use slowhand_sessions::{BuildError, Role, credential_files};
 
+pub use application::{Application, RequestPattern, Retry, SessionUse};
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
 pub use handling::FrameHandling;
@@ -87,6 +89,8 @@ pub struct Scenario {
     pub gateway: Gateway,
     /// Flows of datagrams beside the sessions.
     pub traffic: Vec<Traffic>,
+    /// What runs above the sessions.
+    pub application: Application,
     /// What a scenario may take of the machine that runs it.
     pub limits: Limits,
     /// What a client runs on.
@@ -140,6 +144,9 @@ struct Sections {
     /// Other traffic: flows of datagrams beside the sessions. Default: none.
     #[serde(default)]
     traffic: Vec<Traffic>,
+    /// What runs above the sessions.
+    #[serde(default)]
+    application: Application,
     /// What a scenario may take of the machine that runs it.
     #[serde(default)]
     limits: Limits,
@@ -215,8 +222,19 @@ impl Scenario {
             document.set(change)?;
             holds_keys |= has_keys(&document);
         }
-        let Sections { network, mut mac, mut lowpan, client, server, session, transport, gateway, traffic, limits } =
-            document.deserialize().map_err(|error| mac::name_kind(error, &document))?;
+        let Sections {
+            network,
+            mut mac,
+            mut lowpan,
+            client,
+            server,
+            session,
+            transport,
+            gateway,
+            traffic,
+            application,
+            limits,
+        } = document.deserialize().map_err(|error| mac::name_kind(error, &document))?;
         let profile = network.profile.unwrap_or_else(|| mac.link_layer().default_profile());
         profile.fill_lowpan(&mut lowpan, &document);
         mac.link_layer_mut().fill(profile, &document);
@@ -244,6 +262,7 @@ impl Scenario {
             transport,
             gateway,
             traffic,
+            application,
             limits,
             sources: Arc::new(sources),
             document: Arc::clone(&document),
@@ -279,7 +298,7 @@ impl Scenario {
     fn datagrams(&self) -> u64 {
         let link_layer = self.mac.link_layer();
         let [settling, period] = [link_layer.settling(), link_layer.period()];
-        let last = self.client.start(settling) + self.client.start_spread(period) + self.session.give_up_s.duration();
+        let last = self.client.start(settling) + self.client.start_spread(period) + self.longest_attempts();
         let time = last.saturating_sub(settling);
         self.flows().map(|flow| flow.datagrams_in(time)).fold(0, u64::saturating_add)
     }

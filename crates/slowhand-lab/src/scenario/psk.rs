@@ -41,7 +41,7 @@ impl<'de> Deserialize<'de> for Psk {
             type Value = Psk;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string of hexadecimal digits, two for each of 1 to 64 octets")
+                f.write_str("a string in quotes of hexadecimal digits, two for each of 1 to 64 octets")
             }
 
             fn visit_str<E: de::Error>(self, digits: &str) -> Result<Psk, E> {

@@ -467,7 +467,7 @@ fn the_key_against_a_loss_is_a_key_of_the_scenario() {
     for (reason, expected) in reasons {
         let keys = kinds.map(|mac| {
             let scenario = with(&format!("mac={mac}"));
-            let keys = hosts.map(|host| scenario.remedy(reason, host, Holders::default()).map(|remedy| remedy.key));
+            let keys = hosts.map(|host| scenario.remedy(reason, host, 1, Holders::default()).map(|remedy| remedy.key));
             for key in keys.into_iter().flatten() {
                 assert!(exists(&scenario, key), "{key} under {mac}");
             }
@@ -481,25 +481,43 @@ fn the_key_against_a_loss_is_a_key_of_the_scenario() {
 fn the_advice_fits_the_key() {
     use slowhand_net::address::Host;
     use slowhand_net::drop_reason::DropReason as Reason;
-    let of = |changes: &[&str], reason| {
+    let scenario_of = |changes: &[&str]| {
         let files = BTreeMap::from([("scenario.toml".to_owned(), SMALLEST.to_owned())]);
         let overrides = changes.iter().map(|change| (*change).to_owned()).collect();
-        let scenario = Scenario::from_sources(&Sources { scenario: "scenario.toml".into(), files, overrides }).unwrap();
-        scenario.remedy(reason, Host::Node(NodeId(1)), Holders::default()).map(|remedy| (remedy.key, remedy.advice))
+        Scenario::from_sources(&Sources { scenario: "scenario.toml".into(), files, overrides }).unwrap()
+    };
+    let of = |changes: &[&str], reason| {
+        scenario_of(changes)
+            .remedy(reason, Host::Node(NodeId(1)), 1, Holders::default())
+            .map(|remedy| (remedy.key, remedy.advice))
     };
     // The border router has keys of its own.
     let hosts = [NodeId::ROOT, NodeId(1)].map(Host::Node);
     let of_hosts =
-        |reason| hosts.map(|host| with("mac.queue=20").remedy(reason, host, Holders::default()).unwrap().key);
+        |reason| hosts.map(|host| with("mac.queue=20").remedy(reason, host, 1, Holders::default()).unwrap().key);
     let buffers = ["lowpan.border_router_reassembly_buffers", "lowpan.reassembly_buffers"];
     assert_eq!(of_hosts(Reason::ReassemblyFull), buffers);
     let held = |lost, refused| {
         let holders = Holders { datagrams: 4, lost, refused };
-        with("mac.queue=20").remedy(Reason::ReassemblyFull, hosts[1], holders).unwrap()
+        with("mac.queue=20").remedy(Reason::ReassemblyFull, hosts[1], 1, holders).unwrap()
     };
     assert_eq!(held(3, 0), Remedy::lower("lowpan.reassembly_timeout_s"));
     // Half of them were alive, or lost a fragment only because buffers were full.
     assert_eq!((held(2, 0).key, held(3, 1).key), ("lowpan.reassembly_buffers", "lowpan.reassembly_buffers"));
+    // Two losses with 2 of 4 buffers taken each: what was full are the 1,600 octets of OpenWSN, and more buffers are of no use.
+    let full = |count, host, changes: &[&str]| {
+        let holders = Holders { datagrams: 4, lost: 0, refused: 0 };
+        scenario_of(changes).remedy(Reason::ReassemblyFull, host, count, holders).unwrap()
+    };
+    let octets = Remedy::raise("lowpan.reassembly_octets");
+    assert_eq!((full(2, hosts[1], &[]), full(2, hosts[0], &[])), (octets, octets));
+    assert_eq!(full(1, hosts[1], &[]).key, "lowpan.reassembly_buffers", "all 4 of them");
+    assert_eq!(
+        full(2, hosts[0], &["lowpan.border_router_reassembly_buffers=4"]).key,
+        buffers[0],
+        "it counts buffers only"
+    );
+    assert_eq!(full(2, hosts[1], &["network.profile=rfc"]).key, buffers[1], "each buffer has its own octets");
     let entries = ["lowpan.forwarding.border_router_entries", "lowpan.forwarding.entries"];
     assert_eq!(of_hosts(Reason::ForwardingFull), entries);
     let (raise, lower, change) = (Some(Advice::Raise), Some(Advice::Lower), Some(Advice::Change));

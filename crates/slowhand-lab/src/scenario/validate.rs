@@ -32,6 +32,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     gateway(scenario, document)?;
     joining(scenario, document)?;
     traffic(scenario, document)?;
+    scenario.application.check(&scenario.session, document)?;
     limits(scenario, document)
 }
 

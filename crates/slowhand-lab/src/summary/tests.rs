@@ -97,7 +97,7 @@ fn losses_are_counted_by_reason_and_place() {
     let (none, held) = (Holders::default(), |datagrams, lost| Holders { datagrams, lost, refused: 0 });
     let root = Host::Node(NodeId::ROOT);
     let losses = vec![
-        at(root, DropReason::ReassemblyFull, 2, held(4, 2)),
+        at(root, DropReason::ReassemblyFull, 2, held(8, 4)),
         at(Host::Node(NodeId(1)), DropReason::ReassemblyFull, 1, held(2, 2)),
         at(root, DropReason::Suppressed, 9, none),
         at(Host::Internet, DropReason::Internet, 1, none),
@@ -109,7 +109,7 @@ fn losses_are_counted_by_reason_and_place() {
     let json = serde_json::to_value(&summary.losses).unwrap();
     let expected = serde_json::json!([
         {"reason": "reassembly_full", "node": 0, "count": 4, "key": "lowpan.border_router_reassembly_buffers",
-         "advice": "raise", "holders": {"datagrams": 8, "lost": 4, "refused": 0}},
+         "advice": "raise", "holders": {"datagrams": 16, "lost": 8, "refused": 0}},
         // More buffers do not help where those that there are wait for what is lost.
         {"reason": "reassembly_full", "node": 1, "count": 2, "key": "lowpan.reassembly_timeout_s", "advice": "lower",
          "holders": {"datagrams": 4, "lost": 4, "refused": 0}},
@@ -158,6 +158,9 @@ fn every_metric_of_a_record_is_in_the_summary() {
     let names: Vec<&str> = summarise(&scenario, &[record()]).metrics.into_iter().map(|(name, _)| name).collect();
     let expected = [
         "duration_s",
+        "start_s",
+        "end_s",
+        "attempts",
         "bytes_phy",
         "bytes_ack",
         "bytes_control",
@@ -180,6 +183,8 @@ fn every_metric_of_a_record_is_in_the_summary() {
         "energy_client_tx_mj",
         "energy_client_rx_mj",
         "energy_client_listen_mj",
+        "energy_client_startup_mj",
+        "energy_client_idle_mj",
         "energy_client_sleep_mj",
         "queue_peak",
         "reassembly_peak_bytes",

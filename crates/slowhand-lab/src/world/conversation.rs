@@ -1,5 +1,6 @@
 //! A conversation: the sessions of a client and of the server for it, from the handshake to the last octet.
 
+use super::attempts::Attempt;
 use super::trace::Span;
 use super::{World, client_end, ends_of};
 use crate::energy::Times;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::drop_reason::DropReason;
-use slowhand_net::observer::RadioTimes;
+use slowhand_net::observer::{HandledFrames, RadioTimes, RadioWork};
 use std::sync::Arc;
 
 /// The state of a conversation, and what was measured at the instants that count.
@@ -23,6 +24,7 @@ pub(super) struct Conversation {
     /// True once an end has closed its session. It may do so before the other end has verified its Finished.
     is_closing: bool,
     pub(super) gives_up: GivesUp,
+    pub(super) attempt: Attempt,
 }
 
 /// When a conversation ends because it has taken `session.give_up_s`.
@@ -43,19 +45,22 @@ pub enum GivesUp {
 pub(super) struct Snapshot {
     at: Instant,
     radio: RadioTimes,
+    work: RadioWork,
+    frames: HandledFrames,
     waited: Duration,
     handled: Duration,
-    /// What client and server have computed for the conversation.
-    computed: [std::time::Duration; 2],
+    /// What client and server have computed for the conversation, and for the attempts before it.
+    pub(super) computed: [std::time::Duration; 2],
     /// The part of the client's in which its TPM computed.
-    tpm: std::time::Duration,
+    pub(super) tpm: std::time::Duration,
 }
 
 impl Conversation {
     pub(super) fn new(client: NodeId) -> Self {
         let begun = [None; Phase::ALL.len()];
         let (over, failure) = (None, None);
-        Self { client, phase: Phase::Handshake, begun, over, failure, is_closing: false, gives_up: GivesUp::Always }
+        let (phase, gives_up, attempt) = (Phase::Handshake, GivesUp::Always, Attempt::FIRST);
+        Self { client, phase, begun, over, failure, is_closing: false, gives_up, attempt }
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -93,7 +98,7 @@ impl Conversation {
     }
 
     /// How the handshake ended. What happened later does not change it.
-    fn outcome_of_handshake(&self) -> Outcome {
+    pub(super) fn outcome_of_handshake(&self) -> Outcome {
         match self.over {
             _ if self.is_established() => Outcome::Completed,
             Some((_, outcome)) => outcome,
@@ -168,30 +173,42 @@ impl World<'_> {
         self.conversations[conversation].failure = failure;
         if !self.conversations[conversation].is_established() {
             self.network.end_burst(now, self.conversations[conversation].client);
+            self.retry_later(now, conversation);
         }
     }
 
     pub(super) fn snapshot(&self, at: Instant, conversation: usize) -> Snapshot {
         let client = self.conversations[conversation].client;
-        Snapshot {
+        let of_this = Snapshot {
             at,
             radio: self.network.radio_times(client, at),
+            work: self.network.radio_work(client, at),
+            frames: self.network.handled_frames(client, at),
             waited: self.network.processor_time(client),
             handled: self.network.handling_time(client, at),
             computed: [0, 1].map(|side| self.ends[client_end(conversation) + side].computed),
             tpm: self.ends[client_end(conversation)].tpm,
-        }
+        };
+        self.with_earlier(conversation, of_this)
     }
 
-    /// The report of a conversation.
+    /// The report of a conversation and of its client's attempts before it. The phases after the handshake are those of the
+    /// last attempt.
     pub(super) fn report(&self, number: usize, peaks: &[Arc<[u64]>; 2]) -> Report {
         let conversation = &self.conversations[number];
+        let attempts = self.attempts(number);
+        let has_begun = attempts.iter().any(|&attempt| self.conversations[attempt].handshake_began().is_some());
         let outcome = conversation.over.map_or(Outcome::GaveUp, |(_, outcome)| outcome);
         let phases = Phase::ALL.into_iter().filter_map(|phase| {
-            let costs = self.ledger.costs(number, phase);
+            let costs = self.ledger.costs(&attempts, phase);
             // An end may have sent data in a conversation that was never established at the other.
             let no_time = || conversation.over.filter(|_| costs.datagrams > 0).map(|(end, _)| [end, end]);
-            let [begin, end] = conversation.span(phase).or_else(no_time)?;
+            let span = || match phase {
+                // It begins with the first attempt.
+                Phase::Handshake => conversation.over.filter(|_| has_begun).map(|_| self.handshake(&attempts)),
+                _ => conversation.span(phase),
+            };
+            let [begin, end] = span().or_else(no_time)?;
             Some(PhaseReport {
                 phase,
                 duration_s: end.at.since(begin.at).as_secs_f64(),
@@ -205,27 +222,32 @@ impl World<'_> {
 
     /// When the handshake of a conversation began and ended.
     pub(super) fn handshake_span(&self, number: usize) -> Span {
-        let [start, end] = self.handshake(number);
+        let [start, end] = self.handshake(&[number]);
         Span { start: start.at, end: end.at }
     }
 
-    /// The client's device at the beginning and at the end of a handshake.
-    fn handshake(&self, number: usize) -> [Snapshot; 2] {
-        let conversation = &self.conversations[number];
-        let over = conversation.over.map(|(end, _)| end).unwrap_or_default();
-        let end = conversation.begun(Phase::Data).unwrap_or(over);
-        [conversation.begun(Phase::Handshake).unwrap_or(end), end]
+    /// The client's device at the beginning of the first of these attempts, and at the end of the last one.
+    fn handshake(&self, attempts: &[usize]) -> [Snapshot; 2] {
+        let mut attempts = attempts.iter().map(|&number| &self.conversations[number]);
+        let start = attempts.clone().find_map(|attempt| attempt.begun(Phase::Handshake));
+        let end = attempts.next_back().and_then(|last| {
+            let over = last.over.map(|(end, _)| end);
+            last.begun(Phase::Data).or(over)
+        });
+        let end = end.unwrap_or_default();
+        [start.unwrap_or(end), end]
     }
 
     /// The record of a handshake. The peaks of the nodes are those of the world: all its handshakes have the same.
     fn record(&self, number: usize, [queue_peak, reassembly_peak_bytes]: &[Arc<[u64]>; 2]) -> Record {
         let conversation = &self.conversations[number];
         let outcome = conversation.outcome_of_handshake();
-        let [start, end] = self.handshake(number);
-        let costs = self.ledger.costs(number, Phase::Handshake);
-        let [of_client, of_server] = self.ledger.retransmissions(number);
+        let attempts = self.attempts(number);
+        let [start, end] = self.handshake(&attempts);
+        let costs = self.ledger.costs(&attempts, Phase::Handshake);
+        let [of_client, of_server] = self.ledger.retransmissions(&attempts);
         let repetitions = of_client + of_server;
-        let losses = self.ledger.losses(number);
+        let losses = self.ledger.losses(&attempts);
         let lost = losses.iter().filter(|loss| loss.reason != DropReason::Suppressed);
         Record {
             seed: self.seed,
@@ -233,6 +255,9 @@ impl World<'_> {
             outcome,
             failure: conversation.failure.clone().filter(|_| outcome != Outcome::Completed),
             duration_s: (outcome == Outcome::Completed).then(|| end.at.since(start.at).as_secs_f64()),
+            start_s: start.at.as_secs_f64(),
+            end_s: end.at.as_secs_f64(),
+            attempts: attempts.len() as u64,
             bytes_phy: costs.bytes_phy,
             bytes_ack: costs.bytes_ack,
             bytes_control: costs.bytes_control,
@@ -241,12 +266,12 @@ impl World<'_> {
             frames_control: costs.frames_control,
             datagrams: costs.datagrams,
             bytes_payload: costs.bytes_payload,
-            datagrams_proxy: self.ledger.sent_by_proxy(number),
+            datagrams_proxy: self.ledger.sent_by_proxy(&attempts),
             retransmissions_needed: repetitions.needed,
             retransmissions_spurious: repetitions.spurious,
             retransmissions_spurious_server: of_server.spurious,
             datagrams_lost: lost.map(|loss| loss.count).sum(),
-            datagrams_waiting: self.ledger.waiting(number),
+            datagrams_waiting: self.ledger.waiting(&attempts),
             losses,
             compute_client_s: end.computed[0].as_secs_f64(),
             compute_server_s: end.computed[1].as_secs_f64(),
@@ -262,10 +287,13 @@ impl World<'_> {
         self.plan.client_energy(Times {
             elapsed: std::time::Duration::from_micros(end.at.since(start.at).as_micros()),
             radio: end.radio.since(start.radio),
+            work: end.work.since(start.work),
+            frames: end.frames.since(start.frames),
             computed: end.computed[0].saturating_sub(start.computed[0]),
             tpm: end.tpm.saturating_sub(start.tpm),
             waited: std::time::Duration::from_micros(end.waited.saturating_sub(start.waited).as_micros()),
             handled: std::time::Duration::from_micros(end.handled.saturating_sub(start.handled).as_micros()),
+            ..Times::default()
         })
     }
 }

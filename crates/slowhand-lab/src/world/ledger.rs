@@ -392,16 +392,16 @@ impl Ledger {
         self.settled.pop()
     }
 
-    /// What a phase of a conversation has cost.
-    pub(super) fn costs(&self, conversation: usize, phase: Phase) -> Costs {
-        self.costs[conversation][phase as usize]
+    /// What a phase of these conversations has cost.
+    pub(super) fn costs(&self, conversations: &[usize], phase: Phase) -> Costs {
+        conversations.iter().map(|&conversation| self.costs[conversation][phase as usize]).sum()
     }
 
-    /// How many datagrams of a handshake were lost, by the first reason and its place. Those that the border router
+    /// How many datagrams of these handshakes were lost, by the first reason and its place. Those that the border router
     /// held back are included.
-    pub(super) fn losses(&self, conversation: usize) -> Vec<Loss> {
+    pub(super) fn losses(&self, conversations: &[usize]) -> Vec<Loss> {
         let mut losses: BTreeMap<_, Loss> = BTreeMap::new();
-        for datagram in self.of_handshake(conversation) {
+        for datagram in conversations.iter().flat_map(|&conversation| self.of_handshake(conversation)) {
             if let Fate::Lost { reason, host, holders } = datagram.fate {
                 let none = Loss { reason, host, count: 0, holders: Holders::default() };
                 let loss = losses.entry((reason, host)).or_insert(none);
@@ -412,22 +412,26 @@ impl Ledger {
         losses.into_values().collect()
     }
 
-    /// How many datagrams of a handshake have neither arrived nor been lost.
-    pub(super) fn waiting(&self, conversation: usize) -> u64 {
-        self.of_handshake(conversation).filter(|datagram| datagram.fate == Fate::OnItsWay).count() as u64
+    /// How many datagrams of these handshakes have neither arrived nor been lost.
+    pub(super) fn waiting(&self, conversations: &[usize]) -> u64 {
+        let datagrams = conversations.iter().flat_map(|&conversation| self.of_handshake(conversation));
+        datagrams.filter(|datagram| datagram.fate == Fate::OnItsWay).count() as u64
     }
 
-    /// How many segments the border router sent in the names of both ends of a handshake.
-    pub(super) fn sent_by_proxy(&self, conversation: usize) -> u64 {
-        [2 * conversation, 2 * conversation + 1].map(|end| self.in_name_of[end].len() as u64).iter().sum()
+    /// How many segments the border router sent in the names of both ends of these handshakes.
+    pub(super) fn sent_by_proxy(&self, conversations: &[usize]) -> u64 {
+        let ends = conversations.iter().flat_map(|conversation| [2 * conversation, 2 * conversation + 1]);
+        ends.map(|end| self.in_name_of[end].len() as u64).sum()
     }
 
-    /// The retransmissions of a handshake at the end of the world, by the client and by the server. What has not arrived by
+    /// The retransmissions of these handshakes at the end of the world, by the client and by the server. What has not arrived by
     /// then does not arrive. Datagrams that the border router held back do not count. What its proxy repeated counts for
     /// the end in whose name it was sent.
-    pub(super) fn retransmissions(&self, conversation: usize) -> [Retransmissions; 2] {
-        [2 * conversation, 2 * conversation + 1]
-            .map(|end| self.repetitions(end).map(|(_, repetition)| repetition).collect())
+    pub(super) fn retransmissions(&self, conversations: &[usize]) -> [Retransmissions; 2] {
+        [0, 1].map(|side| {
+            let ends = conversations.iter().map(|conversation| 2 * conversation + side);
+            ends.flat_map(|end| self.repetitions(end).map(|(_, repetition)| repetition)).collect()
+        })
     }
 
     /// The datagrams of a handshake that were sent again: true for each that was needed, false for a spurious one.

@@ -5,7 +5,7 @@ use super::end::Work;
 use super::ledger::DatagramCounts;
 use super::traffic::Traffic;
 use super::{AFTERMATH, Event, NetworkEvents, World, ends_of};
-use crate::record::{Conversation as Report, Failure, Holders, Outcome, Phase};
+use crate::record::{Conversation as Report, Costs, Energy, Failure, Holders, Outcome, Phase};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::DatagramId;
@@ -13,6 +13,7 @@ use slowhand_net::ip::{Endpoint, Ipv6Header, UdpDatagram, next_header};
 use slowhand_net::network::SendError;
 use slowhand_net::observer::Observer;
 use slowhand_net::transport::tcp::{ConnectionError, Segment};
+use slowhand_sessions::Resumable;
 use std::sync::Arc;
 
 /// The hosts that are outside of a world: what arrives there leaves the world, and what they send comes into it.
@@ -174,6 +175,33 @@ impl<'a> World<'a> {
     pub(crate) fn handshake_s(&self, conversation: usize) -> f64 {
         let super::trace::Span { start, end } = self.handshake_span(conversation);
         end.since(start).as_secs_f64()
+    }
+
+    /// The same where no report is asked for.
+    pub(crate) fn prune_all(&mut self, now: Instant) {
+        self.ledger.prune();
+        self.ledger.traffic.forget_before(Instant::ZERO + now.since(Instant::ZERO + AFTERMATH));
+    }
+
+    /// The application of an end has something to do that no call of the world brought about.
+    pub(crate) fn prompt(&mut self, now: Instant, end: usize) {
+        self.handle_application(now, end);
+    }
+
+    /// What the device of a client has used since the world began.
+    pub(crate) fn energy_so_far(&self, client: NodeId, now: Instant) -> Energy {
+        self.plan.client_energy(self.times_of(client, now))
+    }
+
+    /// What the ends of a conversation keep to resume its session later, client first.
+    pub(crate) fn resumable(&mut self, conversation: usize) -> [Option<Resumable>; 2] {
+        ends_of(conversation).map(|end| self.ends[end].session.resumable())
+    }
+
+    /// The octets of all frames on the air that served a conversation, acknowledgements included.
+    pub(crate) fn octets_of(&self, conversation: usize) -> u64 {
+        let costs: Costs = Phase::ALL.into_iter().map(|phase| self.ledger.costs(&[conversation], phase)).sum();
+        costs.bytes_phy + costs.bytes_ack + costs.bytes_control
     }
 
     /// Forgets a conversation. Its number is free for another one.

@@ -5,6 +5,7 @@
 //! it where the session needs a stream. A device that computes does nothing else meanwhile: datagrams and timeouts wait
 //! for it.
 
+mod attempts;
 pub(crate) mod conversation;
 mod end;
 pub(crate) mod ledger;
@@ -23,6 +24,7 @@ use crate::energy::Times;
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::record::{Conversation as Report, Failure, Outcome, Phase};
+use attempts::Retries;
 use conversation::{Conversation, GivesUp};
 use end::{Computer, End, Payload};
 use ledger::Ledger;
@@ -38,7 +40,7 @@ use slowhand_net::random::{Stream as Random, Streams};
 use slowhand_sessions::{Role, Session};
 use std::collections::BTreeMap;
 use stream::Stream;
-use trace::{Cause, Lost, StepId, Trace};
+use trace::{Attempt, Cause, Lost, StepId, Trace};
 use traffic::Traffic;
 
 /// The longest time that the world goes on after the last conversation, so that datagrams on their way are
@@ -60,8 +62,14 @@ pub(crate) struct World<'a> {
     of_port: BTreeMap<(NodeId, u16), usize>,
     /// The numbers of conversations that are forgotten, for others.
     vacant: Vec<usize>,
-    /// How many conversations are not over.
+    /// What the nodes computed for conversations whose numbers others have now, and the part of their TPMs.
+    computed_before: BTreeMap<NodeId, [std::time::Duration; 2]>,
+    /// How many conversations are not over, and how many clients wait before their next attempt.
     open: usize,
+    /// How clients try again. `None`: they do not.
+    retries: Option<Retries<'a>>,
+    /// The lines of a key log for sessions that are gone.
+    key_log: Vec<String>,
     ledger: Ledger,
     /// The random stream of each flow of other traffic.
     traffic: Vec<Random>,
@@ -103,6 +111,8 @@ pub(crate) struct Finished {
 enum Event {
     /// A client begins.
     Start { conversation: usize },
+    /// The client of a conversation that has failed tries again.
+    Retry { conversation: usize },
     /// An end has a datagram ready, or writes to its stream. It belongs to this phase of the conversation or to a later
     /// one.
     Send { end: usize, phase: Phase, payload: Payload, by: StepId },
@@ -131,6 +141,7 @@ impl Event {
     fn is_of(&self, conversation: usize) -> bool {
         match *self {
             Self::Start { conversation: of }
+            | Self::Retry { conversation: of }
             | Self::Established { conversation: of }
             | Self::Failed { conversation: of, .. }
             | Self::GaveUp { conversation: of } => of == conversation,
@@ -149,11 +160,12 @@ impl<'a> World<'a> {
     pub(crate) fn new(
         plan: &'a Plan,
         seed: u64,
-        applications: &Applications<'_>,
+        applications: &'a Applications<'a>,
         interrupt: &Interrupt,
     ) -> Option<Self> {
         let mut world = Self::empty(plan, seed);
         let (streams, nonces) = (Streams::new(seed), plan.nonces(seed));
+        world.retries = plan.retry().map(|policy| Retries::new(policy, applications, streams, nonces));
         for &client in plan.clients() {
             if interrupt.is_set() {
                 return None;
@@ -183,7 +195,10 @@ impl<'a> World<'a> {
             conversations: Vec::new(),
             of_port: BTreeMap::new(),
             vacant: Vec::new(),
+            computed_before: BTreeMap::new(),
             open: 0,
+            retries: None,
+            key_log: Vec::new(),
             ledger: Ledger::new(),
             traffic: Vec::new(),
             network_events: NetworkEvents::default(),
@@ -210,7 +225,13 @@ impl<'a> World<'a> {
             let computer = self.computer_of(host);
             let end = End::new(session, stream, application, host, computer, [local, peer]);
             match self.ends.get_mut(self::client_end(conversation) + side) {
-                Some(vacant) => *vacant = end,
+                Some(vacant) => {
+                    if let Host::Node(node) = vacant.host {
+                        let before = self.computed_before.entry(node).or_default();
+                        *before = [before[0] + vacant.computed, before[1] + vacant.tpm];
+                    }
+                    *vacant = end;
+                }
                 None => self.ends.push(end),
             }
         }
@@ -236,7 +257,8 @@ impl<'a> World<'a> {
             if interrupt.is_set() {
                 return None;
             }
-            // A conversation that is not over has at least the event of its giving up before it.
+            // A conversation that is not over has at least the event of its giving up before it, a client that waits that of
+            // its next attempt.
             let Some(now) = self.deadline() else { break };
             self.step(now, observer);
         }
@@ -250,15 +272,24 @@ impl<'a> World<'a> {
             }
             self.run_network(now, observer);
         }
-        let mut key_log: Vec<String> = self.ends.iter().flat_map(|end| end.session.key_log()).collect();
+        let mut key_log = std::mem::take(&mut self.key_log);
+        key_log.extend(self.ends.iter().flat_map(|end| end.session.key_log()));
         key_log.sort();
         key_log.dedup(); // both ends of a session have the same secrets
         let peaks = self.peaks();
-        let numbers = 0..self.conversations.len();
-        let conversations = numbers.clone().map(|number| self.report(number, &peaks)).collect();
+        let last_attempts = self.last_attempts();
+        let conversations = last_attempts.iter().map(|&number| self.report(number, &peaks)).collect();
         let mut trace = self.trace.take();
         if let Some(trace) = &mut trace {
+            let numbers = 0..self.conversations.len();
             trace.spans = numbers.clone().map(|number| self.handshake_span(number)).collect();
+            trace.clients = self.conversations.iter().map(|conversation| conversation.client).collect();
+            let attempt = |number: usize| Attempt {
+                conversation: number,
+                outcome: self.conversations[number].outcome_of_handshake(),
+            };
+            let attempts = |&last: &usize| self.attempts(last).into_iter().map(attempt).collect();
+            trace.attempts = last_attempts.iter().map(attempts).collect();
             trace.repeated = numbers.flat_map(|number| self.ledger.repeated(number)).collect();
         }
         Some(Finished { conversations, key_log, end, times, trace })
@@ -268,20 +299,29 @@ impl<'a> World<'a> {
     fn times(&self, now: Instant) -> Vec<Times> {
         let mut times: Vec<Times> = (0..self.plan.nodes())
             .map(|node| NodeId(node as u16))
-            .map(|node| Times {
-                elapsed: to_std(now),
-                radio: self.network.radio_times(node, now),
-                computed: std::time::Duration::ZERO,
-                tpm: std::time::Duration::ZERO,
-                waited: std::time::Duration::from_micros(self.network.processor_time(node).as_micros()),
-                handled: std::time::Duration::from_micros(self.network.handling_time(node, now).as_micros()),
-            })
+            .map(|node| Times::of(&self.network, node, now))
             .collect();
         for end in &self.ends {
             if let Host::Node(node) = end.host {
                 times[node.index()].computed += end.computed;
                 times[node.index()].tpm += end.tpm;
             }
+        }
+        for (node, [computed, tpm]) in &self.computed_before {
+            times[node.index()].computed += *computed;
+            times[node.index()].tpm += *tpm;
+        }
+        times
+    }
+
+    /// The time of a node, by state.
+    fn times_of(&self, node: NodeId, now: Instant) -> Times {
+        let of_node = |end: &&End| end.host == Host::Node(node);
+        let mut times = Times::of(&self.network, node, now);
+        [times.computed, times.tpm] = self.computed_before.get(&node).copied().unwrap_or_default();
+        for end in self.ends.iter().filter(of_node) {
+            times.computed += end.computed;
+            times.tpm += end.tpm;
         }
         times
     }
@@ -299,6 +339,7 @@ impl<'a> World<'a> {
         while let Some(event) = self.events.pop_due(now) {
             match event {
                 Event::Start { conversation } => self.start(now, conversation),
+                Event::Retry { conversation } => self.retry(now, conversation),
                 Event::Send { end, phase, payload, by } => {
                     self.begin_step(now, end, Cause::Ready { by });
                     self.handle_send(now, end, phase, &payload);

@@ -6,8 +6,8 @@
 //! earlier step or the arrival of a datagram.
 
 pub(crate) use super::end::Payload;
-use crate::record::Holders;
-use slowhand_net::address::Host;
+use crate::record::{Holders, Outcome};
+use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
 use slowhand_net::drop_reason::DropReason;
@@ -113,6 +113,13 @@ pub(crate) struct Span {
     pub(crate) end: Instant,
 }
 
+/// An attempt of a client to open a session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt {
+    pub(crate) conversation: usize,
+    pub(crate) outcome: Outcome,
+}
+
 /// Everything that the ends of a world did.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
@@ -144,6 +151,10 @@ pub(crate) struct Trace {
     intercepted: Option<(Instant, DatagramId)>,
     /// By conversation.
     pub(crate) spans: Vec<Span>,
+    /// By conversation.
+    pub(crate) clients: Vec<NodeId>,
+    /// The attempts of each client, in the order of the records.
+    pub(crate) attempts: Vec<Vec<Attempt>>,
     /// The datagrams that an end sent again: true if that was needed, false if it was spurious.
     pub(crate) repeated: BTreeMap<DatagramId, bool>,
 }

@@ -98,7 +98,10 @@ fn overrides_are_blamed_by_their_own_name() {
         ("=1", "--set : found =1, allowed: a dotted path"),
         ("network.link_pdr=.9", "--set network.link_pdr: found .9, allowed: 0.9, in the syntax of TOML"),
         ("network.link_pdr=+1.", "--set network.link_pdr: found +1., allowed: 1.0, in the syntax of TOML"),
-        ("mac.slotframe=007", "--set mac.slotframe: found 007, allowed: 7, in the syntax of TOML"),
+        (
+            "mac.slotframe=007",
+            "--set mac.slotframe: found 007, allowed: 7, or the text \"007\" in quotes, in the syntax of TOML",
+        ),
         ("mac.kind=\"\u{1b}[31m\"", "--set mac.kind: found `\"\\u{1b}[31m\"`, allowed: a TOML value"),
         ("mac.kind='\u{202e}'", "--set mac.kind: found '\\u{202e}', allowed: one of \"tsch\""),
         ("mac.\u{1b}=1", "--set mac.\\u{1b}: found mac.\\u{1b}=1, allowed: a dotted path"),

@@ -67,7 +67,7 @@ fn messages_name_the_file_and_the_line_also_where_there_is_no_file() {
         *text = text.replace(from, to);
     };
     let wrong = told(&|sources| change(sources, "devices/slow.toml", "value = 3.0", "value = -3.0"));
-    assert!(wrong.starts_with("devices/slow.toml:7: supply_v.value: found -3.0, "), "{wrong}");
+    assert!(wrong.starts_with("devices/slow.toml:9: supply_v.value: found -3.0, "), "{wrong}");
     let wrong = told(&|sources| change(sources, "mine.toml", "[network]", "[network]\nlink_pdr = 2"));
     assert!(wrong.starts_with("mine.toml:") && wrong.contains("found"), "{wrong}");
     let wrong = told(&|sources| sources.overrides.push("mac.slotframe=0".into()));

@@ -78,3 +78,17 @@ fn on_csma_a_storm_ends_and_sessions_complete_where_they_do_not_begin_at_once() 
     let spread = run(&plan("csma", 10_000, 1_000, &["client.start_spread_s=600"]), 1);
     assert!(at_once.completed < 100 && spread.completed > 900, "{} and {}", at_once.completed, spread.completed);
 }
+
+/// After the power cut of the scenario, a cookie of mbedTLS (60 s) expires in a queue that takes two minutes, and the answer to it is
+/// one more ClientHello. What the scenario and docs/cases/power-cut.md say of the timer of 9 s.
+#[test]
+fn cookies_that_expire_in_long_queues_keep_a_power_cut_going() {
+    let completed = |more: &str| {
+        let changes = ["session.timeout_s=9", "session.give_up_s=600", more];
+        let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
+        let scenario = Scenario::load(Path::new("../../scenarios/power-cut.toml"), &changes).unwrap();
+        run(&Plan::new(&scenario).unwrap(), 1).completed
+    };
+    let [long, short] = ["mac.queue=512", "mac.queue=256"].map(completed);
+    assert!(long < 500 && short == 1_000, "{long} with queues of two minutes, {short} with those of 57 s");
+}

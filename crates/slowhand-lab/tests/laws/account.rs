@@ -1,14 +1,14 @@
 //! Laws of sums: energy, losses, datagrams, frames, the parts of an explanation; and what numbers can be at all.
 
 use crate::world::World;
-use slowhand_lab::device::Device;
+use slowhand_lab::device::{Amount, Constant, Device, Time};
 use slowhand_lab::explanation::KINDS;
 use slowhand_lab::record::{Column, Energy, Outcome, Record, columns};
-use slowhand_lab::scenario::ServerAt;
+use slowhand_lab::scenario::{Mac, ServerAt};
 use slowhand_net::address::NodeId;
 use slowhand_net::datagram::{NO_DATAGRAM, is_of_router};
 use slowhand_net::drop_reason::DropReason;
-use slowhand_net::observer::{FrameKind, RadioInterval, RadioState};
+use slowhand_net::observer::{FrameKind, RadioInterval, RadioState, RadioWork};
 use std::collections::BTreeMap;
 
 /// Fails with these words if a law does not hold.
@@ -48,12 +48,22 @@ pub(crate) fn numbers(world: &World<'_>) -> Holds {
 
 /// A handshake ends in time, and its outcome is that of its other columns.
 pub(crate) fn outcomes(world: &World<'_>) -> Holds {
-    let give_up_s = world.scenario.session.give_up_s.get();
+    let (give_up_s, retry) = (world.scenario.session.give_up_s.get(), world.scenario.application.retry.policy());
+    let most_attempts = retry.map_or(1, |retry| u64::from(retry.attempts));
+    let waits_s = retry.map_or(0.0, |retry| retry.longest_in_all().as_secs_f64());
+    // What a device still computes for an attempt that failed delays the next one.
+    let busy_s = |record: &Record| if record.attempts > 1 { record.compute_client_s } else { 0.0 };
+    let longest_s = |record: &Record| give_up_s * record.attempts as f64 + waits_s + busy_s(record);
     for record in &world.records {
         let Record { outcome, duration_s, failure, .. } = record;
         let completed = *outcome == Outcome::Completed;
         ensure!(duration_s.is_some() == completed, "{record:?}");
-        ensure!(duration_s.is_none_or(|duration| duration <= give_up_s), "{duration_s:?} of {give_up_s} s");
+        let took_s = record.end_s - record.start_s;
+        ensure!(took_s >= 0.0 && took_s <= longest_s(record) + 1e-6, "{took_s} of {give_up_s} s: {record:?}");
+        ensure!(duration_s.is_none_or(|duration| is_near(duration, took_s)), "{duration_s:?} of {took_s} s");
+        ensure!((1..=most_attempts).contains(&record.attempts), "{} attempts", record.attempts);
+        let tries_no_more = completed || record.attempts == most_attempts;
+        ensure!(tries_no_more, "{} of {most_attempts} attempts", record.attempts);
         let says_why = !completed && *outcome != Outcome::GaveUp;
         ensure!(failure.is_some() == says_why, "{record:?}");
         let sent = |record: &Record| record.datagrams >= 2 && record.frames >= 2 && record.bytes_payload > 0;
@@ -63,7 +73,8 @@ pub(crate) fn outcomes(world: &World<'_>) -> Holds {
     let explained = world.explained();
     ensure!(world.explanation.outcome == explained.outcome.name(), "{}", world.explanation.outcome);
     let [start, end] = [world.explanation.start_s, world.explanation.end_s].map(micros);
-    ensure!(start <= end && end <= start + micros(give_up_s), "from {start} us to {end} us");
+    ensure!(start <= end && end <= start + micros(longest_s(explained)), "from {start} us to {end} us");
+    ensure!([start, end] == [explained.start_s, explained.end_s].map(micros), "from {start} us to {end} us");
     Ok(())
 }
 
@@ -109,9 +120,55 @@ fn on_the_air(timeline: &[RadioInterval], node: u16, span: [u64; 2]) -> u64 {
     timeline.iter().filter(is_on_the_air).map(|interval| interval.to.since(interval.from).as_micros()).sum()
 }
 
+/// A time of a device in seconds.
+fn seconds<const MAX: u32>(device: &Device, time: &Option<Time<MAX>>) -> f64 {
+    match time.as_ref().map(|time| time.amount) {
+        None => 0.0,
+        Some(Amount::Value(us)) => us / 1e6,
+        Some(Amount::Cycles(cycles)) => {
+            cycles / device.processor.clock_mhz.as_ref().map_or(1.0, |clock| clock.value) / 1e6
+        }
+    }
+}
+
+fn current<const MAX: u32>(current: &Option<Constant<MAX>>) -> f64 {
+    current.as_ref().map_or(0.0, |current| current.value)
+}
+
+/// How often a radio came on after it was off, by the timeline.
+fn ramps(timeline: &[RadioInterval], node: u16) -> u64 {
+    let own: Vec<_> = timeline.iter().filter(|interval| interval.node == NodeId(node)).collect();
+    let first = own.first().filter(|first| first.from.as_micros() > 0).into_iter().count();
+    (first + own.windows(2).filter(|two| two[0].to < two[1].from).count()) as u64
+}
+
+/// What a radio used while it started, ramped up and was ready follows from how often and how long it did so. What is left of the
+/// time in which it was off it slept. Returns that in microseconds.
+fn work_of(device: &Device, energy: &Energy, off_us: u64, work: RadioWork) -> Result<f64, String> {
+    let (per_s, currents) = (device.supply_v.value, &device.current);
+    let [off, ready] = [off_us, work.ready.as_micros()].map(|us| us as f64 / 1e6);
+    ensure!(ready <= off, "ready for {ready} of {off} s");
+    ensure!(work.starts <= work.ramps + 1, "{work:?}");
+    let started = (work.starts as f64 * seconds(device, &device.radio.startup_us)).min(off - ready);
+    let ramped = (work.ramps as f64 * seconds(device, &device.radio.rampup_us)).min(off - started);
+    let startup = (current(&currents.radio_startup_ma) * started + current(&currents.radio_rampup_ma) * ramped) * per_s;
+    ensure!(is_near(energy.startup_mj, startup), "startup: {} mJ, expected {startup} mJ", energy.startup_mj);
+    let idle_s = if currents.radio_idle_ma.is_some() { (ready - ramped).max(0.0) } else { 0.0 };
+    let idle = current(&currents.radio_idle_ma) * idle_s * per_s;
+    ensure!(is_near(energy.idle_mj, idle), "idle: {} mJ, expected {idle} mJ", energy.idle_mj);
+    Ok((off - started - ramped - idle_s) * 1e6)
+}
+
 /// The radio's parts of an energy follow from the times in its states. That of the processor says how long it was active, and the
-/// rest of the time it slept.
-fn energy_of(device: &Device, energy: &Energy, elapsed_us: u64, radio_us: [u64; 3], edge_us: u64) -> Holds {
+/// rest of the time it slept. What else the radio did is known of a node, and not of a record.
+fn energy_of(
+    device: &Device,
+    energy: &Energy,
+    elapsed_us: u64,
+    radio_us: [u64; 3],
+    edge_us: u64,
+    work: Option<RadioWork>,
+) -> Holds {
     // Millijoules of a milliampere in a microsecond.
     let (per_us, currents) = (device.supply_v.value / 1e6, &device.current);
     let states = [
@@ -129,10 +186,18 @@ fn energy_of(device: &Device, energy: &Energy, elapsed_us: u64, radio_us: [u64; 
     ensure!(active_us <= elapsed_us as f64 + 0.01, "active for {active_us} of {elapsed_us} us");
     let radio_off_us = elapsed_us.checked_sub(radio_us.iter().sum());
     let Some(radio_off_us) = radio_off_us else { return Err(format!("{radio_us:?} in {elapsed_us} us")) };
-    let asleep = currents.cpu_sleep_ma.value * per_us * (elapsed_us as f64 - active_us)
-        + currents.radio_sleep_ma.value * per_us * radio_off_us as f64;
-    ensure!(is_near(energy.sleep_mj, asleep), "sleep: {} mJ, expected {asleep} mJ", energy.sleep_mj);
-    let sum = energy.cpu_mj + energy.tpm_mj + energy.tx_mj + energy.rx_mj + energy.listen_mj + energy.sleep_mj;
+    let [least, most] = match work {
+        Some(work) => [work_of(device, energy, radio_off_us, work)?; 2],
+        None => [0.0, radio_off_us as f64],
+    };
+    let [least, most] = [least, most].map(|us| {
+        currents.cpu_sleep_ma.value * per_us * (elapsed_us as f64 - active_us)
+            + currents.radio_sleep_ma.value * per_us * us
+    });
+    let is_asleep = is_near(energy.sleep_mj, energy.sleep_mj.clamp(least.min(most), most));
+    ensure!(is_asleep, "sleep: {} mJ, expected {least} to {most} mJ", energy.sleep_mj);
+    let Energy { cpu_mj, tpm_mj, tx_mj, rx_mj, listen_mj, startup_mj, idle_mj, sleep_mj } = energy;
+    let sum = cpu_mj + tpm_mj + tx_mj + rx_mj + listen_mj + startup_mj + idle_mj + sleep_mj;
     ensure!(is_near(energy.total_mj(), sum), "{energy:?}");
     Ok(())
 }
@@ -152,9 +217,18 @@ pub(crate) fn energy(world: &World<'_>) -> Holds {
         ensure!(all == elapsed_us, "node {}: states of {all} us in {elapsed_us} us", node.node);
         let is_server = world.scenario.server.at == ServerAt::Node(NodeId(node.node));
         let device = if is_server { &world.scenario.server_device } else { &world.scenario.client_device };
-        energy_of(device, &node.energy, elapsed_us, counted, 0).map_err(|why| format!("node {}: {why}", node.node))?;
-        let most = node.computed + node.waited + node.handled;
-        let expected = device.current.cpu_active_ma.value * device.supply_v.value * most.min(elapsed).as_secs_f64();
+        energy_of(device, &node.energy, elapsed_us, counted, 0, Some(node.work))
+            .map_err(|why| format!("node {}: {why}", node.node))?;
+        let (came_on, work) = (ramps(&inspection.timeline, node.node), node.work);
+        // With beacons two periods that touch count as two.
+        let as_often = work.ramps == came_on || work.ramps > came_on && matches!(world.scenario.mac, Mac::Beacon(_));
+        ensure!(as_often, "node {}: {work:?}, {came_on} times on", node.node);
+        let most = (node.computed + node.waited + node.handled).as_secs_f64()
+            + node.frames.untimed as f64 * seconds(device, &device.processor.frame_handling_us)
+            + (work.starts + node.frames.all) as f64 * seconds(device, &device.processor.wakeup_us);
+        let active = most.min(elapsed.as_secs_f64());
+        ensure!(is_near(node.active.as_secs_f64(), active), "node {}: {:?}, not {active} s", node.node, node.active);
+        let expected = device.current.cpu_active_ma.value * device.supply_v.value * active;
         let cpu_mj = node.energy.cpu_mj;
         ensure!(is_near(cpu_mj, expected), "node {}: {cpu_mj} mJ of the processor in {most:?}", node.node);
     }
@@ -166,7 +240,7 @@ pub(crate) fn energy(world: &World<'_>) -> Holds {
     let radio_us = radio_times(timeline, explanation.client, span);
     let edge_us = on_the_air(timeline, explanation.client, span);
     let record = world.explained();
-    energy_of(&world.scenario.client_device, &record.energy_client, span[1] - span[0], radio_us, edge_us)
+    energy_of(&world.scenario.client_device, &record.energy_client, span[1] - span[0], radio_us, edge_us, None)
         .map_err(|why| format!("client {} from {span:?}: {why}", record.client))
 }
 
@@ -217,7 +291,9 @@ pub(crate) fn datagrams(world: &World<'_>) -> Holds {
     for (place, (name, found)) in
         [("sent", sent), ("lost", lost), ("waiting", waiting), ("arrived", arrived)].into_iter().enumerate()
     {
-        let range = least[place]..=most[place];
+        // Of a client that tried again, the timeline has the last attempt only.
+        let range =
+            if record.attempts > 1 { least[place]..=found.max(least[place]) } else { least[place]..=most[place] };
         ensure!(range.contains(&found), "{found} datagrams {name}, and the timeline has {range:?}");
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! What was recorded of a live network gives the same world again, to the microsecond and to the octet.
 
-use super::peers::{client, loopback, octets, server};
+use super::peers::{client, client_that, loopback, octets, server};
 use super::{ONE_HOP, scenario, setup, wait_for};
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::record::{Outcome, Record};
@@ -226,4 +226,44 @@ fn a_recording_that_was_changed_is_an_error_or_another_network_and_never_panics(
         }
     }
     assert!(replays > 50 && refused > 10, "{replays} replays, {refused} were refused");
+}
+
+/// A reader that reads once, such as tshark, decrypts only what follows the secrets: they come when the handshake is complete,
+/// in the capture of the network and in that of its replay.
+#[test]
+fn secrets_stand_before_what_they_decrypt() {
+    let scenario = scenario(ONE_HOP);
+    let captures = ["secrets-live", "secrets-again"].map(|name| place(name).with_extension("pcapng"));
+    let [of_network, of_replay] = &captures;
+    let ways = Ways::Server { listen: loopback() };
+    let with_capture = Setup { capture: Some(of_network.clone()), ..setup(ways) };
+    recorded("secrets", &scenario, with_capture, |live| {
+        // So long that all frames have been written before the session is closed.
+        let waits = || std::thread::sleep(Duration::from_millis(500));
+        client_that(waits, &scenario, live.addresses()[0].listen, &octets(200), PATIENCE).unwrap();
+    });
+    let recording = Recording::read(&place("secrets")).unwrap();
+    replay(&recording, &scenario, 1, Some(of_replay), &Interrupt::default()).unwrap().unwrap();
+    for capture in &captures {
+        let kinds = block_kinds(&std::fs::read(capture).unwrap());
+        let secrets: Vec<usize> = (0..kinds.len()).filter(|&at| kinds[at] == SECRETS).collect();
+        let frames = kinds[secrets[0]..].iter().filter(|&&kind| kind == FRAME).count();
+        // 200 octets there and back again are three fragments and three acknowledgements each way.
+        assert!(secrets.len() == 1 && frames >= 12, "{}: {frames} frames behind {secrets:?}", capture.display());
+    }
+}
+
+/// pcapng, sections 4.3 and 4.7: the types of blocks with frames and with secrets.
+const FRAME: u32 = 6;
+const SECRETS: u32 = 10;
+
+/// The types of the blocks of a pcapng file, each of which has its type and its length in front.
+fn block_kinds(mut octets: &[u8]) -> Vec<u32> {
+    let word = |octets: &[u8], at: usize| u32::from_le_bytes(octets[at..at + 4].try_into().unwrap());
+    let mut kinds = Vec::new();
+    while !octets.is_empty() {
+        kinds.push(word(octets, 0));
+        octets = &octets[word(octets, 4) as usize..];
+    }
+    kinds
 }

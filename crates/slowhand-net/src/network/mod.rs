@@ -38,7 +38,7 @@ use crate::ip::{self, Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header}
 use crate::link::{Course, LinkQuality};
 use crate::lowpan::Contexts;
 use crate::lowpan::reassembly::Occupancy;
-use crate::observer::{Observer, RadioTimes};
+use crate::observer::{HandledFrames, Observer, RadioTimes, RadioWork, Slots};
 use crate::queue::EventQueue;
 use crate::radio::{Indication, Mac};
 use crate::random::{Probability, Streams};
@@ -321,6 +321,16 @@ impl Network {
         self.mac.radio_times(node, now)
     }
 
+    /// See [`Mac::radio_work`].
+    pub fn radio_work(&self, node: NodeId, now: Instant) -> RadioWork {
+        self.mac.radio_work(node, now)
+    }
+
+    /// See [`Mac::slots`].
+    pub fn slots(&self, node: NodeId, now: Instant) -> Option<Slots> {
+        self.mac.slots(node, now)
+    }
+
     /// See [`Mac::report_radios`].
     pub fn report_radios(&mut self, now: Instant, observer: &mut dyn Observer) {
         self.mac.report_radios(now, observer);
@@ -394,6 +404,13 @@ impl Network {
     /// How long frames have kept a node's processor busy until `now` ([`NetworkConfig::frame_handling`]).
     pub fn handling_time(&self, node: NodeId, now: Instant) -> Duration {
         self.mac.queue(node).processor().busy(now)
+    }
+
+    /// The frames that a node's processor has handled until `now`.
+    pub fn handled_frames(&self, node: NodeId, now: Instant) -> HandledFrames {
+        let HandledFrames { all, untimed } = self.mac.queue(node).processor().frames();
+        let regular = self.mac.regular_frames(node, now);
+        HandledFrames { all: all + regular, untimed: untimed + regular }
     }
 
     /// The largest number of frames in a node's queue so far.

@@ -8,6 +8,7 @@ mod contention;
 pub mod csma;
 pub mod frame;
 pub mod medium;
+mod meter;
 pub mod phy;
 mod pool;
 mod processor;
@@ -22,7 +23,7 @@ use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
-use crate::observer::{Observer, RadioTimes};
+use crate::observer::{Observer, RadioTimes, RadioWork, Slots};
 pub use contention::PanError;
 use phy::MAX_PSDU;
 pub use processor::Processor;
@@ -95,6 +96,21 @@ pub trait Mac: Any + Debug + Send {
 
     /// How long a node's radio has been in each state since the start of the simulation.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes;
+
+    /// What else its radio has done since then.
+    fn radio_work(&self, _node: NodeId, _now: Instant) -> RadioWork {
+        RadioWork::default()
+    }
+
+    /// The frames of the link layer itself that a node's processor has handled without an event, such as beacons.
+    fn regular_frames(&self, _node: NodeId, _now: Instant) -> u64 {
+        0
+    }
+
+    /// The slots in which its radio has been on since then. `None` if the MAC has no slots.
+    fn slots(&self, _node: NodeId, _now: Instant) -> Option<Slots> {
+        None
+    }
 
     /// How long the MAC has kept a node's processor busy since the start of the simulation, in addition to handling
     /// frames. Zero unless the MAC waits actively.

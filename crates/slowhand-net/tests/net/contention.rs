@@ -102,6 +102,11 @@ impl<M: Mac> Outcome<M> {
             assert_eq!(time.transmit + time.receive + time.listen + time.sleep, us(now), "node {id}: {time:?}");
             assert!(before.transmit <= time.transmit && before.receive <= time.receive && before.sleep <= time.sleep);
             *before = time;
+            let work = self.mac.radio_work(id, at(now));
+            assert!(
+                work.ready <= time.sleep && work.starts <= now && work.ramps <= now,
+                "node {id}: {work:?} of {time:?}"
+            );
         }
     }
 
@@ -146,11 +151,20 @@ impl<M: Mac> Outcome<M> {
         }
     }
 
-    /// The intervals of the timelines add up to the times.
-    pub fn assert_timelines(mut self) {
+    /// The intervals of the timelines add up to the times, and a radio ramps up when it comes on. With `gaps_only`, only then:
+    /// otherwise two times that touch count as two.
+    pub fn assert_timelines(mut self, gaps_only: bool) {
         self.mac.report_radios(at(HORIZON), &mut self.air);
         for (id, times) in (0..).map(NodeId).zip(&self.times) {
             assert_eq!(self.air.radio_times(id, at(HORIZON)), *times, "node {id}");
+            let (work, came_on) = (self.mac.radio_work(id, at(HORIZON)), self.air.ramps(id));
+            assert!(
+                work.ramps == came_on || !gaps_only && work.ramps > came_on,
+                "node {id}: {work:?}, {came_on} times on"
+            );
+            // It may be ready, and not yet on, at the end.
+            assert!(work.starts <= work.ramps + 1, "node {id}: {work:?}");
+            assert!(work.ready <= times.sleep, "node {id}: {work:?} of {times:?}");
         }
     }
 }

@@ -32,6 +32,36 @@ pub(super) fn draw(draw: &mut Draw, mesh: &Mesh, link_layer: &LinkLayer) {
     if !is_joining {
         traffic(draw, mesh);
     }
+    application(draw);
+}
+
+/// Clients that try again. They give up soon, so that worlds stay short.
+fn application(draw: &mut Draw) {
+    if draw.random.percent(10) {
+        let retry = *draw.random.one_of(&[
+            "{ kind = \"fixed\", wait_s = 3, attempts = 3 }",
+            "{ kind = \"exponential\", first_s = 0.5, longest_s = 10, jitter = 1, attempts = 4 }",
+            "{ kind = \"exponential\", attempts = 2 }",
+        ]);
+        draw.set("application.retry", retry);
+        let give_up = draw.keys.iter_mut().find(|(key, _)| key == "session.give_up_s");
+        give_up.into_iter().for_each(|(_, seconds)| "8".clone_into(seconds));
+    }
+    // What a client does over a long time changes nothing in a run.
+    if draw.random.percent(5) {
+        draw.set_text("application.pattern", "periodic");
+        draw.set("application.period_s", 60);
+        draw.maybe(50, "application.request_bytes", &[4, 200]);
+        draw.maybe(50, "application.response_bytes", &[4, 200]);
+        draw.maybe(30, "application.piece_bytes", &[32]);
+        draw.maybe(30, "application.idle_timeout_s", &[120]);
+        draw.maybe(30, "application.keep_alive_s", &[30, 100]);
+        draw.maybe(30, "application.rekey_after_s", &[3_600]);
+        draw.maybe(30, "application.session", &["\"kept\""]);
+    } else if draw.random.percent(3) {
+        draw.set_text("application.pattern", "once");
+        draw.set("application.bytes", 1_000);
+    }
 }
 
 /// Each library with a protocol of its own.

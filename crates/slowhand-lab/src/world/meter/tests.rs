@@ -38,7 +38,7 @@ fn lost(is_acknowledged: bool, kind: FrameKind, received: bool, dispatch: u8) ->
         octets: &octets,
     };
     Meter::new(&mut ledger, is_acknowledged, &mut next).transmission(&frame);
-    (ledger.losses(0).iter().map(|loss| loss.count).sum(), next.transmissions)
+    (ledger.losses(&[0]).iter().map(|loss| loss.count).sum(), next.transmissions)
 }
 
 #[test]

@@ -94,8 +94,9 @@ impl Beacon {
         }
         let coordinator = self.cluster_of(id);
         let beacon = self.config.idle_beacon();
-        let after_beacon = self.superframe(now, coordinator).map_or(now, |active| active.beacon_over(beacon));
-        self.node(id.node).radio.awake_since.get_or_insert(now.max(after_beacon));
+        let over = self.superframe(now, coordinator).map(|active| active.beacon_over(beacon));
+        let at = over.map_or(now, |over| now.max(over));
+        self.node(id.node).radio.wake(at, over == Some(at));
     }
 
     fn defer(&mut self, now: Instant, id: StationId) {

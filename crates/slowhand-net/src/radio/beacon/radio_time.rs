@@ -9,7 +9,7 @@ use super::config::{BeaconConfig, Superframe};
 use super::tracking::Tracking;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::observer::{RadioState, RadioTimes};
+use crate::observer::{RadioState, RadioTimes, RadioWork};
 use crate::radio::contention::Phase;
 
 impl Beacon {
@@ -22,6 +22,7 @@ impl Beacon {
         }
         if let Some(since) = sleeper.radio.awake_since.take() {
             sleeper.radio.account.add(RadioState::Listen, since, now);
+            sleeper.radio.rested_at = now;
             self.medium.stop_listening(now, node);
         }
     }
@@ -50,6 +51,39 @@ impl Beacon {
             sleep: elapsed.saturating_sub(awake),
         }
     }
+}
+
+impl Beacon {
+    /// How often the node's radio started: for each of its active periods, each beacon of its parent, and for traffic. It is on
+    /// while it contends, so it is never just ready. Two of them that touch count as two.
+    pub(super) fn work(&self, node: NodeId, now: Instant) -> RadioWork {
+        let radio = &self.nodes[node.index()].radio;
+        let interval = self.config.superframe.interval;
+        let mut starts = radio.awoken(now);
+        if self.is_coordinator(node) {
+            starts += begun(now, self.first_beacon(node), interval);
+        }
+        if let Some(parent) = self.tree.parent(node) {
+            starts += begun(now, self.first_beacon(parent) - radio.guard, interval);
+        }
+        RadioWork { starts, ramps: starts, ready: Duration::ZERO }
+    }
+
+    /// The beacons that the node has sent, or begun to, and those that it has received.
+    pub(super) fn beacons_handled(&self, node: NodeId, now: Instant) -> u64 {
+        let interval = self.config.superframe.interval;
+        let sent = if self.is_coordinator(node) { begun(now, self.first_beacon(node), interval) } else { 0 };
+        let received = self.tree.parent(node).map_or(0, |parent| {
+            let over = begun(now, self.first_beacon(parent) + self.config.idle_beacon(), interval);
+            self.nodes[node.index()].mac.tracking.received_before(over)
+        });
+        sent + received
+    }
+}
+
+/// The number of moments before `now`, of which the first is `first` and one follows in each interval.
+fn begun(now: Instant, first: Instant, interval: Duration) -> u64 {
+    now.since(first).as_micros().div_ceil(interval.as_micros())
 }
 
 /// How long a child is on for its parent's beacons and for listening when idle, and how long it receives beacons. A

@@ -8,7 +8,7 @@ use super::radio::Radio;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
-use crate::observer::{Observer, RadioTimes};
+use crate::observer::{Observer, RadioTimes, RadioWork};
 use crate::radio::Indication;
 use crate::radio::contention::{Event, Form, Node, Phase, Role, Rules, Station, StationId, Task, Tree};
 
@@ -111,7 +111,7 @@ impl Rules for BeaconRules {
     fn received(pan: &mut Beacon, now: Instant, id: StationId, to: NodeId) {
         if id.role == Role::Coordinator && !pan.config.rx_on_when_idle {
             // The child may have gone to sleep at the same instant.
-            pan.node(to).radio.awake_since.get_or_insert(now);
+            pan.node(to).radio.wake(now, false);
         }
     }
 
@@ -182,6 +182,14 @@ impl Rules for BeaconRules {
     /// A frame counts as sent or received when it has ended. Until then its time counts as listening.
     fn radio_times(pan: &Beacon, node: NodeId, now: Instant) -> RadioTimes {
         pan.times(node, now)
+    }
+
+    fn radio_work(pan: &Beacon, node: NodeId, now: Instant) -> RadioWork {
+        pan.work(node, now)
+    }
+
+    fn regular_frames(pan: &Beacon, node: NodeId, now: Instant) -> u64 {
+        pan.beacons_handled(node, now)
     }
 
     fn report_radio(pan: &mut Beacon, now: Instant, node: NodeId, observer: &mut dyn Observer) {

@@ -181,7 +181,7 @@ impl Beacon {
         for &child in self.tree.children(coordinator) {
             let Node { mac, radio, .. } = &mut self.nodes[child.index()];
             if mac.tracking.receives(number) {
-                radio.awake_since.get_or_insert(now + beacon);
+                radio.wake(now + beacon, true);
             }
         }
     }

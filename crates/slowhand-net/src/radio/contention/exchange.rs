@@ -51,6 +51,10 @@ impl<R: Rules> Pan<R> {
         if form.announces_samples() {
             form.set_phase(&mut octets, R::phase(self, now, id.node));
         }
+        // The queue counts a data frame when it arrives there.
+        if self.frame_of(id).is_none_or(|frame| self.pool.get(frame).attempts > 0) {
+            self.node(id.node).queue.processor_mut().handle_own();
+        }
         let datagram = self.datagram_of(id);
         let station = self.station_mut(id);
         (station.phase, station.datagram) = (Phase::Sending, datagram);
@@ -247,12 +251,14 @@ impl<R: Rules> Pan<R> {
         }
     }
 
-    /// Passes the station's frame up at its receiver, unless it is a retransmission.
+    /// Passes the station's frame up at its receiver, unless it is a retransmission or a data request.
     fn deliver(&mut self, now: Instant, id: StationId, to: NodeId, indications: &mut Vec<Indication>) {
         let frame = self.frame_of(id);
         let sequence = frame.map_or(self.station(id).request_sequence, |frame| self.pool.get(frame).sequence);
         let is_new = self.link(id.node, to).accepts(sequence);
-        let Some(sent) = frame.filter(|_| is_new).map(|frame| self.pool.get(frame)) else { return };
+        let Some(sent) = frame.filter(|_| is_new).map(|frame| self.pool.get(frame)) else {
+            return self.nodes[to.index()].queue.processor_mut().handle_own();
+        };
         if let Ok(frame) = FrameView::parse(sent.octets()) {
             let (payload, &QueuedFrame { datagram, discard, .. }) = (Payload::new(frame.payload()), sent);
             let queue = &mut self.nodes[to.index()].queue;

@@ -6,7 +6,7 @@ use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
-use crate::observer::{Observer, RadioTimes};
+use crate::observer::{Observer, RadioTimes, RadioWork};
 use crate::radio::{Indication, Mac, NodeQueue};
 
 impl<R: Rules> Mac for Pan<R> {
@@ -104,6 +104,14 @@ impl<R: Rules> Mac for Pan<R> {
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         R::radio_times(self, node, now)
+    }
+
+    fn radio_work(&self, node: NodeId, now: Instant) -> RadioWork {
+        R::radio_work(self, node, now)
+    }
+
+    fn regular_frames(&self, node: NodeId, now: Instant) -> u64 {
+        R::regular_frames(self, node, now)
     }
 
     /// All intervals are reported here. Call it at the end; call it also in between to save memory.

@@ -6,7 +6,7 @@ use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
 use crate::link::Links;
-use crate::observer::{Observer, RadioTimes};
+use crate::observer::{Observer, RadioTimes, RadioWork};
 use crate::queue::EventQueue;
 use crate::radio::medium::{Medium, OnAir, Reception};
 use crate::radio::pool::{FramePool, FrameQueue};
@@ -226,6 +226,14 @@ pub trait Rules: Debug + Sized + Send + 'static {
 
     /// See [`Mac::radio_times`](crate::radio::Mac::radio_times).
     fn radio_times(pan: &Pan<Self>, node: NodeId, now: Instant) -> RadioTimes;
+
+    /// See [`Mac::radio_work`](crate::radio::Mac::radio_work).
+    fn radio_work(pan: &Pan<Self>, node: NodeId, now: Instant) -> RadioWork;
+
+    /// See [`Mac::regular_frames`](crate::radio::Mac::regular_frames).
+    fn regular_frames(_pan: &Pan<Self>, _node: NodeId, _now: Instant) -> u64 {
+        0
+    }
 
     /// Shows the observer a node's timeline until `now`.
     fn report_radio(pan: &mut Pan<Self>, now: Instant, node: NodeId, observer: &mut dyn Observer);

@@ -5,7 +5,8 @@
 
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::observer::{Observer, RadioInterval, RadioState, RadioTimes};
+use crate::observer::{Observer, RadioInterval, RadioState, RadioTimes, RadioWork};
+use crate::radio::meter::Meter;
 
 /// The times of a radio, and its timeline.
 #[derive(Debug)]
@@ -87,6 +88,13 @@ pub trait Pattern {
     /// Start and end of each span between two instants in which it listens.
     fn spans(&self, from: Instant, to: Instant) -> impl Iterator<Item = (Instant, Instant)>;
 
+    /// The number of these spans. Spans that touch are one.
+    fn count(&self, from: Instant, to: Instant) -> u64 {
+        let mut until = None;
+        let begins = |&(from, to): &(Instant, Instant)| from < to && until.replace(to) != Some(from);
+        self.spans(from, to).filter(begins).count() as u64
+    }
+
     /// The sum of these spans.
     fn listening(&self, from: Instant, to: Instant) -> Duration {
         self.spans(from, to).fold(Duration::ZERO, |sum, (from, to)| sum + to.since(from))
@@ -111,6 +119,9 @@ pub struct Radio<P> {
     is_sending: bool,
     /// True if it has synchronised with a frame.
     is_receiving: bool,
+    /// True if its oscillator runs while it neither sends nor listens.
+    is_ready: bool,
+    meter: Meter,
     /// Call [`settle`](Self::settle) before you change it.
     pub pattern: P,
     account: Account,
@@ -122,7 +133,8 @@ impl<P: Pattern> Radio<P> {
     /// A radio that neither sends nor receives.
     pub fn new(mode: Mode, pattern: P) -> Self {
         let (account, settled) = (Account::default(), Instant::ZERO);
-        Self { mode, is_sending: false, is_receiving: false, pattern, account, settled }
+        let (is_sending, is_receiving, is_ready, meter) = (false, false, false, Meter::default());
+        Self { mode, is_sending, is_receiving, is_ready, meter, pattern, account, settled }
     }
 
     pub fn mode(&self) -> Mode {
@@ -136,7 +148,13 @@ impl<P: Pattern> Radio<P> {
     /// It does this from now on when it neither sends nor receives.
     pub fn turn(&mut self, now: Instant, mode: Mode) {
         self.settle(now);
-        self.mode = mode;
+        (self.mode, self.is_ready) = (mode, false);
+    }
+
+    /// From now on its oscillator runs while it neither sends nor listens, until it [`turn`](Self::turn)s or this ends.
+    pub fn set_ready(&mut self, now: Instant, is_ready: bool) {
+        self.settle(now);
+        self.is_ready = is_ready;
     }
 
     /// It begins to send, or has sent its frame. It receives nothing then.
@@ -154,6 +172,7 @@ impl<P: Pattern> Radio<P> {
 
     /// Brings the account up to date. Must be called before the state changes.
     pub fn settle(&mut self, now: Instant) {
+        self.meter = self.meter_until(now);
         let from = std::mem::replace(&mut self.settled, now);
         match self.state() {
             Some(state) => self.account.add(state, from, now),
@@ -172,6 +191,38 @@ impl<P: Pattern> Radio<P> {
         }
         let RadioTimes { transmit, receive, listen, .. } = times;
         RadioTimes { sleep: now.since(Instant::ZERO).saturating_sub(transmit + receive + listen), ..times }
+    }
+
+    /// What else it did until `now`.
+    pub fn work(&self, now: Instant) -> RadioWork {
+        self.meter_until(now).work()
+    }
+
+    fn meter_until(&self, now: Instant) -> Meter {
+        let (from, mut meter) = (self.settled, self.meter);
+        match self.state() {
+            Some(_) => meter.on(from, now),
+            None if self.is_ready => {
+                let spans = self.pattern.spans(from, now).filter(|_| self.mode == Mode::Pattern);
+                let ready_from = spans.fold(from, |ready_from, (from, to)| {
+                    meter.ready(ready_from, from);
+                    meter.on(from, to);
+                    to.max(ready_from)
+                });
+                meter.ready(ready_from, now);
+            }
+            None if self.mode == Mode::Off => {}
+            None => {
+                if let Some((first, _)) = self.pattern.spans(from, now).find(|(from, to)| from < to) {
+                    let tick = Duration::from_micros(1);
+                    let is_on = self.pattern.spans(first.max(now - tick), now).any(|(from, to)| from < to);
+                    // When the last one ended does not matter, unless it lasts until now.
+                    let last = if is_on { now } else { now - tick };
+                    meter.on_often(self.pattern.count(from, now), first, last);
+                }
+            }
+        }
+        meter
     }
 
     /// The account, to keep its timeline or not.

@@ -59,15 +59,15 @@ impl Csma {
         self.back_off(now, id);
     }
 
-    /// Step 2: waits for a random number of back-off periods, then assesses the channel (step 3). A sleepy device sleeps
-    /// meanwhile (`SubMac::StartTimerForBackoff` of OpenThread).
+    /// Step 2: waits for a random number of back-off periods, then assesses the channel (step 3). A sleepy device does not
+    /// listen meanwhile (`SubMac::StartTimerForBackoff` of OpenThread). Its radio is ready.
     fn back_off(&mut self, now: Instant, id: StationId) {
         let this = self.node(id.node);
         let station = &mut this.stations[0];
         let periods = station.backoff.draw(&mut station.random);
         let at = now.max(station.ready).max(this.queue.processor().free_at()) + BACKOFF_PERIOD * periods;
         if this.radio.mode() != Mode::On {
-            this.radio.settle(now);
+            this.radio.set_ready(now, true);
             this.radio.pattern.assesses_at = Some(at);
         }
         self.events.push(at + CCA_DURATION, Event::Assessed(id));
@@ -85,10 +85,8 @@ impl Csma {
     /// Steps 3 to 5: the assessment is over.
     pub(super) fn assessed(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
         let this = self.node(id.node);
-        if this.radio.pattern.assesses_at.is_some() {
-            this.radio.settle(now);
-            this.radio.pattern.assesses_at = None;
-        }
+        this.radio.set_ready(now, false);
+        this.radio.pattern.assesses_at = None;
         if this.is_off() {
             return self.postpone(now, id);
         }

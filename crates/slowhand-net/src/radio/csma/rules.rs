@@ -7,7 +7,7 @@ use super::radio::Sampling;
 use crate::address::{Addressing, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
-use crate::observer::{Observer, RadioTimes};
+use crate::observer::{Observer, RadioTimes, RadioWork};
 use crate::radio::Indication;
 use crate::radio::contention::{
     Form, FrameRadio, Kind, Node, Phase, Radio, Rules, Station, StationId, TURNAROUND, Task, Tree,
@@ -221,6 +221,10 @@ impl Rules for CsmaRules {
 
     fn radio_times(pan: &Csma, node: NodeId, now: Instant) -> RadioTimes {
         pan.nodes[node.index()].radio.times(now)
+    }
+
+    fn radio_work(pan: &Csma, node: NodeId, now: Instant) -> RadioWork {
+        pan.nodes[node.index()].radio.work(now)
     }
 
     fn report_radio(pan: &mut Csma, now: Instant, node: NodeId, observer: &mut dyn Observer) {

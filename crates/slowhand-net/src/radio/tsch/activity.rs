@@ -4,7 +4,7 @@ use super::schedule::Schedule;
 use super::timing::Timing;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::observer::{RadioInterval, RadioState, RadioTimes};
+use crate::observer::{RadioInterval, RadioState, RadioTimes, RadioWork, Slots};
 
 /// A part of a slot in which a radio is on.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,10 @@ pub const SPANS: usize = 3;
 pub struct Activity {
     /// Sums over all used slots, with the whole last one.
     sums: RadioTimes,
+    /// What else the radio did in the used slots before the last one.
+    work: RadioWork,
+    /// The used slots, with the last one, by what was sent and received in them.
+    slots: Slots,
     /// The last used slot.
     last: Option<u64>,
     /// What the radio does in that slot.
@@ -48,7 +52,9 @@ impl Activity {
     #[inline]
     pub fn use_slot(&mut self, asn: u64, listens: bool, spans: [Option<Span>; SPANS]) {
         debug_assert!(self.last.is_none_or(|last| last < asn));
+        self.work = self.work_at(None);
         self.last = Some(asn);
+        *slot_kind(&mut self.slots, &spans) += 1;
         self.used += u64::from(listens);
         for span in spans.iter().flatten() {
             *sum(&mut self.sums, span.state) += span.to.since(span.from);
@@ -73,7 +79,6 @@ impl Activity {
 
     /// How long the radio has been in each state before `now`.
     pub fn times(&self, now: Instant, timing: &Timing, schedule: &Schedule) -> RadioTimes {
-        let asn = timing.asn(now);
         let mut times = self.sums;
         // Subtracts the part of the current slot after `now`. `changed` may be the next slot already.
         for span in self.spans.iter().flatten() {
@@ -81,19 +86,63 @@ impl Activity {
             let total = sum(&mut times, span.state);
             *total = total.saturating_sub(ahead);
         }
-        let is_on = self.off.is_none_or(|off| asn < off);
-        let idle_now = self.last != Some(asn) && schedule.listens_at(asn).is_some() && self.changed <= asn && is_on;
-        let used_now = self.last == Some(asn) && schedule.listens_at(asn).is_some() && self.changed <= asn;
-        let used = self.used - u64::from(used_now);
-        let idle = self.receive_slots_before(asn.max(self.changed), schedule).saturating_sub(used);
+        let (idle, idle_now) = self.idle_slots(now, timing, schedule);
         times.listen += timing.guard * 2 * idle;
-        if idle_now {
-            let Span { from, to, .. } = idle_span(asn, timing);
+        if let Some(Span { from, to, .. }) = idle_now {
             times.listen += now.clamp(from, to).since(from);
         }
         let awake = times.transmit + times.receive + times.listen;
         times.sleep = now.since(Instant::ZERO).saturating_sub(awake);
         times
+    }
+
+    /// What else the radio has done before `now`: it starts in each slot in which it is on, and sleeps between slots.
+    pub fn work(&self, now: Instant, timing: &Timing, schedule: &Schedule) -> RadioWork {
+        let mut work = self.work_at(Some(now));
+        if timing.guard > Duration::ZERO {
+            let (idle, idle_now) = self.idle_slots(now, timing, schedule);
+            let idle = idle + u64::from(idle_now.is_some_and(|span| span.from < now));
+            work.starts += idle;
+            work.ramps += idle;
+        }
+        work
+    }
+
+    /// The slots before that of `now` in which the radio was on, and this slot if it was used, by what was sent and received.
+    pub fn slots(&self, now: Instant, timing: &Timing, schedule: &Schedule) -> Slots {
+        Slots { rx_idle: self.idle_slots(now, timing, schedule).0, ..self.slots }
+    }
+
+    /// The work in all used slots, of the last one that before `now`.
+    fn work_at(&self, now: Option<Instant>) -> RadioWork {
+        let mut work = self.work;
+        let mut before: Option<Span> = None;
+        let begun = |span: &&Span| span.from < span.to && now.is_none_or(|now| span.from < now);
+        for span in self.spans.iter().flatten().filter(begun) {
+            match before {
+                None => (work.starts, work.ramps) = (work.starts + 1, work.ramps + 1),
+                Some(last) => work.ramps += u64::from(last.to < span.from),
+            }
+            before = Some(*span);
+        }
+        // It is ready between what it does in a slot.
+        let next = self.spans.iter().flatten().skip(1).zip(self.spans.iter().flatten());
+        for (span, last) in next.filter(|(span, last)| last.to < span.from) {
+            work.ready += now.map_or(span.from, |now| now.clamp(last.to, span.from)).since(last.to);
+        }
+        work
+    }
+
+    /// The slots before that of `now` in which the radio listened in vain, and what it does in this slot if it does so again.
+    fn idle_slots(&self, now: Instant, timing: &Timing, schedule: &Schedule) -> (u64, Option<Span>) {
+        let asn = timing.asn(now);
+        let listens = schedule.listens_at(asn).is_some() && self.changed <= asn;
+        let is_on = self.off.is_none_or(|off| asn < off);
+        let used_now = listens && self.last == Some(asn);
+        let idle_now = listens && self.last != Some(asn) && is_on;
+        let used = self.used - u64::from(used_now);
+        let idle = self.receive_slots_before(asn.max(self.changed), schedule).saturating_sub(used);
+        (idle, idle_now.then(|| idle_span(asn, timing)))
     }
 
     /// Adds to the timeline the idle listening before slot `asn` that it does not have yet.
@@ -163,6 +212,19 @@ fn sum(times: &mut RadioTimes, state: RadioState) -> &mut Duration {
         RadioState::Transmit => &mut times.transmit,
         RadioState::Receive => &mut times.receive,
         RadioState::Listen => &mut times.listen,
+    }
+}
+
+/// The kind of a used slot.
+fn slot_kind<'a>(slots: &'a mut Slots, spans: &[Option<Span>; SPANS]) -> &'a mut u64 {
+    let has = |state| spans.iter().flatten().any(|span| span.state == state);
+    let sends_first = spans[0].is_some_and(|span| span.state == RadioState::Transmit);
+    match (sends_first, has(RadioState::Transmit), has(RadioState::Receive), has(RadioState::Listen)) {
+        (true, _, true, _) => &mut slots.tx_data_rx_ack,
+        (true, _, false, true) => &mut slots.tx_data_rx_ack_none,
+        (true, _, false, false) => &mut slots.tx_data,
+        (false, true, ..) => &mut slots.rx_data_tx_ack,
+        (false, false, ..) => &mut slots.rx_data,
     }
 }
 

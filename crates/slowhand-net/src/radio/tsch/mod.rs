@@ -29,7 +29,7 @@ use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
-use crate::observer::{Observer, RadioTimes};
+use crate::observer::{Observer, RadioTimes, RadioWork, Slots};
 use crate::random::Streams;
 use node::TschNode;
 use schedule::{Cell, Schedule};
@@ -175,6 +175,16 @@ impl Mac for Tsch {
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         let TschNode { activity, schedule, .. } = &self.state.nodes[node.index()];
         activity.times(now, &self.state.config.timing, schedule)
+    }
+
+    fn radio_work(&self, node: NodeId, now: Instant) -> RadioWork {
+        let TschNode { activity, schedule, .. } = &self.state.nodes[node.index()];
+        activity.work(now, &self.state.config.timing, schedule)
+    }
+
+    fn slots(&self, node: NodeId, now: Instant) -> Option<Slots> {
+        let TschNode { activity, schedule, .. } = &self.state.nodes[node.index()];
+        Some(activity.slots(now, &self.state.config.timing, schedule))
     }
 
     /// A slot with a frame has already been shown as a whole, the part after `now` included.

@@ -36,6 +36,7 @@ impl TschState {
         self.report(&attempts, asn, observer);
         for attempt in &attempts {
             self.account(attempt, asn);
+            self.count_handled(attempt);
         }
         for attempt in attempts.drain(..) {
             if attempt.shared {
@@ -109,6 +110,9 @@ impl TschState {
             let listener = self.nodes[from.index()].neighbors[position].id;
             let received = self.receives(attempts, index, listener, asn);
             all &= received || self.listens(listener, asn) != Some(channel);
+            if received {
+                self.nodes[listener.index()].queue.processor_mut().handle_own();
+            }
             if let Some(load) = self.load.as_mut().filter(|_| received) {
                 load.heard(end, listener, from, kind);
             }
@@ -186,6 +190,22 @@ impl TschState {
             let waited = span(Listen, timing.awaited_from(start, timing.guard), start);
             let spans = [waited, span(Receive, start, end), span(Transmit, ack_start, ack_end)];
             self.use_slot(attempt.to, asn, true, spans);
+        }
+    }
+
+    /// Counts what the processors have to do for this attempt beside the data frames that their queues know: frames of the link layer
+    /// itself, frames that are sent again, and the acknowledgements, which software makes and reads here.
+    fn count_handled(&mut self, attempt: &Attempt) {
+        let frame = self.pool.get(attempt.frame);
+        let is_own = frame.datagram == NO_DATAGRAM || attempt.broadcast.is_some();
+        let is_repeated = frame.attempts > 0;
+        let Attempt { from, to, received, acknowledged, .. } = *attempt;
+        let sender = self.nodes[from.index()].queue.processor_mut();
+        (0..u8::from(is_own || is_repeated) + u8::from(acknowledged)).for_each(|_| sender.handle_own());
+        if received {
+            // A data frame counts when it is passed up.
+            let receiver = self.nodes[to.index()].queue.processor_mut();
+            (0..u8::from(is_own) + 1).for_each(|_| receiver.handle_own());
         }
     }
 

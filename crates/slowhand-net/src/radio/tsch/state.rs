@@ -292,6 +292,8 @@ impl TschState {
                 let payload = Payload::new(frame.payload());
                 let queue = &mut self.nodes[to.index()].queue;
                 indications.push(queue.receive(now, to, node, datagram, payload, discard));
+            } else if datagram != NO_DATAGRAM {
+                self.nodes[to.index()].queue.processor_mut().handle_own();
             }
         }
         if let Some(load) = &mut self.load {

@@ -134,6 +134,17 @@ impl Pattern for Idle {
         [(from, attentive_to)].into_iter().chain(self.cycle.wake_ups(cycle_from, to))
     }
 
+    fn count(&self, from: Instant, to: Instant) -> u64 {
+        let (attentive_to, cycle_from) = self.attentive(from, to);
+        let waits = from < attentive_to;
+        let is_awake = cycle_from < to && self.cycle.awake_until(cycle_from).is_some();
+        // Wake-ups that begin before `to`. One may begin when the wait ends, or be under way.
+        let last = if to > Instant::ZERO { to - Duration::from_micros(1) } else { to };
+        let begun = if cycle_from < to { self.cycle.starts(cycle_from, last) } else { 0 };
+        let touches = waits && attentive_to == cycle_from && is_awake;
+        u64::from(waits) + u64::from(is_awake) + begun - u64::from(touches)
+    }
+
     fn listening(&self, from: Instant, to: Instant) -> Duration {
         let (attentive_to, cycle_from) = self.attentive(from, to);
         attentive_to.since(from) + self.cycle.awake_between(cycle_from, to)
@@ -222,6 +233,22 @@ mod tests {
             prop_assert_eq!(cycle.next_start(at(from)), at((from + 1..).find(|&us| starts(us)).unwrap()));
             let end = (from + 1..).find(|&us| us > 0 && on(us - 1) && !on(us)).unwrap();
             prop_assert_eq!(cycle.next_end(at(from)), at(end));
+        }
+
+        /// The radio waits for a data frame, then may miss some wake-ups.
+        #[test]
+        fn what_is_counted_is_what_comes_on(
+            anchor in 0u64..50, interval in 2u64..60, share in 1u64..60, from in 0u64..300, length in 0u64..300,
+            attentive in 0u64..600, quiet in 0u64..600,
+        ) {
+            let awake = share.min(interval - 1);
+            let cycle = Cycle::new(at(anchor), Duration::from_micros(interval), Duration::from_micros(awake));
+            let idle = Idle { cycle, attentive_until: at(attentive), quiet_until: at(quiet) };
+            let (from, to) = (at(from), at(from + length));
+            let mut on: Vec<u64> = Vec::new();
+            on.extend(idle.spans(from, to).flat_map(|(start, end)| start.as_micros()..end.as_micros()));
+            let gaps = on.windows(2).filter(|two| two[0] + 1 < two[1]).count() as u64;
+            prop_assert_eq!(idle.count(from, to), gaps + u64::from(!on.is_empty()));
         }
     }
 }

@@ -40,7 +40,7 @@ use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Kind;
 use crate::link::Links;
-use crate::observer::{FrameKind, Observer, RadioTimes, Transmission};
+use crate::observer::{FrameKind, Observer, RadioTimes, RadioWork, Transmission};
 use crate::queue::EventQueue;
 use crate::random::Streams;
 use cycle::Cycle;
@@ -242,6 +242,10 @@ impl Mac for XMac {
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         self.nodes[node.index()].radio.times(now)
+    }
+
+    fn radio_work(&self, node: NodeId, now: Instant) -> RadioWork {
+        self.nodes[node.index()].radio.work(now)
     }
 
     /// The MAC waits actively from the decision to send a frame until it has been sent, the wait for the neighbour's

@@ -168,6 +168,8 @@ impl XmacNode {
         };
         self.radio.turn(now, mode);
         self.radio.set_sending(now, is_sending);
+        // After a strobe acknowledgement the data frame follows soon. The wait for a wake-up is longer than a start.
+        self.radio.set_ready(now, matches!(activity, Activity::Sending(Sending { stage: Stage::Acknowledged, .. })));
         self.activity = activity;
         self.step = self.step.wrapping_add(1);
     }

@@ -28,6 +28,10 @@ impl XMac {
         }
         let (kind, is_for_us, datagram) = (sent.kind, sent.to == node, sent.datagram);
         let is_idle = matches!(self.nodes[node.index()].activity, Activity::Idle);
+        // A sender waits actively, and its queue counts data frames.
+        if is_idle && (kind == FrameKind::Strobe || kind == FrameKind::Data && !is_for_us) {
+            self.nodes[node.index()].queue.processor_mut().handle_own();
+        }
         if kind == FrameKind::Data && is_for_us && !is_idle && !self.config.data_ack {
             // The processor does not take the frame from the radio, and the sender does not learn of it.
             indications.push(Indication::Lost { node, datagram, reason: DropReason::FrameLost });
@@ -78,6 +82,8 @@ impl XMac {
         listener.go_quiet(now);
         if listener.accepts(from, sequence) {
             indications.push(listener.queue.receive(now, node, from, datagram, payload, discard));
+        } else {
+            listener.queue.processor_mut().handle_own();
         }
         if self.config.data_ack {
             let at = now + TURNAROUND;
@@ -93,6 +99,9 @@ impl XMac {
     /// Sends the answer. The radio acknowledges data frames by itself, without assessing the channel.
     pub fn answer(&mut self, now: Instant, node: NodeId, answer: Answering) {
         if answer.kind == FrameKind::Ack || self.channel_is_clear(now, node) {
+            if answer.kind == FrameKind::StrobeAck {
+                self.nodes[node.index()].queue.processor_mut().handle_own();
+            }
             self.nodes[node.index()].turn_to(now, Activity::Answering(Answering { on_air: true, ..answer }));
             let psdu = self.nodes[node.index()].control_length + FCS;
             self.begin(now, node, psdu);

@@ -2,7 +2,7 @@
 
 use super::*;
 use slowhand_net::clock::Duration;
-use slowhand_net::observer::FrameKind;
+use slowhand_net::observer::{FrameKind, RadioWork};
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Superframe};
 use slowhand_net::radio::{Indication, Mac};
 
@@ -75,6 +75,12 @@ fn a_silent_network_has_no_events_and_still_spends_energy() {
     assert_eq!(middle.transmit, us(800) * beacons);
     assert_eq!(middle.receive, us(800) * beacons);
     assert_eq!(middle.listen, us(30_720 - 800 + 320) * beacons);
+    // The radio starts for each of these, and the processor handles each beacon. No event happens for them.
+    for (id, times) in [(0, 1), (4, 1), (2, 2)] {
+        let work = RadioWork { starts: times * beacons, ramps: times * beacons, ready: us(0) };
+        assert_eq!(mac.radio_work(node(id), end), work, "node {id}");
+        assert_eq!(mac.regular_frames(node(id), end), times * beacons, "node {id}");
+    }
 }
 
 #[test]
@@ -92,6 +98,10 @@ fn lost_idle_beacons_are_counted_exactly() {
         let received = lazy.radio_times(node(child), end).receive;
         assert_eq!(received, us(800) * of_child(child - 1), "node {child}");
         assert_eq!(shown.radio_times(node(child), end), lazy.radio_times(node(child), end));
+        assert_eq!(shown.radio_work(node(child), end), lazy.radio_work(node(child), end));
+        let handled = of_child(child - 1) + air.begins(FrameKind::Beacon, node(child)).len() as u64;
+        assert_eq!(shown.regular_frames(node(child), end), handled, "node {child}");
+        assert_eq!(lazy.regular_frames(node(child), end), handled, "node {child}");
     }
     // 60 s hold 244 beacons; five standard deviations of a binomial(244, 0.7) are 36.
     assert!(of_child(0).abs_diff(171) < 36, "{} of 244 received at 70 %", of_child(0));

@@ -49,6 +49,10 @@ fn the_radio_times_of_a_polling_device_follow_its_period() {
         for (measured, expected) in [times.transmit, times.receive, times.listen].into_iter().zip(expected) {
             assert_near(measured.as_micros() as f64, expected, "radio time");
         }
+        let work = mac.radio_work(node(1), end);
+        assert!(work.starts.abs_diff(polls) <= 1 && work.ramps.abs_diff(polls) <= 1, "{work:?}");
+        assert!((work.ready.as_micros() as f64 / (polls * BACKOFF) as f64 - 1.0).abs() < 0.08, "{work:?}");
+        assert!((0..2).all(|id| mac.queue(node(id)).processor().frames().all.abs_diff(polls) <= 1));
         // 6 events: the timer, the assessment, beginning and end of two frames.
         assert!(mac.events_handled() <= 6 * (polls + 1), "{} events for {polls} polls", mac.events_handled());
     }
@@ -84,6 +88,9 @@ fn the_radio_times_of_a_csl_receiver_follow_its_period() {
             (ACK + 10 * 32) * polls,
             samples * (2 * (400 + 1_920) + 192 + 5_504) + polls * POLL_LISTENS,
         ];
+        // A poll may come during a sample.
+        let work = mac.radio_work(node(1), end);
+        assert!(work.ramps >= samples && work.ramps <= samples + 2 * polls, "{work:?} in {samples} samples");
         for (measured, expected) in [times.transmit, times.receive, times.listen].into_iter().zip(expected) {
             assert_near(measured.as_micros() as f64, expected as f64, "radio time");
         }

@@ -5,7 +5,7 @@
 //! (192 us).
 
 use super::*;
-use slowhand_net::observer::FrameKind;
+use slowhand_net::observer::{FrameKind, RadioWork};
 use slowhand_net::radio::{Indication, Mac};
 
 /// 21 octets of header, 60 of payload, 2 of FCS, and 6.
@@ -100,6 +100,14 @@ fn one_frame_for_a_sleepy_device() {
     let child = mac.radio_times(node(1), end);
     assert_eq!((child.transmit, child.receive), (us(REQUEST + ACK), us(ACK + DATA)));
     assert_eq!(child.transmit + child.receive + child.listen, us(data_ack + ACK - (request - ACCESS)));
+    // It starts before its back-off, is ready during it, and ramps up for the assessment.
+    let work = mac.radio_work(node(1), end);
+    assert_eq!(work, RadioWork { starts: 1, ramps: 1, ready: us(backoffs(1, 1)[0]) });
+    // The parent always listens.
+    assert_eq!(mac.radio_work(node(0), end), RadioWork::default());
+    // Both handle the request and the frame. Acknowledgements are left to the radio.
+    let handled = [0, 1].map(|id| mac.queue(node(id)).processor().frames().all);
+    assert_eq!(handled, [2, 2]);
 }
 
 #[test]

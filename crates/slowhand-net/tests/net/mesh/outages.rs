@@ -160,6 +160,7 @@ proptest! {
         network.report_radios(end, &mut air);
         for node in (0..3).map(NodeId) {
             prop_assert_eq!(air.radio_times(node, end), network.radio_times(node, end));
+            prop_assert_eq!(air.ramps(node), network.radio_work(node, end).ramps);
         }
     }
 }

@@ -148,7 +148,14 @@ impl World {
         assert_eq!(waiting, [], "everything is sent or given up");
         network.report_radios(end, &mut air);
         for node in nodes() {
-            assert_eq!(network.radio_times(node, end), air.radio_times(node, end), "node {node}");
+            let times = network.radio_times(node, end);
+            assert_eq!(times, air.radio_times(node, end), "node {node}");
+            let work = network.radio_work(node, end);
+            assert_eq!(work.ramps, air.ramps(node), "node {node}");
+            assert!(work.ready <= times.sleep, "node {node}: {work:?}");
+            // The slot that begins at the end has not counted yet.
+            let slots = network.slots(node, end).unwrap();
+            assert_eq!(work.starts, slots.sum(), "node {node}: {slots:?}");
         }
         (fates, air)
     }

@@ -129,6 +129,9 @@ fn check_timelines(scenario: &Scenario, world: &mut World, us: u64) {
         let end = at(us);
         assert!(world.air.timeline.iter().all(|interval| interval.to <= end));
         assert_eq!(world.air.radio_times(node, end), world.mac.radio_times(node, end), "{node} at {us}");
+        let work = world.mac.radio_work(node, end);
+        assert_eq!(work.ramps, world.air.ramps(node), "{node} at {us}");
+        assert!(work.starts <= work.ramps + 1, "{node} at {us}: {work:?}");
     }
 }
 

@@ -1,0 +1,193 @@
+//! The applications of a client that asks and of a server that answers, above their sessions.
+
+use crate::application::{Action, Application};
+use crate::requests::{Ask, MAX_RETRANSMIT, Sizes};
+use slowhand_net::clock::{Duration, Instant};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a client and its owner say to each other.
+#[derive(Clone, Default)]
+pub(super) struct Mailbox(Arc<Mutex<Letters>>);
+
+#[derive(Default)]
+struct Letters {
+    actions: VecDeque<Action>,
+    /// The message that waits for its answer.
+    open: Option<Open>,
+    /// When the answer of the last message arrived, or when it was given up.
+    ended: Option<(Instant, bool)>,
+    has_closed: bool,
+}
+
+/// A message that waits for its answer.
+struct Open {
+    number: u16,
+    octets: Vec<u8>,
+    /// The octets of the answer.
+    answer: usize,
+    timeout: Duration,
+    due: Instant,
+    /// How often it may be sent again.
+    left: u32,
+}
+
+impl Mailbox {
+    /// A message to send at the next opportunity. Without an answer after `timeout` it is sent again, as RFC 7252 section 4.2
+    /// has it; over a stream it is given up.
+    pub(super) fn ask(&self, now: Instant, ask: Ask, number: u16, sizes: Sizes, timeout: Duration, is_stream: bool) {
+        let [length, answer] = ask.lengths(sizes);
+        let octets = message(ask, number, length);
+        let mut letters = self.lock();
+        letters.ended = None;
+        letters.actions.push_back(Action::Write(octets.clone()));
+        let left = if is_stream { 0 } else { MAX_RETRANSMIT };
+        letters.open = Some(Open { number, octets, answer, timeout, due: now + timeout, left });
+    }
+
+    /// The session is to be closed.
+    pub(super) fn close(&self) {
+        let mut letters = self.lock();
+        letters.open = None;
+        letters.actions.push_back(Action::Close);
+    }
+
+    /// When the last message was answered (true) or given up (false). `None`: it waits.
+    pub(super) fn ended(&self) -> Option<(Instant, bool)> {
+        self.lock().ended
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Letters> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A message of CoAP's size: what it is and its number, where CoAP has its header (RFC 7252 section 3).
+fn message(ask: Ask, number: u16, length: usize) -> Vec<u8> {
+    let mut octets = vec![0; length];
+    octets[0] = ask.code();
+    octets[2..4].copy_from_slice(&number.to_be_bytes());
+    octets
+}
+
+/// Cuts what arrives into messages: over datagrams each is one, in a stream they follow each other.
+struct Incoming {
+    is_stream: bool,
+    octets: Vec<u8>,
+}
+
+impl Incoming {
+    /// The messages that are complete with this data. `length` says how many octets the message has that begins here.
+    fn take(&mut self, data: &[u8], length: impl Fn(&[u8]) -> usize, mut receive: impl FnMut(&[u8])) {
+        if !self.is_stream {
+            return receive(data);
+        }
+        self.octets.extend_from_slice(data);
+        while let Some(message) = Some(length(&self.octets)).filter(|&length| length > 0 && self.octets.len() >= length)
+        {
+            receive(&self.octets[..message]);
+            self.octets.drain(..message);
+        }
+    }
+}
+
+fn number_in(message: &[u8]) -> Option<u16> {
+    Some(u16::from_be_bytes(message.get(2..4)?.try_into().ok()?))
+}
+
+/// The client: it sends what its owner asks for, and again if no answer comes.
+pub(super) struct Asking {
+    mailbox: Mailbox,
+    incoming: Incoming,
+}
+
+impl Asking {
+    pub(super) fn new(mailbox: Mailbox, is_stream: bool) -> Self {
+        Self { mailbox, incoming: Incoming { is_stream, octets: Vec::new() } }
+    }
+}
+
+impl Application for Asking {
+    fn handle_data(&mut self, now: Instant, data: &[u8]) {
+        let mut letters = self.mailbox.lock();
+        let Letters { open, ended, .. } = &mut *letters;
+        let expected = open.as_ref().map_or(0, |open| open.answer);
+        self.incoming.take(
+            data,
+            |_| expected,
+            |answer| {
+                let is_ours = |open: &mut Open| number_in(answer) == Some(open.number) && answer.len() == open.answer;
+                if open.take_if(is_ours).is_some() {
+                    *ended = Some((now, true));
+                }
+            },
+        );
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        let mut letters = self.mailbox.lock();
+        let Letters { actions, open, ended, .. } = &mut *letters;
+        let Some(waiting) = open else { return };
+        if waiting.due > now {
+            return;
+        }
+        if waiting.left == 0 {
+            *ended = Some((now, false));
+            *open = None;
+            return;
+        }
+        waiting.left -= 1;
+        waiting.timeout = waiting.timeout * 2;
+        waiting.due = now + waiting.timeout;
+        actions.push_back(Action::Write(waiting.octets.clone()));
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.mailbox.lock().open.as_ref().map(|open| open.due)
+    }
+
+    fn poll_action(&mut self) -> Option<Action> {
+        let mut letters = self.mailbox.lock();
+        let action = letters.actions.pop_front();
+        letters.has_closed |= action == Some(Action::Close);
+        action
+    }
+
+    fn is_finished(&self) -> bool {
+        self.mailbox.lock().has_closed
+    }
+}
+
+/// The server: it answers each message at once, also one that it has answered before.
+pub(super) struct Answering {
+    sizes: Sizes,
+    incoming: Incoming,
+    answers: VecDeque<Action>,
+}
+
+impl Answering {
+    pub(super) fn new(sizes: Sizes, is_stream: bool) -> Self {
+        Self { sizes, incoming: Incoming { is_stream, octets: Vec::new() }, answers: VecDeque::new() }
+    }
+}
+
+impl Application for Answering {
+    fn handle_data(&mut self, _now: Instant, data: &[u8]) {
+        let Self { sizes, incoming, answers } = self;
+        let length = |octets: &[u8]| octets.first().map_or(0, |&code| Ask::of_code(code).lengths(*sizes)[0]);
+        incoming.take(data, length, |request| {
+            if let (Some(&code), Some(number)) = (request.first(), number_in(request)) {
+                let ask = Ask::of_code(code);
+                answers.push_back(Action::Write(message(ask, number, ask.lengths(*sizes)[1])));
+            }
+        });
+    }
+
+    fn poll_action(&mut self) -> Option<Action> {
+        self.answers.pop_front()
+    }
+
+    fn is_finished(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,265 @@
+//! The life of a device: what it uses in months or years of requests, and what of that its sessions take.
+//!
+//! [`simulate`] runs such a time event by event, in one world. [`estimate`] puts a time together from handshakes and
+//! requests that it has simulated, each alone, in many worlds: a year takes a fraction of a second. Both follow the same
+//! client, which opens sessions, asks, waits, and tries again as `[application]` of the scenario says.
+//!
+//! What is assumed, beside what is said at the keys of `[application]`: the server answers at once, and the radio of the
+//! client does nothing special while it waits for an answer (its MAC may poll fast in a handshake).
+
+mod course;
+mod estimate;
+mod messages;
+mod simulation;
+
+pub use estimate::estimate;
+pub use simulation::simulate;
+
+use crate::distribution::{Distribution, Metric};
+use crate::input::Blame;
+use crate::plan::{Plan, PlanError};
+use crate::record::Energy;
+use crate::requests::Requests;
+use crate::scenario::Scenario;
+use crate::summary::MOST_EXACT;
+use serde::Serialize;
+use slowhand_net::address::NodeId;
+
+/// The longest life: a hundred years of 365.25 days (assumed).
+pub const MOST_SECONDS: f64 = 100.0 * YEAR_S;
+
+/// The seconds of a day.
+pub const DAY_S: f64 = 86_400.0;
+
+/// The seconds of a year of 365.25 days.
+pub const YEAR_S: f64 = 365.25 * DAY_S;
+
+/// A life that cannot be simulated.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LifeError {
+    /// The scenario cannot be run.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The scenario does not say what its clients ask for.
+    #[error(
+        "application.pattern: found nothing, allowed: \"periodic\", \"poisson\" or \"once\", with what the client asks for"
+    )]
+    NoRequests,
+    /// No client has this node.
+    #[error("client: found {found}, allowed: the node of a client, for example {first}")]
+    Client {
+        /// The node.
+        found: u16,
+        /// The first client.
+        first: NodeId,
+    },
+    /// The time is 0 or too long.
+    #[error("seconds: found {0}, allowed: above 0, at most {MOST_SECONDS} (a hundred years)")]
+    Seconds(f64),
+    /// Too few worlds for an interval, or too many.
+    #[error("worlds: found {0}, allowed: 2 to 10000")]
+    Worlds(u64),
+    /// An estimate needs a network whose chances stay the same.
+    #[error(
+        "{key}: found a network that changes at certain times, allowed: one that does not, for an estimate; or simulate \
+         the time in full"
+    )]
+    Changes {
+        /// The key that changes it.
+        key: &'static str,
+    },
+}
+
+impl LifeError {
+    /// The error as data.
+    pub fn blame(&self) -> Blame {
+        let key = match self {
+            Self::Plan(error) => return error.blame(),
+            Self::NoRequests => "application.pattern",
+            Self::Client { .. } => "client",
+            Self::Seconds(_) => "seconds",
+            Self::Worlds(_) => "worlds",
+            Self::Changes { key } => key,
+        };
+        let text = self.to_string();
+        let reason = text.strip_prefix(&format!("{key}: ")).unwrap_or(&text).to_owned();
+        Blame { place: None, key: key.to_owned(), reason, together: false }
+    }
+}
+
+/// The life of a client.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Life {
+    /// The node.
+    pub client: u16,
+    /// The seed.
+    pub seed: u64,
+    /// How long it was, in seconds: less than what was asked for if it was interrupted, or if an estimate has drawn
+    /// [enough](estimate()).
+    pub seconds: f64,
+    /// In how many worlds its parts were simulated.
+    pub worlds: u64,
+    /// What the device used in this time, in millijoules, by state.
+    pub energy: Energy,
+    /// The same by purpose.
+    pub purposes: Purposes,
+    /// What it used in a day, in millijoules.
+    pub energy_a_day_mj: f64,
+    /// The 95 % confidence interval of the mean of that. It has what differs from world to world (losses, back-offs, phases),
+    /// of energy and of outcomes, and the chance with which an estimate draws from them. It does not have the uncertainty
+    /// of constants. `None`: one world has none.
+    pub energy_a_day_ci95: Option<[f64; 2]>,
+    /// Where the energy a day of one device lies in 95 % of all cases: the interval of the mean, and the chance of the
+    /// handshakes and messages of one life, each independent of the others. When a Poisson process asks is not in it.
+    pub energy_a_day_one95: Option<[f64; 2]>,
+    /// Octets of all frames on the air, over all hops, that served its sessions, acknowledgements included.
+    pub octets: u64,
+    /// The same in a day.
+    pub octets_a_day: f64,
+    /// What happened.
+    pub counts: Counts,
+    /// From the instant at which a request is due until its response is there, with the handshake that it may need. Of
+    /// those that were answered. `None` if none was.
+    pub latency_s: Option<Metric>,
+    /// The voltage of the device, in volts.
+    pub supply_v: f64,
+}
+
+impl Life {
+    /// A life in which nothing has happened yet.
+    fn nothing(subject: &Subject, seed: u64) -> Self {
+        Self {
+            client: subject.client.0,
+            seed,
+            seconds: 0.0,
+            worlds: 1,
+            energy: Energy::default(),
+            purposes: Purposes::default(),
+            energy_a_day_mj: 0.0,
+            energy_a_day_ci95: None,
+            energy_a_day_one95: None,
+            octets: 0,
+            octets_a_day: 0.0,
+            counts: Counts::default(),
+            latency_s: None,
+            supply_v: subject.plan.device_of_side(0).supply_v.value,
+        }
+    }
+
+    /// The same with what follows from its other numbers.
+    fn complete(self) -> Self {
+        let days = self.seconds / DAY_S;
+        let a_day = |amount: f64| if days > 0.0 { amount / days } else { 0.0 };
+        Self { energy_a_day_mj: a_day(self.energy.total_mj()), octets_a_day: a_day(self.octets as f64), ..self }
+    }
+}
+
+/// What the energy was used for, in millijoules. The parts add up to all of it. All but `idle_mj` are above what the device
+/// uses while it does nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Purposes {
+    /// Sleeping, and listening as the link layer needs it.
+    pub idle_mj: f64,
+    /// Handshakes, those that failed too.
+    pub handshakes_mj: f64,
+    /// Requests and their responses.
+    pub requests_mj: f64,
+    /// Keep-alives.
+    pub keep_alives_mj: f64,
+    /// Closing sessions.
+    pub closing_mj: f64,
+}
+
+impl Purposes {
+    /// What is left of all energy is idle.
+    fn new(all_mj: f64, above: [f64; Purpose::COUNT]) -> Self {
+        let [handshakes_mj, requests_mj, keep_alives_mj, closing_mj] = above;
+        let idle_mj = all_mj - above.iter().sum::<f64>();
+        Self { idle_mj, handshakes_mj, requests_mj, keep_alives_mj, closing_mj }
+    }
+}
+
+/// What a device does beside being idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Handshakes,
+    Requests,
+    KeepAlives,
+    Closing,
+}
+
+impl Purpose {
+    const COUNT: usize = 4;
+}
+
+/// What happened in a life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Requests that were sent, or for which no session could be opened.
+    pub requests: u64,
+    /// Those of them that were not answered.
+    pub failed: u64,
+    /// Requests that were due while the client was still busy with an earlier one: they are not among the others.
+    pub left_out: u64,
+    /// Full handshakes, those that failed too.
+    pub handshakes_full: u64,
+    /// Handshakes that resume an earlier session, those that failed too.
+    pub handshakes_resumed: u64,
+    /// Handshakes that failed.
+    pub handshakes_failed: u64,
+    /// Keep-alives.
+    pub keep_alives: u64,
+    /// Those of them that were not answered.
+    pub keep_alives_failed: u64,
+}
+
+/// How long requests took.
+struct Latencies {
+    count: u64,
+    distribution: Distribution,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self { count: 0, distribution: Distribution::new(false) }
+    }
+}
+
+impl Latencies {
+    fn add(&mut self, seconds: f64) {
+        if self.count == MOST_EXACT {
+            self.distribution.sketch();
+        }
+        self.count += 1;
+        self.distribution.add(seconds, self.count);
+    }
+
+    fn metric(&self) -> Option<Metric> {
+        // The requests of one client are not independent of each other.
+        Some(Metric { ci95: None, half: None, ..self.distribution.metric()? })
+    }
+}
+
+/// Whose life it is.
+struct Subject {
+    plan: Plan,
+    client: NodeId,
+    requests: Requests,
+}
+
+impl Subject {
+    fn new(scenario: &Scenario, client: Option<u16>, seconds: f64) -> Result<Self, LifeError> {
+        if !(seconds > 0.0 && seconds <= MOST_SECONDS) {
+            return Err(LifeError::Seconds(seconds));
+        }
+        let plan = Plan::new(scenario)?;
+        let requests = *plan.requests().ok_or(LifeError::NoRequests)?;
+        let first = plan.clients()[0];
+        let client = client.map_or(first, NodeId);
+        if !plan.clients().contains(&client) {
+            return Err(LifeError::Client { found: client.0, first });
+        }
+        Ok(Self { plan, client, requests })
+    }
+}

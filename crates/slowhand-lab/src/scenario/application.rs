@@ -1,0 +1,278 @@
+//! `[application]`: what runs above the sessions, and what it does when a handshake fails.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Scenario, Session};
+use crate::input::{Document, InputError, Integer, PositiveSeconds, Probability};
+use crate::requests::{Keeping, Requests, Sizes, When};
+use crate::retry::RetryPolicy;
+use slowhand_net::clock::Duration;
+
+/// What runs above the sessions.
+///
+/// `retry` counts in every run. The other keys say what a client does over a long time, for `slowhand battery`: a run opens
+/// its sessions and stops. Messages are those of CoAP: a request that is not answered is sent again after 2 to 3 s, then
+/// after twice as long, four times at most (RFC 7252 section 4.8); over TCP it is not sent again, and fails after 93 s
+/// (section 4.8.2). A client that is still busy with a request when the next one is due leaves that one out. After a
+/// request that failed, the next one opens a new session (assumed).
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Application {
+    /// What a client does after a handshake that failed. `never`: it gives up at once. `fixed`: it tries again after equal
+    /// waits. `exponential`: after waits that double. Each attempt may take `session.give_up_s`. A live network does not
+    /// retry. Default: `never`.
+    pub retry: Retry,
+    /// When the client sends requests. `periodic`: every `period_s`, from a random phase on. `poisson`: after times drawn from
+    /// the exponential distribution with the mean `period_s`. `once`: it fetches `bytes` once, for example a firmware image, in
+    /// pieces of `piece_bytes`, one after the other (RFC 7959). Default: none, it sends no requests.
+    pub pattern: Option<RequestPattern>,
+    /// The time between two requests, or its mean. Needed with `periodic` and `poisson`, and only there.
+    pub period_s: Option<PositiveSeconds>,
+    /// Octets of a request, above the session: the header of CoAP, its options, the payload. Default: 40 (assumed).
+    pub request_bytes: Integer<4, 1_024>,
+    /// Octets of a response; with `once` those beside the piece. Default: 12 (assumed).
+    pub response_bytes: Integer<4, 1_024>,
+    /// The octets to fetch. Needed with `once`, and only there.
+    pub bytes: Option<Integer<1, 100_000_000>>,
+    /// Octets of a piece. Default: 64 (assumed: a size of RFC 7959 section 2.2 that leaves few fragments).
+    pub piece_bytes: Integer<16, 1_024>,
+    /// What becomes of a session after a request. `kept`: the next request uses it. `resumed`: it is closed, and the next
+    /// request resumes it (`session.resumption` says how). `anew`: it is closed, and the next request opens a new one with a
+    /// full handshake. The first handshake is always a full one. Default: `kept`.
+    pub session: SessionUse,
+    /// A NAT on the way forgets the session after so long without a datagram. RFC 4787 REQ-5 asks for at least 120, and
+    /// recommends 300. With a connection ID (`session.connection_id`) a kept session goes on all the same; without one the next
+    /// request needs a new handshake, which resumes the session if `session.resumption` is set. The client knows this time
+    /// (assumed). With `kept` only. Default: none, it never forgets.
+    pub idle_timeout_s: Option<PositiveSeconds>,
+    /// The client sends an empty message (RFC 7252 section 4.3) after so long without a datagram, and the server answers it.
+    /// With `kept` only. Default: none, it sends none.
+    pub keep_alive_s: Option<PositiveSeconds>,
+    /// A session that is so old when a request is due is closed, and replaced by a new one, which resumes it if
+    /// `session.resumption` is set. With `kept` only. Default: none, the session is kept forever.
+    pub rekey_after_s: Option<PositiveSeconds>,
+}
+
+/// When a client sends requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RequestPattern {
+    /// After equal times.
+    Periodic,
+    /// After exponential times.
+    Poisson,
+    /// Many octets at once.
+    Once,
+}
+
+/// What becomes of a session after a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionUse {
+    /// It is kept.
+    #[default]
+    Kept,
+    /// It is closed, and resumed.
+    Resumed,
+    /// It is closed, and the next one is new.
+    Anew,
+}
+
+impl Default for Application {
+    fn default() -> Self {
+        Self {
+            retry: Retry::default(),
+            pattern: None,
+            period_s: None,
+            request_bytes: Integer::constant(40),
+            response_bytes: Integer::constant(12),
+            bytes: None,
+            piece_bytes: Integer::constant(64),
+            session: SessionUse::default(),
+            idle_timeout_s: None,
+            keep_alive_s: None,
+            rekey_after_s: None,
+        }
+    }
+}
+
+/// What a client does after a handshake that failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+#[schemars(tag = "kind")]
+pub enum Retry {
+    /// It gives up at once.
+    #[default]
+    Never,
+    /// It tries again after equal waits.
+    Fixed {
+        /// The wait between the end of an attempt and the next one.
+        wait_s: PositiveSeconds,
+        /// The share of each wait by which it may be shorter or longer: it is drawn uniformly from `wait_s` times 1 less
+        /// this share to `wait_s` times 1 plus this share. Default: 0.2 (gRPC, doc/connection-backoff.md).
+        #[serde(default = "share")]
+        jitter: Probability,
+        /// How many attempts there are in all, the first included. Then the client gives up for good. Default: 10 (assumed).
+        #[serde(default = "ten")]
+        attempts: Integer<1, MAX_ATTEMPTS>,
+    },
+    /// It tries again after waits that double.
+    Exponential {
+        /// The wait after the first attempt that failed. Default: 1 (gRPC, doc/connection-backoff.md).
+        #[serde(default = "one_second")]
+        first_s: PositiveSeconds,
+        /// The longest wait. Default: 120 (gRPC, doc/connection-backoff.md).
+        #[serde(default = "two_minutes")]
+        longest_s: PositiveSeconds,
+        /// The share of each wait by which it may be shorter or longer, as with `fixed`. Default: 0.2 (gRPC,
+        /// doc/connection-backoff.md).
+        #[serde(default = "share")]
+        jitter: Probability,
+        /// How many attempts there are in all, the first included. Then the client gives up for good. Default: 10 (assumed).
+        #[serde(default = "ten")]
+        attempts: Integer<1, MAX_ATTEMPTS>,
+    },
+}
+
+/// The most attempts of a client (assumed: each is kept until the end of the world).
+const MAX_ATTEMPTS: u32 = 1_000;
+
+impl Retry {
+    /// When a client tries again. `None`: never.
+    pub fn policy(&self) -> Option<RetryPolicy> {
+        let (first, longest, jitter, attempts) = match *self {
+            Self::Never => return None,
+            Self::Fixed { wait_s, jitter, attempts } => (wait_s, wait_s, jitter, attempts),
+            Self::Exponential { first_s, longest_s, jitter, attempts } => (first_s, longest_s, jitter, attempts),
+        };
+        Some(RetryPolicy {
+            first: first.duration(),
+            longest: longest.duration(),
+            jitter: jitter.get(),
+            attempts: attempts.get(),
+        })
+    }
+}
+
+impl Application {
+    /// Checks that the keys go together.
+    pub(super) fn check(&self, session: &Session, document: &Document) -> Result<(), InputError> {
+        if let Retry::Exponential { first_s, longest_s, .. } = self.retry
+            && longest_s < first_s
+        {
+            let allowed = format!("application.retry.first_s ({}) or more", first_s.get());
+            return Err(document.blame("application.retry.longest_s", longest_s.get().to_string(), allowed));
+        }
+        self.check_pattern(document)?;
+        self.check_session(session, document)
+    }
+
+    fn check_pattern(&self, document: &Document) -> Result<(), InputError> {
+        let blame = |key: &str, found: &str, allowed: &str| {
+            Err(document.blame(&format!("application.{key}"), found.to_owned(), allowed))
+        };
+        let is_repeated = matches!(self.pattern, Some(RequestPattern::Periodic | RequestPattern::Poisson));
+        match (is_repeated, self.period_s) {
+            (true, None) => return blame("period_s", "nothing", "seconds between two requests"),
+            (false, Some(_)) => {
+                let allowed = "this key with application.pattern = \"periodic\" or \"poisson\" only";
+                return blame("period_s", "a time between requests", allowed);
+            }
+            _ => {}
+        }
+        match (self.pattern, self.bytes) {
+            (Some(RequestPattern::Once), None) => blame("bytes", "nothing", "how many octets are fetched"),
+            (Some(RequestPattern::Once), Some(_)) | (_, None) => Ok(()),
+            (_, Some(_)) => blame("bytes", "octets to fetch", "this key with application.pattern = \"once\" only"),
+        }
+    }
+
+    fn check_session(&self, session: &Session, document: &Document) -> Result<(), InputError> {
+        let blame = |key: &str, found: String, allowed: &str| Err(document.blame(key, found, allowed));
+        let of_kept = [
+            ("idle_timeout_s", self.idle_timeout_s),
+            ("keep_alive_s", self.keep_alive_s),
+            ("rekey_after_s", self.rekey_after_s),
+        ];
+        for (key, seconds) in of_kept {
+            if let Some(seconds) = seconds
+                && self.session != SessionUse::Kept
+            {
+                let allowed = "this key with application.session = \"kept\" only";
+                return blame(&format!("application.{key}"), seconds.get().to_string(), allowed);
+            }
+        }
+        match (self.session, session.resumption) {
+            (SessionUse::Resumed, None) => {
+                let allowed = "\"resumed\" together with session.resumption, which says how";
+                return blame("application.session", "\"resumed\"".to_owned(), allowed);
+            }
+            (SessionUse::Anew, Some(_)) => {
+                let allowed = "\"anew\" without session.resumption";
+                return blame("application.session", "\"anew\"".to_owned(), allowed);
+            }
+            _ => {}
+        }
+        if let (Some(keep_alive), Some(idle)) = (self.keep_alive_s, self.idle_timeout_s)
+            && keep_alive >= idle
+        {
+            let allowed =
+                format!("less than application.idle_timeout_s ({}), or the NAT has forgotten before", idle.get());
+            return blame("application.keep_alive_s", keep_alive.get().to_string(), &allowed);
+        }
+        Ok(())
+    }
+
+    /// What the client asks for. `None`: nothing.
+    pub(crate) fn requests(&self) -> Option<Requests> {
+        let period = || self.period_s.map_or(Duration::ZERO, PositiveSeconds::duration);
+        let (octets, piece) = (self.bytes.map_or(1, Integer::get), self.piece_bytes.get());
+        let when = match self.pattern? {
+            RequestPattern::Periodic => When::Periodic(period()),
+            RequestPattern::Poisson => When::Poisson(period()),
+            RequestPattern::Once => When::Once { octets, piece },
+        };
+        let sizes = Sizes {
+            request: self.request_bytes.get() as usize,
+            response: self.response_bytes.get() as usize,
+            piece: piece as usize,
+            last_piece: (octets - (octets.div_ceil(piece) - 1) * piece) as usize,
+        };
+        let session = match self.session {
+            SessionUse::Kept => Keeping::Kept,
+            SessionUse::Resumed => Keeping::Resumed,
+            SessionUse::Anew => Keeping::Anew,
+        };
+        let [idle_timeout, keep_alive, rekey_after] = [self.idle_timeout_s, self.keep_alive_s, self.rekey_after_s]
+            .map(|time| time.map(PositiveSeconds::duration));
+        Some(Requests { when, sizes, session, idle_timeout, keep_alive, rekey_after })
+    }
+}
+
+impl Scenario {
+    /// The longest time from the beginning of a client's first attempt to the end of its last one.
+    pub(crate) fn longest_attempts(&self) -> Duration {
+        let give_up = self.session.give_up_s.duration();
+        self.application.retry.policy().map_or(give_up, |policy| {
+            let attempts = Duration::from_micros(give_up.as_micros().saturating_mul(policy.attempts.into()));
+            attempts + policy.longest_in_all()
+        })
+    }
+}
+
+fn share() -> Probability {
+    Probability::constant(0.2)
+}
+
+fn ten() -> Integer<1, MAX_ATTEMPTS> {
+    Integer::constant(10)
+}
+
+fn one_second() -> PositiveSeconds {
+    PositiveSeconds::constant(1.0)
+}
+
+fn two_minutes() -> PositiveSeconds {
+    PositiveSeconds::constant(120.0)
+}

@@ -1,0 +1,188 @@
+//! Clients whose handshake failed, and which try again.
+//!
+//! Each attempt is a conversation of its own, with new sessions and new applications, between the same two endpoints. From
+//! the instant at which it begins, what arrives at these endpoints belongs to it, also what an earlier attempt sent. Two
+//! things are assumed:
+//!
+//! - Both ends forget an attempt when it has failed: a server sends nothing more for a handshake whose client has given up.
+//! - A server that gets a ClientHello from the endpoint of a session that is half open begins a new handshake, and
+//!   discards the old one. RFC 6347 section 4.2.8 asks for that once the client has proved that it is reachable; here it is
+//!   so without a cookie too. Over TCP a new connection has a new initial sequence number, and the state of the old one is
+//!   gone at both ends.
+
+use super::conversation::Snapshot;
+use super::{Event, Opening, World, ends_of, role_of};
+use crate::application::{Applications, OpenAndStop};
+use crate::retry::RetryPolicy;
+use crate::world::end::Work;
+use slowhand_net::address::NodeId;
+use slowhand_net::clock::Instant;
+use slowhand_net::random::Streams;
+use slowhand_sessions::{Received, Session, Status, Transmit, WriteError};
+use std::time::Duration;
+
+/// How the clients of a world try again.
+pub(super) struct Retries<'a> {
+    policy: RetryPolicy,
+    applications: &'a Applications<'a>,
+    /// The random numbers of the world, and of its sessions.
+    streams: Streams,
+    nonces: Streams,
+}
+
+impl<'a> Retries<'a> {
+    pub(super) fn new(
+        policy: RetryPolicy,
+        applications: &'a Applications<'a>,
+        streams: Streams,
+        nonces: Streams,
+    ) -> Self {
+        Self { policy, applications, streams, nonces }
+    }
+}
+
+/// The place of an attempt among those of its client.
+#[derive(Clone, Copy)]
+pub(super) struct Attempt {
+    /// Counted from 1.
+    pub(super) number: u32,
+    /// The conversation of the attempt before.
+    pub(super) earlier: Option<usize>,
+    /// The conversation of the next one.
+    pub(super) later: Option<usize>,
+    /// What client and server have computed for the attempts before.
+    pub(super) computed: [Duration; 2],
+    /// The part of the client's in which its TPM computed.
+    pub(super) tpm: Duration,
+}
+
+impl Attempt {
+    pub(super) const FIRST: Self =
+        Self { number: 1, earlier: None, later: None, computed: [Duration::ZERO; 2], tpm: Duration::ZERO };
+}
+
+impl World<'_> {
+    /// The handshake of a conversation has failed. Its client may try again.
+    pub(super) fn retry_later(&mut self, now: Instant, conversation: usize) {
+        let Some(retries) = &self.retries else { return };
+        let (client, failed) =
+            (self.conversations[conversation].client, self.conversations[conversation].attempt.number);
+        let mut random = retries.streams.stream("retry", number_of(client, failed));
+        if let Some(wait) = retries.policy.wait(failed, &mut random) {
+            // The client is not done: the world goes on.
+            self.open += 1;
+            self.events.push(now + wait, Event::Retry { conversation });
+        }
+    }
+
+    /// The client of a conversation that has failed tries again.
+    pub(super) fn retry(&mut self, now: Instant, earlier: usize) {
+        let Some(retries) = &self.retries else { return };
+        let computer = &self.computers[self.ends[super::client_end(earlier)].computer];
+        if computer.busy_until > now {
+            let until = computer.busy_until;
+            return self.events.push(until, Event::Retry { conversation: earlier });
+        }
+        let (client, before) = (self.conversations[earlier].client, self.conversations[earlier].attempt);
+        let number = before.number + 1;
+        let again = |streams: &Streams| {
+            let [a, b, c, d, e, f, g, h, ..] = streams.derive("later attempt", number_of(client, number));
+            Streams::new(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
+        };
+        let opening = Opening {
+            client,
+            endpoints: self.plan.endpoints(client),
+            sessions: self.plan.sessions(client, &again(&retries.nonces)),
+            applications: [0, 1].map(|end| (retries.applications)(client, role_of(end))),
+            initial: self.plan.initial_sequence_numbers(client, &again(&retries.streams)),
+        };
+        self.retire(earlier);
+        let computed = [0, 1].map(|side| before.computed[side] + self.ends[ends_of(earlier)[side]].computed);
+        let tpm = before.tpm + self.ends[ends_of(earlier)[0]].tpm;
+        self.open -= 1;
+        let later = self.open(opening);
+        self.conversations[later].attempt = Attempt { number, earlier: Some(earlier), later: None, computed, tpm };
+        self.conversations[earlier].attempt.later = Some(later);
+        self.start(now, later);
+    }
+
+    /// The sessions of an attempt that failed are needed no more.
+    fn retire(&mut self, conversation: usize) {
+        for end in ends_of(conversation) {
+            let end = &mut self.ends[end];
+            let session = std::mem::replace(&mut end.session, Box::new(Gone));
+            self.key_log.extend(session.key_log());
+            end.stream = None;
+            end.application = Box::new(OpenAndStop);
+        }
+        for computer in &mut self.computers {
+            computer.retain_work(|work: &Work| work.end() / 2 != conversation);
+        }
+    }
+
+    /// The conversations of a client up to this one, the first attempt first.
+    pub(super) fn attempts(&self, conversation: usize) -> Vec<usize> {
+        let earlier = |&number: &usize| self.conversations[number].attempt.earlier;
+        let mut attempts: Vec<usize> = std::iter::successors(Some(conversation), earlier).collect();
+        attempts.reverse();
+        attempts
+    }
+
+    /// The last attempt of each client, in the order of their first ones.
+    pub(super) fn last_attempts(&self) -> Vec<usize> {
+        let firsts =
+            (0..self.conversations.len()).filter(|&number| self.conversations[number].attempt.earlier.is_none());
+        let later = |&number: &usize| self.conversations[number].attempt.later;
+        firsts.filter_map(|first| std::iter::successors(Some(first), later).last()).collect()
+    }
+
+    /// A snapshot of a conversation's device, which has computed for the attempts before it too.
+    pub(super) fn with_earlier(&self, conversation: usize, mut snapshot: Snapshot) -> Snapshot {
+        let Attempt { computed, tpm, .. } = self.conversations[conversation].attempt;
+        snapshot.computed = [0, 1].map(|side| computed[side] + snapshot.computed[side]);
+        snapshot.tpm += tpm;
+        snapshot
+    }
+}
+
+/// The number of an attempt of a client, among those of all clients.
+fn number_of(client: NodeId, attempt: u32) -> u64 {
+    u64::from(client.0) << 32 | u64::from(attempt)
+}
+
+/// In the place of a session that is needed no more.
+struct Gone;
+
+impl Session for Gone {
+    fn start(&mut self, _now: Duration) {}
+
+    fn handle_input(&mut self, _now: Duration, _input: &[u8]) {}
+
+    fn handle_timeout(&mut self, _now: Duration) {}
+
+    fn write(&mut self, _now: Duration, _data: &[u8]) -> Result<(), WriteError> {
+        Err(WriteError::NotEstablished)
+    }
+
+    fn close(&mut self, _now: Duration) {}
+
+    fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
+        None
+    }
+
+    fn poll_received(&mut self) -> Option<Received<'_>> {
+        None
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        None
+    }
+
+    fn busy_until(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn status(&self) -> Status {
+        Status::Handshaking
+    }
+}

@@ -1,0 +1,63 @@
+"""The life of a device: how long its battery lasts, and what takes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from slowhand import _native
+from slowhand.api import Source, loaded
+from slowhand.bounds import natural
+
+if TYPE_CHECKING:
+    from slowhand.keys import Settings
+
+DAYS = 365.25
+"""How long a life is, if not given: a year."""
+
+WORLDS = 30
+"""From how many worlds a life is estimated, if not given."""
+
+DAY_S = 86_400
+
+
+def battery(
+    scenario: Source,
+    batteries: Sequence[str] | None = None,
+    *,
+    days: float = DAYS,
+    seed: int | None = None,
+    worlds: int = WORLDS,
+    full: bool = False,
+    client: int | None = None,
+    set: Settings | None = None,
+) -> dict[str, Any]:
+    """How long batteries last for a client of a scenario whose `[application]` has a `pattern`.
+
+    The life of the client for so many `days` is estimated from so many `worlds`, with the seeds
+    from `seed` (1) on. With `full` it is simulated event by event, in the world of `seed`.
+    `batteries` are names of those that are built in, or paths of files; by default all that are
+    built in. `client` is a node; by default the first client. `set` replaces keys.
+
+    The result has `life` (what the device uses, by state and by purpose, how long requests take,
+    what fails) and `batteries`, each with its `life`: years, their interval, and the share of each
+    purpose. Intervals are those of the mean over worlds.
+
+    >>> import slowhand
+    >>> asks = {"application.pattern": "periodic", "application.period_s": 3600}
+    >>> answer = slowhand.battery("quickstart", ["l91-pair"], set=asks)
+    >>> answer["life"]["counts"]["requests"]
+    8766
+    >>> sorted(answer["batteries"]["l91-pair"]["life"])[-2:]
+    ['years', 'years_ci95']
+    """
+    source = loaded(scenario, set)
+    first = natural("seed", source.seed if seed is None else seed)
+    names = _native.batteries() if batteries is None else list(batteries)
+    number = None if full else natural("worlds", worlds)
+    told = _native.life(source.native, names, days * DAY_S, first, number, client)
+    if told is None:  # only the handler of a signal interrupts it, and then it has raised
+        raise KeyboardInterrupt
+    answer: dict[str, Any] = json.loads(told)
+    return answer
