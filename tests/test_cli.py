@@ -14,7 +14,7 @@ from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
 
 COMMANDS = [
     *("run", "settings", "stacks", "profiles", "scenarios", "devices", "schema", "capacity"),
-    *("links", "papers", "completion"),
+    *("battery", "batteries", "links", "papers", "completion"),
 ]
 
 

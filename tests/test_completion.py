@@ -132,6 +132,7 @@ ENDS = {
     "slowhand papers vuc": ["papers", "vucinic2015"],
     "slowhand papers vucinic2015 table1 --o": ["papers", "vucinic2015", "table1", "--out"],
     "slowhand devices tel": ["devices", "telosb"],
+    "slowhand batteries cr": ["batteries", "cr2032"],
     "slowhand live stat": ["live", "status"],
     "slowhand live set network.link": ["live", "set", "network.link_pdr="],
     "slowhand live node 3 of": ["live", "node", "3", "off"],

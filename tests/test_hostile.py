@@ -37,6 +37,7 @@ OPTIONS = {
     "stacks": ["--json"],
     "scenarios": ["--json"],
     "devices": ["--json"],
+    "batteries": ["--json"],
     "schema": ["--json"],
     "capacity": [
         *("--slots", "--clients", "--rho", "--policy", "--handshake-share", "--seed", "--device"),
@@ -46,6 +47,10 @@ OPTIONS = {
     "advise": [
         *("--mac", "--hops", "--slotframe", "--loss", "--credential", "--device", "--choose"),
         *("--fix", "--weights", "--seed", "--threads", "--plot", "--json"),
+    ],
+    "battery": [
+        *("--battery", "--period", "--session", "--client", "--years", "--days", "--count"),
+        *("--seed", "--full", "--set", "--plot", "--json"),
     ],
     "live": [
         *("--udp", "--tcp", "--server", "--listen", "--speed", "--seed", "--set", "--handshakes"),
@@ -60,6 +65,7 @@ CASE = ["--slots", "3", "--clients", "5", "--rho", "0.5"]
 # Each ends what is random, so that no word makes the command long.
 ENDS = {
     "run": ["--count", "1"],
+    "battery": ["--count", "2", "--days", "1"],
     "live": ["--duration", "0.01"],
     "papers": ["--count", "1"],
     "advise": ["--choose", "session.timeout_s=1,2", "--budget", "999"],
@@ -71,6 +77,7 @@ STARTS = {
         *(["node", "1", "on"], ["status"], []),
     ],
     "capacity": [[*CASE, "--policy", "refuse"], ["--device", "wismote"], []],
+    "battery": [["quickstart", "--period", "1h"], ["quickstart"], []],
     "settings": [["quickstart"], ["lossy-line", "--library", "openssl"], []],
     "advise": [["psk-tinydtls"], ["--mac", "xmac"], []],
     "papers": [["vucinic2015", "table1"], ["vucinic2015"], ["nobody"], ["vucinic2015", "fig9"]],

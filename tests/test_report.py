@@ -310,6 +310,8 @@ def without_time(text: str) -> str:
         ("profiles", "contiki-ng"),
         ("scenarios",),
         ("devices",),
+        ("batteries",),
+        ("battery", "battery", "--count", "2"),
         ("advise", str(QUICKSTART), "--choose", "session.timeout_s=3,9", "--budget", "480"),
     ],
 )

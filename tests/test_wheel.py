@@ -73,7 +73,7 @@ def test_the_wheel_carries_all_data_and_its_licences(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     data = [
         file.relative_to(ROOT)
-        for folder in ("devices", "papers", "scenarios")
+        for folder in ("batteries", "devices", "papers", "scenarios")
         for file in (ROOT / folder).rglob("*.toml")
     ]
     assert len(data) > 15
@@ -120,13 +120,13 @@ def test_a_bundled_scenario_runs_by_name_and_as_a_copy(
 
 
 def test_all_data_is_that_of_the_environment(installed: Installed, environment: Path) -> None:
-    for command in ("devices", "scenarios"):
+    for command in ("batteries", "devices", "scenarios"):
         files = [Path(entry["file"]) for entry in listed(installed, command)]
         assert files
         assert all(file.is_relative_to(environment) for file in files)
 
 
 def listed(installed: Installed, command: str) -> list[dict[str, Any]]:
-    """The list that `devices` or `scenarios` prints."""
+    """The list that `batteries`, `devices` or `scenarios` prints."""
     entries: list[dict[str, Any]] = json.loads(installed(command, "--json"))
     return entries

@@ -41,6 +41,12 @@ def pages() -> dict[str, str]:
             "source, or a reason why it is assumed.",
             slowhand.schema("device"),
         ),
+        "reference/battery-keys.md": key_pages.page(
+            "Keys of a battery",
+            "Every key of a battery file, from `slowhand schema battery`. Each constant has a "
+            "source, or a reason why it is assumed.",
+            slowhand.schema("battery"),
+        ),
         "reference/columns.md": columns(),
         "reference/commands.md": commands(),
         "reference/exit-codes.md": exit_codes(),

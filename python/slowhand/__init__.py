@@ -10,7 +10,7 @@ import importlib
 
 TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
-    from slowhand import capacity, estimate, pages, papers, plot, settings
+    from slowhand import capacity, estimate, lives, pages, papers, plot, settings
     from slowhand._native import ArgumentError, ScenarioError, __version__
     from slowhand.advice import AdviceError, advise
     from slowhand.api import (
@@ -50,6 +50,7 @@ __all__ = [
     "compare",
     "estimate",
     "live",
+    "lives",
     "pages",
     "papers",
     "plot",
@@ -79,7 +80,7 @@ _MODULES = {
     "replay": "slowhand.realtime.replaying",
     "sweep": "slowhand.sweeps",
 }
-_SUBMODULES = {"capacity", "estimate", "pages", "papers", "plot", "settings"}
+_SUBMODULES = {"capacity", "estimate", "lives", "pages", "papers", "plot", "settings"}
 
 
 if not TYPE_CHECKING:  # so that a type checker knows every name

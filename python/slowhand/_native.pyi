@@ -242,15 +242,19 @@ def life(
     seed: int,
     worlds: int | None,
     client: int | None,
-) -> str | None:
+) -> tuple[str | None, BaseException | None]:
     """The life of a client for so many seconds and how long batteries last, as a JSON object.
 
     Estimated from so many worlds; without a number of worlds it is simulated in full. `None` if it
-    is interrupted before two worlds are complete.
+    is interrupted before two worlds are complete. If it was interrupted, the second is what the
+    handler of the signal has raised.
     """
 
 def batteries() -> list[str]:
     """The names of the batteries that are built in."""
+
+def battery_schema() -> str:
+    """The JSON Schema of a battery file."""
 
 @final
 class Estimate:

@@ -596,12 +596,12 @@ def profiles() -> list[dict[str, Any]]:
 TABLES = ("records", "nodes", "timeline", "buffers")
 """The tables whose rows have a schema."""
 
-KINDS = ("scenario", "device", *TABLES)
+KINDS = ("scenario", "device", "battery", *TABLES)
 """What has a schema."""
 
 
 def schema(kind: str = "scenario") -> dict[str, Any]:
-    """The JSON Schema of a scenario, of a device, or of a row of a table.
+    """The JSON Schema of a scenario, a device, a battery, or a row of a table.
 
     The tables are `records` (as `run` returns them) and those of an inspection: `nodes`, `timeline`
     and `buffers`. A column has its meaning as its description.
@@ -617,8 +617,8 @@ def schema(kind: str = "scenario") -> dict[str, Any]:
     if kind in TABLES:
         tables: dict[str, dict[str, Any]] = json.loads(_native.table_schemas())
         return tables[kind]
-    read = _native.schema if kind == "scenario" else _native.device_schema
-    schema: dict[str, Any] = json.loads(read())
+    readers = {"device": _native.device_schema, "battery": _native.battery_schema}
+    schema: dict[str, Any] = json.loads(readers.get(kind, _native.schema)())
     return schema
 
 

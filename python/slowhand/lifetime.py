@@ -56,8 +56,8 @@ def battery(
     first = natural("seed", source.seed if seed is None else seed)
     names = _native.batteries() if batteries is None else list(batteries)
     number = None if full else natural("worlds", worlds)
-    told = _native.life(source.native, names, days * DAY_S, first, number, client)
-    if told is None:  # only the handler of a signal interrupts it, and then it has raised
-        raise KeyboardInterrupt
+    told, stopped = _native.life(source.native, names, days * DAY_S, first, number, client)
+    if told is None or stopped:
+        raise stopped or KeyboardInterrupt
     answer: dict[str, Any] = json.loads(told)
     return answer

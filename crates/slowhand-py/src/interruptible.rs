@@ -20,13 +20,23 @@ pub fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Interrupt) -> T + Send + 'static,
 ) -> PyResult<T> {
+    let (result, stopped) = kept(py, work)?;
+    stopped.map_or(Ok(result), Err)
+}
+
+/// The same, for work that has a result when it was interrupted too: it is returned with the error of the handler.
+pub fn kept<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(&Interrupt) -> T + Send + 'static,
+) -> PyResult<(T, Option<PyErr>)> {
     let interrupt = Interrupt::default();
     let watched = interrupt.clone();
     let mut receiver = start(move || work(&watched))?;
-    receive(py, &mut receiver).inspect_err(|_| {
+    receive(py, &mut receiver).map(|result| (result, None)).or_else(|error| {
         interrupt.set();
         let receiver = &mut receiver; // a shared one may not leave this thread
-        let _ = py.detach(move || receiver.recv_timeout(PATIENCE));
+        let late = py.detach(move || receiver.recv_timeout(PATIENCE).ok());
+        late.map_or(Err(error.clone_ref(py)), |result| Ok((result, Some(error))))
     })
 }
 

@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use crate::estimate::{Estimate, percentile};
     #[pymodule_export]
-    use crate::life::{batteries, life};
+    use crate::life::{batteries, battery_schema, life};
     #[pymodule_export]
     use crate::live::{Live, Recording, mesh_address};
     #[pymodule_export]

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use serde_json::{Map, json};
-use slowhand_lab::battery::{Battery, BatteryError};
+use slowhand_lab::battery::{self, Battery, BatteryError};
 use slowhand_lab::input::Blame;
 use slowhand_lab::life::{estimate, simulate};
 
-use crate::interruptible::{abandonable, interruptible};
+use crate::interruptible::{abandonable, kept};
 use crate::number::natural;
 use crate::scenario::{Scenario, refused, unplaced};
 use crate::to_json;
 
 /// The life of a client for so many seconds: estimated from so many worlds, or simulated in full without a number of worlds.
-/// `None` if it is interrupted before two worlds are complete.
+/// `None` if it is interrupted before two worlds are complete. Then, and if what is there is the part of a life, the second is
+/// what the handler of the signal has raised.
 #[pyfunction]
 #[pyo3(signature = (scenario, batteries, seconds, seed, worlds, client))]
 pub fn life(
@@ -26,7 +27,7 @@ pub fn life(
     seed: i128,
     worlds: Option<i128>,
     client: Option<i128>,
-) -> PyResult<Option<String>> {
+) -> PyResult<(Option<String>, Option<PyErr>)> {
     let batteries: Vec<(String, Battery)> = abandonable(py, move || {
         let load = |name: String| Ok((name.clone(), Battery::load(&name, Path::new(""))?));
         batteries.into_iter().map(load).collect::<Result<_, BatteryError>>()
@@ -35,11 +36,11 @@ pub fn life(
     let (seed, client) = (natural("seed", seed)?, client.map(|client| natural("client", client)).transpose()?);
     let worlds = worlds.map(|worlds| natural("worlds", worlds)).transpose()?;
     let scenario = Arc::clone(&scenario.0);
-    let life = interruptible(py, move |interrupt| match worlds {
+    let (life, stopped) = kept(py, move |interrupt| match worlds {
         Some(worlds) => estimate(&scenario, client, seconds, seed, worlds, interrupt),
         None => simulate(&scenario, client, seconds, seed, interrupt).map(Some),
     })?;
-    let Some(life) = life.map_err(|error| refused(error.blame()))? else { return Ok(None) };
+    let Some(life) = life.map_err(|error| refused(error.blame()))? else { return Ok((None, stopped)) };
     let lasts = batteries.into_iter().map(|(name, battery)| {
         let of = json!({
             "description": battery.description,
@@ -49,7 +50,8 @@ pub fn life(
         });
         (name, of)
     });
-    to_json(&json!({ "life": life, "batteries": lasts.collect::<Map<_, _>>() })).map(Some)
+    let told = to_json(&json!({ "life": life, "batteries": lasts.collect::<Map<_, _>>() }))?;
+    Ok((Some(told), stopped))
 }
 
 fn refused_battery(error: BatteryError) -> PyErr {
@@ -65,4 +67,10 @@ fn refused_battery(error: BatteryError) -> PyErr {
 #[pyfunction]
 pub fn batteries() -> Vec<&'static str> {
     Battery::names().collect()
+}
+
+/// The JSON Schema of a battery file.
+#[pyfunction]
+pub fn battery_schema() -> PyResult<String> {
+    to_json(&battery::schema())
 }

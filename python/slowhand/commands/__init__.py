@@ -5,6 +5,7 @@ from __future__ import annotations
 from slowhand.arguments import Parser
 from slowhand.commands import (
     advise,
+    battery,
     bundled,
     capacity,
     completion,
@@ -42,6 +43,12 @@ COMMANDS = {
         "--hops 3 --mac tsch --slotframe 101 --credential psk",
         advise.options,
         advise.run,
+    ),
+    "battery": Command(
+        "Say how long a battery lasts, what takes it, and what would make it last longer.",
+        "battery --battery l91-pair --plot day.svg",
+        battery.options,
+        battery.run,
     ),
     "live": Command(
         "Run a network against the clock, for real programs at one end or at both.",
@@ -97,8 +104,14 @@ COMMANDS = {
         bundled.device_option,
         bundled.devices,
     ),
+    "batteries": Command(
+        "List the batteries that come with slowhand, or print one with its sources.",
+        "cr2032",
+        bundled.battery_option,
+        bundled.batteries,
+    ),
     "schema": Command(
-        "Print the JSON Schema of a scenario, a device, or the rows of a table.",
+        "Print the JSON Schema of a scenario, a device, a battery, or the rows of a table.",
         "> scenario.schema.json",
         bundled.schema_options,
         bundled.schema,

@@ -1,4 +1,4 @@
-"""What comes with slowhand: `stacks`, `profiles`, `scenarios`, `devices` and `schema`."""
+"""What comes with slowhand: `stacks`, `profiles`, `scenarios`, `devices`, `batteries`, `schema`."""
 
 from __future__ import annotations
 
@@ -64,6 +64,11 @@ def device_option(parser: Parser) -> None:
     _name_option(parser, "DEVICE")
 
 
+def battery_option(parser: Parser) -> None:
+    """The option of `batteries`."""
+    _name_option(parser, "BATTERY")
+
+
 def _name_option(parser: Parser, metavar: str) -> None:
     parser.add_argument(
         "name",
@@ -86,6 +91,13 @@ def devices(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand import data
 
     return _bundled("device", data.files(data.DEVICES), arguments, out)
+
+
+def batteries(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Lists the batteries, or prints one."""
+    from slowhand import data
+
+    return _bundled("battery", data.files(data.BATTERIES), arguments, out)
 
 
 def _bundled(

@@ -13,7 +13,7 @@ SHELLS = ("bash", "zsh", "fish")
 """The shells that have a script."""
 
 PATHS = {
-    **dict.fromkeys(("SCENARIO", "FILE", "TRACE", "PATH"), "files"),
+    **dict.fromkeys(("SCENARIO", "BATTERY", "FILE", "TRACE", "PATH"), "files"),
     "FOLDER": "folders",
 }
 """The metavars of values that are paths, and of what kind."""
@@ -162,9 +162,17 @@ def _credentials() -> Iterator[str]:
     return iter(SERVERS)
 
 
+def _session_uses() -> Sequence[str]:
+    from slowhand.lives.alternatives import SESSIONS
+
+    return SESSIONS
+
+
 LISTS: dict[str, Callable[[], Iterator[str] | Sequence[str]]] = {
     "SCENARIO": lambda: list(data.files(data.SCENARIOS)),
     "DEVICE": lambda: list(data.files(data.DEVICES)),
+    "BATTERY": lambda: list(data.files(data.BATTERIES)),
+    "battery WHAT": _session_uses,
     "PAPER": lambda: sorted(file.parent.name for file in data.PAPERS.glob("*/reported.toml")),
     "PART": _parts,
     "KEY=VALUE": _keys,

@@ -1,6 +1,6 @@
-"""The data that comes with slowhand: devices, papers and scenarios.
+"""The data that comes with slowhand: batteries, devices, papers and scenarios.
 
-Beside this file are three folders of TOML files, and `footprint.json`. In a clone they are links to
+Beside this file are four folders of TOML files, and `footprint.json`. In a clone they are links to
 the folders of the same names at its top, and to the file in `firmware/`; in an installed package
 they are copies.
 """
@@ -19,6 +19,9 @@ __tracebackhide__ = True
 """pytest leaves the functions of this module out of its tracebacks."""
 
 _HERE = Path(__file__).resolve().parent
+
+BATTERIES = (_HERE / "batteries").resolve()
+"""One file for each battery that is built in."""
 
 DEVICES = (_HERE / "devices").resolve()
 """One file for each device that is built in."""

@@ -18,9 +18,10 @@ first figure is drawn.
 >>> slowhand.plot.heat_map(table, "both.svg", x="session.timeout_s", y="network.link_pdr")
 >>> slowhand.plot.pareto(table, "front.svg")
 >>> slowhand.plot.buffers(slowhand.Scenario("quickstart").inspect(), "buffers.svg")
+>>> slowhand.plot.life(slowhand.lives.ask("battery", worlds=5).document, "day.svg")
 """
 
-from slowhand.plot.pictures import box, buffers, curve, ecdf, energy, groups, heat_map, pareto
+from slowhand.plot.pictures import box, buffers, curve, ecdf, energy, groups, heat_map, life, pareto
 from slowhand.plot.style import COLOURS, GREY, LINE, MOST_TICKS, Sheet, sheet, spread
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "energy",
     "groups",
     "heat_map",
+    "life",
     "pareto",
     "sheet",
     "spread",

@@ -10,9 +10,11 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slowhand.estimate import Estimate
+from slowhand.lives.words import life as lasting
+from slowhand.lives.words import share
 from slowhand.output import Output
 from slowhand.plot.style import COLOURS, GREY, KINDS, MOST_TICKS, Sheet, sheet
 from slowhand.report import METRICS
@@ -42,6 +44,27 @@ STATES = {
 """The columns `energy_client_STATE_mj`, and the state in words."""
 
 LONGEST_NAME = 40
+
+PARTS = {
+    "sleeping": ("idle: sleeping", "#F0E9DC", ""),
+    "link_layer": ("idle: {}", "#0072B2", ""),
+    "handshakes": ("handshakes", "#D55E00", "////"),
+    "requests": ("requests", "#009E73", "...."),
+    "keep_alives": ("keep-alives", "#CC79A7", "xxxx"),
+    "closing": ("closing sessions", "#E69F00", "----"),
+    "self_discharge": ("self-discharge of the battery", "#A0A0A0", ""),
+}
+"""Where the charge of a battery goes: in words, and the colour and hatch of it. In greyscale the
+parts that are large have different greys, and the others differ by their hatches."""
+
+MOST_CHARGE = 2.5
+"""An alternative is drawn if it takes at most so many times the charge. (Assumed.)"""
+
+LEAST_DRAWN = 0.001
+"""A part that is nowhere so large a share of a bar cannot be seen. (Assumed.)"""
+
+LEAST_LABELLED = 0.055
+"""A part that is so small a share of the longest bar has no room for a number. (Assumed.)"""
 
 
 def groups(frame: polars.DataFrame, by: str) -> dict[str, polars.DataFrame]:
@@ -256,6 +279,78 @@ def energy(samples: Samples, path: PathLike) -> None:
         axes.set_xlabel("energy of the client, mean [mJ]")
         made.figure.legend(loc="outside upper left", ncols=3, fontsize=9)
         _write(made, path)
+
+
+def life(document: Mapping[str, Any], path: PathLike) -> None:
+    """Draws where the charge of a day goes: what it takes, and what the alternatives would take.
+
+    `document` is that of `slowhand.lives.ask`. Numbers in the bars are percents of the bar; at its
+    end is how long the battery lasts, and what handshakes take. Alternatives that take far more
+    are left out: the others would be too short to see.
+    """
+    every = [("as it is", document), *((one["name"], one) for one in document["alternatives"])]
+    most = MOST_CHARGE * _charge(document)
+    rows = [(name, row) for name, row in every if _charge(row) <= most]
+    sums = [_charge(row) for _, row in rows]
+    with sheet(width=8.4, height=1.5 + 0.5 * len(rows)) as made:
+        (axes,) = made.axes
+        left = [0.0] * len(rows)
+        for name, (words, colour, hatch) in PARTS.items():
+            values = [
+                max(0.0, next(part["mah"] for part in row["parts"] if part["name"] == name))
+                for _, row in rows
+            ]
+            if max(v / all_ for v, all_ in zip(values, sums, strict=True)) < LEAST_DRAWN:
+                left = [a + b for a, b in zip(left, values, strict=True)]
+                continue
+            axes.barh(
+                range(len(rows)),
+                values,
+                left=left,
+                height=0.7,
+                color=colour,
+                hatch=hatch,
+                edgecolor="white" if hatch else "#404040",
+                linewidth=0 if hatch else 0.5,
+                label=words.format(document["link_layer"]),
+            )
+            for place, (value, start) in enumerate(zip(values, left, strict=True)):
+                if value > LEAST_LABELLED * max(sums):
+                    axes.text(
+                        start + value / 2,
+                        place,
+                        f"{100 * value / sums[place]:.0f} %",
+                        ha="center",
+                        va="center",
+                        fontsize=10,
+                        color="black",
+                        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.2},
+                    )
+            left = [a + b for a, b in zip(left, values, strict=True)]
+        for place, (_, row) in enumerate(rows):
+            lasts = lasting(row["years"], row["years_ci95"], brief=True)
+            (part,) = (part for part in row["parts"] if part["name"] == "handshakes")
+            axes.annotate(
+                f"{lasts}\nhandshakes {share(part['share'])}",
+                (sums[place], place),
+                xytext=(6, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=9,
+                linespacing=1.15,
+            )
+        axes.set_yticks(range(len(rows)), [_short(name) for name, _ in rows])
+        axes.set_xlim(0, 1.3 * max(sums))
+        axes.invert_yaxis()
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel(f"charge of a day from {document['battery']} [mAh]")
+        made.figure.legend(loc="outside upper left", ncols=4, fontsize=9)
+        _write(made, path)
+
+
+def _charge(row: Mapping[str, Any]) -> float:
+    """What all parts of a day take from the battery, in mAh."""
+    return sum(float(part["mah"]) for part in row["parts"])
 
 
 def _front(points: list[tuple[float, float, str]]) -> list[tuple[float, float, str]]:

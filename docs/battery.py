@@ -1,0 +1,80 @@
+"""Puts what `slowhand battery` prints into docs/battery.md, and its picture beside it.
+
+Run it when the output has changed: .venv/bin/python docs/battery.py. It takes half a minute.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from measured import ROOT, fill
+
+from slowhand import Scenario, lives, plot
+
+PAGE = "docs/battery.md"
+
+THREAD = "scenarios/battery.toml"
+SENSOR = "scenarios/sensor.toml"
+HOURLY = {"application.pattern": "periodic", "application.period_s": 3600}
+
+OTHER_PERIODS = {"10 min": 600, "1 h": 3600, "1 day": 86_400}
+SESSIONS = ("kept", "resumed", "anew")
+
+
+def main(folder: Path) -> None:
+    """Writes the page and the picture into `folder`."""
+    os.chdir(ROOT)
+    thread = lives.ask(THREAD)
+    sensor = lives.ask(Scenario(SENSOR, HOURLY), "l91-pair")
+    month = lives.ask(THREAD, full=True)
+    assert month.told and thread.told
+    low, high = (mj for mj in lives.ask(THREAD, days=30).document["life"]["energy_a_day_one95"])
+    full = month.document["life"]["energy_a_day_mj"]
+    agree = (
+        f"A month of `{THREAD}` event by event takes {full:,.0f} mJ a day; the estimate says that"
+        f" one device takes {low:,.0f} to {high:,.0f} mJ.\n"
+    )
+    blocks = {
+        "thread": f"```text\n$ ./slowhand battery {THREAD}\n{plain(thread)}```\n",
+        "sensor": (
+            f"```text\n$ ./slowhand battery {SENSOR} --period 1h --battery l91-pair\n"
+            f"{plain(sensor)}```\n"
+        ),
+        "sessions": sessions(),
+        "month": agree,
+    }
+    page = (ROOT / PAGE).read_text()
+    for name, block in blocks.items():
+        page = fill(page, name, f"\n{block}\n")
+    (folder / "docs").mkdir(exist_ok=True)
+    (folder / PAGE).write_text(page)
+    plot.life(thread.document, folder / "docs" / "battery.png")
+
+
+def plain(answer: lives.Answer) -> str:
+    """The text of an answer, with spaces that every editor shows."""
+    return answer.text().replace("\N{NO-BREAK SPACE}", " ")
+
+
+def sessions() -> str:
+    """How long the sensor lasts by the period of its reports and by what becomes of its session."""
+    lines = ["| a report every | kept, no NAT | resumed each time | new each time |"]
+    lines.append("| --- | --: | --: | --: |")
+    for name, seconds in OTHER_PERIODS.items():
+        cells = []
+        for use in SESSIONS:
+            scenario = Scenario(
+                THREAD, [f"application.period_s={seconds}", "application.idle_timeout_s="]
+            )
+            answer = lives.Answer(lives.alternatives.with_session(scenario, use))
+            answer.run(compares=False)
+            document = answer.document
+            cells.append(lives.words.life(document["years"], document["years_ci95"]))
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT)

@@ -1,0 +1,226 @@
+"""`slowhand battery`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from slowhand import output, signals
+from slowhand.arguments import LITERAL, Complaint, Parser, integer, number
+from slowhand.blame import blaming
+from slowhand.commands.common import DONE, NO, inputs, loaded, print_json, replaced, set_option
+from slowhand.nearest import none_of
+from slowhand.output import Output, OutputError
+from slowhand.terminal import Terminal, printable, say
+
+if TYPE_CHECKING:
+    from slowhand.api import Scenario
+    from slowhand.lives import Answer
+
+UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
+"""The units of a period, in seconds."""
+
+MOST_YEARS = 100
+"""The longest life (`MOST_SECONDS` in Rust)."""
+
+
+def options(parser: Parser) -> None:
+    """The options of the command."""
+    from slowhand.lifetime import DAYS, WORLDS
+    from slowhand.lives import BATTERY, DAYS_IN_FULL
+    from slowhand.lives.alternatives import SESSIONS
+
+    parser.add_argument(
+        "scenario",
+        metavar="SCENARIO",
+        help="A .toml file whose [application] says what the client asks for, a name that"
+        " `slowhand scenarios` lists, or a result.",
+    )
+    parser.add_argument(
+        "--battery",
+        metavar="BATTERY",
+        default=BATTERY,
+        help="A name that `slowhand batteries` lists, or a .toml file."
+        f" [default: {BATTERY}; the others are below the answer]",
+    )
+    parser.add_argument(
+        "--period",
+        metavar="TIME",
+        type=period,
+        help="A request so often, such as 10min or 1h: application.pattern and period_s.",
+    )
+    parser.add_argument(
+        "--session",
+        metavar="WHAT",
+        help=f"What becomes of a session after a request: {', '.join(SESSIONS)}."
+        " [default: as the scenario has it]",
+    )
+    parser.add_argument(
+        "--client", metavar="NODE", type=integer(0, 65_535), help="Whose. [default: the first one]"
+    )
+    parser.add_argument(
+        "--years", metavar="N", type=number, help="How long a life is drawn from the parts."
+    )
+    parser.add_argument(
+        "--days",
+        metavar="N",
+        type=number,
+        help=f"The same in days. [default: {DAYS:g}; with --full {DAYS_IN_FULL:g}]",
+    )
+    parser.add_argument(
+        "--count",
+        metavar="N",
+        type=integer(2, 10_000),
+        help=f"In how many worlds the parts are simulated. [default: {WORLDS}]",
+    )
+    parser.add_argument(
+        "--seed", metavar="N", type=integer(0), help="The first seed. [default: 1]"
+    )
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="Simulate the whole time event by event, in one world, without alternatives.",
+    )
+    set_option(parser, "Replace a key, as in mac.poll_period_ms=10000; KEY= alone removes it.")
+    parser.add_argument(
+        "--plot", metavar="FILE", help="Draw where the charge of a day goes, .svg or .png."
+    )
+    parser.json()
+
+
+def period(text: str) -> float:
+    """The type of `--period`: seconds.
+
+    >>> period("1.5h"), period("90"), period("10min")
+    (5400.0, 90.0, 600.0)
+    """
+    text = text.removeprefix(LITERAL)
+    unit = next((unit for unit in ("min", "s", "h", "d") if text.endswith(unit)), "")
+    try:
+        return float(text.removesuffix(unit)) * UNITS.get(unit, 1)
+    except ValueError:
+        found = printable(text, 40) or "nothing"
+        allowed = "a time, such as 30s, 10min, 1h or 1d"
+        raise argparse.ArgumentTypeError(f"found {found}, allowed: {allowed}") from None
+
+
+def run(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Says how long a battery lasts."""
+    scenario = _scenario(arguments)
+    figure = _figure(arguments, scenario)
+    answer = _answer(scenario, arguments)
+    stopped = _watch(answer)
+    if answer.told is None:
+        assert stopped
+        raise stopped
+    failure: OutputError | None = None
+    with signals.held() as late:  # they cost no report
+        if arguments.json:
+            print_json(answer.document, out)
+        else:
+            from slowhand.lives import report
+
+            report.show(answer, out)
+        if figure:
+            try:
+                _draw(answer, figure.path)
+            except OutputError as error:
+                failure = error
+                say(str(error))
+    stopped = stopped or next(iter(late), None)
+    if stopped:
+        return signals.exit_code(stopped)
+    return NO if failure or not answer.is_answered else DONE
+
+
+def _scenario(arguments: argparse.Namespace) -> Scenario:
+    """The scenario, with what the short options set. It says what its client asks for."""
+    from slowhand.lives import alternatives
+
+    given = replaced(arguments)
+    settings = list(arguments.set)
+    names = {}
+    if arguments.period is not None:
+        keys = {"application.pattern": "periodic", "application.period_s": f"{arguments.period:.12g}"}
+        _check_alone("--period", keys, given)
+        settings += [f"{key}={value}" for key, value in keys.items()]
+        names = dict.fromkeys(keys, "--period")
+    with blaming(names):
+        scenario = loaded(arguments.scenario, settings)
+    if arguments.session is not None:
+        _check_alone("--session", ["application.session"], given)
+        if arguments.session not in alternatives.SESSIONS:
+            raise Complaint(none_of("--session", arguments.session, alternatives.SESSIONS))
+        scenario = alternatives.with_session(scenario, arguments.session)
+    if scenario.value("application.pattern") is None:
+        raise Complaint(
+            f'{printable(scenario.path)}: application.pattern: found nothing, allowed: "periodic",'
+            ' "poisson" or "once"; a short way is --period 1h, the long one'
+            " --set application.pattern=periodic --set application.period_s=3600"
+        )
+    return scenario
+
+
+def _check_alone(option: str, keys: Iterable[str], given: set[str]) -> None:
+    """Raises an error if `--set` has a key too that an option sets."""
+    for key in keys:
+        if key in given:
+            raise Complaint(f"{option}: found --set {key} too, allowed: one of the two")
+
+
+def _figure(arguments: argparse.Namespace, scenario: Scenario) -> Output | None:
+    """The file of the figure, if it can be written."""
+    if arguments.plot is None:
+        return None
+    if not arguments.plot.endswith((".svg", ".png")):
+        raise Complaint(f"--plot {printable(arguments.plot)}: the name must end in .svg or .png")
+    figure = Output("--plot", arguments.plot)
+    figure.check()
+    output.check([figure], inputs(scenario))
+    return figure
+
+
+def _answer(scenario: Scenario, arguments: argparse.Namespace) -> Answer:
+    from slowhand.lifetime import DAYS, WORLDS
+    from slowhand.lives import Answer
+
+    if arguments.years is not None and arguments.days is not None:
+        raise Complaint("--years: found --days too, allowed: one of the two")
+    if arguments.full and arguments.count is not None:
+        raise Complaint("--count: found --full too, which has one world, allowed: one of the two")
+    days = arguments.days if arguments.years is None else arguments.years * DAYS
+    for name, most in (("days", MOST_YEARS * DAYS), ("years", MOST_YEARS)):
+        value = getattr(arguments, name)
+        if value is not None and not 0 < value <= most:  # not true of nan
+            allowed = f"above 0, at most {most:g}"
+            raise Complaint(f"--{name}: found {value:g}, allowed: {allowed}")
+    return Answer(
+        scenario,
+        arguments.battery,
+        days=days,
+        seed=arguments.seed,
+        worlds=arguments.count or WORLDS,
+        full=arguments.full,
+        client=arguments.client,
+    )
+
+
+def _watch(answer: Answer) -> KeyboardInterrupt | None:
+    """Computes it and shows progress. Returns the signal that stopped it, if one did."""
+    from slowhand.progress import Progress
+
+    with Progress(1, "lives") as progress:
+        try:
+            answer.run(lambda done, total: progress.update(done, total=total))
+        except KeyboardInterrupt as stopped:
+            return stopped
+    return None
+
+
+def _draw(answer: Answer, path: str) -> None:
+    """Draws where the charge of a day goes."""
+    from slowhand import plot
+
+    plot.life(answer.document, path)
+

@@ -1,0 +1,365 @@
+"""How long a battery lasts, what takes it, and what would make it last longer.
+
+>>> import slowhand
+>>> answer = slowhand.lives.ask("battery", "l91-pair", worlds=5)
+>>> answer.document["battery"], answer.document["unit"]
+('l91-pair', 'a day')
+>>> [one["name"] for one in answer.document["alternatives"]][:2]
+['a connection ID', 'resumption when the NAT has forgotten']
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from slowhand import _native, data
+from slowhand.api import Scenario, Source, loaded, origin
+from slowhand.bounds import natural
+from slowhand.keys import Settings
+from slowhand.lifetime import DAY_S, DAYS, WORLDS
+from slowhand.lives import alternatives, words
+
+__all__ = ["BATTERY", "DAYS_IN_FULL", "Answer", "ask", "energy_parts"]
+
+BATTERY = "cr2032"
+"""The battery, if not given: the usual coin cell."""
+
+DAYS_IN_FULL = 30.0
+"""How long a life is that is simulated in full, if not given."""
+
+ALIKE = 0.01
+"""Lives that differ by less are called the same. (Assumed: nobody would choose by it.)"""
+
+LINK_LAYER = {"csma": "polls", "tsch": "listening", "xmac": "listening", "beacon": "beacons"}
+"""What the link layer does while nobody asks for anything, in a word: of polls and beacons, sending
+and receiving them is part of it. A device with CSMA that never sleeps listens all the time."""
+
+PARTS = {
+    "sleeping": "sleeping",
+    "link_layer": "",
+    "handshakes": "handshakes",
+    "requests": "requests",
+    "keep_alives": "keep-alives",
+    "closing": "closing sessions",
+    "self_discharge": "self-discharge",
+}
+"""Where the charge of a battery goes. What the link layer does depends on its kind."""
+
+OF_PURPOSE = ("handshakes", "requests", "keep_alives", "closing")
+
+MODEL = (
+    "the device draws the same current at every voltage of the battery: there is no converter, or"
+    " a linear regulator that takes nothing itself",
+    "the battery gives its whole capacity until its cut-off voltage, whatever the current: a coin"
+    " cell gives less at the currents of a radio",
+    "the server answers at once",
+)
+"""What is assumed of every device and battery (the documentation of `battery` in Rust)."""
+
+STEP_UP = (
+    "the battery has less than the voltage of the device: a step-up converter without losses lies"
+    " between them"
+)
+
+Told = dict[str, Any]
+"""What the laboratory says of a life and of batteries."""
+
+
+class Other(NamedTuple):
+    """An alternative, and what came out. `None`: it was not reached, or it failed."""
+
+    choice: alternatives.Chosen
+    told: Told | None
+
+
+class Answer:
+    """How long a battery lasts for a client of a scenario, and with what it would last longer.
+
+    `run` computes it: the scenario first, then each alternative, with the same seeds. What is
+    complete stays if it is interrupted.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        battery: str = BATTERY,
+        *,
+        days: float | None = None,
+        seed: int | None = None,
+        worlds: int = WORLDS,
+        full: bool = False,
+        client: int | None = None,
+    ):
+        self.scenario = scenario
+        self.battery = battery
+        self.full = full
+        self.days = (DAYS_IN_FULL if full else DAYS) if days is None else days
+        self.seed = natural("seed", scenario.seed if seed is None else seed)
+        self.worlds = None if full else natural("worlds", worlds)
+        self.client = client
+        self.interrupted = False
+        self.told: Told | None = None
+        self.others: list[Other] = []
+
+    def run(
+        self, update: Callable[[int, int], None] | None = None, *, compares: bool = True
+    ) -> None:
+        """Computes what is not there yet, and calls `update` with what is done, of how much.
+
+        There are alternatives if it `compares`, and not in full: each would take as long as the
+        scenario itself.
+        """
+        self.interrupted = True
+        if self.told is None:
+            self.told, stopped = self._life(self.scenario)
+            if stopped:
+                raise stopped
+            compares = compares and not self.full
+            choices = alternatives.chosen(self.scenario) if compares else []
+            self.others = [Other(choice, None) for choice in choices]
+        for number, (choice, told) in enumerate(self.others):
+            if update:
+                update(number + 1, len(self.others) + 1)
+            if told is None:
+                found, stopped = self._life(choice.scenario)
+                if stopped:  # of other worlds than the rest
+                    raise stopped
+                self.others[number] = Other(choice, found)
+        self.interrupted = False
+
+    def _life(self, scenario: Scenario) -> tuple[Told | None, BaseException | None]:
+        """A life, and what has interrupted it, if something has."""
+        names = list(dict.fromkeys([self.battery, *data.files(data.BATTERIES)]))
+        seconds = self.days * DAY_S
+        told, stopped = _native.life(
+            scenario.native, names, seconds, self.seed, self.worlds, self.client
+        )
+        if told is None:
+            return None, stopped or KeyboardInterrupt()
+        made: Told = json.loads(told)
+        return made, stopped
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """All of it, as `--json` prints it. Raises `RuntimeError` before there is an answer."""
+        if self.told is None:
+            raise RuntimeError("this answer was not computed: call run()")
+        batteries = self.told["batteries"]
+        about = self.scenario.about()
+        device = self.scenario.value("client.device")
+        own = batteries[self.battery]
+        model = [*MODEL, *([STEP_UP] if (own["life"] or {}).get("needs_step_up") else [])]
+        return {
+            **origin(self.scenario),
+            "sentence": self.sentence,
+            "battery": self.battery,
+            "years": _years(own),
+            "years_ci95": _interval(own),
+            "unit": "a day",
+            "parts": energy_parts(self.told, self.battery),
+            "link_layer": link_layer(self.scenario),
+            "handshake_mj": handshake_mj(self.told),
+            "life": self.told["life"],
+            "batteries": batteries,
+            "alternatives": [
+                self._alternative(other) for other in self.others if other.told is not None
+            ],
+            "assumed": {
+                "device": {device: about["assumed"][device]},
+                "battery": {self.battery: own["assumed"]},
+                "model": model,
+            },
+            "seed": self.seed,
+            "count": self.told["life"]["worlds"],
+            "days": self.days,
+            "full": self.full,
+            "interrupted": self.interrupted,
+        }
+
+    def _alternative(self, other: Other) -> dict[str, Any]:
+        choice, told = other
+        assert told
+        own = told["batteries"][self.battery]
+        return {
+            "name": choice.name,
+            "about": choice.about,
+            "settings": choice.settings,
+            "years": _years(own),
+            "years_ci95": _interval(own),
+            "compared": self.compared(told),
+            "parts": energy_parts(told, self.battery),
+            "link_layer": link_layer(choice.scenario),
+            "life": told["life"],
+        }
+
+    def compared(self, told: Told) -> str:
+        """Whether an alternative makes the battery last `longer` or `shorter`; or it is a `tie`.
+
+        It is one if the intervals overlap, or if there is a difference of 1 % only.
+        """
+        assert self.told
+        mine, its = (_ends(each["batteries"][self.battery]) for each in (self.told, told))
+        if its[0] > mine[1] and sum(its) > (1 + ALIKE) * sum(mine):
+            return "longer"
+        return "shorter" if its[1] < mine[0] and sum(its) * (1 + ALIKE) < sum(mine) else "tie"
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        assert self.told
+        own = self.told["batteries"][self.battery]
+        kind = words.battery(own["description"])
+        if not self.is_answered:
+            return f"no request is answered: {_lasts(own)} from {kind} for nothing"
+        parts = {part["name"]: part["share"] for part in energy_parts(self.told, self.battery)}
+        most = max((n for n in parts if n != "handshakes"), key=lambda name: parts[name])
+        told = [
+            f"{_lasts(own)} from {kind}",
+            f"handshakes take {words.share(parts['handshakes'])} of it,"
+            f" {link_layer(self.scenario) if most == 'link_layer' else PARTS[most]}"
+            f" {words.share(parts[most])}",
+        ]
+        return "; ".join([*told, *map(self._brief, self._best())])
+
+    def _best(self) -> list[Other]:
+        """Of each kind the alternative with which the battery lasts longest."""
+        done = [other for other in self.others if other.told]
+        found = []
+        for about in alternatives.MOST:
+            own = [other for other in done if other.choice.about == about]
+            if own:
+                found.append(max(own, key=lambda other: _ends(self._of(other))[1]))
+        return found
+
+    def _of(self, other: Other) -> dict[str, Any]:
+        assert other.told
+        own: dict[str, Any] = other.told["batteries"][self.battery]
+        return own
+
+    def _brief(self, other: Other) -> str:
+        assert self.told and other.told
+        if self.compared(other.told) == "tie":
+            return f"{other.choice.name}: about as long"
+        mine, its = (
+            _lasts(each["batteries"][self.battery], brief=True) for each in (self.told, other.told)
+        )
+        unit = mine.partition(" ")[2]
+        return f"{other.choice.name} {its.removesuffix(f' {unit}')}"
+
+    @property
+    def is_answered(self) -> bool:
+        """False if no request was answered: then the life of the battery is for nothing."""
+        assert self.told
+        counts = self.told["life"]["counts"]
+        return counts["requests"] == 0 or counts["failed"] < counts["requests"]
+
+    def text(self) -> str:
+        """What the command prints."""
+        import io
+
+        from slowhand.lives import report
+        from slowhand.terminal import WIDTH, Terminal
+
+        printed = io.StringIO()
+        report.show(self, Terminal(printed, width=WIDTH, styled=False))
+        return printed.getvalue()
+
+
+def ask(
+    scenario: Source,
+    battery: str = BATTERY,
+    *,
+    days: float | None = None,
+    seed: int | None = None,
+    worlds: int = WORLDS,
+    full: bool = False,
+    client: int | None = None,
+    set: Settings | None = None,
+) -> Answer:
+    """How long a battery lasts, what takes it, and alternatives: what `slowhand battery` prints.
+
+    `battery` is the name of one that comes with slowhand, or the path of a file. The other
+    arguments are those of `slowhand.battery`, which computes the scenario alone.
+    """
+    answer = Answer(
+        loaded(scenario, set),
+        battery,
+        days=days,
+        seed=seed,
+        worlds=worlds,
+        full=full,
+        client=client,
+    )
+    answer.run()
+    return answer
+
+
+def link_layer(scenario: Scenario) -> str:
+    """What the link layer does while nobody asks for anything, in a word."""
+    kind = scenario.value("mac.kind")
+    if kind == "csma" and (scenario.value("mac.sleepy") or "none") == "none":
+        return LINK_LAYER["tsch"]
+    return LINK_LAYER[kind]
+
+
+def energy_parts(told: Mapping[str, Any], battery: str) -> list[dict[str, Any]]:
+    """Where the charge of a day goes: the energy, the charge, and the share of the battery.
+
+    What the device uses while nobody asks for anything is split: its sleep, and what its link layer
+    does. A state that a purpose shortens, as a handshake does with sleep, counts for the former.
+    The self-discharge is no energy of the device.
+    """
+    life, found = told["life"], told["batteries"][battery]["life"]
+    days = life["seconds"] / DAY_S
+    purposes = life["purposes"]
+    idle = purposes["idle_mj"]
+    sleeping = min(life["energy"]["sleep_mj"], idle)
+    energies = {"sleeping": sleeping, "link_layer": idle - sleeping}
+    energies |= {name: purposes[f"{name}_mj"] for name in OF_PURPOSE}
+    total = sum(energies.values())
+    charge = found["charge_a_day_mah"] if found else 0.0
+    lost = found["self_discharge_a_day_mah"] if found else 0.0
+    all_charge = charge + lost or 1.0
+    parts = [
+        {
+            "name": name,
+            "mj": mj / days,
+            "mah": charge * mj / total if total else 0.0,
+            "share": (charge * mj / total if total else 0.0) / all_charge,
+        }
+        for name, mj in energies.items()
+    ]
+    return [
+        *parts,
+        {"name": "self_discharge", "mj": None, "mah": lost, "share": lost / all_charge},
+    ]
+
+
+def handshake_mj(told: Mapping[str, Any]) -> float | None:
+    """What a handshake costs, above the energy of doing nothing. `None`: there was none."""
+    life = told["life"]
+    count = life["counts"]["handshakes_full"] + life["counts"]["handshakes_resumed"]
+    return life["purposes"]["handshakes_mj"] / count if count else None
+
+
+def _years(own: Mapping[str, Any]) -> float | None:
+    return own["life"]["years"] if own["life"] else None
+
+
+def _interval(own: Mapping[str, Any]) -> list[float] | None:
+    return own["life"]["years_ci95"] if own["life"] else None
+
+
+def _ends(own: Mapping[str, Any]) -> tuple[float, float]:
+    years = _years(own)
+    if years is None:
+        return math.inf, math.inf
+    low, high = _interval(own) or (years, years)
+    return low, high
+
+
+def _lasts(own: Mapping[str, Any], *, brief: bool = False) -> str:
+    return words.life(_years(own), _interval(own), brief=brief)
