@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from measured import ROOT, fill
+from measured import ROOT, Settings, fill
 
 from slowhand import Scenario, lives, plot
 
@@ -17,7 +17,7 @@ PAGE = "docs/battery.md"
 
 THREAD = "scenarios/battery.toml"
 SENSOR = "scenarios/sensor.toml"
-HOURLY = {"application.pattern": "periodic", "application.period_s": 3600}
+HOURLY: Settings = {"application.pattern": "periodic", "application.period_s": 3600}
 
 OTHER_PERIODS = {"10 min": 600, "1 h": 3600, "1 day": 86_400}
 SESSIONS = ("kept", "resumed", "anew")

@@ -37,7 +37,8 @@ def test_the_sentence_begins_the_text_and_says_what_the_tables_say(answer: lives
     )
     assert found, document["sentence"]
     years, low, high, handshakes, polls, with_id, slower = map(float, found.groups())
-    assert [years, low, high] == pytest.approx([document["years"], *document["years_ci95"]], abs=5e-3)
+    expected = [document["years"], *document["years_ci95"]]
+    assert [years, low, high] == pytest.approx(expected, abs=5e-3)
     shares = {part["name"]: 100 * part["share"] for part in document["parts"]}
     assert handshakes == pytest.approx(shares["handshakes"], abs=0.05)
     assert polls == pytest.approx(shares["link_layer"], abs=0.5)
@@ -62,9 +63,7 @@ def test_the_parts_are_all_of_the_charge(answer: lives.Answer) -> None:
 def test_an_alternative_is_the_scenario_with_its_settings(answer: lives.Answer) -> None:
     (one,) = (o for o in answer.document["alternatives"] if o["name"] == "a poll every 10 s")
     assert one["settings"] == ["mac.poll_period_ms=10000"]
-    alone = slowhand.battery(
-        "battery", ["cr2032"], worlds=6, set={"mac.poll_period_ms": 10_000}
-    )
+    alone = slowhand.battery("battery", ["cr2032"], worlds=6, set={"mac.poll_period_ms": 10_000})
     assert alone["batteries"]["cr2032"]["life"]["years"] == one["years"]
     assert one["compared"] == "longer"
 
@@ -102,7 +101,7 @@ def test_an_alternative_is_the_scenario_with_its_settings(answer: lives.Answer) 
                 "a check every 62.5 ms",
             ],
         ),
-        # tinyDTLS, also that of xmac.toml, resumes nothing; and a device that always listens could sleep.
+        # tinyDTLS, also that of xmac.toml, resumes nothing. A device that listens could sleep.
         (
             "csma",
             {**HOURLY, "session.stack": "tinydtls", "mac": {"kind": "csma"}},

@@ -23,6 +23,7 @@ DEVICES = [
     *sorted((ROOT / "devices").glob("*.toml")),
     ROOT / "papers" / "claeys2021" / "openmote.toml",
 ]
+BATTERIES = sorted((ROOT / "batteries").glob("*.toml"))
 WRONG = ROOT / "crates" / "slowhand-lab" / "tests"
 
 BETWEEN_KEYS = {
@@ -206,15 +207,26 @@ def validator(kind: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
-@pytest.mark.parametrize("kind", ["scenario", "device"])
+@pytest.mark.parametrize("kind", ["scenario", "device", "battery"])
 def test_every_file_that_comes_along_is_right(kind: str) -> None:
-    files = {"scenario": SCENARIOS, "device": DEVICES}[kind]
-    assert len(files) >= 5
+    files = {"scenario": SCENARIOS, "device": DEVICES, "battery": BATTERIES}[kind]
+    assert len(files) >= 4
     for file in files:
         error = jsonschema.exceptions.best_match(
             validator(kind).iter_errors(tomllib.loads(file.read_text()))
         )
         assert error is None, f"{file}: {error}"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("capacity_mah", -1), ("nominal_v", "3 V"), ("self_discharge_percent", 101), ("colour", 1)],
+)
+def test_a_wrong_battery_is_wrong(key: str, value: object) -> None:
+    battery = tomllib.loads(BATTERIES[0].read_text())
+    constant = {"value": value, "assumed": "for a test"}
+    assert validator("battery").is_valid(battery)
+    assert not validator("battery").is_valid({**battery, key: constant})
 
 
 @pytest.mark.parametrize(("kind", "folder"), [("scenario", "bad"), ("device", "bad_device")])

@@ -74,9 +74,7 @@ def options(parser: Parser) -> None:
         type=integer(2, 10_000),
         help=f"In how many worlds the parts are simulated. [default: {WORLDS}]",
     )
-    parser.add_argument(
-        "--seed", metavar="N", type=integer(0), help="The first seed. [default: 1]"
-    )
+    parser.add_argument("--seed", metavar="N", type=integer(0), help="The first seed. [default: 1]")
     parser.add_argument(
         "--full",
         action="store_true",
@@ -142,7 +140,8 @@ def _scenario(arguments: argparse.Namespace) -> Scenario:
     settings = list(arguments.set)
     names = {}
     if arguments.period is not None:
-        keys = {"application.pattern": "periodic", "application.period_s": f"{arguments.period:.12g}"}
+        seconds = f"{arguments.period:.12g}"
+        keys = {"application.pattern": "periodic", "application.period_s": seconds}
         _check_alone("--period", keys, given)
         settings += [f"{key}={value}" for key, value in keys.items()]
         names = dict.fromkeys(keys, "--period")
@@ -223,4 +222,3 @@ def _draw(answer: Answer, path: str) -> None:
     from slowhand import plot
 
     plot.life(answer.document, path)
-

@@ -254,7 +254,7 @@ class Answer:
         """False if no request was answered: then the life of the battery is for nothing."""
         assert self.told
         counts = self.told["life"]["counts"]
-        return counts["requests"] == 0 or counts["failed"] < counts["requests"]
+        return not counts["requests"] or bool(counts["failed"] < counts["requests"])
 
     def text(self) -> str:
         """What the command prints."""

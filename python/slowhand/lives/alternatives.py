@@ -46,7 +46,7 @@ RESUMPTIONS = ("id", "ticket")
 
 
 class Alternative(NamedTuple):
-    """A candidate. It has several forms where libraries differ: the first that is possible counts."""
+    """A candidate. Where libraries differ it has several forms: the first possible one counts."""
 
     about: str
     name: str

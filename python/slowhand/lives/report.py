@@ -15,11 +15,13 @@ from slowhand.table import Column, Table
 from slowhand.terminal import Terminal, escaped
 
 STATES = {
-    "cpu_mj": "computing",
-    "tpm_mj": "computing in the TPM",
+    "cpu_mj": "CPU",
+    "tpm_mj": "TPM",
     "tx_mj": "sending",
     "rx_mj": "receiving",
     "listen_mj": "listening",
+    "startup_mj": "radio starting",
+    "idle_mj": "radio ready",
     "sleep_mj": "sleeping",
 }
 """The states of a device, in words."""
@@ -74,8 +76,7 @@ def _parts(answer: lives.Answer, out: Terminal) -> None:
     charge = own.get("charge_a_day_mah", 0.0)
     all_charge = charge + own.get("self_discharge_a_day_mah", 0.0) or 1.0
     for state, label in STATES.items():
-        mj = life["energy"][state]
-        if mj or state != "tpm_mj":
+        if mj := life["energy"][state]:
             taken = charge * mj / total
             share = words.share(taken / all_charge)
             table.add(f"  {label}", _number(mj / days), _number(taken), share)
