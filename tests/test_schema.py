@@ -72,6 +72,7 @@ BETWEEN_KEYS = {
         "delivery-zero",
         "device-file-missing",
         "device-unknown",
+        "dtls13-fragment-length",
         "ecjpake-auth-server",
         "ecjpake-curve",
         "ecjpake-resumption",
@@ -271,10 +272,11 @@ def test_the_command_prints_both(cli: Cli) -> None:
         ((), "Scenario"),
         (("scenario",), "Scenario"),
         (("device",), "Device"),
+        (("battery",), "Battery"),
     ):
         assert json.loads(cli("schema", *arguments).stdout)["title"] == title
     message = the_message(cli("schema", "devise", code=2))
     assert message == (
-        "slowhand: schema: found 'devise', allowed: scenario, device, records, nodes, timeline, "
-        "buffers; did you mean device?"
+        "slowhand: schema: found 'devise', allowed: scenario, device, battery, records, nodes, "
+        "timeline, buffers; did you mean device?"
     )
