@@ -297,7 +297,7 @@ def test_what_never_completes_has_no_energy_for_each_that_completes() -> None:
         ("--device foo", '--device: found "foo", allowed: one of "openmote-cc2538"'),
         ("--hops 70000", "--hops: found 70000, allowed: a whole number from 1 to 65534"),
         (f"{PSK} --choose clocks", "--choose: found 'clocks', allowed: timers, mtu"),
-        (f"{PSK} --choose a.b=1", "--choose a.b: unknown key, allowed: client, gateway"),
+        (f"{PSK} --choose a.b=1", "--choose a.b: unknown key, allowed: application, client"),
         (f"{PSK} --choose session.a=1", "--choose session.a: unknown key, allowed: arithmetic"),
         (f"{PSK} --choose session.mtu=", "--choose session.mtu: found no value"),
         (f"{PSK} --choose session.mtu=9:1:1", "--choose session.mtu: found 9:1:1, an empty range"),

@@ -92,8 +92,9 @@ def test_another_network_carries_the_same_datagrams(recorded: Recorded, cli: Cli
     # has six.
     assert other.records["outcome"].to_list() == ["completed"]
     assert 6 <= other.records["datagrams"].item() <= records["datagrams"].item()
-    assert other.frames != frames
-    assert slowhand.replay(path, seed=2).frames != frames
+    assert (other.frames, *other.records.row(0)) != (frames, *records.row(0))
+    again = slowhand.replay(path, seed=2)
+    assert (again.frames, *again.records.row(0)) != (frames, *records.row(0))
     done = cli("run", path, "--set", "network.link_pdr=1", "--seed", 2, "--json")
     assert json.loads(done.stdout)["seed"] == 2
 

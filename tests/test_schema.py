@@ -16,10 +16,13 @@ SCENARIOS = [
     *sorted(
         file
         for file in (ROOT / "papers").glob("*/*.toml")
-        if file.name not in ("reported.toml", "assumptions.toml")
+        if file.name not in ("reported.toml", "assumptions.toml", "openmote.toml")
     ),
 ]
-DEVICES = sorted((ROOT / "devices").glob("*.toml"))
+DEVICES = [
+    *sorted((ROOT / "devices").glob("*.toml")),
+    ROOT / "papers" / "claeys2021" / "openmote.toml",
+]
 BATTERIES = sorted((ROOT / "batteries").glob("*.toml"))
 WRONG = ROOT / "crates" / "slowhand-lab" / "tests"
 
@@ -69,6 +72,7 @@ BETWEEN_KEYS = {
         "delivery-zero",
         "device-file-missing",
         "device-unknown",
+        "dtls13-fragment-length",
         "ecjpake-auth-server",
         "ecjpake-curve",
         "ecjpake-resumption",
@@ -268,10 +272,11 @@ def test_the_command_prints_both(cli: Cli) -> None:
         ((), "Scenario"),
         (("scenario",), "Scenario"),
         (("device",), "Device"),
+        (("battery",), "Battery"),
     ):
         assert json.loads(cli("schema", *arguments).stdout)["title"] == title
     message = the_message(cli("schema", "devise", code=2))
     assert message == (
-        "slowhand: schema: found 'devise', allowed: scenario, device, records, nodes, timeline, "
-        "buffers; did you mean device?"
+        "slowhand: schema: found 'devise', allowed: scenario, device, battery, records, nodes, "
+        "timeline, buffers; did you mean device?"
     )

@@ -21,7 +21,7 @@ class Explanation:
     >>> import slowhand
     >>> explanation = slowhand.Scenario("quickstart").explain(seed=17)
     >>> explanation.summary.split(",")[0]
-    '4.42 s: 1.89 s computing at the client'
+    '4.42 s: 1.88 s computing at the client'
     """
 
     def __init__(self, document: dict[str, Any]):

@@ -21,7 +21,7 @@ def life(years: float | None, interval: Sequence[float] | None, *, brief: bool =
 
     >>> life(2.913, [2.71, 3.11]), life(2.9, None), life(None, None)
     ('2.9 years (2.7 to 3.1)', '2.90 years', 'for ever')
-    >>> life(0.1937, [0.19366, 0.19374]), life(2.913, [2.71, 3.11], brief=True)
+    >>> life(0.19365, [0.19362, 0.19368]), life(2.913, [2.71, 3.11], brief=True)
     ('70.7 days (±0.02 %)', '2.9 years')
     """
     if years is None:

@@ -102,6 +102,11 @@ impl<M: Mac> Outcome<M> {
             assert_eq!(time.transmit + time.receive + time.listen + time.sleep, us(now), "node {id}: {time:?}");
             assert!(before.transmit <= time.transmit && before.receive <= time.receive && before.sleep <= time.sleep);
             *before = time;
+            let work = self.mac.radio_work(id, at(now));
+            assert!(
+                work.ready <= time.sleep && work.starts <= now && work.ramps <= now,
+                "node {id}: {work:?} of {time:?}"
+            );
         }
     }
 

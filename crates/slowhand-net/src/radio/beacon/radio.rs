@@ -12,8 +12,10 @@ pub struct Radio {
     pub account: Account,
     /// Since when it is on for traffic.
     pub awake_since: Option<Instant>,
-    /// How often it was switched on for traffic when it was off.
-    pub awoken: u64,
+    /// How often it was switched on for traffic when it was off, or is going to be.
+    awoken: u64,
+    /// The last of these.
+    awoken_at: Option<Instant>,
     /// When it was switched off last.
     pub rested_at: Instant,
     /// It switches on this long before its parent's beacon.
@@ -32,8 +34,16 @@ impl Radio {
     pub fn wake(&mut self, at: Instant, after_beacon: bool) {
         if self.awake_since.is_none() {
             self.awake_since = Some(at);
-            self.awoken += u64::from(!after_beacon && at != self.rested_at);
+            if !after_beacon && at != self.rested_at {
+                self.awoken += 1;
+                self.awoken_at = Some(at);
+            }
         }
+    }
+
+    /// How often it was switched on for traffic before `now`, when it was off.
+    pub fn awoken(&self, now: Instant) -> u64 {
+        self.awoken - u64::from(self.awoken_at.is_some_and(|at| at >= now))
     }
 }
 
@@ -50,5 +60,31 @@ impl FrameRadio for Radio {
 
     fn watch(&mut self, watched: bool) {
         self.account.watch(watched);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Instant {
+        Instant::from_micros(us)
+    }
+
+    #[test]
+    fn it_starts_when_it_was_off_and_not_before() {
+        let mut radio = Radio::default();
+        // It stays on after a beacon that is not over yet.
+        radio.wake(at(100), true);
+        assert_eq!([50, 100, 101].map(|now| radio.awoken(at(now))), [0; 3]);
+        (radio.awake_since, radio.rested_at) = (None, at(200));
+        // It goes on where it had stopped.
+        radio.wake(at(200), false);
+        assert_eq!(radio.awoken(at(300)), 0);
+        (radio.awake_since, radio.rested_at) = (None, at(300));
+        // It comes on later, once.
+        radio.wake(at(400), false);
+        radio.wake(at(410), false);
+        assert_eq!([350, 400, 401, 500].map(|now| radio.awoken(at(now))), [0, 0, 1, 1]);
     }
 }

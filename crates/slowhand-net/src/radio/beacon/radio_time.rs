@@ -59,7 +59,7 @@ impl Beacon {
     pub(super) fn work(&self, node: NodeId, now: Instant) -> RadioWork {
         let radio = &self.nodes[node.index()].radio;
         let interval = self.config.superframe.interval;
-        let mut starts = radio.awoken - u64::from(radio.awake_since.is_some_and(|since| since >= now));
+        let mut starts = radio.awoken(now);
         if self.is_coordinator(node) {
             starts += begun(now, self.first_beacon(node), interval);
         }

@@ -45,11 +45,13 @@ impl Form {
     }
 
     /// The most octets of payload in a data frame.
+    #[inline]
     pub const fn data_capacity(self) -> usize {
         self.any_header().payload_capacity() - self.ie_length(true)
     }
 
     /// Octets of a data request command, FCS included.
+    #[inline]
     pub const fn data_request_octets(self) -> usize {
         MAX_FRAME - self.data_capacity() + 1 + FCS
     }
@@ -66,6 +68,7 @@ impl Form {
     ///
     /// # Errors
     /// [`Error::BufferTooSmall`].
+    #[inline]
     pub fn write_data(
         self,
         out: &mut [u8; MAX_FRAME],
@@ -96,6 +99,7 @@ impl Form {
 
     /// Writes an acknowledgment and returns its length. Those of frames of version 2 are enhanced ones (IEEE
     /// 802.15.4-2015, 6.7.4.2), and secured if the frames are (`TxFrame::GenerateEnhAck` of OpenThread).
+    #[inline]
     pub fn write_ack(self, out: &mut [u8; MAX_FRAME], sequence: u8, frame_pending: bool, to: NodeId) -> usize {
         match self.kind {
             Kind::Plain => frame::write_ack(out, sequence, frame_pending),
@@ -116,6 +120,7 @@ impl Form {
         set_phase(octets, self.enhanced_ack(0, false, NodeId::ROOT).length(), phase);
     }
 
+    #[inline]
     const fn address(self, node: NodeId) -> Address {
         match self.addressing {
             Addressing::Extended => Address::Extended(Eui64::of_node(node)),
@@ -124,6 +129,7 @@ impl Form {
     }
 
     /// The header of some data frame. Those of all versions, and of data requests, have the same length.
+    #[inline]
     const fn any_header(self) -> Header {
         data_header(Version::V2, 0, self.address(NodeId::ROOT), self.address(NodeId::ROOT), self.security)
     }

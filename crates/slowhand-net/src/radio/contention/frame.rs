@@ -16,6 +16,7 @@ const MAX_SAFE_PAYLOAD: usize = 102;
 ///
 /// # Errors
 /// [`Error::BufferTooSmall`].
+#[inline]
 pub fn write_data(
     out: &mut [u8; MAX_FRAME],
     sequence: u8,
@@ -48,6 +49,7 @@ pub const fn version_of(security: Option<Security>) -> Version {
 }
 
 /// Writes an acknowledgment and returns its length.
+#[inline]
 pub fn write_ack(out: &mut [u8; MAX_FRAME], sequence: u8, frame_pending: bool) -> usize {
     Frame::new(ack_header(sequence, frame_pending))
         .emit(out)

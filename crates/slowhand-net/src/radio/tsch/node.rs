@@ -116,6 +116,7 @@ impl TschNode {
     }
 
     /// The neighbour whose frame has waited longest, among those whose next attempt is in slot `asn`.
+    #[inline]
     pub(super) fn choose(&self, asn: u64, pool: &FramePool) -> Option<usize> {
         let age = |position: &usize| self.neighbors[*position].queue.head().map(|frame| pool.get(frame).age);
         (0..self.next.len()).filter(|&position| self.next[position] == asn).min_by_key(age)
@@ -144,6 +145,7 @@ impl Neighbor {
     /// The back-off in shared cells after an attempt in slot `asn` (IEEE 802.15.4-2015, 6.2.5.3). A failure in a shared
     /// cell doubles the window. A success in a shared cell resets it. So does a success in a dedicated cell if the
     /// queue is then empty.
+    #[inline]
     pub(super) fn back_off(
         &mut self,
         asn: u64,
