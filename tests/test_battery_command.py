@@ -1,5 +1,6 @@
 """`slowhand battery`: the answer in words and as JSON, its alternatives, its picture, bad input."""
 
+import io
 import json
 import re
 import signal
@@ -14,7 +15,8 @@ import slowhand
 from conftest import COMMAND, ROOT, Cli, the_message
 from slowhand import lives, plot
 from slowhand.keys import Setting
-from slowhand.lives import alternatives, words
+from slowhand.lives import alternatives, report, words
+from slowhand.terminal import Terminal
 
 HOURLY: dict[str, Setting] = {"application.pattern": "periodic", "application.period_s": 3600}
 
@@ -45,6 +47,17 @@ def test_the_sentence_begins_the_text_and_says_what_the_tables_say(answer: lives
     of_name = {one["name"]: one for one in document["alternatives"]}
     assert with_id == pytest.approx(of_name["a connection ID"]["years"], abs=5e-3)
     assert slower == pytest.approx(of_name["a poll every 10 s"]["years"], abs=5e-3)
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_text_fits_a_terminal_in_ascii(answer: lives.Answer, width: int) -> None:
+    octets = io.BytesIO()
+    printed = io.TextIOWrapper(octets, encoding="ascii")
+    report.show(answer, Terminal(printed, width=width, styled=False))
+    lines = octets.getvalue().decode("ascii").splitlines()
+    table = lines[lines.index("") : lines.index(f"slowhand {slowhand.__version__}, repeat with:")]
+    assert [line for line in table if len(line) > width] == []
+    assert any(line.lstrip().startswith("a poll every 10 s") for line in table)
 
 
 def test_the_parts_are_all_of_the_charge(answer: lives.Answer) -> None:

@@ -311,7 +311,7 @@ def without_time(text: str) -> str:
         ("scenarios",),
         ("devices",),
         ("batteries",),
-        ("battery", "battery", "--count", "2"),
+        ("battery", "battery", "--full", "--days", "1"),
         ("advise", str(QUICKSTART), "--choose", "session.timeout_s=3,9", "--budget", "480"),
     ],
 )
