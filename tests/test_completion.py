@@ -61,7 +61,7 @@ def typed(shell: str, script: Path, folder: Path, line: str) -> list[str]:
 
     def until(pattern: str) -> re.Match[str]:
         nonlocal seen
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             if found := re.search(pattern, seen.decode(errors="replace"), re.DOTALL):
                 return found

@@ -139,7 +139,7 @@ def _alternatives(answer: lives.Answer, out: Terminal) -> None:
         own = each["batteries"][answer.battery]["life"] or {}
         lasts = words.life(own.get("years"), own.get("years_ci95"))
         if each is not told and answer.compared(each) == "tie":
-            lasts += ", a tie"
+            name += " (a tie)"
         parts = {part["name"]: part for part in lives.energy_parts(each, answer.battery)}
         latency = each["life"]["latency_s"]
         p95 = _seconds(latency["p95"]) if latency else "none"
