@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import slowhand
+from advising import PSK
 from conftest import COMMAND, QUICKSTART, ROOT, Cli
 from slowhand import report
 from slowhand.table import Column, Table
@@ -312,7 +313,7 @@ def without_time(text: str) -> str:
         ("devices",),
         ("batteries",),
         ("battery", "battery", "--full", "--days", "1"),
-        ("advise", str(QUICKSTART), "--choose", "session.timeout_s=3,9", "--budget", "480"),
+        ("advise", str(PSK), "--choose", "session.timeout_s=3,9", "--budget", "480"),
     ],
 )
 def test_every_command_fits_its_terminal_in_ascii(arguments: tuple[str, ...]) -> None:
