@@ -5,6 +5,7 @@ Matplotlib is loaded only when the first figure is drawn.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -159,6 +160,12 @@ class Sheet:
 
     def write(self, file: Path, kind: str) -> None:
         """Writes the figure as `png` or `svg`."""
+        with warnings.catch_warnings():
+            # Matplotlib warns when placing a legend took a second, as on a busy computer.
+            warnings.filterwarnings("ignore", message='Creating legend with loc="best"')
+            self._write(file, kind)
+
+    def _write(self, file: Path, kind: str) -> None:
         if self._ends:
             # This computes the layout, on which the places of the names depend.
             self.figure.canvas.draw()
