@@ -316,3 +316,29 @@ def test_a_bar_ends_at_its_end(done: int, total: int) -> None:
     line = Progress(total, "worlds")._bar(done, time.monotonic() + 60)
     assert line.index("]") == BAR + 1
     assert "-" not in line
+
+
+SWALLOWED = """
+import os, signal, time, weakref
+from slowhand import signals
+
+class Thing:
+    pass
+
+signals.stop_work()
+thing = Thing()
+there = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGTERM))
+try:
+    del thing
+    time.sleep(60)
+except signals.Stopped as stopped:
+    print(stopped.number)
+"""
+
+
+def test_a_signal_in_a_callback_is_not_lost() -> None:
+    """Python can raise nothing in a callback of a weak reference, as imports have them."""
+    done = subprocess.run(
+        [sys.executable, "-c", SWALLOWED], capture_output=True, text=True, timeout=30
+    )
+    assert (done.stdout, done.stderr) == (f"{int(signal.SIGTERM)}\n", "")

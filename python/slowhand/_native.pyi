@@ -7,6 +7,7 @@ from typing import Any, final
 __version__: str
 
 MAX_THREADS: int
+LONGEST_LIFE_S: float
 """The most threads of a run."""
 
 LATENESS_LIMIT_MS: float

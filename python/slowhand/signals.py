@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -24,8 +26,13 @@ class Stopped(KeyboardInterrupt):
         self.number = number
 
 
+AGAIN_S = 0.01
+"""How soon a signal comes again whose error was swallowed. Assumed: a callback takes less."""
+
+
 def stop_work() -> None:
     """From now on, each of the signals raises `Stopped`, unless it is ignored (as by nohup)."""
+    sys.unraisablehook = _unraisable
     _handle(_stop)
 
 
@@ -112,6 +119,17 @@ def _handle(handler: signal._HANDLER) -> None:
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def _unraisable(ignored: sys.UnraisableHookArgs) -> None:
+    """Sends a signal again whose error Python had to swallow, as in a callback of an import."""
+    stopped = ignored.exc_value
+    if isinstance(stopped, Stopped):
+        again = threading.Timer(AGAIN_S, os.kill, (os.getpid(), stopped.number))
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(ignored)
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:

@@ -9,13 +9,14 @@
 //! - the battery gives its whole capacity until the cut-off voltage, whatever the current, at the temperature of its file;
 //! - its self-discharge is the same share of the first capacity in each year.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use crate::device::Constant;
-use crate::input::{Files, InputError, schema_of};
+use crate::input::{Blame, Files, InputError, schema_of};
 use crate::life::{Life, Purposes, YEAR_S};
 
 /// The batteries that are built in, by name.
@@ -51,10 +52,9 @@ pub struct Battery {
 }
 
 /// A battery that cannot be loaded.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BatteryError {
     /// There is no such battery.
-    #[error("battery: found {found}, allowed: {allowed}, or the path of a file that ends in .toml")]
     Unknown {
         /// The name.
         found: String,
@@ -62,8 +62,34 @@ pub enum BatteryError {
         allowed: String,
     },
     /// The battery's file is wrong.
-    #[error(transparent)]
-    Invalid(#[from] InputError),
+    Invalid(InputError),
+}
+
+impl BatteryError {
+    /// The error as data.
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::Invalid(error) => error.blame(),
+            Self::Unknown { found, allowed } => {
+                let reason = format!("found {found}, allowed: {allowed}, or the path of a file that ends in .toml");
+                Blame { place: None, key: "battery".to_owned(), reason, together: true }
+            }
+        }
+    }
+}
+
+impl std::error::Error for BatteryError {}
+
+impl fmt::Display for BatteryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.blame().fmt(f)
+    }
+}
+
+impl From<InputError> for BatteryError {
+    fn from(error: InputError) -> Self {
+        Self::Invalid(error)
+    }
 }
 
 /// How long a battery lasts.

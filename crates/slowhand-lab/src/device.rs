@@ -113,12 +113,12 @@ pub struct Currents {
     pub radio_listen_ma: Milliamperes,
     /// The radio is off.
     pub radio_sleep_ma: Milliamperes,
-    /// The radio starts: from sleep until its oscillator runs (`radio.startup_us`). Default: none, which counts as off.
+    /// The radio starts: from sleep until its oscillator runs (`radio.startup_us`). Default: none, the time counts as sleep.
     pub radio_startup_ma: Option<Milliamperes>,
     /// The radio is ready: its oscillator runs, and it neither listens nor sends, as in a back-off (the state is called idle, or
-    /// `TRX_OFF`). Default: none, which counts as off.
+    /// `TRX_OFF`). Default: none, the time counts as sleep.
     pub radio_idle_ma: Option<Milliamperes>,
-    /// The receiver or the transmitter ramps up (`radio.rampup_us`). Default: none, which counts as off.
+    /// The receiver or the transmitter ramps up (`radio.rampup_us`). Default: none, the time counts as sleep.
     pub radio_rampup_ma: Option<Milliamperes>,
 }
 
@@ -302,13 +302,14 @@ impl Device {
 
     /// How long it takes for a frame. `None` if the device does not say.
     pub(crate) fn frame_handling(&self) -> Option<clock::Duration> {
-        self.seconds(&self.processor.frame_handling_us).map(clock::Duration::from_secs_f64)
+        let us = self.us(self.processor.frame_handling_us.as_ref(), "frame_handling_us").ok()?;
+        Some(clock::Duration::from_secs_f64(us / 1e6))
     }
 
-    /// One of its optional times, in seconds. `None` if the device does not say.
-    pub(crate) fn seconds(&self, time: &Option<Microseconds>) -> Option<f64> {
+    /// So many times one of its optional times, in seconds. 0 if the device does not say it.
+    pub(crate) fn seconds_of(&self, count: u64, time: &Option<Microseconds>) -> f64 {
         // `read` has refused cycles without a clock.
-        self.us(time.as_ref(), "").ok().map(|us| us / 1e6)
+        count as f64 * self.us(time.as_ref(), "").unwrap_or_default() / 1e6
     }
 
     /// How long an operation takes.

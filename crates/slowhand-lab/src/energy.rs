@@ -55,9 +55,8 @@ impl Times {
     /// Frames that took no time of the network take that of the device. The CPU wakes up for each start of the radio and for each
     /// frame.
     pub(crate) fn active(&self, device: &Device) -> Duration {
-        let each = |count: u64, time| count as f64 * device.seconds(time).unwrap_or_default();
-        let frames = each(self.frames.untimed, &device.processor.frame_handling_us);
-        let wakeups = each(self.work.starts + self.frames.all, &device.processor.wakeup_us);
+        let frames = device.seconds_of(self.frames.untimed, &device.processor.frame_handling_us);
+        let wakeups = device.seconds_of(self.work.starts + self.frames.all, &device.processor.wakeup_us);
         let more = Duration::from_secs_f64(frames + wakeups);
         (self.computed + self.waited + self.handled + more).min(self.elapsed)
     }
@@ -65,8 +64,8 @@ impl Times {
 
 /// What `device` uses in this time.
 ///
-/// The CPU sleeps while it is not active. Of the time in which the radio neither sends nor listens, it first starts, then ramps up,
-/// then is ready as long as the link layer says, and else it sleeps.
+/// The CPU sleeps while it is not active. The radio sleeps while it neither sends nor listens, but for what it takes to start, to
+/// ramp up and to be ready. Of these three, what has no current of its own in the device counts as sleep.
 pub(crate) fn energy(device: &Device, times: Times) -> Energy {
     let current = &device.current;
     // mA times V times s is mJ.
@@ -74,14 +73,15 @@ pub(crate) fn energy(device: &Device, times: Times) -> Energy {
     let active = times.active(device).as_secs_f64();
     let asleep = times.elapsed.as_secs_f64() - active;
     let (radio, work) = (&times.radio, &times.work);
-    let off = radio.sleep.as_secs_f64();
-    let each = |count: u64, time| count as f64 * device.seconds(time).unwrap_or_default();
-    let ready = work.ready.as_secs_f64();
-    let started = each(work.starts, &device.radio.startup_us).min((off - ready).max(0.0));
-    let ramped = each(work.ramps, &device.radio.rampup_us).min(off - started);
-    // It ramps up while it is ready, and without that at the end of its sleep.
-    let idle = if current.radio_idle_ma.is_some() { (ready - ramped).max(0.0) } else { 0.0 };
+    let (off, ready) = (radio.sleep.as_secs_f64(), work.ready.as_secs_f64());
+    let with = |current: &Option<Milliamperes>, seconds: f64| if current.is_some() { seconds } else { 0.0 };
     let of = |current: &Option<Milliamperes>| current.as_ref().map_or(0.0, |current| current.value);
+    let started = with(&current.radio_startup_ma, device.seconds_of(work.starts, &device.radio.startup_us));
+    let started = started.min((off - ready).max(0.0));
+    let ramp = |times: u64| with(&current.radio_rampup_ma, device.seconds_of(times, &device.radio.rampup_us));
+    let ramped = ramp(work.ramps).min(off - started);
+    // It ramps up at the end of being ready, or of its sleep.
+    let idle = with(&current.radio_idle_ma, (ready - ramp(work.ramps_from_ready)).max(0.0)).min(off - started - ramped);
     Energy {
         tpm_mj: device.tpm.as_ref().map_or(0.0, |tpm| mj(tpm.active_ma.value, times.tpm.as_secs_f64())),
         cpu_mj: mj(current.cpu_active_ma.value, active),

@@ -8,6 +8,7 @@ use crate::application::{Application, OpenAndStop};
 use crate::plan::Plan;
 use crate::record::Conversation as Report;
 use crate::world::live::{Outside, end_points};
+use crate::world::silent::Silent;
 use crate::world::{Opening, World};
 use serde::{Deserialize, Serialize};
 use slowhand_net::address::{Host, NodeId};
@@ -16,9 +17,8 @@ use slowhand_net::ip::Endpoint;
 use slowhand_net::network::{Network, SendError};
 use slowhand_net::observer::Observer;
 use slowhand_net::random::Streams;
-use slowhand_sessions::{Received, Role, Session, Status, Transmit, WriteError};
+use slowhand_sessions::{Role, Session};
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 pub use crate::world::conversation::GivesUp;
 pub use crate::world::ledger::DatagramCounts;
@@ -137,8 +137,7 @@ impl<'a> Live<'a> {
 
     /// The random numbers of the next conversation of a client that had one before.
     fn again(&self) -> Streams {
-        let [a, b, c, d, e, f, g, h, ..] = self.streams.derive("later conversation", self.opened);
-        Streams::new(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
+        self.streams.substreams("later conversation", self.opened)
     }
 
     /// A session of the caller's has something to send, or room for input again.
@@ -274,7 +273,7 @@ impl End {
         match self {
             Self::Library(application) => (library.expect("built for every end that is one"), application),
             Self::Own(session) => (session, application()),
-            Self::Outside => (Box::new(Unseen), application()),
+            Self::Outside => (Box::new(Silent::established()), application()),
         }
     }
 }
@@ -295,42 +294,5 @@ struct Endless;
 impl Application for Endless {
     fn is_finished(&self) -> bool {
         false
-    }
-}
-
-/// The session of a host that is outside. Nothing is known of it.
-struct Unseen;
-
-impl Session for Unseen {
-    fn start(&mut self, _now: Duration) {}
-
-    fn handle_input(&mut self, _now: Duration, _input: &[u8]) {}
-
-    fn handle_timeout(&mut self, _now: Duration) {}
-
-    fn write(&mut self, _now: Duration, _data: &[u8]) -> Result<(), WriteError> {
-        Err(WriteError::NotEstablished)
-    }
-
-    fn close(&mut self, _now: Duration) {}
-
-    fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
-        None
-    }
-
-    fn poll_received(&mut self) -> Option<Received<'_>> {
-        None
-    }
-
-    fn deadline(&self) -> Option<Duration> {
-        None
-    }
-
-    fn busy_until(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn status(&self) -> Status {
-        Status::Established { at: Duration::ZERO }
     }
 }

@@ -350,8 +350,8 @@ impl Plan {
         self.build_sessions(seeds(client, nonces)).expect("sessions of checked configurations")
     }
 
-    /// The sessions of a client that begin at this time, and resume what its ends have kept of an earlier one, client first. With nothing kept, the
-    /// handshake is a full one, which leaves something to keep.
+    /// The sessions of a client that begin at this time, and resume what its ends have kept of an earlier one, client
+    /// first. With nothing kept, the handshake is a full one, which leaves something to keep.
     pub(crate) fn later_sessions(
         &self,
         client: NodeId,

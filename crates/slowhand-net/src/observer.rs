@@ -193,6 +193,8 @@ pub struct RadioWork {
     pub starts: u64,
     /// How often its receiver or its transmitter ramped up, after sleep or from ready.
     pub ramps: u64,
+    /// How often of these from ready.
+    pub ramps_from_ready: u64,
     /// How long it was ready: its oscillator ran, and it neither listened nor sent. It is a part of [`RadioTimes::sleep`].
     pub ready: Duration,
 }
@@ -203,6 +205,7 @@ impl RadioWork {
         Self {
             starts: self.starts.saturating_sub(earlier.starts),
             ramps: self.ramps.saturating_sub(earlier.ramps),
+            ramps_from_ready: self.ramps_from_ready.saturating_sub(earlier.ramps_from_ready),
             ready: self.ready.saturating_sub(earlier.ready),
         }
     }

@@ -27,6 +27,12 @@ impl Streams {
         Stream(Xoshiro256PlusPlus::from_seed(self.derive(name, index)))
     }
 
+    /// Streams for something that has streams of its own, such as a later session of the same client.
+    pub fn substreams(&self, name: &str, index: u64) -> Self {
+        let [a, b, c, d, e, f, g, h, ..] = self.derive(name, index);
+        Self::new(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
+    }
+
     /// 32 octets for a user that has its own generator, such as a TLS session.
     pub fn derive(&self, name: &str, index: u64) -> [u8; 32] {
         let mut seed = [0; 32];
@@ -137,6 +143,9 @@ mod tests {
         assert_ne!(streams.derive("link", 3), streams.derive("link", 4));
         assert_ne!(streams.derive("link", 3), streams.derive("node", 3));
         assert_ne!(streams.derive("link", 3), Streams::new(8).derive("link", 3));
+        let [third, fourth] = [3, 4].map(|number| streams.substreams("session", number));
+        assert_ne!(third.derive("link", 3), fourth.derive("link", 3));
+        assert_ne!(third.derive("link", 3), streams.derive("link", 3));
     }
 
     #[test]

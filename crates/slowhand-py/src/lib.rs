@@ -53,6 +53,7 @@ mod _native {
             error.setattr(attribute, "")?;
         }
         module.add("MAX_THREADS", slowhand_lab::runner::MAX_THREADS)?;
+        module.add("LONGEST_LIFE_S", slowhand_lab::life::MOST_SECONDS)?;
         module.add("LATENESS_LIMIT_MS", slowhand_live::LATENESS_LIMIT.as_secs_f64() * 1e3)?;
         module.add("FAR_BEHIND_MS", slowhand_live::FAR_BEHIND.as_secs_f64() * 1e3)?;
         module.add("CHANGEABLE_KEYS", slowhand_lab::scenario::CHANGEABLE_KEYS)?;

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use serde_json::{Map, json};
 use slowhand_lab::battery::{self, Battery, BatteryError};
-use slowhand_lab::input::Blame;
 use slowhand_lab::life::{estimate, simulate};
 
 use crate::interruptible::{abandonable, kept};
 use crate::number::natural;
-use crate::scenario::{Scenario, refused, unplaced};
+use crate::scenario::{Scenario, refused};
 use crate::to_json;
 
 /// The life of a client for so many seconds: estimated from so many worlds, or simulated in full without a number of worlds.
@@ -32,7 +31,7 @@ pub fn life(
         let load = |name: String| Ok((name.clone(), Battery::load(&name, Path::new(""))?));
         batteries.into_iter().map(load).collect::<Result<_, BatteryError>>()
     })?
-    .map_err(refused_battery)?;
+    .map_err(|error| refused(error.blame()))?;
     let (seed, client) = (natural("seed", seed)?, client.map(|client| natural("client", client)).transpose()?);
     let worlds = worlds.map(|worlds| natural("worlds", worlds)).transpose()?;
     let scenario = Arc::clone(&scenario.0);
@@ -52,15 +51,6 @@ pub fn life(
     });
     let told = to_json(&json!({ "life": life, "batteries": lasts.collect::<Map<_, _>>() }))?;
     Ok((Some(told), stopped))
-}
-
-fn refused_battery(error: BatteryError) -> PyErr {
-    let text = error.to_string();
-    let blame: Blame = match error {
-        BatteryError::Invalid(error) => error.into(),
-        BatteryError::Unknown { .. } => unplaced("battery", text.trim_start_matches("battery: ").to_owned()),
-    };
-    refused(blame)
 }
 
 /// The names of the batteries that are built in.

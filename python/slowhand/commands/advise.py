@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from slowhand import output, signals
+from slowhand import signals
 from slowhand.arguments import Complaint, Parser, integer, share
 from slowhand.commands.common import (
     DONE,
     LONGEST_PANIC,
     NO,
-    inputs,
+    figure_file,
     loaded,
     print_json,
     threads_option,
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
 
     try:
         scenario = _scenario(arguments)
-        figure = _figure(arguments, scenario)
+        figure = figure_file(arguments, scenario)
         adviser = Adviser(
             scenario,
             choose=arguments.choose,
@@ -130,18 +130,6 @@ def _scenario(arguments: argparse.Namespace) -> Scenario:
         remedy = "--fix KEY=VALUE replaces a key"
         raise Complaint(f"--{given}: only without SCENARIO, where it describes a network; {remedy}")
     return loaded(arguments.scenario, [])
-
-
-def _figure(arguments: argparse.Namespace, scenario: Scenario) -> Output | None:
-    """The file of the figure, if it can be written."""
-    if arguments.plot is None:
-        return None
-    if not arguments.plot.endswith((".svg", ".png")):
-        raise Complaint(f"--plot {printable(arguments.plot)}: the name must end in .svg or .png")
-    figure = Output("--plot", arguments.plot)
-    figure.check()
-    output.check([figure], inputs(scenario))
-    return figure
 
 
 def _answer(

@@ -6,12 +6,20 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from slowhand import output, signals
+from slowhand import _native, signals
 from slowhand.arguments import LITERAL, Complaint, Parser, integer, number
 from slowhand.blame import blaming
-from slowhand.commands.common import DONE, NO, inputs, loaded, print_json, replaced, set_option
+from slowhand.commands.common import (
+    DONE,
+    NO,
+    figure_file,
+    loaded,
+    print_json,
+    replaced,
+    set_option,
+)
 from slowhand.nearest import none_of
-from slowhand.output import Output, OutputError
+from slowhand.output import OutputError
 from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
@@ -20,9 +28,6 @@ if TYPE_CHECKING:
 
 UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 """The units of a period, in seconds."""
-
-MOST_YEARS = 100
-"""The longest life (`MOST_SECONDS` in Rust)."""
 
 
 def options(parser: Parser) -> None:
@@ -106,7 +111,7 @@ def period(text: str) -> float:
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Says how long a battery lasts."""
     scenario = _scenario(arguments)
-    figure = _figure(arguments, scenario)
+    figure = figure_file(arguments, scenario)
     answer = _answer(scenario, arguments)
     stopped = _watch(answer)
     if answer.told is None:
@@ -168,20 +173,8 @@ def _check_alone(option: str, keys: Iterable[str], given: set[str]) -> None:
             raise Complaint(f"{option}: found --set {key} too, allowed: one of the two")
 
 
-def _figure(arguments: argparse.Namespace, scenario: Scenario) -> Output | None:
-    """The file of the figure, if it can be written."""
-    if arguments.plot is None:
-        return None
-    if not arguments.plot.endswith((".svg", ".png")):
-        raise Complaint(f"--plot {printable(arguments.plot)}: the name must end in .svg or .png")
-    figure = Output("--plot", arguments.plot)
-    figure.check()
-    output.check([figure], inputs(scenario))
-    return figure
-
-
 def _answer(scenario: Scenario, arguments: argparse.Namespace) -> Answer:
-    from slowhand.lifetime import DAYS, WORLDS
+    from slowhand.lifetime import DAY_S, DAYS, WORLDS
     from slowhand.lives import Answer
 
     if arguments.years is not None and arguments.days is not None:
@@ -189,7 +182,8 @@ def _answer(scenario: Scenario, arguments: argparse.Namespace) -> Answer:
     if arguments.full and arguments.count is not None:
         raise Complaint("--count: found --full too, which has one world, allowed: one of the two")
     days = arguments.days if arguments.years is None else arguments.years * DAYS
-    for name, most in (("days", MOST_YEARS * DAYS), ("years", MOST_YEARS)):
+    most_days = _native.LONGEST_LIFE_S / DAY_S
+    for name, most in (("days", most_days), ("years", most_days / DAYS)):
         value = getattr(arguments, name)
         if value is not None and not 0 < value <= most:  # not true of nan
             allowed = f"above 0, at most {most:g}"

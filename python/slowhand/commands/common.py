@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowhand._native import MAX_THREADS
-from slowhand.arguments import Parser, integer
+from slowhand.arguments import Complaint, Parser, integer
 from slowhand.output import OutputError
-from slowhand.terminal import Terminal, say
+from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
     from slowhand.api import Scenario
@@ -106,6 +106,20 @@ def inputs(scenario: Scenario) -> list[Path]:
     if scenario.is_result:
         return [path]
     return [path, *(path.parent / name for name in scenario.files if name != scenario.file)]
+
+
+def figure_file(arguments: argparse.Namespace, scenario: Scenario) -> Output | None:
+    """The file of `--plot`, if it is given and can be written."""
+    from slowhand import output
+
+    if arguments.plot is None:
+        return None
+    if not arguments.plot.endswith((".svg", ".png")):
+        raise Complaint(f"--plot {printable(arguments.plot)}: the name must end in .svg or .png")
+    figure = output.Output("--plot", arguments.plot)
+    figure.check()
+    output.check([figure], inputs(scenario))
+    return figure
 
 
 def wireshark(scenario: Scenario, capture: Output) -> list[str]:

@@ -177,7 +177,7 @@ fn each_column_has_its_value() {
         device: "mote".to_owned(),
         elapsed: seconds(10),
         radio,
-        work: RadioWork { starts: 11, ramps: 12, ready: Duration::from_millis(1500) },
+        work: RadioWork { starts: 11, ramps: 12, ramps_from_ready: 3, ready: Duration::from_millis(1500) },
         slots: Slots {
             rx_idle: 21,
             tx_data_rx_ack: 22,

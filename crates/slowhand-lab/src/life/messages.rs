@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a client and its owner say to each other.
 #[derive(Clone, Default)]
-pub(super) struct Mailbox(Arc<Mutex<Letters>>);
+pub(super) struct Mailbox(Arc<Mutex<Shared>>);
 
 #[derive(Default)]
-struct Letters {
+struct Shared {
     actions: VecDeque<Action>,
     /// The message that waits for its answer.
     open: Option<Open>,
@@ -38,18 +38,18 @@ impl Mailbox {
     pub(super) fn ask(&self, now: Instant, ask: Ask, number: u16, sizes: Sizes, timeout: Duration, is_stream: bool) {
         let [length, answer] = ask.lengths(sizes);
         let octets = message(ask, number, length);
-        let mut letters = self.lock();
-        letters.ended = None;
-        letters.actions.push_back(Action::Write(octets.clone()));
+        let mut shared = self.lock();
+        shared.ended = None;
+        shared.actions.push_back(Action::Write(octets.clone()));
         let left = if is_stream { 0 } else { MAX_RETRANSMIT };
-        letters.open = Some(Open { number, octets, answer, timeout, due: now + timeout, left });
+        shared.open = Some(Open { number, octets, answer, timeout, due: now + timeout, left });
     }
 
     /// The session is to be closed.
     pub(super) fn close(&self) {
-        let mut letters = self.lock();
-        letters.open = None;
-        letters.actions.push_back(Action::Close);
+        let mut shared = self.lock();
+        shared.open = None;
+        shared.actions.push_back(Action::Close);
     }
 
     /// When the last message was answered (true) or given up (false). `None`: it waits.
@@ -57,7 +57,7 @@ impl Mailbox {
         self.lock().ended
     }
 
-    fn lock(&self) -> MutexGuard<'_, Letters> {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -109,8 +109,8 @@ impl Asking {
 
 impl Application for Asking {
     fn handle_data(&mut self, now: Instant, data: &[u8]) {
-        let mut letters = self.mailbox.lock();
-        let Letters { open, ended, .. } = &mut *letters;
+        let mut shared = self.mailbox.lock();
+        let Shared { open, ended, .. } = &mut *shared;
         let expected = open.as_ref().map_or(0, |open| open.answer);
         self.incoming.take(
             data,
@@ -125,8 +125,8 @@ impl Application for Asking {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        let mut letters = self.mailbox.lock();
-        let Letters { actions, open, ended, .. } = &mut *letters;
+        let mut shared = self.mailbox.lock();
+        let Shared { actions, open, ended, .. } = &mut *shared;
         let Some(waiting) = open else { return };
         if waiting.due > now {
             return;
@@ -147,9 +147,9 @@ impl Application for Asking {
     }
 
     fn poll_action(&mut self) -> Option<Action> {
-        let mut letters = self.mailbox.lock();
-        let action = letters.actions.pop_front();
-        letters.has_closed |= action == Some(Action::Close);
+        let mut shared = self.mailbox.lock();
+        let action = shared.actions.pop_front();
+        shared.has_closed |= action == Some(Action::Close);
         action
     }
 

@@ -24,6 +24,7 @@ use crate::scenario::Scenario;
 use crate::summary::MOST_EXACT;
 use serde::Serialize;
 use slowhand_net::address::NodeId;
+use std::fmt;
 
 /// The longest life: a hundred years of 365.25 days (assumed).
 pub const MOST_SECONDS: f64 = 100.0 * YEAR_S;
@@ -35,19 +36,14 @@ pub const DAY_S: f64 = 86_400.0;
 pub const YEAR_S: f64 = 365.25 * DAY_S;
 
 /// A life that cannot be simulated.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum LifeError {
     /// The scenario cannot be run.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
+    Plan(PlanError),
     /// The scenario does not say what its clients ask for.
-    #[error(
-        "application.pattern: found nothing, allowed: \"periodic\", \"poisson\" or \"once\", with what the client asks for"
-    )]
     NoRequests,
     /// No client has this node.
-    #[error("client: found {found}, allowed: the node of a client, for example {first}")]
     Client {
         /// The node.
         found: u16,
@@ -55,16 +51,10 @@ pub enum LifeError {
         first: NodeId,
     },
     /// The time is 0 or too long.
-    #[error("seconds: found {0}, allowed: above 0, at most {MOST_SECONDS} (a hundred years)")]
     Seconds(f64),
     /// Too few worlds for an interval, or too many.
-    #[error("worlds: found {0}, allowed: 2 to 10000")]
     Worlds(u64),
     /// An estimate needs a network whose chances stay the same.
-    #[error(
-        "{key}: found a network that changes at certain times, allowed: one that does not, for an estimate; or simulate \
-         the time in full"
-    )]
     Changes {
         /// The key that changes it.
         key: &'static str,
@@ -74,17 +64,42 @@ pub enum LifeError {
 impl LifeError {
     /// The error as data.
     pub fn blame(&self) -> Blame {
-        let key = match self {
+        let (key, found, allowed) = match self {
             Self::Plan(error) => return error.blame(),
-            Self::NoRequests => "application.pattern",
-            Self::Client { .. } => "client",
-            Self::Seconds(_) => "seconds",
-            Self::Worlds(_) => "worlds",
-            Self::Changes { key } => key,
+            Self::NoRequests => (
+                "application.pattern",
+                "nothing".to_owned(),
+                "\"periodic\", \"poisson\" or \"once\", with what the client asks for".to_owned(),
+            ),
+            Self::Client { found, first } => {
+                ("client", found.to_string(), format!("the node of a client, for example {first}"))
+            }
+            Self::Seconds(found) => {
+                ("seconds", found.to_string(), format!("above 0, at most {MOST_SECONDS} (a hundred years)"))
+            }
+            Self::Worlds(found) => ("worlds", found.to_string(), "2 to 10000".to_owned()),
+            Self::Changes { key } => (
+                *key,
+                "a network that changes at certain times".to_owned(),
+                "one that does not, for an estimate; or simulate the time in full".to_owned(),
+            ),
         };
-        let text = self.to_string();
-        let reason = text.strip_prefix(&format!("{key}: ")).unwrap_or(&text).to_owned();
+        let reason = format!("found {found}, allowed: {allowed}");
         Blame { place: None, key: key.to_owned(), reason, together: false }
+    }
+}
+
+impl std::error::Error for LifeError {}
+
+impl fmt::Display for LifeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.blame().fmt(f)
+    }
+}
+
+impl From<PlanError> for LifeError {
+    fn from(error: PlanError) -> Self {
+        Self::Plan(error)
     }
 }
 

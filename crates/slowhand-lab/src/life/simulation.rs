@@ -186,10 +186,7 @@ impl<'a> Simulated<'a> {
     fn opening(&mut self, handshake: Handshake) -> (Opening, Mailbox) {
         let Subject { plan, client, .. } = self.subject;
         // The first session of a client has the random numbers that it has in a run.
-        let again = |streams: &Streams| {
-            let [a, b, c, d, e, f, g, h, ..] = streams.derive("later session", self.opened);
-            Streams::new(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
-        };
+        let again = |streams: &Streams| streams.substreams("later session", self.opened);
         let [nonces, streams] = match self.opened {
             0 => [plan.nonces(self.seed), self.streams],
             _ => [again(&plan.nonces(self.seed)), again(&self.streams)],

@@ -11,6 +11,7 @@
 //!   gone at both ends.
 
 use super::conversation::Snapshot;
+use super::silent::Silent;
 use super::{Event, Opening, World, ends_of, role_of};
 use crate::application::{Applications, OpenAndStop};
 use crate::retry::RetryPolicy;
@@ -18,7 +19,6 @@ use crate::world::end::Work;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_net::random::Streams;
-use slowhand_sessions::{Received, Session, Status, Transmit, WriteError};
 use std::time::Duration;
 
 /// How the clients of a world try again.
@@ -85,10 +85,7 @@ impl World<'_> {
         }
         let (client, before) = (self.conversations[earlier].client, self.conversations[earlier].attempt);
         let number = before.number + 1;
-        let again = |streams: &Streams| {
-            let [a, b, c, d, e, f, g, h, ..] = streams.derive("later attempt", number_of(client, number));
-            Streams::new(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
-        };
+        let again = |streams: &Streams| streams.substreams("later attempt", number_of(client, number));
         let opening = Opening {
             client,
             endpoints: self.plan.endpoints(client),
@@ -110,7 +107,7 @@ impl World<'_> {
     fn retire(&mut self, conversation: usize) {
         for end in ends_of(conversation) {
             let end = &mut self.ends[end];
-            let session = std::mem::replace(&mut end.session, Box::new(Gone));
+            let session = std::mem::replace(&mut end.session, Box::new(Silent::unfinished()));
             self.key_log.extend(session.key_log());
             end.stream = None;
             end.application = Box::new(OpenAndStop);
@@ -148,41 +145,4 @@ impl World<'_> {
 /// The number of an attempt of a client, among those of all clients.
 fn number_of(client: NodeId, attempt: u32) -> u64 {
     u64::from(client.0) << 32 | u64::from(attempt)
-}
-
-/// In the place of a session that is needed no more.
-struct Gone;
-
-impl Session for Gone {
-    fn start(&mut self, _now: Duration) {}
-
-    fn handle_input(&mut self, _now: Duration, _input: &[u8]) {}
-
-    fn handle_timeout(&mut self, _now: Duration) {}
-
-    fn write(&mut self, _now: Duration, _data: &[u8]) -> Result<(), WriteError> {
-        Err(WriteError::NotEstablished)
-    }
-
-    fn close(&mut self, _now: Duration) {}
-
-    fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
-        None
-    }
-
-    fn poll_received(&mut self) -> Option<Received<'_>> {
-        None
-    }
-
-    fn deadline(&self) -> Option<Duration> {
-        None
-    }
-
-    fn busy_until(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn status(&self) -> Status {
-        Status::Handshaking
-    }
 }

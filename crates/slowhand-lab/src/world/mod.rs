@@ -14,6 +14,7 @@ mod meter;
 mod retransmission;
 mod run;
 mod segments;
+pub(crate) mod silent;
 mod stream;
 mod tcp;
 pub(crate) mod trace;

@@ -94,13 +94,17 @@ fn a_slot_of_tsch_has_the_published_charge() {
         assert_eq!(slots.tx_data_rx_ack + slots.rx_data_tx_ack, 50, "{slots:?}");
         let of = plan.energy(&network, NodeId(node), end);
         let radio_uc = (of.tx_mj + of.rx_mj + of.listen_mj) * 1e3 / 3.3;
-        let expected = idle * slots.rx_idle as f64 + used * 50.0;
-        assert!((radio_uc / expected - 1.0).abs() < 0.002, "node {node}: {radio_uc} uC, published {expected} uC");
+        let of_used = (radio_uc - idle * slots.rx_idle as f64) / 50.0;
+        assert!((of_used / used - 1.0).abs() < 0.002, "node {node}: {of_used} uC a used slot, published {used} uC");
         // In each of its slots the radio starts: 380 us of 0.4 mA. It ramps up once, or twice if it turns around: 110 us of 5.6 mA.
         let work = network.radio_work(NodeId(node), end);
         assert_eq!((work.starts, work.ramps), (slots.rx_idle + 50, slots.rx_idle + 2 * 50));
         let startup = (380e-6 * 0.4 * work.starts as f64 + 110e-6 * 5.6 * work.ramps as f64) * 3.3;
         assert!((of.startup_mj / startup - 1.0).abs() < 1e-9, "{of:?}");
+        // It is ready between frame and acknowledgement, and ramps up once in that time.
+        assert_eq!(work.ramps_from_ready, 50);
+        let ready = (work.ready.as_secs_f64() - 110e-6 * 50.0) * 0.4 * 3.3;
+        assert!(ready > 0.0 && (of.idle_mj / ready - 1.0).abs() < 1e-9, "{of:?} {work:?}");
         // Each frame and each acknowledgement takes the processor 1,047 us, and it wakes up for it and for each slot.
         assert_eq!(network.handled_frames(NodeId(node), end).all, 2 * 50);
         let active_s = 1_047e-6 * 100.0 + 5.4e-6 * (100 + work.starts) as f64;

@@ -149,11 +149,16 @@ fn work_of(device: &Device, energy: &Energy, off_us: u64, work: RadioWork) -> Re
     let [off, ready] = [off_us, work.ready.as_micros()].map(|us| us as f64 / 1e6);
     ensure!(ready <= off, "ready for {ready} of {off} s");
     ensure!(work.starts <= work.ramps + 1, "{work:?}");
-    let started = (work.starts as f64 * seconds(device, &device.radio.startup_us)).min(off - ready);
-    let ramped = (work.ramps as f64 * seconds(device, &device.radio.rampup_us)).min(off - started);
+    let has = |current: &Option<_>| f64::from(u8::from(current.is_some()));
+    let startup_s = has(&currents.radio_startup_ma) * seconds(device, &device.radio.startup_us);
+    let rampup_s = has(&currents.radio_rampup_ma) * seconds(device, &device.radio.rampup_us);
+    let started = (work.starts as f64 * startup_s).min(off - ready);
+    let ramped = (work.ramps as f64 * rampup_s).min(off - started);
+    ensure!(work.ramps_from_ready <= work.ramps, "{work:?}");
     let startup = (current(&currents.radio_startup_ma) * started + current(&currents.radio_rampup_ma) * ramped) * per_s;
     ensure!(is_near(energy.startup_mj, startup), "startup: {} mJ, expected {startup} mJ", energy.startup_mj);
-    let idle_s = if currents.radio_idle_ma.is_some() { (ready - ramped).max(0.0) } else { 0.0 };
+    let of_ready = (ready - work.ramps_from_ready as f64 * rampup_s).max(0.0);
+    let idle_s = (has(&currents.radio_idle_ma) * of_ready).min(off - started - ramped);
     let idle = current(&currents.radio_idle_ma) * idle_s * per_s;
     ensure!(is_near(energy.idle_mj, idle), "idle: {} mJ, expected {idle} mJ", energy.idle_mj);
     Ok((off - started - ramped - idle_s) * 1e6)

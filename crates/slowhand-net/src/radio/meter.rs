@@ -27,6 +27,7 @@ impl Meter {
             let slept = self.until < from;
             self.work.starts += u64::from(slept);
             self.work.ramps += u64::from(slept || !self.on);
+            self.work.ramps_from_ready += u64::from(!slept && !self.on);
             (self.until, self.on) = (to, true);
         }
     }
@@ -64,8 +65,8 @@ mod tests {
         Instant::from_micros(us)
     }
 
-    fn work(starts: u64, ramps: u64, ready: u64) -> RadioWork {
-        RadioWork { starts, ramps, ready: Duration::from_micros(ready) }
+    fn work(starts: u64, [ramps, ramps_from_ready]: [u64; 2], ready: u64) -> RadioWork {
+        RadioWork { starts, ramps, ramps_from_ready, ready: Duration::from_micros(ready) }
     }
 
     #[test]
@@ -78,7 +79,7 @@ mod tests {
         for (from, to) in [(1_060, 1_900), (1_900, 2_092), (2_092, 2_444)] {
             meter.on(at(from), at(to));
         }
-        assert_eq!(meter.work(), work(1, 2, 640 + 192));
+        assert_eq!(meter.work(), work(1, [2, 2], 640 + 192));
     }
 
     #[test]
@@ -86,10 +87,10 @@ mod tests {
         let mut meter = Meter::default();
         meter.on(at(0), at(50));
         meter.on(at(50), at(90));
-        assert_eq!(meter.work(), work(0, 0, 0));
+        assert_eq!(meter.work(), work(0, [0, 0], 0));
         // Switched off for a time.
         meter.on(at(95), at(100));
-        assert_eq!(meter.work(), work(1, 1, 0));
+        assert_eq!(meter.work(), work(1, [1, 0], 0));
     }
 
     #[test]
@@ -98,7 +99,7 @@ mod tests {
         meter.on(at(10), at(10));
         meter.ready(at(12), at(12));
         meter.on_often(0, at(13), at(14));
-        assert_eq!(meter.work(), work(0, 0, 0));
+        assert_eq!(meter.work(), work(0, [0, 0], 0));
     }
 
     #[test]

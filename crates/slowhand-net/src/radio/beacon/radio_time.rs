@@ -66,7 +66,7 @@ impl Beacon {
         if let Some(parent) = self.tree.parent(node) {
             starts += begun(now, self.first_beacon(parent) - radio.guard, interval);
         }
-        RadioWork { starts, ramps: starts, ready: Duration::ZERO }
+        RadioWork { starts, ramps: starts, ..RadioWork::default() }
     }
 
     /// The beacons that the node has sent, or begun to, and those that it has received.

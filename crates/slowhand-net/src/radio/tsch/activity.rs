@@ -121,7 +121,10 @@ impl Activity {
         for span in self.spans.iter().flatten().filter(begun) {
             match before {
                 None => (work.starts, work.ramps) = (work.starts + 1, work.ramps + 1),
-                Some(last) => work.ramps += u64::from(last.to < span.from),
+                Some(last) => {
+                    work.ramps += u64::from(last.to < span.from);
+                    work.ramps_from_ready += u64::from(last.to < span.from);
+                }
             }
             before = Some(*span);
         }

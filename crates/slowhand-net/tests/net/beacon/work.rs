@@ -77,7 +77,7 @@ fn a_silent_network_has_no_events_and_still_spends_energy() {
     assert_eq!(middle.listen, us(30_720 - 800 + 320) * beacons);
     // The radio starts for each of these, and the processor handles each beacon. No event happens for them.
     for (id, times) in [(0, 1), (4, 1), (2, 2)] {
-        let work = RadioWork { starts: times * beacons, ramps: times * beacons, ready: us(0) };
+        let work = RadioWork { starts: times * beacons, ramps: times * beacons, ..RadioWork::default() };
         assert_eq!(mac.radio_work(node(id), end), work, "node {id}");
         assert_eq!(mac.regular_frames(node(id), end), times * beacons, "node {id}");
     }

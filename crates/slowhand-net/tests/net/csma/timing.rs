@@ -102,7 +102,7 @@ fn one_frame_for_a_sleepy_device() {
     assert_eq!(child.transmit + child.receive + child.listen, us(data_ack + ACK - (request - ACCESS)));
     // It starts before its back-off, is ready during it, and ramps up for the assessment.
     let work = mac.radio_work(node(1), end);
-    assert_eq!(work, RadioWork { starts: 1, ramps: 1, ready: us(backoffs(1, 1)[0]) });
+    assert_eq!(work, RadioWork { starts: 1, ramps: 1, ramps_from_ready: 1, ready: us(backoffs(1, 1)[0]) });
     // The parent always listens.
     assert_eq!(mac.radio_work(node(0), end), RadioWork::default());
     // Both handle the request and the frame. Acknowledgements are left to the radio.

@@ -61,10 +61,10 @@ fn the_states_of_both_radios_account_for_each_microsecond() {
     assert_eq!(world.mac.radio_times(A, at(200_000)).since(world.mac.radio_times(A, end)), times(0, 0, 7_812, 141_580));
     // A is on from the beginning, ready until its data frame, and has woken up once since. B wakes up at 40,000 and 165,000 us.
     let ready = us(1_000);
-    assert_eq!(world.mac.radio_work(A, end), RadioWork { starts: 0, ramps: 1, ready });
-    assert_eq!(world.mac.radio_work(A, at(200_000)), RadioWork { starts: 1, ramps: 2, ready });
-    assert_eq!(world.mac.radio_work(B, end), RadioWork { starts: 1, ramps: 1, ready: us(0) });
-    assert_eq!(world.mac.radio_work(B, at(165_001)), RadioWork { starts: 2, ramps: 2, ready: us(0) });
+    assert_eq!(world.mac.radio_work(A, end), RadioWork { starts: 0, ramps: 1, ramps_from_ready: 1, ready });
+    assert_eq!(world.mac.radio_work(A, at(200_000)), RadioWork { starts: 1, ramps: 2, ramps_from_ready: 1, ready });
+    assert_eq!(world.mac.radio_work(B, end), RadioWork { starts: 1, ramps: 1, ..RadioWork::default() });
+    assert_eq!(world.mac.radio_work(B, at(165_001)), RadioWork { starts: 2, ramps: 2, ..RadioWork::default() });
     // B handles the strobe, makes its acknowledgement, and handles the data frame.
     assert_eq!(world.mac.queue(B).processor().frames().all, 3);
     // A was busy with sending all the time.

@@ -1,0 +1,53 @@
+//! A session that takes nothing and sends nothing.
+
+use slowhand_sessions::{Received, Session, Status, Transmit, WriteError};
+use std::time::Duration;
+
+/// In the place of a session of which nothing is known, or which is needed no more.
+pub(crate) struct Silent(Status);
+
+impl Silent {
+    /// That of a host outside of the world: what it verifies is not known.
+    pub(crate) fn established() -> Self {
+        Self(Status::Established { at: Duration::ZERO })
+    }
+
+    /// That of an attempt that has failed.
+    pub(crate) fn unfinished() -> Self {
+        Self(Status::Handshaking)
+    }
+}
+
+impl Session for Silent {
+    fn start(&mut self, _now: Duration) {}
+
+    fn handle_input(&mut self, _now: Duration, _input: &[u8]) {}
+
+    fn handle_timeout(&mut self, _now: Duration) {}
+
+    fn write(&mut self, _now: Duration, _data: &[u8]) -> Result<(), WriteError> {
+        Err(WriteError::NotEstablished)
+    }
+
+    fn close(&mut self, _now: Duration) {}
+
+    fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
+        None
+    }
+
+    fn poll_received(&mut self) -> Option<Received<'_>> {
+        None
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        None
+    }
+
+    fn busy_until(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn status(&self) -> Status {
+        self.0.clone()
+    }
+}
