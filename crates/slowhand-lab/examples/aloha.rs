@@ -174,14 +174,16 @@ impl Aloha {
         self.next_frame(now, id);
     }
 
-    /// No acknowledgement comes: the node waits, or gives the frame up.
+    /// No acknowledgement comes: the node waits, at least as long as one takes, or gives the frame up.
     fn try_again(&mut self, now: Instant, id: NodeId, indications: &mut Vec<Indication>) {
         let node = &mut self.nodes[id.index()];
         let Some(frame) = node.frames.front_mut() else { return };
         frame.attempt += 1;
         if frame.attempt < ATTEMPTS {
             let wait = Duration::from_micros(node.waits.below(LONGEST_WAIT.as_micros()));
-            return self.events.push(now + TURNAROUND + wait, Event::Send(id));
+            node.queue.handle_own(1);
+            let least = TURNAROUND + air_time(ack(0).len() + FCS);
+            return self.events.push(now + least + wait, Event::Send(id));
         }
         let (datagram, reason) = (frame.datagram, DropReason::RetriesExhausted);
         indications.push(Indication::Dropped { node: id, datagram, reason });
@@ -210,11 +212,10 @@ impl Aloha {
         receptions.iter().for_each(|reception| self.nodes[reception.node.index()].receive += air);
         let received = receptions.iter().any(|reception| reception.node == to);
         let &Waiting { datagram, queued_at, attempt, .. } = data;
-        let (at, asn, channel) = (now - air, None, CHANNEL);
         observer.transmission(&Transmission {
-            at,
-            asn,
-            channel,
+            at: now - air,
+            asn: None,
+            channel: CHANNEL,
             kind,
             from,
             to,

@@ -12,7 +12,8 @@ use crate::drop_reason::DropReason;
 /// It is also the only place where the processor learns of frames, so a MAC that reports each of them here takes the time
 /// that the configuration says ([`Processor`]): [`enter`](Self::enter) when a frame comes from the layer above,
 /// [`leave`](Self::leave) when it has been sent or dropped, and [`receive`](Self::receive) when one arrives. It begins no
-/// frame before [`free_at`](Processor::free_at).
+/// frame before [`free_at`](Processor::free_at). What else the processor does for frames it only counts:
+/// [`handle_own`](Self::handle_own).
 #[derive(Clone, Copy, Debug)]
 pub struct NodeQueue {
     /// Frames that wait.
@@ -104,6 +105,13 @@ impl NodeQueue {
     #[inline]
     pub fn leave_own(&mut self) {
         self.frames -= 1;
+    }
+
+    /// The processor handles so many frames that take no time of the network, for energy: those of the link layer itself, frames
+    /// that are sent again, and acknowledgements where software makes them.
+    #[inline]
+    pub fn handle_own(&mut self, frames: u64) {
+        self.processor.handle_own(frames);
     }
 
     /// `node`, whose queue this is, has received a frame of `from` for the layer above. Returns what the MAC indicates:

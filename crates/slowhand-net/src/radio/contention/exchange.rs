@@ -53,7 +53,7 @@ impl<R: Rules> Pan<R> {
         }
         // The queue counts a data frame when it arrives there.
         if self.frame_of(id).is_none_or(|frame| self.pool.get(frame).attempts > 0) {
-            self.node(id.node).queue.processor_mut().handle_own();
+            self.node(id.node).queue.handle_own(1);
         }
         let datagram = self.datagram_of(id);
         let station = self.station_mut(id);
@@ -257,7 +257,7 @@ impl<R: Rules> Pan<R> {
         let sequence = frame.map_or(self.station(id).request_sequence, |frame| self.pool.get(frame).sequence);
         let is_new = self.link(id.node, to).accepts(sequence);
         let Some(sent) = frame.filter(|_| is_new).map(|frame| self.pool.get(frame)) else {
-            return self.nodes[to.index()].queue.processor_mut().handle_own();
+            return self.nodes[to.index()].queue.handle_own(1);
         };
         if let Ok(frame) = FrameView::parse(sent.octets()) {
             let (payload, &QueuedFrame { datagram, discard, .. }) = (Payload::new(frame.payload()), sent);

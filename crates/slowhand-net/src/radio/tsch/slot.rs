@@ -111,7 +111,7 @@ impl TschState {
             let received = self.receives(attempts, index, listener, asn);
             all &= received || self.listens(listener, asn) != Some(channel);
             if received {
-                self.nodes[listener.index()].queue.processor_mut().handle_own();
+                self.nodes[listener.index()].queue.handle_own(1);
             }
             if let Some(load) = self.load.as_mut().filter(|_| received) {
                 load.heard(end, listener, from, kind);
@@ -200,12 +200,10 @@ impl TschState {
         let is_own = frame.datagram == NO_DATAGRAM || attempt.broadcast.is_some();
         let is_repeated = frame.attempts > 0;
         let Attempt { from, to, received, acknowledged, .. } = *attempt;
-        let sender = self.nodes[from.index()].queue.processor_mut();
-        (0..u8::from(is_own || is_repeated) + u8::from(acknowledged)).for_each(|_| sender.handle_own());
+        self.nodes[from.index()].queue.handle_own(u64::from(is_own || is_repeated) + u64::from(acknowledged));
         if received {
             // A data frame counts when it is passed up.
-            let receiver = self.nodes[to.index()].queue.processor_mut();
-            (0..u8::from(is_own) + 1).for_each(|_| receiver.handle_own());
+            self.nodes[to.index()].queue.handle_own(u64::from(is_own) + 1);
         }
     }
 

@@ -293,7 +293,7 @@ impl TschState {
                 let queue = &mut self.nodes[to.index()].queue;
                 indications.push(queue.receive(now, to, node, datagram, payload, discard));
             } else if datagram != NO_DATAGRAM {
-                self.nodes[to.index()].queue.processor_mut().handle_own();
+                self.nodes[to.index()].queue.handle_own(1);
             }
         }
         if let Some(load) = &mut self.load {

@@ -30,7 +30,7 @@ impl XMac {
         let is_idle = matches!(self.nodes[node.index()].activity, Activity::Idle);
         // A sender waits actively, and its queue counts data frames.
         if is_idle && (kind == FrameKind::Strobe || kind == FrameKind::Data && !is_for_us) {
-            self.nodes[node.index()].queue.processor_mut().handle_own();
+            self.nodes[node.index()].queue.handle_own(1);
         }
         if kind == FrameKind::Data && is_for_us && !is_idle && !self.config.data_ack {
             // The processor does not take the frame from the radio, and the sender does not learn of it.
@@ -83,7 +83,7 @@ impl XMac {
         if listener.accepts(from, sequence) {
             indications.push(listener.queue.receive(now, node, from, datagram, payload, discard));
         } else {
-            listener.queue.processor_mut().handle_own();
+            listener.queue.handle_own(1);
         }
         if self.config.data_ack {
             let at = now + TURNAROUND;
@@ -100,7 +100,7 @@ impl XMac {
     pub fn answer(&mut self, now: Instant, node: NodeId, answer: Answering) {
         if answer.kind == FrameKind::Ack || self.channel_is_clear(now, node) {
             if answer.kind == FrameKind::StrobeAck {
-                self.nodes[node.index()].queue.processor_mut().handle_own();
+                self.nodes[node.index()].queue.handle_own(1);
             }
             self.nodes[node.index()].turn_to(now, Activity::Answering(Answering { on_air: true, ..answer }));
             let psdu = self.nodes[node.index()].control_length + FCS;
