@@ -34,11 +34,19 @@ def unknown(key: str) -> list[str] | None:
 
 
 def default(scenario: Scenario, key: str) -> Any:
-    """The default of a key: of the nodes' software, or one outside of `[mac]`; or `None`."""
+    """The default of a key: of the nodes' software, or that of every scenario; or `None`."""
     own = scenario.about()["profile"]["defaults"]
     if key in own:
         return own[key]
-    return None if key.startswith("mac.") else _place(key).get("default")
+    table, _, name = key.rpartition(".")
+    if table != "mac":
+        return _place(key).get("default")
+    # Another kind of link layer may have a key of this name.
+    kind = scenario.value("mac.kind")
+    for one in _alternatives(_place("mac")):
+        if one.get("properties", {}).get("kind", {}).get("const") == kind:
+            return ((_properties(one) or {}).get(name) or {}).get("default")
+    return None
 
 
 def kind(key: str) -> type:

@@ -79,7 +79,12 @@ def options(parser: Parser) -> None:
         type=integer(2, 10_000),
         help=f"In how many worlds the parts are simulated. [default: {WORLDS}]",
     )
-    parser.add_argument("--seed", metavar="N", type=integer(0), help="The first seed. [default: 1]")
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=integer(0),
+        help="The first seed. [default: that of a result, else 1]",
+    )
     parser.add_argument(
         "--full",
         action="store_true",

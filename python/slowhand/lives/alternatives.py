@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from slowhand import known
 from slowhand._native import ScenarioError
 from slowhand.api import Scenario
 
@@ -23,7 +24,11 @@ POLLS = 5
 OpenSSL's, and still a period that somebody may choose.)"""
 
 LONGEST_POLL_MS = 236_000
-"""OpenThread's: a parent forgets a child that is silent for longer."""
+"""OpenThread's: a parent forgets a child that is silent for longer. `[mac]` takes it if it has no
+`poll_period_ms`."""
+
+SLEEPY_POLL_MS = 5_000
+"""The poll period of a device that could sleep, and does not. (Assumed.)"""
 
 KEEP_ALIVES = 0.9
 """A keep-alive comes after this share of the time after which a NAT forgets. (Assumed.)"""
@@ -158,36 +163,38 @@ def _kept(scenario: Scenario) -> Iterator[Alternative]:
 
 
 def _link_layer(scenario: Scenario) -> Iterator[Alternative]:
-    def number(key: str, default: float) -> float:
+    def number(key: str) -> float:
         value = scenario.value(key)
-        return default if value is None else float(value)
+        return float(known.default(scenario, key) if value is None else value)
 
     match scenario.value("mac.kind"):
         case "csma":
-            yield from _csma(scenario, number("mac.poll_period_ms", LONGEST_POLL_MS))
+            yield from _csma(scenario)
         case "tsch":
-            slots = int(number("mac.slotframe", 101))
+            slots = int(number("mac.slotframe"))
             for other in (2 * slots + 1, (slots // 2) | 1):
                 settings = [f"mac.slotframe={other}"]
                 yield Alternative(LINK, f"a slotframe of {other:,} slots", [settings])
         case "xmac":
             yield from _twice_or_half(
-                "mac.check_interval_ms", number("mac.check_interval_ms", 125), "a check every"
+                "mac.check_interval_ms", number("mac.check_interval_ms"), "a check every"
             )
         case "beacon":
             yield from _twice_or_half(
-                "mac.beacon_interval_ms", number("mac.beacon_interval_ms", 491.52), "a beacon every"
+                "mac.beacon_interval_ms", number("mac.beacon_interval_ms"), "a beacon every"
             )
 
 
-def _csma(scenario: Scenario, poll_ms: float) -> Iterator[Alternative]:
+def _csma(scenario: Scenario) -> Iterator[Alternative]:
     csl = scenario.value("mac.csl.period_ms")
     if (scenario.value("mac.sleepy") or "none") == "none":
-        settings = ["mac.sleepy=leaves", "mac.poll_period_ms=5000"]
-        yield Alternative(LINK, "a device that sleeps, with a poll every 5 s", [settings])
+        settings = ["mac.sleepy=leaves", f"mac.poll_period_ms={SLEEPY_POLL_MS}"]
+        name = f"a device that sleeps, with a poll every {time(SLEEPY_POLL_MS / 1000)}"
+        yield Alternative(LINK, name, [settings])
     elif csl is not None:
         yield from _twice_or_half("mac.csl.period_ms", float(csl), "a sample every")
     else:
+        poll_ms = float(scenario.value("mac.poll_period_ms") or LONGEST_POLL_MS)
         for period in (poll_ms * POLLS, poll_ms / POLLS):
             if period <= LONGEST_POLL_MS:
                 settings = [f"mac.poll_period_ms={period:g}"]

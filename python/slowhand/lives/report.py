@@ -156,11 +156,20 @@ def _alternatives(answer: lives.Answer, out: Terminal) -> None:
 def _batteries(answer: lives.Answer, out: Terminal) -> None:
     told = answer.told
     assert told
-    table = Table([Column("battery", right=False), Column("mAh"), Column("lasts", right=False)])
+    table = Table(
+        [
+            Column("battery", right=False),
+            Column("mAh"),
+            Column("lasts", right=False),
+            Column("assumed", right=False, wraps=True),
+        ]
+    )
     for name, each in told["batteries"].items():
         own = each["life"] or {}
         capacity = f"{each['capacity_mah']:,.0f}"
-        table.add(name, capacity, words.life(own.get("years"), own.get("years_ci95")))
+        lasts = words.life(own.get("years"), own.get("years_ci95"))
+        step_up = ["a step-up converter"] if own.get("needs_step_up") else []
+        table.add(name, capacity, lasts, ", ".join([*each["assumed"], *step_up]))
     table.print(out)
 
 
