@@ -56,7 +56,9 @@ def test_the_text_fits_a_terminal_in_ascii(answer: lives.Answer, width: int) -> 
     report.show(answer, Terminal(printed, width=width, styled=False))
     lines = octets.getvalue().decode("ascii").splitlines()
     table = lines[lines.index("") : lines.index(f"slowhand {slowhand.__version__}, repeat with:")]
-    assert [line for line in table if len(line) > width] == []
+    # A path is as long as its folders make it, and has no place to break.
+    too_long = [line for line in table if len(line) > width and answer.scenario.path not in line]
+    assert too_long == []
     assert any(line.lstrip().startswith("a poll every 10 s") for line in table)
 
 

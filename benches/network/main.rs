@@ -1,8 +1,8 @@
 //! What the network costs, without any session on it.
 //!
 //! `cargo bench -p slowhand-net --bench network` prints simulated seconds per second of one core, and ratios that hold on
-//! a noisy machine. `... -- frames N` runs the line until N frames have been sent, for a profiler:
-//! `valgrind --tool=callgrind` counts its instructions.
+//! a noisy machine. `... -- frames N csma` runs the line under one link layer until N frames have been sent, for a
+//! profiler: `valgrind --tool=callgrind` counts its instructions.
 
 mod case;
 
@@ -12,12 +12,15 @@ use slowhand_net::radio::beacon::Superframe;
 
 const TURNS: usize = 15;
 
+const USAGE: &str = "usage: network [frames N [tsch | csma | xmac | beacon]]";
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    if let [mode, frames] = &arguments[..] {
-        assert_eq!(mode, "frames", "usage: network [frames N]");
+    if let [mode, frames, mac @ ..] = &arguments[..] {
+        assert!(mode == "frames" && mac.len() < 2, "{USAGE}");
         let frames = frames.parse().expect("N is a number of frames");
-        let cost = Case::line(101, Duration::from_millis(1100)).run(Duration::from_secs(u64::MAX >> 24), frames);
+        let case = line_under(mac.first().map_or("tsch", String::as_str), Duration::from_millis(1100));
+        let cost = case.run(Duration::from_secs(u64::MAX >> 24), frames);
         return println!("{} frames, {} of {} datagrams delivered", cost.frames, cost.delivered, cost.sent);
     }
     line();
@@ -26,8 +29,19 @@ fn main() {
     tree();
 }
 
+/// The line of 5 nodes under a link layer.
+fn line_under(mac: &str, period: Duration) -> Case {
+    match mac {
+        "tsch" => Case::line(101, period),
+        "csma" => Case::line_of_csma(period),
+        "xmac" => Case::line_of_xmac(Duration::from_millis(125), period),
+        "beacon" => Case::line_of_beacons(Superframe::of_orders(4, 1).expect("orders of the standard"), period),
+        _ => panic!("{USAGE}"),
+    }
+}
+
 fn line() {
-    let case = Case::line(101, Duration::from_millis(1100));
+    let case = line_under("tsch", Duration::from_millis(1100));
     let [cost] = cheapest([(&case, Duration::from_secs(24 * 3600))], TURNS);
     println!("line of 5 nodes, slotframe 101 x 10 ms, 60 octets end to end every 1.1 s, 24 h:");
     println!("  {:>9.0} simulated s per s of one core", cost.simulated_per_second());
@@ -41,10 +55,9 @@ fn line() {
 
 fn contention() {
     let (period, hours) = (Duration::from_millis(1100), Duration::from_secs(6 * 3600));
-    let superframe = Superframe::of_orders(4, 1).expect("orders of the standard");
-    let (csma, xmac) = (Case::line_of_csma(period), Case::line_of_xmac(Duration::from_millis(125), period));
-    let beacon = Case::line_of_beacons(superframe, period);
-    let costs = cheapest([(&csma, hours), (&xmac, hours), (&beacon, hours)], TURNS);
+    let cases = ["csma", "xmac", "beacon"].map(|mac| line_under(mac, period));
+    let [csma, xmac, beacon] = &cases;
+    let costs = cheapest([(csma, hours), (xmac, hours), (beacon, hours)], TURNS);
     println!("the same line and traffic, 6 h:");
     let names = ["unslotted CSMA/CA", "X-MAC, a check every 125 ms", "beacons every 245.76 ms, CAP 30.72 ms"];
     for (name, cost) in names.iter().zip(&costs) {

@@ -1,7 +1,39 @@
 //! How often one radio starts and ramps up, and how long it is ready.
 
-use crate::clock::Instant;
+use crate::clock::{Duration, Instant};
 use crate::observer::RadioWork;
+
+/// How often and how long a radio listens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Listening {
+    /// How often it comes on. Spans that touch are one.
+    pub times: u64,
+    pub sum: Duration,
+    /// When it comes on first, and is switched off last. Without meaning if it never does.
+    pub first: Instant,
+    pub until: Instant,
+}
+
+impl Listening {
+    /// From one instant to another.
+    pub fn once(from: Instant, to: Instant) -> Self {
+        if from < to { Self { times: 1, sum: to.since(from), first: from, until: to } } else { Self::default() }
+    }
+
+    /// And after this.
+    pub fn then(self, next: Self) -> Self {
+        match () {
+            () if self.times == 0 => next,
+            () if next.times == 0 => self,
+            () => Self {
+                times: self.times + next.times - u64::from(self.until == next.first),
+                sum: self.sum + next.sum,
+                first: self.first,
+                until: next.until,
+            },
+        }
+    }
+}
 
 /// Follows what a radio does over time. It is told in order when the radio is on or ready; in between it sleeps.
 #[derive(Clone, Copy, Debug)]
@@ -41,12 +73,12 @@ impl Meter {
         }
     }
 
-    /// It comes on `times` times, with sleep in between: first at `first`, at last until `last`.
-    pub fn on_often(&mut self, times: u64, first: Instant, last: Instant) {
-        if times > 0 {
-            self.on(first, last);
-            self.work.starts += times - 1;
-            self.work.ramps += times - 1;
+    /// It listens now and then, with sleep in between.
+    pub fn on_often(&mut self, listening: &Listening) {
+        if listening.times > 0 {
+            self.on(listening.first, listening.until);
+            self.work.starts += listening.times - 1;
+            self.work.ramps += listening.times - 1;
         }
     }
 
@@ -59,7 +91,6 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Duration;
 
     fn at(us: u64) -> Instant {
         Instant::from_micros(us)
@@ -98,7 +129,7 @@ mod tests {
         let mut meter = Meter::default();
         meter.on(at(10), at(10));
         meter.ready(at(12), at(12));
-        meter.on_often(0, at(13), at(14));
+        meter.on_often(&Listening::once(at(13), at(13)));
         assert_eq!(meter.work(), work(0, [0, 0], 0));
     }
 
@@ -109,7 +140,8 @@ mod tests {
         for (from, to) in windows {
             one.on(at(from), at(to));
         }
-        other.on_often(3, at(10), at(32));
+        let listening = windows.map(|(from, to)| Listening::once(at(from), at(to)));
+        other.on_often(&listening.into_iter().fold(Listening::default(), Listening::then));
         // The next one goes on where the last one ends, or not.
         for next in [32, 33] {
             let [one, other] = [one, other].map(|mut meter| {

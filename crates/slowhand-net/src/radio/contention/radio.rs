@@ -6,7 +6,7 @@
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::observer::{Observer, RadioInterval, RadioState, RadioTimes, RadioWork};
-use crate::radio::meter::Meter;
+use crate::radio::meter::{Listening, Meter};
 
 /// The times of a radio, and its timeline.
 #[derive(Debug)]
@@ -88,16 +88,9 @@ pub trait Pattern {
     /// Start and end of each span between two instants in which it listens.
     fn spans(&self, from: Instant, to: Instant) -> impl Iterator<Item = (Instant, Instant)>;
 
-    /// The number of these spans. Spans that touch are one.
-    fn count(&self, from: Instant, to: Instant) -> u64 {
-        let mut until = None;
-        let begins = |&(from, to): &(Instant, Instant)| from < to && until.replace(to) != Some(from);
-        self.spans(from, to).filter(begins).count() as u64
-    }
-
-    /// The sum of these spans.
-    fn listening(&self, from: Instant, to: Instant) -> Duration {
-        self.spans(from, to).fold(Duration::ZERO, |sum, (from, to)| sum + to.since(from))
+    /// These spans, summed up.
+    fn listening(&self, from: Instant, to: Instant) -> Listening {
+        self.spans(from, to).fold(Listening::default(), |sum, (from, to)| sum.then(Listening::once(from, to)))
     }
 }
 
@@ -171,13 +164,28 @@ impl<P: Pattern> Radio<P> {
     }
 
     /// Brings the account up to date. Must be called before the state changes.
+    #[inline]
     pub fn settle(&mut self, now: Instant) {
-        self.meter = self.meter_until(now);
+        if self.settled != now {
+            self.go_on_until(now);
+        }
+    }
+
+    /// It has been in its state until now.
+    fn go_on_until(&mut self, now: Instant) {
         let from = std::mem::replace(&mut self.settled, now);
         match self.state() {
-            Some(state) => self.account.add(state, from, now),
-            None if self.mode == Mode::Off => {}
-            None => self.account.add_listening(self.pattern.listening(from, now), self.pattern.spans(from, now)),
+            Some(state) => {
+                self.account.add(state, from, now);
+                self.meter.on(from, now);
+            }
+            None if self.mode == Mode::Off && !self.is_ready => {}
+            None => {
+                let (listened, meter) = self.idle(from, now);
+                self.meter = meter;
+                let spans = self.pattern.spans(from, now).filter(|_| self.mode == Mode::Pattern);
+                self.account.add_listening(listened, spans);
+            }
         }
     }
 
@@ -186,8 +194,7 @@ impl<P: Pattern> Radio<P> {
         let mut times = self.account.times();
         match self.state() {
             Some(state) => *time_in(&mut times, state) += now.since(self.settled),
-            None if self.mode == Mode::Off => {}
-            None => times.listen += self.pattern.listening(self.settled, now),
+            None => times.listen += self.idle(self.settled, now).0,
         }
         let RadioTimes { transmit, receive, listen, .. } = times;
         RadioTimes { sleep: now.since(Instant::ZERO).saturating_sub(transmit + receive + listen), ..times }
@@ -195,34 +202,33 @@ impl<P: Pattern> Radio<P> {
 
     /// What else it did until `now`.
     pub fn work(&self, now: Instant) -> RadioWork {
-        self.meter_until(now).work()
+        let mut meter = self.meter;
+        match self.state() {
+            Some(_) => meter.on(self.settled, now),
+            None => meter = self.idle(self.settled, now).1,
+        }
+        meter.work()
     }
 
-    fn meter_until(&self, now: Instant) -> Meter {
-        let (from, mut meter) = (self.settled, self.meter);
-        match self.state() {
-            Some(_) => meter.on(from, now),
-            None if self.is_ready => {
-                let spans = self.pattern.spans(from, now).filter(|_| self.mode == Mode::Pattern);
-                let ready_from = spans.fold(from, |ready_from, (from, to)| {
-                    meter.ready(ready_from, from);
-                    meter.on(from, to);
-                    to.max(ready_from)
-                });
-                meter.ready(ready_from, now);
-            }
-            None if self.mode == Mode::Off => {}
-            None => {
-                if let Some((first, _)) = self.pattern.spans(from, now).find(|(from, to)| from < to) {
-                    let tick = Duration::from_micros(1);
-                    let is_on = self.pattern.spans(first.max(now - tick), now).any(|(from, to)| from < to);
-                    // When the last one ended does not matter, unless it lasts until now.
-                    let last = if is_on { now } else { now - tick };
-                    meter.on_often(self.pattern.count(from, now), first, last);
-                }
-            }
+    /// How long it listens while it neither sends nor receives, and its meter after that.
+    fn idle(&self, from: Instant, now: Instant) -> (Duration, Meter) {
+        let mut meter = self.meter;
+        let listening = match self.mode {
+            Mode::Pattern => self.pattern.listening(from, now),
+            Mode::On | Mode::Off => Listening::default(),
+        };
+        if self.is_ready {
+            let spans = self.pattern.spans(from, now).filter(|_| self.mode == Mode::Pattern);
+            let ready_from = spans.fold(from, |ready_from, (from, to)| {
+                meter.ready(ready_from, from);
+                meter.on(from, to);
+                to.max(ready_from)
+            });
+            meter.ready(ready_from, now);
+        } else {
+            meter.on_often(&listening);
         }
-        meter
+        (listening.sum, meter)
     }
 
     /// The account, to keep its timeline or not.

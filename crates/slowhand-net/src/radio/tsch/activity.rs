@@ -1,10 +1,22 @@
 //! What the radio of one node does: the time in each state, for its energy, and the intervals of its timeline.
 
 use super::schedule::Schedule;
-use super::timing::Timing;
+use super::timing::{AirTimes, Timing};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::observer::{RadioInterval, RadioState, RadioTimes, RadioWork, Slots};
+use crate::radio::meter::Meter;
+use crate::radio::phy::SYMBOL;
+
+/// What a radio does in a slot in which it sends or receives. See [`Slots`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    TxDataRxAck,
+    TxDataRxAckNone,
+    TxData,
+    RxDataTxAck,
+    RxData,
+}
 
 /// A part of a slot in which a radio is on.
 #[derive(Clone, Copy, Debug)]
@@ -17,22 +29,21 @@ pub struct Span {
     pub to: Instant,
 }
 
-/// The most spans in a slot: waiting, frame, acknowledgement.
-pub const SPANS: usize = 3;
+/// In a slot at most: waiting, frame, acknowledgement.
+type Spans = [Option<Span>; 3];
 
 /// The log of one radio. It does not record idle listening, which follows from the schedule and the used slots.
 #[derive(Debug, Default)]
 pub struct Activity {
     /// Sums over all used slots, with the whole last one.
     sums: RadioTimes,
-    /// What else the radio did in the used slots before the last one.
-    work: RadioWork,
-    /// The used slots, with the last one, by what was sent and received in them.
-    slots: Slots,
+    /// The number of used slots, with the last one, by [`Use`].
+    uses: [u64; Use::ALL.len()],
     /// The last used slot.
     last: Option<u64>,
     /// What the radio does in that slot.
-    spans: [Option<Span>; SPANS],
+    last_use: Option<Use>,
+    spans: Spans,
     /// The number of used slots with a receive cell.
     used: u64,
     /// The number of slots with a receive cell before the last change of the schedule.
@@ -48,18 +59,17 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// The radio is used in slot `asn`: `spans`, in order. `listens` is true if it has a receive cell in this slot.
+    /// The radio is used in slot `asn`, with these times on the air. `listens` is true if it has a receive cell in this slot.
     #[inline]
-    pub fn use_slot(&mut self, asn: u64, listens: bool, spans: [Option<Span>; SPANS]) {
+    pub fn use_slot(&mut self, asn: u64, listens: bool, to: Use, air: &AirTimes, timing: &Timing) {
         debug_assert!(self.last.is_none_or(|last| last < asn));
-        self.work = self.work_at(None);
-        self.last = Some(asn);
-        *slot_kind(&mut self.slots, &spans) += 1;
+        (self.last, self.last_use) = (Some(asn), Some(to));
+        self.uses[to as usize] += 1;
         self.used += u64::from(listens);
-        for span in spans.iter().flatten() {
+        self.spans = to.spans(air, timing);
+        for span in self.spans.iter().flatten() {
             *sum(&mut self.sums, span.state) += span.to.since(span.from);
         }
-        self.spans = spans;
     }
 
     /// Must be called before the schedule changes, with the first slot `asn` of the new one.
@@ -98,7 +108,15 @@ impl Activity {
 
     /// What else the radio has done before `now`: it starts in each slot in which it is on, and sleeps between slots.
     pub fn work(&self, now: Instant, timing: &Timing, schedule: &Schedule) -> RadioWork {
-        let mut work = self.work_at(Some(now));
+        let mut work = work_of(&self.spans, now);
+        for (to, times) in Use::ALL.into_iter().zip(self.uses) {
+            let times = times - u64::from(self.last_use == Some(to));
+            let RadioWork { starts, ramps, ramps_from_ready, ready } = to.work(timing);
+            work.starts += starts * times;
+            work.ramps += ramps * times;
+            work.ramps_from_ready += ramps_from_ready * times;
+            work.ready += ready * times;
+        }
         if timing.guard > Duration::ZERO {
             let (idle, idle_now) = self.idle_slots(now, timing, schedule);
             let idle = idle + u64::from(idle_now.is_some_and(|span| span.from < now));
@@ -110,30 +128,9 @@ impl Activity {
 
     /// The slots before that of `now` in which the radio was on, and this slot if it was used, by what was sent and received.
     pub fn slots(&self, now: Instant, timing: &Timing, schedule: &Schedule) -> Slots {
-        Slots { rx_idle: self.idle_slots(now, timing, schedule).0, ..self.slots }
-    }
-
-    /// The work in all used slots, of the last one that before `now`.
-    fn work_at(&self, now: Option<Instant>) -> RadioWork {
-        let mut work = self.work;
-        let mut before: Option<Span> = None;
-        let begun = |span: &&Span| span.from < span.to && now.is_none_or(|now| span.from < now);
-        for span in self.spans.iter().flatten().filter(begun) {
-            match before {
-                None => (work.starts, work.ramps) = (work.starts + 1, work.ramps + 1),
-                Some(last) => {
-                    work.ramps += u64::from(last.to < span.from);
-                    work.ramps_from_ready += u64::from(last.to < span.from);
-                }
-            }
-            before = Some(*span);
-        }
-        // It is ready between what it does in a slot.
-        let next = self.spans.iter().flatten().skip(1).zip(self.spans.iter().flatten());
-        for (span, last) in next.filter(|(span, last)| last.to < span.from) {
-            work.ready += now.map_or(span.from, |now| now.clamp(last.to, span.from)).since(last.to);
-        }
-        work
+        let [tx_data_rx_ack, tx_data_rx_ack_none, tx_data, rx_data_tx_ack, rx_data] = self.uses;
+        let rx_idle = self.idle_slots(now, timing, schedule).0;
+        Slots { rx_idle, tx_data_rx_ack, tx_data_rx_ack_none, tx_data, rx_data_tx_ack, rx_data }
     }
 
     /// The slots before that of `now` in which the radio listened in vain, and what it does in this slot if it does so again.
@@ -210,24 +207,55 @@ impl Activity {
     }
 }
 
+impl Use {
+    const ALL: [Self; 5] = [Self::TxDataRxAck, Self::TxDataRxAckNone, Self::TxData, Self::RxDataTxAck, Self::RxData];
+
+    /// What the radio does in the slot, in order.
+    #[inline]
+    fn spans(self, air: &AirTimes, timing: &Timing) -> Spans {
+        use RadioState::{Listen, Receive, Transmit};
+        let AirTimes { start, end, ack_start, ack_end } = *air;
+        let span = |state, from, to| Some(Span { state, from, to });
+        let awaits_frame = || span(Listen, timing.awaited_from(start, timing.guard), start);
+        let awaits_ack = |until| span(Listen, timing.awaited_from(ack_start, timing.ack_guard), until);
+        match self {
+            Self::TxDataRxAck => [span(Transmit, start, end), awaits_ack(ack_start), span(Receive, ack_start, ack_end)],
+            Self::TxDataRxAckNone => {
+                let until = timing.awaited_until(ack_start, timing.ack_guard);
+                [span(Transmit, start, end), awaits_ack(until), None]
+            }
+            Self::TxData => [span(Transmit, start, end), None, None],
+            Self::RxDataTxAck => [awaits_frame(), span(Receive, start, end), span(Transmit, ack_start, ack_end)],
+            Self::RxData => [awaits_frame(), span(Receive, start, end), None],
+        }
+    }
+
+    /// What else the radio does in such a slot. The length of the frames does not matter.
+    fn work(self, timing: &Timing) -> RadioWork {
+        let air = timing.on_air(Instant::ZERO, SYMBOL, SYMBOL);
+        work_of(&self.spans(&air, timing), air.ack_end + timing.slot)
+    }
+}
+
+/// What else the radio does before `now` in a slot: it starts once, and is ready between what it does.
+fn work_of(spans: &Spans, now: Instant) -> RadioWork {
+    let mut meter = Meter::default();
+    let mut ended: Option<Instant> = None;
+    for span in spans.iter().flatten() {
+        if let Some(ended) = ended {
+            meter.ready(ended, now.min(span.from));
+        }
+        meter.on(span.from, now.min(span.to));
+        ended = Some(span.to);
+    }
+    meter.work()
+}
+
 fn sum(times: &mut RadioTimes, state: RadioState) -> &mut Duration {
     match state {
         RadioState::Transmit => &mut times.transmit,
         RadioState::Receive => &mut times.receive,
         RadioState::Listen => &mut times.listen,
-    }
-}
-
-/// The kind of a used slot.
-fn slot_kind<'a>(slots: &'a mut Slots, spans: &[Option<Span>; SPANS]) -> &'a mut u64 {
-    let has = |state| spans.iter().flatten().any(|span| span.state == state);
-    let sends_first = spans[0].is_some_and(|span| span.state == RadioState::Transmit);
-    match (sends_first, has(RadioState::Transmit), has(RadioState::Receive), has(RadioState::Listen)) {
-        (true, _, true, _) => &mut slots.tx_data_rx_ack,
-        (true, _, false, true) => &mut slots.tx_data_rx_ack_none,
-        (true, _, false, false) => &mut slots.tx_data,
-        (false, true, ..) => &mut slots.rx_data_tx_ack,
-        (false, false, ..) => &mut slots.rx_data,
     }
 }
 

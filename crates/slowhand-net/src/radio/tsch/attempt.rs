@@ -2,6 +2,7 @@
 
 use super::load::EVERY_NEIGHBOR;
 use super::schedule::Cell;
+use super::timing::AirTimes;
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::observer::FrameKind;
@@ -22,12 +23,7 @@ pub struct Attempt {
     /// The slotframe of the cell.
     pub(super) handle: u8,
     pub(super) shared: bool,
-    /// First and last symbol of the data frame.
-    pub(super) start: Instant,
-    pub(super) end: Instant,
-    /// Start and end of the acknowledgement.
-    pub(super) ack_start: Instant,
-    pub(super) ack_end: Instant,
+    pub(super) air: AirTimes,
     pub(super) received: bool,
     pub(super) acknowledged: bool,
     /// True if a broadcast reached all that listened.
@@ -37,6 +33,7 @@ pub struct Attempt {
 impl Attempt {
     /// `from` sends its frame to the neighbour at `position`, in this cell.
     pub fn new(from: NodeId, position: usize, to: NodeId, frame: FrameIndex, cell: &Cell) -> Self {
+        let never = Instant::ZERO;
         Self {
             from,
             broadcast: None,
@@ -47,10 +44,7 @@ impl Attempt {
             channel: 0,
             handle: cell.handle,
             shared: cell.options.shared,
-            start: Instant::ZERO,
-            end: Instant::ZERO,
-            ack_start: Instant::ZERO,
-            ack_end: Instant::ZERO,
+            air: AirTimes { start: never, end: never, ack_start: never, ack_end: never },
             received: false,
             acknowledged: false,
             reached: false,

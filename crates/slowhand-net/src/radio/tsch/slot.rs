@@ -1,16 +1,17 @@
 //! What happens on the air in one slot.
 
-use super::activity::{SPANS, Span};
+use super::activity::Use;
 use super::attempt::Attempt;
 use super::frame::sixtop_message;
 use super::hopping;
 use super::node::TschNode;
 use super::state::{Event, Exchange, TschState};
+use super::timing::AirTimes;
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::datagram::NO_DATAGRAM;
 use crate::link::Kind;
-use crate::observer::{FrameKind, Observer, RadioState, Transmission};
+use crate::observer::{FrameKind, Observer, Transmission};
 use crate::radio::frame::{FCS, MAX_FRAME};
 use crate::radio::phy::air_time;
 use crate::radio::pool::QueuedFrame;
@@ -23,7 +24,7 @@ impl TschState {
         let asn = self.config.timing.asn(start);
         self.send(&mut attempts, start, asn);
         // The frame that ends first is acknowledged first. That acknowledgement may collide with a longer frame.
-        attempts.sort_by_key(|attempt| attempt.end);
+        attempts.sort_by_key(|attempt| attempt.air.end);
         for index in 0..attempts.len() {
             match attempts[index].broadcast {
                 None => attempts[index].received = self.receives(&attempts, index, attempts[index].to, asn),
@@ -48,8 +49,8 @@ impl TschState {
             }
             let Attempt { from: node, neighbor, handle, shared, received, acknowledged, .. } = attempt;
             let timing = &self.config.timing;
-            let not_acknowledged = || timing.awaited_until(attempt.ack_start, timing.ack_guard);
-            let over = if received { attempt.ack_end } else { not_acknowledged() };
+            let not_acknowledged = || timing.awaited_until(attempt.air.ack_start, timing.ack_guard);
+            let over = if received { attempt.air.ack_end } else { not_acknowledged() };
             let exchange = Exchange { node, neighbor, handle, shared, received, acknowledged };
             self.events.push(over, Event::Finish(exchange));
         }
@@ -61,17 +62,14 @@ impl TschState {
         for attempt in attempts {
             let air = air_time(self.pool.get(attempt.frame).octets().len() + FCS);
             attempt.channel = hopping::channel(&self.config.hopping, asn, attempt.channel_offset);
-            attempt.start = start + self.config.timing.transmit_offset;
-            attempt.end = attempt.start + air;
-            attempt.ack_start = attempt.end + self.config.timing.ack_delay;
-            attempt.ack_end = attempt.ack_start + self.ack_air;
+            attempt.air = self.config.timing.on_air(start, air, self.ack_air);
             self.nodes[attempt.from.index()].busy = Some(asn);
         }
     }
 
     /// True if a node receives the frame: it listens on this channel, and no other frame or acknowledgement collides.
     fn receives(&mut self, attempts: &[Attempt], index: usize, to: NodeId, asn: u64) -> bool {
-        let Attempt { from, channel, start, end, .. } = attempts[index];
+        let Attempt { from, channel, air: AirTimes { start, end, .. }, .. } = attempts[index];
         if self.listens(to, asn) != Some(channel) {
             return false;
         }
@@ -92,19 +90,19 @@ impl TschState {
         let others = || attempts.iter().filter(|other| other.from != own && other.channel == channel);
         let on_air = |at: Instant| {
             others().filter_map(move |other| match () {
-                () if (other.start..other.end).contains(&at) => Some(other.from),
-                () if other.received && (other.ack_start..other.ack_end).contains(&at) => Some(other.to),
+                () if (other.air.start..other.air.end).contains(&at) => Some(other.from),
+                () if other.received && (other.air.ack_start..other.air.ack_end).contains(&at) => Some(other.to),
                 () => None,
             })
         };
-        let acknowledgements = others().filter(|other| other.received).map(|other| other.ack_start);
+        let acknowledgements = others().filter(|other| other.received).map(|other| other.air.ack_start);
         let begins = acknowledgements.filter(|&at| during.start < at && at < during.end);
         std::iter::once(during.start).chain(begins).all(|at| self.links.survives(from, to, on_air(at)))
     }
 
     /// True if all nodes in range that listen receive the broadcast.
     fn reaches_all(&mut self, attempts: &[Attempt], index: usize, kind: FrameKind, asn: u64) -> bool {
-        let Attempt { from, channel, end, .. } = attempts[index];
+        let Attempt { from, channel, air: AirTimes { end, .. }, .. } = attempts[index];
         let mut all = true;
         for position in 0..self.nodes[from.index()].neighbors.len() {
             let listener = self.nodes[from.index()].neighbors[position].id;
@@ -123,7 +121,7 @@ impl TschState {
     /// True if the acknowledgement of a received frame reaches the sender: the sender hears no other frame on this
     /// channel at the same time.
     fn acknowledges(&mut self, attempts: &[Attempt], index: usize) -> bool {
-        let Attempt { from, to, channel, ack_start, ack_end, .. } = attempts[index];
+        let Attempt { from, to, channel, air: AirTimes { ack_start, ack_end, .. }, .. } = attempts[index];
         self.survives(attempts, index, (to, from), ack_start..ack_end)
             && self.links.delivers(ack_start..ack_end, to, from, channel, Kind::Ack)
     }
@@ -133,7 +131,7 @@ impl TschState {
         for attempt in attempts {
             let frame = self.pool.get(attempt.frame);
             observer.transmission(&Transmission {
-                at: attempt.start,
+                at: attempt.air.start,
                 asn: Some(asn),
                 channel: attempt.channel,
                 kind: attempt.broadcast.unwrap_or_else(|| kind_of(frame)),
@@ -154,7 +152,7 @@ impl TschState {
             // A template without payload is never too long.
             let Ok(length) = acknowledgment.emit(frame.sequence, &[], &mut octets) else { continue };
             observer.transmission(&Transmission {
-                at: attempt.ack_start,
+                at: attempt.air.ack_start,
                 asn: Some(asn),
                 channel: attempt.channel,
                 kind: FrameKind::Ack,
@@ -171,25 +169,15 @@ impl TschState {
 
     /// Accounts for the time in which the radios of sender and receiver are on.
     fn account(&mut self, attempt: &Attempt, asn: u64) {
-        use RadioState::{Listen, Receive, Transmit};
-        let Attempt { start, end, ack_start, ack_end, .. } = *attempt;
-        let timing = self.config.timing;
-        let ack_from = timing.awaited_from(ack_start, timing.ack_guard);
-        let sent = span(Transmit, start, end);
         let listens = self.nodes[attempt.from.index()].schedule.listens_at(asn).is_some();
-        if attempt.broadcast.is_some() {
-            self.use_slot(attempt.from, asn, listens, [sent, None, None]);
-        } else if attempt.acknowledged {
-            let waited = span(Listen, ack_from, ack_start);
-            self.use_slot(attempt.from, asn, listens, [sent, waited, span(Receive, ack_start, ack_end)]);
-        } else {
-            let waited = span(Listen, ack_from, timing.awaited_until(ack_start, timing.ack_guard));
-            self.use_slot(attempt.from, asn, listens, [sent, waited, None]);
-        }
+        let sends = match () {
+            () if attempt.broadcast.is_some() => Use::TxData,
+            () if attempt.acknowledged => Use::TxDataRxAck,
+            () => Use::TxDataRxAckNone,
+        };
+        self.use_slot(attempt.from, asn, listens, sends, &attempt.air);
         if attempt.received {
-            let waited = span(Listen, timing.awaited_from(start, timing.guard), start);
-            let spans = [waited, span(Receive, start, end), span(Transmit, ack_start, ack_end)];
-            self.use_slot(attempt.to, asn, true, spans);
+            self.use_slot(attempt.to, asn, true, Use::RxDataTxAck, &attempt.air);
         }
     }
 
@@ -211,25 +199,23 @@ impl TschState {
     /// not for them. If frames collide, a listener receives one of them. Simplification: a node that hears a frame from
     /// a dedicated cell of others is accounted as idle.
     fn overhear(&mut self, attempt: &Attempt, asn: u64) {
-        let Attempt { from, to, channel, start, end, .. } = *attempt;
-        let awaited_from = self.config.timing.awaited_from(start, self.config.timing.guard);
+        let Attempt { from, to, channel, .. } = *attempt;
         for position in 0..self.nodes[from.index()].neighbors.len() {
             let listener = self.nodes[from.index()].neighbors[position].id;
             if listener != to && self.listens(listener, asn) == Some(channel) {
-                let waited = span(RadioState::Listen, awaited_from, start);
-                self.use_slot(listener, asn, true, [waited, span(RadioState::Receive, start, end), None]);
+                self.use_slot(listener, asn, true, Use::RxData, &attempt.air);
             }
         }
     }
 
     #[inline]
-    fn use_slot(&mut self, node: NodeId, asn: u64, listens: bool, spans: [Option<Span>; SPANS]) {
+    fn use_slot(&mut self, node: NodeId, asn: u64, listens: bool, to: Use, air: &AirTimes) {
         let TschNode { activity, schedule, busy, .. } = &mut self.nodes[node.index()];
         *busy = Some(asn);
         if self.watched {
             activity.show_idle(node, asn, &self.config.timing, schedule, &mut self.timeline);
         }
-        activity.use_slot(asn, listens, spans);
+        activity.use_slot(asn, listens, to, air, &self.config.timing);
         if self.watched {
             activity.show_used(node, &mut self.timeline);
         }
@@ -241,10 +227,6 @@ impl TschState {
         let offset = node.schedule.listens_at(asn).filter(|_| node.busy != Some(asn) && !node.is_off)?;
         Some(hopping::channel(&self.config.hopping, asn, offset))
     }
-}
-
-fn span(state: RadioState, from: Instant, to: Instant) -> Option<Span> {
-    Some(Span { state, from, to })
 }
 
 /// The kind of a frame to one neighbour.

@@ -20,6 +20,15 @@ pub struct Timing {
     pub lead: Duration,
 }
 
+/// When a frame and its acknowledgement are on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AirTimes {
+    pub(super) start: Instant,
+    pub(super) end: Instant,
+    pub(super) ack_start: Instant,
+    pub(super) ack_end: Instant,
+}
+
 impl Timing {
     /// Slots of 10 ms. Source: OpenWSN firmware, `IEEE802154E.h`, commit 7ee5f2033 (2021-11-09).
     pub const SLOT_10_MS: Self = Self {
@@ -71,6 +80,14 @@ impl Timing {
             lead,
             ..self
         }
+    }
+
+    /// A frame and an acknowledgement of these lengths, in the slot that begins at `slot`.
+    pub(super) fn on_air(&self, slot: Instant, frame: Duration, ack: Duration) -> AirTimes {
+        let start = slot + self.transmit_offset;
+        let end = start + frame;
+        let ack_start = end + self.ack_delay;
+        AirTimes { start, end, ack_start, ack_end: ack_start + ack }
     }
 
     /// When a radio that waits for a frame is switched on, `guard` before its start. It never misses the first symbol.

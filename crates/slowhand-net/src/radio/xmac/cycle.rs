@@ -3,6 +3,7 @@
 
 use crate::clock::{Duration, Instant};
 use crate::radio::contention::Pattern;
+use crate::radio::meter::Listening;
 
 /// Wake-ups at `anchor`, `anchor + interval`, ... Each lasts `awake`. There are none before the anchor.
 #[derive(Clone, Copy, Debug)]
@@ -53,9 +54,25 @@ impl Cycle {
         self.starts_until(to).saturating_sub(self.starts_until(from))
     }
 
-    /// How long the node is awake between two instants.
-    pub fn awake_between(&self, from: Instant, to: Instant) -> Duration {
-        self.awake_before(to).saturating_sub(self.awake_before(from))
+    /// The wake-ups between two instants, summed up.
+    pub fn listening(&self, from: Instant, to: Instant) -> Listening {
+        if to <= from.max(self.anchor) {
+            return Listening::default();
+        }
+        // The wake-up under way at `from`, or the next one.
+        let first_start = match self.last_start(from) {
+            Some(start) if start + self.awake > from => start,
+            _ => self.next_start(from),
+        };
+        let last_start = to - Duration::from_micros(1);
+        let last_start = last_start - last_start.since(self.anchor) % self.interval;
+        if last_start < first_start {
+            return Listening::default();
+        }
+        let (first, until) = (first_start.max(from), (last_start + self.awake).min(to));
+        let times = last_start.since(first_start).as_micros() / self.interval.as_micros() + 1;
+        let cut = first.since(first_start) + (last_start + self.awake).since(until);
+        Listening { times, sum: self.awake * times - cut, first, until }
     }
 
     /// Start and end of each wake-up between two instants, cut at these instants.
@@ -91,12 +108,6 @@ impl Cycle {
             return 0;
         }
         at.since(self.anchor).as_micros() / self.interval.as_micros() + 1
-    }
-
-    fn awake_before(&self, at: Instant) -> Duration {
-        let elapsed = at.since(self.anchor);
-        let whole = elapsed.as_micros() / self.interval.as_micros();
-        self.awake * whole + (elapsed % self.interval).min(self.awake)
     }
 }
 
@@ -134,20 +145,9 @@ impl Pattern for Idle {
         [(from, attentive_to)].into_iter().chain(self.cycle.wake_ups(cycle_from, to))
     }
 
-    fn count(&self, from: Instant, to: Instant) -> u64 {
+    fn listening(&self, from: Instant, to: Instant) -> Listening {
         let (attentive_to, cycle_from) = self.attentive(from, to);
-        let waits = from < attentive_to;
-        let is_awake = cycle_from < to && self.cycle.awake_until(cycle_from).is_some();
-        // Wake-ups that begin before `to`. One may begin when the wait ends, or be under way.
-        let last = if to > Instant::ZERO { to - Duration::from_micros(1) } else { to };
-        let begun = if cycle_from < to { self.cycle.starts(cycle_from, last) } else { 0 };
-        let touches = waits && attentive_to == cycle_from && is_awake;
-        u64::from(waits) + u64::from(is_awake) + begun - u64::from(touches)
-    }
-
-    fn listening(&self, from: Instant, to: Instant) -> Duration {
-        let (attentive_to, cycle_from) = self.attentive(from, to);
-        attentive_to.since(from) + self.cycle.awake_between(cycle_from, to)
+        Listening::once(from, attentive_to).then(self.cycle.listening(cycle_from, to))
     }
 }
 
@@ -221,8 +221,6 @@ mod tests {
             let on = |us: u64| us >= anchor && (us - anchor) % interval < awake;
             let starts = |us: u64| us >= anchor && (us - anchor).is_multiple_of(interval);
             let to = from + length;
-            let stepped = (from..to).filter(|&us| on(us)).count() as u64;
-            prop_assert_eq!(cycle.awake_between(at(from), at(to)).as_micros(), stepped);
             let listed: Vec<u64> = cycle
                 .wake_ups(at(from), at(to))
                 .flat_map(|(start, end)| start.as_micros()..end.as_micros())
@@ -248,7 +246,12 @@ mod tests {
             let mut on: Vec<u64> = Vec::new();
             on.extend(idle.spans(from, to).flat_map(|(start, end)| start.as_micros()..end.as_micros()));
             let gaps = on.windows(2).filter(|two| two[0] + 1 < two[1]).count() as u64;
-            prop_assert_eq!(idle.count(from, to), gaps + u64::from(!on.is_empty()));
+            let listening = idle.listening(from, to);
+            prop_assert_eq!(listening.times, gaps + u64::from(!on.is_empty()));
+            prop_assert_eq!(listening.sum.as_micros(), on.len() as u64);
+            if let (Some(&first), Some(&last)) = (on.first(), on.last()) {
+                prop_assert_eq!((listening.first, listening.until), (at(first), at(last + 1)));
+            }
         }
     }
 }
