@@ -19,6 +19,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ def _of_handshakes(found: Found) -> None:
         found.times["handshake.client"].append(exchanges.client_s(handshake))
         found.times["handshake.until_finished"].append(exchanges.until_finished_s(handshake))
         found.counts["handshake.repeated"] += exchanges.repeated(handshake)
-        for first, second in zip(exchanges.MESSAGES, exchanges.MESSAGES[1:], strict=False):
+        for first, second in pairwise(exchanges.MESSAGES):
             gap = exchanges.gap_s(handshake, first, second)
             found.times[f"handshake.{first}-{second}"].append(gap)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
 
 from slowhand.estimate import Estimate, median
-from slowhand.papers.lenders2023 import boards, exchanges
+from slowhand.papers.lenders2023 import boards, exchanges, measured
 from slowhand.papers.lenders2023.exchanges import Handshake
-from slowhand.papers.part import Values, no_figure
+from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, NoneCompleted, Point
 
 TIMES: dict[str, Callable[[Handshake], float]] = {
@@ -42,4 +44,17 @@ def measure(laboratory: Laboratory) -> Values:
     return values
 
 
-draw = no_figure
+def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
+    """Draws the gap before each message over one hop."""
+    from slowhand.papers.lenders2023 import figures
+
+    found = [
+        handshake
+        for world in boards.captured(laboratory, boards.ONE_HOP)
+        for handshake in exchanges.handshakes(world, boards.address(1))
+    ]
+    ours = {
+        f"{first}-{second}": 1000 * median([exchanges.gap_s(each, first, second) for each in found])
+        for first, second in pairwise(exchanges.MESSAGES)
+    }
+    return figures.gaps(measured.gaps_ms("1"), ours, folder)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 from slowhand import data
+from slowhand.papers.lenders2023.exchanges import MESSAGES
 
 FILE = data.PAPERS / "lenders2023" / "measured.json"
 
@@ -15,14 +17,26 @@ SERVER_DELAY_MS = 80.0
 
 def numbers() -> dict[str, float]:
     """The number of each row, by its id, as the file has it."""
-    hops: dict[str, Any] = json.loads(FILE.read_text())["hops"]
+    hops = _hops()
     return {**_octets(hops), **_gaps(hops), **_handshakes(hops), **_queries(hops)}
+
+
+def gaps_ms(hops: str) -> dict[str, tuple[float, float, float]]:
+    """From each message of a handshake to the next: 5 %, median and 95 %, in milliseconds."""
+    times = _hops()[hops]["times_ms"]
+    pairs = [f"{first}-{second}" for first, second in pairwise(MESSAGES)]
+    found = {pair: times[f"handshake.{pair}"] for pair in pairs}
+    return {pair: (each["p05"], each["p50"], each["p95"]) for pair, each in found.items()}
+
+
+def _hops() -> dict[str, Any]:
+    hops: dict[str, Any] = json.loads(FILE.read_text())["hops"]
+    return hops
 
 
 def _octets(hops: dict[str, Any]) -> dict[str, float]:
     near, client = (hops[number]["octets"]["client"] for number in "12")
     router = hops["2"]["octets"]["border_router"]
-    handshake = ("ch", "hvr", "ch2", "sh", "shd", "cke", "ccs", "fin", "ccs2", "fin2")
     found = {
         "link": client["ch"]["link"],
         "ip.client": client["cke"]["ip"],
@@ -32,10 +46,10 @@ def _octets(hops: dict[str, Any]) -> dict[str, float]:
         "fragment.first": client["ch"]["frames"][0],
         "fragment.headers": sum(client["ch"]["fragment"]),
         "record": client["query.dtls.A"]["payload"] - client["query.udp.A"]["payload"],
-        "frames.1": sum(len(near[name]["frames"]) for name in handshake),
-        "frames.2": sum(len(client[name]["frames"]) for name in handshake),
+        "frames.1": sum(len(near[name]["frames"]) for name in MESSAGES),
+        "frames.2": sum(len(client[name]["frames"]) for name in MESSAGES),
     }
-    found |= {f"message.{name}": sum(router[name]["frames"]) for name in handshake[:8]}
+    found |= {f"message.{name}": sum(router[name]["frames"]) for name in MESSAGES[:8]}
     for transport, theirs in (
         ("udp", "udp"), ("dtls", "dtls"), ("coap", "coap-fetch"), ("coaps", "coaps-fetch")
     ):  # fmt: skip
