@@ -654,7 +654,9 @@ def test_a_paper_is_checked_when_it_is_read(tmp_path: Path) -> None:
         Paper.load(tmp_path)
 
 
-@pytest.mark.parametrize("paper", ["claeys2021", "kothmayr2013", "pittoli2016", "vucinic2015"])
+@pytest.mark.parametrize(
+    "paper", ["claeys2021", "kothmayr2013", "lenders2023", "pittoli2016", "vucinic2015"]
+)
 def test_a_part_without_completed_handshakes_is_a_message(
     paper: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,7 @@ package here of the same name. Its `PARTS` say what to run for each table and fi
 
 >>> import slowhand
 >>> [paper.id for paper in slowhand.papers.papers()]
-['claeys2021', 'kothmayr2013', 'pittoli2016', 'vucinic2015']
+['claeys2021', 'kothmayr2013', 'lenders2023', 'pittoli2016', 'vucinic2015']
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The protected records of a real handshake, read from a capture of its frames."""
+"""The frames of a world, read from its capture, and the protected records in them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ HEADER = 13
 """Octets of a record's header in DTLS 1.2 (RFC 6347 section 4.1)."""
 
 _ENHANCED_PACKET = 6
-"""The type of the blocks of a pcapng file that hold a frame."""
+"""The type of the blocks of a pcapng file that hold a frame: here in nanoseconds, in the order of
+octets of this project's captures, behind a header of the link type TAP that has its length."""
 
 _FIRST_OF_EPOCH_1 = re.compile(rb"\x16\xfe[\xfd\xff]\x00\x01\x00{6}(..)", re.DOTALL)
 """A handshake record, DTLS 1.2 or 1.0, epoch 1, sequence number 0, and its length."""
@@ -29,14 +30,9 @@ def finished_octets(folder: Path, point: Point) -> int:
 
     Both ends send one. Raises `ValueError` if there is none, or if they differ.
     """
-    scenario = Scenario(folder / point.scenario, list(point.variants[0]))
-    with tempfile.TemporaryDirectory() as temporary:
-        file = Path(temporary) / "frames.pcapng"
-        scenario.capture(file, seed=FIRST_SEED)
-        capture = file.read_bytes()
     found = {
         HEADER + int.from_bytes(length, "big")
-        for frame in _frames(capture)
+        for _, frame in frames(Scenario(folder / point.scenario, list(point.variants[0])))
         for length in _FIRST_OF_EPOCH_1.findall(frame)
     }
     if len(found) != 1:
@@ -44,12 +40,18 @@ def finished_octets(folder: Path, point: Point) -> int:
     return found.pop()
 
 
-def _frames(capture: bytes) -> Iterator[bytes]:
-    """The frames of a pcapng file, in its octet order: that of this project's captures."""
+def frames(scenario: Scenario, seed: int = FIRST_SEED) -> Iterator[tuple[float, bytes]]:
+    """The frames of a world in their order: the time of the first symbol in seconds, the octets."""
+    with tempfile.TemporaryDirectory() as temporary:
+        file = Path(temporary) / "frames.pcapng"
+        scenario.capture(file, seed=seed)
+        capture = file.read_bytes()
     at = 0
     while at < len(capture):
         kind, length = struct.unpack_from("<II", capture, at)
         if kind == _ENHANCED_PACKET:
-            (octets,) = struct.unpack_from("<I", capture, at + 20)
-            yield capture[at + 28 : at + 28 + octets]
+            high, low, octets = struct.unpack_from("<III", capture, at + 12)
+            packet = capture[at + 28 : at + 28 + octets]
+            (before,) = struct.unpack_from("<H", packet, 2)
+            yield (high << 32 | low) / 1e9, packet[before:]
         at += length

@@ -1,0 +1,75 @@
+"""The scenario of all parts, and the captures of its worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from slowhand.api import Scenario
+from slowhand.keys import Setting, toml
+from slowhand.papers.capture import frames
+from slowhand.papers.lenders2023 import datagrams
+from slowhand.papers.lenders2023.datagrams import Datagram, Frame
+from slowhand.papers.points import FIRST_SEED, Laboratory, Point
+
+SCENARIO = "boards.toml"
+
+CAPTURES = 100
+"""The most worlds whose frames are captured: a capture costs more than a record."""
+
+ONE_HOP: dict[str, Setting] = {
+    "lowpan.contexts": {"0": "2001:db8::/64"},
+    "session.server_port": 8530,
+}
+"""The captures over one hop: the border router announces a context for the mesh."""
+
+TWO_HOPS: dict[str, Setting] = {
+    "network.topology": {
+        "kind": "explicit",
+        "links": [{"from": 0, "to": 1}, {"from": 1, "to": 2}, {"from": 0, "to": 2}],
+    },
+    "network.parents": {"1": 0, "2": 1},
+}
+"""Those over two hops: no context, and a forwarder. All boards hear each other: the sniffers beside
+them do, and what makes the hops is a list of permitted addresses."""
+
+NETWORKS: dict[str, dict[str, Setting]] = {"1": ONE_HOP, "2": TWO_HOPS}
+
+DEVICE: dict[str, Setting] = {"network.frame_handling_ms": "device"}
+"""Boards that take for a frame what devices/iotlab-m3.toml says."""
+
+
+def point(settings: Mapping[str, Setting]) -> Point:
+    """Handshakes with these keys replaced."""
+    return Point.of(SCENARIO, settings)
+
+
+def address(node: int) -> str:
+    """The EUI-64 of a node, in hexadecimal digits."""
+    return f"021274{node:010x}"
+
+
+def captured(
+    laboratory: Laboratory, settings: Mapping[str, Setting], *, most: int = CAPTURES
+) -> list[list[Datagram]]:
+    """The datagrams of each world, from the first seed on."""
+    overrides = tuple(f"{key}={toml(value)}" for key, value in settings.items())
+    return _captured(laboratory.folder / SCENARIO, overrides, min(laboratory.count, most))
+
+
+@cache
+def _captured(file: Path, overrides: tuple[str, ...], count: int) -> list[list[Datagram]]:
+    scenario = Scenario(file, list(overrides))
+    worlds = range(FIRST_SEED, FIRST_SEED + count)
+    return [datagrams.read(heard(scenario, seed)) for seed in worlds]
+
+
+def scenario(laboratory: Laboratory, settings: Mapping[str, Setting]) -> Scenario:
+    """The scenario with these keys replaced."""
+    return Scenario(laboratory.folder / SCENARIO, [f"{k}={toml(v)}" for k, v in settings.items()])
+
+
+def heard(scenario: Scenario, seed: int) -> list[Frame]:
+    """The frames of a world, as a sniffer that misses none hears them."""
+    return [Frame(begin_s, octets) for begin_s, octets in frames(scenario, seed)]
