@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,9 +11,7 @@ from typing import Any, Literal, get_args
 
 from slowhand.estimate import Estimate
 
-Kind = Literal[
-    "exact", "ratio", "word", "difference", "range", "least", "interval", "positive", "note"
-]
+Kind = Literal["exact", "ratio", "word", "nearer", "range", "least", "interval", "positive", "note"]
 Verdict = Literal["yes", "no", "note"]
 Evidence = Literal["independent", "sign", "construction", "fitted"]
 PROVES: tuple[Evidence, ...] = ("independent", "sign", "construction")
@@ -38,9 +35,9 @@ class Reported:
     - `exact`: both are equal in all digits that the paper prints
     - `ratio`: ours divided by the paper's is within `tolerance` of 1
     - `word`: the same for a number with a word such as "roughly", within `WORD`
-    - `difference`: of the two rows `terms`. Ours has the same sign, and is within the root of the
-      sum of the squares of the tolerances of both: the tolerance of a difference follows from
-      those of its terms. A fitted term adds nothing to it
+    - `nearer`: ours is nearer to the number than half of the way to the nearest number of the rows
+      `than`, which differ from it in one setting. So no number agrees with two rows that the paper
+      tells apart, and a setting without effect is a `no`
     - `range`: ours lies between the two reported numbers
     - `least`: ours is at least the reported number
     - `interval`: the reported number lies in our 95 % interval
@@ -50,9 +47,10 @@ class Reported:
     What a row proves, its `evidence`:
 
     - `independent`: a number of the paper, which nothing in the model was chosen to meet
-    - `sign`: a direction or a shape only. So does a difference whose tolerance is above it
-    - `construction`: its truth follows from how the scenario was set, or it compares a formula
-      of ours with a simulation of ours
+    - `sign`: a direction or a shape only. A difference of rows that are judged themselves is no
+      more: its number is counted already
+    - `construction`: its truth follows from how the scenario was set, it is the same in any
+      implementation of the protocol, or it compares a formula of ours with a simulation of ours
     - `fitted`: a constant of the model was chosen to meet it. It is a note
 
     Other notes prove nothing.
@@ -67,11 +65,11 @@ class Reported:
     where: str
     evidence: Evidence | None = None
     tolerance: float | None = None
-    terms: tuple[str, str] | None = None
+    than: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
     remark: str = ""
     margin: float | None = None
-    """Of a difference: how far ours may be from it. In the unit of the row."""
+    """Of `nearer`: how far ours may be from the number. In the unit of the row."""
 
     def __post_init__(self) -> None:
         self._check("kind", self.kind, get_args(Kind))
@@ -83,11 +81,9 @@ class Reported:
         self._check("evidence", self.evidence, proves)
         if (self.kind == "ratio") != (self.tolerance is not None):
             raise ValueError(f"{self.id}: a ratio, and nothing else, has a tolerance")
-        if (self.kind == "difference") != (self.terms is not None):
-            raise ValueError(f"{self.id}: a difference, and nothing else, has terms")
+        if (self.kind == "nearer") != bool(self.than):
+            raise ValueError(f"{self.id}: nearer, and nothing else, has rows in than")
         kinds: dict[str, type] = {"range": tuple, "note": object, "positive": type(None)}
-        if self.kind == "difference" and self.margin is None:
-            kinds["difference"] = type(None)  # until `of_terms`
         if not isinstance(self.reported, kinds.get(self.kind, float)):
             raise ValueError(f"{self.id}: reported: found {self.reported} for kind {self.kind}")
 
@@ -96,18 +92,14 @@ class Reported:
             words = ", ".join("none" if one is None else str(one) for one in allowed)
             raise ValueError(f"{self.id}: {name}: found {found}, allowed: {words}")
 
-    def of_terms(self, first: Reported, second: Reported) -> Reported:
-        """The difference of two rows, with what follows from them."""
-        terms = (first, second)
-        if not all(isinstance(term.reported, float) for term in terms):
-            raise ValueError(f"{self.id}: terms: each has to be one number")
-        numbers = [float(term.reported) for term in terms]  # type: ignore[arg-type]
-        difference = numbers[0] - numbers[1]
-        margin = math.hypot(
-            *((term.tolerance or 0.0) * n for term, n in zip(terms, numbers, strict=True))
-        )
-        self._check("evidence", self.evidence, _proven(difference, margin))
-        return replace(self, reported=difference, margin=margin)
+    def apart_from(self, others: Sequence[Reported]) -> Reported:
+        """The row with the margin that follows from the rows `than`."""
+        if not all(isinstance(row.reported, float) for row in (self, *others)):
+            raise ValueError(f"{self.id}: than: each row has to be one number")
+        distances = [abs(self.reported - other.reported) for other in others]  # type: ignore[operator]
+        if not min(distances):
+            raise ValueError(f"{self.id}: than: a row has the same number")
+        return replace(self, margin=min(distances) / 2)
 
     def judge(self, ours: Estimate | None) -> Row:
         """The row with our number. The verdict is `no` if there is none."""
@@ -129,8 +121,7 @@ class Reported:
         if self.kind == "interval":
             return abs(ours.mean - self.reported) <= ours.half
         if self.margin is not None:
-            near = abs(ours.mean - self.reported) <= self.margin
-            return near and ours.mean * self.reported > 0
+            return abs(ours.mean - self.reported) < self.margin
         tolerance = WORD if self.tolerance is None else self.tolerance
         return abs(ours.mean / self.reported - 1) <= tolerance
 
@@ -315,10 +306,6 @@ class Paper:
         return paper
 
 
-def _proven(difference: float, margin: float) -> tuple[Evidence, ...]:
-    return ("sign", "construction") if margin >= abs(difference) else PROVES
-
-
 def _rows(tables: Sequence[dict[str, Any]]) -> tuple[Reported, ...]:
     rows: dict[str, Reported] = {}
     for table in tables:
@@ -326,11 +313,10 @@ def _rows(tables: Sequence[dict[str, Any]]) -> tuple[Reported, ...]:
             raise ValueError(f"{table['id']}: two rows have this id")
         rows[table["id"]] = Reported(**_typed(table))
     for id, row in rows.items():
-        if row.terms is None:
-            continue
-        if unknown := set(row.terms) - set(rows):
-            raise ValueError(f"{id}: terms: no such row: {', '.join(sorted(unknown))}")
-        rows[id] = row.of_terms(rows[row.terms[0]], rows[row.terms[1]])
+        if unknown := set(row.than) - set(rows):
+            raise ValueError(f"{id}: than: no such row: {', '.join(sorted(unknown))}")
+        if row.than:
+            rows[id] = row.apart_from([rows[other] for other in row.than])
     return tuple(rows.values())
 
 
@@ -342,8 +328,7 @@ def _typed(row: dict[str, Any]) -> dict[str, Any]:
         row["reported"] = float(reported)
     else:
         row["reported"] = None
-    terms = {"terms": tuple(row["terms"])} if "terms" in row else {}
-    return {**row, **terms, "assumed": tuple(row.get("assumed", ()))}
+    return {**row, "than": tuple(row.get("than", ())), "assumed": tuple(row.get("assumed", ()))}
 
 
 def _decimals(number: float) -> int:

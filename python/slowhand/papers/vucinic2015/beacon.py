@@ -86,8 +86,7 @@ def measure(laboratory: Laboratory) -> Values:
         return laboratory.mean(point(bi_ms, CAPS_MS[1], 1), "energy_client_mj")
 
     def line_over_hops(bi_ms: float) -> float:
-        hops = (1, *HOPS)
-        return r_squared(hops, [duration(point(bi_ms, CAPS_MS[0], h)).mean for h in hops])
+        return r_squared(HOPS, [duration(point(bi_ms, CAPS_MS[0], h)).mean for h in HOPS])
 
     def gained(at: Callable[[float, float], Point]) -> Estimate:
         """How much shorter the largest active period makes the handshake than the next one."""
