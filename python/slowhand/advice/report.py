@@ -14,7 +14,7 @@ from slowhand.advice.front import ALIKE, HOST, RELIABLE, Interval, Judged
 from slowhand.advice.space import FAMILY, OF_APPLICATION, has_no_effect
 from slowhand.lives import words
 from slowhand.lives.report import assumptions, seconds
-from slowhand.report import command_of, failures, losses, number, show_command
+from slowhand.report import command_of, failures, losses, number, quoted, show_command
 from slowhand.sweeps.dataset import label, shown
 from slowhand.sweeps.vary import Plain
 from slowhand.table import Cell, Column, Table
@@ -32,8 +32,8 @@ LONGEST_REASON = 300
 MOST_FAMILIES = 20
 """How many families are shown; --json has all. (Assumed.)"""
 
-OF_FAMILIES = ("battery", "duration", "energy")
-"""The metrics of families. 80 columns have no room for more."""
+OF_FAMILIES = 2
+"""How many metrics of families are shown, the first ones: 80 columns have no more room."""
 
 MOST_TIES = 8
 """How many that cannot be told apart are named. (Assumed: a longer list is not read.)"""
@@ -87,8 +87,16 @@ def show(advice: Advice, out: Terminal) -> None:
 
 
 def command(advice: Advice) -> list[str]:
-    """The command that runs what is recommended, in words for a shell."""
-    return command_of(advice.scenario)
+    """The command that runs what is recommended, in words for a shell.
+
+    Where a battery counts, it tells the same years.
+    """
+    words = command_of(advice.scenario)
+    life, battery = advice.best.life, advice.adviser.battery
+    if life is None or battery is None:
+        return words
+    seeds = [f"--seed {life['seed']}", f"--count {life['worlds']}"]
+    return ["slowhand battery", *words[1:], f"--battery {quoted(battery)}", *seeds]
 
 
 def _recommendation(advice: Advice, out: Terminal) -> None:
@@ -226,7 +234,7 @@ def _families(advice: Advice, out: Terminal) -> None:
     out.print("What another choice would cost: the best with each", "bold")
     others = [key for key in _columns(advice, rows)[0] if key not in FAMILY]
     heads = [Column(key.rpartition(".")[2].replace("_", "\n")) for key in others]
-    of = [name for name in _named_metrics(advice) if name in OF_FAMILIES]
+    of = _named_metrics(advice)[:OF_FAMILIES]
     family = Column(right=False, wraps=True)
     table = Table([family, *heads, *_metric_columns(of), Column("")])
     shown_rows = rows[:MOST_FAMILIES]
@@ -446,7 +454,8 @@ def _life(advice: Advice, life: Mapping[str, Any], assumed: Mapping[str, Any]) -
         " intervals are those of chance, not of constants"
     )
     if keys := [key for key in adviser.space.keys if key.startswith(OF_APPLICATION)]:
-        yield f"what the application does, or when the server reaches it: {', '.join(keys)}"
+        changes = "changes" if len(keys) == 1 else "change"
+        yield f"{', '.join(keys)}: {changes} what the application does, or when it is reached"
     yield from assumptions(assumed)
 
 
@@ -458,7 +467,7 @@ def _what_to_type(advice: Advice, out: Terminal) -> None:
     if not advice.scenario.has_file:
         out.print('  slowhand.settings.snippets(advice.scenario, "NAME")', "dim")
         return
-    words = command(advice)[1:]
+    words = command_of(advice.scenario)[1:]
     show_command(["slowhand settings", *words, "--library NAME"], out)
 
 

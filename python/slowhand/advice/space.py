@@ -248,6 +248,10 @@ GROUPS = {
             "transport.client.initial_rto_s", "transport.server.initial_rto_s", values=TCP_TIMERS
         ),
     ),
+    "segments": Group(
+        "the longest segments of TCP (transport.client.mss and server)",
+        _values("transport.client.mss", "transport.server.mss", values=(128, 256, 512, 1024)),
+    ),
     "connection_id": Group(
         "if a session survives a NAT that forgets it (session.connection_id)",
         _values("session.connection_id", values=(CONNECTION_ID,)),
@@ -266,10 +270,6 @@ GROUPS = {
     "polls": Group(
         "how often a sleepy device polls (mac.poll_period_ms)",
         _values("mac.poll_period_ms", values=POLLS_MS),
-    ),
-    "segments": Group(
-        "the longest segments of TCP (transport.client.mss and server)",
-        _values("transport.client.mss", "transport.server.mss", values=(128, 256, 512, 1024)),
     ),
 }
 """Names for what is often chosen, and the values that are tried."""
