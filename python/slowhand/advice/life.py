@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from slowhand.api import Scenario
 
 SHARE = 10
-"""Of so many worlds of handshakes there is one of a life. (Assumed: both then take about as
-long.)"""
+"""Of so many worlds of handshakes there is one of a life. (Assumed: such a world takes two to ten
+times as long, so that lives take no more than the handshakes.)"""
 
 FEWEST = 10
 """The fewest worlds of a life, as far as there are so many of handshakes. (Assumed: with fewer, an
