@@ -13,10 +13,9 @@ import polars
 import pytest
 
 import slowhand
-from advising import FAST, LOSSY, MTUS, PSK, TIMEOUTS, fast
+from advising import FAST, LOSSY, MTUS, PSK, TIMEOUTS, fast, refused
 from conftest import COMMAND, QUICKSTART, ROOT, Cli
-from slowhand import AdviceError, footprint, signals
-from slowhand import cli as command_line
+from slowhand import AdviceError, footprint
 from slowhand.advice import Adviser
 from slowhand.advice.answer import Advice
 from slowhand.advice.front import ALIKE, SMALL_SHARE
@@ -341,15 +340,7 @@ def test_what_never_completes_has_no_energy_for_each_that_completes() -> None:
 def test_bad_input_gets_one_message(
     arguments: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = {number: signal.getsignal(number) for number in signals.SIGNALS}
-    try:
-        code = command_line.execute(["advise", *arguments.split()])
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    output, errors = capsys.readouterr()
-    assert (code, output, len(errors.splitlines())) == (2, "", 1)
-    assert errors.startswith(f"slowhand: {message}")
+    assert refused(arguments.split(), capsys).startswith(message)
 
 
 def test_python_raises_the_same(cli: Cli) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from slowhand.explain import Explanation
     from slowhand.keys import Setting
-    from slowhand.lifetime import battery
+    from slowhand.lives.life import battery
     from slowhand.realtime import Live, live
     from slowhand.realtime.replaying import Replay, replay
     from slowhand.sweeps import SweepError, compare, sweep
@@ -74,7 +74,7 @@ _MODULES = {
     "SweepError": "slowhand.sweeps",
     "__version__": "slowhand._native",
     "advise": "slowhand.advice",
-    "battery": "slowhand.lifetime",
+    "battery": "slowhand.lives.life",
     "compare": "slowhand.sweeps",
     "live": "slowhand.realtime",
     "replay": "slowhand.realtime.replaying",

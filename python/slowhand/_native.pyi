@@ -7,8 +7,20 @@ from typing import Any, final
 __version__: str
 
 MAX_THREADS: int
-LONGEST_LIFE_S: float
 """The most threads of a run."""
+
+LONGEST_LIFE_S: float
+"""The longest life, in seconds."""
+
+LONGEST_POLL_MS: float
+"""The poll period of a sleepy device with CSMA that has none of its own, OpenThread's.
+
+A parent forgets a child that is silent for longer.
+"""
+
+DAY_S: float
+YEAR_S: float
+"""The seconds of a day, and of a year."""
 
 LATENESS_LIMIT_MS: float
 """The lateness of a live network, as its 99th percentile, from which on a run says so."""
@@ -250,6 +262,26 @@ def life(
     is interrupted before two worlds are complete. If it was interrupted, the second is what the
     handler of the signal has raised.
     """
+
+@final
+class Lives:
+    """The handshakes and messages of a scenario's first client, each simulated alone.
+
+    Lives are drawn from them as in `life`, from more and more worlds, with one battery.
+    """
+
+    def __new__(cls, scenario: Scenario, battery: str, seconds: float, seed: int) -> Lives:
+        """No worlds yet. The first has the seed `seed`."""
+
+    def sample(self, worlds: int, threads: int) -> None:
+        """Simulates worlds until there are so many, 2 or more. The threads change nothing."""
+
+    def life(self, worlds: int) -> tuple[str, list[float]] | None:
+        """The life by the first worlds, as `life` has it, and the charge of a day by each of them.
+
+        The charges are in mAh, with what the battery loses itself. Their mean is that of the life.
+        `None` if there are fewer than two worlds.
+        """
 
 def batteries() -> list[str]:
     """The names of the batteries that are built in."""

@@ -126,5 +126,24 @@ def share(text: str) -> float:
         raise argparse.ArgumentTypeError(message) from None
 
 
+PERIODS = {"min": 60, "s": 1, "h": 3600, "d": 86_400}
+"""The units of a period, in seconds."""
+
+
+def period(text: str) -> float:
+    """The type of a period: seconds.
+
+    >>> period("1.5h"), period("90"), period("10min")
+    (5400.0, 90.0, 600.0)
+    """
+    text = text.removeprefix(LITERAL)
+    unit = next((unit for unit in PERIODS if text.endswith(unit)), "")
+    try:
+        return float(text.removesuffix(unit)) * PERIODS.get(unit, 1)
+    except ValueError:
+        allowed = "a time, such as 30s, 10min, 1h or 1d"
+        raise argparse.ArgumentTypeError(f"found {_found(text)}, allowed: {allowed}") from None
+
+
 def _found(text: str) -> str:
     return printable(text.removeprefix(LITERAL), LONGEST_WORD) or "nothing"

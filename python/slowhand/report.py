@@ -17,6 +17,18 @@ from slowhand.keys import toml
 from slowhand.table import Cell, Column, Table
 from slowhand.terminal import WIDTH, Terminal, escaped
 
+STATES = {
+    "cpu": "CPU",
+    "tpm": "TPM",
+    "tx": "sending",
+    "rx": "receiving",
+    "listen": "idle listening",
+    "startup": "radio starting",
+    "idle": "radio ready",
+    "sleep": "sleeping",
+}
+"""The states of a device as records name them, in words."""
+
 METRICS = {
     "The handshake": {
         "duration_s": ("duration", "s"),
@@ -43,14 +55,7 @@ METRICS = {
     },
     "Energy of the client": {
         "energy_client_mj": ("total", "mJ"),
-        "energy_client_cpu_mj": ("CPU", "mJ"),
-        "energy_client_tpm_mj": ("TPM", "mJ"),
-        "energy_client_tx_mj": ("sending", "mJ"),
-        "energy_client_rx_mj": ("receiving", "mJ"),
-        "energy_client_listen_mj": ("idle listening", "mJ"),
-        "energy_client_startup_mj": ("radio starting", "mJ"),
-        "energy_client_idle_mj": ("radio ready", "mJ"),
-        "energy_client_sleep_mj": ("sleeping", "mJ"),
+        **{f"energy_client_{state}_mj": (label, "mJ") for state, label in STATES.items()},
     },
     "Other traffic during the handshake": {
         "traffic_sent": ("sent", "datagrams"),

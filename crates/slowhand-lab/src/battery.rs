@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
-use crate::device::Constant;
+use crate::device::{Constant, Device};
 use crate::input::{Blame, Files, InputError, schema_of};
 use crate::life::{Life, Purposes, YEAR_S};
 
@@ -63,6 +63,11 @@ pub enum BatteryError {
     },
     /// The battery's file is wrong.
     Invalid(InputError),
+    /// The client has no supply voltage: it runs on mains power.
+    Mains {
+        /// What the device is.
+        device: String,
+    },
 }
 
 impl BatteryError {
@@ -70,6 +75,11 @@ impl BatteryError {
     pub fn blame(&self) -> Blame {
         match self {
             Self::Invalid(error) => error.blame(),
+            Self::Mains { device } => {
+                let allowed = "a device with a supply_v above 0: `slowhand devices` lists all";
+                let reason = format!("found one that runs on mains power ({device}), allowed: {allowed}");
+                Blame { place: None, key: "client.device".to_owned(), reason, together: true }
+            }
             Self::Unknown { found, allowed } => {
                 let reason = format!("found {found}, allowed: {allowed}, or the path of a file that ends in .toml");
                 Blame { place: None, key: "battery".to_owned(), reason, together: true }
@@ -151,19 +161,31 @@ impl Battery {
         Ok(Self { file: document.file().to_owned(), assumed, ..battery })
     }
 
+    /// Checks that a device runs from a battery.
+    ///
+    /// # Errors
+    /// It has no supply voltage.
+    pub fn check(device: &Device) -> Result<(), BatteryError> {
+        let is_fed = device.supply_v.value > 0.0;
+        is_fed.then_some(()).ok_or_else(|| BatteryError::Mains { device: device.description.clone() })
+    }
+
+    /// What a device takes from it in a day in which it uses so many millijoules at so many volts, and what the battery loses
+    /// in that day by itself, in milliampere-hours.
+    pub fn charge_a_day_mah(&self, mj: f64, supply_v: f64) -> [f64; 2] {
+        // A millijoule is a milliampere for a second at one volt.
+        let taken = mj / supply_v.min(self.nominal_v.value) / 3600.0;
+        [taken, self.capacity_mah.value * self.self_discharge_percent.value / 100.0 / DAYS_A_YEAR]
+    }
+
     /// How long it lasts for a device with this life. `None` if the life has used nothing and the battery loses nothing.
     pub fn life(&self, life: &Life) -> Option<BatteryLife> {
-        let needs_step_up = self.nominal_v.value < life.supply_v;
-        let at_v = if needs_step_up { self.nominal_v.value } else { life.supply_v };
-        let capacity = self.capacity_mah.value;
-        // A millijoule is a milliampere for a second at one volt.
-        let charge = |mj: f64| mj / at_v / 3600.0;
-        let self_discharge = capacity * self.self_discharge_percent.value / 100.0 / DAYS_A_YEAR;
+        let charge = |mj_a_day: f64| self.charge_a_day_mah(mj_a_day, life.supply_v);
         let years = |mj_a_day: f64| {
-            let a_day = charge(mj_a_day) + self_discharge;
-            (a_day > 0.0).then(|| capacity / a_day / DAYS_A_YEAR)
+            let a_day = charge(mj_a_day).iter().sum::<f64>();
+            (a_day > 0.0).then(|| self.capacity_mah.value / a_day / DAYS_A_YEAR)
         };
-        let charge_a_day_mah = charge(life.energy_a_day_mj);
+        let [charge_a_day_mah, self_discharge] = charge(life.energy_a_day_mj);
         let all = charge_a_day_mah + self_discharge;
         let Purposes { idle_mj, handshakes_mj, requests_mj, keep_alives_mj, closing_mj } = life.purposes;
         let total_mj = life.energy.total_mj();
@@ -176,7 +198,7 @@ impl Battery {
             years_ci95: life.energy_a_day_ci95.and_then(|[low, high]| Some([years(high)?, years(low)?])),
             charge_a_day_mah,
             self_discharge_a_day_mah: self_discharge,
-            needs_step_up,
+            needs_step_up: self.nominal_v.value < life.supply_v,
             shares: [idle, handshakes, requests, keep_alives, closing, self_discharge / all],
         })
     }

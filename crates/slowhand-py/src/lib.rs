@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use crate::estimate::{Estimate, percentile};
     #[pymodule_export]
-    use crate::life::{batteries, battery_schema, life};
+    use crate::life::{Lives, batteries, battery_schema, life};
     #[pymodule_export]
     use crate::live::{Live, Recording, mesh_address};
     #[pymodule_export]
@@ -54,6 +54,10 @@ mod _native {
         }
         module.add("MAX_THREADS", slowhand_lab::runner::MAX_THREADS)?;
         module.add("LONGEST_LIFE_S", slowhand_lab::life::MOST_SECONDS)?;
+        module.add("DAY_S", slowhand_lab::life::DAY_S)?;
+        let longest_poll = slowhand_net::radio::csma::Polling::openthread().period;
+        module.add("LONGEST_POLL_MS", longest_poll.as_secs_f64() * 1e3)?;
+        module.add("YEAR_S", slowhand_lab::life::YEAR_S)?;
         module.add("LATENESS_LIMIT_MS", slowhand_live::LATENESS_LIMIT.as_secs_f64() * 1e3)?;
         module.add("FAR_BEHIND_MS", slowhand_live::FAR_BEHIND.as_secs_f64() * 1e3)?;
         module.add("CHANGEABLE_KEYS", slowhand_lab::scenario::CHANGEABLE_KEYS)?;

@@ -17,16 +17,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowhand import footprint, known
 from slowhand._native import ScenarioError
-from slowhand.advice import defaults, networks, remedies
+from slowhand.advice import defaults, life, networks, remedies
 from slowhand.advice.contest import Contest, Plan
 from slowhand.advice.front import Judged, Sample, Scale
 from slowhand.advice.front import weights as read_weights
+from slowhand.advice.life import Lived
 from slowhand.advice.lookup import AdviceError
 from slowhand.advice.racing import LEAST, least, schedule
 from slowhand.advice.space import Space, space
-from slowhand.api import Run, Scenario, told
+from slowhand.api import Run, Scenario, processors, told
+from slowhand.blame import refusal
 from slowhand.bounds import MAX_SEED, natural
 from slowhand.keys import Setting, toml
+from slowhand.lives import BATTERY
 from slowhand.terminal import printable
 
 if TYPE_CHECKING:
@@ -105,15 +108,18 @@ class Adviser:
         choose: Iterable[str] = (),
         fix: Iterable[str] = (),
         weights: str | Mapping[str, float] | None = None,
+        battery: str | None = None,
         budget: int | None = None,
         seed: int = 1,
         threads: int | None = None,
     ):
         self._began = time.monotonic()
         given = read_weights(weights)
+        self.battery = _battery(battery, given)
+        """The battery whose life counts, if one does."""
         self.seed = natural("--seed", seed)
         self.threads = threads
-        self.space: Space = space(scenario, choose, fix)
+        self.space: Space = space(scenario, choose, fix, lives=self.battery is not None)
         self.scale = Scale(given, float(self._give_up_s()))
         self.done = 0
         """Worlds that are done."""
@@ -128,6 +134,10 @@ class Adviser:
         self.beyond = 0
         """Worlds that say why nothing completes and what would help. The budget has no part in it:
         how many there are is known only then."""
+        self.lived = 0
+        """Worlds of lives that are done. The budget has no part in them either."""
+        if self.battery is not None:
+            self._check_life(self.battery)
         self._memories: dict[str, float] = {}
         runners = [partial(self.sample, each.scenario) for each in self.space.configurations]
         memories = [runner().memory for runner in runners]
@@ -145,9 +155,24 @@ class Adviser:
         own = scenario.value("session.give_up_s")
         return known.default(scenario, "session.give_up_s") if own is None else own
 
-    def sample(self, scenario: Scenario) -> Sample:
-        """An empty sample of a configuration."""
-        return Sample(self._memory(scenario), footprint.of_client(scenario))
+    def sample(self, scenario: Scenario, *, lives: bool = True) -> Sample:
+        """An empty sample of a configuration, with a life if that counts."""
+        lived = Lived(self.battery) if lives and self.battery is not None else None
+        return Sample(self._memory(scenario), footprint.of_client(scenario), lived)
+
+    def _check_life(self, battery: str) -> None:
+        """Raises `ScenarioError` if the client has no life, or there is no such battery."""
+        try:
+            life.lives(self.space.scenario, battery, self.seed)
+        except ScenarioError as error:
+            if error.key != "application.pattern":
+                raise
+            remedy = (
+                "; a short way is --period 1h, the long one --fix application.pattern=periodic"
+                " --fix application.period_s=3600"
+            )
+            place = printable(self.space.scenario.path)
+            raise refusal(f"{error.reason}{remedy}", place=place, key=error.key) from error
 
     def _memory(self, scenario: Scenario) -> float:
         """The octets that the client's library takes. They do not depend on the timers."""
@@ -226,7 +251,10 @@ class Adviser:
         stressed = max(1, self.worlds // STRESSED)
         plan = Plan(rounds, self.worlds, stressed, len(self._others), finalists, best)
         self.total = plan.total() + self.worlds * len(self._rows)
-        """The most worlds in all."""
+        """The most worlds in all, with those of lives."""
+        self._lives = plan.scaled(life.worlds)
+        if self.battery is not None:
+            self.total += self._lives.total() + self._lives.worlds * len(self._rows)
         return plan
 
     def run(self, update: Callable[[int, int], None] = lambda done, total: None) -> None:
@@ -237,7 +265,9 @@ class Adviser:
         self._update = update
         self.contest.run()
         self.total -= self.contest.spared
-        if not self.is_reliable:
+        if self.battery is not None:
+            self.total -= self._lives.spared(len(self.contest.ties))
+        if not self.judged[self.front[0]].completes:
             self._explain()
         self._run_defaults()
         for number in range(len(self._others)):
@@ -298,15 +328,24 @@ class Adviser:
             yield start, min(last, start + size)
 
     def _finish(self, run: Run, sample: Sample) -> None:
-        run.watch(lambda done: self._update(self.done + done, self.total))
+        run.watch(lambda done: self._update(self.done + self.lived + done, self.total))
+        if sample.lived is not None:
+            self._live(run, sample.lived, sample.worlds)
         sample.add(run)
         if run.panicked_count:
             self.panicked.append(told(run))
         self.done += run.count
 
+    def _live(self, run: Run, lived: Lived, before: int) -> None:
+        """Simulates the worlds of a life that go with those of a run; `before` were there."""
+        after = before + run.count
+        threads = processors() if self.threads is None else self.threads
+        lived.sample(run.scenario, run.seed, after, threads)
+        self.lived += life.worlds(after) - life.worlds(before)
+
     @property
     def is_reliable(self) -> bool:
-        """True if the recommended configuration completes nearly always."""
+        """True if the recommended configuration completes, and answers, nearly always."""
         return self.judged[self.front[0]].is_reliable
 
     def _explain(self) -> None:
@@ -314,7 +353,7 @@ class Adviser:
         best = self.space.configurations[self.front[0]].scenario
         run = Run(best, count=EXPLAINED, seed=self.seed, threads=self.threads, records=False)
         self._more(EXPLAINED)
-        run.watch(lambda done: self._update(self.done + done, self.total))
+        run.watch(lambda done: self._update(self.done + self.lived + done, self.total))
         self.done += run.count
         summary = run.summary()
         self.why = {name: summary[name] for name in ("completed", "failed", "failures", "losses")}
@@ -339,7 +378,7 @@ class Adviser:
         self._more(self._fewest * len(changes))
         found = []
         for overrides, scenario in changes:
-            sample = self.sample(scenario)
+            sample = self.sample(scenario, lives=False)
             self._run([(scenario, sample)], first, first + self._fewest)
             found.append(Help(overrides, scenario, Judged(sample, self._fewest, self.scale)))
         return sorted(found, key=lambda each: (-each.judged.share, len(each.overrides)))
@@ -362,12 +401,24 @@ class Adviser:
         return time.monotonic() - self._began
 
 
+def _battery(given: str | None, weights: Mapping[str, float]) -> str | None:
+    """The battery whose life counts; none if it has no weight."""
+    if "battery" in weights:
+        return given or BATTERY
+    if given is not None:
+        remedy = "--weights battery=1 gives one"
+        found = printable(given)
+        raise AdviceError(f"--battery: found {found}, but its life has no weight: {remedy}")
+    return None
+
+
 def advise(
     scenario: Scenario | str | os.PathLike[str],
     *,
     choose: str | Mapping[str, Setting | Iterable[Setting]] | Iterable[str] = (),
     fix: str | Mapping[str, Setting] | Iterable[str] = (),
     weights: str | Mapping[str, float] | None = None,
+    battery: str | None = None,
     budget: int | None = None,
     seed: int = 1,
     threads: int | None = None,
@@ -376,9 +427,11 @@ def advise(
 
     `choose` names what may be chosen: groups, as `["timers", "mtu"]`, or keys with their values, as
     `{"session.timeout_s": [1, 4, 9]}`. `fix` has what may not: values for keys, or names. `weights`
-    says how much a metric counts, as `{"duration": 1, "energy": 2}`. `budget` is the most worlds
-    that are run, but for those that say why nothing completes. What the answer has: `recommended`,
-    `front`, `defaults`, `sure`, `text`, `json()`.
+    says how much a metric counts, as `{"duration": 1, "energy": 2}`. With a weight for `battery`
+    how long `battery` lasts counts: the name of one that comes with slowhand, or the path of a
+    file. The scenario says what its client asks for, in `[application]`. `budget` is the most
+    worlds that are run, but for those of lives and those that say why nothing completes. What the
+    answer has: `recommended`, `front`, `defaults`, `sure`, `text`, `json()`.
 
     >>> import slowhand
     >>> slow = slowhand.Scenario("psk-tinydtls", {"mac.slotframe": 101})
@@ -394,6 +447,7 @@ def advise(
         choose=list(_words("choose", choose, _several)),
         fix=list(_words("fix", fix, toml)),
         weights=weights,
+        battery=battery,
         budget=budget,
         seed=seed,
         threads=threads,

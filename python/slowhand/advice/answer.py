@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from slowhand import settings
+from slowhand import lives, settings
 from slowhand._native import __version__
 from slowhand.advice import Adviser, networks
 from slowhand.advice.front import METRICS, Judged, Scale, is_apart, ranking, sureness
@@ -26,6 +26,7 @@ COLUMNS = {
     "bytes": "bytes_phy_mean",
     "failures": "failed",
     "ram": "ram_client_bytes",
+    "battery": "battery_years",
 }
 """The column of each metric in a data frame."""
 
@@ -41,6 +42,7 @@ class Row(NamedTuple):
         """For JSON: `weighted` is how many times as bad it is as the best, by the weights."""
         metrics = self.judged.intervals()
         return {
+            **_requests(self.judged),
             "settings": _settings(self),
             "overrides": list(self.configuration.overrides) if self.configuration else [],
             "worlds": self.judged.worlds,
@@ -49,6 +51,15 @@ class Row(NamedTuple):
             "metrics": {name: interval.json() for name, interval in metrics.items()},
             "weighted": weighted(self.judged, best),
         }
+
+
+def _requests(judged: Judged) -> dict[str, Any]:
+    """Where the life of a battery counts, what becomes of the requests of the client."""
+    life = judged.life
+    if life is None:
+        return {}
+    p95 = life["latency_s"]["p95"] if life["latency_s"] else None
+    return {"requests_s_p95": p95, "requests_unanswered": judged.unanswered}
 
 
 def weighted(judged: Judged, best: Judged) -> float:
@@ -241,7 +252,7 @@ class Advice:
             ],
             "refused_by_fixed": dict(space.refused_by_fixed),
             "weights": adviser.scale.weights,
-            "units": {name: metric.unit for name, metric in METRICS.items()},
+            "units": {name: METRICS[name].unit for name in adviser.scale.weights},
             "seed": adviser.seed,
             "budget": adviser.budget,
             "worlds": adviser.done,
@@ -250,11 +261,22 @@ class Advice:
             "panicked": adviser.panicked,
             "wall_s": adviser.wall_s,
         }
+        if adviser.battery is not None:
+            found |= {"battery": adviser.battery, "worlds_of_lives": adviser.lived}
         return found | (self._json() if self.known else {"recommended": None})
+
+    @property
+    def assumed(self) -> dict[str, Any] | None:
+        """What the life of the battery rests on, if it counts."""
+        own, battery = self.best.battery, self.adviser.battery
+        if own is None or battery is None:
+            return None
+        return lives.assumed(self.scenario, battery, own)
 
     def _json(self) -> dict[str, Any]:
         best = self.best
         return {
+            **({} if self.assumed is None else {"assumed": self.assumed}),
             "recommended": self._row(self.adviser.front[0]).json(best),
             "reliable": self.reliable,
             "why": self.adviser.why,
@@ -370,7 +392,7 @@ def _table(rows: list[dict[str, Any]]) -> polars.DataFrame:
 
 def _metrics(judged: Judged) -> dict[str, Any]:
     """The columns of a data frame; `None` where it never ends, or a number is not known."""
-    found: dict[str, Any] = {"outcome": judged.outcome}
+    found: dict[str, Any] = {"outcome": judged.outcome, **_requests(judged)}
     for name, interval in judged.intervals().items():
         column = COLUMNS[name]
         ends = () if name == "ram" else (f"{column}_low", f"{column}_high")

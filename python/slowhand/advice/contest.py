@@ -41,6 +41,12 @@ class Plan(NamedTuple):
     best: int
     """How many of them meet the other networks."""
 
+    def scaled(self, worlds: Callable[[int], int]) -> Plan:
+        """The plan of what has so many worlds where this one has others."""
+        rounds = [Round(one.runners, worlds(one.worlds)) for one in self.rounds]
+        more = {"worlds": worlds(self.worlds), "stressed": worlds(self.stressed)}
+        return self._replace(rounds=rounds, **more)
+
     def total(self) -> int:
         """The most worlds in all."""
         raced = self.rounds[-1].worlds if self.rounds else 0

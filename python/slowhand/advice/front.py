@@ -11,10 +11,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy
 import numpy.typing
 
+from slowhand.advice.life import Lived
 from slowhand.advice.lookup import AdviceError
 from slowhand.api import Run
 from slowhand.arguments import LITERAL
 from slowhand.footprint import Measured
+from slowhand.lives.life import Told
 from slowhand.terminal import printable
 
 Numbers: TypeAlias = numpy.typing.NDArray[numpy.float64]
@@ -35,10 +37,13 @@ METRICS = {
     "bytes": Metric("on the air", "B", 0.5),
     "failures": Metric("failed", "%", 1.0),
     "ram": Metric("memory of the client", "B", 0.0),
+    "battery": Metric("life of the battery", "years", 0.0),
 }
 """What configurations are compared by. The weights are assumed: a node of the mesh pays for what it
 sends with the energy that is counted already, so octets count half; the memory is that of libraries
-on a computer of 64 bits, and counts only if somebody asks for it."""
+on a computer of 64 bits, and counts only if somebody asks for it. The life of a battery is there
+only if it has a weight: it takes long, and not every scenario has one. It is compared by the charge
+of a day, of which less is better, and told in years."""
 
 SMALL_SHARE = 0.01
 """Added to the share that fails before shares are compared: 0 and 0.1 % are then about the same,
@@ -71,8 +76,11 @@ NORMAL_95 = 1.959964
 FRAME = 127
 """The octets of a buffer for a frame in the queue (aMaxPhyPacketSize, IEEE 802.15.4)."""
 
-DURATION, ENERGY, BYTES, FAILURES, RAM = range(5)
+DURATION, ENERGY, BYTES, FAILURES, RAM, CHARGE = range(6)
 """The places of the metrics in an array."""
+
+UNANSWERED = 6
+"""The place of the share of requests that nobody answers, where there is a life."""
 
 COMPLETED, PANICKED = "completed", "panicked"
 """Outcomes: that of a handshake, and that of a world which has none."""
@@ -85,9 +93,12 @@ BUFFERS = 3
 
 
 def weights(given: str | Mapping[str, float] | None) -> dict[str, float]:
-    """The weight of each metric: `duration=1,energy=2`; what is not named has 0."""
+    """The weight of each metric: `duration=1,energy=2`; what is not named has 0.
+
+    Without a weight the life of the battery is not among them.
+    """
     if given is None:
-        return {name: metric.weight for name, metric in METRICS.items()}
+        return {name: metric.weight for name, metric in METRICS.items() if name != "battery"}
     if not isinstance(given, str | Mapping):
         example = "duration=1,energy=2, or a dictionary"
         raise AdviceError(f"--weights: found {printable(repr(given))}, allowed: {example}")
@@ -106,6 +117,8 @@ def weights(given: str | Mapping[str, float] | None) -> dict[str, float]:
             raise AdviceError(f"--weights: found {what}, allowed: a number, 0 or more")
     if not any(found.values()):
         raise AdviceError("--weights: found only 0, allowed: a number above 0 for one metric")
+    if not found["battery"]:
+        del found["battery"]
     return found
 
 
@@ -126,12 +139,14 @@ class Sample:
     A world that panicked counts as one whose handshakes have failed.
     """
 
-    def __init__(self, memory: float, measured: Measured | None = None):
+    def __init__(self, memory: float, measured: Measured | None = None, lived: Lived | None = None):
         self.memory = memory
         """Of the client's library on this computer; infinite if it is not known. Configurations are
         compared by it: only this figure is there for all libraries."""
         self.measured = measured
         """Of the client's library on its device, if it was measured."""
+        self.lived = lived
+        """The life of the client, if it counts: it has its worlds before they are added here."""
         self._parts: list[Numbers] = []
         self._failures: list[tuple[int, str]] = []  # the number of a world, and an outcome in it
         self.worlds = 0
@@ -173,8 +188,35 @@ class Sample:
             self._parts = [numpy.concatenate(self._parts, axis=1)]
         return self._parts[0][:, :worlds]
 
-    def values(self, worlds: int, draws: numpy.typing.NDArray[numpy.intp] | None = None) -> Numbers:
-        """The metrics over the first worlds, or over each of several draws of these worlds.
+    def values(self, worlds: int) -> Numbers:
+        """The metrics over the first worlds.
+
+        Where a life counts, its charge of a day is the last of them, and the share of requests that
+        nobody answers comes after it.
+        """
+        made = self.handshakes(worlds)[:, 0]
+        if self.lived is None:
+            return made
+        charge = self.lived.charges(worlds).mean()
+        return numpy.array([*made, charge, self.lived.unanswered(worlds)])
+
+    def drawn(self, worlds: int) -> Numbers:
+        """The same in each of `RESAMPLES` draws of these worlds. A life has draws of its own."""
+        generator = numpy.random.default_rng(0)  # the same draws for all: they are paired
+        draws = generator.integers(0, worlds, (RESAMPLES, worlds))
+        _, handshakes = self.completed(worlds)
+        at_once = max(1, BLOCK // handshakes)
+        blocks = (draws[first : first + at_once] for first in range(0, RESAMPLES, at_once))
+        made = numpy.hstack([self.handshakes(worlds, block) for block in blocks])
+        if self.lived is None:
+            return made
+        unanswered = numpy.full(RESAMPLES, self.lived.unanswered(worlds))
+        return numpy.vstack([made, self.lived.drawn(worlds, RESAMPLES), unanswered])
+
+    def handshakes(
+        self, worlds: int, draws: numpy.typing.NDArray[numpy.intp] | None = None
+    ) -> Numbers:
+        """The metrics of handshakes over the first worlds, or over several draws of these worlds.
 
         The duration is the 95th percentile over all handshakes, where one that fails has no end.
         Energy and octets are those of all handshakes, also of those
@@ -187,7 +229,7 @@ class Sample:
         failed = numpy.isnan(drawn[DURATION])
         durations = numpy.where(failed, numpy.inf, drawn[DURATION])
         completed = numpy.maximum((~failed).sum(axis=1), 0.5)  # what is not known is not infinite
-        made = numpy.stack(
+        made: Numbers = numpy.stack(
             [
                 _percentile95(durations),
                 drawn[ENERGY].sum(axis=1) / completed,
@@ -196,7 +238,7 @@ class Sample:
                 self.memory + drawn[BUFFERS].max(axis=1),
             ]
         )
-        return made[:, 0] if draws is None else made
+        return made
 
     def racing_values(self, worlds: int) -> Numbers:
         """The metrics over the first worlds, of which there are few.
@@ -226,7 +268,8 @@ class Sample:
 
     def same(self, worlds: int) -> bytes:
         """Equal for two configurations whose first worlds are all equal."""
-        return self.array(worlds).tobytes()
+        lived = b"" if self.lived is None else self.lived.charges(worlds).tobytes()
+        return self.array(worlds).tobytes() + lived
 
 
 def _percentile95(durations: Numbers) -> Numbers:
@@ -267,7 +310,7 @@ class Scale:
     def __init__(self, given: Mapping[str, float], give_up_s: float):
         self.weights = dict(given)
         self._give_up_s = give_up_s
-        found = numpy.array([given[name] for name in METRICS])
+        found = numpy.array([*given.values()])
         self._counts = found > 0
         self._weights = found[self._counts] / found.sum()
 
@@ -279,7 +322,8 @@ class Scale:
         weighed = numpy.array(values, dtype=float)
         weighed[FAILURES] += SMALL_SHARE
         weighed[DURATION] = numpy.minimum(weighed[DURATION], self._give_up_s)
-        logarithms = numpy.log(numpy.maximum(weighed[self._counts], 1e-9))
+        counting = weighed[: len(self._counts)][self._counts]
+        logarithms = numpy.log(numpy.maximum(counting, 1e-9))
         score: Numbers = numpy.tensordot(self._weights, logarithms, axes=1)
         return score
 
@@ -299,10 +343,18 @@ def pareto(order: Sequence[int], values: Mapping[int, Numbers], alike: float = A
 
 def _covers(a: Numbers, b: Numbers, alike: float) -> bool:
     """True if `a` is not worse than `b` in any metric; differences of `alike` do not count."""
-    x, y = a.copy(), b.copy()
+    x, y = a[:UNANSWERED].copy(), b[:UNANSWERED].copy()
     x[FAILURES] += SMALL_SHARE
     y[FAILURES] += SMALL_SHARE
     return bool((x <= y * (1 + alike)).all())
+
+
+def failing(values: Numbers) -> Numbers:
+    """The share of handshakes that fail, or of requests where there is a life and more of them."""
+    shares: Numbers = values[FAILURES]
+    if len(values) > UNANSWERED:
+        shares = numpy.maximum(shares, values[UNANSWERED])
+    return shares
 
 
 def is_surely_unreliable(failed: float, worlds: int) -> bool:
@@ -326,7 +378,7 @@ def ranking(
     """
 
     def place(one: int) -> tuple[float, ...]:
-        failed = float(values[one][FAILURES])
+        failed = float(failing(values[one]))
         if racing is None:
             unreliable = failed > 1 - RELIABLE
         else:
@@ -403,12 +455,7 @@ class Judged:
 
     @cached_property
     def _drawn(self) -> Numbers:
-        generator = numpy.random.default_rng(0)  # the same draws for all: they are paired
-        draws = generator.integers(0, self.worlds, (RESAMPLES, self.worlds))
-        _, handshakes = self._sample.completed(self.worlds)
-        at_once = max(1, BLOCK // handshakes)
-        blocks = (draws[first : first + at_once] for first in range(0, RESAMPLES, at_once))
-        return numpy.hstack([self._sample.values(self.worlds, block) for block in blocks])
+        return self._sample.drawn(self.worlds)
 
     @cached_property
     def scores(self) -> Numbers:
@@ -418,13 +465,33 @@ class Judged:
     @cached_property
     def unreliable(self) -> numpy.typing.NDArray[numpy.bool_]:
         """In which draws of the worlds too many handshakes fail."""
-        found: numpy.typing.NDArray[numpy.bool_] = self._drawn[FAILURES] > 1 - RELIABLE
+        found: numpy.typing.NDArray[numpy.bool_] = failing(self._drawn) > 1 - RELIABLE
         return found
 
     @property
     def is_reliable(self) -> bool:
+        """True if enough handshakes complete, and enough requests are answered in a life."""
+        return bool(failing(self.values) <= 1 - RELIABLE)
+
+    @property
+    def completes(self) -> bool:
         """True if enough handshakes complete."""
         return bool(self.values[FAILURES] <= 1 - RELIABLE)
+
+    @property
+    def life(self) -> Told | None:
+        """What the laboratory says of the client's life, if it counts."""
+        return None if self._sample.lived is None else self._sample.lived.told(self.worlds)
+
+    @property
+    def battery(self) -> dict[str, Any] | None:
+        """What it says of the battery: its description, and how long it lasts."""
+        return None if self._sample.lived is None else self._sample.lived.battery(self.worlds)
+
+    @property
+    def unanswered(self) -> float:
+        """The share of its requests that nobody answers; 0 without a life."""
+        return float(self.values[UNANSWERED]) if len(self.values) > UNANSWERED else 0.0
 
     @cached_property
     def same(self) -> bytes:
@@ -473,9 +540,11 @@ class Judged:
         octets of one that does.
         """
         found = {
-            name: Interval(float(self.values[place]), *_ends(self._drawn[place]))
-            for place, name in enumerate(METRICS)
+            name: Interval(float(value), *_ends(drawn))
+            for name, value, drawn in zip(METRICS, self.values, self._drawn, strict=False)
         }
+        if self._sample.lived is not None:
+            found["battery"] = Interval(*self._sample.lived.years(self.worlds))
         found["ram"] = Interval(self._ram, math.inf, math.inf)
         for name, place in (("energy", ENERGY), ("bytes", BYTES)):  # of each that completes
             drawn = numpy.where(self._drawn[FAILURES] < 1, self._drawn[place], math.inf)

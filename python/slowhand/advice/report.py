@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from slowhand import settings
 from slowhand._native import __version__
 from slowhand.advice import Adviser
 from slowhand.advice.answer import Advice, Row, weighted
-from slowhand.advice.front import ALIKE, HOST, METRICS, RELIABLE, Interval, Judged
-from slowhand.advice.space import FAMILY, has_no_effect
-from slowhand.report import command_of, failures, losses, number, show_command
+from slowhand.advice.front import ALIKE, HOST, RELIABLE, Interval, Judged
+from slowhand.advice.space import FAMILY, OF_APPLICATION, has_no_effect
+from slowhand.lives import words
+from slowhand.lives.report import assumptions, seconds
+from slowhand.report import command_of, failures, losses, number, quoted, show_command
 from slowhand.sweeps.dataset import label, shown
 from slowhand.sweeps.vary import Plain
 from slowhand.table import Cell, Column, Table
@@ -30,10 +32,14 @@ LONGEST_REASON = 300
 MOST_FAMILIES = 20
 """How many families are shown; --json has all. (Assumed.)"""
 
+OF_FAMILIES = 2
+"""How many metrics of families are shown, the first ones: 80 columns have no more room."""
+
 MOST_TIES = 8
 """How many that cannot be told apart are named. (Assumed: a longer list is not read.)"""
 
 HEADINGS = {
+    "battery": "battery\n\nyears",
     "duration": "duration\np95\ns",
     "energy": "energy\nclient\nmJ",
     "bytes": "on the\nair\nB",
@@ -81,16 +87,31 @@ def show(advice: Advice, out: Terminal) -> None:
 
 
 def command(advice: Advice) -> list[str]:
-    """The command that runs what is recommended, in words for a shell."""
-    return command_of(advice.scenario)
+    """The command that runs what is recommended, in words for a shell.
+
+    Where a battery counts, it tells the same years.
+    """
+    words = command_of(advice.scenario)
+    life, battery = advice.best.life, advice.adviser.battery
+    if life is None or battery is None:
+        return words
+    seeds = [f"--seed {life['seed']}", f"--count {life['worlds']}"]
+    return ["slowhand battery", *words[1:], f"--battery {quoted(battery)}", *seeds]
 
 
 def _recommendation(advice: Advice, out: Terminal) -> None:
     best, recommended = advice.best, advice.recommended
-    if not advice.reliable:
+    if not best.completes:
         out.paragraph(
             f"Nothing that may be chosen completes reliably (in {100 * RELIABLE:g} % of all"
             f" handshakes or more). The best completes {_percent(best.share)} %:",
+            "bold red",
+        )
+    elif not advice.reliable:
+        out.paragraph(
+            "Nothing that may be chosen lets a server answer reliably"
+            f" ({100 * RELIABLE:g} % of all requests or more). Of the best's"
+            f" {_percent(1 - best.unanswered)} % are answered:",
             "bold red",
         )
     else:
@@ -98,12 +119,24 @@ def _recommendation(advice: Advice, out: Terminal) -> None:
     for key, value in recommended.settings.items():
         text = "not set" if value is None else printable(shown(value), LONGEST_VALUE)
         out.print(f"  {key} = {text}", "bold")
+    if best.battery is not None:
+        out.paragraph(escaped(_lasts(best, best.battery)), "bold")
     if advice.ties:
         _ties(advice, out)
     if advice.second is not None and advice.sure is not None:
         _next(advice, advice.second, advice.sure, out)
     if advice.adviser.why is not None:
         _help(advice.adviser, advice.adviser.why, out)
+
+
+def _lasts(best: Judged, battery: Mapping[str, Any]) -> str:
+    """How long the battery lasts, and how long requests take."""
+    life, lasts = best.life, battery["life"] or {}
+    years = words.life(lasts.get("years"), lasts.get("years_ci95"))
+    said = f"{years} from {words.battery(battery['description'])}."
+    if life and life["latency_s"]:
+        said += f" 95 % of the requests take {seconds(life['latency_s']['p95'])} or less."
+    return said
 
 
 def _ties(advice: Advice, out: Terminal) -> None:
@@ -201,7 +234,7 @@ def _families(advice: Advice, out: Terminal) -> None:
     out.print("What another choice would cost: the best with each", "bold")
     others = [key for key in _columns(advice, rows)[0] if key not in FAMILY]
     heads = [Column(key.rpartition(".")[2].replace("_", "\n")) for key in others]
-    of = ("duration", "energy")
+    of = _named_metrics(advice)[:OF_FAMILIES]
     family = Column(right=False, wraps=True)
     table = Table([family, *heads, *_metric_columns(of), Column("")])
     shown_rows = rows[:MOST_FAMILIES]
@@ -253,8 +286,9 @@ def _front(advice: Advice, out: Terminal) -> None:
     varied, same = _columns(advice, shown_rows)
     heads = [key.rpartition(".")[2].replace("_", "\n") for key in varied]
     columns = [Column(), *map(Column, heads)]
-    table = Table([*columns, *_metric_columns()], repeated=1)
-    cells = _metric_cells([row.judged for row in shown_rows], advice.best)
+    of = _named_metrics(advice)
+    table = Table([*columns, *_metric_columns(of)], repeated=1)
+    cells = _metric_cells([row.judged for row in shown_rows], advice.best, of)
     for place, (row, metrics) in enumerate(zip(shown_rows, cells, strict=True)):
         settings = row.configuration.settings if row.configuration else {}
         values = [_value(settings[key]) for key in varied]
@@ -287,19 +321,24 @@ def _value(value: str | float | bool | None) -> str:
     return "-" if value is None else printable(shown(value), LONGEST_VALUE)
 
 
-def _metric_columns(of: Iterable[str] = METRICS) -> list[Column]:
+def _named_metrics(advice: Advice) -> list[str]:
+    """The metrics in the order of the columns."""
+    return [name for name in HEADINGS if name in advice.adviser.scale.weights]
+
+
+def _metric_columns(of: Iterable[str]) -> list[Column]:
     """The memory is left out where there is no room; the table of the front becomes two instead."""
     columns = [Column(HEADINGS[name], optional=int(name == "ram")) for name in of]
     return [*columns, Column("by the\nweights")]
 
 
 def _metric_cells(
-    judged: Sequence[Judged], best: Judged, of: Iterable[str] = METRICS
+    judged: Sequence[Judged], best: Judged, of: Sequence[str]
 ) -> Iterator[list[Cell]]:
     """The metrics of several configurations with their intervals, and the weighted ratio."""
     intervals = [one.intervals() for one in judged]
     reliable = [found for found in intervals if _is_known(found, "duration")]
-    largest = {name: max((found[name].value for found in reliable), default=0) for name in METRICS}
+    largest = {name: max((found[name].value for found in reliable), default=0) for name in of}
     for one, found in zip(judged, intervals, strict=True):
         cells: list[Cell] = []
         for name in of:
@@ -309,6 +348,8 @@ def _metric_cells(
                 octets = found[name].value
                 host = " host" if one.is_ram_of_host else ""
                 cells.append(f"{octets:,.0f}{host}" if math.isfinite(octets) else "")
+            elif name == "battery" and found[name].value > words.LONGEST_YEARS:
+                cells.append(f">{words.LONGEST_YEARS:g}")
             elif not _is_known(found, name):
                 cells.append("never")
             else:
@@ -319,7 +360,12 @@ def _metric_cells(
 
 
 def _is_known(found: dict[str, Interval], name: str) -> bool:
-    """False for the duration of what fails too often, and for all of what never completes."""
+    """False for the duration of what fails too often, and for all of what never completes.
+
+    A battery lasts some time then too.
+    """
+    if name == "battery":
+        return True
     return found["failures"].value < 1 and math.isfinite(found[name].value)
 
 
@@ -360,9 +406,10 @@ def _times(ratio: float) -> str:
 
 def _defaults(advice: Advice, out: Terminal) -> None:
     out.print("What common defaults would have cost", "bold")
-    table = Table([Column(right=False, wraps=True), Column("s"), *_metric_columns()])
+    of = _named_metrics(advice)
+    table = Table([Column(right=False, wraps=True), Column("s"), *_metric_columns(of)])
     found = advice.adviser.defaults
-    cells = _metric_cells([default.judged for default in found], advice.best)
+    cells = _metric_cells([default.judged for default in found], advice.best, of)
     for default, metrics in zip(found, cells, strict=True):
         names = ", ".join(default.row.names)
         table.add(names, f"{default.row.timeout_s:g}", *metrics)
@@ -371,7 +418,8 @@ def _defaults(advice: Advice, out: Terminal) -> None:
 
 def _networks(advice: Advice, out: Terminal) -> None:
     out.print("The recommended one, if the network is worse than stated", "bold")
-    heads = [Column(right=False), *_metric_columns()[:-1], Column("behind\nthe best\nthere")]
+    of = _named_metrics(advice)
+    heads = [Column(right=False), *_metric_columns(of)[:-1], Column("behind\nthe best\nthere")]
     table = Table(heads)
     found = [(network, advice.elsewhere(network.judged)) for network in advice.adviser.networks]
     judged = [advice.best, *(here.judged for _, here in found)]
@@ -380,7 +428,7 @@ def _networks(advice: Advice, out: Terminal) -> None:
         "",
         *("fails" if here.fails else f"{100 * here.behind:.0f} %" for _, here in found),
     ]
-    rows = zip(names, _metric_cells(judged, advice.best), behind, strict=True)
+    rows = zip(names, _metric_cells(judged, advice.best, of), behind, strict=True)
     for name, metrics, text in rows:
         table.add(name, *metrics[:-1], text)
     table.print(out)
@@ -397,6 +445,20 @@ def _networks(advice: Advice, out: Terminal) -> None:
         out.paragraph(escaped(f"not possible: {name}: {reason}"), "yellow", indent="  ")
 
 
+def _life(advice: Advice, life: Mapping[str, Any], assumed: Mapping[str, Any]) -> Iterator[str]:
+    """How the life of the battery was computed, and what it rests on."""
+    adviser = advice.adviser
+    yield (
+        f"battery: {adviser.battery}, client {life['client']}, weighed by the charge of a day; a"
+        f" year drawn from {life['worlds']:,} other worlds of each ({adviser.lived:,} in all); its"
+        " intervals are those of chance, not of constants"
+    )
+    if keys := [key for key in adviser.space.keys if key.startswith(OF_APPLICATION)]:
+        changes = "changes" if len(keys) == 1 else "change"
+        yield f"{', '.join(keys)}: {changes} what the application does, or when it is reached"
+    yield from assumptions(assumed)
+
+
 def _what_to_type(advice: Advice, out: Terminal) -> None:
     out.print("What to type", "bold")
     settings.show(advice.snippets, out)
@@ -405,7 +467,7 @@ def _what_to_type(advice: Advice, out: Terminal) -> None:
     if not advice.scenario.has_file:
         out.print('  slowhand.settings.snippets(advice.scenario, "NAME")', "dim")
         return
-    words = command(advice)[1:]
+    words = command_of(advice.scenario)[1:]
     show_command(["slowhand settings", *words, "--library NAME"], out)
 
 
@@ -430,6 +492,8 @@ def _about(advice: Advice) -> Iterator[str]:
         f"{len(space.configurations):,} configurations, {adviser.done:,} worlds, seeds from"
         f" {adviser.seed}, {adviser.wall_s:.1f} s of wall time"
     )
+    if advice.assumed is not None and advice.best.life is not None:
+        yield from _life(advice, advice.best.life, advice.assumed)
     if adviser.beyond:
         yield f"{adviser.beyond:,} of these worlds, beyond the budget, say why handshakes fail"
     if space.refused:

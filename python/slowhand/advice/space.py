@@ -11,12 +11,19 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from slowhand import _native
-from slowhand._native import ScenarioError
+from slowhand._native import LONGEST_POLL_MS, ScenarioError
 from slowhand.advice import lookup
 from slowhand.advice.lookup import AdviceError
 from slowhand.api import Scenario, stacks
 from slowhand.blame import blaming, moved
 from slowhand.keys import Setting
+from slowhand.lives.alternatives import (
+    CONNECTION_ID,
+    KEEP_ALIVES,
+    OF_KEPT,
+    RESUMPTIONS,
+    SESSIONS,
+)
 from slowhand.sweeps.dataset import label
 from slowhand.sweeps.following import followings
 from slowhand.sweeps.vary import Axis, Plain, SweepError, Value
@@ -43,6 +50,8 @@ class Option(NamedTuple):
 
     settings: tuple[Pair, ...]
     overrides: tuple[str, ...]
+    removed: tuple[str, ...] = ()
+    """Keys that the scenario has and that do not go with it."""
 
 
 class Choice(NamedTuple):
@@ -131,6 +140,44 @@ def _stacks(fixed: Fixed) -> Iterator[Option]:
         yield Option((("session.stack", name),), overrides)
 
 
+def _sessions(fixed: Fixed) -> Iterator[Option]:
+    """What becomes of a session after a request, and how one is resumed."""
+    own = fixed.plain("application.session") or KEPT, fixed.plain("session.resumption")
+    of_kept = tuple(key for key in OF_KEPT if fixed.plain(key) is not None)
+    for use, kind in dict.fromkeys([own, *USES]):
+        overrides = [f"application.session={use}"]
+        if kind or own[1]:
+            overrides.append(f"session.resumption={kind or ''}")
+        yield Option(
+            (("application.session", use), ("session.resumption", kind)),
+            () if (use, kind) == own else tuple(overrides),
+            () if use == KEPT else of_kept,
+        )
+
+
+def _keep_alives(fixed: Fixed) -> Iterator[Option]:
+    """As it is, and a keep-alive just before a NAT forgets the session."""
+    idle = fixed.scenario.value("application.idle_timeout_s")
+    return _values("application.keep_alive_s", values=[] if idle is None else [KEEP_ALIVES * idle])(
+        fixed
+    )
+
+
+KEPT, RESUMED, ANEW = SESSIONS
+
+USES = (
+    *((KEPT, kind) for kind in (None, *RESUMPTIONS)),
+    *((RESUMED, kind) for kind in RESUMPTIONS),
+    (ANEW, None),
+)
+"""What may become of a session, and how it is resumed: one that is kept if it was lost."""
+
+POLLS_MS = (500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, LONGEST_POLL_MS)
+"""Poll periods, from that of a switch that answers at once to OpenThread's default. (Assumed.)"""
+
+REKEYING_S = (3_600, 86_400, 604_800)
+"""After how long a session gets new keys: an hour, a day, a week. (Assumed.)"""
+
 TIMERS = (1, 2, 3, 4, 6, 9, 12, 15, 20, 30)
 """First timeouts in seconds, from that of RFC 6347 to half of the longest that it has. Those of all
 libraries that are built in are among them."""
@@ -205,6 +252,25 @@ GROUPS = {
         "the longest segments of TCP (transport.client.mss and server)",
         _values("transport.client.mss", "transport.server.mss", values=(128, 256, 512, 1024)),
     ),
+    "connection_id": Group(
+        "if a session survives a NAT that forgets it (session.connection_id)",
+        _values("session.connection_id", values=(CONNECTION_ID,)),
+    ),
+    "sessions": Group(
+        "what becomes of a session after a request (application.session and session.resumption)",
+        _sessions,
+    ),
+    "keep_alives": Group(
+        "if a keep-alive comes before a NAT forgets (application.keep_alive_s)", _keep_alives
+    ),
+    "rekeying": Group(
+        "after how long a session gets new keys (application.rekey_after_s)",
+        _values("application.rekey_after_s", values=REKEYING_S),
+    ),
+    "polls": Group(
+        "how often a sleepy device polls (mac.poll_period_ms)",
+        _values("mac.poll_period_ms", values=POLLS_MS),
+    ),
 }
 """Names for what is often chosen, and the values that are tried."""
 
@@ -214,6 +280,13 @@ three times as many configurations would have too few worlds each in the usual b
 
 USUAL_TLS = ("tcp_timers", "segments", "stack", "recovery")
 """The same for TLS over TCP."""
+
+USUAL_LIFE = ("stack", "resumption", "connection_id")
+"""The same where the life of a battery counts: what does not change what the application does."""
+
+OF_APPLICATION = ("application.", "mac.poll_period_ms")
+"""Keys that begin so change what the application does, or when the server reaches it. None of them
+may be chosen if not given."""
 
 
 @dataclass
@@ -254,11 +327,13 @@ class Configuration:
         return label({key: value for key, value in self.settings.items() if value is not None})
 
 
-def space(scenario: Scenario, choose: Iterable[str], fix: Iterable[str]) -> Space:
-    """What may be chosen, and what not, as on the command line."""
+def space(
+    scenario: Scenario, choose: Iterable[str], fix: Iterable[str], *, lives: bool = False
+) -> Space:
+    """What may be chosen, and what not, as on the command line. `lives`: a battery counts."""
     base, fixed = _fixed(scenario, fix)
     words = [word for text in choose for word in (text.split(",") if "=" not in text else [text])]
-    choices = tuple(_choices(base, words, fixed))
+    choices = tuple(_choices(base, words, fixed, USUAL_LIFE if lives else USUAL))
     found = Space(base, choices)
     if not choices:
         allowed = f"{', '.join(GROUPS)}, or KEY=VALUES"
@@ -287,10 +362,12 @@ def _fixed(scenario: Scenario, fix: Iterable[str]) -> tuple[Scenario, dict[str, 
         return scenario.with_(overrides), fixed
 
 
-def _choices(scenario: Scenario, choose: list[str], fixed: Mapping[str, str]) -> Iterator[Choice]:
+def _choices(
+    scenario: Scenario, choose: list[str], fixed: Mapping[str, str], usual: Sequence[str]
+) -> Iterator[Choice]:
     seen: set[str] = set()
     protocols = _protocols(scenario, choose)
-    usual = USUAL_TLS if all(map(_is_stream, protocols)) else USUAL
+    usual = USUAL_TLS if all(map(_is_stream, protocols)) else usual
     for text in choose or usual:
         choice = _choice(Fixed(scenario, protocols), text)
         name = printable(text.partition("=")[0])
@@ -372,6 +449,7 @@ class _Search:
         found = self._found
         for options in itertools.product(*(choice.options for choice in found.choices)):
             settings = dict(setting for option in options for setting in option.settings)
+            settings |= {key: None for key in _removed(options) if key in settings}
             if _has_effect(found, options, settings):
                 self._try(options, settings)
         wrong = [error for error in self._wrong.values() if error is not None]
@@ -412,7 +490,8 @@ class _Search:
     def _possible(self, options: Sequence[Option], settings: Settings) -> Configuration:
         """A combination with what follows from it. Raises `ScenarioError` if it is not possible."""
         base = self._found.scenario
-        own = [text for option in options for text in option.overrides]
+        own = [f"{key}=" for key in _removed(options)]  # first: what is chosen is not removed
+        own += [text for option in options for text in option.overrides]
         ways = [(*own, *following) for following in followings(base, settings)]
         for way in ways[:-1]:
             with suppress(ScenarioError):
@@ -435,13 +514,24 @@ def _is_scenario(scenario: Scenario, overrides: Sequence[str]) -> bool:
 def _has_effect(found: Space, options: Iterable[Option], settings: Settings) -> bool:
     """False if the same session comes from other options: DTLS does not read the keys of TCP.
 
-    Of several values without effect only the first one is left.
+    Nor does a session that is not kept read the keys of one that is. Of several values without
+    effect only the first one is left.
     """
     protocol = settings.get("session.protocol") or found.scenario.value("session.protocol")
+    kept = settings.get("application.session", KEPT) == KEPT
     return not any(
-        option != choice.options[0] and has_no_effect(str(protocol or PROTOCOLS[0]), choice.keys)
+        option != choice.options[0]
+        and (
+            has_no_effect(str(protocol or PROTOCOLS[0]), choice.keys)
+            or (not kept and all(key in OF_KEPT for key in choice.keys))
+        )
         for choice, option in zip(found.choices, options, strict=True)
     )
+
+
+def _removed(options: Iterable[Option]) -> list[str]:
+    """The keys of the scenario that do not go with some options."""
+    return [key for option in options for key in option.removed]
 
 
 def has_no_effect(protocol: str, keys: Iterable[str]) -> bool:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from slowhand import signals
 from slowhand.arguments import Complaint, Parser, integer, share
+from slowhand.blame import blaming
 from slowhand.commands.common import (
     DONE,
     LONGEST_PANIC,
     NO,
+    asked_every,
     figure_file,
     loaded,
+    period_option,
     print_json,
     threads_option,
 )
@@ -33,8 +36,9 @@ def options(parser: Parser) -> None:
     from slowhand.advice import HANDSHAKES
     from slowhand.advice.forms import SERVERS, macs
     from slowhand.advice.front import METRICS
-    from slowhand.advice.space import GROUPS, USUAL
+    from slowhand.advice.space import GROUPS, USUAL, USUAL_LIFE
     from slowhand.api import SEED
+    from slowhand.lives import BATTERY
 
     parser.add_argument(
         "scenario",
@@ -62,7 +66,7 @@ def options(parser: Parser) -> None:
         action="append",
         default=[],
         help="What may be chosen, once or more: KEY=VALUES as with `sweep --vary`, or a name."
-        f" {groups}. [default: {', '.join(USUAL)}]",
+        f" {groups}. [default: {', '.join(USUAL)}; for a battery: {', '.join(USUAL_LIFE)}]",
     )
     parser.add_argument(
         "--fix",
@@ -75,14 +79,23 @@ def options(parser: Parser) -> None:
     parser.add_argument(
         "--weights",
         metavar="NAME=N,...",
-        help=f"How much each metric counts; 0 if not named. [default: {usual}]",
+        help=f"How much each metric counts; 0 if not named. [default: {usual}]"
+        " With battery=1 that is the life of a battery: [application] of the scenario, or --period,"
+        " says what the client asks for.",
     )
+    parser.add_argument(
+        "--battery",
+        metavar="BATTERY",
+        help="Whose life counts: a name that `slowhand batteries` lists, or a .toml file."
+        f" [default: {BATTERY}]",
+    )
+    period_option(parser)
     parser.add_argument(
         "--budget",
         metavar="N",
         type=integer(1),
-        help="The most worlds that are run, but for those that say why nothing completes."
-        f" [default: {HANDSHAKES} handshakes]",
+        help="The most worlds that are run, but for those of lives, and those that say why nothing"
+        f" completes. [default: {HANDSHAKES} handshakes]",
     )
     parser.add_argument(
         "--seed", metavar="N", type=integer(0), default=SEED, help=f"[default: {SEED}]"
@@ -106,17 +119,27 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
             choose=arguments.choose,
             fix=arguments.fix,
             weights=arguments.weights,
+            battery=arguments.battery,
             budget=arguments.budget,
             seed=arguments.seed,
             threads=arguments.threads,
         )
     except AdviceError as error:
         raise Complaint(str(error)) from error
+    if arguments.period is not None and adviser.battery is None:
+        raise Complaint("--period: only where a battery counts: --weights battery=1")
     return _answer(adviser, figure, arguments, out)
 
 
 def _scenario(arguments: argparse.Namespace) -> Scenario:
     """The scenario of the command line, or that of a question without a file."""
+    keys = asked_every(arguments, [text.partition("=")[0] for text in arguments.fix], "--fix")
+    overrides = [f"{key}={value}" for key, value in keys.items()]
+    with blaming(dict.fromkeys(keys, "--period")):
+        return _of_words(arguments, overrides)
+
+
+def _of_words(arguments: argparse.Namespace, overrides: list[str]) -> Scenario:
     from slowhand.advice.forms import Question
 
     asked = {name: getattr(arguments, name) for name in QUESTION}
@@ -125,11 +148,11 @@ def _scenario(arguments: argparse.Namespace) -> Scenario:
         if given is None:
             options = ", ".join(f"--{name}" for name in QUESTION)
             raise Complaint(f"scenario: found nothing, allowed: SCENARIO, or some of {options}")
-        return Question(**asked).scenario()
+        return Question(**asked).scenario().with_(overrides)
     if given is not None:
         remedy = "--fix KEY=VALUE replaces a key"
         raise Complaint(f"--{given}: only without SCENARIO, where it describes a network; {remedy}")
-    return loaded(arguments.scenario, [])
+    return loaded(arguments.scenario, overrides)
 
 
 def _answer(

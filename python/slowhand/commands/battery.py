@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from slowhand import _native, signals
-from slowhand.arguments import LITERAL, Complaint, Parser, integer, number
+from slowhand.arguments import Complaint, Parser, integer, number
 from slowhand.blame import blaming
 from slowhand.commands.common import (
     DONE,
     NO,
+    asked_every,
+    check_alone,
     figure_file,
     loaded,
+    period_option,
     print_json,
     replaced,
     set_option,
@@ -26,15 +28,12 @@ if TYPE_CHECKING:
     from slowhand.api import Scenario
     from slowhand.lives import Answer
 
-UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
-"""The units of a period, in seconds."""
-
 
 def options(parser: Parser) -> None:
     """The options of the command."""
-    from slowhand.lifetime import DAYS, WORLDS
     from slowhand.lives import BATTERY, DAYS_IN_FULL
     from slowhand.lives.alternatives import SESSIONS
+    from slowhand.lives.life import DAYS, WORLDS
 
     parser.add_argument(
         "scenario",
@@ -49,12 +48,7 @@ def options(parser: Parser) -> None:
         help="A name that `slowhand batteries` lists, or a .toml file."
         f" [default: {BATTERY}; the others are below the answer]",
     )
-    parser.add_argument(
-        "--period",
-        metavar="TIME",
-        type=period,
-        help="A request so often, such as 10min or 1h: application.pattern and period_s.",
-    )
+    period_option(parser)
     parser.add_argument(
         "--session",
         metavar="WHAT",
@@ -97,22 +91,6 @@ def options(parser: Parser) -> None:
     parser.json()
 
 
-def period(text: str) -> float:
-    """The type of `--period`: seconds.
-
-    >>> period("1.5h"), period("90"), period("10min")
-    (5400.0, 90.0, 600.0)
-    """
-    text = text.removeprefix(LITERAL)
-    unit = next((unit for unit in ("min", "s", "h", "d") if text.endswith(unit)), "")
-    try:
-        return float(text.removesuffix(unit)) * UNITS.get(unit, 1)
-    except ValueError:
-        found = printable(text, 40) or "nothing"
-        allowed = "a time, such as 30s, 10min, 1h or 1d"
-        raise argparse.ArgumentTypeError(f"found {found}, allowed: {allowed}") from None
-
-
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Says how long a battery lasts."""
     scenario = _scenario(arguments)
@@ -147,18 +125,12 @@ def _scenario(arguments: argparse.Namespace) -> Scenario:
     from slowhand.lives import alternatives
 
     given = replaced(arguments)
-    settings = list(arguments.set)
-    names = {}
-    if arguments.period is not None:
-        seconds = f"{arguments.period:.12g}"
-        keys = {"application.pattern": "periodic", "application.period_s": seconds}
-        _check_alone("--period", keys, given)
-        settings += [f"{key}={value}" for key, value in keys.items()]
-        names = dict.fromkeys(keys, "--period")
-    with blaming(names):
-        scenario = loaded(arguments.scenario, settings)
+    keys = asked_every(arguments, given, "--set")
+    with blaming(dict.fromkeys(keys, "--period")):
+        settings = [f"{key}={value}" for key, value in keys.items()]
+        scenario = loaded(arguments.scenario, [*arguments.set, *settings])
     if arguments.session is not None:
-        _check_alone("--session", ["application.session"], given)
+        check_alone("--session", ["application.session"], given, "--set")
         if arguments.session not in alternatives.SESSIONS:
             raise Complaint(none_of("--session", arguments.session, alternatives.SESSIONS))
         scenario = alternatives.with_session(scenario, arguments.session)
@@ -171,23 +143,16 @@ def _scenario(arguments: argparse.Namespace) -> Scenario:
     return scenario
 
 
-def _check_alone(option: str, keys: Iterable[str], given: set[str]) -> None:
-    """Raises an error if `--set` has a key too that an option sets."""
-    for key in keys:
-        if key in given:
-            raise Complaint(f"{option}: found --set {key} too, allowed: one of the two")
-
-
 def _answer(scenario: Scenario, arguments: argparse.Namespace) -> Answer:
-    from slowhand.lifetime import DAY_S, DAYS, WORLDS
     from slowhand.lives import Answer
+    from slowhand.lives.life import DAYS, WORLDS
 
     if arguments.years is not None and arguments.days is not None:
         raise Complaint("--years: found --days too, allowed: one of the two")
     if arguments.full and arguments.count is not None:
         raise Complaint("--count: found --full too, which has one world, allowed: one of the two")
     days = arguments.days if arguments.years is None else arguments.years * DAYS
-    most_days = _native.LONGEST_LIFE_S / DAY_S
+    most_days = _native.LONGEST_LIFE_S / _native.DAY_S
     for name, most in (("days", most_days), ("years", most_days / DAYS)):
         value = getattr(arguments, name)
         if value is not None and not 0 < value <= most:  # not true of nan

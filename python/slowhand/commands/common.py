@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowhand._native import MAX_THREADS
-from slowhand.arguments import Complaint, Parser, integer
+from slowhand.arguments import Complaint, Parser, integer, period
 from slowhand.output import OutputError
 from slowhand.terminal import Terminal, printable, say
 
@@ -98,6 +98,33 @@ def set_option(parser: Parser, about: str) -> None:
 def replaced(arguments: argparse.Namespace) -> set[str]:
     """The keys that `--set` replaces."""
     return {override.partition("=")[0].strip() for override in arguments.set}
+
+
+def period_option(parser: Parser) -> None:
+    """`--period`: how often a client asks for something."""
+    parser.add_argument(
+        "--period",
+        metavar="TIME",
+        type=period,
+        help="A request so often, such as 10min or 1h: application.pattern and period_s.",
+    )
+
+
+def asked_every(arguments: argparse.Namespace, given: Iterable[str], by: str) -> dict[str, str]:
+    """The keys that `--period` sets. `given` are those that the option `by` has: not these too."""
+    if arguments.period is None:
+        return {}
+    seconds = f"{arguments.period:.12g}"
+    keys = {"application.pattern": "periodic", "application.period_s": seconds}
+    check_alone("--period", keys, given, by)
+    return keys
+
+
+def check_alone(option: str, keys: Iterable[str], given: Iterable[str], by: str) -> None:
+    """Raises an error if an option sets a key that the option `by` has too."""
+    both = {*keys} & {*given}
+    if both:
+        raise Complaint(f"{option}: found {by} {min(both)} too, allowed: one of the two")
 
 
 def inputs(scenario: Scenario) -> list[Path]:

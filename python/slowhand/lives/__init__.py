@@ -10,17 +10,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from slowhand import _native, data
+from slowhand import data
+from slowhand._native import DAY_S
 from slowhand.api import Scenario, Source, loaded, origin
 from slowhand.bounds import natural
 from slowhand.keys import Settings
-from slowhand.lifetime import DAY_S, DAYS, WORLDS
 from slowhand.lives import alternatives, words
+from slowhand.lives.life import DAYS, WORLDS, Told, computed
 
 __all__ = ["BATTERY", "DAYS_IN_FULL", "Answer", "ask", "energy_parts"]
 
@@ -36,17 +36,6 @@ ALIKE = 0.01
 LINK_LAYER = {"csma": "polls", "tsch": "listening", "xmac": "listening", "beacon": "beacons"}
 """What the link layer does while nobody asks for anything, in a word: of polls and beacons, sending
 and receiving them is part of it. A device with CSMA that never sleeps listens all the time."""
-
-PARTS = {
-    "sleeping": "sleeping",
-    "link_layer": "",
-    "handshakes": "handshakes",
-    "requests": "requests",
-    "keep_alives": "keep-alives",
-    "closing": "closing sessions",
-    "self_discharge": "self-discharge",
-}
-"""Where the charge of a battery goes. What the link layer does depends on its kind."""
 
 OF_PURPOSE = ("handshakes", "requests", "keep_alives", "closing")
 
@@ -65,9 +54,6 @@ STEP_UP = (
     "the battery has less than the voltage of the device: a step-up converter without losses lies"
     " between them"
 )
-
-Told = dict[str, Any]
-"""What the laboratory says of a life and of batteries."""
 
 
 class Other(NamedTuple):
@@ -137,14 +123,7 @@ class Answer:
     def _life(self, scenario: Scenario) -> tuple[Told | None, BaseException | None]:
         """A life, and what has interrupted it, if something has."""
         names = list(dict.fromkeys([self.battery, *data.files(data.BATTERIES)]))
-        seconds = self.days * DAY_S
-        told, stopped = _native.life(
-            scenario.native, names, seconds, self.seed, self.worlds, self.client
-        )
-        if told is None:
-            return None, stopped or KeyboardInterrupt()
-        made: Told = json.loads(told)
-        return made, stopped
+        return computed(scenario, names, self.days, self.seed, self.worlds, self.client)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -152,10 +131,7 @@ class Answer:
         if self.told is None:
             raise RuntimeError("this answer was not computed: call run()")
         batteries = self.told["batteries"]
-        about = self.scenario.about()
-        device = self.scenario.value("client.device")
         own = batteries[self.battery]
-        model = [*MODEL, *([STEP_UP] if (own["life"] or {}).get("needs_step_up") else [])]
         return {
             **origin(self.scenario),
             "sentence": self.sentence,
@@ -171,11 +147,7 @@ class Answer:
             "alternatives": [
                 self._alternative(other) for other in self.others if other.told is not None
             ],
-            "assumed": {
-                "device": {device: about["assumed"][device]},
-                "battery": {self.battery: own["assumed"]},
-                "model": model,
-            },
+            "assumed": assumed(self.scenario, self.battery, own),
             "seed": self.seed,
             "count": self.told["life"]["worlds"],
             "days": self.days,
@@ -223,7 +195,7 @@ class Answer:
         told = [
             f"{_lasts(own)} from {kind}",
             f"handshakes take {words.share(parts['handshakes'])} of it,"
-            f" {link_layer(self.scenario) if most == 'link_layer' else PARTS[most]}"
+            f" {words.part(most, link_layer(self.scenario)).removeprefix(words.IDLE)}"
             f" {words.share(parts[most])}",
         ]
         return "; ".join([*told, *map(self._brief, self._best())])
@@ -300,6 +272,19 @@ def ask(
     )
     answer.run()
     return answer
+
+
+def assumed(scenario: Scenario, battery: str, own: Mapping[str, Any]) -> dict[str, Any]:
+    """What a life rests on: keys of the device and of the battery, and sentences.
+
+    `own` is what the laboratory says of the battery.
+    """
+    device = scenario.value("client.device")
+    return {
+        "device": {device: scenario.about()["assumed"][device]},
+        "battery": {battery: own["assumed"]},
+        "model": [*MODEL, *([STEP_UP] if (own["life"] or {}).get("needs_step_up") else [])],
+    }
 
 
 def link_layer(scenario: Scenario) -> str:

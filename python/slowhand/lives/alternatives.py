@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from slowhand import known
-from slowhand._native import ScenarioError
+from slowhand._native import LONGEST_POLL_MS, ScenarioError
 from slowhand.api import Scenario
 
 SESSION, LINK = "session", "link layer"
@@ -22,10 +22,6 @@ MOST = {SESSION: 3, LINK: 2}
 POLLS = 5
 """A poll period is so many times as long or short. (Assumed: as far apart as RFC 7925's timer from
 OpenSSL's, and still a period that somebody may choose.)"""
-
-LONGEST_POLL_MS = 236_000
-"""OpenThread's: a parent forgets a child that is silent for longer. `[mac]` takes it if it has no
-`poll_period_ms`."""
 
 SLEEPY_POLL_MS = 5_000
 """The poll period of a device that could sleep, and does not. (Assumed.)"""
@@ -107,16 +103,16 @@ def with_session(scenario: Scenario, use: str) -> Scenario:
 
     Raises `ScenarioError` if its library cannot do it.
     """
-    forms = _forms(scenario, use)
-    for form in forms[:-1]:
+    found = forms(scenario, use)
+    for form in found[:-1]:
         try:
             return scenario.with_(form)
         except ScenarioError:
             continue
-    return scenario.with_(forms[-1])
+    return scenario.with_(found[-1])
 
 
-def _forms(scenario: Scenario, use: str) -> list[list[str]]:
+def forms(scenario: Scenario, use: str) -> list[list[str]]:
     """What makes sessions `kept`, `resumed` or new each time: the forms, best first."""
     settings = [f"application.session={use}"]
     if use == "kept":
@@ -135,12 +131,11 @@ def _sessions(scenario: Scenario) -> Iterator[Alternative]:
     if use == "kept":
         yield from _kept(scenario)
     else:
-        forms = _forms(scenario, "kept")
-        yield Alternative(SESSION, "sessions kept, if no NAT forgets them", forms)
+        yield Alternative(SESSION, "sessions kept, if no NAT forgets them", forms(scenario, "kept"))
     if use != "resumed":
-        yield Alternative(SESSION, "sessions resumed each time", _forms(scenario, "resumed"))
+        yield Alternative(SESSION, "sessions resumed each time", forms(scenario, "resumed"))
     if use != "anew":
-        yield Alternative(SESSION, "a new session each time", _forms(scenario, "anew"))
+        yield Alternative(SESSION, "a new session each time", forms(scenario, "anew"))
 
 
 def _kept(scenario: Scenario) -> Iterator[Alternative]:
@@ -154,8 +149,8 @@ def _kept(scenario: Scenario) -> Iterator[Alternative]:
     form = [f"session.connection_id={CONNECTION_ID}"]
     yield Alternative(SESSION, "a connection ID", [form])
     if scenario.value("session.resumption") is None:
-        forms = [[f"session.resumption={kind}"] for kind in RESUMPTIONS]
-        yield Alternative(SESSION, "resumption when the NAT has forgotten", forms)
+        kinds = [[f"session.resumption={kind}"] for kind in RESUMPTIONS]
+        yield Alternative(SESSION, "resumption when the NAT has forgotten", kinds)
     if keep_alive is None:
         seconds = KEEP_ALIVES * idle
         form = [f"application.keep_alive_s={seconds:g}"]

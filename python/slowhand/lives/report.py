@@ -8,23 +8,11 @@ from typing import Any
 
 import slowhand
 from slowhand import lives, report
-from slowhand.lifetime import DAY_S
+from slowhand._native import DAY_S
 from slowhand.lives import words
 from slowhand.lives.alternatives import time
 from slowhand.table import Column, Table
 from slowhand.terminal import Terminal, escaped
-
-STATES = {
-    "cpu_mj": "CPU",
-    "tpm_mj": "TPM",
-    "tx_mj": "sending",
-    "rx_mj": "receiving",
-    "listen_mj": "listening",
-    "startup_mj": "radio starting",
-    "idle_mj": "radio ready",
-    "sleep_mj": "sleeping",
-}
-"""The states of a device, in words."""
 
 LEAST = 1e-4
 """Numbers below have an exponent."""
@@ -62,8 +50,7 @@ def _parts(answer: lives.Answer, out: Terminal) -> None:
     for part in parts:
         if not part["mah"] and part["name"] not in ("handshakes", "requests"):
             continue
-        label = f"idle: {doing}" if part["name"] == "link_layer" else lives.PARTS[part["name"]]
-        label = "idle: sleeping" if part["name"] == "sleeping" else label
+        label = words.part(part["name"], doing)
         mj = "" if part["mj"] is None else _number(part["mj"])
         table.add(f"  {label}", mj, _number(part["mah"]), words.share(part["share"]))
     life = told["life"]
@@ -75,8 +62,8 @@ def _parts(answer: lives.Answer, out: Terminal) -> None:
     own = told["batteries"][answer.battery]["life"] or {}
     charge = own.get("charge_a_day_mah", 0.0)
     all_charge = charge + own.get("self_discharge_a_day_mah", 0.0) or 1.0
-    for state, label in STATES.items():
-        if mj := life["energy"][state]:
+    for state, label in report.STATES.items():
+        if mj := life["energy"][f"{state}_mj"]:
             taken = charge * mj / total
             share = words.share(taken / all_charge)
             table.add(f"  {label}", _number(mj / days), _number(taken), share)
@@ -93,8 +80,8 @@ def _facts(answer: lives.Answer) -> Iterator[str]:
     if latency := life["latency_s"]:
         p50, p95, p99, most = (latency[key] for key in ("p50", "p95", "p99", "max"))
         yield (
-            f"Latency of a request: {_seconds(p50)} (median), {_seconds(p95)} (95 %),"
-            f" {_seconds(p99)} (99 %), {_seconds(most)} at most"
+            f"Latency of a request: {seconds(p50)} (median), {seconds(p95)} (95 %),"
+            f" {seconds(p99)} (99 %), {seconds(most)} at most"
         )
     full, resumed = counts["handshakes_full"], counts["handshakes_resumed"]
     if (each := lives.handshake_mj(told)) is not None:
@@ -142,7 +129,7 @@ def _alternatives(answer: lives.Answer, out: Terminal) -> None:
             name += " (a tie)"
         parts = {part["name"]: part for part in lives.energy_parts(each, answer.battery)}
         latency = each["life"]["latency_s"]
-        p95 = _seconds(latency["p95"]) if latency else "none"
+        p95 = seconds(latency["p95"]) if latency else "none"
         table.add(name, lasts, p95, words.share(parts["handshakes"]["share"]))
     table.print(out)
     if any(answer.compared(other.told) == "tie" for other in answer.others if other.told):
@@ -191,16 +178,21 @@ def _about(answer: lives.Answer, out: Terminal) -> None:
         about["session"],
         f"{about['devices']}: {about['network']}",
     ]
-    for kind, listing in (("device", "devices"), ("battery", "batteries")):
-        for name, keys in document["assumed"][kind].items():
-            if keys:
-                lines.append(f"assumed of {name} (slowhand {listing} says why): {_listed(keys)}")
-    lines += [f"assumed: {text}" for text in document["assumed"]["model"]]
+    lines += assumptions(document["assumed"])
     out.print()
     for line in map(escaped, lines):
         out.paragraph(line, "dim", first="  ", indent="    ")
     out.print(f"slowhand {slowhand.__version__}, repeat with:", "dim")
     report.show_command(command(answer), out)
+
+
+def assumptions(assumed: Mapping[str, Any]) -> Iterator[str]:
+    """What a life rests on, in sentences."""
+    for kind, listing in (("device", "devices"), ("battery", "batteries")):
+        for name, keys in assumed[kind].items():
+            if keys:
+                yield f"assumed of {name} (slowhand {listing} says why): {_listed(keys)}"
+    yield from (f"assumed: {text}" for text in assumed["model"])
 
 
 def _listed(keys: Sequence[str]) -> str:
@@ -227,8 +219,9 @@ def command(answer: lives.Answer) -> list[str]:
     return ["slowhand battery", *rest, *options]
 
 
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:,.0f} s"
+def seconds(value: float) -> str:
+    """A time with three digits, or whole seconds."""
+    return f"{value:.3g} s" if value < 1000 else f"{value:,.0f} s"
 
 
 def _number(value: float) -> str:

@@ -5,12 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-DAYS_A_YEAR = 365.25
+from slowhand._native import DAY_S, LONGEST_LIFE_S, YEAR_S
+
+DAYS_A_YEAR = YEAR_S / DAY_S
 UNITS = (("years", 1.0), ("months", 12.0), ("days", DAYS_A_YEAR), ("hours", 24 * DAYS_A_YEAR))
 """What a life is told in, and how many of these a year has: in the first of which there is one."""
 
-LONGEST_YEARS = 100
+LONGEST_YEARS = LONGEST_LIFE_S / YEAR_S
 """A longer life is told as longer than this: no battery is that old. (Assumed.)"""
+
+IDLE = "idle: "
+"""What a part is for that is there while nobody asks for anything."""
+
+PARTS = {
+    "sleeping": f"{IDLE}sleeping",
+    "link_layer": f"{IDLE}{{}}",
+    "handshakes": "handshakes",
+    "requests": "requests",
+    "keep_alives": "keep-alives",
+    "closing": "closing sessions",
+    "self_discharge": "self-discharge",
+}
+"""Where the charge of a battery goes. What the link layer does depends on its kind."""
 
 DIGITS = 3
 """A life is told with so many digits at most: constants are not known better. (Assumed.)"""
@@ -27,7 +43,7 @@ def life(years: float | None, interval: Sequence[float] | None, *, brief: bool =
     if years is None:
         return "for ever"
     if years > LONGEST_YEARS:
-        return f"more than {LONGEST_YEARS} years"
+        return f"more than {LONGEST_YEARS:g} years"
     unit, each = next(((u, n) for u, n in UNITS if years * n >= 1), UNITS[-1])
     if unit == "months" and years * 12 < DIGITS:
         unit, each = "days", DAYS_A_YEAR
@@ -54,6 +70,15 @@ def _decimals(value: float, half: float) -> int:
 def _percent_of(value: float, half: float) -> str:
     percent = 100 * half / value
     return "0.01" if percent < 0.01 else f"{percent:.1g}"
+
+
+def part(name: str, link_layer: str) -> str:
+    """What a part of the charge is for; `link_layer` is what that does.
+
+    >>> part("link_layer", "polls"), part("closing", "polls")
+    ('idle: polls', 'closing sessions')
+    """
+    return PARTS[name].format(link_layer)
 
 
 def share(part: float) -> str:

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowhand.estimate import Estimate
-from slowhand.lives.words import life as lasting
-from slowhand.lives.words import share
+from slowhand.lives import words
 from slowhand.output import Output
 from slowhand.plot.style import COLOURS, GREY, KINDS, MOST_TICKS, Sheet, sheet
-from slowhand.report import METRICS
+from slowhand.report import METRICS, STATES
 from slowhand.terminal import printable
 
 if TYPE_CHECKING:
@@ -31,31 +30,19 @@ Samples = Mapping[str, "polars.DataFrame"]
 
 PathLike = str | os.PathLike[str]
 
-STATES = {
-    "cpu": "CPU",
-    "tpm": "TPM",
-    "tx": "sending",
-    "rx": "receiving",
-    "listen": "idle listening",
-    "startup": "radio starting",
-    "idle": "radio ready",
-    "sleep": "sleeping",
-}
-"""The columns `energy_client_STATE_mj`, and the state in words."""
-
 LONGEST_NAME = 40
 
-PARTS = {
-    "sleeping": ("idle: sleeping", "#F0E9DC", ""),
-    "link_layer": ("idle: {}", "#0072B2", ""),
-    "handshakes": ("handshakes", "#D55E00", "////"),
-    "requests": ("requests", "#009E73", "...."),
-    "keep_alives": ("keep-alives", "#CC79A7", "xxxx"),
-    "closing": ("closing sessions", "#E69F00", "----"),
-    "self_discharge": ("self-discharge of the battery", "#A0A0A0", ""),
+LOOKS = {
+    "sleeping": ("#F0E9DC", ""),
+    "link_layer": ("#0072B2", ""),
+    "handshakes": ("#D55E00", "////"),
+    "requests": ("#009E73", "...."),
+    "keep_alives": ("#CC79A7", "xxxx"),
+    "closing": ("#E69F00", "----"),
+    "self_discharge": ("#A0A0A0", ""),
 }
-"""Where the charge of a battery goes: in words, and the colour and hatch of it. In greyscale the
-parts that are large have different greys, and the others differ by their hatches."""
+"""The colour and hatch of each part of a battery's charge. In greyscale the parts that are large
+have different greys, and the others differ by their hatches."""
 
 MOST_CHARGE = 2.5
 """An alternative is drawn if it takes at most so many times the charge. (Assumed.)"""
@@ -264,14 +251,14 @@ def energy(samples: Samples, path: PathLike) -> None:
     with sheet(width=7.2, height=1.6 + 0.5 * len(samples)) as made:
         (axes,) = made.axes
         left = [0.0] * len(samples)
-        for colour, (state, words) in zip((*COLOURS, GREY), STATES.items(), strict=True):
+        for colour, (state, label) in zip((*COLOURS, GREY), STATES.items(), strict=True):
             column = f"energy_client_{state}_mj"
             means = []
             for frame in samples.values():
                 values = _completed(frame, column)
                 means.append(sum(values) / len(values) if values else 0.0)
             if any(means):
-                axes.barh(range(len(samples)), means, left=left, color=colour, label=words)
+                axes.barh(range(len(samples)), means, left=left, color=colour, label=label)
             left = [a + b for a, b in zip(left, means, strict=True)]
         axes.set_yticks(range(len(samples)), [_short(name) for name in samples])
         axes.invert_yaxis()
@@ -295,7 +282,7 @@ def life(document: Mapping[str, Any], path: PathLike) -> None:
     with sheet(width=8.4, height=1.5 + 0.5 * len(rows)) as made:
         (axes,) = made.axes
         left = [0.0] * len(rows)
-        for name, (words, colour, hatch) in PARTS.items():
+        for name, (colour, hatch) in LOOKS.items():
             values = [
                 max(0.0, next(part["mah"] for part in row["parts"] if part["name"] == name))
                 for _, row in rows
@@ -312,7 +299,7 @@ def life(document: Mapping[str, Any], path: PathLike) -> None:
                 hatch=hatch,
                 edgecolor="white" if hatch else "#404040",
                 linewidth=0 if hatch else 0.5,
-                label=words.format(document["link_layer"]),
+                label=words.part(name, document["link_layer"]),
             )
             for place, (value, start) in enumerate(zip(values, left, strict=True)):
                 if value > LEAST_LABELLED * max(sums):
@@ -328,10 +315,10 @@ def life(document: Mapping[str, Any], path: PathLike) -> None:
                     )
             left = [a + b for a, b in zip(left, values, strict=True)]
         for place, (_, row) in enumerate(rows):
-            lasts = lasting(row["years"], row["years_ci95"], brief=True)
+            lasts = words.life(row["years"], row["years_ci95"], brief=True)
             (part,) = (part for part in row["parts"] if part["name"] == "handshakes")
             axes.annotate(
-                f"{lasts}\nhandshakes {share(part['share'])}",
+                f"{lasts}\nhandshakes {words.share(part['share'])}",
                 (sums[place], place),
                 xytext=(6, 0),
                 textcoords="offset points",
@@ -378,7 +365,7 @@ def _keys(table: polars.DataFrame) -> list[str]:
 def _label(column: str) -> str:
     """The words and the unit of a column of records, or of a sweep's table."""
     rows = {name: row for group in METRICS.values() for name, row in group.items()}
-    for suffix, words in (
+    for suffix, which in (
         ("_mean", ", mean"),
         ("_p50", ", median"),
         ("_p95", ", 95th percentile"),
@@ -388,7 +375,7 @@ def _label(column: str) -> str:
         if column.endswith(suffix) and name in rows:
             label, unit = rows[name]
             label = "energy of the client" if name == "energy_client_mj" else label
-            return f"{label}{words} [{unit}]"
+            return f"{label}{which} [{unit}]"
     return column
 
 

@@ -21,6 +21,10 @@ use crate::requests::{Ask, Keeping, When};
 use crate::scenario::Scenario;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::random::{Stream, Streams};
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// The time in which the idle power of a world is measured, at least (assumed), and in periods of the link layer.
 const IDLE_S: u64 = 600;
@@ -43,6 +47,9 @@ pub const MOST_DRAWN: u64 = 2_000_000;
 /// The 97.5 % quantile of the normal distribution.
 const NORMAL: f64 = 1.959_963_984_540_054;
 
+/// The fewest and the most worlds of an estimate: with one there is no interval.
+const WORLDS: RangeInclusive<u64> = 2..=10_000;
+
 /// Estimates the life of a client for so many seconds, from so many worlds with consecutive seeds. An interrupt leaves the
 /// worlds that are complete; `None` if they are fewer than two.
 ///
@@ -57,46 +64,107 @@ pub fn estimate(
     worlds: u64,
     interrupt: &Interrupt,
 ) -> Result<Option<Life>, LifeError> {
-    if !(2..=10_000).contains(&worlds) {
-        return Err(LifeError::Worlds(worlds));
-    }
-    let network = &scenario.network;
-    for (key, changes) in [
-        ("network.outages", !network.outages.is_empty()),
-        ("network.changes", !network.changes.is_empty()),
-        ("network.trace", network.trace.is_some()),
-    ] {
-        if changes {
-            return Err(LifeError::Changes { key });
+    let mut parts = Parts::new(scenario, client, seconds, seed)?;
+    parts.sample(worlds, 1, interrupt)?;
+    Ok(parts.life(worlds).map(|(life, _)| life))
+}
+
+/// The handshakes and messages of a client, each simulated alone, from which lives are drawn. There may be more and more worlds
+/// of them.
+pub struct Parts {
+    subject: Subject,
+    seconds: f64,
+    seed: u64,
+    worlds: Vec<World>,
+}
+
+impl Parts {
+    /// No worlds yet. The first has this seed.
+    ///
+    /// # Errors
+    /// Those of [`estimate`], but for the number of worlds.
+    pub fn new(scenario: &Scenario, client: Option<u16>, seconds: f64, seed: u64) -> Result<Self, LifeError> {
+        let network = &scenario.network;
+        for (key, changes) in [
+            ("network.outages", !network.outages.is_empty()),
+            ("network.changes", !network.changes.is_empty()),
+            ("network.trace", network.trace.is_some()),
+        ] {
+            if changes {
+                return Err(LifeError::Changes { key });
+            }
         }
+        Ok(Self { subject: Subject::new(scenario, client, seconds)?, seconds, seed, worlds: Vec::new() })
     }
-    let subject = Subject::new(scenario, client, seconds)?;
-    let seeds = (0..worlds).map(|number| seed.wrapping_add(number));
-    let sampled: Vec<World> = seeds.map_while(|seed| World::sample(&subject, seed, interrupt)).collect();
-    if sampled.len() < 2 {
-        return Ok(None);
+
+    /// The node of the client.
+    pub fn client(&self) -> u16 {
+        self.subject.client.0
     }
-    let streams = Streams::new(seed);
-    let mut drawn = Drawn::new(&sampled, &streams, seconds);
-    let mut course = Course::new(subject.habits(), &streams, subject.client.0.into());
-    course.run(&mut drawn, Instant::ZERO);
-    let seconds = drawn.now.as_secs_f64();
-    let (energy, purposes, a_day) = drawn.account();
-    let one = a_day.half.hypot(NORMAL * drawn.variance().sqrt() * super::DAY_S / seconds);
-    let within = |half: f64| Some([(a_day.mean - half).max(0.0), a_day.mean + half]);
-    let life = Life {
-        seconds,
-        worlds: sampled.len() as u64,
-        energy,
-        purposes,
-        octets: drawn.octets,
-        counts: course.counts,
-        latency_s: course.latencies.metric(),
-        energy_a_day_ci95: within(a_day.half),
-        energy_a_day_one95: within(one),
-        ..Life::nothing(&subject, seed)
-    };
-    Ok(Some(life.complete()))
+
+    /// Simulates worlds until there are so many, on so many threads. The result does not depend on them. An interrupt leaves the
+    /// worlds that are complete, up to the first that is not.
+    ///
+    /// # Errors
+    /// The number of worlds is out of range.
+    pub fn sample(&mut self, worlds: u64, threads: usize, interrupt: &Interrupt) -> Result<(), LifeError> {
+        if !WORLDS.contains(&worlds) {
+            return Err(LifeError::Worlds(worlds));
+        }
+        let (next, found) = (AtomicU64::new(self.worlds.len() as u64), Mutex::new(BTreeMap::new()));
+        let (subject, seed) = (&self.subject, self.seed);
+        let work = || {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= worlds {
+                    return;
+                }
+                let Some(world) = World::sample(subject, seed.wrapping_add(number), interrupt) else { return };
+                found.lock().unwrap_or_else(PoisonError::into_inner).insert(number, world);
+            }
+        };
+        std::thread::scope(|scope| (0..threads.max(1)).for_each(|_| drop(scope.spawn(work))));
+        for (number, world) in found.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            if number != self.worlds.len() as u64 {
+                break;
+            }
+            self.worlds.push(world);
+        }
+        Ok(())
+    }
+
+    /// The life that is drawn from so many worlds, or from those that are there. Beside it is the energy a day by each world, in
+    /// millijoules: its mean is that of the life, and what differs from world to world gives the interval. `None` if there are fewer
+    /// than two worlds.
+    pub fn life(&self, worlds: u64) -> Option<(Life, Vec<f64>)> {
+        let worlds = usize::try_from(worlds).unwrap_or(usize::MAX).min(self.worlds.len());
+        let (sampled, subject) = (&self.worlds[..worlds], &self.subject);
+        if worlds < 2 {
+            return None;
+        }
+        let streams = Streams::new(self.seed);
+        let mut drawn = Drawn::new(sampled, &streams, self.seconds);
+        let mut course = Course::new(subject.habits(), &streams, subject.client.0.into());
+        course.run(&mut drawn, Instant::ZERO);
+        let seconds = drawn.now.as_secs_f64();
+        let (energy, purposes, of_worlds) = drawn.account();
+        let a_day = Estimate::of(&of_worlds).unwrap_or(Estimate::exact(0.0));
+        let one = a_day.half.hypot(NORMAL * drawn.variance().sqrt() * super::DAY_S / seconds);
+        let within = |half: f64| Some([(a_day.mean - half).max(0.0), a_day.mean + half]);
+        let life = Life {
+            seconds,
+            worlds: sampled.len() as u64,
+            energy,
+            purposes,
+            octets: drawn.octets,
+            counts: course.counts,
+            latency_s: course.latencies.metric(),
+            energy_a_day_ci95: within(a_day.half),
+            energy_a_day_one95: within(one),
+            ..Life::nothing(subject, self.seed)
+        };
+        Some((life.complete(), of_worlds))
+    }
 }
 
 /// What a handshake or a message is.
@@ -329,8 +397,8 @@ impl<'a> Drawn<'a> {
         Some(sample.is_ok)
     }
 
-    /// All energy, by purpose too, and the estimate of that of a day.
-    fn account(&self) -> (Energy, Purposes, Estimate) {
+    /// All energy, by purpose too, and that of a day by each world.
+    fn account(&self) -> (Energy, Purposes, Vec<f64>) {
         let (seconds, worlds) = (self.now.as_secs_f64(), self.worlds.len() as f64);
         let idle = self.worlds.iter().fold(Energy::default(), |sum, world| sum + world.idle) * (1.0 / worlds);
         let energy = self.energy.iter().fold(idle * seconds, |sum, energy| sum + *energy);
@@ -344,9 +412,7 @@ impl<'a> Drawn<'a> {
             let deviation: f64 = (0..Kind::COUNT).map(|kind| self.deviation(kind, world)).sum();
             (energy.total_mj() + idle_mj + worlds * deviation) * super::DAY_S / seconds
         };
-        let a_day: Vec<f64> = (0..self.worlds.len()).map(of_world).collect();
-        let estimate = Estimate::of(&a_day).unwrap_or(Estimate::exact(0.0));
-        (energy, purposes, estimate)
+        (energy, purposes, (0..self.worlds.len()).map(of_world).collect())
     }
 
     /// How much more the samples of a world took, of all of a kind that were drawn, than those of the other worlds: what they

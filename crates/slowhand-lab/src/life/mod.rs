@@ -12,7 +12,7 @@ mod estimate;
 mod messages;
 mod simulation;
 
-pub use estimate::estimate;
+pub use estimate::{Parts, estimate};
 pub use simulation::simulate;
 
 use crate::distribution::{Distribution, Metric};

@@ -3,7 +3,7 @@
 use crate::{MBEDTLS_PSK, scenario};
 use slowhand_lab::battery::Battery;
 use slowhand_lab::interrupt::Interrupt;
-use slowhand_lab::life::{DAY_S, Life, LifeError, YEAR_S, estimate, simulate};
+use slowhand_lab::life::{DAY_S, Life, LifeError, Parts, YEAR_S, estimate, simulate};
 use slowhand_lab::plan::Plan;
 use std::path::Path;
 
@@ -223,6 +223,27 @@ fn an_interrupt_keeps_what_is_complete() {
     assert!(life.seconds > 0.0 && life.seconds < 50.0 * YEAR_S, "{}", life.seconds);
     assert!(life.energy_a_day_mj > 0.0 && life.counts.requests > 10, "{life:?}");
     assert!(estimate(&asking, None, YEAR_S, 1, 30, &interrupt).unwrap().is_none(), "no world is complete");
+}
+
+/// More worlds may follow, on any number of threads: the life is that of all of them at once.
+#[test]
+fn parts_of_a_life_may_come_one_after_the_other() {
+    let lossy: &[&str] = &["network.link_pdr=0.6", "mac.max_retries=1", "session.timeout_s=1"];
+    let asking = scenario(&[MBEDTLS_PSK, MOTE, HOURLY, lossy].concat());
+    let mut parts = Parts::new(&asking, None, MONTH_S, 5).unwrap();
+    let never = Interrupt::default();
+    assert!(parts.life(9).is_none(), "no worlds yet");
+    for (worlds, threads) in [(3, 1), (6, 3), (4, 2)] {
+        parts.sample(worlds, threads, &never).unwrap();
+    }
+    for worlds in [2, 6] {
+        let (life, days) = parts.life(worlds).unwrap();
+        assert_eq!(Some(&life), estimate(&asking, None, MONTH_S, 5, worlds, &never).unwrap().as_ref());
+        let mean = days.iter().sum::<f64>() / worlds as f64;
+        assert_eq!(days.len() as u64, worlds);
+        assert!((mean / life.energy_a_day_mj - 1.0).abs() < 1e-9, "{mean} mJ of {}", life.energy_a_day_mj);
+    }
+    assert!(matches!(parts.sample(1, 1, &never), Err(LifeError::Worlds(1))));
 }
 
 /// A battery loses what the device draws, and what it loses by itself.

@@ -7,19 +7,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from slowhand import _native
-from slowhand.api import Source, loaded
+from slowhand._native import DAY_S
+from slowhand.api import Scenario, Source, loaded
 from slowhand.bounds import natural
+from slowhand.lives.words import DAYS_A_YEAR
 
 if TYPE_CHECKING:
     from slowhand.keys import Settings
 
-DAYS = 365.25
+DAYS = DAYS_A_YEAR
 """How long a life is, if not given: a year."""
 
 WORLDS = 30
 """From how many worlds a life is estimated, if not given."""
 
-DAY_S = 86_400
+Told = dict[str, Any]
+"""What the laboratory says of a life and of batteries."""
 
 
 def battery(
@@ -56,8 +59,25 @@ def battery(
     first = natural("seed", source.seed if seed is None else seed)
     names = _native.batteries() if batteries is None else list(batteries)
     number = None if full else natural("worlds", worlds)
-    told, stopped = _native.life(source.native, names, days * DAY_S, first, number, client)
-    if told is None or stopped:
+    answer, stopped = computed(source, names, days, first, number, client)
+    if answer is None or stopped:
         raise stopped or KeyboardInterrupt
-    answer: dict[str, Any] = json.loads(told)
     return answer
+
+
+def computed(
+    scenario: Scenario,
+    batteries: Sequence[str],
+    days: float,
+    seed: int,
+    worlds: int | None,
+    client: int | None,
+) -> tuple[Told | None, BaseException | None]:
+    """A life, and what has interrupted it, if something has: then it is a part, or nothing."""
+    told, stopped = _native.life(
+        scenario.native, list(batteries), days * DAY_S, seed, worlds, client
+    )
+    if told is None:
+        return None, stopped or KeyboardInterrupt()
+    made: Told = json.loads(told)
+    return made, stopped
