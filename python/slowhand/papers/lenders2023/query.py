@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from slowhand._native import DAY_S
 from slowhand.estimate import Estimate
 from slowhand.keys import Setting
-from slowhand.lifetime import battery
+from slowhand.lives.life import battery
 from slowhand.papers.lenders2023 import boards
 from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import FIRST_SEED, Laboratory, Point
@@ -17,7 +18,6 @@ ASKS: dict[str, Setting] = {"application.pattern": "periodic", "application.peri
 from a Poisson distribution with the mean 200, whose deviation is 14."""
 
 SECONDS = 10
-DAY_S = 86_400
 
 PAYLOADS = {"1.a": (28, 44), "1.aaaa": (28, 56), "2.a": (42, 58), "2.aaaa": (42, 70)}
 """By hops and record: octets of query and response. The names that are asked for differ."""
