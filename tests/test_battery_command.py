@@ -197,6 +197,15 @@ def test_a_month_in_full_has_no_alternatives(cli: Cli) -> None:
     assert document["life"]["counts"]["requests"] == 48
 
 
+def test_a_life_past_the_shelf_life_says_so(answer: lives.Answer) -> None:
+    """Two L91 would last 20 years and more. Their shelf life is 15."""
+    assert not [text for text in answer.document["assumed"]["model"] if "shelf life" in text]
+    longer = lives.ask("battery", "l91-pair", worlds=2)
+    life = longer.document["batteries"]["l91-pair"]["life"]
+    assert life["years"] > life["past_shelf_life_years"] == 15
+    assert "after 15 years, its shelf life" in " ".join(longer.text().split())
+
+
 def test_no_request_that_is_answered_is_no_answer(cli: Cli) -> None:
     options = ("--period", "1h", "--count", 2, "--set", "network.link_pdr=0.01")
     done = cli("battery", "csma", *options, code=1)

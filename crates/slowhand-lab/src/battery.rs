@@ -43,6 +43,8 @@ pub struct Battery {
     pub self_discharge_percent: Constant<100>,
     /// The temperature at which that is so, in degrees Celsius. Default: not known.
     pub at_c: Option<Constant<200>>,
+    /// How long it is kept at most, in years. A life beyond it is told with a warning. Default: not known.
+    pub shelf_life_years: Option<Constant<200>>,
     /// What messages call its file.
     #[serde(skip)]
     pub file: PathBuf,
@@ -115,6 +117,8 @@ pub struct BatteryLife {
     pub self_discharge_a_day_mah: f64,
     /// True if the battery has less than the voltage of the device, so that a step-up converter is assumed.
     pub needs_step_up: bool,
+    /// Its shelf life in years, if this life is longer.
+    pub past_shelf_life_years: Option<f64>,
     /// The share of its capacity that each purpose takes until it is empty, in the order of [`Purposes`]: idle, handshakes,
     /// requests, keep-alives, closing; and last the share of the self-discharge. They add up to 1.
     pub shares: [f64; 6],
@@ -192,13 +196,16 @@ impl Battery {
         let share = |mj: f64| if total_mj > 0.0 { mj / total_mj * charge_a_day_mah / all } else { 0.0 };
         let [idle, handshakes, requests, keep_alives, closing] =
             [idle_mj, handshakes_mj, requests_mj, keep_alives_mj, closing_mj].map(share);
+        let lasts = years(life.energy_a_day_mj)?;
+        let shelf_life = self.shelf_life_years.as_ref().map(|constant| constant.value);
         Some(BatteryLife {
-            years: years(life.energy_a_day_mj)?,
+            years: lasts,
             // The more energy, the fewer years.
             years_ci95: life.energy_a_day_ci95.and_then(|[low, high]| Some([years(high)?, years(low)?])),
             charge_a_day_mah,
             self_discharge_a_day_mah: self_discharge,
             needs_step_up: self.nominal_v.value < life.supply_v,
+            past_shelf_life_years: shelf_life.filter(|&years| lasts > years),
             shares: [idle, handshakes, requests, keep_alives, closing, self_discharge / all],
         })
     }

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from slowhand import data
@@ -53,6 +53,10 @@ MODEL = (
 STEP_UP = (
     "the battery has less than the voltage of the device: a step-up converter without losses lies"
     " between them"
+)
+PAST_SHELF_LIFE = (
+    "the battery still works after {:g} years, its shelf life: nobody promises that, so plan to"
+    " change it by then"
 )
 
 
@@ -283,8 +287,16 @@ def assumed(scenario: Scenario, battery: str, own: Mapping[str, Any]) -> dict[st
     return {
         "device": {device: scenario.about()["assumed"][device]},
         "battery": {battery: own["assumed"]},
-        "model": [*MODEL, *([STEP_UP] if (own["life"] or {}).get("needs_step_up") else [])],
+        "model": [*MODEL, *_of_this_life(own["life"] or {})],
     }
+
+
+def _of_this_life(life: Mapping[str, Any]) -> Iterator[str]:
+    """What only some lives rest on."""
+    if life.get("needs_step_up"):
+        yield STEP_UP
+    if life.get("past_shelf_life_years"):
+        yield PAST_SHELF_LIFE.format(life["past_shelf_life_years"])
 
 
 def link_layer(scenario: Scenario) -> str:
