@@ -1,5 +1,6 @@
 //! A scenario that is ready to run. What is the same in the worlds of all seeds is computed once.
 
+use crate::admission::SlotRules;
 use crate::device::{Device, Missing, Paced};
 use crate::energy::{Times, energy};
 use crate::input::{Blame, Place};
@@ -41,6 +42,9 @@ pub struct Plan {
     give_up: Duration,
     retry: Option<RetryPolicy>,
     requests: Option<Requests>,
+    slots: Option<SlotRules>,
+    /// True if a server keeps nothing of a client before its cookie has returned.
+    has_cookie: bool,
     /// The time after which the timing of the link layer repeats.
     period: Duration,
     traffic: Vec<Flow>,
@@ -158,6 +162,8 @@ impl Plan {
             give_up: session.give_up_s.duration(),
             retry: scenario.application.retry.policy(),
             requests: scenario.application.requests(),
+            slots: scenario.server.slot_rules(session.give_up_s.duration()),
+            has_cookie: session.cookie,
             period: link_layer.period(),
             traffic: scenario.flows().collect(),
             traffic_start: link_layer.settling(),
@@ -298,6 +304,16 @@ impl Plan {
     /// How clients try again after a handshake that failed.
     pub(crate) fn retry(&self) -> Option<RetryPolicy> {
         self.retry
+    }
+
+    /// How many sessions a server holds. `None`: all.
+    pub(crate) fn slots(&self) -> Option<SlotRules> {
+        self.slots
+    }
+
+    /// True if a server keeps nothing of a client before its cookie has returned.
+    pub(crate) fn has_cookie(&self) -> bool {
+        self.has_cookie
     }
 
     /// What a client asks for over a long time. `None`: nothing.

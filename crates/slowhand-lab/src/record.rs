@@ -28,6 +28,10 @@ pub enum Outcome {
     Alert,
     /// A library ended the handshake with an error of its own.
     Error,
+    /// The server had no slot for the session (`server.slots`) when the handshake had taken too long.
+    Refused,
+    /// The server ended the session, half-open or established, for another one.
+    Evicted,
 }
 
 impl Outcome {
@@ -40,6 +44,8 @@ impl Outcome {
             Self::Reset => "reset",
             Self::Alert => "alert",
             Self::Error => "error",
+            Self::Refused => "refused",
+            Self::Evicted => "evicted",
         }
     }
 }
@@ -49,7 +55,7 @@ impl Outcome {
 pub struct Failure {
     /// The end that failed first.
     pub end: Role,
-    /// What its library says, or TCP below it.
+    /// What its library says, or TCP below it; or what became of its slot at the server.
     pub reason: String,
 }
 
@@ -421,8 +427,9 @@ const COLUMNS: [(&str, &str, Value); 44] = [
     (
         "outcome",
         "How the handshake ended: completed, gave_up (it had not ended after session.give_up_s), timed_out (a \
-         library, or TCP below it, stopped retransmitting), reset (TCP), alert (a fatal alert arrived) or \
-         error (a library ended it).",
+         library, or TCP below it, stopped retransmitting), reset (TCP), alert (a fatal alert arrived), error \
+         (a library ended it), refused (it had no slot at the server when it gave up, server.slots) or evicted (the \
+         server ended the session, half-open or established, for another one).",
         Value::Text(|r| r.outcome.name().to_owned()),
     ),
     (
@@ -568,7 +575,7 @@ const COLUMNS: [(&str, &str, Value); 44] = [
     ),
     (
         "failure_reason",
-        "What its library says, or TCP below it.",
+        "What its library says, or TCP below it; or what became of its slot at the server.",
         Value::OptText(|r| r.failure.as_ref().map(|failure| failure.reason.clone())),
     ),
     (

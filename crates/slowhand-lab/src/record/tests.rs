@@ -133,8 +133,8 @@ fn a_quantity_of_a_list_is_its_greatest_element() {
 #[test]
 fn names_are_those_of_json_and_tables() {
     use Outcome::*;
-    let outcomes = [Completed, GaveUp, TimedOut, Reset, Alert, Error].map(Outcome::name);
-    assert_eq!(outcomes, ["completed", "gave_up", "timed_out", "reset", "alert", "error"]);
+    let outcomes = [Completed, GaveUp, TimedOut, Reset, Alert, Error, Refused, Evicted].map(Outcome::name);
+    assert_eq!(outcomes, ["completed", "gave_up", "timed_out", "reset", "alert", "error", "refused", "evicted"]);
     assert_eq!(Phase::ALL.map(Phase::name), ["handshake", "data", "closing"]);
     let ends = [Role::Client, Role::Server].map(|end| Failure { end, reason: String::new() }.end_name());
     assert_eq!(ends, ["client", "server"]);

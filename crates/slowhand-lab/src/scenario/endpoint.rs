@@ -13,7 +13,8 @@ use slowhand_net::random;
 
 use super::network::MAX_NODE;
 use super::{Ordinal, ascending};
-use crate::input::{Factor, Integer, Milliseconds, Probability, Seconds};
+use crate::admission::{Policy, SlotRules};
+use crate::input::{Document, Factor, InputError, Integer, Milliseconds, PositiveSeconds, Probability, Seconds};
 
 /// The nodes that open sessions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -80,6 +81,29 @@ pub struct Server {
     /// The numbers of the server's datagrams that are lost on the way to the border router, for losses that you choose.
     /// Datagrams are counted from 1 over all sessions. Default: none.
     pub internet_dropped: Vec<Ordinal>,
+    /// How many sessions the server holds at the same time; a half-open one takes a slot too. With DTLS a client asks for a slot
+    /// with the ClientHello that brings its cookie (without `session.cookie`: with its first one), with TLS by the SYN of its
+    /// connection. A client without a slot gets no answer, and may ask again with a repeated message. It costs the server no
+    /// time to ignore it (assumed). A live network takes every client, and `slowhand battery` has only one. Default: none, a
+    /// slot for each client.
+    pub slots: Option<Integer<1, 1_000>>,
+    /// What the server does with a client that finds all slots taken, by the names of `slowhand capacity`. `refuse`: it ignores
+    /// the client. The others end a session without an alert: `evict-least-recently-used` that whose client was heard longest
+    /// ago, `evict-oldest` that which was admitted first, `evict-idle-longest` that whose client was heard longest ago, of the
+    /// established ones that have not been heard for `idle_after_s`; if there is none, it ignores the client. The client of an
+    /// established session notices at once (assumed), that of a half-open one when it gives up. Either may try again
+    /// (`application.retry`). Only with `slots`. Default: `refuse`.
+    pub policy: Policy,
+    /// How long a session keeps its slot after its handshake; then both ends forget it, without a message (assumed). Only with
+    /// `slots`. Default: for ever, because a run opens its sessions and does not close them.
+    pub session_s: Option<PositiveSeconds>,
+    /// How long a half-open session keeps its slot for certain. After that any client that finds no free slot gets it, under every
+    /// policy; the oldest first. A client that has given up tells nobody, and leaves its session half-open. Only with `slots`.
+    /// Default: `session.give_up_s`.
+    pub half_open_s: Option<PositiveSeconds>,
+    /// After so long without a datagram of its client a session counts as idle. Needed with `policy = "evict-idle-longest"`, and
+    /// only there.
+    pub idle_after_s: Option<PositiveSeconds>,
 }
 
 /// Where the server is.
@@ -102,6 +126,11 @@ impl Default for Server {
             internet_jitter_ms: Milliseconds::of(internet.jitter),
             internet_loss: Probability::constant(internet.loss.get()),
             internet_dropped: Vec::new(),
+            slots: None,
+            policy: Policy::default(),
+            session_s: None,
+            half_open_s: None,
+            idle_after_s: None,
         }
     }
 }
@@ -112,6 +141,38 @@ impl Server {
         match self.at {
             ServerAt::Internet => Host::Internet,
             ServerAt::Node(node) => Host::Node(node),
+        }
+    }
+
+    /// How many sessions it holds, if a handshake may take so long. `None`: all.
+    pub fn slot_rules(&self, give_up: Duration) -> Option<SlotRules> {
+        Some(SlotRules {
+            slots: self.slots?.get() as usize,
+            policy: self.policy,
+            session: self.session_s.map(PositiveSeconds::duration),
+            half_open: self.half_open_s.map_or(give_up, PositiveSeconds::duration),
+            idle_after: self.idle_after_s.map_or(Duration::ZERO, PositiveSeconds::duration),
+        })
+    }
+
+    /// Checks that the keys about its slots go together.
+    pub(super) fn check_slots(&self, document: &Document) -> Result<(), InputError> {
+        let blame =
+            |key: &str, found: String, allowed: &str| Err(document.blame(&format!("server.{key}"), found, allowed));
+        let about_slots = ["policy", "session_s", "half_open_s", "idle_after_s"];
+        if let (None, Some(key)) = (self.slots, about_slots.iter().find(|key| document.has(&format!("server.{key}")))) {
+            let allowed = "this key together with server.slots, the number of sessions that it holds";
+            return blame(key, "what a server with few session slots does".to_owned(), allowed);
+        }
+        match (self.policy, self.idle_after_s) {
+            (Policy::EvictIdleLongest, None) => {
+                blame("idle_after_s", "nothing".to_owned(), "seconds after which a session counts as idle")
+            }
+            (Policy::EvictIdleLongest, Some(_)) | (_, None) => Ok(()),
+            (_, Some(seconds)) => {
+                let allowed = "this key with server.policy = \"evict-idle-longest\" only";
+                blame("idle_after_s", seconds.get().to_string(), allowed)
+            }
         }
     }
 

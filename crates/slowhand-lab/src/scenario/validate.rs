@@ -27,6 +27,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     rpl(scenario, document)?;
     mesh_under(scenario, document)?;
     ends(scenario, document)?;
+    scenario.server.check_slots(document)?;
     session(scenario, document)?;
     transport(scenario, document)?;
     gateway(scenario, document)?;

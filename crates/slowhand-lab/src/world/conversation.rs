@@ -1,6 +1,7 @@
 //! A conversation: the sessions of a client and of the server for it, from the handshake to the last octet.
 
 use super::attempts::Attempt;
+use super::slots::Shut;
 use super::trace::Span;
 use super::{World, client_end, ends_of};
 use crate::energy::Times;
@@ -23,6 +24,8 @@ pub(super) struct Conversation {
     failure: Option<Failure>,
     /// True once an end has closed its session. It may do so before the other end has verified its Finished.
     is_closing: bool,
+    /// Why its client has no slot at the server, if it has asked for one.
+    pub(super) shut: Option<Shut>,
     pub(super) gives_up: GivesUp,
     pub(super) attempt: Attempt,
 }
@@ -60,7 +63,7 @@ impl Conversation {
         let begun = [None; Phase::ALL.len()];
         let (over, failure) = (None, None);
         let (phase, gives_up, attempt) = (Phase::Handshake, GivesUp::Always, Attempt::FIRST);
-        Self { client, phase, begun, over, failure, is_closing: false, gives_up, attempt }
+        Self { client, phase, begun, over, failure, is_closing: false, shut: None, gives_up, attempt }
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -80,6 +83,10 @@ impl Conversation {
         self.over.is_some()
     }
 
+    pub(super) fn is_closing(&self) -> bool {
+        self.is_closing
+    }
+
     /// When the conversation ended.
     pub(super) fn end(&self) -> Option<Instant> {
         self.over.map(|(end, _)| end.at)
@@ -97,9 +104,10 @@ impl Conversation {
         Some([begin, next.copied().unwrap_or(end)])
     }
 
-    /// How the handshake ended. What happened later does not change it.
+    /// How the handshake ended. What happened later does not change it, unless the server gave its slot to another client.
     pub(super) fn outcome_of_handshake(&self) -> Outcome {
         match self.over {
+            Some((_, Outcome::Evicted)) => Outcome::Evicted,
             _ if self.is_established() => Outcome::Completed,
             Some((_, outcome)) => outcome,
             None => Outcome::GaveUp,
@@ -129,6 +137,10 @@ impl World<'_> {
             self.enter(now, conversation, Phase::Closing);
         }
         self.network.end_burst(now, self.conversations[conversation].client);
+        let server = self.ends[client_end(conversation) + 1].host;
+        if let Some(slots) = &mut self.slots {
+            slots.establish(now, server, conversation);
+        }
         self.end_if_finished(now, conversation);
     }
 
@@ -168,6 +180,11 @@ impl World<'_> {
         if self.conversations[conversation].is_over() {
             return;
         }
+        let (outcome, failure) = match self.blame_slots(conversation, outcome) {
+            Some((outcome, failure)) => (outcome, Some(failure)),
+            None => (outcome, failure),
+        };
+        self.leave_slot(conversation, outcome);
         self.open -= 1;
         self.conversations[conversation].over = Some((self.snapshot(now, conversation), outcome));
         self.conversations[conversation].failure = failure;
@@ -175,6 +192,15 @@ impl World<'_> {
             self.network.end_burst(now, self.conversations[conversation].client);
             self.retry_later(now, conversation);
         }
+    }
+
+    /// An established session has lost its slot. Its client, which may have finished with it, tries again.
+    pub(super) fn end_evicted(&mut self, now: Instant, conversation: usize, failure: Failure) {
+        self.end(now, conversation, Outcome::Evicted, None);
+        let evicted = &mut self.conversations[conversation];
+        evicted.over = evicted.over.map(|(end, _)| (end, Outcome::Evicted));
+        evicted.failure = Some(failure);
+        self.retry_later(now, conversation);
     }
 
     pub(super) fn snapshot(&self, at: Instant, conversation: usize) -> Snapshot {

@@ -15,11 +15,13 @@ mod retransmission;
 mod run;
 mod segments;
 pub(crate) mod silent;
+mod slots;
 mod stream;
 mod tcp;
 pub(crate) mod trace;
 mod traffic;
 
+use crate::admission::Slots;
 use crate::application::{Application, Applications};
 use crate::energy::Times;
 use crate::interrupt::Interrupt;
@@ -69,6 +71,8 @@ pub(crate) struct World<'a> {
     open: usize,
     /// How clients try again. `None`: they do not.
     retries: Option<Retries<'a>>,
+    /// The session slots of the servers. `None`: there is one for each client.
+    slots: Option<Slots>,
     /// The lines of a key log for sessions that are gone.
     key_log: Vec<String>,
     ledger: Ledger,
@@ -167,6 +171,7 @@ impl<'a> World<'a> {
         let mut world = Self::empty(plan, seed);
         let (streams, nonces) = (Streams::new(seed), plan.nonces(seed));
         world.retries = plan.retry().map(|policy| Retries::new(policy, applications, streams, nonces));
+        world.slots = plan.slots().map(Slots::new);
         for &client in plan.clients() {
             if interrupt.is_set() {
                 return None;
@@ -199,6 +204,7 @@ impl<'a> World<'a> {
             computed_before: BTreeMap::new(),
             open: 0,
             retries: None,
+            slots: None,
             key_log: Vec::new(),
             ledger: Ledger::new(),
             traffic: Vec::new(),

@@ -22,6 +22,7 @@ mod retry;
 mod running;
 mod sizes;
 mod sleepy;
+mod slots;
 mod sources;
 mod storm;
 mod thread;

@@ -1,6 +1,7 @@
 //! Laws of sums: energy, losses, datagrams, frames, the parts of an explanation; and what numbers can be at all.
 
 use crate::world::World;
+use slowhand_lab::capacity::Policy;
 use slowhand_lab::device::{Amount, Constant, Device, Time};
 use slowhand_lab::explanation::KINDS;
 use slowhand_lab::record::{Column, Energy, Outcome, Record, columns};
@@ -75,6 +76,19 @@ pub(crate) fn outcomes(world: &World<'_>) -> Holds {
     let [start, end] = [world.explanation.start_s, world.explanation.end_s].map(micros);
     ensure!(start <= end && end <= start + micros(longest_s(explained)), "from {start} us to {end} us");
     ensure!([start, end] == [explained.start_s, explained.end_s].map(micros), "from {start} us to {end} us");
+    Ok(())
+}
+
+/// A server has no more sessions than slots, and nobody is turned away where there are enough.
+pub(crate) fn slots(world: &World<'_>) -> Holds {
+    let (server, clients) = (&world.scenario.server, world.records.len());
+    let slots = server.slots.map_or(usize::MAX, |slots| slots.get() as usize);
+    let count = |outcome| world.records.iter().filter(|record| record.outcome == outcome).count();
+    let [completed, refused, evicted] = [Outcome::Completed, Outcome::Refused, Outcome::Evicted].map(count);
+    ensure!(slots < clients || refused + evicted == 0, "{refused} refused, {evicted} evicted of {clients}");
+    ensure!(server.session_s.is_some() || completed <= slots, "{completed} completed with {slots} slots");
+    let evicts = server.policy != Policy::Refuse;
+    ensure!(evicts || evicted == 0 || server.half_open_s.is_some(), "{evicted} evicted by a server that refuses");
     Ok(())
 }
 

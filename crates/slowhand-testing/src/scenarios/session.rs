@@ -33,6 +33,22 @@ pub(super) fn draw(draw: &mut Draw, mesh: &Mesh, link_layer: &LinkLayer) {
         traffic(draw, mesh);
     }
     application(draw);
+    slots(draw);
+}
+
+/// A server that holds few sessions.
+fn slots(draw: &mut Draw) {
+    if !draw.random.percent(15) {
+        return;
+    }
+    draw.maybe(100, "server.slots", &[1, 2, 1_000]);
+    draw.maybe(50, "server.session_s", &["0.5", "20"]);
+    draw.maybe(30, "server.half_open_s", &[2]);
+    let policy = *draw.random.one_of(&["refuse", "evict-oldest", "evict-least-recently-used", "evict-idle-longest"]);
+    draw.set_text("server.policy", policy);
+    if policy == "evict-idle-longest" {
+        draw.set("server.idle_after_s", 1);
+    }
 }
 
 /// Clients that try again. They give up soon, so that worlds stay short.
