@@ -308,7 +308,7 @@ impl Energy {
 pub struct Record {
     /// The seed of the world: with the scenario it reproduces the handshake, bit for bit.
     pub seed: u64,
-    /// The node that opened the session.
+    /// The node that opened the session; with `server.at = "leaves"`, where the root opens all of them, that of the server.
     pub client: u16,
     /// How it ended.
     pub outcome: Outcome,
@@ -361,6 +361,8 @@ pub struct Record {
     pub compute_server_s: f64,
     /// What the client used during the phase [`Handshake`](Phase::Handshake).
     pub energy_client: Energy,
+    /// The same of the server, if it is a node other than the border router.
+    pub energy_server: Option<Energy>,
     /// The most frames that ever waited in the queue of each node, by node.
     pub queue_peak: Arc<[u64]>,
     /// The most octets that were ever in reassembly at each node, by node.
@@ -421,9 +423,14 @@ enum Value {
 }
 
 /// The columns, in their fixed order: the name, which contains the unit, the meaning, and the value.
-const COLUMNS: [(&str, &str, Value); 44] = [
+const COLUMNS: [(&str, &str, Value); 45] = [
     ("seed", "The seed of the world: with the scenario it repeats the handshake, bit for bit.", Value::U64(|r| r.seed)),
-    ("client", "The node that opened the session.", Value::U64(|r| r.client.into())),
+    (
+        "client",
+        "The node that opened the session; with server.at = \"leaves\", where the root opens all of them, that of the \
+         server.",
+        Value::U64(|r| r.client.into()),
+    ),
     (
         "outcome",
         "How the handshake ended: completed, gave_up (it had not ended after session.give_up_s), timed_out (a \
@@ -607,6 +614,12 @@ const COLUMNS: [(&str, &str, Value); 44] = [
         Value::OptF64(|r| r.traffic.latency_mean_s),
     ),
     ("traffic_latency_p95_s", "The 95th percentile of the same.", Value::OptF64(|r| r.traffic.latency_p95_s)),
+    (
+        "energy_server_mj",
+        "What the server used during the time of duration_s, in millijoules, also for other clients on its radio. Missing \
+         if the server is the border router, or behind it.",
+        Value::OptF64(|r| r.energy_server.map(|energy| energy.total_mj())),
+    ),
 ];
 
 /// The records as a table.

@@ -34,6 +34,7 @@ fn record() -> Record {
         ],
         compute_client_s: 0.5,
         compute_server_s: 0.25,
+        energy_server: Some(Energy { rx_mj: 1.5, sleep_mj: 0.5, ..Energy::default() }),
         energy_client: Energy {
             cpu_mj: 1.0,
             tpm_mj: 2.0,
@@ -115,7 +116,8 @@ fn each_column_has_its_value() {
     assert_eq!(of("traffic_lost_because"), &Column::Text(vec!["no_cell:3 queue_full:5".to_owned()]));
     assert_eq!(of("traffic_latency_mean_s"), &Column::OptF64(vec![Some(0.125)]));
     assert_eq!(of("traffic_latency_p95_s"), &Column::OptF64(vec![None]));
-    assert_eq!(names.len(), whole.len() + numbers.len() + 11, "a column without a test: {names:?}");
+    assert_eq!(of("energy_server_mj"), &Column::OptF64(vec![Some(2.0)]));
+    assert_eq!(names.len(), whole.len() + numbers.len() + 12, "a column without a test: {names:?}");
 }
 
 #[test]

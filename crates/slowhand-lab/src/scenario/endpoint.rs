@@ -69,8 +69,9 @@ fn as_the_device_says() -> Factor {
 pub struct Server {
     /// The server's device: a name or a file, as for the client. Default: `linux-host`.
     pub device: String,
-    /// The place of the server: `"internet"`, behind the border router, `"root"`, or the number of a node. Default:
-    /// `internet`.
+    /// The place of the server: `"internet"`, behind the border router, `"root"`, or the number of a node. Or `"leaves"`: each
+    /// leaf of a star is a server, and the root is the client, for example a handheld: it opens a session with each of them.
+    /// Default: `internet`.
     pub at: ServerAt,
     /// The delay of a datagram between border router and server, in one direction. Default: 0.
     pub internet_delay_ms: Milliseconds,
@@ -114,6 +115,29 @@ pub enum ServerAt {
     Internet,
     /// In the mesh.
     Node(NodeId),
+    /// There are many: every leaf of a star. The root is their client.
+    Leaves,
+}
+
+impl ServerAt {
+    /// Where the client and the server of a session are. It has the name of the node of its client; with servers at the leaves,
+    /// of its server.
+    pub(crate) fn hosts(self, session: NodeId) -> [Host; 2] {
+        match self {
+            Self::Internet => [Host::Node(session), Host::Internet],
+            Self::Node(node) => [Host::Node(session), Host::Node(node)],
+            Self::Leaves => [Host::Node(NodeId::ROOT), Host::Node(session)],
+        }
+    }
+
+    /// True if a server is at this node.
+    pub fn is_node(self, node: NodeId) -> bool {
+        match self {
+            Self::Internet => false,
+            Self::Node(server) => server == node,
+            Self::Leaves => node != NodeId::ROOT,
+        }
+    }
 }
 
 impl Default for Server {
@@ -136,14 +160,6 @@ impl Default for Server {
 }
 
 impl Server {
-    /// The server's host.
-    pub fn host(&self) -> Host {
-        match self.at {
-            ServerAt::Internet => Host::Internet,
-            ServerAt::Node(node) => Host::Node(node),
-        }
-    }
-
     /// How many sessions it holds, if a handshake may take so long. `None`: all.
     pub fn slot_rules(&self, give_up: Duration) -> Option<SlotRules> {
         Some(SlotRules {
@@ -195,13 +211,14 @@ impl<'de> Deserialize<'de> for ServerAt {
             type Value = ServerAt;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "\"internet\", \"root\" or the number of a node, 0 to {MAX_NODE}")
+                write!(f, "\"internet\", \"root\", \"leaves\" or the number of a node, 0 to {MAX_NODE}")
             }
 
             fn visit_str<E: de::Error>(self, place: &str) -> Result<ServerAt, E> {
                 match place {
                     "internet" => Ok(ServerAt::Internet),
                     "root" => Ok(ServerAt::Node(NodeId::ROOT)),
+                    "leaves" => Ok(ServerAt::Leaves),
                     _ => Err(E::invalid_value(de::Unexpected::Str(place), &self)),
                 }
             }
@@ -223,6 +240,7 @@ impl Serialize for ServerAt {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Internet => serializer.serialize_str("internet"),
+            Self::Leaves => serializer.serialize_str("leaves"),
             Self::Node(node) => serializer.serialize_u16(node.0),
         }
     }
@@ -239,7 +257,7 @@ impl JsonSchema for ServerAt {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "anyOf": [
-            { "enum": ["internet", "root"] },
+            { "enum": ["internet", "root", "leaves"] },
             { "type": "integer", "minimum": 0, "maximum": MAX_NODE },
         ] })
     }

@@ -30,6 +30,7 @@ mod timing;
 mod tpm;
 mod traffic;
 mod variation;
+mod walk;
 mod weightless;
 mod wireshark;
 

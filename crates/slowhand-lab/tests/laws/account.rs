@@ -234,7 +234,7 @@ pub(crate) fn energy(world: &World<'_>) -> Holds {
         ensure!(shown == counted, "node {}: {shown:?} us in the timeline, {counted:?} us counted", node.node);
         let all = counted.iter().sum::<u64>() + node.radio.sleep.as_micros();
         ensure!(all == elapsed_us, "node {}: states of {all} us in {elapsed_us} us", node.node);
-        let is_server = world.scenario.server.at == ServerAt::Node(NodeId(node.node));
+        let is_server = world.scenario.server.at.is_node(NodeId(node.node));
         let device = if is_server { &world.scenario.server_device } else { &world.scenario.client_device };
         energy_of(device, &node.energy, elapsed_us, counted, 0, Some(node.work))
             .map_err(|why| format!("node {}: {why}", node.node))?;
@@ -256,9 +256,21 @@ pub(crate) fn energy(world: &World<'_>) -> Holds {
     ensure!(overlap.is_none(), "{overlap:?}");
     let explanation = &world.explanation;
     let span = [micros(explanation.start_s), micros(explanation.end_s)];
-    let radio_us = radio_times(timeline, explanation.client, span);
-    let edge_us = on_the_air(timeline, explanation.client, span);
+    // The root is the client of servers at the leaves.
+    let [client, server] = match world.scenario.server.at {
+        ServerAt::Leaves => [0, explanation.client].map(Some),
+        ServerAt::Node(node) => [Some(explanation.client), Some(node.0).filter(|node| *node != 0)],
+        ServerAt::Internet => [Some(explanation.client), None],
+    };
+    let of_node = |node: u16| (radio_times(timeline, node, span), on_the_air(timeline, node, span));
     let record = world.explained();
+    let times = server.map(of_node).zip(record.energy_server);
+    ensure!(server.is_some() == record.energy_server.is_some(), "{record:?}");
+    if let Some(((radio_us, edge_us), energy)) = times {
+        energy_of(&world.scenario.server_device, &energy, span[1] - span[0], radio_us, edge_us, None)
+            .map_err(|why| format!("server {server:?} from {span:?}: {why}"))?;
+    }
+    let (radio_us, edge_us) = of_node(client.unwrap_or_default());
     energy_of(&world.scenario.client_device, &record.energy_client, span[1] - span[0], radio_us, edge_us, None)
         .map_err(|why| format!("client {} from {span:?}: {why}", record.client))
 }
