@@ -57,6 +57,9 @@ METRICS = {
         "energy_client_mj": ("total", "mJ"),
         **{f"energy_client_{state}_mj": (label, "mJ") for state, label in STATES.items()},
     },
+    "Energy of the server": {
+        "energy_server_mj": ("total", "mJ"),
+    },
     "Other traffic during the handshake": {
         "traffic_sent": ("sent", "datagrams"),
         "traffic_delivered": ("delivered", "datagrams"),
@@ -74,7 +77,7 @@ METRICS = {
 IF_ANY = {
     *("frames_control", "bytes_control", "energy_client_tpm_mj", "datagrams_waiting"),
     *("energy_client_startup_mj", "energy_client_idle_mj"),
-    "datagrams_proxy",
+    *("datagrams_proxy", "energy_server_mj"),
     *("traffic_sent", "traffic_delivered", "traffic_lost"),
 }
 """Metrics that only some scenarios have: shown only if one value is not zero."""

@@ -5,7 +5,7 @@ use crate::energy::{Times, energy};
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
 use crate::record::{Column, Conversation, Energy, Field, Record, Table, columns, row_schema};
-use crate::scenario::{Scenario, ServerAt};
+use crate::scenario::Scenario;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_net::observer::{BufferLevel, HandledFrames, Observer, RadioInterval, RadioTimes, RadioWork, Slots};
@@ -71,8 +71,7 @@ pub fn inspect(scenario: &Scenario, seed: u64, interrupt: &Interrupt) -> Result<
     };
     let report = |(number, times): (u16, Times)| {
         let node = NodeId(number);
-        let is_server = scenario.server.at == ServerAt::Node(node);
-        let device = if is_server { &scenario.server.device } else { &scenario.client.device };
+        let device = if scenario.server.at.is_node(node) { &scenario.server.device } else { &scenario.client.device };
         NodeReport {
             node: node.0,
             device: device.clone(),

@@ -119,6 +119,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admission;
 pub mod application;
 pub mod battery;
 pub mod capacity;

@@ -1,12 +1,13 @@
 //! A scenario that is ready to run. What is the same in the worlds of all seeds is computed once.
 
+use crate::admission::SlotRules;
 use crate::device::{Device, Missing, Paced};
 use crate::energy::{Times, energy};
 use crate::input::{Blame, Place};
 use crate::record::Energy;
 use crate::requests::Requests;
 use crate::retry::RetryPolicy;
-use crate::scenario::{MacError, Mesh, PreparedMac, Scenario, TcpEndpoint};
+use crate::scenario::{MacError, Mesh, PreparedMac, Scenario, ServerAt, TcpEndpoint, Walk};
 use crate::traffic::Flow;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
@@ -34,13 +35,17 @@ pub struct Plan {
     queues: Vec<(NodeId, usize)>,
     network: NetworkConfig,
     clients: Vec<NodeId>,
-    server: Host,
+    server: ServerAt,
     ports: Ports,
     start: Duration,
     start_spread: Duration,
+    walk: Option<Walk>,
     give_up: Duration,
     retry: Option<RetryPolicy>,
     requests: Option<Requests>,
+    slots: Option<SlotRules>,
+    /// True if a server keeps nothing of a client before its cookie has returned.
+    has_cookie: bool,
     /// The time after which the timing of the link layer repeats.
     period: Duration,
     traffic: Vec<Flow>,
@@ -148,16 +153,19 @@ impl Plan {
             queues: scenario.network.queues().collect(),
             network: scenario.network_config(),
             clients,
-            server: scenario.server.host(),
+            server: scenario.server.at,
             ports: Ports {
                 server: session.server_port.get() as u16,
                 client: (!scenario.client.joining).then(|| session.client_port.get() as u16),
             },
             start: scenario.client.start(link_layer.settling()),
             start_spread: scenario.client.start_spread(link_layer.period()),
+            walk: scenario.network.walk,
             give_up: session.give_up_s.duration(),
             retry: scenario.application.retry.policy(),
             requests: scenario.application.requests(),
+            slots: scenario.server.slot_rules(session.give_up_s.duration()),
+            has_cookie: session.cookie,
             period: link_layer.period(),
             traffic: scenario.flows().collect(),
             traffic_start: link_layer.settling(),
@@ -219,7 +227,7 @@ impl Plan {
         self.mesh.nodes()
     }
 
-    /// The nodes that open a session each.
+    /// The nodes that open a session each; with servers at the leaves, those with which the root opens one.
     pub fn clients(&self) -> &[NodeId] {
         &self.clients
     }
@@ -271,15 +279,16 @@ impl Plan {
         self.is_acknowledged
     }
 
-    /// Where the server is.
-    pub(crate) fn server(&self) -> Host {
-        self.server
+    /// Where the client and the server of a session are.
+    pub(crate) fn hosts(&self, client: NodeId) -> [Host; 2] {
+        self.server.hosts(client)
     }
 
     /// When a client starts.
     pub(crate) fn start_of(&self, client: NodeId, streams: &Streams) -> Duration {
         let mut start = streams.stream("start", client.0.into());
-        self.start + Duration::from_micros(start.below(self.start_spread.as_micros().max(1)))
+        let walked = self.walk.map_or(Duration::ZERO, |walk| walk.begin_of(client.index()));
+        self.start + walked + Duration::from_micros(start.below(self.start_spread.as_micros().max(1)))
     }
 
     /// The first sequence numbers of a client's TCP connection, client first.
@@ -298,6 +307,16 @@ impl Plan {
     /// How clients try again after a handshake that failed.
     pub(crate) fn retry(&self) -> Option<RetryPolicy> {
         self.retry
+    }
+
+    /// How many sessions a server holds. `None`: all.
+    pub(crate) fn slots(&self) -> Option<SlotRules> {
+        self.slots
+    }
+
+    /// True if a server keeps nothing of a client before its cookie has returned.
+    pub(crate) fn has_cookie(&self) -> bool {
+        self.has_cookie
     }
 
     /// What a client asks for over a long time. `None`: nothing.
@@ -340,7 +359,8 @@ impl Plan {
     /// The two ends of a client's session.
     pub(crate) fn endpoints(&self, client: NodeId) -> [Endpoint; 2] {
         let port = self.ports.client.map_or(JOINER_PORT, |first| first.wrapping_add(client.0));
-        [Endpoint::new(Host::Node(client).address(), port), Endpoint::new(self.server.address(), self.ports.server)]
+        let [client, server] = self.hosts(client).map(|host| host.address());
+        [Endpoint::new(client, port), Endpoint::new(server, self.ports.server)]
     }
 
     /// The sessions of a client: its own and the server's for it. Their randomness follows from the client's node, so
@@ -370,9 +390,9 @@ impl Plan {
         })
     }
 
-    /// The energy that the client's device uses in this time.
-    pub(crate) fn client_energy(&self, times: Times) -> Energy {
-        energy(&self.devices[0], times)
+    /// The energy that the client's device (side 0) or the server's (1) uses in this time.
+    pub(crate) fn energy_of_side(&self, side: usize, times: Times) -> Energy {
+        energy(&self.devices[side], times)
     }
 
     /// The energy that a node of a network of this plan ([`network`](Self::network)) has used until `now`, if nothing computes on
@@ -383,7 +403,7 @@ impl Plan {
 
     /// The device of a node: the server's if the server is there, else the client's.
     pub(crate) fn device(&self, node: NodeId) -> &Device {
-        &self.devices[usize::from(self.server == Host::Node(node))]
+        &self.devices[usize::from(self.server.is_node(node))]
     }
 
     /// The client's device (side 0) or the server's (1).

@@ -28,6 +28,10 @@ pub enum Outcome {
     Alert,
     /// A library ended the handshake with an error of its own.
     Error,
+    /// The server had no slot for the session (`server.slots`) when the handshake had taken too long.
+    Refused,
+    /// The server ended the session, half-open or established, for another one.
+    Evicted,
 }
 
 impl Outcome {
@@ -40,6 +44,8 @@ impl Outcome {
             Self::Reset => "reset",
             Self::Alert => "alert",
             Self::Error => "error",
+            Self::Refused => "refused",
+            Self::Evicted => "evicted",
         }
     }
 }
@@ -49,7 +55,7 @@ impl Outcome {
 pub struct Failure {
     /// The end that failed first.
     pub end: Role,
-    /// What its library says, or TCP below it.
+    /// What its library says, or TCP below it; or what became of its slot at the server.
     pub reason: String,
 }
 
@@ -302,7 +308,7 @@ impl Energy {
 pub struct Record {
     /// The seed of the world: with the scenario it reproduces the handshake, bit for bit.
     pub seed: u64,
-    /// The node that opened the session.
+    /// The node that opened the session; with `server.at = "leaves"`, where the root opens all of them, that of the server.
     pub client: u16,
     /// How it ended.
     pub outcome: Outcome,
@@ -355,6 +361,8 @@ pub struct Record {
     pub compute_server_s: f64,
     /// What the client used during the phase [`Handshake`](Phase::Handshake).
     pub energy_client: Energy,
+    /// The same of the server, if it is a node other than the border router.
+    pub energy_server: Option<Energy>,
     /// The most frames that ever waited in the queue of each node, by node.
     pub queue_peak: Arc<[u64]>,
     /// The most octets that were ever in reassembly at each node, by node.
@@ -415,14 +423,20 @@ enum Value {
 }
 
 /// The columns, in their fixed order: the name, which contains the unit, the meaning, and the value.
-const COLUMNS: [(&str, &str, Value); 44] = [
+const COLUMNS: [(&str, &str, Value); 45] = [
     ("seed", "The seed of the world: with the scenario it repeats the handshake, bit for bit.", Value::U64(|r| r.seed)),
-    ("client", "The node that opened the session.", Value::U64(|r| r.client.into())),
+    (
+        "client",
+        "The node that opened the session; with server.at = \"leaves\", where the root opens all of them, that of the \
+         server.",
+        Value::U64(|r| r.client.into()),
+    ),
     (
         "outcome",
         "How the handshake ended: completed, gave_up (it had not ended after session.give_up_s), timed_out (a \
-         library, or TCP below it, stopped retransmitting), reset (TCP), alert (a fatal alert arrived) or \
-         error (a library ended it).",
+         library, or TCP below it, stopped retransmitting), reset (TCP), alert (a fatal alert arrived), error \
+         (a library ended it), refused (it had no slot at the server when it gave up, server.slots) or evicted (the \
+         server ended the session, half-open or established, for another one).",
         Value::Text(|r| r.outcome.name().to_owned()),
     ),
     (
@@ -568,7 +582,7 @@ const COLUMNS: [(&str, &str, Value); 44] = [
     ),
     (
         "failure_reason",
-        "What its library says, or TCP below it.",
+        "What its library says, or TCP below it; or what became of its slot at the server.",
         Value::OptText(|r| r.failure.as_ref().map(|failure| failure.reason.clone())),
     ),
     (
@@ -600,6 +614,12 @@ const COLUMNS: [(&str, &str, Value); 44] = [
         Value::OptF64(|r| r.traffic.latency_mean_s),
     ),
     ("traffic_latency_p95_s", "The 95th percentile of the same.", Value::OptF64(|r| r.traffic.latency_p95_s)),
+    (
+        "energy_server_mj",
+        "What the server used during the time of duration_s, in millijoules, also for other clients on its radio. Missing \
+         if the server is the border router, or behind it.",
+        Value::OptF64(|r| r.energy_server.map(|energy| energy.total_mj())),
+    ),
 ];
 
 /// The records as a table.

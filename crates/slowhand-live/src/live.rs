@@ -6,7 +6,7 @@ use crate::event_queue::{EventQueue, event_queue};
 use crate::setup::{LiveError, Setup};
 use mio::Waker;
 use slowhand_lab::plan::Plan;
-use slowhand_lab::scenario::Scenario;
+use slowhand_lab::scenario::{Scenario, ServerAt};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -33,6 +33,9 @@ impl Live {
     /// # Errors
     /// See [`LiveError`]; then nothing is left behind.
     pub fn start(scenario: &Scenario, setup: Setup) -> Result<Self, LiveError> {
+        if scenario.server.at == ServerAt::Leaves {
+            return Err(LiveError::Servers);
+        }
         let plan = Plan::new(scenario)?;
         let (opened, waker) = Opened::open(scenario, &plan, &setup)?;
         let addresses = opened.addresses().to_vec();

@@ -107,6 +107,9 @@ pub enum LiveError {
     /// The scenario cannot be run.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// A live network has one server.
+    #[error("server.at: found \"leaves\", allowed: the place of one server, in a live network")]
+    Servers,
     /// The speed is too small, too large, or no number.
     #[error("found {0}, allowed: from {LEAST_SPEED} to {MOST_SPEED}")]
     Speed(f64),

@@ -6,7 +6,8 @@
 
 mod simulation;
 
-pub use simulation::{Policy, Simulated, Simulation};
+pub use crate::admission::Policy;
+pub use simulation::{Simulated, Simulation};
 
 /// Engset's formula: how often a server refuses a session if it closes none early (an M/M/R/R/N queue).
 ///

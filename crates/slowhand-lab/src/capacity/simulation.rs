@@ -1,42 +1,12 @@
 //! Simulates a server with few session slots.
 
+use crate::admission::{Policy, Use};
 use crate::interrupt::Interrupt;
 use crate::summary::Metric;
 use serde::Serialize;
 use slowhand_net::random::{Stream, Streams};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// What the server does with a request when all slots are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Policy {
-    /// It refuses.
-    #[default]
-    Refuse,
-    /// It closes the session that was used longest ago.
-    EvictLeastRecentlyUsed,
-    /// It closes the session that was admitted first.
-    EvictOldest,
-    /// It closes the session that has been idle longest, counting as idle only sessions that are established and
-    /// have not been used for `idle_after`; where none is, it refuses.
-    EvictIdleLongest,
-}
-
-impl Policy {
-    /// All of them, with their names.
-    pub const ALL: [(&'static str, Self); 4] = [
-        ("refuse", Self::Refuse),
-        ("evict-least-recently-used", Self::EvictLeastRecentlyUsed),
-        ("evict-oldest", Self::EvictOldest),
-        ("evict-idle-longest", Self::EvictIdleLongest),
-    ];
-
-    /// The policy of a name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, policy)| policy)
-    }
-}
 
 /// What is simulated. All times are in units of the mean session, 1/mu.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -280,18 +250,13 @@ impl<'a> Server<'a> {
     fn evict(&mut self) -> bool {
         let Simulation { policy, idle_after, .. } = *self.simulation;
         let now = self.now;
-        let is_idle = |s: &SlotUse| s.established <= now && now - s.last_used >= idle_after;
-        let candidates = self.sessions.iter().enumerate();
-        let by = |key: fn(&SlotUse) -> f64| {
-            move |a: &(usize, &SlotUse), b: &(usize, &SlotUse)| key(a.1).total_cmp(&key(b.1))
+        let usage = |session: &SlotUse| Use {
+            admitted: session.admitted,
+            last_used: session.last_used,
+            is_idle: session.established <= now && now - session.last_used >= idle_after,
         };
-        let victim = match policy {
-            Policy::Refuse => None,
-            Policy::EvictOldest => candidates.min_by(by(|s| s.admitted)),
-            Policy::EvictLeastRecentlyUsed => candidates.min_by(by(|s| s.last_used)),
-            Policy::EvictIdleLongest => candidates.filter(|(_, s)| is_idle(s)).min_by(by(|s| s.last_used)),
-        };
-        let Some((position, _)) = victim else { return false };
+        let victim = policy.victim(self.sessions.iter().map(usage).enumerate());
+        let Some(position) = victim else { return false };
         self.counts.evicted += 1;
         self.free(position);
         true

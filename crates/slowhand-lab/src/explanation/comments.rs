@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// The comments on the frames of a world, by the number of the frame in the order of time.
 pub(crate) fn comments(trace: &Trace, air: &Air, scenario: &Scenario, plan: &Plan) -> BTreeMap<usize, String> {
-    let context = Context::new(scenario, plan, trace);
+    let context = Context::new(scenario, trace);
     let mut names = BTreeMap::new();
     for conversation in 0..trace.clients.len() {
         names.extend(super::names(trace, &context, conversation, plan.connection_id()).0);

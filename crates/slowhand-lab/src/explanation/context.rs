@@ -1,8 +1,7 @@
 //! What an explanation must know of the scenario.
 
 use super::air::OnAir;
-use crate::plan::Plan;
-use crate::scenario::{Opportunity, Remedy, Scenario};
+use crate::scenario::{Opportunity, Remedy, Scenario, ServerAt};
 use crate::world::trace::Trace;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
@@ -18,7 +17,6 @@ pub(super) struct Context<'a> {
     pub(super) scenario: &'a Scenario,
     /// By conversation.
     clients: &'a [NodeId],
-    server: Host,
     network: NetworkConfig,
     sleepy: Vec<NodeId>,
     links: Links,
@@ -26,13 +24,12 @@ pub(super) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(scenario: &'a Scenario, plan: &'a Plan, trace: &'a Trace) -> Self {
+    pub(super) fn new(scenario: &'a Scenario, trace: &'a Trace) -> Self {
         let sleepy = scenario.mac.link_layer().sleepy(scenario.mesh());
         let qualities = scenario.network.links().into_iter().map(|link| ((link.from, link.to), link));
         Self {
             scenario,
             clients: &trace.clients,
-            server: plan.server(),
             network: scenario.network_config(),
             sleepy,
             // Who hears whom does not depend on the seed.
@@ -43,10 +40,7 @@ impl<'a> Context<'a> {
 
     /// Where an end of a conversation is.
     pub(super) fn host_of(&self, end: usize) -> Host {
-        match end % 2 {
-            0 => Host::Node(self.clients[end / 2]),
-            _ => self.server,
-        }
+        self.scenario.server.at.hosts(self.clients[end / 2])[end % 2]
     }
 
     /// True if the sessions run over TCP.
@@ -115,6 +109,8 @@ impl<'a> Context<'a> {
         });
         let key = if network.trace.is_some() {
             Remedy::change("network.trace")
+        } else if network.walk.is_some() {
+            Remedy::change("network.walk")
         } else if !network.changes.is_empty() {
             Remedy::change("network.changes")
         } else if network.channel_pdr.keys().any(|channel| channel.get() == seen.channel) {
@@ -174,7 +170,7 @@ impl<'a> Context<'a> {
         nodes.sort_unstable();
         nodes.dedup();
         let mut hosts: Vec<Host> = nodes.into_iter().map(Host::Node).collect();
-        if self.server == Host::Internet {
+        if ends.contains(&Host::Internet) {
             hosts.push(Host::Internet);
         }
         hosts
@@ -184,7 +180,7 @@ impl<'a> Context<'a> {
     pub(super) fn role_of_host(&self, conversation: usize, host: Host) -> &'static str {
         if host == self.host_of(2 * conversation) {
             "client"
-        } else if host == self.server {
+        } else if host == self.host_of(2 * conversation + 1) {
             "server"
         } else if host == Host::Node(NodeId::ROOT) {
             "border router"
@@ -195,7 +191,12 @@ impl<'a> Context<'a> {
 
     /// The device of a host.
     pub(super) fn device_of(&self, host: Host) -> &str {
-        if host == self.server { &self.scenario.server.device } else { &self.scenario.client.device }
+        let at = self.scenario.server.at;
+        let is_server = match host {
+            Host::Node(node) => at.is_node(node),
+            Host::Internet => at == ServerAt::Internet,
+        };
+        if is_server { &self.scenario.server.device } else { &self.scenario.client.device }
     }
 }
 

@@ -98,7 +98,7 @@ impl Told {
         let record = &records[position];
         let attempts = &trace.attempts[position];
         let conversation = attempts.last()?.conversation;
-        let context = Context::new(scenario, plan, trace);
+        let context = Context::new(scenario, trace);
         let (names, written) = names(trace, &context, conversation, plan.connection_id());
         let losses = losses::losses(trace, air, plan.is_acknowledged());
         if interrupt.is_set() {

@@ -50,7 +50,7 @@ proptest! {
             let totals = states.map(|state| total(&inspection, node.node, state, Instant::ZERO, end));
             prop_assert_eq!(totals, [transmit, receive, listen], "node {}", node.node);
             // Energest's method written out: volts times milliamperes times seconds.
-            let device = if scenario.server.at == ServerAt::Node(NodeId(node.node)) { &scenario.server_device } else { &scenario.client_device };
+            let device = if scenario.server.at.is_node(NodeId(node.node)) { &scenario.server_device } else { &scenario.client_device };
             let Device { supply_v, current, tpm: None, .. } = &**device else { panic!("a TPM") };
             let active = node.active.as_secs_f64();
             prop_assert!(node.computed + node.waited + node.handled <= node.active);

@@ -88,6 +88,7 @@ impl Parts {
         for (key, changes) in [
             ("network.outages", !network.outages.is_empty()),
             ("network.changes", !network.changes.is_empty()),
+            ("network.walk", network.walk.is_some()),
             ("network.trace", network.trace.is_some()),
         ] {
             if changes {

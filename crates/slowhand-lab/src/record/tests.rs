@@ -34,6 +34,7 @@ fn record() -> Record {
         ],
         compute_client_s: 0.5,
         compute_server_s: 0.25,
+        energy_server: Some(Energy { rx_mj: 1.5, sleep_mj: 0.5, ..Energy::default() }),
         energy_client: Energy {
             cpu_mj: 1.0,
             tpm_mj: 2.0,
@@ -115,7 +116,8 @@ fn each_column_has_its_value() {
     assert_eq!(of("traffic_lost_because"), &Column::Text(vec!["no_cell:3 queue_full:5".to_owned()]));
     assert_eq!(of("traffic_latency_mean_s"), &Column::OptF64(vec![Some(0.125)]));
     assert_eq!(of("traffic_latency_p95_s"), &Column::OptF64(vec![None]));
-    assert_eq!(names.len(), whole.len() + numbers.len() + 11, "a column without a test: {names:?}");
+    assert_eq!(of("energy_server_mj"), &Column::OptF64(vec![Some(2.0)]));
+    assert_eq!(names.len(), whole.len() + numbers.len() + 12, "a column without a test: {names:?}");
 }
 
 #[test]
@@ -133,8 +135,8 @@ fn a_quantity_of_a_list_is_its_greatest_element() {
 #[test]
 fn names_are_those_of_json_and_tables() {
     use Outcome::*;
-    let outcomes = [Completed, GaveUp, TimedOut, Reset, Alert, Error].map(Outcome::name);
-    assert_eq!(outcomes, ["completed", "gave_up", "timed_out", "reset", "alert", "error"]);
+    let outcomes = [Completed, GaveUp, TimedOut, Reset, Alert, Error, Refused, Evicted].map(Outcome::name);
+    assert_eq!(outcomes, ["completed", "gave_up", "timed_out", "reset", "alert", "error", "refused", "evicted"]);
     assert_eq!(Phase::ALL.map(Phase::name), ["handshake", "data", "closing"]);
     let ends = [Role::Client, Role::Server].map(|end| Failure { end, reason: String::new() }.end_name());
     assert_eq!(ends, ["client", "server"]);

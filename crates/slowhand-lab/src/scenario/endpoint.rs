@@ -13,7 +13,8 @@ use slowhand_net::random;
 
 use super::network::MAX_NODE;
 use super::{Ordinal, ascending};
-use crate::input::{Factor, Integer, Milliseconds, Probability, Seconds};
+use crate::admission::{Policy, SlotRules};
+use crate::input::{Document, Factor, InputError, Integer, Milliseconds, PositiveSeconds, Probability, Seconds};
 
 /// The nodes that open sessions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -68,8 +69,9 @@ fn as_the_device_says() -> Factor {
 pub struct Server {
     /// The server's device: a name or a file, as for the client. Default: `linux-host`.
     pub device: String,
-    /// The place of the server: `"internet"`, behind the border router, `"root"`, or the number of a node. Default:
-    /// `internet`.
+    /// The place of the server: `"internet"`, behind the border router, `"root"`, or the number of a node. Or `"leaves"`: each
+    /// leaf of a star is a server, and the root is the client, for example a handheld: it opens a session with each of them.
+    /// Default: `internet`.
     pub at: ServerAt,
     /// The delay of a datagram between border router and server, in one direction. Default: 0.
     pub internet_delay_ms: Milliseconds,
@@ -80,6 +82,29 @@ pub struct Server {
     /// The numbers of the server's datagrams that are lost on the way to the border router, for losses that you choose.
     /// Datagrams are counted from 1 over all sessions. Default: none.
     pub internet_dropped: Vec<Ordinal>,
+    /// How many sessions the server holds at the same time; a half-open one takes a slot too. With DTLS a client asks for a slot
+    /// with the ClientHello that brings its cookie (without `session.cookie`: with its first one), with TLS by the SYN of its
+    /// connection. A client without a slot gets no answer, and may ask again with a repeated message. It costs the server no
+    /// time to ignore it (assumed). A live network takes every client, and `slowhand battery` has only one. Default: none, a
+    /// slot for each client.
+    pub slots: Option<Integer<1, 1_000>>,
+    /// What the server does with a client that finds all slots taken, by the names of `slowhand capacity`. `refuse`: it ignores
+    /// the client. The others end a session without an alert: `evict-least-recently-used` that whose client was heard longest
+    /// ago, `evict-oldest` that which was admitted first, `evict-idle-longest` that whose client was heard longest ago, of the
+    /// established ones that have not been heard for `idle_after_s`; if there is none, it ignores the client. The client of an
+    /// established session notices at once (assumed), that of a half-open one when it gives up. Either may try again
+    /// (`application.retry`). Only with `slots`. Default: `refuse`.
+    pub policy: Policy,
+    /// How long a session keeps its slot after its handshake; then both ends forget it, without a message (assumed). Only with
+    /// `slots`. Default: for ever, because a run opens its sessions and does not close them.
+    pub session_s: Option<PositiveSeconds>,
+    /// How long a half-open session keeps its slot for certain. After that any client that finds no free slot gets it, under every
+    /// policy; the oldest first. A client that has given up tells nobody, and leaves its session half-open. Only with `slots`.
+    /// Default: `session.give_up_s`.
+    pub half_open_s: Option<PositiveSeconds>,
+    /// After so long without a datagram of its client a session counts as idle. Needed with `policy = "evict-idle-longest"`, and
+    /// only there.
+    pub idle_after_s: Option<PositiveSeconds>,
 }
 
 /// Where the server is.
@@ -90,6 +115,29 @@ pub enum ServerAt {
     Internet,
     /// In the mesh.
     Node(NodeId),
+    /// There are many: every leaf of a star. The root is their client.
+    Leaves,
+}
+
+impl ServerAt {
+    /// Where the client and the server of a session are. It has the name of the node of its client; with servers at the leaves,
+    /// of its server.
+    pub(crate) fn hosts(self, session: NodeId) -> [Host; 2] {
+        match self {
+            Self::Internet => [Host::Node(session), Host::Internet],
+            Self::Node(node) => [Host::Node(session), Host::Node(node)],
+            Self::Leaves => [Host::Node(NodeId::ROOT), Host::Node(session)],
+        }
+    }
+
+    /// True if a server is at this node.
+    pub fn is_node(self, node: NodeId) -> bool {
+        match self {
+            Self::Internet => false,
+            Self::Node(server) => server == node,
+            Self::Leaves => node != NodeId::ROOT,
+        }
+    }
 }
 
 impl Default for Server {
@@ -102,16 +150,45 @@ impl Default for Server {
             internet_jitter_ms: Milliseconds::of(internet.jitter),
             internet_loss: Probability::constant(internet.loss.get()),
             internet_dropped: Vec::new(),
+            slots: None,
+            policy: Policy::default(),
+            session_s: None,
+            half_open_s: None,
+            idle_after_s: None,
         }
     }
 }
 
 impl Server {
-    /// The server's host.
-    pub fn host(&self) -> Host {
-        match self.at {
-            ServerAt::Internet => Host::Internet,
-            ServerAt::Node(node) => Host::Node(node),
+    /// How many sessions it holds, if a handshake may take so long. `None`: all.
+    pub fn slot_rules(&self, give_up: Duration) -> Option<SlotRules> {
+        Some(SlotRules {
+            slots: self.slots?.get() as usize,
+            policy: self.policy,
+            session: self.session_s.map(PositiveSeconds::duration),
+            half_open: self.half_open_s.map_or(give_up, PositiveSeconds::duration),
+            idle_after: self.idle_after_s.map_or(Duration::ZERO, PositiveSeconds::duration),
+        })
+    }
+
+    /// Checks that the keys about its slots go together.
+    pub(super) fn check_slots(&self, document: &Document) -> Result<(), InputError> {
+        let blame =
+            |key: &str, found: String, allowed: &str| Err(document.blame(&format!("server.{key}"), found, allowed));
+        let about_slots = ["policy", "session_s", "half_open_s", "idle_after_s"];
+        if let (None, Some(key)) = (self.slots, about_slots.iter().find(|key| document.has(&format!("server.{key}")))) {
+            let allowed = "this key together with server.slots, the number of sessions that it holds";
+            return blame(key, "what a server with few session slots does".to_owned(), allowed);
+        }
+        match (self.policy, self.idle_after_s) {
+            (Policy::EvictIdleLongest, None) => {
+                blame("idle_after_s", "nothing".to_owned(), "seconds after which a session counts as idle")
+            }
+            (Policy::EvictIdleLongest, Some(_)) | (_, None) => Ok(()),
+            (_, Some(seconds)) => {
+                let allowed = "this key with server.policy = \"evict-idle-longest\" only";
+                blame("idle_after_s", seconds.get().to_string(), allowed)
+            }
         }
     }
 
@@ -134,13 +211,14 @@ impl<'de> Deserialize<'de> for ServerAt {
             type Value = ServerAt;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "\"internet\", \"root\" or the number of a node, 0 to {MAX_NODE}")
+                write!(f, "\"internet\", \"root\", \"leaves\" or the number of a node, 0 to {MAX_NODE}")
             }
 
             fn visit_str<E: de::Error>(self, place: &str) -> Result<ServerAt, E> {
                 match place {
                     "internet" => Ok(ServerAt::Internet),
                     "root" => Ok(ServerAt::Node(NodeId::ROOT)),
+                    "leaves" => Ok(ServerAt::Leaves),
                     _ => Err(E::invalid_value(de::Unexpected::Str(place), &self)),
                 }
             }
@@ -162,6 +240,7 @@ impl Serialize for ServerAt {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Internet => serializer.serialize_str("internet"),
+            Self::Leaves => serializer.serialize_str("leaves"),
             Self::Node(node) => serializer.serialize_u16(node.0),
         }
     }
@@ -178,7 +257,7 @@ impl JsonSchema for ServerAt {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "anyOf": [
-            { "enum": ["internet", "root"] },
+            { "enum": ["internet", "root", "leaves"] },
             { "type": "integer", "minimum": 0, "maximum": MAX_NODE },
         ] })
     }

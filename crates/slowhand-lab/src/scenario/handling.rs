@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
 
+use super::Scenario;
 use super::network::node;
-use super::{Scenario, ServerAt};
 use crate::device::Device;
 use crate::input::{Document, InputError, Milliseconds};
 
@@ -49,7 +49,7 @@ impl Scenario {
 
     /// What a node runs on: the server's device where the server is, else the client's.
     pub(crate) fn device(&self, node: NodeId) -> &Device {
-        if self.server.at == ServerAt::Node(node) { &self.server_device } else { &self.client_device }
+        if self.server.at.is_node(node) { &self.server_device } else { &self.client_device }
     }
 }
 

@@ -30,6 +30,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use slowhand_net::address::NodeId;
+use slowhand_net::clock::Duration;
 use slowhand_net::ip::Endpoint;
 use slowhand_net::link::Interferer;
 use slowhand_net::network::joiner_router::JoiningConfig;
@@ -59,7 +60,7 @@ pub use traffic::{Pattern, Place, Traffic};
 pub(crate) use transport::TcpEndpoint;
 pub use transport::{Preset, Tcp, Transport};
 
-pub use variation::{Change, GilbertElliott, Outage, Trace, WiFi};
+pub use variation::{Change, GilbertElliott, Outage, Trace, Walk, WiFi};
 
 use crate::device::Device;
 use crate::input::{Document, Files, Integer, Setting, schema_of};
@@ -299,6 +300,8 @@ impl Scenario {
         let link_layer = self.mac.link_layer();
         let [settling, period] = [link_layer.settling(), link_layer.period()];
         let last = self.client.start(settling) + self.client.start_spread(period) + self.longest_attempts();
+        let last =
+            last + self.network.walk.as_ref().map_or(Duration::ZERO, |walk| walk.begin_of(self.mesh.nodes() - 1));
         let time = last.saturating_sub(settling);
         self.flows().map(|flow| flow.datagrams_in(time)).fold(0, u64::saturating_add)
     }
@@ -354,7 +357,7 @@ impl Scenario {
     /// Who joins, and where the commissioner is.
     fn joining(&self) -> Option<JoiningConfig> {
         let port = self.session.server_port.get() as u16;
-        let commissioner = Endpoint::new(self.server.host().address(), port);
+        let commissioner = Endpoint::new(self.server.at.hosts(NodeId::ROOT)[1].address(), port);
         self.client.joining.then(|| JoiningConfig { joiners: self.clients(), commissioner })
     }
 
@@ -368,12 +371,13 @@ impl Scenario {
     pub(crate) fn transports(&self) -> [TcpEndpoint; 2] {
         let server = match self.server.at {
             ServerAt::Internet => Preset::Linux,
-            ServerAt::Node(_) => Preset::Constrained,
+            ServerAt::Node(_) | ServerAt::Leaves => Preset::Constrained,
         };
         [self.transport.client.endpoint(Preset::Constrained), self.transport.server.endpoint(server)]
     }
 
-    /// The nodes that open a session each, in ascending order where the scenario does not name them.
+    /// The nodes that open a session each, in ascending order where the scenario does not name them. With servers at the leaves:
+    /// the servers with which the root opens one.
     pub fn clients(&self) -> Vec<NodeId> {
         let candidates = self.candidates();
         let count = self.client.count.map_or(candidates.len(), |count| candidates.len().min(count.get() as usize));

@@ -13,7 +13,7 @@ use slowhand_net::network::BufferCounts;
 use slowhand_net::random::Streams;
 use slowhand_net::route::{Loop, Routes, Unreachable};
 
-use super::variation::{Change, GilbertElliott, Outage, Trace, WiFi};
+use super::variation::{Change, GilbertElliott, Outage, Trace, Walk, WiFi};
 use super::{FrameHandling, Profile};
 use crate::input::{Decibels, Integer, Milliseconds, NumberKey, PositiveDecibels, Probability, RelativeDecibels};
 
@@ -68,6 +68,9 @@ pub struct Network {
     /// Links whose ratio changes at an instant. Default: none.
     #[serde(default)]
     pub changes: Vec<Change>,
+    /// The nodes around the root come into its reach one after the other, and leave it. Only in a star. Default: none, they are
+    /// always in reach.
+    pub walk: Option<Walk>,
     /// Times in which the radio of a node is off. Default: none.
     #[serde(default)]
     pub outages: Vec<Outage>,

@@ -27,6 +27,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     rpl(scenario, document)?;
     mesh_under(scenario, document)?;
     ends(scenario, document)?;
+    scenario.server.check_slots(document)?;
     session(scenario, document)?;
     transport(scenario, document)?;
     gateway(scenario, document)?;
@@ -364,13 +365,22 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
             let found = format!("{node}, where the only client would be");
             return Err(document.blame("server.at", found, "another place, or client.nodes with another node"));
         }
+    }
+    if scenario.server.at != ServerAt::Internet {
+        let place = match scenario.server.at {
+            ServerAt::Node(node) => format!("a server at node {node}"),
+            _ => "servers in the mesh".to_owned(),
+        };
         for key in ["delay_ms", "jitter_ms", "loss", "dropped"].map(|key| format!("server.internet_{key}")) {
             let key = key.as_str();
             if document.has(key) {
-                let found = format!("a path through the Internet to a server at node {node}");
+                let found = format!("a path through the Internet to {place}");
                 return Err(document.blame(key, found, "this key with server.at = \"internet\" only"));
             }
         }
+    }
+    if scenario.server.at == ServerAt::Leaves {
+        servers_at_leaves(scenario, document)?;
     }
     if scenario.client.nodes.as_ref().is_some_and(Vec::is_empty) {
         return Err(document.blame("client.nodes", "no node", "at least one node"));
@@ -403,6 +413,22 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         }
     }
     Ok(())
+}
+
+/// Checks that servers at the leaves have one client, the root, and that nothing is asked for that only a node can do.
+fn servers_at_leaves(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    if !matches!(scenario.network.topology, Topology::Star { .. }) {
+        let allowed = "another place, or network.topology.kind = \"star\"";
+        return Err(document.blame("server.at", "\"leaves\"", allowed));
+    }
+    let of_nodes = ["client.nodes", "client.count", "client.joining", "application.pattern"];
+    match of_nodes.into_iter().find(|key| document.has(key)) {
+        Some(key) => {
+            let found = "something about clients at the leaves, where the servers are";
+            Err(document.blame(key, found, "this key with another server.at: the root is the only client"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Checks that the libraries support the session, and with each other.

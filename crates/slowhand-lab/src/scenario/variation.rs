@@ -10,10 +10,10 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::link::{self, Course, Interferer, LinkQuality, Variation};
 use slowhand_net::network;
 
-use super::Network;
 use super::mac::LinkLayer;
 use super::network::{MAX_NODE, certain, node};
 use super::trace::{Key, rows};
+use super::{Network, Topology};
 use crate::input::{Document, Files, InputError, Integer, PositiveMilliseconds, PositiveSeconds, Probability, Seconds};
 
 /// A link that alternates between a good and a bad state (Gilbert and Elliott). Each direction of each link has its own
@@ -89,6 +89,25 @@ pub struct Change {
     pub reverse_pdr: Option<Probability>,
 }
 
+/// A walk of the root past the nodes around it, in the order of their numbers. The link between the root and a node delivers
+/// while the node is in reach, with its fixed ratio, and nothing before and after that (assumed: a ratio that rises and falls
+/// would be between the two). `client.start_s` counts from the instant at which a session's node comes into reach.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Walk {
+    /// The time from one node to the next. Node 1 is in reach when the network begins.
+    pub every_s: PositiveSeconds,
+    /// How long a node is in reach.
+    pub reach_s: PositiveSeconds,
+}
+
+impl Walk {
+    /// When the node with this number comes into reach.
+    pub(crate) fn begin_of(self, node: usize) -> Duration {
+        Duration::from_micros(self.every_s.duration().as_micros().saturating_mul(node.saturating_sub(1) as u64))
+    }
+}
+
 /// A time in which the radio of a node is off: it hears nothing and sends nothing. Its frames wait in its queue, and what
 /// the node computes goes on.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -144,6 +163,9 @@ pub(super) fn variation(
         None => BTreeMap::new(),
     };
     courses.extend(of_changes(&network.changes, &courses, &fixed, document)?);
+    if let Some(walk) = network.walk {
+        courses = of_walk(walk, network, &fixed, document)?;
+    }
     wifi(network, document)?;
     Ok(Variation {
         courses,
@@ -226,6 +248,27 @@ fn of_changes(
         }
     }
     Ok(steps.into_iter().map(|(link, steps)| (link, Course::new(steps, None))).collect())
+}
+
+fn of_walk(
+    walk: Walk,
+    network: &Network,
+    fixed: &BTreeMap<(NodeId, NodeId), f64>,
+    document: &Document,
+) -> Result<Courses, InputError> {
+    let refuse = |found: &str, allowed: &str| Err(document.blame("network.walk", found, allowed));
+    if !matches!(network.topology, Topology::Star { .. }) {
+        return refuse("a walk", "this key with network.topology.kind = \"star\" only");
+    }
+    if network.trace.is_some() || !network.changes.is_empty() {
+        return refuse("a walk, and other links that change", "one of network.walk, network.changes and network.trace");
+    }
+    let course = |(&(from, to), &pdr): (&(NodeId, NodeId), &f64)| {
+        let begin = Instant::ZERO + walk.begin_of(from.max(to).index());
+        let steps = vec![(Instant::ZERO, 0.0), (begin, pdr), (begin + walk.reach_s.duration(), 0.0)];
+        ((from, to, None), Course::new(steps, None))
+    };
+    Ok(fixed.iter().map(course).collect())
 }
 
 fn wifi(network: &Network, document: &Document) -> Result<(), InputError> {

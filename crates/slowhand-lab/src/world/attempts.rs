@@ -52,13 +52,13 @@ pub(super) struct Attempt {
     pub(super) later: Option<usize>,
     /// What client and server have computed for the attempts before.
     pub(super) computed: [Duration; 2],
-    /// The part of the client's in which its TPM computed.
-    pub(super) tpm: Duration,
+    /// The parts of that in which their TPMs computed.
+    pub(super) tpm: [Duration; 2],
 }
 
 impl Attempt {
     pub(super) const FIRST: Self =
-        Self { number: 1, earlier: None, later: None, computed: [Duration::ZERO; 2], tpm: Duration::ZERO };
+        Self { number: 1, earlier: None, later: None, computed: [Duration::ZERO; 2], tpm: [Duration::ZERO; 2] };
 }
 
 impl World<'_> {
@@ -95,7 +95,7 @@ impl World<'_> {
         };
         self.retire(earlier);
         let computed = [0, 1].map(|side| before.computed[side] + self.ends[ends_of(earlier)[side]].computed);
-        let tpm = before.tpm + self.ends[ends_of(earlier)[0]].tpm;
+        let tpm = [0, 1].map(|side| before.tpm[side] + self.ends[ends_of(earlier)[side]].tpm);
         self.open -= 1;
         let later = self.open(opening);
         self.conversations[later].attempt = Attempt { number, earlier: Some(earlier), later: None, computed, tpm };
@@ -137,7 +137,7 @@ impl World<'_> {
     pub(super) fn with_earlier(&self, conversation: usize, mut snapshot: Snapshot) -> Snapshot {
         let Attempt { computed, tpm, .. } = self.conversations[conversation].attempt;
         snapshot.computed = [0, 1].map(|side| computed[side] + snapshot.computed[side]);
-        snapshot.tpm += tpm;
+        snapshot.tpm = [0, 1].map(|side| tpm[side] + snapshot.tpm[side]);
         snapshot
     }
 }

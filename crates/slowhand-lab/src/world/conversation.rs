@@ -1,12 +1,13 @@
 //! A conversation: the sessions of a client and of the server for it, from the handshake to the last octet.
 
 use super::attempts::Attempt;
+use super::slots::Shut;
 use super::trace::Span;
 use super::{World, client_end, ends_of};
 use crate::energy::Times;
 use crate::record::{Conversation as Report, Energy, Failure, Outcome, Phase, PhaseReport, Record};
 use serde::{Deserialize, Serialize};
-use slowhand_net::address::NodeId;
+use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::observer::{HandledFrames, RadioTimes, RadioWork};
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 /// The state of a conversation, and what was measured at the instants that count.
 pub(super) struct Conversation {
+    /// The node by which it is known: that of its client; with servers at the leaves, of its server.
     pub(super) client: NodeId,
     phase: Phase,
     /// When each phase began, in the order of [`Phase::ALL`].
@@ -23,6 +25,8 @@ pub(super) struct Conversation {
     failure: Option<Failure>,
     /// True once an end has closed its session. It may do so before the other end has verified its Finished.
     is_closing: bool,
+    /// Why its client has no slot at the server, if it has asked for one.
+    pub(super) shut: Option<Shut>,
     pub(super) gives_up: GivesUp,
     pub(super) attempt: Attempt,
 }
@@ -40,19 +44,26 @@ pub enum GivesUp {
     Never,
 }
 
-/// What the client's device has done until an instant.
+/// What the devices of a conversation have done until an instant.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Snapshot {
     at: Instant,
+    /// The nodes of client and server. `None` of a host on the Internet.
+    nodes: [Option<NodeSnapshot>; 2],
+    /// What client and server have computed for the conversation, and for the attempts before it.
+    pub(super) computed: [std::time::Duration; 2],
+    /// The parts of that in which their TPMs computed.
+    pub(super) tpm: [std::time::Duration; 2],
+}
+
+/// What a node has done until an instant, beside what it has computed.
+#[derive(Clone, Copy, Default)]
+struct NodeSnapshot {
     radio: RadioTimes,
     work: RadioWork,
     frames: HandledFrames,
     waited: Duration,
     handled: Duration,
-    /// What client and server have computed for the conversation, and for the attempts before it.
-    pub(super) computed: [std::time::Duration; 2],
-    /// The part of the client's in which its TPM computed.
-    pub(super) tpm: std::time::Duration,
 }
 
 impl Conversation {
@@ -60,7 +71,7 @@ impl Conversation {
         let begun = [None; Phase::ALL.len()];
         let (over, failure) = (None, None);
         let (phase, gives_up, attempt) = (Phase::Handshake, GivesUp::Always, Attempt::FIRST);
-        Self { client, phase, begun, over, failure, is_closing: false, gives_up, attempt }
+        Self { client, phase, begun, over, failure, is_closing: false, shut: None, gives_up, attempt }
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -80,6 +91,10 @@ impl Conversation {
         self.over.is_some()
     }
 
+    pub(super) fn is_closing(&self) -> bool {
+        self.is_closing
+    }
+
     /// When the conversation ended.
     pub(super) fn end(&self) -> Option<Instant> {
         self.over.map(|(end, _)| end.at)
@@ -97,9 +112,10 @@ impl Conversation {
         Some([begin, next.copied().unwrap_or(end)])
     }
 
-    /// How the handshake ended. What happened later does not change it.
+    /// How the handshake ended. What happened later does not change it, unless the server gave its slot to another client.
     pub(super) fn outcome_of_handshake(&self) -> Outcome {
         match self.over {
+            Some((_, Outcome::Evicted)) => Outcome::Evicted,
             _ if self.is_established() => Outcome::Completed,
             Some((_, outcome)) => outcome,
             None => Outcome::GaveUp,
@@ -124,11 +140,18 @@ impl World<'_> {
     /// Both ends have verified the peer's Finished.
     pub(super) fn establish(&mut self, now: Instant, conversation: usize) {
         let Conversation { phase: Phase::Handshake, over: None, .. } = self.conversations[conversation] else { return };
+        if self.is_shut_down(client_end(conversation) + 1) {
+            return; // the server gave its slot to another client in the meantime, and knows the session no more
+        }
         self.enter(now, conversation, Phase::Data);
         if self.conversations[conversation].is_closing {
             self.enter(now, conversation, Phase::Closing);
         }
-        self.network.end_burst(now, self.conversations[conversation].client);
+        self.network.end_burst(now, self.client_node(conversation));
+        let server = self.ends[client_end(conversation) + 1].host;
+        if let Some(slots) = &mut self.slots {
+            slots.establish(now, server, conversation);
+        }
         self.end_if_finished(now, conversation);
     }
 
@@ -168,27 +191,43 @@ impl World<'_> {
         if self.conversations[conversation].is_over() {
             return;
         }
+        let (outcome, failure) = match self.blame_slots(conversation, outcome) {
+            Some((outcome, failure)) => (outcome, Some(failure)),
+            None => (outcome, failure),
+        };
+        self.leave_slot(conversation, outcome);
         self.open -= 1;
         self.conversations[conversation].over = Some((self.snapshot(now, conversation), outcome));
         self.conversations[conversation].failure = failure;
         if !self.conversations[conversation].is_established() {
-            self.network.end_burst(now, self.conversations[conversation].client);
+            self.network.end_burst(now, self.client_node(conversation));
             self.retry_later(now, conversation);
         }
     }
 
+    /// An established session has lost its slot. Its client, which may have finished with it, tries again.
+    pub(super) fn end_evicted(&mut self, now: Instant, conversation: usize, failure: Failure) {
+        self.end(now, conversation, Outcome::Evicted, None);
+        let evicted = &mut self.conversations[conversation];
+        evicted.over = evicted.over.map(|(end, _)| (end, Outcome::Evicted));
+        evicted.failure = Some(failure);
+        self.retry_later(now, conversation);
+    }
+
     pub(super) fn snapshot(&self, at: Instant, conversation: usize) -> Snapshot {
-        let client = self.conversations[conversation].client;
-        let of_this = Snapshot {
-            at,
-            radio: self.network.radio_times(client, at),
-            work: self.network.radio_work(client, at),
-            frames: self.network.handled_frames(client, at),
-            waited: self.network.processor_time(client),
-            handled: self.network.handling_time(client, at),
-            computed: [0, 1].map(|side| self.ends[client_end(conversation) + side].computed),
-            tpm: self.ends[client_end(conversation)].tpm,
+        let ends = ends_of(conversation).map(|end| &self.ends[end]);
+        let of_node = |node| NodeSnapshot {
+            radio: self.network.radio_times(node, at),
+            work: self.network.radio_work(node, at),
+            frames: self.network.handled_frames(node, at),
+            waited: self.network.processor_time(node),
+            handled: self.network.handling_time(node, at),
         };
+        let nodes = ends.map(|end| match end.host {
+            Host::Node(node) => Some(of_node(node)),
+            Host::Internet => None,
+        });
+        let of_this = Snapshot { at, nodes, computed: ends.map(|end| end.computed), tpm: ends.map(|end| end.tpm) };
         self.with_earlier(conversation, of_this)
     }
 
@@ -213,7 +252,7 @@ impl World<'_> {
                 phase,
                 duration_s: end.at.since(begin.at).as_secs_f64(),
                 costs,
-                energy_client: self.energy([begin, end]),
+                energy_client: self.energy(0, [begin, end]).unwrap_or_default(),
             })
         });
         let failure = conversation.failure.clone();
@@ -275,25 +314,33 @@ impl World<'_> {
             losses,
             compute_client_s: end.computed[0].as_secs_f64(),
             compute_server_s: end.computed[1].as_secs_f64(),
-            energy_client: self.energy([start, end]),
+            energy_client: self.energy(0, [start, end]).unwrap_or_default(),
+            energy_server: self
+                .energy(1, [start, end])
+                .filter(|_| self.ends[client_end(number) + 1].host != Host::Node(NodeId::ROOT)),
             queue_peak: Arc::clone(queue_peak),
             reassembly_peak_bytes: Arc::clone(reassembly_peak_bytes),
             traffic: self.ledger.traffic.report(start.at, end.at),
         }
     }
 
-    /// What the client's device used between two instants.
-    fn energy(&self, [start, end]: [Snapshot; 2]) -> Energy {
-        self.plan.client_energy(Times {
-            elapsed: std::time::Duration::from_micros(end.at.since(start.at).as_micros()),
-            radio: end.radio.since(start.radio),
-            work: end.work.since(start.work),
-            frames: end.frames.since(start.frames),
-            computed: end.computed[0].saturating_sub(start.computed[0]),
-            tpm: end.tpm.saturating_sub(start.tpm),
-            waited: std::time::Duration::from_micros(end.waited.saturating_sub(start.waited).as_micros()),
-            handled: std::time::Duration::from_micros(end.handled.saturating_sub(start.handled).as_micros()),
-            ..Times::default()
-        })
+    /// What the device of the client (side 0) or of the server (1) used between two instants. `None` of a host on the Internet.
+    fn energy(&self, side: usize, [start, end]: [Snapshot; 2]) -> Option<Energy> {
+        let [from, to] = [start, end].map(|snapshot| snapshot.nodes[side]);
+        let (from, to) = (from?, to?);
+        Some(self.plan.energy_of_side(
+            side,
+            Times {
+                elapsed: std::time::Duration::from_micros(end.at.since(start.at).as_micros()),
+                radio: to.radio.since(from.radio),
+                work: to.work.since(from.work),
+                frames: to.frames.since(from.frames),
+                computed: end.computed[side].saturating_sub(start.computed[side]),
+                tpm: end.tpm[side].saturating_sub(start.tpm[side]),
+                waited: std::time::Duration::from_micros(to.waited.saturating_sub(from.waited).as_micros()),
+                handled: std::time::Duration::from_micros(to.handled.saturating_sub(from.handled).as_micros()),
+                ..Times::default()
+            },
+        ))
     }
 }

@@ -173,6 +173,9 @@ impl World<'_> {
     pub(super) fn handle_send(&mut self, now: Instant, end: usize, phase: Phase, payload: &Payload) {
         self.ends[end].unsent -= 1;
         self.ends[end].phase = self.ends[end].phase.max(phase);
+        if self.is_shut_down(end) {
+            return;
+        }
         match self.ends[end].stream {
             Some(_) => self.write(now, end, &payload.octets),
             None => self.send(now, end, phase, payload),
@@ -212,7 +215,14 @@ impl World<'_> {
         if self.is_busy(now, end) {
             return self.defer(end, Work::Datagram { end, datagram, arrived: now, octets: octets.to_vec() });
         }
-        self.begin_step(now, end, Cause::Arrival { datagram, at: now });
+        self.handle_datagram(now, end, Cause::Arrival { datagram, at: now }, octets);
+    }
+
+    fn handle_datagram(&mut self, now: Instant, end: usize, cause: Cause, octets: &[u8]) {
+        if !self.admits(now, end, octets) {
+            return;
+        }
+        self.begin_step(now, end, cause);
         self.ends[end].session.handle_input(to_std(now), octets);
         self.after_call(now, end);
     }
@@ -222,6 +232,9 @@ impl World<'_> {
             return; // the timer was stopped or set again
         }
         self.ends[end].session_timer = None;
+        if self.is_shut_down(end) {
+            return;
+        }
         let busy_until = self.computers[self.ends[end].computer].busy_until;
         if busy_until > now {
             self.ends[end].session_timer = Some(busy_until);
@@ -257,9 +270,7 @@ impl World<'_> {
             let Some(work) = self.computers[computer].waiting.pop_front() else { return };
             match work {
                 Work::Datagram { end, datagram, arrived, octets } => {
-                    self.begin_step(now, end, Cause::Arrival { datagram, at: arrived });
-                    self.ends[end].session.handle_input(to_std(now), &octets);
-                    self.after_call(now, end);
+                    self.handle_datagram(now, end, Cause::Arrival { datagram, at: arrived }, &octets);
                 }
                 Work::Segment { end, datagram, arrived, source, ecn, segment } => {
                     self.begin_step(now, end, Cause::Arrival { datagram, at: arrived });

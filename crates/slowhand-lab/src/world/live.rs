@@ -190,7 +190,7 @@ impl<'a> World<'a> {
 
     /// What the device of a client has used since the world began.
     pub(crate) fn energy_so_far(&self, client: NodeId, now: Instant) -> Energy {
-        self.plan.client_energy(self.times_of(client, now))
+        self.plan.energy_of_side(0, self.times_of(client, now))
     }
 
     /// What the ends of a conversation keep to resume its session later, client first.
@@ -207,8 +207,7 @@ impl<'a> World<'a> {
     /// Forgets a conversation. Its number is free for another one.
     pub(crate) fn forget(&mut self, conversation: usize) {
         let ends = ends_of(conversation);
-        let client = self.conversations[conversation].client;
-        self.of_port.remove(&(client, self.ends[ends[0]].local.port));
+        self.of_port.remove(&(self.client_node(conversation), self.ends[ends[0]].local.port));
         self.events.retain(|event| !event.is_of(conversation));
         for computer in &mut self.computers {
             computer.retain_work(|work: &Work| work.end() / 2 != conversation);

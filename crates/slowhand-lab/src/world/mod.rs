@@ -15,11 +15,13 @@ mod retransmission;
 mod run;
 mod segments;
 pub(crate) mod silent;
+mod slots;
 mod stream;
 mod tcp;
 pub(crate) mod trace;
 mod traffic;
 
+use crate::admission::Slots;
 use crate::application::{Application, Applications};
 use crate::energy::Times;
 use crate::interrupt::Interrupt;
@@ -69,6 +71,8 @@ pub(crate) struct World<'a> {
     open: usize,
     /// How clients try again. `None`: they do not.
     retries: Option<Retries<'a>>,
+    /// The session slots of the servers. `None`: there is one for each client.
+    slots: Option<Slots>,
     /// The lines of a key log for sessions that are gone.
     key_log: Vec<String>,
     ledger: Ledger,
@@ -85,6 +89,7 @@ pub(crate) struct World<'a> {
 
 /// A conversation that begins.
 pub(crate) struct Opening {
+    /// By which its conversation is known: the node of its client; with servers at the leaves, of its server.
     pub(crate) client: NodeId,
     /// Where each end is, the client's first, as everything here.
     pub(crate) endpoints: [Endpoint; 2],
@@ -167,6 +172,7 @@ impl<'a> World<'a> {
         let mut world = Self::empty(plan, seed);
         let (streams, nonces) = (Streams::new(seed), plan.nonces(seed));
         world.retries = plan.retry().map(|policy| Retries::new(policy, applications, streams, nonces));
+        world.slots = plan.slots().map(Slots::new);
         for &client in plan.clients() {
             if interrupt.is_set() {
                 return None;
@@ -199,6 +205,7 @@ impl<'a> World<'a> {
             computed_before: BTreeMap::new(),
             open: 0,
             retries: None,
+            slots: None,
             key_log: Vec::new(),
             ledger: Ledger::new(),
             traffic: Vec::new(),
@@ -213,7 +220,7 @@ impl<'a> World<'a> {
     fn open(&mut self, opening: Opening) -> usize {
         let Opening { client, endpoints, sessions, applications, initial } = opening;
         let conversation = self.vacant.pop().unwrap_or(self.conversations.len());
-        let hosts = [Host::Node(client), self.plan.server()];
+        let hosts = self.plan.hosts(client);
         let [client_end, server_end] = endpoints;
         let endpoints = [(client_end, server_end), (server_end, client_end)];
         let ends = sessions.into_iter().zip(applications).zip(hosts).zip(endpoints).zip(0..);
@@ -240,7 +247,7 @@ impl<'a> World<'a> {
             Some(vacant) => *vacant = Conversation::new(client),
             None => self.conversations.push(Conversation::new(client)),
         }
-        self.of_port.insert((client, client_end.port), conversation);
+        self.of_port.insert((self.client_node(conversation), client_end.port), conversation);
         self.ledger.open(conversation, self.plan.connection_id());
         self.open += 1;
         conversation
@@ -481,7 +488,7 @@ impl<'a> World<'a> {
         if self.conversations[conversation].gives_up != GivesUp::Never {
             self.events.push(now + self.plan.give_up(), Event::GaveUp { conversation });
         }
-        self.network.begin_burst(now, self.conversations[conversation].client);
+        self.network.begin_burst(now, self.client_node(conversation));
         let end = client_end(conversation);
         self.begin_step(now, end, Cause::Start);
         if self.ends[end].stream.is_some() {
@@ -492,6 +499,14 @@ impl<'a> World<'a> {
         self.after_call(now, end);
         if self.ends[end].has_unsent() {
             self.begin_with(asked, conversation);
+        }
+    }
+
+    /// The node of a conversation's client.
+    fn client_node(&self, conversation: usize) -> NodeId {
+        match self.ends[client_end(conversation)].host {
+            Host::Node(node) => node,
+            Host::Internet => NodeId::ROOT, // no client is there
         }
     }
 

@@ -42,6 +42,9 @@ impl World<'_> {
 
     /// The connection takes a segment: it answers first, and then the session gets what is in it.
     pub(super) fn take_segment(&mut self, now: Instant, end: usize, source: Ipv6Addr, ecn: Ecn, segment: &[u8]) {
+        if !self.admits(now, end, segment) {
+            return;
+        }
         let Some(stream) = &mut self.ends[end].stream else { return };
         if stream.connection.handle_segment(now, source, ecn, segment).is_ok() {
             stream.fill();
@@ -68,6 +71,10 @@ impl World<'_> {
             return; // it was stopped or set again
         }
         stream.timer = None;
+        if self.is_shut_down(end) {
+            return;
+        }
+        let Some(stream) = &mut self.ends[end].stream else { return };
         if stream.waits_while_computing && busy_until > now {
             stream.timer = Some(busy_until);
             return self.events.push(busy_until, Event::StreamTimeout { end });

@@ -130,7 +130,7 @@ fn the_bound_that_refused_is_the_bound_that_is_named() {
         ("mac.slotframe", "a whole number from 1 to 65535"),
         ("session.mtu", "a whole number from 1 to 1999"),
         ("lowpan.dropped_frames", "a whole number from 1 to 4294967295"),
-        ("server.at", "\"internet\", \"root\" or the number of a node, 0 to 65534"),
+        ("server.at", "\"internet\", \"root\", \"leaves\" or the number of a node, 0 to 65534"),
     ] {
         let is_real = !allowed.contains("whole") && key != "server.at";
         let wrong: &[&str] = match is_real {

@@ -22,6 +22,7 @@ mod retry;
 mod running;
 mod sizes;
 mod sleepy;
+mod slots;
 mod sources;
 mod storm;
 mod thread;
@@ -29,6 +30,7 @@ mod timing;
 mod tpm;
 mod traffic;
 mod variation;
+mod walk;
 mod weightless;
 mod wireshark;
 

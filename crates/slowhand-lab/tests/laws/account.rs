@@ -1,6 +1,7 @@
 //! Laws of sums: energy, losses, datagrams, frames, the parts of an explanation; and what numbers can be at all.
 
 use crate::world::World;
+use slowhand_lab::capacity::Policy;
 use slowhand_lab::device::{Amount, Constant, Device, Time};
 use slowhand_lab::explanation::KINDS;
 use slowhand_lab::record::{Column, Energy, Outcome, Record, columns};
@@ -75,6 +76,19 @@ pub(crate) fn outcomes(world: &World<'_>) -> Holds {
     let [start, end] = [world.explanation.start_s, world.explanation.end_s].map(micros);
     ensure!(start <= end && end <= start + micros(longest_s(explained)), "from {start} us to {end} us");
     ensure!([start, end] == [explained.start_s, explained.end_s].map(micros), "from {start} us to {end} us");
+    Ok(())
+}
+
+/// A server has no more sessions than slots, and nobody is turned away where there are enough.
+pub(crate) fn slots(world: &World<'_>) -> Holds {
+    let (server, clients) = (&world.scenario.server, world.records.len());
+    let slots = server.slots.map_or(usize::MAX, |slots| slots.get() as usize);
+    let count = |outcome| world.records.iter().filter(|record| record.outcome == outcome).count();
+    let [completed, refused, evicted] = [Outcome::Completed, Outcome::Refused, Outcome::Evicted].map(count);
+    ensure!(slots < clients || refused + evicted == 0, "{refused} refused, {evicted} evicted of {clients}");
+    ensure!(server.session_s.is_some() || completed <= slots, "{completed} completed with {slots} slots");
+    let evicts = server.policy != Policy::Refuse;
+    ensure!(evicts || evicted == 0 || server.half_open_s.is_some(), "{evicted} evicted by a server that refuses");
     Ok(())
 }
 
@@ -220,7 +234,7 @@ pub(crate) fn energy(world: &World<'_>) -> Holds {
         ensure!(shown == counted, "node {}: {shown:?} us in the timeline, {counted:?} us counted", node.node);
         let all = counted.iter().sum::<u64>() + node.radio.sleep.as_micros();
         ensure!(all == elapsed_us, "node {}: states of {all} us in {elapsed_us} us", node.node);
-        let is_server = world.scenario.server.at == ServerAt::Node(NodeId(node.node));
+        let is_server = world.scenario.server.at.is_node(NodeId(node.node));
         let device = if is_server { &world.scenario.server_device } else { &world.scenario.client_device };
         energy_of(device, &node.energy, elapsed_us, counted, 0, Some(node.work))
             .map_err(|why| format!("node {}: {why}", node.node))?;
@@ -242,9 +256,21 @@ pub(crate) fn energy(world: &World<'_>) -> Holds {
     ensure!(overlap.is_none(), "{overlap:?}");
     let explanation = &world.explanation;
     let span = [micros(explanation.start_s), micros(explanation.end_s)];
-    let radio_us = radio_times(timeline, explanation.client, span);
-    let edge_us = on_the_air(timeline, explanation.client, span);
+    // The root is the client of servers at the leaves.
+    let [client, server] = match world.scenario.server.at {
+        ServerAt::Leaves => [0, explanation.client].map(Some),
+        ServerAt::Node(node) => [Some(explanation.client), Some(node.0).filter(|node| *node != 0)],
+        ServerAt::Internet => [Some(explanation.client), None],
+    };
+    let of_node = |node: u16| (radio_times(timeline, node, span), on_the_air(timeline, node, span));
     let record = world.explained();
+    let times = server.map(of_node).zip(record.energy_server);
+    ensure!(server.is_some() == record.energy_server.is_some(), "{record:?}");
+    if let Some(((radio_us, edge_us), energy)) = times {
+        energy_of(&world.scenario.server_device, &energy, span[1] - span[0], radio_us, edge_us, None)
+            .map_err(|why| format!("server {server:?} from {span:?}: {why}"))?;
+    }
+    let (radio_us, edge_us) = of_node(client.unwrap_or_default());
     energy_of(&world.scenario.client_device, &record.energy_client, span[1] - span[0], radio_us, edge_us, None)
         .map_err(|why| format!("client {} from {span:?}: {why}", record.client))
 }

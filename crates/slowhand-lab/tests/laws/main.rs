@@ -20,9 +20,10 @@ use world::{Valid, World};
 
 type Law = (&'static str, fn(&World<'_>) -> Result<(), String>);
 
-const LAWS: [Law; 14] = [
+const LAWS: [Law; 15] = [
     ("numbers are finite and not negative", account::numbers),
     ("outcomes agree with the other columns", account::outcomes),
+    ("a server has no more sessions than slots", account::slots),
     ("who looks changes nothing", account::looking),
     ("energy is the sum of its parts", account::energy),
     ("losses by reason add up", account::losses),

@@ -33,6 +33,41 @@ pub(super) fn draw(draw: &mut Draw, mesh: &Mesh, link_layer: &LinkLayer) {
         traffic(draw, mesh);
     }
     application(draw);
+    slots(draw);
+    leaves(draw);
+}
+
+/// Servers at the leaves of a star, where nothing else says where an end is. The root may walk past them.
+fn leaves(draw: &mut Draw) {
+    let is_elsewhere = ["server.at", "server.internet_", "client.nodes", "client.count", "client.joining", "gateway."];
+    let is_needed = |(key, _): &(String, String)| {
+        is_elsewhere.iter().any(|start| key.starts_with(start)) || key == "application.pattern"
+    };
+    let is_star = draw.keys.iter().any(|(key, value)| key == "network.topology" && value.contains("\"star\""));
+    if !is_star || draw.keys.iter().any(is_needed) || draw.random.percent(40) {
+        return;
+    }
+    draw.set_text("server.at", "leaves");
+    let varies =
+        ["network.trace", "network.changes"].iter().any(|key| draw.keys.iter().any(|(name, _)| name.starts_with(key)));
+    if !varies {
+        draw.maybe(50, "network.walk", &["{ every_s = 3, reach_s = 5 }", "{ every_s = 10, reach_s = 8 }"]);
+    }
+}
+
+/// A server that holds few sessions.
+fn slots(draw: &mut Draw) {
+    if !draw.random.percent(15) {
+        return;
+    }
+    draw.maybe(100, "server.slots", &[1, 2, 1_000]);
+    draw.maybe(50, "server.session_s", &["0.5", "20"]);
+    draw.maybe(30, "server.half_open_s", &[2]);
+    let policy = *draw.random.one_of(&["refuse", "evict-oldest", "evict-least-recently-used", "evict-idle-longest"]);
+    draw.set_text("server.policy", policy);
+    if policy == "evict-idle-longest" {
+        draw.set("server.idle_after_s", 1);
+    }
 }
 
 /// Clients that try again. They give up soon, so that worlds stay short.
