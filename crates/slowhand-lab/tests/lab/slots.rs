@@ -70,7 +70,7 @@ fn enough_slots_change_nothing() {
 
 #[test]
 fn who_tries_again_gets_a_slot_when_one_is_free() {
-    let run = |policy: &str, wait_s: u32| {
+    let retried = |policy: &str, wait_s: u32| {
         let policy = format!("server.policy={policy}");
         let retry = format!("application.retry={{ kind = \"fixed\", wait_s = {wait_s}, attempts = 100 }}");
         let plan = plan(&["network.topology.leaves=8", "server.slots=2", "server.session_s=20", &policy, &retry]);
@@ -80,11 +80,11 @@ fn who_tries_again_gets_a_slot_when_one_is_free() {
         (records.iter().filter(|record| record.outcome == Outcome::Completed).count(), attempts)
     };
     for (policy, wait_s) in [("refuse", 5), ("evict-oldest", 60)] {
-        let (completed, attempts) = run(policy, wait_s);
+        let (completed, attempts) = retried(policy, wait_s);
         assert!(completed == 8 && attempts > 12, "{completed} in {attempts} attempts, {policy}");
     }
     // Who is evicted comes back before the sessions of the others end, and evicts one of them.
-    let (completed, attempts) = run("evict-oldest", 5);
+    let (completed, attempts) = retried("evict-oldest", 5);
     assert!(completed < 8 && attempts > 100, "{completed} in {attempts} attempts");
 }
 
