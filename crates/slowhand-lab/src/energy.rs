@@ -50,6 +50,21 @@ impl Times {
         }
     }
 
+    /// The difference to `earlier`.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self {
+            elapsed: self.elapsed.saturating_sub(earlier.elapsed),
+            radio: self.radio.since(earlier.radio),
+            work: self.work.since(earlier.work),
+            computed: self.computed.saturating_sub(earlier.computed),
+            tpm: self.tpm.saturating_sub(earlier.tpm),
+            waited: self.waited.saturating_sub(earlier.waited),
+            handled: self.handled.saturating_sub(earlier.handled),
+            frames: self.frames.since(earlier.frames),
+            slots: self.slots.since(earlier.slots),
+        }
+    }
+
     /// How long the CPU was active: while it computed, waited actively, woke up or handled frames, one after the other.
     ///
     /// Frames that took no time of the network take that of the device. The CPU wakes up for each start of the radio and for each

@@ -235,6 +235,18 @@ impl Slots {
         let Self { rx_idle, tx_data_rx_ack, tx_data_rx_ack_none, tx_data, rx_data_tx_ack, rx_data } = self;
         rx_idle + tx_data_rx_ack + tx_data_rx_ack_none + tx_data + rx_data_tx_ack + rx_data
     }
+
+    /// The difference to `earlier`.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            rx_idle: self.rx_idle.saturating_sub(earlier.rx_idle),
+            tx_data_rx_ack: self.tx_data_rx_ack.saturating_sub(earlier.tx_data_rx_ack),
+            tx_data_rx_ack_none: self.tx_data_rx_ack_none.saturating_sub(earlier.tx_data_rx_ack_none),
+            tx_data: self.tx_data.saturating_sub(earlier.tx_data),
+            rx_data_tx_ack: self.rx_data_tx_ack.saturating_sub(earlier.rx_data_tx_ack),
+            rx_data: self.rx_data.saturating_sub(earlier.rx_data),
+        }
+    }
 }
 
 /// The frames that a node's processor handled.

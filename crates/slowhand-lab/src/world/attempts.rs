@@ -136,8 +136,10 @@ impl World<'_> {
     /// A snapshot of a conversation's device, which has computed for the attempts before it too.
     pub(super) fn with_earlier(&self, conversation: usize, mut snapshot: Snapshot) -> Snapshot {
         let Attempt { computed, tpm, .. } = self.conversations[conversation].attempt;
-        snapshot.computed = [0, 1].map(|side| computed[side] + snapshot.computed[side]);
-        snapshot.tpm = [0, 1].map(|side| tpm[side] + snapshot.tpm[side]);
+        for (side, times) in snapshot.sides.iter_mut().enumerate() {
+            times.computed += computed[side];
+            times.tpm += tpm[side];
+        }
         snapshot
     }
 }

@@ -1,6 +1,7 @@
 //! A conversation: the sessions of a client and of the server for it, from the handshake to the last octet.
 
 use super::attempts::Attempt;
+use super::end::End;
 use super::slots::Shut;
 use super::trace::Span;
 use super::{World, client_end, ends_of};
@@ -8,9 +9,8 @@ use crate::energy::Times;
 use crate::record::{Conversation as Report, Energy, Failure, Outcome, Phase, PhaseReport, Record};
 use serde::{Deserialize, Serialize};
 use slowhand_net::address::{Host, NodeId};
-use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::clock::Instant;
 use slowhand_net::drop_reason::DropReason;
-use slowhand_net::observer::{HandledFrames, RadioTimes, RadioWork};
 use std::sync::Arc;
 
 /// The state of a conversation, and what was measured at the instants that count.
@@ -44,26 +44,12 @@ pub enum GivesUp {
     Never,
 }
 
-/// What the devices of a conversation have done until an instant.
+/// What client and server have done until an instant. What they have computed is that of the conversation, and of the attempts
+/// before it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Snapshot {
     at: Instant,
-    /// The nodes of client and server. `None` of a host on the Internet.
-    nodes: [Option<NodeSnapshot>; 2],
-    /// What client and server have computed for the conversation, and for the attempts before it.
-    pub(super) computed: [std::time::Duration; 2],
-    /// The parts of that in which their TPMs computed.
-    pub(super) tpm: [std::time::Duration; 2],
-}
-
-/// What a node has done until an instant, beside what it has computed.
-#[derive(Clone, Copy, Default)]
-struct NodeSnapshot {
-    radio: RadioTimes,
-    work: RadioWork,
-    frames: HandledFrames,
-    waited: Duration,
-    handled: Duration,
+    pub(super) sides: [Times; 2],
 }
 
 impl Conversation {
@@ -215,20 +201,15 @@ impl World<'_> {
     }
 
     pub(super) fn snapshot(&self, at: Instant, conversation: usize) -> Snapshot {
-        let ends = ends_of(conversation).map(|end| &self.ends[end]);
-        let of_node = |node| NodeSnapshot {
-            radio: self.network.radio_times(node, at),
-            work: self.network.radio_work(node, at),
-            frames: self.network.handled_frames(node, at),
-            waited: self.network.processor_time(node),
-            handled: self.network.handling_time(node, at),
-        };
-        let nodes = ends.map(|end| match end.host {
-            Host::Node(node) => Some(of_node(node)),
-            Host::Internet => None,
+        let sides = ends_of(conversation).map(|end| {
+            let End { host, computed, tpm, .. } = self.ends[end];
+            let of_node = match host {
+                Host::Node(node) => Times::of(&self.network, node, at),
+                Host::Internet => Times::default(),
+            };
+            Times { computed, tpm, ..of_node }
         });
-        let of_this = Snapshot { at, nodes, computed: ends.map(|end| end.computed), tpm: ends.map(|end| end.tpm) };
-        self.with_earlier(conversation, of_this)
+        self.with_earlier(conversation, Snapshot { at, sides })
     }
 
     /// The report of a conversation and of its client's attempts before it. The phases after the handshake are those of the
@@ -252,7 +233,7 @@ impl World<'_> {
                 phase,
                 duration_s: end.at.since(begin.at).as_secs_f64(),
                 costs,
-                energy_client: self.energy(0, [begin, end]).unwrap_or_default(),
+                energy_client: self.energy(number, 0, [begin, end]).unwrap_or_default(),
             })
         });
         let failure = conversation.failure.clone();
@@ -312,11 +293,11 @@ impl World<'_> {
             datagrams_lost: lost.map(|loss| loss.count).sum(),
             datagrams_waiting: self.ledger.waiting(&attempts),
             losses,
-            compute_client_s: end.computed[0].as_secs_f64(),
-            compute_server_s: end.computed[1].as_secs_f64(),
-            energy_client: self.energy(0, [start, end]).unwrap_or_default(),
+            compute_client_s: end.sides[0].computed.as_secs_f64(),
+            compute_server_s: end.sides[1].computed.as_secs_f64(),
+            energy_client: self.energy(number, 0, [start, end]).unwrap_or_default(),
             energy_server: self
-                .energy(1, [start, end])
+                .energy(number, 1, [start, end])
                 .filter(|_| self.ends[client_end(number) + 1].host != Host::Node(NodeId::ROOT)),
             queue_peak: Arc::clone(queue_peak),
             reassembly_peak_bytes: Arc::clone(reassembly_peak_bytes),
@@ -325,22 +306,9 @@ impl World<'_> {
     }
 
     /// What the device of the client (side 0) or of the server (1) used between two instants. `None` of a host on the Internet.
-    fn energy(&self, side: usize, [start, end]: [Snapshot; 2]) -> Option<Energy> {
-        let [from, to] = [start, end].map(|snapshot| snapshot.nodes[side]);
-        let (from, to) = (from?, to?);
-        Some(self.plan.energy_of_side(
-            side,
-            Times {
-                elapsed: std::time::Duration::from_micros(end.at.since(start.at).as_micros()),
-                radio: to.radio.since(from.radio),
-                work: to.work.since(from.work),
-                frames: to.frames.since(from.frames),
-                computed: end.computed[side].saturating_sub(start.computed[side]),
-                tpm: end.tpm[side].saturating_sub(start.tpm[side]),
-                waited: std::time::Duration::from_micros(to.waited.saturating_sub(from.waited).as_micros()),
-                handled: std::time::Duration::from_micros(to.handled.saturating_sub(from.handled).as_micros()),
-                ..Times::default()
-            },
-        ))
+    fn energy(&self, number: usize, side: usize, [start, end]: [Snapshot; 2]) -> Option<Energy> {
+        let times = end.sides[side].since(start.sides[side]);
+        let is_node = matches!(self.ends[ends_of(number)[side]].host, Host::Node(_));
+        is_node.then(|| self.plan.energy_of_side(side, times))
     }
 }

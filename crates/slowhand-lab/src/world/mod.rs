@@ -305,33 +305,32 @@ impl<'a> World<'a> {
 
     /// The time of each node, by state.
     fn times(&self, now: Instant) -> Vec<Times> {
-        let mut times: Vec<Times> = (0..self.plan.nodes())
-            .map(|node| NodeId(node as u16))
-            .map(|node| Times::of(&self.network, node, now))
-            .collect();
-        for end in &self.ends {
-            if let Host::Node(node) = end.host {
-                times[node.index()].computed += end.computed;
-                times[node.index()].tpm += end.tpm;
-            }
-        }
-        for (node, [computed, tpm]) in &self.computed_before {
-            times[node.index()].computed += *computed;
-            times[node.index()].tpm += *tpm;
+        let nodes = (0..self.plan.nodes()).map(|node| NodeId(node as u16));
+        let mut times: Vec<Times> = nodes.map(|node| Times::of(&self.network, node, now)).collect();
+        for (node, computed, tpm) in self.computed() {
+            times[node.index()].computed += computed;
+            times[node.index()].tpm += tpm;
         }
         times
     }
 
     /// The time of a node, by state.
     fn times_of(&self, node: NodeId, now: Instant) -> Times {
-        let of_node = |end: &&End| end.host == Host::Node(node);
         let mut times = Times::of(&self.network, node, now);
-        [times.computed, times.tpm] = self.computed_before.get(&node).copied().unwrap_or_default();
-        for end in self.ends.iter().filter(of_node) {
-            times.computed += end.computed;
-            times.tpm += end.tpm;
+        for (_, computed, tpm) in self.computed().filter(|&(at, ..)| at == node) {
+            times.computed += computed;
+            times.tpm += tpm;
         }
         times
+    }
+
+    /// What sessions have computed on nodes, and the part of their TPMs. A node may be there more than once.
+    fn computed(&self) -> impl Iterator<Item = (NodeId, std::time::Duration, std::time::Duration)> + '_ {
+        let ends = self.ends.iter().filter_map(|end| match end.host {
+            Host::Node(node) => Some((node, end.computed, end.tpm)),
+            Host::Internet => None,
+        });
+        ends.chain(self.computed_before.iter().map(|(&node, &[computed, tpm])| (node, computed, tpm)))
     }
 
     /// When something is due.
