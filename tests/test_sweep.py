@@ -451,12 +451,14 @@ def test_a_chunk_takes_as_long_as_it_may() -> None:
     assert third and third.count == MOST_WORLDS // 1000
 
 
-MANY = ("--vary", "session.timeout_s=1:5:0.05", "--count", "100")
+FULL = "SLOWHAND_FULL" in os.environ
+
+MANY = ("--vary", "session.timeout_s=1:5:0.05", "--count", "100" if FULL else "40")
 """81 configurations: a sweep of two seconds, with a file for each of them."""
 
 FILES = 81
 
-KILLS = 20 if "SLOWHAND_FULL" in os.environ else 3
+KILLS = 20 if FULL else 3
 """A start takes half a second of CPU: 20 in ./test --full."""
 
 
@@ -524,7 +526,7 @@ def test_a_lost_worker_costs_no_row(tmp_path: Path, whole: polars.DataFrame) -> 
     assert_frame_equal(rows(tmp_path / "cluster"), whole)
 
 
-@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="some seconds; ./test --full")
+@pytest.mark.skipif(not FULL, reason="some seconds; ./test --full")
 def test_a_lost_scheduler_is_told_and_the_sweep_continues(
     cli: Cli, tmp_path: Path, whole: polars.DataFrame
 ) -> None:
@@ -543,7 +545,7 @@ def test_a_lost_scheduler_is_told_and_the_sweep_continues(
     assert_frame_equal(rows(tmp_path / "r"), whole)
 
 
-@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="half a minute; ./test --full")
+@pytest.mark.skipif(not FULL, reason="half a minute; ./test --full")
 def test_the_memory_does_not_grow_with_the_sweep(tmp_path: Path) -> None:
     def peak_kb(count: int, timeouts: str) -> int:
         """The most memory of a sweep (getrusage: ru_maxrss)."""
@@ -585,7 +587,7 @@ def test_names_are_drawn_side_by_side(tmp_path: Path) -> None:
         slowhand.sweep(PSK, rows, plot=tmp_path / "g.svg")
 
 
-@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="half a minute; ./test --full")
+@pytest.mark.skipif(not FULL, reason="half a minute; ./test --full")
 def test_the_programs_of_the_document_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     # The first program reads the folder that a later one fills.

@@ -66,6 +66,12 @@ INTEROP = (
     "Cargo.lock",
 )
 
+# The packages whose tests are compiled and run only if one of their inputs has changed, with these.
+IF_CHANGED = {
+    "slowhand-interop": INTEROP,
+    "lean-dtls": ("crates/lean-dtls", "crates/slowhand-testing", "Cargo.toml", "Cargo.lock"),
+}
+
 # In the order in which they begin if nothing holds them up: first what others wait for.
 STEPS = (
     Step(
@@ -114,7 +120,7 @@ STEPS = (
     ),
     Step(
         "cargo-test",
-        "the Rust tests; those of interop/ if something that they test has changed",
+        "the Rust tests; those of interop/ and lean-dtls if something that they test has changed",
         "tools/cargo-linted test -q $PACKAGES --tests --locked --no-fail-fast",
         needs=("build",),
     ),
@@ -297,12 +303,14 @@ def main() -> int:
         steps = [step for step in steps if step not in unchanged]
         for step in unchanged:
             print(f"ok {step.name:<12} not run: its inputs are those with which it has passed")
-    with_interop = arguments.full or not has_passed("interop", INTEROP)
-    os.environ["PACKAGES"] = "--workspace" + ("" if with_interop else " --exclude slowhand-interop")
+    left_out = [name for name, inputs in IF_CHANGED.items() if has_passed(name, inputs)]
+    left_out = [] if arguments.full else left_out
+    os.environ["PACKAGES"] = " --exclude ".join(["--workspace", *left_out])
     runner = Runner(steps)
     runner.run()
-    if with_interop and "cargo-test" in runner.good:
-        record("interop", INTEROP)
+    if "cargo-test" in runner.good:
+        for name in IF_CHANGED.keys() - left_out:
+            record(name, IF_CHANGED[name])
     if runner.broken:
         print(f"failed steps: {' '.join(runner.broken)}")
     took_s = time.monotonic() - began
