@@ -193,18 +193,19 @@ def test_what_has_no_effect_is_named_as_the_same_in_every_world() -> None:
     assert "It cannot be told apart from" not in text
 
 
-def test_it_asks_for_what_would_decide(cli: Cli) -> None:
+def test_it_asks_for_what_would_decide() -> None:
     """On perfect links with a near server nearly all timers are the same."""
-    arguments = ["advise", QUICKSTART, "--choose", "session.timeout_s=1,4,9,30", "--json"]
-    arguments += ["--fix", "network.link_pdr=", "--fix", "server.internet_delay_ms="]
-    found = json.loads(cli(*arguments, "--budget", 8_000).stdout)
+    unstated = ["network.link_pdr=", "server.internet_delay_ms="]
+    choose = ["session.timeout_s=1,4,9,30"]
+    advice = slowhand.advise(QUICKSTART, choose=choose, fix=unstated, budget=8_000)
+    found = advice.json()
     assert {each["settings"]["session.timeout_s"] for each in found["ties"]} <= {4, 9, 30}
     assert found["ties"] and found["recommended"]["settings"] != {"session.timeout_s": 1}
     assert found["not_stated"]
     deciding = {each["network"]: each for each in found["deciding"]}
     lost = deciding["2 % more fragments lost"]
     assert lost["worst"] == {"session.timeout_s": 30} and lost["weighted"] > 1.1
-    text = " ".join(cli(*arguments[:-5], *arguments[-4:], "--budget", 8_000).stdout.split())
+    text = " ".join(advice.text.split())
     assert "Of these it bears the most of worse networks, taken together. They tell" in text
     assert "The scenario does not say what would decide: " in text
     assert all(f"{asked} (" in text for asked in found["not_stated"])
@@ -245,22 +246,22 @@ def test_one_command_compares_all_that_the_two_ends_can_do() -> None:
     assert re.search(r"^openssl to mbedtls, tls1\.2, psk +\d\.\d\d\.\.never ", text, re.MULTILINE)
 
 
-def test_a_key_that_rules_families_out_is_named(cli: Cli) -> None:
+def test_a_key_that_rules_families_out_is_named() -> None:
     """The quickstart asks for a maximum fragment length, which DTLS 1.3 of lean-dtls has not."""
-    arguments = ["advise", QUICKSTART, "--choose", "session.protocol=dtls1.2,dtls1.3"]
-    arguments += ["--choose", "library,credential", "--budget", "4000"]
-    found = json.loads(cli(*arguments, "--json").stdout)
+    choose = ["session.protocol=dtls1.2,dtls1.3", "library,credential"]
+    advice = slowhand.advise(QUICKSTART, choose=choose, budget=3_000)
+    found = advice.json()
     count = found["refused_by_fixed"]["session.max_fragment_length"]
     key = "session.max_fragment_length"
     reason = "found 1024, allowed: not in dtls1.3 with this library; the client runs lean-dtls"
     assert f"{key}: {reason}" in {each["reason"] for each in found["refused"]}
     assert {*found["refused_by_fixed"]} == {key}
-    text = " ".join(cli(*arguments).stdout.split())
+    text = " ".join(advice.text.split())
     assert f"{count} of these have a {key} that does not fit: --fix {key}= leaves it out" in text
     shown = sorted(found["refused"], key=lambda each: -each["count"])[:3]
     assert all(f"{each['count']}: {each['reason']}" in text for each in shown)  # none is cut
     assert f"{len(found['refused']) - 3} other reasons (--json has them)" in text
-    without = json.loads(cli(*arguments, "--fix", f"{key}=", "--json").stdout)
+    without = slowhand.advise(QUICKSTART, choose=choose, fix=[f"{key}="], budget=3_000).json()
     assert without["refused_by_fixed"] == {}
     protocols = {each["settings"]["session.protocol"] for each in without["families"]}
     assert protocols == {"dtls1.2", "dtls1.3"}

