@@ -2,3 +2,5 @@
 //!
 //! Nothing here does I/O, knows a network or a TLS library. The caller gives octets and the time, and takes what is to be
 //! sent and the next deadline. Messages are read and written by the crate `coap-lite`.
+
+pub mod oscore;
