@@ -68,7 +68,8 @@ mod tests {
         assert_eq!(Cbor::array(3).unsigned(1).unsigned(2).unsigned(3).finish(), octets("83 01 02 03"));
         assert_eq!(Cbor::default().octets(&octets("01020304")).finish(), octets("44 01020304"));
         assert_eq!(Cbor::default().text("IETF").null().finish(), octets("64 49455446 f6"));
-        for (length, head) in [(23, "57"), (24, "5818"), (255, "58ff"), (256, "590100"), (65536, "5b0000000000010000")] {
+        for (length, head) in [(23, "57"), (24, "5818"), (255, "58ff"), (256, "590100"), (65536, "5b0000000000010000")]
+        {
             let written = Cbor::default().octets(&vec![7; length]).finish();
             assert_eq!((&written[..head.len() / 2], written.len()), (&octets(head)[..], head.len() / 2 + length));
         }

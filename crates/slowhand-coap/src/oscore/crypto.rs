@@ -8,7 +8,7 @@ use ccm::aead::{AeadInOut, KeyInit};
 use ccm::consts::{U8, U13};
 use hkdf::Hkdf;
 use sha2::Sha256;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 /// The number of AES-CCM-16-64-128 in COSE (RFC 9053, table 5).
 pub(super) const ALGORITHM: u8 = 10;
@@ -73,8 +73,11 @@ type Cipher = Ccm<Aes128, U8, U13>;
 
 impl Crypto for RustCrypto {
     fn extract(&mut self, salt: &[u8], secret: &[u8]) -> Secret {
-        let (extracted, _) = Hkdf::<Sha256>::extract(Some(salt), secret);
-        Zeroizing::new(extracted.into())
+        let (mut extracted, _) = Hkdf::<Sha256>::extract(Some(salt), secret);
+        let mut output = Secret::default();
+        output.copy_from_slice(&extracted);
+        extracted.as_mut_slice().zeroize();
+        output
     }
 
     fn expand(&mut self, extracted: &Secret, info: &[u8]) -> Secret {

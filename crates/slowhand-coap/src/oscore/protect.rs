@@ -27,7 +27,7 @@ pub enum Incoming {
 impl Context {
     /// Protects a request (section 8.1): Message ID, token, Uri-Host, Uri-Port and Proxy-Scheme stay as they are; its code, its
     /// other options and its payload are encrypted; Observe is on both sides. It costs 12 octets and those of the sequence
-    /// number and of the Sender ID, if the next option before OSCORE is near (section 6.1).
+    /// number and of the Sender ID, and with an ID Context one more and those of it.
     ///
     /// A retransmission is not protected again: it is the same octets.
     ///
