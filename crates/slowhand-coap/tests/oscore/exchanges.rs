@@ -5,7 +5,7 @@ use std::collections::LinkedList;
 use coap_lite::{CoapOption, MessageClass, MessageType, Packet, RequestType, ResponseType};
 use slowhand_coap::oscore::{ClientExchange, Context, Error, Incoming, Parameters, RustCrypto, Value, echo};
 
-use super::{CLIENT, accepted, derived, ends, mirrored, request, response};
+use super::{CLIENT, Open, accepted, derived, ends, mirrored, request, response};
 
 fn asked(client: &mut Context, request: &Packet) -> (Packet, ClientExchange) {
     client.protect_request(request, &mut RustCrypto).unwrap()
@@ -367,4 +367,41 @@ fn a_response_is_not_taken_for_a_request_nor_the_other_way_round() {
     assert_eq!(received, get);
     let protected = client.protect_response(&answer, &mut at_client, &mut RustCrypto).unwrap();
     assert_eq!(server.unprotect_response(&protected, &mut exchange, &mut RustCrypto), Ok(answer));
+}
+
+/// Section 4.1.3.7: no OSCORE in OSCORE. What is encrypted counts, if the same option is outside too.
+#[test]
+fn options_that_belong_outside_are_read_inside_but_for_oscore() {
+    let (mut client, mut server) = ends(&CLIENT);
+    let mut get = request(RequestType::Get, "a");
+    get.add_option(CoapOption::UriHost, b"out".to_vec());
+    let mut received = |plaintext: &[u8]| {
+        let mut protected = client.protect_request(&get, &mut Open).unwrap().0;
+        protected.payload = [plaintext, &[0; 8]].concat();
+        server.unprotect_request(&protected, &mut Open)
+    };
+    // GET with Uri-Host "in", and GET with an empty OSCORE option.
+    let (inside, _) = accepted(received(&[1, 0x32, b'i', b'n']).unwrap());
+    assert_eq!(inside.get_option(CoapOption::UriHost), Some(&LinkedList::from([b"in".to_vec()])));
+    assert_eq!(received(&[1, 0x90]).unwrap_err(), Error::Plaintext);
+    let (outside, _) = accepted(received(&[1]).unwrap());
+    assert_eq!(outside.get_option(CoapOption::UriHost), Some(&LinkedList::from([b"out".to_vec()])));
+}
+
+/// Responses need not say who sends them (section 5). If they do, it must be the server.
+#[test]
+fn a_response_may_name_its_sender() {
+    let (mut client, mut server) = ends(&CLIENT);
+    let (protected, mut exchange) = asked(&mut client, &request(RequestType::Get, "a"));
+    let (received, mut at_server) = accepted(server.unprotect_request(&protected, &mut RustCrypto).unwrap());
+    let plain = response(&received, ResponseType::Content, b"1");
+    let protected = server.protect_response(&plain, &mut at_server, &mut RustCrypto).unwrap();
+    let mut with_option = |value: &[u8]| {
+        let mut named = protected.clone();
+        named.set_option(CoapOption::Oscore, LinkedList::from([value.to_vec()]));
+        client.unprotect_response(&named, &mut exchange, &mut RustCrypto)
+    };
+    assert_eq!(with_option(&[8, 2]), Err(Error::UnknownContext));
+    assert_eq!(with_option(&[0x10, 1, 7]), Err(Error::UnknownContext));
+    assert_eq!(with_option(&[8, 1]), Ok(plain));
 }

@@ -7,7 +7,8 @@ mod properties;
 mod vectors;
 
 use coap_lite::{CoapOption, MessageClass, MessageType, Packet, RequestType, ResponseType};
-use slowhand_coap::oscore::{Context, Incoming, Parameters, RustCrypto, ServerExchange};
+use slowhand_coap::oscore::crypto::{Failed, Protection, Secret, TAG};
+use slowhand_coap::oscore::{Context, Crypto, Incoming, Parameters, RustCrypto, ServerExchange};
 
 /// The secret of appendix C.
 const SECRET: [u8; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
@@ -56,5 +57,26 @@ fn accepted(incoming: Incoming) -> (Packet, ServerExchange) {
     match incoming {
         Incoming::Request(request, exchange) => (request, exchange),
         Incoming::Challenge(_) => panic!("a challenge"),
+    }
+}
+
+/// No cryptography at all: whoever has the keys may encrypt anything.
+struct Open;
+
+impl Crypto for Open {
+    fn extract(&mut self, _salt: &[u8], _secret: &[u8]) -> Secret {
+        Secret::default()
+    }
+
+    fn expand(&mut self, _extracted: &Secret, _info: &[u8]) -> Secret {
+        Secret::default()
+    }
+
+    fn seal(&mut self, _with: &Protection<'_>, _content: &mut [u8]) -> Result<[u8; TAG], Failed> {
+        Ok([0; TAG])
+    }
+
+    fn open(&mut self, _with: &Protection<'_>, _content: &mut [u8], _tag: &[u8; TAG]) -> Result<(), Failed> {
+        Ok(())
     }
 }

@@ -2,10 +2,10 @@
 
 use coap_lite::{CoapOption, Packet};
 use proptest::prelude::*;
-use slowhand_coap::oscore::crypto::{Failed, Protection, Secret, TAG};
-use slowhand_coap::oscore::{Crypto, Error, Incoming, Parameters, RustCrypto};
+use slowhand_coap::oscore::crypto::TAG;
+use slowhand_coap::oscore::{Error, Incoming, Parameters, RustCrypto};
 
-use super::{CLIENT, accepted, derived, ends, mirrored, request, response};
+use super::{CLIENT, Open, accepted, derived, ends, mirrored, request, response};
 
 fn options() -> impl Strategy<Value = Vec<(u16, Vec<u8>)>> {
     let number = prop_oneof![1_u16..70, Just(252), Just(258), Just(292), any::<u16>()];
@@ -31,27 +31,6 @@ fn message(codes: impl Strategy<Value = u8>) -> impl Strategy<Value = Packet> {
 
 fn octets(range: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(any::<u8>(), range)
-}
-
-/// No cryptography at all: whoever has the keys may encrypt anything.
-struct Open;
-
-impl Crypto for Open {
-    fn extract(&mut self, _salt: &[u8], _secret: &[u8]) -> Secret {
-        Secret::default()
-    }
-
-    fn expand(&mut self, _extracted: &Secret, _info: &[u8]) -> Secret {
-        Secret::default()
-    }
-
-    fn seal(&mut self, _with: &Protection<'_>, _content: &mut [u8]) -> Result<[u8; TAG], Failed> {
-        Ok([0; TAG])
-    }
-
-    fn open(&mut self, _with: &Protection<'_>, _content: &mut [u8], _tag: &[u8; TAG]) -> Result<(), Failed> {
-        Ok(())
-    }
 }
 
 proptest! {
