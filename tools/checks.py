@@ -89,9 +89,15 @@ STEPS = (
     ),
     Step(
         "fuzz",
-        "the fuzz targets of lean-dtls, always with the same inputs",
+        "the fuzz targets of lean-dtls and slowhand-coap, always with the same inputs",
         "tools/fuzz",
-        inputs=(*LEAN_DTLS, "fuzz", "tools/fuzz", "crates/slowhand-sessions/src/lean"),
+        inputs=(
+            *LEAN_DTLS,
+            "crates/slowhand-coap/src/oscore",
+            "crates/slowhand-sessions/src/lean",
+            "fuzz",
+            "tools/fuzz",
+        ),
     ),
     Step(
         "rustfmt",
@@ -122,7 +128,8 @@ STEPS = (
         "cargo-test",
         "the Rust tests; those of interop/ and lean-dtls if something that they test has changed",
         "tools/cargo-linted test -q $PACKAGES --tests --locked --no-fail-fast",
-        needs=("build",),
+        # aiocoap is the peer of slowhand-coap.
+        needs=("build", "python"),
     ),
     Step(
         "clippy",
