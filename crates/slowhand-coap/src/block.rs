@@ -85,6 +85,12 @@ impl Block {
     }
 }
 
+/// Asks for a response in blocks of this size (RFC 7959 section 2.4).
+pub fn ask_for(mut request: Packet, size: BlockSize) -> Packet {
+    Block { number: 0, more: false, size }.set(&mut request, CoapOption::Block2);
+    request
+}
+
 /// Why a body did not come whole, or cannot be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -113,8 +119,7 @@ pub enum BlockError {
 }
 
 /// A message without the options that say which part of a body it has.
-fn without_blocks(packet: &Packet) -> Packet {
-    let mut packet = packet.clone();
+fn without_blocks(mut packet: Packet) -> Packet {
     for option in [CoapOption::Block1, CoapOption::Block2, CoapOption::Size1, CoapOption::Size2] {
         packet.clear_option(option);
     }

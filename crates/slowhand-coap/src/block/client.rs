@@ -8,7 +8,10 @@ pub struct Client {
     /// The request without a body.
     request: Packet,
     body: Vec<u8>,
+    /// The size of its blocks.
     size: BlockSize,
+    /// What the request says of the blocks of the response.
+    asked: Option<Block>,
     /// The most octets of the response's body.
     limit: usize,
     /// Octets of `body` before the block that is on its way. `None` if all of it was taken.
@@ -29,14 +32,17 @@ pub enum Step {
 }
 
 impl Client {
-    /// The transfer of a request, and what to send first. Blocks have `size`, or less if the server wants it. The body of the
-    /// response has at most `limit` octets.
+    /// The transfer of a request, and what to send first. The blocks of its body have `size`, or less if the server wants it. Those of
+    /// the response are as large as the server wants, or as [`ask_for`](super::ask_for) says. The body of the response has at most
+    /// `limit` octets.
     ///
     /// # Errors
-    /// The body has too many blocks.
+    /// The body has too many blocks, or the option Block2 of the request is not possible.
     pub fn new(mut request: Packet, size: BlockSize, limit: usize) -> Result<(Self, Packet), BlockError> {
         let body = std::mem::take(&mut request.payload);
-        let mut client = Self { request, body, size, limit, sending: Some(0), response: None };
+        let asked = Block::of(&request, CoapOption::Block2)?;
+        request.clear_option(CoapOption::Block2);
+        let mut client = Self { request, body, size, asked, limit, sending: Some(0), response: None };
         let first = client.upload(0)?;
         client.request.clear_option(CoapOption::Observe);
         Ok((client, first))
@@ -64,9 +70,8 @@ impl Client {
         if block.more && offset == 0 {
             message::set_number(&mut packet, CoapOption::Size1, self.body.len() as u32);
         }
-        if !block.more && self.size < BlockSize::LARGEST {
-            // What the response may have (section 2.4).
-            Block { number: 0, more: false, size: self.size }.set(&mut packet, CoapOption::Block2);
+        if let Some(asked) = self.asked.filter(|_| !block.more) {
+            asked.set(&mut packet, CoapOption::Block2);
         }
         Ok(packet)
     }
@@ -100,9 +105,14 @@ impl Client {
         self.sending = None;
         let block = Block::of(&response, CoapOption::Block2)?;
         let have = self.response.as_ref().map_or(0, |before| before.payload.len());
-        let Some(block) = block.filter(|_| message::class(&response) == Class::Success) else {
-            let is_whole = have == 0 || message::class(&response) != Class::Success;
-            return if is_whole { Ok(Step::Done(response)) } else { Err(BlockError::Sequence { expected: have }) };
+        if message::class(&response) != Class::Success {
+            return Ok(Step::Done(response));
+        }
+        let Some(block) = block else {
+            let is_whole = have == 0;
+            return is_whole
+                .then(|| Step::Done(without_blocks(response)))
+                .ok_or(BlockError::Sequence { expected: have });
         };
         let is_right_length = !block.more || response.payload.len() == block.size.octets();
         if block.offset() != have || !is_right_length || response.payload.len() > block.size.octets() {
@@ -123,7 +133,7 @@ impl Client {
             }
         };
         if !block.more {
-            return Ok(Step::Done(without_blocks(whole)));
+            return Ok(Step::Done(without_blocks(whole.clone())));
         }
         let mut next = self.request.clone();
         let block = Block::at(whole.payload.len(), 0, block.size).ok_or(BlockError::TooManyBlocks)?;

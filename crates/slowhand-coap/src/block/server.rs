@@ -143,7 +143,7 @@ fn refusal(code: ResponseType) -> Incoming {
 impl From<Packet> for Whole {
     fn from(mut response: Packet) -> Self {
         let body = std::mem::take(&mut response.payload);
-        Self { head: without_blocks(&response), body }
+        Self { head: without_blocks(response), body }
     }
 }
 
@@ -165,7 +165,7 @@ impl Whole {
 /// What blocks of the same body have in common: the method, and all options but those of blocks and of Observe (RFC 7959
 /// sections 2.4 and 2.5).
 fn key(request: &Packet) -> Vec<u8> {
-    let mut packet = without_blocks(request);
+    let mut packet = without_blocks(request.clone());
     packet.clear_option(CoapOption::Observe);
     packet.payload.clear();
     packet.set_token(Vec::new());
