@@ -296,7 +296,8 @@ impl Endpoint {
     }
 
     /// Sends the state of a resource to the peer, which observes it with a request of this token (RFC 7641 section 4.2). It takes the
-    /// place of an earlier notification that was not sent yet (section 4.5.2).
+    /// place of an earlier notification that was not sent yet (section 4.5.2). Non-confirmable ones are sent at once: how often is up
+    /// to the caller (section 4.5.1).
     ///
     /// # Errors
     /// The packet is too long, or too much waits already.

@@ -37,7 +37,6 @@ pub struct Order {
 impl Order {
     /// True if a notification with this value of Observe, which came at `now`, is newer than all before. Then it is the newest one.
     pub fn is_newer(&mut self, now: Duration, value: u32) -> bool {
-        let value = value % MODULUS;
         let is_newer = self.newest.is_none_or(|(newest, at)| {
             // Section 3.4 with V1 = newest and V2 = value: V1 < V2 and V2 - V1 < 2^23, or V1 > V2 and V1 - V2 > 2^23.
             let ahead = value.wrapping_sub(newest) % MODULUS;

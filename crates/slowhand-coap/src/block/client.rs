@@ -48,7 +48,7 @@ impl Client {
         Ok((client, first))
     }
 
-    /// Processes the response to the last request.
+    /// Processes the response to the last request. A notification is a response to the first one.
     pub fn handle_response(&mut self, response: Packet) -> Step {
         let next = match self.sending {
             Some(offset) if self.body.len() > self.size.octets() || offset > 0 => self.uploaded(offset, response),

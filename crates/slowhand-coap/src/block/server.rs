@@ -46,7 +46,7 @@ pub enum Incoming {
 impl Server {
     /// Sends blocks of `size`, or less if the client wants it. The body of a request has at most `limit` octets.
     pub fn new(size: BlockSize, limit: usize) -> Self {
-        // RFC 7959 section 2.5: a server may forget a body EXCHANGE_LIFETIME after its last block.
+        // As long as messages of the exchange may be under way (RFC 7252 section 4.8.2). That it is this time is assumed.
         let lifetime = Transmission::DEFAULT.exchange_lifetime();
         Self { size, limit, lifetime, uploads: Vec::new(), downloads: Vec::new() }
     }

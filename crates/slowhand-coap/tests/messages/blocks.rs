@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use slowhand_coap::block::{Block, BlockError, BlockSize, Client, Incoming, Server, Step, ask_for};
 use slowhand_coap::message::{self, CoapOption, Packet, RequestType, ResponseType};
+use slowhand_coap::observe::register;
 
 use crate::harness::{NOW, get};
 
@@ -122,6 +123,23 @@ fn a_server_follows_a_client_that_wants_smaller_blocks_later() {
     assert_eq!(have, body(360));
 }
 
+/// Sections 2.6 and 3.4: a notification has the first block, and GETs without Observe get the others.
+#[test]
+fn a_notification_in_blocks() {
+    let mut server = Server::new(size(128), 0);
+    let asked = register(get("status"));
+    let Incoming::Whole(whole) = server.receive(NOW, asked.clone()) else { panic!("it is whole") };
+    let (mut client, _) = Client::new(asked, BlockSize::LARGEST, 200).unwrap();
+    let notification = server.send(NOW, &whole, message::response(ResponseType::Content, body(200)));
+    let Step::Next(next) = client.handle_response(notification) else { panic!("there is more") };
+    assert_eq!((shown(&next), message::number(&next, CoapOption::Observe)), ("2:1/0/128".into(), None));
+    let forgotten = server.clone().receive(Duration::from_secs(247), next.clone());
+    assert!(matches!(forgotten, Incoming::Whole(_)), "it is not kept for ever");
+    let Incoming::Part(last) = server.receive(NOW, next) else { panic!("it is kept") };
+    let Step::Done(response) = client.handle_response(last) else { panic!("it was the last one") };
+    assert_eq!(response.payload, body(200));
+}
+
 /// Figures 7 and 8: a PUT as a whole; the server wants smaller blocks.
 #[test]
 fn a_put_in_blocks() {
@@ -217,6 +235,9 @@ fn a_server_refuses_blocks_that_do_not_fit() {
     let mut announced = block1(0, true, 64, 64);
     message::set_number(&mut announced, CoapOption::Size1, 201);
     assert_eq!(code(server.receive(NOW, announced)), "4.13");
+    assert_eq!(code(server.receive(NOW, block1(0, true, 64, 64))), "2.31");
+    assert_eq!(code(server.receive(NOW, block1(0, true, 64, 64))), "2.31", "the client begins again");
+    assert_eq!(code(server.receive(NOW, block1(1, false, 64, 9))), "whole");
     let mut reserved = get("status");
     message::set_number(&mut reserved, CoapOption::Block2, 7);
     assert_eq!(code(server.receive(NOW, reserved)), "4.00");

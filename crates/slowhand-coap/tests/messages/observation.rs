@@ -117,6 +117,15 @@ fn a_response_that_is_no_notification_ends_an_observation() {
     }
 }
 
+/// RFC 7252 section 5.2.2: the acknowledgement of the request was lost.
+#[test]
+fn a_notification_acknowledges_the_request() {
+    let mut client = endpoint(0x1633, &[0x4a]);
+    client.request(NOW, register(get("temperature")), Confirmable).unwrap();
+    assert_eq!(receive(&mut client, "41457b504a6109").len(), 1);
+    assert_eq!(client.deadline(), None);
+}
+
 /// RFC 7641 section 4.5.2: a state that nobody needs any more is not sent.
 #[test]
 fn a_later_notification_takes_the_place_of_one_that_waits() {

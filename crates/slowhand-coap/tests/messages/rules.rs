@@ -79,6 +79,30 @@ fn cocoa_waits_as_long_as_round_trips_say() {
     assert_eq!(client.deadline(), Some(Duration::from_millis(800 + 2_200)));
 }
 
+/// By hand: a round trip of 60 s gives (2 + 60 + 4 * 30) / 2 = 91 s, and the longest wait is 32 s. After 93 s (RFC 7252
+/// section 4.8.2) it gives up, though it was sent three times only.
+#[test]
+fn cocoa_does_not_wait_longer_than_max_transmit_wait() {
+    let config = Config { algorithm: Algorithm::Cocoa, token_length: 0, ..Config::default() };
+    let mut client = Endpoint::new(config, || 0);
+    get_temperature(&mut client, Confirmable);
+    let now = 60 * SECOND;
+    response(&receive_at(&mut client, now, "60450000ff31"));
+    client.request(now, get("temperature"), Confirmable).unwrap();
+    sent(&mut client);
+    let mut at = vec![];
+    while let Some(deadline) = client.deadline() {
+        at.push((deadline - now).as_secs());
+        client.handle_timeout(deadline);
+    }
+    assert_eq!((at, sent(&mut client).len()), (vec![32, 64, 93], 2));
+    // Whoever calls late gets no retransmission after that time.
+    client.request(now, get("temperature"), Confirmable).unwrap();
+    sent(&mut client);
+    client.handle_timeout(now + 93 * SECOND);
+    assert_eq!((client.deadline(), sent(&mut client)), (None, vec![]));
+}
+
 #[test]
 fn a_reset_ends_a_request() {
     for (delivery, reset) in [(Confirmable, "70000001"), (NonConfirmable, "70000001")] {
@@ -173,6 +197,21 @@ fn a_copy_is_known_for_a_lifetime() {
         assert_eq!(receive_at(&mut server, lifetime * SECOND - Duration::from_nanos(1), octets), []);
         request(&receive_at(&mut server, lifetime * SECOND, octets));
     }
+}
+
+#[test]
+fn the_oldest_message_is_forgotten_first() {
+    let mut server = Endpoint::new(Config { max_remembered: 2, ..Config::default() }, || 0);
+    let late = 247 * SECOND;
+    for (now, octets) in
+        [(NOW, "40010001"), (late, "40010001"), (late, "40010002"), (late, "40010003"), (late, "40010004")]
+    {
+        request(&receive_at(&mut server, now, octets));
+    }
+    for copy in ["40010003", "40010004"] {
+        assert_eq!(receive_at(&mut server, late, copy), []);
+    }
+    request(&receive_at(&mut server, late, "40010002"));
 }
 
 #[test]
