@@ -55,6 +55,7 @@ def of_setup(function: str) -> str:
 
 
 LEAN_DTLS = ("crates/lean-dtls/src", "crates/lean-dtls/Cargo.toml")
+COAP = ("crates/slowhand-coap/src", "crates/slowhand-coap/Cargo.toml")
 # What decides what the tests of interop/ find, for which more libraries are compiled.
 INTEROP = (
     *LEAN_DTLS,
@@ -83,9 +84,9 @@ STEPS = (
     ),
     Step(
         "fuzz",
-        "the fuzz targets of lean-dtls, always with the same inputs",
+        "the fuzz targets of lean-dtls and slowhand-coap, always with the same inputs",
         "tools/fuzz",
-        inputs=(*LEAN_DTLS, "fuzz", "tools/fuzz", "crates/slowhand-sessions/src/lean"),
+        inputs=(*LEAN_DTLS, *COAP, "fuzz", "tools/fuzz", "crates/slowhand-sessions/src/lean"),
     ),
     Step(
         "rustfmt",
@@ -116,7 +117,7 @@ STEPS = (
         "cargo-test",
         "the Rust tests; those of interop/ if something that they test has changed",
         "tools/cargo-linted test -q $PACKAGES --tests --locked --no-fail-fast",
-        needs=("build",),
+        needs=("build", "python"),
     ),
     Step(
         "clippy",

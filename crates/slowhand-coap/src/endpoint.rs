@@ -127,7 +127,7 @@ pub enum SendError {
         limit: usize,
     },
     /// The peer could take a new message for a copy of an old one (RFC 7252 section 4.4).
-    #[error("the message IDs are used up for now: fewer than 32,768 messages in one EXCHANGE_LIFETIME can be sent")]
+    #[error("the message IDs are used up for now: send fewer than 32,768 messages in one EXCHANGE_LIFETIME")]
     NoMessageId,
     /// It has been answered, or it was too long ago.
     #[error("no such request waits for a response")]

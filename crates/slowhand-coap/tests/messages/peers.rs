@@ -343,8 +343,8 @@ fn this_server_speaks_with_libcoap() {
     assert_eq!(server.data, body(32));
     server.serve(Program::start(client().arg("-o").arg(&down).arg(&data)));
     assert_eq!(std::fs::read(down).unwrap(), body(32));
-    // It observes for a second.
-    let said = server.serve(Program::start(client().args(["-s", "1"]).arg(format!("{uri}/number"))));
+    // It observes for two seconds.
+    let said = server.serve(Program::start(client().args(["-s", "2"]).arg(format!("{uri}/number"))));
     let digits: String = said.chars().filter(char::is_ascii_digit).collect();
     assert_eq!(digits, "0123", "{said}");
     assert!(server.peers.values().all(|peer| peer.observers.of(&"number").next().is_none()), "it has ended that");
