@@ -55,6 +55,7 @@ def of_setup(function: str) -> str:
 
 
 LEAN_DTLS = ("crates/lean-dtls/src", "crates/lean-dtls/Cargo.toml")
+COAP = ("crates/slowhand-coap/src", "crates/slowhand-coap/Cargo.toml")
 # What decides what the tests of interop/ find, for which more libraries are compiled.
 INTEROP = (
     *LEAN_DTLS,
@@ -91,13 +92,7 @@ STEPS = (
         "fuzz",
         "the fuzz targets of lean-dtls and slowhand-coap, always with the same inputs",
         "tools/fuzz",
-        inputs=(
-            *LEAN_DTLS,
-            "crates/slowhand-coap/src/oscore",
-            "crates/slowhand-sessions/src/lean",
-            "fuzz",
-            "tools/fuzz",
-        ),
+        inputs=(*LEAN_DTLS, *COAP, "fuzz", "tools/fuzz", "crates/slowhand-sessions/src/lean"),
     ),
     Step(
         "rustfmt",

@@ -1,6 +1,51 @@
-//! CoAP (RFC 7252) and what protects it above the transport: OSCORE (RFC 8613) and EDHOC (RFC 9528).
+//! CoAP (RFC 7252), and OSCORE (RFC 8613), which protects it above the transport.
 //!
 //! Nothing here does I/O, knows a network or a TLS library. The caller gives octets and the time, and takes what is to be
 //! sent and the next deadline. Messages are read and written by the crate `coap-lite`.
+//!
+//! | module | holds | follows |
+//! | --- | --- | --- |
+//! | [`message`] | tokens, classes of codes, format errors, around `coap-lite` | RFC 7252 sections 3 and 5 |
+//! | [`timer`] | the parameters of transmission; the default back-off, and CoCoA | RFC 7252 section 4.8, draft-ietf-core-cocoa-03 |
+//! | [`endpoint`] | the messages and requests between this end and one peer | RFC 7252 sections 4 and 5.2 |
+//! | [`block`] | bodies in blocks, as client and as server | RFC 7959 |
+//! | [`observe`] | the order of notifications, and who observes what | RFC 7641 |
+//! | [`oscore`] | contexts, the protection of messages, freshness by Echo; it does not need the other modules | RFC 8613, RFC 9175 |
+//!
+//! # A request and its answer
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use slowhand_coap::endpoint::{Config, Delivery, Endpoint, Event};
+//! use slowhand_coap::message::{self, RequestType, ResponseType};
+//!
+//! // A real program draws random numbers.
+//! let mut client = Endpoint::new(Config::default(), || 0x7d34);
+//! let mut server = Endpoint::new(Config::default(), || 0xad7b);
+//! let now = Duration::ZERO;
+//!
+//! let get = message::request(RequestType::Get, "temperature");
+//! let token = client.request(now, get, Delivery::Confirmable)?;
+//! let datagram = client.poll_transmit().expect("the request is sent at once");
+//! assert_eq!(client.deadline(), Some(Duration::from_secs(2)), "then it is sent again");
+//!
+//! server.handle_input(now, &datagram);
+//! let Some(Event::Request { from, packet }) = server.poll_event() else { panic!("a request has come") };
+//! assert_eq!(message::path(&packet), "temperature");
+//! server.respond(now, from, message::response(ResponseType::Content, "22.3 C"))?;
+//! let datagram = server.poll_transmit().expect("the response is sent in the acknowledgement");
+//!
+//! client.handle_input(now, &datagram);
+//! let Some(Event::Response { token: answered, packet }) = client.poll_event() else { panic!("a response has come") };
+//! assert_eq!((answered, packet.payload.as_slice()), (token, &b"22.3 C"[..]));
+//! assert_eq!(client.deadline(), None);
+//! # Ok::<(), slowhand_coap::endpoint::SendError>(())
+//! ```
 
+pub mod block;
+pub mod endpoint;
+pub mod message;
+pub mod observe;
 pub mod oscore;
+pub mod timer;
