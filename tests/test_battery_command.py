@@ -13,7 +13,7 @@ import pytest
 
 import slowhand
 from conftest import COMMAND, ROOT, Cli, the_message
-from slowhand import lives, plot
+from slowhand import ScenarioError, lives, plot
 from slowhand.keys import Setting
 from slowhand.lives import alternatives, report, words
 from slowhand.terminal import Terminal
@@ -204,6 +204,36 @@ def test_a_life_past_the_shelf_life_says_so(answer: lives.Answer) -> None:
     life = longer.document["batteries"]["l91-pair"]["life"]
     assert life["years"] > life["past_shelf_life_years"] == 15
     assert "after 15 years, its shelf life" in " ".join(longer.text().split())
+    table = " ".join(answer.text().partition("battery  ")[2].split())
+    assert "it works after 15 years, its shelf life" in table, "of the batteries beside it too"
+
+
+def test_a_handshake_is_compared_with_a_request_that_was_answered(tmp_path: Path) -> None:
+    """The first of three requests is sent: then the router is off."""
+    text = (ROOT / "scenarios" / "battery.toml").read_text()
+    scenario = tmp_path / "cut.toml"
+    cut = "[network]\noutages = [{ node = 1, from_s = 1000, until_s = 3600 }]"
+    scenario.write_text(text.replace("[network]", cut))
+    with pytest.raises(ScenarioError, match="--full"):
+        lives.ask(str(scenario), worlds=2)
+    asks = {"application.period_s": 1000}
+    found = lives.ask(str(scenario), full=True, days=3000 / 86_400, set=asks)
+    life, counts = found.document["life"], found.document["life"]["counts"]
+    answered = counts["requests"] - counts["failed"]
+    assert 0 < answered < counts["requests"]
+    ratio = found.document["handshake_mj"] / (life["purposes"]["requests_mj"] / answered)
+    assert f"as {ratio:,.1f} requests" in " ".join(found.text().split())
+
+
+def test_requests_more_often_than_a_thousand_a_day_have_no_exponent() -> None:
+    found = lives.ask("battery", worlds=2, days=1, set={"application.period_s": 60})
+    assert "Requests: 1,440 a day; 1,440 of 1,440" in found.text()
+
+
+def test_what_was_interrupted_in_full_is_repeated_as_far_as_it_came() -> None:
+    found = lives.ask("battery", full=True, days=0.25)
+    found.days, found.interrupted = 3000, True
+    assert "--days 0.25" in report.command(found)
 
 
 def test_no_request_that_is_answered_is_no_answer(cli: Cli) -> None:

@@ -90,8 +90,9 @@ def _facts(answer: lives.Answer) -> Iterator[str]:
         line = f"Handshakes: {' and '.join(filter(None, kinds))}; {_number(each)} mJ each"
         if idle > 0 and each > 0:
             line += f", as much as {time(each / idle)} of doing nothing"
-        if each > 0 and life["purposes"]["requests_mj"] > 0 and counts["requests"]:
-            one = life["purposes"]["requests_mj"] / counts["requests"]
+        answered = counts["requests"] - counts["failed"]
+        if each > 0 and life["purposes"]["requests_mj"] > 0 and answered:
+            one = life["purposes"]["requests_mj"] / answered
             line += f", or as {each / one:,.1f} requests"
         if failed := counts["handshakes_failed"]:
             line += f"; {failed:,} failed"
@@ -104,7 +105,9 @@ def _facts(answer: lives.Answer) -> Iterator[str]:
 def _requests(life: Mapping[str, Any], days: float) -> str:
     counts = life["counts"]
     asked, failed = counts["requests"], counts["failed"]
-    line = f"Requests: {asked / days:,.3g} a day; {asked - failed:,} of {asked:,} were answered"
+    rate = asked / days
+    often = f"{rate:.3g}" if rate < 1000 else f"{rate:,.0f}"
+    line = f"Requests: {often} a day; {asked - failed:,} of {asked:,} were answered"
     if left_out := counts["left_out"]:
         line += f"; {left_out:,} more were left out, because the client was still busy"
     return line
@@ -155,8 +158,12 @@ def _batteries(answer: lives.Answer, out: Terminal) -> None:
         own = each["life"] or {}
         capacity = f"{each['capacity_mah']:,.0f}"
         lasts = words.life(own.get("years"), own.get("years_ci95"))
-        step_up = ["a step-up converter"] if own.get("needs_step_up") else []
-        table.add(name, capacity, lasts, ", ".join([*each["assumed"], *step_up]))
+        rests = list(each["assumed"])
+        if own.get("needs_step_up"):
+            rests.append("a step-up converter")
+        if shelf_life := own.get("past_shelf_life_years"):
+            rests.append(f"it works after {shelf_life:g} years, its shelf life")
+        table.add(name, capacity, lasts, ", ".join(rests))
     table.print(out)
 
 
@@ -209,9 +216,11 @@ def command(answer: lives.Answer) -> list[str]:
     _, *rest = report.command_of(answer.scenario)
     worlds = answer.told["life"]["worlds"]
     count = ["--full"] if answer.full else [f"--count {worlds}"]
+    is_part = answer.full and answer.interrupted
+    days = answer.told["life"]["seconds"] / DAY_S if is_part else answer.days
     options = [
         f"--battery {report.quoted(answer.battery)}",
-        f"--days {answer.days:g}",
+        f"--days {days:.9g}",
         f"--seed {answer.seed}",
         *([] if answer.client is None else [f"--client {answer.client}"]),
         *count,

@@ -100,9 +100,11 @@ def battery(description: str) -> str:
 
     >>> battery("CR2032: a coin cell, 3 V"), battery("Two Energizer L91 in series: AA cells")
     ('a CR2032', 'two Energizer L91 in series')
+    >>> battery("My cell: 500 mAh")
+    'my cell'
     """
     name = description.partition(":")[0].strip() or "battery"
     first, _, rest = name.partition(" ")
-    if first.lower() in ("a", "an", "the", "one", "two", "three", "four"):
+    if first.lower() in ("a", "an", "the", "my", "our", "one", "two", "three", "four"):
         return f"{first.lower()} {rest}"
     return f"{'an' if first[0].lower() in 'aeiou' else 'a'} {name}"

@@ -81,7 +81,7 @@ impl LifeError {
             Self::Changes { key } => (
                 *key,
                 "a network that changes at certain times".to_owned(),
-                "one that does not, for an estimate; or simulate the time in full".to_owned(),
+                "one that does not, for an estimate; or simulate the time in full (--full, full=True)".to_owned(),
             ),
         };
         let reason = format!("found {found}, allowed: {allowed}");

@@ -424,7 +424,7 @@ fn servers_at_leaves(scenario: &Scenario, document: &Document) -> Result<(), Inp
     let of_nodes = ["client.nodes", "client.count", "client.joining", "application.pattern"];
     match of_nodes.into_iter().find(|key| document.has(key)) {
         Some(key) => {
-            let found = "something about clients at the leaves, where the servers are";
+            let found = "a key for clients at the leaves, and the leaves are the servers (server.at)";
             Err(document.blame(key, found, "this key with another server.at: the root is the only client"))
         }
         None => Ok(()),
