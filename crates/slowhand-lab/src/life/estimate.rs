@@ -124,7 +124,12 @@ impl Parts {
                 found.lock().unwrap_or_else(PoisonError::into_inner).insert(number, world);
             }
         };
-        std::thread::scope(|scope| (0..threads.max(1)).for_each(|_| drop(scope.spawn(work))));
+        std::thread::scope(|scope| {
+            // This thread works too, so fewer threads than asked for are no error.
+            let mut others = (1..threads).map(|_| std::thread::Builder::new().spawn_scoped(scope, work));
+            others.all(|started| started.is_ok());
+            work();
+        });
         for (number, world) in found.into_inner().unwrap_or_else(PoisonError::into_inner) {
             if number != self.worlds.len() as u64 {
                 break;

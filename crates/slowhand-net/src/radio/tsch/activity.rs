@@ -41,7 +41,7 @@ pub struct Activity {
     uses: [u64; Use::ALL.len()],
     /// The last used slot.
     last: Option<u64>,
-    /// What the radio does in that slot.
+    /// What the radio does in that slot, and when.
     last_use: Option<Use>,
     spans: Spans,
     /// The number of used slots with a receive cell.
