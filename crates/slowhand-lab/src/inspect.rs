@@ -1,6 +1,6 @@
 //! One world in detail: the time and the energy of each node, when its radio was on, and what was in its buffers.
 
-use crate::application::open_and_stop;
+use crate::application::of_a_run;
 use crate::energy::{Times, energy};
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
@@ -64,7 +64,9 @@ pub struct NodeReport {
 pub fn inspect(scenario: &Scenario, seed: u64, interrupt: &Interrupt) -> Result<Option<Inspection>, PlanError> {
     let plan = Plan::new(scenario)?;
     let mut watch = Watch::default();
-    let Some(finished) = plan.run_world(seed, &open_and_stop, interrupt, &mut watch) else { return Ok(None) };
+    let Some(finished) = plan.run_world(seed, &of_a_run(plan.exchange()), interrupt, &mut watch) else {
+        return Ok(None);
+    };
     let (records, end) = (Conversation::handshakes(finished.conversations), finished.end);
     let peak = |peaks: fn(&Record) -> &[u64], node: NodeId| {
         records.first().and_then(|record| peaks(record).get(node.index())).copied().unwrap_or(0)

@@ -128,6 +128,7 @@ pub mod device;
 mod distribution;
 mod energy;
 pub mod estimate;
+pub mod exchange;
 pub mod explanation;
 #[cfg(test)]
 mod fixtures;

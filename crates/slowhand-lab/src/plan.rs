@@ -3,6 +3,7 @@
 use crate::admission::SlotRules;
 use crate::device::{Device, Missing, Paced};
 use crate::energy::{Times, energy};
+use crate::exchange::Exchange;
 use crate::input::{Blame, Place};
 use crate::record::Energy;
 use crate::requests::Requests;
@@ -17,7 +18,7 @@ use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::transport::tcp;
 use slowhand_sessions::{
-    BuildError, Family, Negotiated, Operation, Processor, Resumable, Role, Session, SessionConfig, Stack, Status,
+    BuildError, Negotiated, Operation, Processor, Protocol, Resumable, Role, Session, SessionConfig, Stack, Status,
     Suite, memory,
 };
 use std::fmt;
@@ -43,6 +44,7 @@ pub struct Plan {
     give_up: Duration,
     retry: Option<RetryPolicy>,
     requests: Option<Requests>,
+    exchange: Option<Exchange>,
     slots: Option<SlotRules>,
     /// True if a server keeps nothing of a client before its cookie has returned.
     has_cookie: bool,
@@ -155,7 +157,7 @@ impl Plan {
             clients,
             server: scenario.server.at,
             ports: Ports {
-                server: session.server_port.get() as u16,
+                server: session.server_port(),
                 client: (!scenario.client.joining).then(|| session.client_port.get() as u16),
             },
             start: scenario.client.start(link_layer.settling()),
@@ -164,6 +166,7 @@ impl Plan {
             give_up: session.give_up_s.duration(),
             retry: scenario.application.retry.policy(),
             requests: scenario.application.requests(),
+            exchange: scenario.application.exchange(session.protocol),
             slots: scenario.server.slot_rules(session.give_up_s.duration()),
             has_cookie: session.cookie,
             period: link_layer.period(),
@@ -319,6 +322,11 @@ impl Plan {
         self.has_cookie
     }
 
+    /// What each end of a run sends above its session. `None`: nothing.
+    pub(crate) fn exchange(&self) -> Option<Exchange> {
+        self.exchange
+    }
+
     /// What a client asks for over a long time. `None`: nothing.
     pub(crate) fn requests(&self) -> Option<&Requests> {
         self.requests.as_ref()
@@ -331,8 +339,7 @@ impl Plan {
 
     /// True if a later session resumes an earlier one.
     pub(crate) fn resumes(&self) -> bool {
-        let Family::Tls(tls) = &self.sessions[0].family;
-        tls.resumption.is_some()
+        self.sessions[0].family.tls().is_some_and(|tls| tls.resumption.is_some())
     }
 
     /// The flows beside the sessions.
@@ -347,8 +354,13 @@ impl Plan {
 
     /// Octets of the connection IDs in the sessions' records.
     pub(crate) fn connection_id(&self) -> u8 {
-        let Family::Tls(tls) = &self.sessions[0].family;
-        tls.version.dtls().and_then(|dtls| dtls.connection_id).unwrap_or(0)
+        let dtls = self.sessions[0].family.tls().and_then(|tls| tls.version.dtls());
+        dtls.and_then(|dtls| dtls.connection_id).unwrap_or(0)
+    }
+
+    /// The protocol of the sessions.
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.sessions[0].protocol()
     }
 
     /// TCP at the client's (0) or the server's (1) end. `None` over UDP.

@@ -369,6 +369,21 @@ pub struct Record {
     pub reassembly_peak_bytes: Arc<[u64]>,
     /// The datagrams of other traffic that were sent during the handshake.
     pub traffic: Traffic,
+    /// What the application's data took after the handshake. `None` if there were none.
+    pub data: Option<DataReport>,
+}
+
+/// What an application's data took, from the end of the handshake to the end of the conversation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DataReport {
+    /// How the conversation ended.
+    pub outcome: Outcome,
+    /// How long it took, in seconds. `None` if it did not complete.
+    pub duration_s: Option<f64>,
+    /// What was sent.
+    pub costs: Costs,
+    /// What the client's device used.
+    pub energy_client: Energy,
 }
 
 /// What became of the datagrams of other traffic that were sent in a time. Those that were neither delivered nor lost
@@ -414,6 +429,7 @@ impl Record {
 #[derive(Clone, Copy)]
 enum Value {
     U64(fn(&Record) -> u64),
+    OptU64(fn(&Record) -> Option<u64>),
     F64(fn(&Record) -> f64),
     OptF64(fn(&Record) -> Option<f64>),
     Text(fn(&Record) -> String),
@@ -423,7 +439,7 @@ enum Value {
 }
 
 /// The columns, in their fixed order: the name, which contains the unit, the meaning, and the value.
-const COLUMNS: [(&str, &str, Value); 45] = [
+const COLUMNS: [(&str, &str, Value); 52] = [
     ("seed", "The seed of the world: with the scenario it repeats the handshake, bit for bit.", Value::U64(|r| r.seed)),
     (
         "client",
@@ -620,6 +636,38 @@ const COLUMNS: [(&str, &str, Value); 45] = [
          if the server is the border router, or behind it.",
         Value::OptF64(|r| r.energy_server.map(|energy| energy.total_mj())),
     ),
+    (
+        "data_outcome",
+        "How the requests after the handshake ended (application.requests), as outcome. Missing if there were none.",
+        Value::OptText(|r| r.data.map(|data| data.outcome.name().to_owned())),
+    ),
+    (
+        "data_s",
+        "From the end of duration_s until the last response has arrived, and all that was sent for it has arrived or was lost, \
+         in seconds. Missing if that did not happen.",
+        Value::OptF64(|r| r.data?.duration_s),
+    ),
+    (
+        "data_datagrams",
+        "Datagrams that the two ends sent for the requests and their responses; over TCP its segments.",
+        Value::OptU64(|r| Some(r.data?.costs.datagrams)),
+    ),
+    (
+        "data_bytes_payload",
+        "Octets in these datagrams: payload of UDP or TCP.",
+        Value::OptU64(|r| Some(r.data?.costs.bytes_payload)),
+    ),
+    (
+        "data_frames",
+        "The data frames that carried them, over all hops, repetitions included.",
+        Value::OptU64(|r| Some(r.data?.costs.frames)),
+    ),
+    ("data_bytes_phy", "Octets of these frames (PSDU).", Value::OptU64(|r| Some(r.data?.costs.bytes_phy))),
+    (
+        "energy_client_data_mj",
+        "What the client used during the time of data_s, in millijoules.",
+        Value::OptF64(|r| Some(r.data?.energy_client.total_mj())),
+    ),
 ];
 
 /// The records as a table.
@@ -646,13 +694,14 @@ pub(crate) struct Quantity {
 impl Quantity {
     /// True if all values are whole numbers.
     pub(crate) fn is_whole(self) -> bool {
-        matches!(self.value, Value::U64(_) | Value::Lists(_))
+        matches!(self.value, Value::U64(_) | Value::OptU64(_) | Value::Lists(_))
     }
 
     /// The value of a record, if it has one; of a list, its greatest element.
     pub(crate) fn of(self, record: &Record) -> Option<f64> {
         match self.value {
             Value::U64(value) => Some(value(record) as f64),
+            Value::OptU64(value) => value(record).map(|value| value as f64),
             Value::F64(value) => Some(value(record)),
             Value::OptF64(value) => value(record),
             Value::Lists(value) => Some(value(record).iter().max().map_or(0.0, |&max| max as f64)),
@@ -670,6 +719,7 @@ impl Value {
         let records = records.iter();
         match self {
             Self::U64(value) => Column::U64(records.map(value).collect()),
+            Self::OptU64(value) => Column::OptU64(records.map(value).collect()),
             Self::F64(value) => Column::F64(records.map(value).collect()),
             Self::OptF64(value) => Column::OptF64(records.map(value).collect()),
             Self::Text(value) => Column::Text(records.map(value).collect()),

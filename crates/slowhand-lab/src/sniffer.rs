@@ -1,6 +1,6 @@
 //! Runs a world and writes all its frames to a capture.
 
-use crate::application::open_and_stop;
+use crate::application::of_a_run;
 use crate::capture::{CaptureError, CaptureWriter};
 use crate::explanation::air::Air;
 use crate::explanation::comments;
@@ -47,7 +47,8 @@ pub fn capture_run(
     }
     let mut writer = CaptureWriter::create(path, comment(scenario).as_deref())?;
     let mut sniffer = Sniffer::new(scenario);
-    let world = World::new(&plan, seed, &open_and_stop, interrupt).map(World::with_trace);
+    let applications = of_a_run(plan.exchange());
+    let world = World::new(&plan, seed, &applications, interrupt).map(World::with_trace);
     let Some(finished) = world.and_then(|world| world.run(interrupt, &mut sniffer)) else { return Ok(None) };
     sniffer.air.finish();
     let trace = finished.trace.unwrap_or_default();
@@ -112,12 +113,15 @@ pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
     let prefixes = prefixes.into_iter().map(|(id, context)| {
         ["-o".to_owned(), format!("6lowpan.context{id}:{}/{}", context.prefix(), context.length())]
     });
-    let protocol = if scenario.session.protocol.is_stream() { ("tcp", "tls") } else { ("udp", "dtls") };
-    let (transport, session) = protocol;
+    let (transport, session) = match scenario.session.protocol {
+        protocol if protocol.is_stream() => ("tcp", "tls"),
+        protocol if protocol.transport().is_some() => ("udp", "dtls"),
+        _ => ("udp", "coap"),
+    };
     let decode = |port: u32, protocol| ["-d".to_owned(), format!("{transport}.port=={port},{protocol}")];
     let ports = match scenario.client.joining {
         true => vec![decode(JOINER_PORT.into(), session), decode(MANAGEMENT_PORT.into(), "coap")],
-        false => vec![decode(scenario.session.server_port.get(), session)],
+        false => vec![decode(scenario.session.server_port().into(), session)],
     };
     // Wireshark does not recognise 6LoWPAN that begins with the switch to page 1.
     let routing_headers = config.rpl.is_some_and(|rpl| rpl.encoding == RplEncoding::RoutingHeaders);

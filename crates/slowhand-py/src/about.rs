@@ -41,8 +41,12 @@ fn wifi(scenario: &Scenario) -> String {
 fn session(scenario: &Scenario) -> String {
     let session = &scenario.session;
     let (client, server) = (word(&session.stack), word(&session.server_stack()));
-    let ends = if client == server { client } else { format!("{client} to {server}") };
-    // A scenario that was loaded has a suite.
+    let ends = match session.protocol.transport() {
+        None => "slowhand's own".to_owned(),
+        Some(_) if client == server => client,
+        Some(_) => format!("{client} to {server}"),
+    };
+    // A scenario that was loaded has a suite, if its protocol has any.
     let suite = session.suite().map_or_else(String::new, |suite| format!(", {suite}"));
     let nonces = session.nonces.map_or_else(String::new, |nonces| format!(", {} sets of nonces", nonces.get()));
     format!("{ends}, {}{suite}{nonces}", word(&session.protocol))

@@ -134,6 +134,7 @@ fn column_of<'py>(
 ) -> PyResult<(&'static str, &'static str, Bound<'py, PyAny>)> {
     let (kind, values) = match column {
         Column::U64(values) => ("u64", values.into_bound_py_any(py)?),
+        Column::OptU64(values) => ("u64", values.into_bound_py_any(py)?),
         Column::F64(values) => ("f64", values.into_bound_py_any(py)?),
         Column::OptF64(values) => ("f64", values.into_bound_py_any(py)?),
         Column::Text(values) => ("text", values.into_bound_py_any(py)?),

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::check::check_coap;
 use crate::config::{ConfigError, Family, SessionConfig};
 use crate::device::{Clock, WORLD_BEGAN};
 use crate::heap;
+use crate::library::LibrarySession;
 use crate::memory::{End, Path};
+use crate::messages::{CoapEnd, CoapOverDtls};
 use crate::operation::{Processor, Weightless};
 use crate::session::{Failure, Resumable, Session, Status};
 use crate::stacks;
@@ -79,8 +82,17 @@ fn build_with(
     clock: Clock,
     previous: Option<&Resumable>,
 ) -> Result<Box<dyn Session>, BuildError> {
-    let checked = config.stack.capabilities().check(config)?;
-    stacks::session(&checked, processor, clock, previous).map_err(BuildError::Library)
+    let Some(transport) = config.transport() else {
+        check_coap(config)?;
+        let session = LibrarySession::new(config, processor, clock, || CoapEnd::new(config));
+        return Ok(Box::new(session.map_err(BuildError::Library)?));
+    };
+    let checked = config.stack.capabilities().check(&transport)?;
+    let session = stacks::session(&checked, processor, clock, previous).map_err(BuildError::Library)?;
+    match &config.family {
+        Family::Tls(_) => Ok(session),
+        Family::Coap(coap) => Ok(Box::new(CoapOverDtls::new(session, coap, config))),
+    }
 }
 
 /// Builds both ends of a session. The client is first in each array.
@@ -98,8 +110,7 @@ pub fn build_pair(
     processors: [Arc<dyn Processor>; 2],
 ) -> Result<[Box<dyn Session>; 2], BuildError> {
     let [client, server] = configs;
-    let Family::Tls(tls) = &client.family;
-    let previous = match tls.resumption {
+    let previous = match client.family.tls().and_then(|tls| tls.resumption) {
         Some(_) => heap::uncounted(|| first_session(configs))?,
         None => [None, None],
     };

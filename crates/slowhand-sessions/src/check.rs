@@ -34,7 +34,9 @@ impl Capabilities {
     pub(crate) fn check<'a>(&self, config: &'a SessionConfig) -> Result<Checked<'a>, ConfigError> {
         let protocols: Vec<_> = self.protocols().collect();
         one_of("protocol", config.protocol(), &protocols)?;
-        let Family::Tls(tls) = &config.family;
+        let Family::Tls(tls) = &config.family else {
+            return Err(refusal("protocol", &config.protocol(), list(&protocols)));
+        };
         let suite = self.check_suite(config, tls)?;
         self.check_keys(config, tls, suite)?;
         self.check_cryptography(config)?;
@@ -225,6 +227,19 @@ fn check_stream(config: &SessionConfig) -> Result<(Duration, Duration), ConfigEr
         }
     }
     Ok((Duration::ZERO, Duration::ZERO))
+}
+
+/// The smallest limit for the size of a CoAP message: *assumed*, room for a short one with OSCORE.
+const COAP_MINIMUM: u16 = 64;
+
+/// Checks a session of CoAP without TLS or DTLS. What only these have has no effect on it.
+pub(crate) fn check_coap(config: &SessionConfig) -> Result<(), ConfigError> {
+    if let Some(mtu) = config.mtu {
+        let allowed = format_args!("{COAP_MINIMUM} octets or more");
+        check("mtu", &mtu, allowed, |mtu| *mtu >= COAP_MINIMUM)?;
+    }
+    let allowed = "real (only lean-dtls can do without cryptography)";
+    check("cryptography", &config.cryptography, allowed, |found| *found == Cryptography::Real)
 }
 
 struct Seconds(Duration);

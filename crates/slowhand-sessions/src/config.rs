@@ -1,6 +1,7 @@
 //! The configuration of a session: protocol, credential, timers, sizes. The options of only one family of protocols are
 //! in the module of that family ([`Tls`]).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::coap::{Coap, Security};
 use crate::tls::{Suite, Tls, Version};
 
 /// An end of a session.
@@ -59,44 +61,104 @@ pub enum Protocol {
     /// TLS 1.3 (RFC 8446).
     #[serde(rename = "tls1.3")]
     Tls13,
+    /// CoAP (RFC 7252) without protection.
+    #[serde(rename = "coap")]
+    Coap,
+    /// CoAP over DTLS 1.2.
+    #[serde(rename = "coap+dtls1.2")]
+    CoapDtls12,
+    /// CoAP over DTLS 1.3.
+    #[serde(rename = "coap+dtls1.3")]
+    CoapDtls13,
+    /// CoAP protected by OSCORE (RFC 8613), with a context that both ends have from the beginning.
+    #[serde(rename = "oscore")]
+    Oscore,
 }
 
 impl Protocol {
+    /// Every protocol.
+    pub const ALL: &[Self] = &[
+        Self::Dtls12,
+        Self::Dtls13,
+        Self::Tls12,
+        Self::Tls13,
+        Self::Coap,
+        Self::CoapDtls12,
+        Self::CoapDtls13,
+        Self::Oscore,
+    ];
+
     /// True if the protocol runs over a reliable stream of bytes, false if it runs over datagrams.
     pub const fn is_stream(self) -> bool {
+        matches!(self, Self::Tls12 | Self::Tls13)
+    }
+
+    /// True if what its sessions carry are CoAP messages.
+    pub const fn is_coap(self) -> bool {
+        self.transport().is_none() || matches!(self, Self::CoapDtls12 | Self::CoapDtls13)
+    }
+
+    /// The protocol of TLS or DTLS that is this one, or that carries its CoAP messages. `None` if it has none of them.
+    pub const fn transport(self) -> Option<Self> {
         match self {
-            Self::Dtls12 | Self::Dtls13 => false,
-            Self::Tls12 | Self::Tls13 => true,
+            Self::Dtls12 | Self::CoapDtls12 => Some(Self::Dtls12),
+            Self::Dtls13 | Self::CoapDtls13 => Some(Self::Dtls13),
+            Self::Tls12 | Self::Tls13 => Some(self),
+            Self::Coap | Self::Oscore => None,
         }
     }
 
     /// The protocol with the default options of its family.
     pub const fn family(self) -> Family {
-        Family::Tls(Tls::new(match self {
-            Self::Dtls12 => Version::DTLS12,
-            Self::Dtls13 => Version::DTLS13,
-            Self::Tls12 => Version::Tls12,
-            Self::Tls13 => Version::Tls13,
-        }))
+        match self {
+            Self::Dtls12 => Family::Tls(Tls::new(Version::DTLS12)),
+            Self::Dtls13 => Family::Tls(Tls::new(Version::DTLS13)),
+            Self::Tls12 => Family::Tls(Tls::new(Version::Tls12)),
+            Self::Tls13 => Family::Tls(Tls::new(Version::Tls13)),
+            Self::Coap => Family::Coap(Coap::new(Security::None)),
+            Self::CoapDtls12 => Family::Coap(Coap::new(Security::Dtls(Tls::new(Version::DTLS12)))),
+            Self::CoapDtls13 => Family::Coap(Coap::new(Security::Dtls(Tls::new(Version::DTLS13)))),
+            Self::Oscore => Family::Coap(Coap::new(Security::Oscore)),
+        }
     }
 }
 
 /// The family of the protocol, with the options that only this family has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// TLS and DTLS.
+    /// TLS and DTLS. They carry an application's data as they are.
     Tls(Tls),
+    /// CoAP: an application's data are the payload of messages.
+    Coap(Coap),
 }
 
 impl Family {
     /// The name of the protocol.
     pub const fn protocol(&self) -> Protocol {
-        let Self::Tls(tls) = self;
-        match tls.version {
-            Version::Dtls12(_) => Protocol::Dtls12,
-            Version::Dtls13(_) => Protocol::Dtls13,
-            Version::Tls12 => Protocol::Tls12,
-            Version::Tls13 => Protocol::Tls13,
+        match self {
+            Self::Tls(tls) => tls.version.protocol(),
+            Self::Coap(Coap { security: Security::None, .. }) => Protocol::Coap,
+            Self::Coap(Coap { security: Security::Oscore, .. }) => Protocol::Oscore,
+            Self::Coap(Coap { security: Security::Dtls(tls), .. }) => match tls.version {
+                Version::Dtls12(_) | Version::Tls12 => Protocol::CoapDtls12,
+                Version::Dtls13(_) | Version::Tls13 => Protocol::CoapDtls13,
+            },
+        }
+    }
+
+    /// The options of TLS or DTLS. `None` if the protocol has neither.
+    pub const fn tls(&self) -> Option<&Tls> {
+        match self {
+            Self::Tls(tls) | Self::Coap(Coap { security: Security::Dtls(tls), .. }) => Some(tls),
+            Self::Coap(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub const fn tls_mut(&mut self) -> Option<&mut Tls> {
+        match self {
+            Self::Tls(tls) | Self::Coap(Coap { security: Security::Dtls(tls), .. }) => Some(tls),
+            Self::Coap(_) => None,
         }
     }
 }
@@ -277,6 +339,17 @@ impl SessionConfig {
     /// The name of the protocol.
     pub const fn protocol(&self) -> Protocol {
         self.family.protocol()
+    }
+
+    /// The session of TLS or DTLS that this one is, or that carries its CoAP messages. `None` if it has neither.
+    pub(crate) fn transport(&self) -> Option<Cow<'_, Self>> {
+        match &self.family {
+            Family::Tls(_) => Some(Cow::Borrowed(self)),
+            Family::Coap(Coap { security: Security::Dtls(tls), .. }) => {
+                Some(Cow::Owned(Self { family: Family::Tls(tls.clone()), ..self.clone() }))
+            }
+            Family::Coap(_) => None,
+        }
     }
 }
 

@@ -27,7 +27,8 @@ pub fn credential_files(ends: [&SessionConfig; 2]) -> Result<BTreeMap<String, St
     let mut files = BTreeMap::new();
     let mut add = |name: String, text: String| drop(files.insert(name, text));
     for config in ends {
-        let checked = config.stack.capabilities().check(config)?;
+        let Some(transport) = config.transport() else { continue };
+        let checked = config.stack.capabilities().check(&transport)?;
         let proves_itself = config.role == Role::Server || checked.tls.auth == Auth::Mutual;
         match (&config.credential, checked.certificate()) {
             (Credential::Psk { identity, key }, _) => add("psk.txt".to_owned(), psk_line(identity, key)),

@@ -26,7 +26,8 @@ pub fn session_heap(configs: [&SessionConfig; 2]) -> Result<[Option<usize>; 2], 
     handshake(&configs)?;
     let (is_complete, most) = heap::counted(|| handshake(&configs));
     let is_complete = is_complete?;
-    let is_counted = |config: &SessionConfig| stacks::is_in_c(config.stack) || heap::is_installed();
+    let is_in_c = |config: &SessionConfig| config.transport().is_some() && stacks::is_in_c(config.stack);
+    let is_counted = |config: &SessionConfig| is_in_c(config) || heap::is_installed();
     Ok([0, 1].map(|end| (is_complete && is_counted(&configs[end])).then_some(most[end])))
 }
 

@@ -95,6 +95,7 @@ mod building;
 mod c_library;
 mod capabilities;
 mod check;
+mod coap;
 mod config;
 pub mod credentials;
 mod device;
@@ -107,6 +108,7 @@ mod lean;
 mod library;
 mod mbedtls;
 pub mod memory;
+mod messages;
 mod openssl;
 mod operation;
 mod rustls;
@@ -117,6 +119,7 @@ mod tls;
 
 pub use building::{BuildError, build, build_later, build_pair, build_resuming};
 pub use capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
+pub use coap::{Coap, Congestion, REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Security};
 pub use config::{
     Arithmetic, ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role,
     SessionConfig, Stack, Timers,

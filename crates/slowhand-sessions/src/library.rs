@@ -36,6 +36,11 @@ pub(crate) trait Library: Send {
 
     /// What this end keeps to resume the session later.
     fn resumable(&mut self) -> Option<Resumable>;
+
+    /// True if a server is established before anything has arrived: there is no handshake.
+    fn is_established_from_the_beginning(&self) -> bool {
+        false
+    }
 }
 
 /// The result of a call.
@@ -82,15 +87,12 @@ impl<L: Library> LibrarySession<L> {
         let mut device = Box::new(Device::new(Some(config.role), config.seed, clock, config.arithmetic));
         let library = ManuallyDrop::new(device.run(set_up)?);
         device.begin(processor);
-        Ok(Self {
-            device,
-            library,
-            has_started: config.role == Role::Server,
-            is_closed: false,
-            is_closed_by_peer: false,
-            status: Status::Handshaking,
-            deadline: None,
-        })
+        let has_started = config.role == Role::Server;
+        let status = match has_started && library.is_established_from_the_beginning() {
+            true => Status::Established { at: device.clock() },
+            false => Status::Handshaking,
+        };
+        Ok(Self { device, library, has_started, is_closed: false, is_closed_by_peer: false, status, deadline: None })
     }
 
     /// Calls the library at `now`, and keeps the result.

@@ -100,6 +100,17 @@ pub(crate) const fn compressions(octets: usize, block: usize) -> usize {
     (octets + 1 + block / 8).div_ceil(block)
 }
 
+/// An HMAC with SHA-256 of so many octets, with a key of so many. A key beyond a block is hashed; then come the inner and the
+/// outer hash, each of a block and more (RFC 2104 section 2).
+pub(crate) const fn hmac(key: usize, octets: usize) -> Operation {
+    /// Octets of a block (FIPS 180-4 section 1), and of a digest.
+    const BLOCK: usize = 64;
+    const DIGEST: usize = 32;
+    let of_key = if key > BLOCK { compressions(key, BLOCK) } else { 0 };
+    let blocks = of_key + compressions(BLOCK + octets, BLOCK) + compressions(BLOCK + DIGEST, BLOCK);
+    Operation::Sha256 { blocks: blocks as u32 }
+}
+
 /// Size of an encryption or decryption with AES in CBC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cbc {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::c_library::{CLibrary, slowhand_library};
 use crate::capabilities::Capabilities;
-use crate::check::Checked;
+use crate::check::{Checked, check_coap};
 use crate::config::{ConfigError, CredentialKind, Protocol, SessionConfig, Stack};
 use crate::device::Clock;
 use crate::holes::{Holes, holes};
@@ -59,7 +59,10 @@ impl SessionConfig {
     /// # Errors
     /// The first value that the library does not support.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        self.stack.capabilities().check(self).map(|_| ())
+        match self.transport() {
+            Some(transport) => self.stack.capabilities().check(&transport).map(|_| ()),
+            None => check_coap(self),
+        }
     }
 }
 

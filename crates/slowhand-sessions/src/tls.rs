@@ -8,6 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::Protocol;
 use crate::operation::Curve;
 
 pub use lean::{LeanProfile, LeanSwitch};
@@ -89,6 +90,16 @@ impl Version {
         match self {
             Self::Dtls12(dtls) | Self::Dtls13(dtls) => Some(dtls),
             Self::Tls12 | Self::Tls13 => None,
+        }
+    }
+
+    /// The name of the protocol.
+    pub const fn protocol(&self) -> Protocol {
+        match self {
+            Self::Dtls12(_) => Protocol::Dtls12,
+            Self::Dtls13(_) => Protocol::Dtls13,
+            Self::Tls12 => Protocol::Tls12,
+            Self::Tls13 => Protocol::Tls13,
         }
     }
 

@@ -43,6 +43,9 @@ pub enum FlightPart {
     },
     /// Any other record of a flight.
     Record(RecordId),
+    /// A message of CoAP: version, type, code and Message ID. A retransmission keeps them (RFC 7252 section 4.2), and so does an
+    /// acknowledgement that is repeated.
+    CoapHeader([u8; 4]),
 }
 
 /// What identifies a ChangeCipherSpec or an encrypted handshake message of one end.
@@ -100,6 +103,7 @@ impl FlightPart {
 pub struct Coverage {
     messages: BTreeMap<MessageId, RangeSet>,
     records: BTreeSet<RecordId>,
+    coap: BTreeSet<[u8; 4]>,
 }
 
 impl Coverage {
@@ -112,6 +116,9 @@ impl Coverage {
             FlightPart::Record(record) => {
                 self.records.insert(record);
             }
+            FlightPart::CoapHeader(header) => {
+                self.coap.insert(header);
+            }
         }
     }
 
@@ -123,6 +130,7 @@ impl Coverage {
                 self.messages.get(message).is_some_and(|octets| octets.contains(&(*start..*end)))
             }
             FlightPart::Record(record) => self.records.contains(record),
+            FlightPart::CoapHeader(header) => self.coap.contains(header),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The names of what the ends send.
 
 use crate::world::trace::Payload;
+use slowhand_coap::message::{self as coap, CoapOption, MessageClass};
 use slowhand_net::transport::tcp::{Flags, Segment};
 use slowhand_wire::{ContentType, MessageType, dtls, tls};
 
@@ -13,7 +14,7 @@ pub(super) struct Names {
 
 impl Names {
     /// The messages in a datagram of DTLS.
-    pub(super) fn of_datagram(&mut self, datagram: &Payload, connection_id: u8) -> Vec<String> {
+    pub(super) fn of_dtls(&mut self, datagram: &Payload, connection_id: u8) -> Vec<String> {
         let mut names = Vec::new();
         for record in datagram.records(connection_id) {
             match record {
@@ -63,6 +64,24 @@ impl Names {
         }
         .to_owned()
     }
+}
+
+/// What a datagram of CoAP is: `CON POST`, `ACK 2.04 with OSCORE`.
+pub(super) fn name_of_coap(octets: &[u8]) -> String {
+    let Ok(packet) = coap::decode(octets) else { return "datagram".to_owned() };
+    let kind = match packet.header.get_type() {
+        coap::MessageType::Confirmable => "CON",
+        coap::MessageType::NonConfirmable => "NON",
+        coap::MessageType::Acknowledgement => "ACK",
+        coap::MessageType::Reset => "RST",
+    };
+    let code = match packet.header.code {
+        MessageClass::Empty => return kind.to_owned(),
+        MessageClass::Request(method) => format!("{method:?}").to_uppercase(),
+        _ => packet.header.get_code(),
+    };
+    let protection = if packet.get_option(CoapOption::Oscore).is_some() { " with OSCORE" } else { "" };
+    format!("{kind} {code}{protection}")
 }
 
 /// What a TCP segment is.

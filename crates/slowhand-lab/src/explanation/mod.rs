@@ -14,7 +14,7 @@ mod messages;
 mod parts;
 mod path;
 
-use crate::application::open_and_stop;
+use crate::application::of_a_run;
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
 use crate::record::{Conversation, Record};
@@ -26,7 +26,7 @@ pub(crate) use comments::comments;
 use context::{Context, name_of};
 pub use document::{Event, Explanation, HostEntry, KINDS, Lane, Part, PathEntry};
 use events::{Key, Sources};
-use messages::{Names, joined, name_of_segment};
+use messages::{Names, joined, name_of_coap, name_of_segment};
 use parts::{Grouped, Namer};
 use slowhand_net::datagram::DatagramId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,7 +84,8 @@ struct Told {
 impl Told {
     fn of_world(plan: &Plan, seed: u64, interrupt: &Interrupt) -> Option<Self> {
         let mut air = Air::default();
-        let world = World::new(plan, seed, &open_and_stop, interrupt)?.with_trace();
+        let applications = of_a_run(plan.exchange());
+        let world = World::new(plan, seed, &applications, interrupt)?.with_trace();
         let finished = world.run(interrupt, &mut air)?;
         air.finish();
         let records = Conversation::handshakes(finished.conversations);
@@ -170,9 +171,11 @@ fn names(
     for end in ends {
         let mut reader = Names::default();
         for (datagram, sent) in trace.sent_by(end) {
-            let name = match context.is_stream() {
-                true => name_of_segment(&sent.payload.octets),
-                false => joined(&reader.of_datagram(&sent.payload, connection_id)),
+            let protocol = context.scenario.session.protocol;
+            let name = match protocol.transport() {
+                None => name_of_coap(&sent.payload.octets),
+                Some(_) if protocol.is_stream() => name_of_segment(&sent.payload.octets),
+                Some(_) => joined(&reader.of_dtls(&sent.payload, connection_id)),
             };
             datagrams.insert(datagram, name);
         }

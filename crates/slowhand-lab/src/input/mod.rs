@@ -21,7 +21,7 @@ pub(crate) use files::Files;
 pub use item::Setting;
 pub use number::{
     Decibels, Factor, Integer, Milliseconds, NumberKey, PositiveDecibels, PositiveMilliseconds, PositiveSeconds,
-    Probability, RelativeDecibels, Seconds, UpTo,
+    Probability, RelativeDecibels, Seconds, Spread, UpTo,
 };
 pub use prefix::Prefix;
 pub(crate) use schema::schema_of;

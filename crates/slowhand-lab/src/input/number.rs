@@ -105,6 +105,10 @@ real! {
     /// A factor.
     Factor, "a number from 0 to 1000000", 0.0 >= .. 1e6
 }
+real! {
+    /// How many times longer something may be.
+    Spread, "a number from 1 to 10", 1.0 >= .. 10.0
+}
 
 /// Converts a time to and from microseconds.
 macro_rules! microseconds {

@@ -21,6 +21,8 @@ pub struct Field {
 pub enum Column {
     /// Whole numbers.
     U64(Vec<u64>),
+    /// Whole numbers, some of them missing.
+    OptU64(Vec<Option<u64>>),
     /// Numbers.
     F64(Vec<f64>),
     /// Numbers, some of them missing.
@@ -40,6 +42,7 @@ impl Column {
     pub fn json(&self, row: usize) -> Value {
         match self {
             Self::U64(values) => json!(values[row]),
+            Self::OptU64(values) => json!(values[row]),
             Self::F64(values) => json!(values[row]),
             Self::OptF64(values) => json!(values[row]),
             Self::Text(values) => json!(values[row]),
@@ -56,6 +59,7 @@ impl Column {
     fn schema(&self) -> Value {
         match self {
             Self::U64(_) => json!({"type": "integer"}),
+            Self::OptU64(_) => json!({"type": ["integer", "null"]}),
             Self::F64(_) => json!({"type": "number"}),
             Self::OptF64(_) => json!({"type": ["number", "null"]}),
             Self::Text(_) => json!({"type": "string"}),

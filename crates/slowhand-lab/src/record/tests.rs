@@ -54,6 +54,12 @@ fn record() -> Record {
             latency_mean_s: Some(0.125),
             latency_p95_s: None,
         },
+        data: Some(DataReport {
+            outcome: Outcome::TimedOut,
+            duration_s: None,
+            costs: Costs { datagrams: 51, bytes_payload: 52, frames: 53, bytes_phy: 54, ..Costs::default() },
+            energy_client: Energy { tx_mj: 55.0, ..Energy::default() },
+        }),
     }
 }
 
@@ -117,7 +123,14 @@ fn each_column_has_its_value() {
     assert_eq!(of("traffic_latency_mean_s"), &Column::OptF64(vec![Some(0.125)]));
     assert_eq!(of("traffic_latency_p95_s"), &Column::OptF64(vec![None]));
     assert_eq!(of("energy_server_mj"), &Column::OptF64(vec![Some(2.0)]));
-    assert_eq!(names.len(), whole.len() + numbers.len() + 12, "a column without a test: {names:?}");
+    let of_data = [("data_datagrams", 51), ("data_bytes_payload", 52), ("data_frames", 53), ("data_bytes_phy", 54)];
+    for (name, value) in of_data {
+        assert_eq!(of(name), &Column::OptU64(vec![Some(value)]), "{name}");
+    }
+    assert_eq!(of("data_outcome"), &Column::OptText(vec![Some("timed_out".to_owned())]));
+    assert_eq!(of("data_s"), &Column::OptF64(vec![None]));
+    assert_eq!(of("energy_client_data_mj"), &Column::OptF64(vec![Some(55.0)]));
+    assert_eq!(names.len(), whole.len() + numbers.len() + 12 + of_data.len() + 3, "a column without a test: {names:?}");
 }
 
 #[test]

@@ -4,15 +4,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Scenario, Session};
+use crate::exchange::Exchange;
 use crate::input::{Document, InputError, Integer, PositiveSeconds, Probability};
 use crate::requests::{Keeping, Requests, Sizes, When};
 use crate::retry::RetryPolicy;
 use slowhand_net::clock::Duration;
+use slowhand_sessions::{Protocol, REQUEST_OVERHEAD, RESPONSE_OVERHEAD};
 
 /// What runs above the sessions.
 ///
-/// `retry` counts in every run. The other keys say what a client does over a long time, for `slowhand battery`: a run opens
-/// its sessions and stops. Messages are those of CoAP: a request that is not answered is sent again after 2 to 3 s, then
+/// `retry`, `requests`, `request_bytes` and `response_bytes` count in every run. The other keys say what a client does over a long
+/// time, for `slowhand battery`. Messages are those of CoAP: a request that is not answered is sent again after 2 to 3 s, then
 /// after twice as long, four times at most (RFC 7252 section 4.8); over TCP it is not sent again, and fails after 93 s
 /// (section 4.8.2). A client that is still busy with a request when the next one is due leaves that one out. After a
 /// request that failed, the next one opens a new session (assumed).
@@ -23,7 +25,11 @@ pub struct Application {
     /// waits. `exponential`: after waits that double. Each attempt may take `session.give_up_s`. A live network does not
     /// retry. Default: `never`.
     pub retry: Retry,
-    /// When the client sends requests. `periodic`: every `period_s`, from a random phase on. `poisson`: after times drawn from
+    /// How many requests the client of a run sends after its handshake, each when the one before is answered; the columns
+    /// `data_...` of the result are about them. The protocol has CoAP (`session.protocol`), or it is a version of TLS: what
+    /// DTLS alone carries is not sent again after a loss. Default: 0, a run opens its sessions and stops.
+    pub requests: Integer<0, 1_000>,
+    /// When the client sends requests in `slowhand battery`. `periodic`: every `period_s`, from a random phase on. `poisson`: after times drawn from
     /// the exponential distribution with the mean `period_s`. `once`: it fetches `bytes` once, for example a firmware image, in
     /// pieces of `piece_bytes`, one after the other (RFC 7959). Default: none, it sends no requests.
     pub pattern: Option<RequestPattern>,
@@ -83,6 +89,7 @@ impl Default for Application {
     fn default() -> Self {
         Self {
             retry: Retry::default(),
+            requests: Integer::constant(0),
             pattern: None,
             period_s: None,
             request_bytes: Integer::constant(40),
@@ -164,8 +171,42 @@ impl Application {
             let allowed = format!("application.retry.first_s ({}) or more", first_s.get());
             return Err(document.blame("application.retry.longest_s", longest_s.get().to_string(), allowed));
         }
+        self.check_requests(session.protocol, document)?;
+        if let (Some(_), true) = (self.pattern, session.protocol.is_coap()) {
+            let allowed = "this key with a protocol without CoAP (session.protocol): `slowhand battery` makes the messages itself";
+            return Err(document.blame("application.pattern", "requests over a long time", allowed));
+        }
         self.check_pattern(document)?;
         self.check_session(session, document)
+    }
+
+    fn check_requests(&self, protocol: Protocol, document: &Document) -> Result<(), InputError> {
+        if self.requests.get() == 0 {
+            return Ok(());
+        }
+        if !protocol.is_coap() && !protocol.is_stream() {
+            let allowed =
+                format!("0 with {protocol}; or session.protocol = \"coap+{protocol}\", which repeats what is lost");
+            return Err(document.blame("application.requests", self.requests.get().to_string(), allowed));
+        }
+        let [request, response] = overheads(protocol);
+        for (key, octets, overhead) in
+            [("request_bytes", self.request_bytes, request), ("response_bytes", self.response_bytes, response)]
+        {
+            if octets.get() as usize <= overhead {
+                let allowed = format!("more than {overhead}, the octets of a CoAP message without payload");
+                return Err(document.blame(&format!("application.{key}"), octets.get().to_string(), allowed));
+            }
+        }
+        Ok(())
+    }
+
+    /// What each end of a run sends above its session. `None`: nothing.
+    pub(crate) fn exchange(&self, protocol: Protocol) -> Option<Exchange> {
+        let [of_request, of_response] = overheads(protocol);
+        let (request, response) = (self.request_bytes.get() as usize, self.response_bytes.get() as usize);
+        let requests = Some(self.requests.get()).filter(|&requests| requests > 0)?;
+        Some(Exchange { requests, request: request - of_request, response: response - of_response })
     }
 
     fn check_pattern(&self, document: &Document) -> Result<(), InputError> {
@@ -248,6 +289,11 @@ impl Application {
             .map(|time| time.map(PositiveSeconds::duration));
         Some(Requests { when, sizes, session, idle_timeout, keep_alive, rekey_after })
     }
+}
+
+/// The octets that CoAP adds to a request and to a response. The data of other protocols have them already.
+fn overheads(protocol: Protocol) -> [usize; 2] {
+    if protocol.is_coap() { [REQUEST_OVERHEAD, RESPONSE_OVERHEAD] } else { [0; 2] }
 }
 
 impl Scenario {

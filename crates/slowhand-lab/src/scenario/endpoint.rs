@@ -12,7 +12,7 @@ use slowhand_net::network::internet;
 use slowhand_net::random;
 
 use super::network::MAX_NODE;
-use super::{Ordinal, ascending};
+use super::{Ordinal, Session, ascending};
 use crate::admission::{Policy, SlotRules};
 use crate::input::{Document, Factor, InputError, Integer, Milliseconds, PositiveSeconds, Probability, Seconds};
 
@@ -172,13 +172,18 @@ impl Server {
     }
 
     /// Checks that the keys about its slots go together.
-    pub(super) fn check_slots(&self, document: &Document) -> Result<(), InputError> {
+    pub(super) fn check_slots(&self, session: &Session, document: &Document) -> Result<(), InputError> {
         let blame =
             |key: &str, found: String, allowed: &str| Err(document.blame(&format!("server.{key}"), found, allowed));
         let about_slots = ["policy", "session_s", "half_open_s", "idle_after_s"];
         if let (None, Some(key)) = (self.slots, about_slots.iter().find(|key| document.has(&format!("server.{key}")))) {
             let allowed = "this key together with server.slots, the number of sessions that it holds";
             return blame(key, "what a server with few session slots does".to_owned(), allowed);
+        }
+        if let Some(slots) = self.slots.filter(|_| session.protocol.transport().is_none()) {
+            let allowed =
+                "this key with a protocol that has TLS or DTLS (session.protocol): the others open no session";
+            return blame("slots", slots.get().to_string(), allowed);
         }
         match (self.policy, self.idle_after_s) {
             (Policy::EvictIdleLongest, None) => {

@@ -2,6 +2,7 @@
 //! default is documented at its key, with its source.
 
 mod application;
+mod coap;
 mod endpoint;
 mod gateway;
 mod handling;
@@ -356,7 +357,7 @@ impl Scenario {
 
     /// Who joins, and where the commissioner is.
     fn joining(&self) -> Option<JoiningConfig> {
-        let port = self.session.server_port.get() as u16;
+        let port = self.session.server_port();
         let commissioner = Endpoint::new(self.server.at.hosts(NodeId::ROOT)[1].address(), port);
         self.client.joining.then(|| JoiningConfig { joiners: self.clients(), commissioner })
     }

@@ -9,23 +9,27 @@ use slowhand_sessions::{
     PskMode, Resumption, Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
+use super::coap::CoapSettings;
 use super::psk::Psk;
 use crate::input::{Integer, PositiveSeconds};
 
 /// The secure session, and the settings of the libraries that open it. The keys that only DTLS uses (cookie, timeouts,
-/// MTU, connection identifiers) have no effect on TLS over TCP. The `transport` section has no effect on DTLS over UDP.
-/// So the same scenario can be run with both: only `protocol` changes.
+/// MTU, connection identifiers) have no effect on TLS over TCP. The `transport` section has no effect on protocols over UDP.
+/// What only TLS and DTLS use (libraries, suite, credential) has no effect on `coap` and `oscore`, which slowhand has itself.
+/// So the same scenario can be run with all of them: only `protocol` changes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
-    /// The client's library; `slowhand stacks` lists them.
+    /// The client's library of TLS or DTLS; `slowhand stacks` lists them.
     #[schemars(schema_with = "stack_schema")]
     pub stack: Stack,
     /// The server's library. Default: the client's.
     #[serde(default)]
     #[schemars(schema_with = "stack_schema")]
     pub server_stack: Option<Stack>,
-    /// The protocol: DTLS over UDP, or TLS over TCP (see `transport`). Default: `dtls1.2`.
+    /// The protocol: DTLS over UDP, or TLS over TCP (see `transport`), which carry the data of an application as they are; or
+    /// CoAP messages (see `coap`) over UDP, alone (`coap`), protected by OSCORE (`oscore`, RFC 8613, with a context that both
+    /// ends have from the beginning: its master secret is `psk`, and there is no handshake), or over DTLS. Default: `dtls1.2`.
     #[serde(default = "default_protocol")]
     #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
@@ -110,6 +114,9 @@ pub struct Session {
     /// after which who learns the key cannot read the session (RFC 8446 section 4.2.9). Default: `psk_ke`.
     #[serde(default)]
     pub psk_mode: PskMode,
+    /// The message layer of CoAP.
+    #[serde(default)]
+    pub coap: CoapSettings,
     /// How the session resumes an earlier session of the two ends: by the session ID (`id`) or by a ticket. The earlier
     /// session is not part of the run. Default: none, the handshake is a full handshake.
     pub resumption: Option<Resumption>,
@@ -121,9 +128,9 @@ pub struct Session {
     /// of an emulated end. Results carry it, in the text of their scenario, so only their owner may read them. Default: `736c6f7768616e642d746573746b6579`, the text
     /// `slowhand-testkey`.
     pub psk: Option<Psk>,
-    /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2).
-    #[serde(default = "coaps")]
-    pub server_port: Integer<1, 65_535>,
+    /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2); 5683 (coap, section 6.1) with `coap` and
+    /// `oscore`.
+    pub server_port: Option<Integer<1, 65_535>>,
     /// The UDP or TCP port of a client is this number plus the number of its node. Default: 61616 (0xF0B0,
     /// where RFC 6282 section 4.3.3 begins to compress ports to 4 bits).
     #[serde(default = "compressed_ports")]
@@ -147,6 +154,12 @@ pub enum Auth {
 }
 
 impl Session {
+    /// The server's port.
+    pub fn server_port(&self) -> u16 {
+        let default = if self.protocol.transport().is_some() { COAPS } else { COAP };
+        self.server_port.map_or(default, |port| port.get() as u16)
+    }
+
     /// The server's library.
     pub fn server_stack(&self) -> Stack {
         self.server_stack.unwrap_or(self.stack)
@@ -162,14 +175,18 @@ impl Session {
     }
 
     /// The cipher suite of the scenario. If it has none: the client library's first choice among the suites that both
-    /// libraries support. `None` if there is no such suite.
+    /// libraries support. `None` if there is no such suite, or if the protocol has none.
     pub fn suite(&self) -> Option<Suite> {
+        let transport = self.protocol.transport()?;
         let stacks = [self.stack, self.server_stack()];
-        self.suite.or_else(|| best_common_suite(stacks, self.protocol, self.credential_kind(self.stack)))
+        self.suite.or_else(|| best_common_suite(stacks, transport, self.credential_kind(self.stack)))
     }
 
     /// The kind of credential of an end with this library.
     pub(super) fn credential_kind(&self, stack: Stack) -> CredentialKind {
+        if self.protocol.transport().is_none() {
+            return CredentialKind::Psk;
+        }
         if let Some(credential) = self.credential {
             return credential;
         }
@@ -193,19 +210,11 @@ impl Session {
             Role::Server => (self.server_stack(), self.server_timeout_s.or(self.timeout_s)),
         };
         let mut family = self.protocol.family();
-        let Family::Tls(tls) = &mut family;
-        tls.suite = self.suite();
-        tls.auth = match self.auth() {
-            Auth::Server => slowhand_sessions::Auth::Server,
-            Auth::Mutual | Auth::Psk => slowhand_sessions::Auth::Mutual,
-        };
-        tls.curve = self.curve;
-        tls.resumption = self.resumption;
-        tls.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
-        if let Some(dtls) = tls.version.dtls_mut() {
-            let connection_id = self.connection_id.map(|length| length.get() as u8);
-            let lean = self.lean.iter().copied().collect();
-            *dtls = Dtls { cookie: self.cookie, connection_id, lean, psk_mode: self.psk_mode };
+        if let Family::Coap(coap) = &mut family {
+            self.coap.apply(coap);
+        }
+        if let Some(tls) = family.tls_mut() {
+            self.set_tls(tls);
         }
         let mut config = SessionConfig::new(role, stack, family, self.credential(stack));
         config.cryptography = self.cryptography;
@@ -221,6 +230,22 @@ impl Session {
             };
         }
         config
+    }
+
+    fn set_tls(&self, tls: &mut Tls) {
+        tls.suite = self.suite();
+        tls.auth = match self.auth() {
+            Auth::Server => slowhand_sessions::Auth::Server,
+            Auth::Mutual | Auth::Psk => slowhand_sessions::Auth::Mutual,
+        };
+        tls.curve = self.curve;
+        tls.resumption = self.resumption;
+        tls.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
+        if let Some(dtls) = tls.version.dtls_mut() {
+            let connection_id = self.connection_id.map(|length| length.get() as u8);
+            let lean = self.lean.iter().copied().collect();
+            *dtls = Dtls { cookie: self.cookie, connection_id, lean, psk_mode: self.psk_mode };
+        }
     }
 
     fn credential(&self, stack: Stack) -> Credential {
@@ -249,10 +274,7 @@ fn stack_schema(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn protocol_schema(_: &mut SchemaGenerator) -> Schema {
-    let mut protocols: Vec<Protocol> = stacks().into_iter().flat_map(|stack| stack.protocols).collect();
-    protocols.sort_by_key(|protocol| protocol.to_string());
-    protocols.dedup();
-    json_schema!({ "enum": protocols })
+    json_schema!({ "enum": Protocol::ALL })
 }
 
 fn suite_schema(_: &mut SchemaGenerator) -> Schema {
@@ -286,9 +308,11 @@ fn default_cookie() -> bool {
     Dtls::DEFAULT.cookie
 }
 
-fn coaps() -> Integer<1, 65_535> {
-    Integer::constant(5_684)
-}
+/// The port of CoAP (RFC 7252 section 6.1).
+const COAP: u16 = 5_683;
+
+/// The port of CoAP over DTLS (RFC 7252 section 6.2).
+const COAPS: u16 = 5_684;
 
 fn compressed_ports() -> Integer<1, 65_535> {
     Integer::constant(61_616)

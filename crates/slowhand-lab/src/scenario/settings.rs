@@ -101,7 +101,7 @@ impl Session {
             rsa_bits: exchange.filter(|exchange| exchange.has_rsa()).map(|_| self.rsa_bits.get()),
             psk_identity,
             psk_mode: Some(self.psk_mode)
-                .filter(|_| self.protocol == Protocol::Dtls13 && credential == CredentialKind::Psk),
+                .filter(|_| self.protocol.transport() == Some(Protocol::Dtls13) && credential == CredentialKind::Psk),
             timer,
             mtu: config.mtu.map(Into::into),
             max_fragment_length: self.max_fragment_length.map(|length| length.get()),

@@ -45,7 +45,7 @@ fn the_defaults_are_those_that_the_keys_document() {
     assert_eq!(scenario.server.at, ServerAt::Internet);
     assert_eq!(scenario.session.auth(), Auth::Psk);
     assert_eq!(scenario.session.give_up_s.get(), 300.0);
-    assert_eq!((scenario.session.server_port.get(), scenario.session.client_port.get()), (5_684, 0xF0B0));
+    assert_eq!((scenario.session.server_port(), scenario.session.client_port.get()), (5_684, 0xF0B0));
     assert_eq!(scenario.client_device.supply_v.value, 2.8);
     let forwards_only = scenario.gateway.config();
     assert!(forwards_only.tcp_proxy.is_none() && forwards_only.suppression.is_none());
@@ -344,7 +344,7 @@ fn each_end_gets_its_own_configuration() {
     assert_eq!(client.timers.first.unwrap().as_millis(), 3_000);
     assert_eq!(server.timers.first.unwrap().as_millis(), 1_500);
     for config in [client, server] {
-        let Family::Tls(tls) = config.family;
+        let Some(tls) = config.family.tls() else { panic!("a session of TLS or DTLS") };
         let Version::Dtls12(dtls) = tls.version else { panic!("{tls:?}") };
         assert_eq!(tls.auth, slowhand_sessions::Auth::Server);
         assert_eq!((tls.max_fragment_length, dtls.connection_id), (Some(512), Some(2)));
@@ -360,7 +360,7 @@ fn without_a_suite_the_libraries_have_their_best() {
         let session = with(&format!("session={{ {session} }}")).session;
         let configs = [Role::Client, Role::Server].map(|role| session.config(role));
         for config in configs {
-            let Family::Tls(tls) = config.family;
+            let Some(tls) = config.family.tls() else { panic!("a session of TLS or DTLS") };
             assert_eq!(tls.suite, session.suite(), "{}", config.stack);
         }
         session.suite().unwrap()

@@ -27,7 +27,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     rpl(scenario, document)?;
     mesh_under(scenario, document)?;
     ends(scenario, document)?;
-    scenario.server.check_slots(document)?;
+    scenario.server.check_slots(&scenario.session, document)?;
     session(scenario, document)?;
     transport(scenario, document)?;
     gateway(scenario, document)?;
@@ -434,6 +434,10 @@ fn servers_at_leaves(scenario: &Scenario, document: &Document) -> Result<(), Inp
 /// Checks that the libraries support the session, and with each other.
 fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let session = &scenario.session;
+    if session.protocol.transport().is_none() {
+        let config = session.config(Role::Client);
+        return config.validate().map_err(|error| library(&error, Role::Client, scenario, document));
+    }
     if let Some(suite) = session.suite {
         auth_fits_suite(session.auth(), session.protocol, suite, document)?;
     }
@@ -482,7 +486,7 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
 fn auth_fits_suite(auth: Auth, protocol: Protocol, suite: Suite, document: &Document) -> Result<(), InputError> {
     let is_psk = suite.key_exchange().has_psk();
     // In DTLS 1.3 the suite does not say it.
-    if is_psk == (auth == Auth::Psk) || protocol == Protocol::Dtls13 {
+    if is_psk == (auth == Auth::Psk) || protocol.transport() == Some(Protocol::Dtls13) {
         return Ok(());
     }
     let (found, allowed) = match auth {

@@ -6,7 +6,7 @@ use super::slots::Shut;
 use super::trace::Span;
 use super::{World, client_end, ends_of};
 use crate::energy::Times;
-use crate::record::{Conversation as Report, Energy, Failure, Outcome, Phase, PhaseReport, Record};
+use crate::record::{Conversation as Report, DataReport, Energy, Failure, Outcome, Phase, PhaseReport, Record};
 use serde::{Deserialize, Serialize};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
@@ -302,7 +302,22 @@ impl World<'_> {
             queue_peak: Arc::clone(queue_peak),
             reassembly_peak_bytes: Arc::clone(reassembly_peak_bytes),
             traffic: self.ledger.traffic.report(start.at, end.at),
+            data: self.data(number),
         }
+    }
+
+    /// What the data of a conversation took, if there were any.
+    fn data(&self, number: usize) -> Option<DataReport> {
+        let conversation = &self.conversations[number];
+        let costs = self.ledger.costs(&[number], Phase::Data);
+        let [start, end] = conversation.span(Phase::Data).filter(|_| costs.datagrams > 0)?;
+        let (_, outcome) = conversation.over?;
+        Some(DataReport {
+            outcome,
+            duration_s: (outcome == Outcome::Completed).then(|| end.at.since(start.at).as_secs_f64()),
+            costs,
+            energy_client: self.energy(number, 0, [start, end]).unwrap_or_default(),
+        })
     }
 
     /// What the device of the client (side 0) or of the server (1) used between two instants. `None` of a host on the Internet.

@@ -149,18 +149,18 @@ impl Ledger {
         }
     }
 
-    /// Opens the account of a conversation whose connection IDs are this long: the next one, or one that is forgotten.
-    pub(super) fn open(&mut self, conversation: usize, connection_id: u8) {
+    /// Opens the account of a conversation whose datagrams this reads: the next one, or one that is forgotten.
+    pub(super) fn open(&mut self, conversation: usize, reader: Reader) {
         if conversation == self.costs.len() {
             self.costs.push(Default::default());
             self.on_their_way_of.push(0);
             self.data_on_their_way.push(0);
-            self.readers.extend([const { Reader::new(0) }; 2]);
+            self.readers.extend([reader; 2]);
             self.of_end.extend([const { Vec::new() }; 2]);
             self.in_name_of.extend([const { Vec::new() }; 2]);
         }
         for end in [2 * conversation, 2 * conversation + 1] {
-            self.readers[end] = Reader::new(connection_id);
+            self.readers[end] = reader;
         }
     }
 

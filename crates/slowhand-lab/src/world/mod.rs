@@ -33,6 +33,7 @@ use end::{Computer, End, Payload};
 use ledger::Ledger;
 use live::Outside;
 use meter::Meter;
+use retransmission::Reader;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
@@ -248,7 +249,7 @@ impl<'a> World<'a> {
             None => self.conversations.push(Conversation::new(client)),
         }
         self.of_port.insert((self.client_node(conversation), client_end.port), conversation);
-        self.ledger.open(conversation, self.plan.connection_id());
+        self.ledger.open(conversation, Reader::new(self.plan.protocol(), self.plan.connection_id()));
         self.open += 1;
         conversation
     }

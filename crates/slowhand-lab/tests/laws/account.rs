@@ -35,6 +35,7 @@ pub(crate) fn numbers(world: &World<'_>) -> Holds {
             Column::OptF64(numbers) => numbers.iter().flatten().all(is_number),
             // A counter that went below 0 would be there.
             Column::U64(numbers) => numbers.iter().all(|&number| number < 1 << 40),
+            Column::OptU64(numbers) => numbers.iter().flatten().all(|&number| number < 1 << 40),
             Column::Lists(lists) => lists.iter().flat_map(|list| list.iter()).all(|&number| number < 1 << 40),
             Column::Text(_) | Column::OptText(_) | Column::Losses(_) => true,
         };

@@ -129,7 +129,7 @@ impl Driver<'_> {
     }
 
     fn server_port(&self, listener: usize) -> u16 {
-        (self.scenario.session.server_port.get() as u16).wrapping_add(listener as u16).max(1)
+        self.scenario.session.server_port().wrapping_add(listener as u16).max(1)
     }
 
     /// Takes new connections. One for which there is no room waits in the system's queue.

@@ -64,7 +64,7 @@ impl Row {
             let name = format!("server{}", NAMESPACES.fetch_add(1, Ordering::Relaxed));
             let namespace = Namespace::open(&name).unwrap();
             // The interface with the server's address is not there yet.
-            let any = (Ipv6Addr::UNSPECIFIED, scenario.session.server_port.get() as u16);
+            let any = (Ipv6Addr::UNSPECIFIED, scenario.session.server_port());
             let listener = namespace.run(|| TcpListener::bind(any).unwrap()).unwrap();
             let _server = Server::over_tcp(&scenario, listener, self.has_nagle);
             run_live(&scenario, seed, Ways::Interfaces { device: None, internet: Some(Interface::Namespace(name)) })

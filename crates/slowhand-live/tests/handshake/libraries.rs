@@ -6,8 +6,8 @@ use std::time::Duration;
 use slowhand_live::handshake::Alert;
 use slowhand_sessions::memory::{End, Path, Transcript};
 use slowhand_sessions::{
-    Auth, Credential, CredentialKind, Dtls, Family, LeanSwitch, Protocol, Resumption, Role, Session, SessionConfig,
-    Stack, Status, Suite, Tls, Version, Weightless, build_pair,
+    Auth, Credential, CredentialKind, Dtls, LeanSwitch, Protocol, Resumption, Role, Session, SessionConfig, Stack,
+    Status, Suite, Tls, Version, Weightless, build_pair,
 };
 
 use crate::watched::Watched;
@@ -51,7 +51,7 @@ impl Pair {
 }
 
 fn tls(config: &mut SessionConfig) -> &mut Tls {
-    let Family::Tls(tls) = &mut config.family;
+    let Some(tls) = config.family.tls_mut() else { panic!("a session of TLS or DTLS") };
     tls
 }
 

@@ -80,10 +80,7 @@ impl Crypto for Counting {
 
     fn hmac(&mut self, key: &[u8], parts: &[&[u8]]) -> [u8; DIGEST] {
         let octets: usize = parts.iter().map(|part| part.len()).sum();
-        // A key beyond a block is hashed; then the inner and the outer hash, each of a block and more (RFC 2104,
-        // section 2).
-        let key_blocks = if key.len() > BLOCK { compressions(key.len()) } else { 0 };
-        perform_hashing(key_blocks + compressions(BLOCK + octets) + compressions(BLOCK + DIGEST));
+        device::perform(operation::hmac(key.len(), octets));
         self.software.hmac(key, parts)
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use slowhand_sessions::credentials::PSK;
 use slowhand_sessions::memory::{Path, Transcript};
 use slowhand_sessions::{
-    Credential, Dtls, Failure, Family, Negotiated, Processor, Protocol, Role, Session, SessionConfig, Stack, Status,
-    Suite, Tls, Version, Weightless, build_pair,
+    Credential, Dtls, Failure, Negotiated, Processor, Protocol, Role, Session, SessionConfig, Stack, Status, Suite,
+    Tls, Version, Weightless, build_pair,
 };
 
 /// One end of a session.
@@ -24,7 +24,7 @@ pub fn psk(identity: &str) -> Credential {
 
 /// What TLS and DTLS have.
 pub fn tls(config: &mut SessionConfig) -> &mut Tls {
-    let Family::Tls(tls) = &mut config.family;
+    let Some(tls) = config.family.tls_mut() else { panic!("a session of TLS or DTLS") };
     tls
 }
 

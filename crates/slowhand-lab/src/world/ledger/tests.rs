@@ -10,10 +10,12 @@ const SECOND_CLIENT: usize = 2;
 const LOSS: DropReason = DropReason::FrameLost;
 const NODE: Host = Host::Node(NodeId(1));
 
+const READER: Reader = Reader::Dtls { connection_id_length: 0 };
+
 /// The account of so many conversations without connection IDs.
 fn ledger(conversations: usize) -> Ledger {
     let mut ledger = Ledger::new();
-    (0..conversations).for_each(|conversation| ledger.open(conversation, 0));
+    (0..conversations).for_each(|conversation| ledger.open(conversation, READER));
     ledger
 }
 
@@ -114,7 +116,7 @@ fn a_conversation_that_is_forgotten_leaves_nothing_behind() {
     ledger.forget(0);
     assert_eq!((ledger.on_their_way_of(0), ledger.on_their_way_of(1), ledger.any_on_its_way()), (0, 1, true));
     // What belongs to none any more counts for none, also if another conversation has its place now.
-    ledger.open(0, 0);
+    ledger.open(0, READER);
     for id in [handshake, data, ROUTER_DATAGRAMS] {
         ledger.carried(id, 100);
         ledger.arrived(id);

@@ -1,0 +1,50 @@
+//! `[session.coap]`: the message layer of CoAP.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use slowhand_coap::timer::Transmission;
+use slowhand_sessions::{Coap, Congestion};
+
+use crate::input::{Integer, PositiveSeconds, Spread};
+
+/// How CoAP messages are sent, where `protocol` has CoAP. A message that is not acknowledged is sent again (RFC 7252 section
+/// 4.2): these are the timers of `coap` and `oscore`. Below `coap+dtls1.2` and `coap+dtls1.3` the handshake has
+/// the timers of DTLS, `timeout_s`.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CoapSettings {
+    /// The shortest first wait for an acknowledgement. Default: 2 (ACK_TIMEOUT, RFC 7252 section 4.8).
+    pub ack_timeout_s: PositiveSeconds,
+    /// The longest first wait is this many times the shortest one; the wait is drawn between them. From 1 to 10. Default: 1.5
+    /// (ACK_RANDOM_FACTOR, RFC 7252 section 4.8).
+    pub ack_random_factor: Spread,
+    /// How many times a message is sent again. Default: 4 (MAX_RETRANSMIT, RFC 7252 section 4.8).
+    pub max_retransmit: Integer<0, 20>,
+    /// How the waits follow each other. `default`: each is twice as long as the one before (RFC 7252 section 4.2). `cocoa`: as
+    /// measured round trips have it (draft-ietf-core-cocoa-03). Default: `default`.
+    pub congestion: Congestion,
+}
+
+impl Default for CoapSettings {
+    fn default() -> Self {
+        let Transmission { ack_timeout, ack_random_percent, max_retransmit } = Transmission::DEFAULT;
+        Self {
+            ack_timeout_s: PositiveSeconds::constant(ack_timeout.as_secs_f64()),
+            ack_random_factor: Spread::constant(f64::from(ack_random_percent) / 100.0),
+            max_retransmit: Integer::constant(max_retransmit),
+            congestion: Congestion::Default,
+        }
+    }
+}
+
+impl CoapSettings {
+    /// Sets the options of CoAP.
+    pub(super) fn apply(self, coap: &mut Coap) {
+        coap.congestion = self.congestion;
+        coap.transmission = Transmission {
+            ack_timeout: std::time::Duration::from_micros(self.ack_timeout_s.micros()),
+            ack_random_percent: (self.ack_random_factor.get() * 100.0).round() as u32,
+            max_retransmit: self.max_retransmit.get(),
+        };
+    }
+}

@@ -1,0 +1,65 @@
+//! The options of CoAP (RFC 7252): what carries an application's data, and with what it is protected.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use slowhand_coap::timer::{Algorithm, Transmission};
+
+use crate::tls::Tls;
+
+/// The options of a session whose data are CoAP messages. [`Coap::new`] gives each field its default.
+///
+/// What an end writes answers the oldest request of its peer that waits. If none waits, it is a request of its own: a
+/// confirmable POST, which is sent again until it is acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coap {
+    /// With what the messages are protected.
+    pub security: Security,
+    /// How long an end waits for acknowledgements, and how often it sends a message again (RFC 7252 section 4.8).
+    pub transmission: Transmission,
+    /// The algorithm of that. Default: that of RFC 7252.
+    pub congestion: Congestion,
+}
+
+/// With what CoAP messages are protected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// With nothing.
+    None,
+    /// With OSCORE (RFC 8613). Both ends have its context from the beginning, so there is no handshake.
+    Oscore,
+    /// By the transport: DTLS. Streams (RFC 8323) are refused.
+    Dtls(Tls),
+}
+
+impl Coap {
+    /// The default of each option.
+    pub const fn new(security: Security) -> Self {
+        Self { security, transmission: Transmission::DEFAULT, congestion: Congestion::Default }
+    }
+}
+
+/// How long an end waits for the acknowledgement of a CoAP message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Congestion {
+    /// A random time at first, and twice as long after each retransmission (RFC 7252 section 4.2).
+    #[default]
+    Default,
+    /// CoCoA: as measured round trips have it (draft-ietf-core-cocoa-03).
+    Cocoa,
+}
+
+impl From<Congestion> for Algorithm {
+    fn from(congestion: Congestion) -> Self {
+        match congestion {
+            Congestion::Default => Self::Default,
+            Congestion::Cocoa => Self::Cocoa,
+        }
+    }
+}
+
+/// Octets of a request beside its payload: the header with a token of 4 octets, the path, and the marker before the payload.
+pub const REQUEST_OVERHEAD: usize = 4 + 4 + 2 + 1;
+
+/// Octets of a response beside its payload.
+pub const RESPONSE_OVERHEAD: usize = 4 + 4 + 1;

@@ -1,0 +1,112 @@
+//! CoAP messages over UDP: without protection, or with OSCORE.
+
+use slowhand_coap::oscore::{Context, Parameters};
+
+use super::Messages;
+use super::counting::Counting;
+use crate::coap::{Coap, Security};
+use crate::config::{Credential, Family, Negotiated, PSK, Role, SessionConfig};
+use crate::device;
+use crate::library::{Library, Progress, State};
+use crate::session::{Failure, Resumable};
+
+/// The Sender IDs of client and server: those of RFC 8613 appendix C.1.
+const IDS: [&[u8]; 2] = [&[], &[1]];
+
+/// One end of a session of CoAP without TLS or DTLS.
+pub(crate) struct CoapEnd {
+    messages: Messages,
+    has_closed: bool,
+}
+
+impl CoapEnd {
+    /// An end of a checked configuration.
+    ///
+    /// # Errors
+    /// The configuration is of another family, or OSCORE refuses the secret.
+    pub(crate) fn new(config: &SessionConfig) -> Result<Self, Failure> {
+        let Family::Coap(coap) = &config.family else {
+            return Err(Failure::library(0, "the protocol is not CoAP"));
+        };
+        let context = match coap.security {
+            Security::Oscore => Some(context(config)?),
+            Security::None | Security::Dtls(_) => None,
+        };
+        Ok(Self { messages: messages(coap, config, context), has_closed: false })
+    }
+
+    fn progress(&mut self) -> Progress {
+        while let Some(datagram) = self.messages.endpoint.poll_transmit() {
+            device::transmit(&datagram);
+        }
+        let state = self.messages.failure.clone().map_or(State::Established, State::Failed);
+        let deadline = self.messages.endpoint.deadline().filter(|_| !self.has_closed);
+        Progress { state, deadline }
+    }
+}
+
+fn messages(coap: &Coap, config: &SessionConfig, context: Option<Context>) -> Messages {
+    Messages::new(coap, config.mtu, context, || {
+        let mut number = [0; 8];
+        device::fill_random(&mut number);
+        u64::from_le_bytes(number)
+    })
+}
+
+/// The context that both ends have from the beginning. Its Master Secret is the pre-shared key.
+fn context(config: &SessionConfig) -> Result<Context, Failure> {
+    let key = match &config.credential {
+        Credential::Psk { key, .. } => &key[..],
+        _ => &PSK,
+    };
+    let [of_client, of_server] = IDS;
+    let (sender_id, recipient_id) = match config.role {
+        Role::Client => (of_client, of_server),
+        Role::Server => (of_server, of_client),
+    };
+    let parameters = Parameters { master_secret: key, master_salt: &[], id_context: None, sender_id, recipient_id };
+    Context::derive(&parameters, &mut Counting).map_err(|error| Failure::library(0, error.to_string()))
+}
+
+impl Library for CoapEnd {
+    fn start(&mut self) -> Progress {
+        self.progress()
+    }
+
+    fn handle_input(&mut self, input: &[u8]) -> Progress {
+        self.messages.handle_input(device::clock(), input, &mut device::deliver);
+        self.progress()
+    }
+
+    fn handle_timeout(&mut self) -> Progress {
+        self.messages.handle_timeout(device::clock(), &mut device::deliver);
+        self.progress()
+    }
+
+    fn write(&mut self, data: &[u8]) -> Progress {
+        self.messages.write(device::clock(), data);
+        self.progress()
+    }
+
+    fn max_data(&self) -> Option<usize> {
+        Some(self.messages.max_data())
+    }
+
+    /// CoAP has no message that closes: this end only sends nothing again.
+    fn close(&mut self) -> Progress {
+        self.has_closed = true;
+        self.progress()
+    }
+
+    fn negotiated(&self) -> Option<Negotiated> {
+        None
+    }
+
+    fn resumable(&mut self) -> Option<Resumable> {
+        None
+    }
+
+    fn is_established_from_the_beginning(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,201 @@
+//! Sessions whose data are CoAP messages: over UDP, protected by OSCORE, or over DTLS.
+
+mod counting;
+mod end;
+mod over_dtls;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use slowhand_coap::endpoint::{self, Delivery, Endpoint, Event, SendError};
+use slowhand_coap::message::{self, Packet, RequestType, ResponseType, Token};
+use slowhand_coap::oscore::{self, ClientExchange, Context, ServerExchange};
+
+use crate::coap::{Coap, REQUEST_OVERHEAD};
+use crate::session::{Failure, FailureKind};
+use counting::Counting;
+
+pub(crate) use end::CoapEnd;
+pub(crate) use over_dtls::CoapOverDtls;
+
+/// The resource to which data are sent. Its name has one octet, which counts in [`REQUEST_OVERHEAD`].
+const PATH: &str = "d";
+
+/// The messages of one end, between the data of its user and the datagrams below.
+struct Messages {
+    endpoint: Endpoint,
+    /// What protects the messages. `None`: nothing, or DTLS below.
+    context: Option<Context>,
+    max_message: usize,
+    /// Requests of the peer that wait for their response, in the order in which they came.
+    waiting: VecDeque<(endpoint::Incoming, Option<ServerExchange>)>,
+    /// The requests of this end that are protected.
+    protected: BTreeMap<Token, ClientExchange>,
+    failure: Option<Failure>,
+}
+
+impl Messages {
+    /// An end that has not sent anything. `mtu`: the most octets of a message; `random` gives numbers that are uniform over all
+    /// values.
+    fn new(
+        coap: &Coap,
+        mtu: Option<u16>,
+        context: Option<Context>,
+        random: impl FnMut() -> u64 + Send + 'static,
+    ) -> Self {
+        let default = endpoint::Config::default();
+        let max_message = mtu.map_or(default.max_message, usize::from);
+        let config = endpoint::Config {
+            transmission: coap.transmission,
+            algorithm: coap.congestion.into(),
+            max_message,
+            ..default
+        };
+        Self {
+            endpoint: Endpoint::new(config, random),
+            context,
+            max_message,
+            waiting: VecDeque::new(),
+            protected: BTreeMap::new(),
+            failure: None,
+        }
+    }
+
+    /// The most octets of data in one message.
+    fn max_data(&self) -> usize {
+        // The longer one of request and response is the request. OSCORE: `Context::protect_request` says 12 octets, 5 for the
+        // sequence number and 1 for the sender ID at most.
+        let protection = if self.context.is_some() { 12 + 5 + 1 } else { 0 };
+        self.max_message.saturating_sub(REQUEST_OVERHEAD + protection)
+    }
+
+    /// Sends data: the response to the oldest request that waits, or a request of this end's own.
+    fn write(&mut self, now: Duration, data: &[u8]) {
+        let sent = match self.waiting.pop_front() {
+            Some((request, exchange)) => self.respond(now, request, exchange, data),
+            None => self.request(now, data),
+        };
+        if let Err(reason) = sent {
+            self.failure.get_or_insert(Failure::library(0, reason));
+        }
+    }
+
+    fn request(&mut self, now: Duration, data: &[u8]) -> Result<(), String> {
+        let mut request = message::request(RequestType::Post, PATH);
+        request.payload = data.to_vec();
+        let Some(context) = &mut self.context else {
+            return self.send_request(now, request).map(drop);
+        };
+        let (protected, exchange) = context.protect_request(&request, &mut Counting).map_err(in_words)?;
+        let token = self.send_request(now, protected)?;
+        self.protected.insert(token, exchange);
+        Ok(())
+    }
+
+    fn send_request(&mut self, now: Duration, request: Packet) -> Result<Token, String> {
+        self.endpoint.request(now, request, Delivery::Confirmable).map_err(in_words)
+    }
+
+    fn respond(
+        &mut self,
+        now: Duration,
+        request: endpoint::Incoming,
+        exchange: Option<ServerExchange>,
+        data: &[u8],
+    ) -> Result<(), String> {
+        let mut response = message::response(ResponseType::Changed, data);
+        if let (Some(context), Some(mut exchange)) = (&mut self.context, exchange) {
+            response = context.protect_response(&response, &mut exchange, &mut Counting).map_err(in_words)?;
+        }
+        match self.endpoint.respond(now, request, response) {
+            // The request is so old that nobody waits for its response.
+            Err(SendError::NoSuchRequest) => Ok(()),
+            sent => sent.map_err(in_words),
+        }
+    }
+
+    /// Processes a datagram of the peer. Passes the data in it to `deliver`.
+    fn handle_input(&mut self, now: Duration, octets: &[u8], deliver: &mut dyn FnMut(&[u8])) {
+        self.endpoint.handle_input(now, octets);
+        self.process(now, deliver);
+    }
+
+    fn handle_timeout(&mut self, now: Duration, deliver: &mut dyn FnMut(&[u8])) {
+        self.endpoint.handle_timeout(now);
+        self.process(now, deliver);
+    }
+
+    fn process(&mut self, now: Duration, deliver: &mut dyn FnMut(&[u8])) {
+        while let Some(event) = self.endpoint.poll_event() {
+            match event {
+                Event::Request { from, packet } => self.take_request(now, from, &packet, deliver),
+                Event::Response { token, packet } => self.take_response(token, packet, deliver),
+                Event::Failed { token, failure } => {
+                    self.protected.remove(&token);
+                    self.fail(failure);
+                }
+                Event::Undelivered { failure, .. } => self.fail(failure),
+                // Nobody observes anything here.
+                Event::Notification { .. } => {}
+            }
+        }
+    }
+
+    fn take_request(
+        &mut self,
+        now: Duration,
+        from: endpoint::Incoming,
+        request: &Packet,
+        deliver: &mut dyn FnMut(&[u8]),
+    ) {
+        let Some(context) = &mut self.context else {
+            self.waiting.push_back((from, None));
+            return deliver_data(&request.payload, deliver);
+        };
+        let answer = match context.unprotect_request(request, &mut Counting) {
+            Ok(oscore::Incoming::Request(request, exchange)) => {
+                self.waiting.push_back((from, Some(exchange)));
+                return deliver_data(&request.payload, deliver);
+            }
+            Ok(oscore::Incoming::Challenge(answer)) => Some(answer),
+            Err(error) => error.answer(request),
+        };
+        if let Some(answer) = answer {
+            // If it cannot be sent, the peer asks again.
+            let _ = self.endpoint.respond(now, from, answer);
+        }
+    }
+
+    fn take_response(&mut self, token: Token, mut response: Packet, deliver: &mut dyn FnMut(&[u8])) {
+        if let (Some(context), Some(mut exchange)) = (&mut self.context, self.protected.remove(&token)) {
+            match context.unprotect_response(&response, &mut exchange, &mut Counting) {
+                Ok(verified) => response = verified,
+                Err(error) => {
+                    self.failure.get_or_insert(Failure::library(0, in_words(error)));
+                    return;
+                }
+            }
+        }
+        deliver_data(&response.payload, deliver);
+    }
+
+    fn fail(&mut self, failure: endpoint::Failure) {
+        let kind = match failure {
+            // The user of the peer may have nothing to say to what it was sent.
+            endpoint::Failure::NoResponse => return,
+            endpoint::Failure::TimedOut => FailureKind::TimedOut,
+            _ => FailureKind::Library { code: 0 },
+        };
+        self.failure.get_or_insert(Failure { kind, reason: failure.to_string() });
+    }
+}
+
+fn deliver_data(data: &[u8], deliver: &mut dyn FnMut(&[u8])) {
+    if !data.is_empty() {
+        deliver(data);
+    }
+}
+
+fn in_words(error: impl std::error::Error) -> String {
+    error.to_string()
+}

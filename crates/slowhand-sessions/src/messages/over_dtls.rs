@@ -1,0 +1,145 @@
+//! CoAP messages over a session of DTLS (RFC 7252 section 9.1).
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::Messages;
+use crate::coap::Coap;
+use crate::config::{Negotiated, SessionConfig};
+use crate::operation::Performed;
+use crate::session::{Received, Resumable, Session, Status, Transmit, WriteError};
+
+/// One end of a session of CoAP over DTLS.
+pub(crate) struct CoapOverDtls {
+    below: Box<dyn Session>,
+    messages: Messages,
+    /// Data for the user, each with the time at which the device had decrypted it.
+    received: VecDeque<(Duration, Vec<u8>)>,
+    /// The last of them that was taken.
+    taken: Vec<u8>,
+}
+
+impl CoapOverDtls {
+    /// An end over this session.
+    pub(crate) fn new(below: Box<dyn Session>, coap: &Coap, config: &SessionConfig) -> Self {
+        // The session below draws from the same seed: these are numbers that it never gets to.
+        let mut random = Xoshiro256PlusPlus::from_seed(config.seed);
+        random.jump();
+        let messages = Messages::new(coap, config.mtu, None, move || random.next_u64());
+        Self { below, messages, received: VecDeque::new(), taken: Vec::new() }
+    }
+
+    /// Passes what the session below has decrypted up, and what the messages send down.
+    fn exchange(&mut self, now: Duration) {
+        while let Some(Received { at, bytes }) = self.below.poll_received() {
+            let octets = bytes.to_vec();
+            let received = &mut self.received;
+            let mut deliver = |data: &[u8]| received.push_back((at, data.to_vec()));
+            self.messages.handle_input(at.max(now), &octets, &mut deliver);
+        }
+        while let Some(message) = self.messages.endpoint.poll_transmit() {
+            match self.below.write(now, &message) {
+                Ok(()) => {}
+                Err(WriteError::Failed(failure)) => _ = self.messages.failure.get_or_insert(failure),
+                // A message that DTLS does not take is lost; it is sent again later.
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// When the device has time for the messages of a call at `now`.
+    fn at(&self, now: Duration) -> Duration {
+        now.max(self.below.busy_until())
+    }
+}
+
+impl Session for CoapOverDtls {
+    fn start(&mut self, now: Duration) {
+        self.below.start(now);
+    }
+
+    fn handle_input(&mut self, now: Duration, input: &[u8]) {
+        self.below.handle_input(now, input);
+        self.exchange(self.at(now));
+    }
+
+    fn handle_timeout(&mut self, now: Duration) {
+        self.below.handle_timeout(now);
+        if self.messages.endpoint.deadline().is_some_and(|deadline| deadline <= now) {
+            let at = self.at(now);
+            let received = &mut self.received;
+            self.messages.handle_timeout(at, &mut |data| received.push_back((at, data.to_vec())));
+        }
+        self.exchange(self.at(now));
+    }
+
+    fn write(&mut self, now: Duration, data: &[u8]) -> Result<(), WriteError> {
+        if !matches!(self.status(), Status::Established { .. }) {
+            return Err(WriteError::NotEstablished);
+        }
+        let limit = self.messages.max_data();
+        if data.len() > limit {
+            return Err(WriteError::TooLong { length: data.len(), limit });
+        }
+        if !data.is_empty() {
+            self.messages.write(self.at(now), data);
+            self.exchange(self.at(now));
+        }
+        match self.status() {
+            Status::Failed(failure) => Err(failure.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn close(&mut self, now: Duration) {
+        self.below.close(now);
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
+        self.below.poll_transmit()
+    }
+
+    fn poll_received(&mut self) -> Option<Received<'_>> {
+        let (at, data) = self.received.pop_front()?;
+        self.taken = data;
+        Some(Received { at, bytes: &self.taken })
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        let of_messages = match self.below.status() {
+            Status::Established { .. } if self.messages.failure.is_none() => self.messages.endpoint.deadline(),
+            _ => None,
+        };
+        [self.below.deadline(), of_messages].into_iter().flatten().min()
+    }
+
+    fn busy_until(&self) -> Duration {
+        self.below.busy_until()
+    }
+
+    fn status(&self) -> Status {
+        match (self.below.status(), &self.messages.failure) {
+            (Status::Established { .. }, Some(failure)) => Status::Failed(failure.clone()),
+            (status, _) => status,
+        }
+    }
+
+    fn drain_operations(&mut self, receive: &mut dyn FnMut(Performed)) {
+        self.below.drain_operations(receive);
+    }
+
+    fn key_log(&self) -> Vec<String> {
+        self.below.key_log()
+    }
+
+    fn resumable(&mut self) -> Option<Resumable> {
+        self.below.resumable()
+    }
+
+    fn negotiated(&self) -> Option<Negotiated> {
+        self.below.negotiated()
+    }
+}
