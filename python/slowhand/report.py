@@ -60,6 +60,14 @@ METRICS = {
     "Energy of the server": {
         "energy_server_mj": ("total", "mJ"),
     },
+    "The requests after the handshake": {
+        "data_s": ("duration", "s"),
+        "data_frames": ("data", "frames"),
+        "data_bytes_phy": ("data", "B"),
+        "data_datagrams": ("sent", "datagrams"),
+        "data_bytes_payload": ("sent", "B"),
+        "energy_client_data_mj": ("client's energy", "mJ"),
+    },
     "Other traffic during the handshake": {
         "traffic_sent": ("sent", "datagrams"),
         "traffic_delivered": ("delivered", "datagrams"),
