@@ -44,6 +44,8 @@
 //! ```
 
 pub mod block;
+mod cbor;
+pub mod edhoc;
 pub mod endpoint;
 pub mod message;
 pub mod observe;
