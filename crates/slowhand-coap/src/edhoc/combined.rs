@@ -1,5 +1,7 @@
 //! message_3 and the first protected request in one (RFC 9668, section 3).
 
+use std::collections::LinkedList;
+
 use coap_lite::{CoapOption, Packet};
 
 use super::credential::ConnectionId;
@@ -22,7 +24,7 @@ pub fn request(message_3: &[u8], mut protected: Packet) -> Packet {
 }
 
 /// A combined request, taken apart.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Combined<'a> {
     /// Which session.
     pub c_r: ConnectionId,
@@ -42,10 +44,11 @@ pub struct Combined<'a> {
 /// [`Error::Malformed`]: the server answers with the [refusal].
 pub fn read(request: &Packet) -> Result<Option<Combined<'_>>, Error> {
     let option = CoapOption::from(OPTION);
-    let Some(values) = request.get_option(option) else { return Ok(None) };
-    // It occurs at most once (section 3.1): a second one is one that is not understood (RFC 7252, section 5.4.5).
-    if values.len() > 1 {
-        return Err(Error::Malformed);
+    match request.get_option(option).map_or(0, LinkedList::len) {
+        0 => return Ok(None),
+        1 => {}
+        // It occurs at most once (section 3.1): a second one is not understood (RFC 7252, section 5.4.5).
+        _ => return Err(Error::Malformed),
     }
     let kid = Value::of(request).ok().flatten().and_then(|option| option.kid).ok_or(Error::Malformed)?;
     let mut reader = Reader::new(&request.payload);

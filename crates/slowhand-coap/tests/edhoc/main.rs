@@ -2,16 +2,19 @@
 //! peers.
 
 mod costs;
-//mod exchanges;
-//mod faults;
+mod exchanges;
+mod faults;
 //mod peer;
-//mod properties;
+mod properties;
 mod vectors;
 
 use slowhand_coap::edhoc::crypto::Scalar;
 use slowhand_coap::edhoc::{
-    ConnectionId, Credential, Crypto, Error, Established, Identity, Initiator, Responder, Software, Transfer,
+    ConnectionId, Credential, Crypto, Error, Established, Identity, Initiator, Responder, Software, Transfer, coap,
+    combined,
 };
+use slowhand_coap::message::{self, Packet, RequestType, ResponseType};
+use slowhand_coap::oscore::{self, Context};
 use slowhand_testing::hex::octets;
 
 /// RFC 9529, section 3.3: the ephemeral keys, the static keys and the credentials.
@@ -79,4 +82,178 @@ fn session_with(
     let message_4 = at_responder.message_4(y)?;
     at_initiator.verify_message_4(&message_4, x)?;
     Ok(Session { messages: [message_1, message_2, message_3, message_4], ends: [at_initiator, at_responder] })
+}
+
+/// A server with one resource, for one client after the other.
+struct Server<C> {
+    own: Identity,
+    known: Vec<Credential>,
+    has_message_4: bool,
+    crypto: C,
+    waiting: Option<Responder>,
+    context: Option<Context>,
+    /// Messages of EDHOC that it has processed.
+    processed: usize,
+}
+
+impl<C: Crypto> Server<C> {
+    fn new(own: Identity, known: Credential, has_message_4: bool, crypto: C) -> Self {
+        Self { own, known: vec![known], has_message_4, crypto, waiting: None, context: None, processed: 0 }
+    }
+
+    fn answer(&mut self, request: &Packet) -> Packet {
+        if message::path(request) == coap::PATH {
+            return self.edhoc(request).unwrap_or_else(|error| coap::refusal(&error));
+        }
+        let protected = match combined::read(request).and_then(|combined| match combined {
+            Some(_) if self.has_message_4 => Err(Error::Combined),
+            Some(combined) => self.message_3(&combined.c_r, combined.message_3).map(|_| combined.protected),
+            None => Ok(request.clone()),
+        }) {
+            Ok(protected) => protected,
+            Err(error) => return combined::refusal(&error),
+        };
+        let Some(context) = &mut self.context else { return message::response(ResponseType::Unauthorized, []) };
+        match context.unprotect_request(&protected, &mut self.crypto) {
+            Ok(oscore::Incoming::Request(_, mut exchange)) => {
+                let answer = message::response(ResponseType::Content, "21.5");
+                context.protect_response(&answer, &mut exchange, &mut self.crypto).unwrap()
+            }
+            Ok(oscore::Incoming::Challenge(_)) => panic!("it has not restarted"),
+            Err(error) => error.answer(request).expect("an answer"),
+        }
+    }
+
+    fn edhoc(&mut self, request: &Packet) -> Result<Packet, Error> {
+        match coap::read_request(request)? {
+            coap::Request::First { message_1 } => {
+                self.processed += 1;
+                let choices = [id("27"), id("28")];
+                let (waiting, message_2) = Responder::start(message_1, &choices, &self.own, &mut self.crypto)?;
+                self.waiting = Some(waiting);
+                Ok(coap::response(&message_2))
+            }
+            coap::Request::Later { c_r, message } => {
+                let established = self.message_3(&c_r, message)?;
+                let message_4 = if self.has_message_4 { established.message_4(&mut self.crypto)? } else { Vec::new() };
+                Ok(coap::response(&message_4))
+            }
+        }
+    }
+
+    fn message_3(&mut self, c_r: &ConnectionId, message_3: &[u8]) -> Result<Established, Error> {
+        let waiting = self.waiting.take_if(|waiting| waiting.c_r() == c_r).ok_or(Error::UnknownSession)?;
+        self.processed += 1;
+        let established = waiting.receive(message_3, &self.known, &mut self.crypto)?;
+        self.context = Some(established.oscore(&mut self.crypto)?);
+        Ok(established)
+    }
+}
+
+/// How a client goes on after message_2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Flow {
+    /// message_3 alone, then a protected request. The answer to message_3 may have message_4.
+    Sequential,
+    /// Both in one.
+    Combined,
+}
+
+/// A client that asks for the resource.
+struct Client<C> {
+    own: Identity,
+    known: Vec<Credential>,
+    flow: Flow,
+    crypto: C,
+    state: State,
+}
+
+enum State {
+    Message2(Initiator),
+    Message4(Box<Established>, Context),
+    Answer(Context, oscore::ClientExchange),
+    Done(Packet),
+    Failed(Error),
+}
+
+impl<C: Crypto> Client<C> {
+    fn start(own: Identity, known: Credential, flow: Flow, mut crypto: C) -> (Self, Packet) {
+        let (waiting, message_1) = Initiator::start(id("37"), &[2], &mut crypto).unwrap();
+        let client = Self { own, known: vec![known], flow, crypto, state: State::Message2(waiting) };
+        (client, coap::first_request(&message_1))
+    }
+
+    /// The next request after this response.
+    fn receive(&mut self, response: &Packet) -> Option<Packet> {
+        let (state, request) = match std::mem::replace(&mut self.state, State::Failed(Error::Malformed)) {
+            State::Message2(waiting) => self.message_2(waiting, response),
+            State::Message4(established, context) => {
+                let message_4 = coap::read_response(response);
+                match message_4.and_then(|message_4| match message_4 {
+                    [] => Ok(()),
+                    message_4 => established.verify_message_4(message_4, &mut self.crypto),
+                }) {
+                    Ok(()) => self.ask(context, |protected| protected),
+                    Err(error) => (State::Failed(error), None),
+                }
+            }
+            State::Answer(context, mut exchange) => {
+                match context.unprotect_response(response, &mut exchange, &mut self.crypto) {
+                    Ok(answer) => (State::Done(answer), None),
+                    Err(_) => (State::Failed(coap::read_response(response).unwrap_err()), None),
+                }
+            }
+            over => (over, None),
+        };
+        self.state = state;
+        request
+    }
+
+    fn message_2(&mut self, waiting: Initiator, response: &Packet) -> (State, Option<Packet>) {
+        let message_2 = match coap::read_response(response) {
+            Ok(message_2) => message_2,
+            Err(error) => return (State::Failed(error), None),
+        };
+        match waiting.receive(message_2, &self.own, &self.known, &mut self.crypto) {
+            Ok((established, message_3)) => {
+                let context = established.oscore(&mut self.crypto).unwrap();
+                match self.flow {
+                    Flow::Combined => self.ask(context, |protected| combined::request(&message_3, protected)),
+                    Flow::Sequential => {
+                        let request = coap::later_request(established.peer_id(), &message_3);
+                        (State::Message4(Box::new(established), context), Some(request))
+                    }
+                }
+            }
+            Err(failure) => {
+                let request = failure.c_r.zip(failure.error.message());
+                let request = request.map(|(c_r, message)| coap::later_request(&c_r, &message.write()));
+                (State::Failed(failure.error), request)
+            }
+        }
+    }
+
+    fn ask(&mut self, mut context: Context, then: impl FnOnce(Packet) -> Packet) -> (State, Option<Packet>) {
+        let get = message::request(RequestType::Get, "a");
+        let (protected, exchange) = context.protect_request(&get, &mut self.crypto).unwrap();
+        (State::Answer(context, exchange), Some(then(protected)))
+    }
+
+    #[track_caller]
+    fn answer(&self) -> &Packet {
+        match &self.state {
+            State::Done(answer) => answer,
+            State::Failed(error) => panic!("{error}"),
+            _ => panic!("the client waits"),
+        }
+    }
+}
+
+/// Both at once.
+fn speak<C: Crypto, S: Crypto>((mut client, request): (Client<C>, Packet), server: &mut Server<S>) -> Client<C> {
+    let mut next = Some(request);
+    while let Some(request) = next {
+        next = client.receive(&server.answer(&request));
+    }
+    client
 }
