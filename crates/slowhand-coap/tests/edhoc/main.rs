@@ -4,7 +4,7 @@
 mod costs;
 mod exchanges;
 mod faults;
-//mod peer;
+mod peer;
 mod properties;
 mod vectors;
 
