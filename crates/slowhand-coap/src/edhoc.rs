@@ -13,7 +13,8 @@
 //! | external authorization data that is not critical, and padding: ignored | labels above 23 |
 //! | messages of 192 octets, connection identifiers of 7 | longer ones |
 //!
-//! Secrets are wiped when they go, but for copies that `lakers` makes on the stack while it computes.
+//! Secrets are wiped when they go, but for copies that `lakers` makes on the stack while it computes. It compares the MACs octet by
+//! octet, not in constant time.
 //!
 //! ```
 //! # use slowhand_coap::edhoc::{ConnectionId, Credential, Error, Failure, Identity, Initiator, Responder, Software, Transfer};

@@ -1,6 +1,6 @@
 //! What is checked before `lakers` reads it: it panics at some lengths and numbers, and does not look at others.
 
-use lakers::{MAX_BUFFER_LEN, MAX_MESSAGE_SIZE_LEN, SHA256_DIGEST_LEN};
+use lakers::{EADItem, MAX_BUFFER_LEN, MAX_MESSAGE_SIZE_LEN, SHA256_DIGEST_LEN};
 
 use super::credential::ConnectionId;
 use super::error::{SUITE, suites};
@@ -98,6 +98,11 @@ pub(super) fn room(c_r: &[u8], id: &[u8], credential: &[u8], plaintext: usize, e
     let context = c_r.len() + id.len() + HASH + credential.len() + external;
     let hashed = HASH + plaintext + credential.len();
     if context <= CONTEXT && hashed <= MAX_BUFFER_LEN { Ok(()) } else { Err(Error::TooLong) }
+}
+
+/// Octets of external authorization data: its label takes one.
+pub(super) fn length(external: &Option<EADItem>) -> usize {
+    external.as_ref().map_or(0, |item| 1 + item.value.map_or(0, |value| value.len))
 }
 
 fn fits(octets: &[u8]) -> Result<(), Error> {

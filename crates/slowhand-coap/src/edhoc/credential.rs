@@ -6,10 +6,8 @@ use lakers::IdCred;
 
 use super::Error;
 use super::crypto::Scalar;
+use super::error::LONGEST_CREDENTIAL;
 use crate::cbor::Reader;
-
-/// Octets of the longest credential: by value it has two octets before it in a buffer of `lakers` of 192.
-pub(super) const LONGEST: usize = 190;
 
 /// A CBOR number below -24 takes two octets: this one and another (RFC 8949, section 3).
 const LONG_NEGATIVE: u8 = 0x38;
@@ -28,7 +26,7 @@ impl Credential {
         let mut reader = Reader::new(octets);
         let is_whole = reader.item().is_some() && reader.is_empty();
         // `lakers` subtracts 0x20 from the second octet of such a number. No key of a COSE_Key of P-256 is one.
-        if !is_whole || octets.len() > LONGEST || is_key_long(octets) {
+        if !is_whole || octets.len() > LONGEST_CREDENTIAL || is_key_long(octets) {
             return Err(Error::Credential);
         }
         lakers::Credential::parse_ccs(octets).map(Self).map_err(|_| Error::Credential)

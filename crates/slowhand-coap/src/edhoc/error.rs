@@ -9,6 +9,9 @@ use crate::cbor::{Cbor, Reader, TRUE};
 /// The cipher suite that `lakers` has (section 10.2).
 pub(super) const SUITE: u8 = 2;
 
+/// Octets of the longest credential: by value it has two octets before it in a buffer of `lakers` of 192.
+pub(super) const LONGEST_CREDENTIAL: usize = 190;
+
 /// ERR_CODE of an error message (section 6, figure 8).
 const UNSPECIFIED: i64 = 1;
 const WRONG_SUITE: i64 = 2;
@@ -28,7 +31,7 @@ pub enum Error {
     #[error(
         "the credential cannot be read: give a CWT Claims Set of at most {} octets with the P-256 key in `cnf`, and at most \
          `sub` beside it (RFC 9528, section 3.5.2)",
-        super::credential::LONGEST
+        LONGEST_CREDENTIAL
     )]
     Credential,
     /// The credential has no `kid`, and cannot be sent by reference (section 3.5.3).

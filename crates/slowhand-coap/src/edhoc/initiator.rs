@@ -1,8 +1,8 @@
 //! The initiator: it sends message_1 and message_3 (sections 5.2.2, 5.3.3 and 5.4.2).
 
 use lakers::{
-    EADItem, EdhocBuffer, EdhocMessageBuffer, InitiatorStart, P256_ELEM_LEN, ProcessedM3, ProcessingM2,
-    SHA256_DIGEST_LEN, WaitM2,
+    EdhocBuffer, EdhocMessageBuffer, InitiatorStart, P256_ELEM_LEN, ProcessedM3, ProcessingM2, SHA256_DIGEST_LEN,
+    WaitM2,
 };
 use zeroize::Zeroizing;
 
@@ -96,7 +96,7 @@ impl Initiator {
             state.id_cred_r.as_full_value(),
             peer.octets(),
             state.plaintext_2.len,
-            length(&state.ead_2),
+            check::length(&state.ead_2),
         )?;
         // The plaintext has a MAC of 9 octets behind the identifier.
         check::room(&[], id.as_full_value(), own.credential.octets(), id.as_encoded_value().len() + 9, 0)?;
@@ -152,9 +152,4 @@ impl Initiator {
             ead_2,
         }))
     }
-}
-
-/// Octets of external authorization data: its label takes one.
-pub(super) fn length(external: &Option<EADItem>) -> usize {
-    external.as_ref().map_or(0, |item| 1 + item.value.map_or(0, |value| value.len))
 }
