@@ -101,6 +101,14 @@ pub struct Identity {
     pub transfer: Transfer,
 }
 
+/// The private key is not printed.
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { credential, private: _, transfer } = self;
+        f.debug_struct("Identity").field("credential", credential).field("transfer", transfer).finish_non_exhaustive()
+    }
+}
+
 /// The one of these credentials that the peer has named or sent. A `kid` may be that of several: the first one counts.
 pub(super) fn find(known: &[Credential], id: IdCred) -> Result<Credential, Error> {
     let is_it = |credential: &&Credential| lakers::credential_check_or_fetch(Some(credential.0), id).is_ok();

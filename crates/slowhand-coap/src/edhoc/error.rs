@@ -12,7 +12,7 @@ pub(super) const SUITE: u8 = 2;
 /// Octets of the longest credential: by value it has two octets before it in a buffer of `lakers` of 192.
 pub(super) const LONGEST_CREDENTIAL: usize = 190;
 
-/// ERR_CODE of an error message (section 6, figure 8).
+/// ERR_CODE of an error message (section 6).
 const UNSPECIFIED: i64 = 1;
 const WRONG_SUITE: i64 = 2;
 const UNKNOWN_CREDENTIAL: i64 = 3;

@@ -23,6 +23,7 @@ pub(super) enum Role {
 }
 
 /// A session with an authenticated peer.
+#[derive(Debug)]
 pub struct Established {
     pub(super) role: Role,
     pub(super) keys: Wiped<ProcessedM3>,

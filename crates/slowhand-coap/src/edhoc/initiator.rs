@@ -15,10 +15,11 @@ use crate::cbor::Cbor;
 
 /// Method 3 (section 3.2).
 const METHOD: u8 = lakers::EDHOC_METHOD;
-/// The label of KEYSTREAM_2 (section 4.1.2, figure 6).
+/// The label of KEYSTREAM_2 (section 4.1.2).
 const KEYSTREAM_2: u8 = 0;
 
 /// An end that has sent message_1.
+#[derive(Debug)]
 pub struct Initiator {
     state: Wiped<WaitM2>,
     c_i: ConnectionId,

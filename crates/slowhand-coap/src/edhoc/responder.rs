@@ -10,6 +10,7 @@ use super::wiped::Wiped;
 use super::{Error, bridge, check};
 
 /// An end that has sent message_2.
+#[derive(Debug)]
 pub struct Responder {
     state: Wiped<WaitM3>,
     c_i: ConnectionId,

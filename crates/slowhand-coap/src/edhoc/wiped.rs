@@ -1,5 +1,6 @@
 //! What `lakers` keeps between two messages, wiped when it goes. The copies that it makes while it computes are not.
 
+use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use lakers::{
@@ -16,6 +17,13 @@ pub(super) trait Wipe {
 
 /// It overwrites its secrets when it goes.
 pub(super) struct Wiped<T: Wipe>(pub(super) T);
+
+/// Secrets are not printed.
+impl<T: Wipe> fmt::Debug for Wiped<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Wiped")
+    }
+}
 
 impl<T: Wipe> Drop for Wiped<T> {
     fn drop(&mut self) {

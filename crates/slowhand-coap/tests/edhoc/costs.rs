@@ -60,7 +60,7 @@ impl<C> Counting<C> {
     }
 }
 
-/// The comparison, figure 1 ("Static DH RPKs, kid"): 37, 45 and 19 octets; message_4: RFC 9529, section 3.5. By value, by hand: in
+/// The comparison, "EDHOC - Static DH RPKs, kid, ECDHE": 37, 45 and 19 octets; message_4: RFC 9529, section 3.6. By value, by hand: in
 /// message_2 and 3 the map {14: CCS} takes 2 octets and those of the CCS (95 and 107) in the place of the `kid` (1). From 24 octets on
 /// the head of the string takes one more, which message_2 has already.
 #[test]

@@ -17,7 +17,7 @@ use slowhand_coap::message::{self, Packet, RequestType, ResponseType};
 use slowhand_coap::oscore::{self, Context};
 use slowhand_testing::hex::octets;
 
-/// RFC 9529, section 3.3: the ephemeral keys, the static keys and the credentials.
+/// RFC 9529, chapter 3: the ephemeral keys, the static keys and the credentials.
 const X: &str = "368ec1f69aeb659ba37d5a8d45b21bdc0299dceaa8ef235f3ca42ce3530f9525";
 const Y: &str = "e2f4126777205e853b437d6eaca1e1f753cdcc3e2c69fa884b0a1a640977e418";
 const SK_I: &str = "fb13adeb6518cee5f88417660841142e830a81fe334380a953406a1305e8706b";

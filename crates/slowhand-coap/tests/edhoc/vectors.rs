@@ -42,14 +42,14 @@ fn the_first_message_of_the_standard_is_answered_with_the_right_suites() {
     assert_eq!((&error, text(&message.write())), (&Error::Suite, "0202".to_owned()));
     let (waiting, _) = Initiator::start(id("0e"), &[2], &mut with_key(X)).unwrap();
     let own = initiator(Transfer::Reference);
-    let failure = waiting.receive(&octets("0202"), &own, &[], &mut with_key(X)).err().unwrap();
+    let failure = waiting.receive(&octets("0202"), &own, &[], &mut with_key(X)).unwrap_err();
     assert_eq!((failure.error, failure.c_r), (Error::Peer(ErrorMessage::WrongSuite(vec![2])), None));
 }
 
 #[track_caller]
 fn refused(message_1: &str) -> Error {
     let own = responder(Transfer::Reference);
-    Responder::start(&octets(message_1), &[id("27")], &own, &mut with_key(Y)).err().expect("it is invalid")
+    Responder::start(&octets(message_1), &[id("27")], &own, &mut with_key(Y)).expect_err("it is invalid")
 }
 
 #[test]
@@ -72,12 +72,12 @@ fn invalid_messages_of_the_standard_are_refused() {
     }
     let (waiting, _) = Initiator::start(id("37"), &[2], &mut with_key(X)).unwrap();
     let two = "5820 419701d7f00a26c2dc587a36dd752549f33763c893422c8ea0f955a13a4ff5d5 4B 9862a11de42a95d785386a";
-    let failure = waiting.receive(&octets(two), &initiator(Transfer::Reference), &[], &mut with_key(X)).err().unwrap();
+    let failure = waiting.receive(&octets(two), &initiator(Transfer::Reference), &[], &mut with_key(X)).unwrap_err();
     assert_eq!(failure.error, Error::Malformed);
 }
 
 /// Sections 4.1.6, 4.1.7 and 4.2.5, and others by hand: whoever sends message_2 chooses its plaintext. The keystream follows from the
-/// PRK_2e and the TH_2 of section 3.3.
+/// PRK_2e and the TH_2 of section 3.4.
 #[test]
 fn invalid_plaintexts_are_refused() {
     let prk_2e = octets("5aa0d69f3e3d1e0c479f0b8a486690c9802630c3466b1dc92371c982563170b5");
@@ -120,7 +120,7 @@ fn invalid_plaintexts_are_refused() {
         let (waiting, _) = Initiator::start(id("37"), &[6, 2], &mut with_key(X)).unwrap();
         let known = [credential(super::CRED_R)];
         let failure =
-            waiting.receive(&message_2, &initiator(Transfer::Reference), &known, &mut with_key(X)).err().unwrap();
+            waiting.receive(&message_2, &initiator(Transfer::Reference), &known, &mut with_key(X)).unwrap_err();
         assert_eq!((failure.error, failure.c_r), (expected, c_r.map(id)), "{plaintext}");
     }
 }
