@@ -77,7 +77,7 @@ fn is_key_long(octets: &[u8]) -> bool {
 pub enum Transfer {
     /// Its `kid`. The peer has the credential.
     Reference,
-    /// All of it. Both ends together have room for about 105 octets, because a MAC covers it twice.
+    /// All of it. It has at most 105 octets, or 109 of an initiator, because the context of a MAC has it twice in 255 octets.
     Value,
 }
 
