@@ -1,4 +1,4 @@
-//! CoAP (RFC 7252), and OSCORE (RFC 8613), which protects it above the transport.
+//! CoAP (RFC 7252), OSCORE (RFC 8613), which protects it above the transport, and EDHOC (RFC 9528), which agrees on the keys of OSCORE.
 //!
 //! Nothing here does I/O, knows a network or a TLS library. The caller gives octets and the time, and takes what is to be
 //! sent and the next deadline. Messages are read and written by the crate `coap-lite`.
@@ -11,6 +11,7 @@
 //! | [`block`] | bodies in blocks, as client and as server | RFC 7959 |
 //! | [`observe`] | the order of notifications, and who observes what | RFC 7641 |
 //! | [`oscore`] | contexts, the protection of messages, freshness by Echo; it does not need the other modules | RFC 8613, RFC 9175 |
+//! | [`edhoc`] | a key exchange whose result is a context of OSCORE, and its transfer over CoAP | RFC 9528, RFC 9668 |
 //!
 //! # A request and its answer
 //!
@@ -44,6 +45,8 @@
 //! ```
 
 pub mod block;
+mod cbor;
+pub mod edhoc;
 pub mod endpoint;
 pub mod message;
 pub mod observe;

@@ -5,10 +5,10 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 use super::Error;
-use super::cbor::Cbor;
 use super::crypto::{ALGORITHM, Crypto, KEY, NONCE, Secret};
 use super::option::{PartialIv, Value};
 use super::replay::Window;
+use crate::cbor::Cbor;
 
 /// Octets of the longest Sender ID: those of the nonce without six (section 3.3).
 const MAX_ID: usize = NONCE - 6;

@@ -1,8 +1,8 @@
 //! The nonce and the associated data of the COSE object (sections 5.2 and 5.4).
 
-use super::cbor::Cbor;
 use super::crypto::{ALGORITHM, NONCE};
 use super::option::PartialIv;
+use crate::cbor::Cbor;
 
 /// The version of OSCORE (section 5.4).
 const VERSION: usize = 1;
