@@ -326,3 +326,9 @@ class Estimate:
 
 def percentile(values: Sequence[float], share: float) -> float:
     """The value below which a share of the values lies, at least one (R type 7)."""
+
+def open_ccm_8(key: bytes, nonce: bytes, header: bytes, sealed: bytes) -> bytes | None:
+    """What AES-128-CCM-8 (RFC 6655) has sealed; `None` if the tag of 8 octets does not fit.
+
+    `key` has 16 octets, `nonce` 12. Raises `ArgumentError` if they do not.
+    """

@@ -13,6 +13,7 @@ mod interruptible;
 mod life;
 mod live;
 mod number;
+mod records;
 mod run;
 mod scenario;
 
@@ -34,6 +35,8 @@ mod _native {
     use crate::life::{Lives, batteries, battery_schema, life};
     #[pymodule_export]
     use crate::live::{Live, Recording, mesh_address};
+    #[pymodule_export]
+    use crate::records::open_ccm_8;
     #[pymodule_export]
     use crate::run::{Run, inspect, table_schemas};
     #[pymodule_export]

@@ -6,6 +6,7 @@ import re
 import struct
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from slowhand.api import Scenario
@@ -18,8 +19,11 @@ HEADER = 13
 """Octets of a record's header in DTLS 1.2 (RFC 6347 section 4.1)."""
 
 _ENHANCED_PACKET = 6
-"""The type of the blocks of a pcapng file that hold a frame: here in nanoseconds, in the order of
-octets of this project's captures, behind a header of the link type TAP that has its length."""
+"""The type of the blocks of a pcapng file that hold a frame: here in nanoseconds, behind a header of
+the link type TAP that has its length."""
+
+_DECRYPTION_SECRETS = 10
+"""The type of those that hold a key log: its type and its length come before it."""
 
 _FIRST_OF_EPOCH_1 = re.compile(rb"\x16\xfe[\xfd\xff]\x00\x01\x00{6}(..)", re.DOTALL)
 """A handshake record, DTLS 1.2 or 1.0, epoch 1, sequence number 0, and its length."""
@@ -42,16 +46,44 @@ def finished_octets(folder: Path, point: Point) -> int:
 
 def frames(scenario: Scenario, seed: int = FIRST_SEED) -> Iterator[tuple[float, bytes]]:
     """The frames of a world in their order: the time of the first symbol in seconds, the octets."""
-    with tempfile.TemporaryDirectory() as temporary:
-        file = Path(temporary) / "frames.pcapng"
-        scenario.capture(file, seed=seed)
-        capture = file.read_bytes()
-    at = 0
-    while at < len(capture):
-        kind, length = struct.unpack_from("<II", capture, at)
-        if kind == _ENHANCED_PACKET:
-            high, low, octets = struct.unpack_from("<III", capture, at + 12)
-            packet = capture[at + 28 : at + 28 + octets]
+    return Capture.of(scenario, seed).frames()
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A capture of one world, a pcapng file in the order of octets of this project's captures."""
+
+    octets: bytes
+
+    @classmethod
+    def of(cls, scenario: Scenario, seed: int = FIRST_SEED) -> Capture:
+        """The capture of the world of this seed."""
+        with tempfile.TemporaryDirectory() as temporary:
+            file = Path(temporary) / "frames.pcapng"
+            scenario.capture(file, seed=seed)
+            return cls(file.read_bytes())
+
+    def frames(self) -> Iterator[tuple[float, bytes]]:
+        """The frames: the time of the first symbol in seconds, the octets."""
+        for block in self._blocks(_ENHANCED_PACKET):
+            high, low, octets = struct.unpack_from("<III", block, 4)
+            packet = block[20 : 20 + octets]
             (before,) = struct.unpack_from("<H", packet, 2)
             yield (high << 32 | low) / 1e9, packet[before:]
-        at += length
+
+    def secrets(self) -> dict[str, bytes]:
+        """The secrets of the sessions, by their labels in a key log. One world has one session here."""
+        return {
+            label: bytes.fromhex(secret)
+            for block in self._blocks(_DECRYPTION_SECRETS)
+            for label, _, secret in map(str.split, block[8:].decode().rstrip("\0").splitlines())
+        }
+
+    def _blocks(self, wanted: int) -> Iterator[bytes]:
+        """What the blocks of a type hold."""
+        at = 0
+        while at < len(self.octets):
+            kind, length = struct.unpack_from("<II", self.octets, at)
+            if kind == wanted:
+                yield self.octets[at + 8 : at + length - 4]
+            at += length

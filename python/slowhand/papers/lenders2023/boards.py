@@ -10,7 +10,7 @@ from slowhand.api import Scenario
 from slowhand.keys import Setting, toml
 from slowhand.papers.capture import frames
 from slowhand.papers.lenders2023 import datagrams
-from slowhand.papers.lenders2023.datagrams import Datagram, Frame
+from slowhand.papers.datagrams import Datagram, Frame
 from slowhand.papers.points import FIRST_SEED, Laboratory, Point
 
 SCENARIO = "boards.toml"

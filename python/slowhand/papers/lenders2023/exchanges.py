@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slowhand.papers.lenders2023.datagrams import Datagram
+from slowhand.papers.datagrams import Datagram
 
 MESSAGES = ("ch", "hvr", "ch2", "sh", "shd", "cke", "ccs", "fin", "ccs2", "fin2")
 """The datagrams of a handshake of tinyDTLS with a pre-shared key, in their order: ClientHello,

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from slowhand.papers.lenders2023 import datagrams, exchanges
-from slowhand.papers.lenders2023.datagrams import Datagram, Frame
+from slowhand.papers.datagrams import Datagram, Frame
 from slowhand.papers.lenders2023.measured import FILE
 
 RESULTS = Path("05-06-evaluation/results")

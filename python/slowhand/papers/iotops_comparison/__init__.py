@@ -1,0 +1,1 @@
+"""Mattsson, Palombini, Vučinić: draft-ietf-iotops-security-protocol-comparison."""
