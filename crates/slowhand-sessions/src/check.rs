@@ -4,6 +4,7 @@ use std::fmt::{self, Display};
 use std::time::Duration;
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
+use crate::coap::{Coap, Security};
 use crate::config::{ConfigError, Credential, CredentialKind, Cryptography, Family, Protocol, Role, SessionConfig};
 use crate::credentials::{self, CertificateKey};
 use crate::tls::{Dtls, ECJPAKE_CURVES, KeyExchange, LeanProfile, PskMode, Suite, Tls};
@@ -237,6 +238,10 @@ pub(crate) fn check_coap(config: &SessionConfig) -> Result<(), ConfigError> {
     if let Some(mtu) = config.mtu {
         let allowed = format_args!("{COAP_MINIMUM} octets or more");
         check("mtu", &mtu, allowed, |mtu| *mtu >= COAP_MINIMUM)?;
+    }
+    if let Family::Coap(Coap { security: Security::Edhoc(edhoc), .. }) = &config.family {
+        let allowed = "false with combined (RFC 9668 section 3.2.1: it has no message_4)";
+        check("message_4", &edhoc.message_4, allowed, |message_4| !message_4 || !edhoc.combined)?;
     }
     let allowed = "real (only lean-dtls can do without cryptography)";
     check("cryptography", &config.cryptography, allowed, |found| *found == Cryptography::Real)

@@ -27,8 +27,39 @@ pub enum Security {
     None,
     /// With OSCORE (RFC 8613). Both ends have its context from the beginning, so there is no handshake.
     Oscore,
+    /// With OSCORE, whose context comes from a handshake of EDHOC (RFC 9528).
+    Edhoc(Edhoc),
     /// By the transport: DTLS. Streams (RFC 8323) are refused.
     Dtls(Tls),
+}
+
+/// The options of EDHOC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edhoc {
+    /// How the ends send their credentials. Default: by reference.
+    pub transfer: Transfer,
+    /// True if the server answers message_3 with message_4, which proves that it has got it (RFC 9528 section 5.5). Default: false.
+    pub message_4: bool,
+    /// True if the client sends message_3 together with its first request (RFC 9668). Default: false.
+    pub combined: bool,
+}
+
+/// How an end of EDHOC sends its credential.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Transfer {
+    /// By its key identifier: the peer has it already.
+    #[default]
+    #[serde(rename = "kid")]
+    Reference,
+    /// As a whole: a CWT Claims Set.
+    #[serde(rename = "ccs")]
+    Value,
+}
+
+impl Edhoc {
+    /// The default of each option.
+    pub const DEFAULT: Self = Self { transfer: Transfer::Reference, message_4: false, combined: false };
 }
 
 impl Coap {

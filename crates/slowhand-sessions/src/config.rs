@@ -9,7 +9,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::coap::{Coap, Security};
+use crate::coap::{Coap, Edhoc, Security};
 use crate::tls::{Suite, Tls, Version};
 
 /// An end of a session.
@@ -73,6 +73,9 @@ pub enum Protocol {
     /// CoAP protected by OSCORE (RFC 8613), with a context that both ends have from the beginning.
     #[serde(rename = "oscore")]
     Oscore,
+    /// CoAP protected by OSCORE, whose context comes from EDHOC (RFC 9528).
+    #[serde(rename = "edhoc")]
+    Edhoc,
 }
 
 impl Protocol {
@@ -86,6 +89,7 @@ impl Protocol {
         Self::CoapDtls12,
         Self::CoapDtls13,
         Self::Oscore,
+        Self::Edhoc,
     ];
 
     /// True if the protocol runs over a reliable stream of bytes, false if it runs over datagrams.
@@ -104,7 +108,7 @@ impl Protocol {
             Self::Dtls12 | Self::CoapDtls12 => Some(Self::Dtls12),
             Self::Dtls13 | Self::CoapDtls13 => Some(Self::Dtls13),
             Self::Tls12 | Self::Tls13 => Some(self),
-            Self::Coap | Self::Oscore => None,
+            Self::Coap | Self::Oscore | Self::Edhoc => None,
         }
     }
 
@@ -119,6 +123,7 @@ impl Protocol {
             Self::CoapDtls12 => Family::Coap(Coap::new(Security::Dtls(Tls::new(Version::DTLS12)))),
             Self::CoapDtls13 => Family::Coap(Coap::new(Security::Dtls(Tls::new(Version::DTLS13)))),
             Self::Oscore => Family::Coap(Coap::new(Security::Oscore)),
+            Self::Edhoc => Family::Coap(Coap::new(Security::Edhoc(Edhoc::DEFAULT))),
         }
     }
 }
@@ -139,6 +144,7 @@ impl Family {
             Self::Tls(tls) => tls.version.protocol(),
             Self::Coap(Coap { security: Security::None, .. }) => Protocol::Coap,
             Self::Coap(Coap { security: Security::Oscore, .. }) => Protocol::Oscore,
+            Self::Coap(Coap { security: Security::Edhoc(_), .. }) => Protocol::Edhoc,
             Self::Coap(Coap { security: Security::Dtls(tls), .. }) => match tls.version {
                 Version::Dtls12(_) | Version::Tls12 => Protocol::CoapDtls12,
                 Version::Dtls13(_) | Version::Tls13 => Protocol::CoapDtls13,

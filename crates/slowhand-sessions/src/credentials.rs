@@ -1,6 +1,7 @@
 //! The keys and certificates of all sessions. They are public: use them for tests and measurements, never for a real
 //! device. `credentials/README.md` says how they were made.
 
+pub(crate) mod edhoc;
 mod files;
 mod issued;
 mod issuer;

@@ -1,7 +1,8 @@
 //! The names of what the ends send.
 
 use crate::world::trace::Payload;
-use slowhand_coap::message::{self as coap, CoapOption, MessageClass};
+use slowhand_coap::edhoc;
+use slowhand_coap::message::{self as coap, CoapOption, MessageClass, Packet};
 use slowhand_net::transport::tcp::{Flags, Segment};
 use slowhand_wire::{ContentType, MessageType, dtls, tls};
 
@@ -81,7 +82,19 @@ pub(super) fn name_of_coap(octets: &[u8]) -> String {
         _ => packet.header.get_code(),
     };
     let protection = if packet.get_option(CoapOption::Oscore).is_some() { " with OSCORE" } else { "" };
-    format!("{kind} {code}{protection}")
+    format!("{kind} {code}{protection}{}", edhoc_of(&packet))
+}
+
+/// What a message carries of EDHOC (RFC 9528 appendix A.2, RFC 9668 section 3).
+fn edhoc_of(packet: &Packet) -> &'static str {
+    let is_first = packet.payload.first() == Some(&TRUE);
+    match coap::number(packet, CoapOption::ContentFormat) {
+        Some(edhoc::coap::CID_EDHOC) if is_first => " with EDHOC message_1",
+        Some(edhoc::coap::CID_EDHOC) => " with EDHOC message_3",
+        Some(edhoc::coap::EDHOC) => " with an EDHOC message",
+        _ if packet.get_option(CoapOption::from(edhoc::combined::OPTION)).is_some() => " and EDHOC message_3",
+        _ => "",
+    }
 }
 
 /// What a TCP segment is.
@@ -95,6 +108,9 @@ pub(super) fn name_of_segment(octets: &[u8]) -> String {
         (false, length) => format!("segment of {length} B"),
     }
 }
+
+/// True in CBOR (RFC 8949 section 3.3): what begins a request with message_1.
+const TRUE: u8 = 0xf5;
 
 /// Several names in a row: of more than two, the first and the last.
 pub(super) fn joined(names: &[String]) -> String {

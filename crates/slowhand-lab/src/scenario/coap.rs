@@ -1,14 +1,14 @@
-//! `[session.coap]`: the message layer of CoAP.
+//! `[session.coap]`: the message layer of CoAP. `[session.edhoc]`: the handshake of EDHOC.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use slowhand_coap::timer::Transmission;
-use slowhand_sessions::{Coap, Congestion};
+use slowhand_sessions::{Coap, Congestion, Edhoc, Security, Transfer};
 
 use crate::input::{Integer, PositiveSeconds, Spread};
 
 /// How CoAP messages are sent, where `protocol` has CoAP. A message that is not acknowledged is sent again (RFC 7252 section
-/// 4.2): these are the timers of `coap` and `oscore`. Below `coap+dtls1.2` and `coap+dtls1.3` the handshake has
+/// 4.2): these are the timers of `coap`, `oscore` and `edhoc`, also of the handshake of `edhoc`. Below `coap+dtls1.2` and `coap+dtls1.3` the handshake has
 /// the timers of DTLS, `timeout_s`.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -46,5 +46,30 @@ impl CoapSettings {
             ack_random_percent: (self.ack_random_factor.get() * 100.0).round() as u32,
             max_retransmit: self.max_retransmit.get(),
         };
+    }
+}
+
+/// The handshake of EDHOC (RFC 9528), where `protocol` is `edhoc`: method 3 (both ends have static Diffie-Hellman keys), cipher suite
+/// 2 (P-256, AES-CCM-16-64-128), which the library lakers has alone.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EdhocSettings {
+    /// How the ends send their credentials: `kid` by the key identifier, which takes an octet, if the peer has them already; `ccs` as
+    /// a whole, a CWT Claims Set of about a hundred octets. Default: `kid`.
+    pub credentials: Transfer,
+    /// True if the server answers message_3 with message_4, from which the client knows that the server has it (RFC 9528 section
+    /// 5.5). Default: false, the client learns it from the first protected response.
+    pub message_4: bool,
+    /// True if the client sends message_3 together with its first request (RFC 9668), which saves a round trip. So there must be
+    /// one (`application.requests`), and no `message_4`. The handshake ends when the server has that request. Default: false.
+    pub combined: bool,
+}
+
+impl EdhocSettings {
+    /// Sets the options of EDHOC.
+    pub(super) fn apply(self, coap: &mut Coap) {
+        if let Security::Edhoc(edhoc) = &mut coap.security {
+            *edhoc = Edhoc { transfer: self.credentials, message_4: self.message_4, combined: self.combined };
+        }
     }
 }

@@ -9,13 +9,14 @@ use slowhand_sessions::{
     PskMode, Resumption, Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
-use super::coap::CoapSettings;
+use super::coap::{CoapSettings, EdhocSettings};
 use super::psk::Psk;
 use crate::input::{Integer, PositiveSeconds};
 
 /// The secure session, and the settings of the libraries that open it. The keys that only DTLS uses (cookie, timeouts,
 /// MTU, connection identifiers) have no effect on TLS over TCP. The `transport` section has no effect on protocols over UDP.
-/// What only TLS and DTLS use (libraries, suite, credential) has no effect on `coap` and `oscore`, which slowhand has itself.
+/// What only TLS and DTLS use (libraries, suite, credential) has no effect on `coap`, `oscore` and `edhoc`, which have
+/// one implementation each.
 /// So the same scenario can be run with all of them: only `protocol` changes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,7 +30,8 @@ pub struct Session {
     pub server_stack: Option<Stack>,
     /// The protocol: DTLS over UDP, or TLS over TCP (see `transport`), which carry the data of an application as they are; or
     /// CoAP messages (see `coap`) over UDP, alone (`coap`), protected by OSCORE (`oscore`, RFC 8613, with a context that both
-    /// ends have from the beginning: its master secret is `psk`, and there is no handshake), or over DTLS. Default: `dtls1.2`.
+    /// ends have from the beginning: its master secret is `psk`, and there is no handshake; `edhoc`, RFC 9528, whose handshake
+    /// gives that context), or over DTLS. Default: `dtls1.2`.
     #[serde(default = "default_protocol")]
     #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
@@ -117,6 +119,9 @@ pub struct Session {
     /// The message layer of CoAP.
     #[serde(default)]
     pub coap: CoapSettings,
+    /// The handshake of EDHOC.
+    #[serde(default)]
+    pub edhoc: EdhocSettings,
     /// How the session resumes an earlier session of the two ends: by the session ID (`id`) or by a ticket. The earlier
     /// session is not part of the run. Default: none, the handshake is a full handshake.
     pub resumption: Option<Resumption>,
@@ -128,8 +133,8 @@ pub struct Session {
     /// of an emulated end. Results carry it, in the text of their scenario, so only their owner may read them. Default: `736c6f7768616e642d746573746b6579`, the text
     /// `slowhand-testkey`.
     pub psk: Option<Psk>,
-    /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2); 5683 (coap, section 6.1) with `coap` and
-    /// `oscore`.
+    /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2); 5683 (coap, section 6.1) with `coap`,
+    /// `oscore` and `edhoc`.
     pub server_port: Option<Integer<1, 65_535>>,
     /// The UDP or TCP port of a client is this number plus the number of its node. Default: 61616 (0xF0B0,
     /// where RFC 6282 section 4.3.3 begins to compress ports to 4 bits).
@@ -212,6 +217,7 @@ impl Session {
         let mut family = self.protocol.family();
         if let Family::Coap(coap) = &mut family {
             self.coap.apply(coap);
+            self.edhoc.apply(coap);
         }
         if let Some(tls) = family.tls_mut() {
             self.set_tls(tls);

@@ -435,6 +435,11 @@ fn servers_at_leaves(scenario: &Scenario, document: &Document) -> Result<(), Inp
 fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let session = &scenario.session;
     if session.protocol.transport().is_none() {
+        let requests = scenario.application.requests.get();
+        if session.protocol == Protocol::Edhoc && session.edhoc.combined && requests == 0 {
+            let allowed = "false, or application.requests of 1 or more: the first one carries message_3";
+            return Err(document.blame("session.edhoc.combined", "true", allowed));
+        }
         let config = session.config(Role::Client);
         return config.validate().map_err(|error| library(&error, Role::Client, scenario, document));
     }
@@ -525,6 +530,7 @@ fn library(error: &SessionError, role: Role, scenario: &Scenario, document: &Doc
         "first_timeout" => "session.timeout_s".to_owned(),
         "maximum_timeout" => "session.max_timeout_s".to_owned(),
         "timeout_floor" => "session.timeout_floor_s".to_owned(),
+        "message_4" => "session.edhoc.message_4".to_owned(),
         "credential" if document.has("session.credential") => "session.credential".to_owned(),
         // Without a suite, `auth` asks for the credential, and the library does not have it.
         "credential" if scenario.session.suite.is_none() => "session.auth".to_owned(),

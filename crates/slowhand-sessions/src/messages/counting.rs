@@ -1,9 +1,17 @@
-//! The cryptography of OSCORE, which advances the device's clock.
+//! The cryptography of OSCORE and EDHOC, which advances the device's clock.
 
-use slowhand_coap::oscore::crypto::{Crypto, DIGEST, Failed, Protection, RustCrypto, Secret, TAG};
+use p256::{PublicKey, SecretKey};
+use slowhand_coap::edhoc::crypto::{ELEMENT, KeyPair, Scalar};
+use slowhand_coap::edhoc::{self, Software};
+use slowhand_coap::oscore::RustCrypto;
+use slowhand_coap::oscore::crypto::{Crypto, DIGEST, Failed, Protection, Secret, TAG};
 
+use crate::arithmetic::ecdsa;
 use crate::device;
-use crate::operation::{Aead, AeadMode, Operation, hmac};
+use crate::operation::{Aead, AeadMode, Curve, Operation, compressions, hmac};
+
+/// Octets of a block of SHA-256 (FIPS 180-4 section 1).
+const BLOCK: usize = 64;
 
 /// Computes as [`RustCrypto`], and reports its operations to the device.
 pub(super) struct Counting;
@@ -34,4 +42,51 @@ impl Crypto for Counting {
         device::perform(Operation::Open(aead(with, content)));
         RustCrypto.open(with, content, tag)
     }
+}
+
+impl edhoc::Crypto for Counting {
+    fn generate(&mut self) -> KeyPair {
+        device::perform(Operation::EcdhKeyGeneration(Curve::Secp256r1));
+        loop {
+            let mut private = Scalar::default();
+            device::fill_random(&mut private[..]);
+            // One in 2^32 is no key.
+            if let Ok(key) = SecretKey::from_slice(&private[..]) {
+                let mut public = [0; ELEMENT];
+                public.copy_from_slice(&ecdsa::public(&key)[..ELEMENT]);
+                return KeyPair { private, public };
+            }
+        }
+    }
+
+    fn agree(&mut self, private: &Scalar, public: &[u8; ELEMENT]) -> Result<Scalar, Failed> {
+        device::perform(Operation::EcdhSharedSecret(Curve::Secp256r1));
+        let private = SecretKey::from_slice(&private[..]).map_err(|_| Failed)?;
+        // Either y coordinate does: the x coordinate of the product is the same (RFC 9528 appendix B).
+        let mut compressed = [COMPRESSED_EVEN; 1 + ELEMENT];
+        compressed[1..].copy_from_slice(public);
+        let peer = PublicKey::from_sec1_bytes(&compressed).map_err(|_| Failed)?;
+        Ok(Scalar::new(ecdsa::agree(&private, &peer)))
+    }
+
+    fn hash(&mut self, message: &[u8]) -> [u8; DIGEST] {
+        device::perform(Operation::Sha256 { blocks: compressions(message.len(), BLOCK) as u32 });
+        software().hash(message)
+    }
+
+    fn expand_to(&mut self, extracted: &Secret, info: &[u8], output: &mut [u8]) {
+        for block in 0..output.len().div_ceil(DIGEST) {
+            // From the second one on with the block before (RFC 5869 section 2.3).
+            let before = if block > 0 { DIGEST } else { 0 };
+            device::perform(hmac(DIGEST, before + info.len() + 1));
+        }
+        software().expand_to(extracted, info, output);
+    }
+}
+
+/// The first octet of a point without its y coordinate, which is even (SEC 1 section 2.3.3).
+const COMPRESSED_EVEN: u8 = 2;
+
+fn software() -> Software<fn(&mut [u8])> {
+    Software(device::fill_random)
 }

@@ -4,7 +4,8 @@ use slowhand_coap::oscore::{Context, Parameters};
 
 use super::Messages;
 use super::counting::Counting;
-use crate::coap::{Coap, Security};
+use super::edhoc::Handshake;
+use crate::coap::Security;
 use crate::config::{Credential, Family, Negotiated, PSK, Role, SessionConfig};
 use crate::device;
 use crate::library::{Library, Progress, State};
@@ -28,29 +29,31 @@ impl CoapEnd {
         let Family::Coap(coap) = &config.family else {
             return Err(Failure::library(0, "the protocol is not CoAP"));
         };
-        let context = match coap.security {
-            Security::Oscore => Some(context(config)?),
-            Security::None | Security::Dtls(_) => None,
+        let (context, handshake) = match coap.security {
+            Security::Oscore => (Some(context(config)?), None),
+            Security::Edhoc(edhoc) => (None, Some(Handshake::new(edhoc, config.role)?)),
+            Security::None | Security::Dtls(_) => (None, None),
         };
-        Ok(Self { messages: messages(coap, config, context), has_closed: false })
+        let messages = Messages::new(coap, config.mtu, context, handshake, || {
+            let mut number = [0; 8];
+            device::fill_random(&mut number);
+            u64::from_le_bytes(number)
+        });
+        Ok(Self { messages, has_closed: false })
     }
 
     fn progress(&mut self) -> Progress {
         while let Some(datagram) = self.messages.endpoint.poll_transmit() {
             device::transmit(&datagram);
         }
-        let state = self.messages.failure.clone().map_or(State::Established, State::Failed);
+        let state = match &self.messages.failure {
+            Some(failure) => State::Failed(failure.clone()),
+            None if self.messages.is_established() => State::Established,
+            None => State::Handshaking,
+        };
         let deadline = self.messages.endpoint.deadline().filter(|_| !self.has_closed);
         Progress { state, deadline }
     }
-}
-
-fn messages(coap: &Coap, config: &SessionConfig, context: Option<Context>) -> Messages {
-    Messages::new(coap, config.mtu, context, || {
-        let mut number = [0; 8];
-        device::fill_random(&mut number);
-        u64::from_le_bytes(number)
-    })
 }
 
 /// The context that both ends have from the beginning. Its Master Secret is the pre-shared key.
@@ -70,6 +73,7 @@ fn context(config: &SessionConfig) -> Result<Context, Failure> {
 
 impl Library for CoapEnd {
     fn start(&mut self) -> Progress {
+        self.messages.start(device::clock());
         self.progress()
     }
 
@@ -107,6 +111,6 @@ impl Library for CoapEnd {
     }
 
     fn is_established_from_the_beginning(&self) -> bool {
-        true
+        self.messages.is_established()
     }
 }

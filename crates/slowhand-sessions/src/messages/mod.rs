@@ -1,12 +1,14 @@
 //! Sessions whose data are CoAP messages: over UDP, protected by OSCORE, or over DTLS.
 
 mod counting;
+mod edhoc;
 mod end;
 mod over_dtls;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use slowhand_coap::edhoc::combined;
 use slowhand_coap::endpoint::{self, Delivery, Endpoint, Event, SendError};
 use slowhand_coap::message::{self, Packet, RequestType, ResponseType, Token};
 use slowhand_coap::oscore::{self, ClientExchange, Context, ServerExchange};
@@ -14,6 +16,7 @@ use slowhand_coap::oscore::{self, ClientExchange, Context, ServerExchange};
 use crate::coap::{Coap, REQUEST_OVERHEAD};
 use crate::session::{Failure, FailureKind};
 use counting::Counting;
+use edhoc::{Answer, Handshake, Next};
 
 pub(crate) use end::CoapEnd;
 pub(crate) use over_dtls::CoapOverDtls;
@@ -24,8 +27,10 @@ const PATH: &str = "d";
 /// The messages of one end, between the data of its user and the datagrams below.
 struct Messages {
     endpoint: Endpoint,
-    /// What protects the messages. `None`: nothing, or DTLS below.
+    /// What protects the messages. `None`: nothing, or DTLS below, or the handshake is not so far.
     context: Option<Context>,
+    /// The handshake that gives a context, if there is one.
+    handshake: Option<Handshake>,
     max_message: usize,
     /// Requests of the peer that wait for their response, in the order in which they came.
     waiting: VecDeque<(endpoint::Incoming, Option<ServerExchange>)>,
@@ -41,6 +46,7 @@ impl Messages {
         coap: &Coap,
         mtu: Option<u16>,
         context: Option<Context>,
+        handshake: Option<Handshake>,
         random: impl FnMut() -> u64 + Send + 'static,
     ) -> Self {
         let default = endpoint::Config::default();
@@ -49,11 +55,13 @@ impl Messages {
             transmission: coap.transmission,
             algorithm: coap.congestion.into(),
             max_message,
+            critical_options: handshake.iter().map(|_| combined::OPTION).collect(),
             ..default
         };
         Self {
             endpoint: Endpoint::new(config, random),
             context,
+            handshake,
             max_message,
             waiting: VecDeque::new(),
             protected: BTreeMap::new(),
@@ -65,8 +73,29 @@ impl Messages {
     fn max_data(&self) -> usize {
         // The longer one of request and response is the request. OSCORE: `Context::protect_request` says 12 octets, 5 for the
         // sequence number and 1 for the sender ID at most.
-        let protection = if self.context.is_some() { 12 + 5 + 1 } else { 0 };
+        let protection = if self.context.is_some() || self.handshake.is_some() { 12 + 5 + 1 } else { 0 };
         self.max_message.saturating_sub(REQUEST_OVERHEAD + protection)
+    }
+
+    /// True if there is no handshake, or none left.
+    fn is_established(&self) -> bool {
+        self.handshake.as_ref().is_none_or(Handshake::is_established)
+    }
+
+    /// A client begins its handshake, if it has one.
+    fn start(&mut self, now: Duration) {
+        let Some(handshake) = &mut self.handshake else { return };
+        match handshake.start() {
+            Ok(request) => self.send_of_handshake(now, request),
+            Err(failure) => _ = self.failure.get_or_insert(failure),
+        }
+    }
+
+    fn send_of_handshake(&mut self, now: Duration, request: Option<Packet>) {
+        let sent = request.map_or(Ok(()), |request| self.send_request(now, request).map(drop));
+        if let Err(reason) = sent {
+            self.failure.get_or_insert(Failure::library(0, reason));
+        }
     }
 
     /// Sends data: the response to the oldest request that waits, or a request of this end's own.
@@ -86,7 +115,10 @@ impl Messages {
         let Some(context) = &mut self.context else {
             return self.send_request(now, request).map(drop);
         };
-        let (protected, exchange) = context.protect_request(&request, &mut Counting).map_err(in_words)?;
+        let (mut protected, exchange) = context.protect_request(&request, &mut Counting).map_err(in_words)?;
+        if let Some(handshake) = &mut self.handshake {
+            protected = handshake.with_message_3(protected);
+        }
         let token = self.send_request(now, protected)?;
         self.protected.insert(token, exchange);
         Ok(())
@@ -129,7 +161,7 @@ impl Messages {
         while let Some(event) = self.endpoint.poll_event() {
             match event {
                 Event::Request { from, packet } => self.take_request(now, from, &packet, deliver),
-                Event::Response { token, packet } => self.take_response(token, packet, deliver),
+                Event::Response { token, packet } => self.take_response(now, token, packet, deliver),
                 Event::Failed { token, failure } => {
                     self.protected.remove(&token);
                     self.fail(failure);
@@ -148,17 +180,36 @@ impl Messages {
         request: &Packet,
         deliver: &mut dyn FnMut(&[u8]),
     ) {
-        let Some(context) = &mut self.context else {
-            self.waiting.push_back((from, None));
-            return deliver_data(&request.payload, deliver);
-        };
-        let answer = match context.unprotect_request(request, &mut Counting) {
-            Ok(oscore::Incoming::Request(request, exchange)) => {
-                self.waiting.push_back((from, Some(exchange)));
+        match self.handshake.as_mut().map(|handshake| handshake.answer(request)) {
+            None => self.take_data(now, from, request, deliver),
+            Some(Answer::Nothing(protected, context)) => {
+                self.context = context.or(self.context.take());
+                self.take_data(now, from, &protected, deliver);
+            }
+            Some(Answer::With(answer, context)) => {
+                self.context = context.or(self.context.take());
+                // If it cannot be sent, the peer asks again.
+                let _ = self.endpoint.respond(now, from, answer);
+            }
+        }
+    }
+
+    /// Takes a request of the peer's user.
+    fn take_data(&mut self, now: Duration, from: endpoint::Incoming, request: &Packet, deliver: &mut dyn FnMut(&[u8])) {
+        let answer = match &mut self.context {
+            None if self.handshake.is_some() => Some(message::response(ResponseType::Unauthorized, [])),
+            None => {
+                self.waiting.push_back((from, None));
                 return deliver_data(&request.payload, deliver);
             }
-            Ok(oscore::Incoming::Challenge(answer)) => Some(answer),
-            Err(error) => error.answer(request),
+            Some(context) => match context.unprotect_request(request, &mut Counting) {
+                Ok(oscore::Incoming::Request(request, exchange)) => {
+                    self.waiting.push_back((from, Some(exchange)));
+                    return deliver_data(&request.payload, deliver);
+                }
+                Ok(oscore::Incoming::Challenge(answer)) => Some(answer),
+                Err(error) => error.answer(request),
+            },
         };
         if let Some(answer) = answer {
             // If it cannot be sent, the peer asks again.
@@ -166,7 +217,16 @@ impl Messages {
         }
     }
 
-    fn take_response(&mut self, token: Token, mut response: Packet, deliver: &mut dyn FnMut(&[u8])) {
+    fn take_response(&mut self, now: Duration, token: Token, mut response: Packet, deliver: &mut dyn FnMut(&[u8])) {
+        if let Some(handshake) = self.handshake.as_mut().filter(|handshake| handshake.waits_for_response()) {
+            let Next { context, request, result } = handshake.receive(&response);
+            self.context = context.or(self.context.take());
+            self.send_of_handshake(now, request);
+            if let Err(failure) = result {
+                self.failure.get_or_insert(failure);
+            }
+            return;
+        }
         if let (Some(context), Some(mut exchange)) = (&mut self.context, self.protected.remove(&token)) {
             match context.unprotect_response(&response, &mut exchange, &mut Counting) {
                 Ok(verified) => response = verified,

@@ -28,7 +28,7 @@ impl CoapOverDtls {
         // The session below draws from the same seed: these are numbers that it never gets to.
         let mut random = Xoshiro256PlusPlus::from_seed(config.seed);
         random.jump();
-        let messages = Messages::new(coap, config.mtu, None, move || random.next_u64());
+        let messages = Messages::new(coap, config.mtu, None, None, move || random.next_u64());
         Self { below, messages, received: VecDeque::new(), taken: Vec::new() }
     }
 

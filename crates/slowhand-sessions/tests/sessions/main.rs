@@ -3,6 +3,7 @@
 mod application;
 mod arithmetic;
 mod certificates;
+mod coap;
 mod computation;
 mod configuration;
 mod credentials;

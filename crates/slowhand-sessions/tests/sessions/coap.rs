@@ -1,0 +1,307 @@
+//! CoAP over UDP, with OSCORE, EDHOC and DTLS: what both ends say to each other, under faults too.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use slowhand_sessions::{
+    AeadMode, Coap, Congestion, Credential, CredentialKind, Curve, Edhoc, FailureKind, Family, Operation, Protocol,
+    REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Role, Security, Session, SessionConfig, Stack, Status, Transfer, Weightless,
+    WriteError, build,
+};
+
+const REQUEST: &[u8] = b"a request of 24 octets..";
+const RESPONSE: &[u8] = b"22.5 C";
+
+/// One way.
+const DELAY: Duration = Duration::from_millis(50);
+
+fn config(role: Role, protocol: Protocol) -> SessionConfig {
+    let stack = Stack::LeanDtls;
+    let seed = [role as u8 + 1; 32];
+    SessionConfig { seed, ..SessionConfig::new(role, stack, protocol.family(), CredentialKind::Psk.into()) }
+}
+
+fn edhoc(config: &mut SessionConfig) -> &mut Edhoc {
+    let Family::Coap(Coap { security: Security::Edhoc(edhoc), .. }) = &mut config.family else {
+        panic!("a session of EDHOC")
+    };
+    edhoc
+}
+
+/// What a path does to the datagram with this number, both directions together.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    None,
+    Lost(usize),
+    Twice(usize),
+    Late(usize),
+}
+
+/// What happened.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    /// The datagrams of both ends, in the order of sending.
+    sent: Vec<Vec<u8>>,
+    /// What each end received.
+    received: [Vec<Vec<u8>>; 2],
+    operations: [Vec<Operation>; 2],
+    status: [Status; 2],
+    /// When each handshake was over.
+    established: [Option<Duration>; 2],
+    /// When the last thing happened.
+    ended: Duration,
+}
+
+/// A client asks as soon as it can, and again when it is answered, so many times.
+fn exchange(configs: &[SessionConfig; 2], requests: usize, fault: Fault) -> Seen {
+    let mut ends = configs.each_ref().map(|config| build(config, Arc::new(Weightless)).unwrap());
+    let mut seen = Seen {
+        sent: Vec::new(),
+        received: [const { Vec::new() }; 2],
+        operations: [const { Vec::new() }; 2],
+        status: [Status::Handshaking, Status::Handshaking],
+        established: [None; 2],
+        ended: Duration::ZERO,
+    };
+    let mut arriving: BinaryHeap<Reverse<(Duration, usize, usize)>> = BinaryHeap::new();
+    let (mut now, mut asked, mut answered) = (Duration::ZERO, 0, 0);
+    ends[0].start(now);
+    loop {
+        for (side, end) in ends.iter_mut().enumerate() {
+            take(&mut **end, side, now, &mut seen);
+            let is_established = matches!(end.status(), Status::Established { .. });
+            if side == 0 && is_established && asked < requests && asked == seen.received[0].len() {
+                asked += 1;
+                end.write(now, REQUEST).unwrap();
+            }
+            if side == 1 && answered < seen.received[1].len() {
+                answered += 1;
+                end.write(now, RESPONSE).unwrap();
+            }
+            while let Some(transmit) = end.poll_transmit() {
+                let (number, at) = (seen.sent.len(), transmit.at + DELAY);
+                seen.sent.push(transmit.bytes.to_vec());
+                let arrivals = match fault {
+                    Fault::Lost(lost) if lost == number => vec![],
+                    Fault::Twice(twice) if twice == number => vec![at, at + DELAY],
+                    Fault::Late(late) if late == number => vec![at + 3 * DELAY],
+                    _ => vec![at],
+                };
+                arriving.extend(arrivals.into_iter().map(|at| Reverse((at, number, 1 - side))));
+            }
+        }
+        seen.ended = now;
+        seen.status = [0, 1].map(|side| ends[side].status());
+        let is_done = seen.received[0].len() == requests && seen.established.iter().all(Option::is_some);
+        let has_failed = seen.status.iter().any(|status| matches!(status, Status::Failed(_)));
+        let timeout = [0, 1].into_iter().filter_map(|side| Some((ends[side].deadline()?, side))).min();
+        let timeout = timeout.filter(|_| !is_done && !has_failed);
+        let arrival = arriving.peek().map(|Reverse(next)| *next);
+        match (arrival, timeout) {
+            (Some((at, number, to)), _) if timeout.is_none_or(|(by, _)| at <= by) => {
+                arriving.pop();
+                now = at;
+                ends[to].handle_input(now, &seen.sent[number]);
+            }
+            (_, Some((at, side))) => {
+                now = now.max(at);
+                ends[side].handle_timeout(now);
+            }
+            _ => return seen,
+        }
+    }
+}
+
+fn take(end: &mut dyn Session, side: usize, now: Duration, seen: &mut Seen) {
+    while let Some(received) = end.poll_received() {
+        seen.received[side].push(received.bytes.to_vec());
+    }
+    end.drain_operations(&mut |performed| seen.operations[side].push(performed.operation));
+    if matches!(end.status(), Status::Established { .. }) {
+        seen.established[side].get_or_insert(now);
+    }
+}
+
+fn both(protocol: Protocol, change: impl Fn(&mut SessionConfig)) -> [SessionConfig; 2] {
+    [Role::Client, Role::Server].map(|role| {
+        let mut config = config(role, protocol);
+        change(&mut config);
+        config
+    })
+}
+
+/// Every protocol of CoAP, and the variants of EDHOC.
+fn variants() -> Vec<(&'static str, [SessionConfig; 2])> {
+    let edhoc_with = |options: Edhoc| both(Protocol::Edhoc, |config| *edhoc(config) = options);
+    vec![
+        ("coap", both(Protocol::Coap, |_| ())),
+        ("oscore", both(Protocol::Oscore, |_| ())),
+        ("coap+dtls1.2", both(Protocol::CoapDtls12, |_| ())),
+        ("coap+dtls1.3", both(Protocol::CoapDtls13, |_| ())),
+        ("edhoc", both(Protocol::Edhoc, |_| ())),
+        ("edhoc by value", edhoc_with(Edhoc { transfer: Transfer::Value, ..Edhoc::DEFAULT })),
+        ("edhoc with message_4", edhoc_with(Edhoc { message_4: true, ..Edhoc::DEFAULT })),
+        ("edhoc combined", edhoc_with(Edhoc { combined: true, ..Edhoc::DEFAULT })),
+    ]
+}
+
+#[track_caller]
+fn has_exchanged(seen: &Seen, requests: usize, what: &str) {
+    assert_eq!(seen.received[0], vec![RESPONSE.to_vec(); requests], "{what}: {:?}", seen.status);
+    assert_eq!(seen.received[1], vec![REQUEST.to_vec(); requests], "{what}: each request is taken once");
+    assert!(seen.status.iter().all(|status| matches!(status, Status::Established { .. })), "{what}: {:?}", seen.status);
+}
+
+#[test]
+fn both_ends_hear_each_other_whatever_happens_to_one_datagram() {
+    for (name, configs) in variants() {
+        let whole = exchange(&configs, 2, Fault::None);
+        has_exchanged(&whole, 2, name);
+        assert_eq!(exchange(&configs, 2, Fault::None), whole, "{name}: the same seeds, the same octets");
+        for number in 0..whole.sent.len() {
+            for fault in [Fault::Lost(number), Fault::Twice(number), Fault::Late(number)] {
+                has_exchanged(&exchange(&configs, 2, fault), 2, &format!("{name}, {fault:?}"));
+            }
+        }
+    }
+}
+
+/// The overheads are what `REQUEST_OVERHEAD` and `RESPONSE_OVERHEAD` say. OSCORE adds 13 octets to a request of a client whose
+/// Sender ID is empty, and 11 to its response (draft-ietf-iotops-security-protocol-comparison, Fig. "Overhead", with a tag of 8
+/// octets). After EDHOC the Sender ID has one octet.
+#[test]
+fn messages_have_the_octets_of_their_formats() {
+    let sizes = |protocol| {
+        let seen = exchange(&both(protocol, |_| ()), 1, Fault::None);
+        seen.sent.iter().map(Vec::len).collect::<Vec<_>>()
+    };
+    let (request, response) = (REQUEST_OVERHEAD + REQUEST.len(), RESPONSE_OVERHEAD + RESPONSE.len());
+    assert_eq!(sizes(Protocol::Coap), [request, response]);
+    assert_eq!(sizes(Protocol::Oscore), [request + 13, response + 11]);
+    // The header of CoAP takes 8 octets, the option Uri-Path 17, Content-Format 2 (3 behind another option's delta), the marker 1.
+    let [message_1, message_2, message_3] = [37, 45, 19];
+    let post = 4 + 4 + 18 + 2 + 1 + 1;
+    let changed = 4 + 4 + 2 + 1;
+    let handshake = [post + message_1, changed + message_2, post + message_3, 4 + 4];
+    let edhoc = sizes(Protocol::Edhoc);
+    assert_eq!(edhoc[..4], handshake);
+    assert_eq!(edhoc[4..], [request + 14, response + 11]);
+}
+
+/// Method 3 (RFC 9528 section 4.1.2): an ephemeral key pair and two or three shared secrets an end.
+#[test]
+fn the_handshake_of_edhoc_computes_what_its_standard_says() {
+    let seen = exchange(&both(Protocol::Edhoc, |_| ()), 1, Fault::None);
+    for operations in &seen.operations {
+        let count = |wanted: &dyn Fn(&Operation) -> bool| operations.iter().filter(|found| wanted(found)).count();
+        assert_eq!(count(&|found| *found == Operation::EcdhKeyGeneration(Curve::Secp256r1)), 1);
+        assert_eq!(count(&|found| *found == Operation::EcdhSharedSecret(Curve::Secp256r1)), 3);
+        let is_seal = |found: &Operation| matches!(found, Operation::Seal(aead) if aead.mode == AeadMode::Ccm);
+        // message_3 and a request, or a response.
+        assert!((1..=2).contains(&count(&is_seal)), "{operations:?}");
+    }
+}
+
+#[test]
+fn message_4_and_the_combined_request_cost_what_they_should() {
+    let datagrams = |options: Edhoc| {
+        let configs = both(Protocol::Edhoc, |config| *edhoc(config) = options);
+        exchange(&configs, 1, Fault::None).sent
+    };
+    let usual = datagrams(Edhoc::DEFAULT);
+    let with_message_4 = datagrams(Edhoc { message_4: true, ..Edhoc::DEFAULT });
+    // message_4 of 9 octets, Content-Format and the marker.
+    assert_eq!(with_message_4[3].len(), usual[3].len() + 9 + 2 + 1);
+    let combined = datagrams(Edhoc { combined: true, ..Edhoc::DEFAULT });
+    assert_eq!((usual.len(), combined.len()), (6, 4), "a round trip less");
+    // The option EDHOC takes 1 or 2 octets (RFC 9668 section 3.1).
+    assert!(combined[2].len() - (usual[4].len() + 19) <= 2);
+}
+
+#[test]
+fn who_hears_nothing_gives_up_as_coap_does() {
+    for protocol in [Protocol::Coap, Protocol::Oscore, Protocol::Edhoc] {
+        let config = config(Role::Client, protocol);
+        let mut client = build(&config, Arc::new(Weightless)).unwrap();
+        client.start(Duration::ZERO);
+        if protocol != Protocol::Edhoc {
+            client.write(Duration::ZERO, REQUEST).unwrap();
+        }
+        let (mut sent, mut last) = (0, Duration::ZERO);
+        while let Some(at) = client.deadline() {
+            last = at;
+            client.handle_timeout(at);
+            while client.poll_transmit().is_some() {
+                sent += 1;
+            }
+        }
+        // RFC 7252 section 4.8.2: MAX_TRANSMIT_WAIT is 93 s, and 62 s without the random factor.
+        assert_eq!(sent, 5, "{protocol}: the first time and MAX_RETRANSMIT");
+        assert!((62..=93).contains(&last.as_secs()), "{protocol}: {last:?}");
+        let Status::Failed(failure) = client.status() else { panic!("{protocol}: {:?}", client.status()) };
+        assert_eq!(failure.kind, FailureKind::TimedOut);
+    }
+}
+
+#[test]
+fn another_secret_is_refused() {
+    let mut configs = both(Protocol::Oscore, |_| ());
+    configs[1].credential =
+        Credential::Psk { identity: "Client_identity".to_owned(), key: Arc::from(&b"another secret.."[..]) };
+    let seen = exchange(&configs, 1, Fault::None);
+    assert_eq!(seen.received[1], Vec::<Vec<u8>>::new());
+    assert!(matches!(seen.status[0], Status::Failed(_)), "{:?}", seen.status);
+}
+
+#[test]
+fn data_that_do_not_fit_are_refused() {
+    for (name, configs) in variants() {
+        let configs = configs.map(|config| SessionConfig { mtu: Some(256), ..config });
+        let seen = exchange(&configs, 1, Fault::None);
+        has_exchanged(&seen, 1, name);
+        assert!(seen.sent.iter().all(|datagram| datagram.len() <= 256), "{name}");
+        let mut end = build(&configs[1], Arc::new(Weightless)).unwrap();
+        let error = end.write(Duration::ZERO, &[7; 300]).unwrap_err();
+        let is_refused = matches!(error, WriteError::TooLong { length: 300, limit } if limit < 256);
+        assert!(is_refused || error == WriteError::NotEstablished, "{name}: {error}");
+    }
+}
+
+#[test]
+fn bad_combinations_are_named() {
+    let refused = |protocol, change: &dyn Fn(&mut SessionConfig)| {
+        let mut config = config(Role::Client, protocol);
+        change(&mut config);
+        config.validate().unwrap_err().field
+    };
+    let both =
+        |config: &mut SessionConfig| *edhoc(config) = Edhoc { message_4: true, combined: true, ..Edhoc::DEFAULT };
+    assert_eq!(refused(Protocol::Edhoc, &both), "message_4");
+    assert_eq!(refused(Protocol::Coap, &|config| config.mtu = Some(63)), "mtu");
+    let weightless = |config: &mut SessionConfig| config.cryptography = slowhand_sessions::Cryptography::Weightless;
+    assert_eq!(refused(Protocol::Oscore, &weightless), "cryptography");
+    // lean-dtls has no TLS 1.2: what carries CoAP is checked as if it were alone.
+    let of_stack = |config: &mut SessionConfig| config.stack = Stack::Rustls;
+    assert_eq!(refused(Protocol::CoapDtls12, &of_stack), "protocol");
+}
+
+/// After many round trips of 0.1 s, CoCoA waits for less than 1 s before it sends again; otherwise it is 2 to 3 s.
+#[test]
+fn cocoa_waits_as_long_as_round_trips_are() {
+    let delay_by_a_loss = |congestion| {
+        let mut configs = both(Protocol::Coap, |_| ());
+        for config in &mut configs {
+            let Family::Coap(coap) = &mut config.family else { panic!("CoAP") };
+            coap.congestion = congestion;
+        }
+        let whole = exchange(&configs, 20, Fault::None);
+        let lost = exchange(&configs, 20, Fault::Lost(whole.sent.len() - 2));
+        has_exchanged(&lost, 20, "the last request is lost once");
+        lost.ended - whole.ended
+    };
+    let [default, cocoa] = [Congestion::Default, Congestion::Cocoa].map(delay_by_a_loss);
+    assert!((Duration::from_secs(2)..=Duration::from_secs(3)).contains(&default), "{default:?}");
+    assert!(cocoa < Duration::from_secs(1), "{cocoa:?}");
+}
