@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from slowhand.papers import find
-from slowhand.papers.lenders2023 import boards, datagrams, exchanges, extract, measured
+from slowhand.papers import datagrams, find
 from slowhand.papers.datagrams import Frame
+from slowhand.papers.lenders2023 import boards, exchanges, extract, measured
 from slowhand.papers.points import FIRST_SEED, Laboratory
 
 CLIENT, ROUTER = "aabbccddeeff0011", "2233445566778899"

@@ -1,11 +1,12 @@
 """Papers reproduced: their numbers, our numbers, and whether the two agree.
 
 A paper is a folder of `papers/` with its scenarios, `reported.toml` and `assumptions.toml`, and a
-package here of the same name. Its `PARTS` say what to run for each table and figure.
+package here of the same name, with `_` in place of `-`. Its `PARTS` say what to run for each table
+and figure.
 
 >>> import slowhand
 >>> [paper.id for paper in slowhand.papers.papers()]
-['claeys2021', 'kothmayr2013', 'lenders2023', 'pittoli2016', 'vucinic2015']
+['claeys2021', 'iotops-comparison', 'kothmayr2013', 'lenders2023', 'pittoli2016', 'vucinic2015']
 """
 
 from __future__ import annotations
@@ -173,5 +174,6 @@ def find(name: str) -> Paper:
 
 
 def _parts(name: str) -> Mapping[str, Part]:
-    parts: Mapping[str, Part] = importlib.import_module(f"slowhand.papers.{name}").PARTS
+    package = name.replace("-", "_")
+    parts: Mapping[str, Part] = importlib.import_module(f"slowhand.papers.{package}").PARTS
     return parts

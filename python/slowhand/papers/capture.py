@@ -19,8 +19,8 @@ HEADER = 13
 """Octets of a record's header in DTLS 1.2 (RFC 6347 section 4.1)."""
 
 _ENHANCED_PACKET = 6
-"""The type of the blocks of a pcapng file that hold a frame: here in nanoseconds, behind a header of
-the link type TAP that has its length."""
+"""The type of the blocks of a pcapng file that hold a frame: here in nanoseconds, behind a header
+of the link type TAP that has its length."""
 
 _DECRYPTION_SECRETS = 10
 """The type of those that hold a key log: its type and its length come before it."""
@@ -72,7 +72,7 @@ class Capture:
             yield (high << 32 | low) / 1e9, packet[before:]
 
     def secrets(self) -> dict[str, bytes]:
-        """The secrets of the sessions, by their labels in a key log. One world has one session here."""
+        """The secrets of a world's only session, by their labels in a key log."""
         return {
             label: bytes.fromhex(secret)
             for block in self._blocks(_DECRYPTION_SECRETS)

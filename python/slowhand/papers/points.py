@@ -24,20 +24,30 @@ class Point:
 
     scenario: str
     variants: tuple[tuple[str, ...], ...]
+    most: int | None = None
+    """The most worlds, where fewer than asked for are enough."""
 
     @classmethod
-    def of(cls, scenario: str, settings: Settings, variants: Iterable[Settings] = ({},)) -> Point:
+    def of(
+        cls,
+        scenario: str,
+        settings: Settings,
+        variants: Iterable[Settings] = ({},),
+        *,
+        most: int | None = None,
+    ) -> Point:
         """The point with these settings, which all variants share."""
         merged = [{**settings, **variant} for variant in variants]
         overrides = (tuple(f"{key}={toml(value)}" for key, value in m.items()) for m in merged)
-        return cls(scenario, tuple(overrides))
+        return cls(scenario, tuple(overrides), most)
 
     def each(self, count: int) -> int:
         """The worlds of each variant, if the point has `count` worlds."""
+        count = count if self.most is None else min(count, self.most)
         return max(1, count // len(self.variants))
 
     def worlds(self, count: int) -> int:
-        """The worlds of all variants: `count`, or less if it cannot be divided."""
+        """The worlds of all variants: `count` or `most`, or less if it cannot be divided."""
         return self.each(count) * len(self.variants)
 
 
@@ -46,9 +56,10 @@ class Measured:
     """The results of the handshakes of a point."""
 
     outcomes: Counter[str]
-    """The number of handshakes by outcome."""
+    """The number of handshakes by outcome; of conversations, if requests follow."""
     samples: Mapping[str, list[float]]
-    """The values of the completed handshakes, by column."""
+    """The values of the completed handshakes, by column; none in columns about requests, if there
+    are none."""
     clusters: Sequence[int]
     """The cluster of each completed handshake. Handshakes of one world share its network, those of
     one variant its schedule. So a cluster is a variant if there are variants, else a world."""
@@ -85,6 +96,9 @@ COLUMNS = (
     "retransmissions_needed",
     "retransmissions_spurious",
     "energy_client_tpm_mj",
+    "data_s",
+    "data_frames",
+    "energy_client_data_mj",
 )
 """The columns of a record that are kept."""
 
@@ -147,10 +161,14 @@ class Laboratory:
             if run.panicked:
                 raise WorldsPanicked(f"{point.scenario}, {_words(overrides)}: {run.panicked[0]}")
             columns = run.columns()
-            outcomes.update(columns["outcome"])
-            completed = [i for i, o in enumerate(columns["outcome"]) if o == "completed"]
+            # That of the requests is missing if there are none, or the handshake failed.
+            ends = zip(columns["outcome"], columns["data_outcome"], strict=True)
+            ended = [data or handshake for handshake, data in ends]
+            outcomes.update(ended)
+            completed = [i for i, outcome in enumerate(ended) if outcome == "completed"]
             for column, values in samples.items():
-                values += [columns[column][i] for i in completed]
+                found = (columns[column][i] for i in completed)
+                values += [value for value in found if value is not None]
             several = len(point.variants) > 1
             clusters += [number if several else columns["seed"][i] for i in completed]
         return Measured(outcomes, samples, clusters)

@@ -18,7 +18,7 @@ from slowhand.papers.points import FIRST_SEED, Laboratory
 SCENARIO = "link.toml"
 
 CAPTURES = 100
-"""The most worlds whose frames are captured: what differs between them is the length of a signature."""
+"""The most worlds whose frames are captured: they differ in the length of signatures only."""
 
 _TCP = 6
 """The number of the next header."""

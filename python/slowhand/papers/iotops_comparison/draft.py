@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from slowhand.papers.iotops_comparison.fields import PLAIN, PROTECTED, TAG, TYPE, Fields
 
 CURVE = {"share": 65, "spki": 91, "signature": 71}
-"""Octets with secp256r1 and ECDSA: an uncompressed point, a SubjectPublicKeyInfo (the draft's section
-2.2.7), a signature in DER on average (its section 2.2.1)."""
+"""Octets with secp256r1 and ECDSA: an uncompressed point, a SubjectPublicKeyInfo (section 2.2.7 of
+the draft), a signature in DER on average (its section 2.2.1)."""
 
 EDWARDS = {"share": 32, "spki": 44, "signature": 64}
 """The same with x25519 (RFC 7748) and ed25519 (RFC 8032)."""
@@ -22,7 +22,9 @@ KINDS = ("rpk", "psk_ecdhe", "psk")
 """The handshakes: raw public keys, a pre-shared key with key agreement, one without."""
 
 
-def flights(protocol: str, kind: str, *, has_cid: bool = False, x25519: bool = False) -> list[Fields]:
+def flights(
+    protocol: str, kind: str, *, has_cid: bool = False, x25519: bool = False
+) -> list[Fields]:
     """The three flights of a handshake of `dtls13` or `tls13`."""
     of = EDWARDS if x25519 else CURVE
     client, server, last = (Counter(each) for each in _raw_public_keys(protocol, of))

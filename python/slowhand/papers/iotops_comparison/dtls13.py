@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from slowhand.estimate import Estimate
@@ -40,10 +39,13 @@ def points() -> list[Point]:
 
 def flights(laboratory: Laboratory, kind: str, *, has_cid: bool) -> list[Fields]:
     """The mean of each field of each flight: three of the draft, and the server's ACK."""
-    settings = {"session.suite": CCM_8, **CREDENTIALS[kind]}
+    settings: dict[str, Setting] = {"session.suite": CCM_8, **CREDENTIALS[kind]}
     if has_cid:
         settings["session.connection_id"] = 1
-    found = conversations(laboratory, settings) if kind == "rpk" else [conversation(laboratory, settings)]
+    if kind == "rpk":
+        found = conversations(laboratory, settings)
+    else:  # without signatures all worlds are alike
+        found = [conversation(laboratory, settings)]
     read = [fields.of_flights(each, is_datagram=True) for each in found]
     return [fields.mean(flight) for flight in zip(*read, strict=True)]
 
@@ -75,7 +77,9 @@ def _computed(rpk: list[Fields]) -> dict[str, Estimate]:
     # RFC 7924: type, list and length of the extension; the type of an object, and its hash.
     cached = {**rpk[0], "ClientHello: cached_info": 2 + 2 + 2 + 1 + 1 + HASH}
     answer = {**rpk[1], "EncryptedExtensions: cached_info": 2 + 2 + 2 + 1, certificate: HASH}
-    asked, answered = "ClientHello: server_certificate_type", "EncryptedExtensions: server_certificate_type"
+    asked, answered = (
+        f"{message}: server_certificate_type" for message in ("ClientHello", "EncryptedExtensions")
+    )
     # RFC 8446 section 4.6.1: lifetime, age, nonce, a ticket of 4 octets, no extension.
     ticket = 12 + 4 + 4 + 2 + 2 + 4 + 2
     return {
@@ -94,13 +98,17 @@ def one_record(flight: Fields) -> Fields:
 
     lean-dtls has two: the first of two in a datagram needs a length (RFC 9147 section 4).
     """
-    return {**flight, PROTECTED: (flight[PROTECTED] - 2) / 2, TYPE: flight[TYPE] / 2, TAG: flight[TAG] / 2}
+    halves = {TYPE: flight[TYPE] / 2, TAG: flight[TAG] / 2}
+    return {**flight, PROTECTED: (flight[PROTECTED] - 2) / 2, **halves}
 
 
 def with_x25519(flight: Fields) -> Fields:
     """The flight with x25519 and ed25519, which no library has here."""
     longer = CURVE["share"] - EDWARDS["share"]
-    replaced = {"Certificate: certificate": EDWARDS["spki"], "CertificateVerify: signature": EDWARDS["signature"]}
+    replaced = {
+        "Certificate: certificate": EDWARDS["spki"],
+        "CertificateVerify: signature": EDWARDS["signature"],
+    }
     return {
         name: octets - longer if name.endswith("key_share") else replaced.get(name, octets)
         for name, octets in flight.items()
@@ -113,8 +121,9 @@ def _octets(flight: Fields) -> Estimate:
 
 def _all(laboratory: Laboratory, suite: str) -> int:
     """Octets of the three flights with a pre-shared key, in one world."""
-    settings: Mapping[str, Setting] = {"session.suite": suite, **CREDENTIALS["psk"]}
-    return sum(len(octets) for flight in conversation(laboratory, settings).flights[:3] for octets in flight)
+    settings: dict[str, Setting] = {"session.suite": suite, **CREDENTIALS["psk"]}
+    flights = conversation(laboratory, settings).flights[:3]
+    return sum(len(octets) for flight in flights for octets in flight)
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:

@@ -12,15 +12,27 @@ from slowhand.papers.points import Laboratory, Point
 METHOD_4: dict[str, Setting] = {"session.protocol": "edhoc", "session.edhoc.message_4": True}
 
 MAC, SIGNATURE = 8, 64
-"""Octets of what proves an identity: a MAC with static Diffie-Hellman keys, or a signature (RFC 9528
-section 5.3.2, cipher suite 2)."""
+"""Octets of what proves an identity: a MAC with static Diffie-Hellman keys, or a signature (RFC
+9528 section 5.3.2, cipher suite 2)."""
 
 X5T = 14
 """Octets of a map with an x5t: one of it for the map, 2 for the label, 2 for the list and its first
 element, 1 for the length, 8 of the hash (RFC 9360 section 2, RFC 9529 chapter 2). A kid has one."""
 
-SHARE = 32
-"""Octets of the x-coordinate of a point, in message_1 and message_2 (RFC 9528 section 3.7)."""
+VARIANTS = (
+    ("dh.kid", False, False),
+    ("dh.x5t", True, False),
+    ("signature.kid", False, True),
+    ("signature.x5t", True, True),
+)
+"""The credentials of the draft: a name, whether they are named by x5t, whether they sign."""
+
+NAMES = {
+    "dh.kid": "static DH, kid",
+    "dh.x5t": "static DH, x5t",
+    "signature.kid": "signatures, kid",
+    "signature.x5t": "signatures, x5t",
+}
 
 
 def points() -> list[Point]:
@@ -31,7 +43,9 @@ def points() -> list[Point]:
 def messages(laboratory: Laboratory, **options: Setting) -> list[bytes]:
     """Messages 1 to 4, without what CoAP needs: the flags before message_1 and message_3."""
     settings = {**METHOD_4, **{f"session.edhoc.{name}": value for name, value in options.items()}}
-    payloads = [Message.read(octets).payload for _, octets in conversation(laboratory, settings).payloads]
+    payloads = [
+        Message.read(octets).payload for _, octets in conversation(laboratory, settings).payloads
+    ]
     # RFC 9528 appendix A.2: `true` before message_1, C_R before message_3, of an octet each.
     return [octets[1:] if number % 2 == 0 else octets for number, octets in enumerate(payloads)]
 
@@ -61,15 +75,10 @@ def measure(laboratory: Laboratory) -> Values:
     ours = [len(message) for message in messages(laboratory)]
     by_value = [len(message) for message in messages(laboratory, credentials="ccs")]
     values: dict[str, Estimate | None] = {"message_4": Estimate(ours[3])}
-    for name, x5t, signature in (
-        ("dh.kid", False, False),
-        ("dh.x5t", True, False),
-        ("signature.kid", False, True),
-        ("signature.x5t", True, True),
-    ):
+    for name, x5t, signature in VARIANTS:
         for number, octets in enumerate(variant(ours, x5t=x5t, signature=signature), 1):
             values[f"{name}.{number}"] = Estimate(octets)
-    for number, octets in enumerate(by_value[:3], 1):
+    for number, octets in enumerate(by_value[1:3], 2):
         values[f"ccs.{number}"] = Estimate(octets)
     return values | _over_coap(laboratory, ours)
 

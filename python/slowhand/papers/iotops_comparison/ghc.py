@@ -83,7 +83,7 @@ def decompress(code: bytes, addresses: bytes) -> bytes:
             length = longer + (first >> 3 & 7) + 2
             begin = len(text) - (length + further + (first & 7))
             if begin < 0:
-                raise ValueError(f"code {first:#x}: it begins {-begin} octets before the dictionary")
+                raise ValueError(f"code {first:#x}: it begins before the dictionary")
             text += text[begin : begin + length]
             longer = further = 0
         else:

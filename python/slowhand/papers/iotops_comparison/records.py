@@ -68,7 +68,9 @@ def points() -> list[Point]:
     return []
 
 
-def last(laboratory: Laboratory, name: str, number: str = "05", cid: str = "") -> tuple[bytes, bytes]:
+def last(
+    laboratory: Laboratory, name: str, number: str = "05", cid: str = ""
+) -> tuple[bytes, bytes]:
     """The last request of a session and the response to it, as they are sent.
 
     `number` and `cid` are names of the draft: what counts is how many octets they have.
@@ -89,7 +91,9 @@ def last(laboratory: Laboratory, name: str, number: str = "05", cid: str = "") -
     return request, response
 
 
-def overhead(laboratory: Laboratory, name: str, number: str = "05", cid: str = "") -> tuple[int, int]:
+def overhead(
+    laboratory: Laboratory, name: str, number: str = "05", cid: str = ""
+) -> tuple[int, int]:
     """What protection adds to a request and to a response."""
     request, response = last(laboratory, name, number, cid)
     plain = _plain(name)
@@ -157,7 +161,7 @@ CIPHERTEXT, SEALED_TYPE, TAG = (
 )
 """The octets of the draft's records: 6 of data, an encrypted content type, the tag."""
 
-ADDRESSES = bytes.fromhex("20010db8000000000212740000000001" "20010db8000000000212740000000000")
+ADDRESSES = bytes.fromhex("20010db800000000021274000000000120010db8000000000212740000000000")
 """Of client and server here: the dictionary of GHC begins with them (RFC 7400 section 2.1)."""
 
 

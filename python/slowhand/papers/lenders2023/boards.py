@@ -8,8 +8,8 @@ from pathlib import Path
 
 from slowhand.api import Scenario
 from slowhand.keys import Setting, toml
+from slowhand.papers import datagrams
 from slowhand.papers.capture import frames
-from slowhand.papers.lenders2023 import datagrams
 from slowhand.papers.datagrams import Datagram, Frame
 from slowhand.papers.points import FIRST_SEED, Laboratory, Point
 

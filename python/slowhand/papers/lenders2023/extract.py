@@ -23,8 +23,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from slowhand.papers.lenders2023 import datagrams, exchanges
+from slowhand.papers import datagrams
 from slowhand.papers.datagrams import Datagram, Frame
+from slowhand.papers.lenders2023 import exchanges
 from slowhand.papers.lenders2023.measured import FILE
 
 RESULTS = Path("05-06-evaluation/results")

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from slowhand.estimate import Estimate
 from slowhand.keys import Setting
-from slowhand.papers.lenders2023 import boards, exchanges
 from slowhand.papers.datagrams import Frame
+from slowhand.papers.lenders2023 import boards, exchanges
 from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import FIRST_SEED, Laboratory, Point
 

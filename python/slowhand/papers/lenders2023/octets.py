@@ -5,8 +5,8 @@ from __future__ import annotations
 from slowhand.estimate import Estimate
 from slowhand.keys import Setting
 from slowhand.papers.capture import FINISHED
-from slowhand.papers.lenders2023 import boards, exchanges
 from slowhand.papers.datagrams import Datagram
+from slowhand.papers.lenders2023 import boards, exchanges
 from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import Laboratory, Point
 

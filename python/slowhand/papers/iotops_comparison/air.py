@@ -1,0 +1,147 @@
+"""On the air: a session and its first request over one to four hops, which the draft leaves out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from slowhand.estimate import Estimate
+from slowhand.keys import Setting
+from slowhand.papers.iotops_comparison.dtls13 import CREDENTIALS
+from slowhand.papers.part import Values
+from slowhand.papers.points import Laboratory, Point
+
+HOPS = (1, 2, 3, 4)
+
+LOSSES = (0, 5)
+"""Frames that a link loses, in per cent."""
+
+MOST = {0: 50, 5: 200}
+"""The most worlds, by loss: without one only the phases of the link layers differ."""
+
+MACS: dict[str, dict[str, Setting]] = {
+    "tsch": {
+        "kind": "tsch",
+        "slot_ms": 10,
+        "slotframe": 11,
+        "cells": {"shared": 1, "up": 1, "down": 1},
+    },
+    "xmac": {"kind": "xmac", "check_interval_ms": 125},
+    "beacon": {"kind": "beacon", "beacon_interval_ms": 245.76, "cap_ms": 61.44},
+    "csma": {"kind": "csma"},
+}
+"""The link layers, as the examples in scenarios/ have them."""
+
+_EDHOC: dict[str, Setting] = {"session.protocol": "edhoc"}
+
+SESSIONS: dict[str, dict[str, Setting]] = {
+    "combined": {**_EDHOC, "session.edhoc.combined": True},
+    "edhoc": _EDHOC,
+    **{
+        name: {"session.protocol": "coap+dtls1.3", **CREDENTIALS[name]}
+        for name in ("psk", "psk_ecdhe", "rpk")
+    },
+}
+"""The sessions: EDHOC with kid and static keys, DTLS 1.3."""
+
+FARTHEST = HOPS[-1]
+
+
+def point(mac: str, session: str, hops: int = FARTHEST, loss: int = 5) -> Point:
+    """Sessions and their first requests over a line."""
+    settings: dict[str, Setting] = {
+        "mac": MACS[mac],
+        "network.topology.hops": hops,
+        "network.link_pdr": 1 - loss / 100,
+        **SESSIONS[session],
+    }
+    return Point.of("air.toml", settings, most=MOST[loss])
+
+
+def points() -> list[Point]:
+    """The points of the figure."""
+    return [
+        point(mac, session, hops, loss)
+        for mac in MACS
+        for session in SESSIONS
+        for hops in HOPS
+        for loss in LOSSES
+    ]
+
+
+TOTALS = {
+    "time": ("duration_s", "data_s"),
+    "energy": ("energy_client_mj", "energy_client_data_mj"),
+    "frames": ("frames", "data_frames"),
+}
+"""Columns for the handshake and for the request."""
+
+
+def total(laboratory: Laboratory, at: Point, quantity: str) -> Estimate | None:
+    """The mean of a handshake and its request together; none if no request was answered."""
+    measured = laboratory.measure(at)
+    parts = zip(*(measured.samples[column] for column in TOTALS[quantity]), strict=True)
+    sums = [handshake + request for handshake, request in parts]
+    return Estimate.of(sums, measured.clusters) if sums else None
+
+
+def measure(laboratory: Laboratory) -> Values:
+    """Our values for the rows of this part."""
+    for at in points():
+        laboratory.measure(at)
+    values: dict[str, Estimate | None] = {}
+    for session in SESSIONS:
+        values[f"frames.{session}"] = total(laboratory, point("tsch", session, loss=0), "frames")
+    for mac in MACS:
+        for session in SESSIONS:
+            at = point(mac, session)
+            values[f"{mac}.{session}.time"] = total(laboratory, at, "time")
+            values[f"{mac}.{session}.energy"] = total(laboratory, at, "energy")
+        for smaller, larger in (("edhoc", "rpk"), ("edhoc", "psk")):
+            for quantity in ("time", "energy"):
+                name = f"{mac}.{larger}.more.{quantity}"
+                values[name] = _more(laboratory, mac, smaller, larger, quantity)
+        values[f"{mac}.superlinear"] = _superlinear(laboratory, mac)
+        values[f"{mac}.computing"] = _computing(laboratory, mac)
+    values["xmac.rpk.completed"] = laboratory.completed(point("xmac", "rpk"))
+    values["xmac.edhoc.completed"] = laboratory.completed(point("xmac", "edhoc"))
+    return values
+
+
+def _more(
+    laboratory: Laboratory, mac: str, smaller: str, larger: str, quantity: str
+) -> Estimate | None:
+    """By how much the session with more octets takes more, at 5 % loss."""
+    one, other = (total(laboratory, point(mac, each), quantity) for each in (larger, smaller))
+    return one - other if one and other else None
+
+
+def _superlinear(laboratory: Laboratory, mac: str) -> Estimate | None:
+    """By how much larger a share of its octets losses add to a long handshake, in per cent."""
+    shares = []
+    for session in ("rpk", "psk"):
+        with_loss, without = (
+            laboratory.measure(point(mac, session, loss=loss)).estimate("bytes_phy")
+            for loss in (5, 0)
+        )
+        if not with_loss or not without:
+            return None
+        share = with_loss / without
+        shares.append(Estimate(100 * share.mean, 100 * share.half))
+    return shares[0] - shares[1]
+
+
+def _computing(laboratory: Laboratory, mac: str) -> Estimate | None:
+    """The share of the CPU in the client's energy for EDHOC without loss, in per cent."""
+    measured = laboratory.measure(point(mac, "edhoc", loss=0))
+    cpu, whole = (measured.estimate(f"energy_client{name}_mj") for name in ("_cpu", ""))
+    if not cpu or not whole:
+        return None
+    share = cpu / whole
+    return Estimate(100 * share.mean, 100 * share.half)
+
+
+def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
+    """Draws time, energy and frames by hops."""
+    from slowhand.papers.iotops_comparison import figures
+
+    return figures.air(laboratory, folder)
