@@ -227,10 +227,12 @@ def sheet(
     title: str = "",
     width: float = 5.4,
     height: float = 4.2,
+    alike: bool = True,
 ) -> Iterator[Sheet]:
     """A sheet of some panels, each `width` x `height` inches, in the style of all figures.
 
-    Panels below each other, in several `rows`, have the same axes.
+    Panels below each other, in several `rows`, have the same axes; if they are not `alike`, the
+    same axis across only.
     """
     import matplotlib
 
@@ -245,7 +247,7 @@ def sheet(
             layout="constrained",
             squeeze=False,
             sharex="col",
-            sharey="col",
+            sharey="col" if alike else False,
         )
         made.suptitle(title, fontsize=13, x=0.01, ha="left")
         engine = made.get_layout_engine()

@@ -21,7 +21,7 @@ NAMES = {
     "rpk": "DTLS 1.3, RPK",
 }
 
-QUANTITIES = {"time": "time [s]", "energy": "client [mJ]", "frames": "frames"}
+QUANTITIES = {"time": "time until a response [s]", "energy": "energy of the client [mJ]"}
 
 LINK_LAYERS = {"tsch": "TSCH", "xmac": "X-MAC", "beacon": "beacons", "csma": "CSMA"}
 
@@ -49,7 +49,7 @@ def handshakes(laboratory: Laboratory, folder: Path) -> list[Path]:
         axes.set_yticks(range(len(rows)), list(rows))
         axes.invert_yaxis()
         axes.grid(axis="y", visible=False)
-        axes.set_xlabel("octets; pale: in the draft, full: here")
+        axes.set_xlabel("octets; pale: in the draft, full: here; *: computed in part")
         axes.legend(loc="lower right")
         return sheet.save(folder, "handshakes")
 
@@ -89,14 +89,13 @@ def _reported(id: str) -> float:
 
 
 def air(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Time, energy and frames of a session and its first request, by hops and link layer."""
-    title = "A session and its first request; solid: no loss, dashed: 5 % of frames"
+    """Time and energy of a session and its first request, by hops and link layer."""
     with plot.sheet(
-        len(QUANTITIES), rows=len(LINK_LAYERS), title=title, width=4.4, height=2.7
+        len(LINK_LAYERS), rows=len(QUANTITIES), width=3.6, height=3.0, alike=False
     ) as sheet:
         panels = iter(sheet.axes)
-        for mac, name in LINK_LAYERS.items():
-            for quantity, label in QUANTITIES.items():
+        for quantity, label in QUANTITIES.items():
+            for mac, name in LINK_LAYERS.items():
                 axes = next(panels)
                 for loss in measured.LOSSES:
                     curves = {
@@ -109,11 +108,10 @@ def air(laboratory: Laboratory, folder: Path) -> list[Path]:
                         for session in measured.SESSIONS
                     }
                     sheet.curves(axes, measured.HOPS, curves, dashed=loss > 0, named=False)
-                axes.set_yscale("log")
+                axes.set_ylim(0, None)
                 axes.set_xticks(measured.HOPS)
+                axes.set_title(name)
                 axes.set_ylabel(label)
-                axes.set_title(name, fontsize=10)
-        for axes in sheet.axes[-len(QUANTITIES) :]:
-            axes.set_xlabel("hops")
+                axes.set_xlabel("hops; solid: no loss, dashed: 5 %")
         sheet.key([NAMES[session] for session in measured.SESSIONS])
         return sheet.save(folder, "air")
