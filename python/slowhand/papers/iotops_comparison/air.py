@@ -48,18 +48,32 @@ FARTHEST = HOPS[-1]
 
 def point(mac: str, session: str, hops: int = FARTHEST, loss: int = 5) -> Point:
     """Sessions and their first requests over a line."""
-    settings: dict[str, Setting] = {
+    return Point.of("air.toml", _settings(mac, session, hops, loss), most=MOST[loss])
+
+
+def _settings(mac: str, session: str, hops: int = FARTHEST, loss: int = 5) -> dict[str, Setting]:
+    return {
         "mac": MACS[mac],
         "network.topology.hops": hops,
         "network.link_pdr": 1 - loss / 100,
         **SESSIONS[session],
     }
-    return Point.of("air.toml", settings, most=MOST[loss])
+
+
+COAP_TIMER_S = 2
+"""The shortest first timeout of CoAP (RFC 7252 section 4.8)."""
+
+
+def with_timer_of_coap(session: str) -> Point:
+    """A session of DTLS over X-MAC whose timer is as short as that of EDHOC."""
+    settings: dict[str, Setting] = {**_settings("xmac", session), "session.timeout_s": COAP_TIMER_S}
+    return Point.of("air.toml", settings, most=MOST[5])
 
 
 def points() -> list[Point]:
-    """The points of the figure."""
-    return [
+    """The points of the figure, and those with another timer."""
+    timers = [with_timer_of_coap(session) for session in ("psk", "rpk")]
+    return timers + [
         point(mac, session, hops, loss)
         for mac in MACS
         for session in SESSIONS
@@ -102,6 +116,9 @@ def measure(laboratory: Laboratory) -> Values:
                 values[name] = _more(laboratory, mac, smaller, larger, quantity)
         values[f"{mac}.superlinear"] = _superlinear(laboratory, mac)
         values[f"{mac}.computing"] = _computing(laboratory, mac)
+    for session in ("psk", "rpk"):
+        at = with_timer_of_coap(session)
+        values[f"xmac.{session}.timer.time"] = total(laboratory, at, "time")
     values["xmac.rpk.completed"] = laboratory.completed(point("xmac", "rpk"))
     values["xmac.edhoc.completed"] = laboratory.completed(point("xmac", "edhoc"))
     return values
