@@ -130,5 +130,5 @@ pub use heap::CountingAllocator;
 pub use holes::Holes;
 pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};
 pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};
-pub use stacks::{StackInfo, best_common_suite, stacks};
+pub use stacks::{StackInfo, best_common_suite, implementations, stacks};
 pub use tls::{Auth, Dtls, KeyExchange, LeanProfile, LeanSwitch, PskMode, Resumption, Suite, Tls, Version};
