@@ -13,7 +13,8 @@ use crate::session::{Failure, Resumable};
 
 /// One end of a session of CoAP without TLS or DTLS.
 pub(crate) struct CoapEnd {
-    messages: Messages,
+    /// On the heap, where what a session takes is counted.
+    messages: Box<Messages>,
     has_closed: bool,
 }
 
@@ -36,7 +37,7 @@ impl CoapEnd {
             device::fill_random(&mut number);
             u64::from_le_bytes(number)
         });
-        Ok(Self { messages, has_closed: false })
+        Ok(Self { messages: Box::new(messages), has_closed: false })
     }
 
     fn progress(&mut self) -> Progress {
