@@ -569,11 +569,13 @@ def told(run: Run) -> str:
 
 
 def stacks() -> list[dict[str, Any]]:
-    """The TLS libraries that are built in: name, version, licence, what each can do, known holes.
+    """What has a protocol: name, version, licence, what each can do, known holes.
+
+    First the libraries of TLS and DTLS, which `session.stack` names; then what stands alone.
 
     >>> import slowhand
     >>> [stack["name"] for stack in slowhand.stacks()]
-    ['lean-dtls', 'mbedtls', 'openssl', 'rustls', 'tinydtls']
+    ['lean-dtls', 'mbedtls', 'openssl', 'rustls', 'tinydtls', 'lakers', 'slowhand-coap']
     """
     stacks: list[dict[str, Any]] = json.loads(_native.stacks())
     return stacks

@@ -148,6 +148,6 @@ pub mod summary;
 pub mod traffic;
 mod world;
 
-pub use slowhand_sessions::stacks;
 pub use slowhand_sessions::{CountingAllocator, StackInfo};
+pub use slowhand_sessions::{implementations, stacks};
 pub use sniffer::{CaptureRunError, LiveCapture, capture_run, wireshark_arguments};

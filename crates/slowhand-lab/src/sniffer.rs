@@ -16,6 +16,7 @@ use slowhand_net::network::joiner_router::{JOINER_PORT, MANAGEMENT_PORT};
 use slowhand_net::observer::{Observer, Reception, Transmission};
 use slowhand_net::radio::frame::{self, MAX_FRAME};
 use slowhand_net::radio::security::OutgoingSecurity;
+use slowhand_sessions::{Credential, OSCORE_IDS, Protocol, Role};
 use std::io::Write;
 use std::path::Path;
 
@@ -103,9 +104,19 @@ fn security_preferences(scenario: &Scenario) -> Vec<String> {
     [key].into_iter().chain(addresses).collect()
 }
 
+/// The entry of Wireshark's table of OSCORE contexts, if all sessions have one that both ends have from the beginning.
+fn oscore_preference(scenario: &Scenario) -> Option<String> {
+    let config = scenario.session.config(Role::Client);
+    let (Protocol::Oscore, Credential::Psk { key, .. }) = (config.protocol(), &config.credential) else { return None };
+    let hex = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
+    let [client, server] = OSCORE_IDS.map(hex);
+    let secret = hex(key);
+    Some(format!("uat:oscore_contexts:\"{client}\",\"{server}\",\"{secret}\",\"\",\"\",\"AES-CCM-16-64-128 (CCM*)\""))
+}
+
 /// The arguments with which `wireshark` and `tshark` show a capture of this scenario as it is: the prefixes of
 /// compressed addresses, which are not on the air (RFC 6282 leaves their distribution to others), the protocol at the
-/// server's port, and the key of the link layer. Without the prefixes addresses look like `::1`, and no checksum fits.
+/// server's port, the key of the link layer, and the context of OSCORE. Without the prefixes addresses look like `::1`, and no checksum fits.
 pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
     let config = scenario.network_config();
     let mut prefixes: Vec<_> = config.contexts.iter().collect();
@@ -126,7 +137,8 @@ pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
     // Wireshark does not recognise 6LoWPAN that begins with the switch to page 1.
     let routing_headers = config.rpl.is_some_and(|rpl| rpl.encoding == RplEncoding::RoutingHeaders);
     let page_1 = routing_headers.then(|| ["-d".to_owned(), format!("wpan.panid=={PAN_ID:#06x},6lowpan")]);
-    let security = security_preferences(scenario).into_iter().flat_map(|preference| ["-o".to_owned(), preference]);
+    let preferences = security_preferences(scenario).into_iter().chain(oscore_preference(scenario));
+    let security = preferences.flat_map(|preference| ["-o".to_owned(), preference]);
     prefixes.flatten().chain(ports.into_iter().flatten()).chain(page_1.into_iter().flatten()).chain(security).collect()
 }
 

@@ -76,7 +76,7 @@ static ALLOCATOR: slowhand_lab::CountingAllocator = slowhand_lab::CountingAlloca
 /// The libraries built in, as a JSON array.
 #[pyfunction]
 fn stacks() -> PyResult<String> {
-    to_json(&slowhand_lab::stacks())
+    to_json(&slowhand_lab::implementations())
 }
 
 /// The profiles of the nodes' software, as a JSON array.

@@ -89,6 +89,9 @@ impl From<Congestion> for Algorithm {
     }
 }
 
+/// The Sender IDs of client and server with a context that both have from the beginning: those of RFC 8613 appendix C.1.
+pub const OSCORE_IDS: [&[u8]; 2] = [&[], &[1]];
+
 /// Octets of a request beside its payload: the header with a token of 4 octets, the path, and the marker before the payload.
 pub const REQUEST_OVERHEAD: usize = 4 + 4 + 2 + 1;
 

@@ -119,7 +119,7 @@ mod tls;
 
 pub use building::{BuildError, build, build_later, build_pair, build_resuming};
 pub use capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
-pub use coap::{Coap, Congestion, Edhoc, REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Security, Transfer};
+pub use coap::{Coap, Congestion, Edhoc, OSCORE_IDS, REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Security, Transfer};
 pub use config::{
     Arithmetic, ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role,
     SessionConfig, Stack, Timers,
@@ -130,5 +130,5 @@ pub use heap::CountingAllocator;
 pub use holes::Holes;
 pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};
 pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};
-pub use stacks::{StackInfo, best_common_suite, stacks};
+pub use stacks::{StackInfo, best_common_suite, implementations, stacks};
 pub use tls::{Auth, Dtls, KeyExchange, LeanProfile, LeanSwitch, PskMode, Resumption, Suite, Tls, Version};

@@ -121,8 +121,8 @@ fn has_long_certificates(checked: &Checked<'_>) -> bool {
 /// An entry in the list of libraries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StackInfo {
-    /// Its name in a scenario.
-    pub name: Stack,
+    /// Its name; that of a library of TLS or DTLS is the one in a scenario.
+    pub name: String,
     /// The version that the library reports.
     pub version: String,
     /// Its licence, as an SPDX expression.
@@ -141,11 +141,66 @@ pub struct StackInfo {
     pub holes: Holes,
 }
 
-/// All libraries.
+/// The protocols that have one implementation each, which a scenario does not name.
+fn of_messages() -> [StackInfo; 2] {
+    let info = |name: &str, version: &str, licence, protocols: &[Protocol], credentials, features: &[&str]| StackInfo {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        licence,
+        protocols: protocols.to_vec(),
+        suites: Vec::new(),
+        credentials,
+        features: features.iter().map(|feature| (*feature).to_owned()).collect(),
+        replaced: Vec::new(),
+        holes: Holes::default(),
+    };
+    let of_coap = Protocol::ALL.iter().copied().filter(|protocol| protocol.is_coap() && *protocol != Protocol::Edhoc);
+    let of_coap: Vec<Protocol> = of_coap.collect();
+    let coap = info(
+        "slowhand-coap",
+        env!("CARGO_PKG_VERSION"),
+        env!("CARGO_PKG_LICENSE"),
+        &of_coap,
+        &[CredentialKind::Psk],
+        &[
+            "the messages of CoAP above a library of DTLS, or alone",
+            "OSCORE with AES-CCM-16-64-128 and HKDF-SHA-256",
+            "timer of RFC 7252 or CoCoA",
+            "application data",
+        ],
+    );
+    // The version in Cargo.lock, which a test compares; the licence of its crate.
+    let lakers = info(
+        "lakers",
+        LAKERS,
+        "BSD-3-Clause",
+        &[Protocol::Edhoc],
+        &[],
+        &[
+            "method 3 (static Diffie-Hellman keys at both ends), cipher suite 2 (P-256)",
+            "credentials by key identifier, or CWT Claims Sets",
+            "message_4",
+            "message_3 with the first request (RFC 9668)",
+            "messages and OSCORE of slowhand-coap",
+            "application data",
+        ],
+    );
+    [lakers, coap]
+}
+
+/// The version of lakers in Cargo.lock.
+const LAKERS: &str = "0.8.0";
+
+/// What has a protocol: all libraries of TLS and DTLS, then what stands alone.
+pub fn implementations() -> Vec<StackInfo> {
+    stacks().into_iter().chain(of_messages()).collect()
+}
+
+/// All libraries of TLS and DTLS.
 pub fn stacks() -> Vec<StackInfo> {
     let capabilities = Stack::ALL.iter().map(|stack| stack.capabilities());
     let info = |capabilities: &Capabilities| StackInfo {
-        name: capabilities.stack,
+        name: capabilities.stack.to_string(),
         version: capabilities.version(),
         licence: capabilities.licence,
         protocols: capabilities.protocols().collect(),

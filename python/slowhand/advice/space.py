@@ -119,7 +119,12 @@ def _able(fixed: Fixed) -> tuple[Any, Any, list[str]]:
     """The client's library, the server's, and all that have a protocol of the session."""
     own = fixed.scenario.value("session.stack")
     server = fixed.scenario.value("session.server_stack") or own
-    able = [each["name"] for each in stacks() if {*each["protocols"]} & {*fixed.protocols}]
+    able = [
+        each["name"]
+        for each in stacks()
+        # What has no suites is no library of TLS or DTLS: no scenario names it.
+        if each["suites"] and {*each["protocols"]} & {*fixed.protocols}
+    ]
     return own, server, able
 
 

@@ -88,8 +88,17 @@ class Session:
 
 
 def read(scenario: str, native: _native.Scenario) -> Session:
-    """The session of a scenario."""
+    """The session of a scenario.
+
+    Raises `ValueError` if it has neither TLS nor DTLS: no library of these has anything to do.
+    """
     ends = json.loads(native.settings())
+    for end in ends.values():
+        found = end["protocol"]
+        end["protocol"] = found.removeprefix("coap+")
+        if end["protocol"] not in NAMES:
+            allowed = "a protocol that has TLS or DTLS, as these settings are for its library"
+            raise ValueError(f"session.protocol: found {found}, allowed: {allowed}")
     return Session(scenario, _end(ends["client"]), _end(ends["server"]))
 
 

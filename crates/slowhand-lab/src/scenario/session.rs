@@ -276,7 +276,7 @@ impl Session {
 }
 
 fn stack_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "enum": stacks().iter().map(|stack| stack.name).collect::<Vec<_>>() })
+    json_schema!({ "enum": Stack::ALL })
 }
 
 fn protocol_schema(_: &mut SchemaGenerator) -> Schema {

@@ -537,8 +537,12 @@ fn library(error: &SessionError, role: Role, scenario: &Scenario, document: &Doc
         "credential" => "session.suite".to_owned(),
         field => format!("session.{field}"),
     };
-    let stack = scenario.session.config(role).stack;
-    document.blame(&key, error.found.clone(), format!("{}; the {role} runs {stack}", error.allowed))
+    let config = scenario.session.config(role);
+    let allowed = match config.protocol().transport() {
+        Some(_) => format!("{}; the {role} runs {}", error.allowed, config.stack),
+        None => error.allowed.clone(),
+    };
+    document.blame(&key, error.found.clone(), allowed)
 }
 
 /// Loads a device. If there is none, the error names `key`.

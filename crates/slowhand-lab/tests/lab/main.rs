@@ -6,6 +6,7 @@ mod bad_input;
 mod bursts;
 mod capture_tshark;
 mod charge;
+mod coap;
 mod devices;
 mod examples;
 mod extremes;

@@ -115,6 +115,35 @@ fn check_frames(record: &Record, capture: &Path) -> Messages {
     }
 }
 
+/// tshark decrypts OSCORE with the arguments that we print, and sees EDHOC's messages where its standard has them.
+#[test]
+fn tshark_reads_messages_of_coap() {
+    let read = |protocol: &str, filter, fields: &[&str]| {
+        let changes = [format!("session.protocol={protocol}"), "network.link_pdr=1.0".to_owned()];
+        let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
+        let scenario = Scenario::load(Path::new("../../scenarios/edhoc.toml"), &changes).unwrap();
+        let capture = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{protocol}.pcapng"));
+        let records = capture_run(&scenario, 1, &capture, &Interrupt::default()).unwrap().unwrap();
+        assert_eq!(records[0].data.unwrap().outcome, Outcome::Completed);
+        let tshark = Tshark::of(wireshark_arguments(&scenario)).option("udp.check_checksum:TRUE");
+        let rows = tshark.filter(filter).rows_of_file(&capture, fields);
+        assert!(rows.iter().all(|row| row[0] == "1"), "{protocol}: a checksum is wrong");
+        let mut seen: Vec<String> = rows.iter().map(|row| row[1..].join(" ")).collect();
+        seen.dedup(); // each frame crosses two hops
+        seen
+    };
+    // POST with its path, and 2.04 (RFC 7252 section 12.1); 40 octets with and without payload are 29 and 31 of it.
+    let fields = ["udp.checksum.status", "oscore.code", "oscore.opt.uri_path", "oscore.payload_length"];
+    assert_eq!(read("oscore", "oscore", &fields), ["2 d 29", "68  31"]);
+    // message_1 behind `true`, message_2, message_3 behind C_R, nothing; then the protected messages.
+    let fields = ["udp.checksum.status", "coap.code", "coap.opt.uri_path", "coap.payload_length"];
+    let path = ".well-known,edhoc";
+    assert_eq!(
+        read("edhoc", "coap && !oscore", &fields),
+        [format!("2 {path} 38"), "68  45".to_owned(), format!("2 {path} 20"), "68  ".to_owned()]
+    );
+}
+
 /// What `slowhand run --pcap` prints is enough: addresses, checksums and messages are shown as they are. Each
 /// prefix is needed.
 #[test]

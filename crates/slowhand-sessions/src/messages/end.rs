@@ -5,18 +5,16 @@ use slowhand_coap::oscore::{Context, Parameters};
 use super::Messages;
 use super::counting::Counting;
 use super::edhoc::Handshake;
-use crate::coap::Security;
+use crate::coap::{OSCORE_IDS, Security};
 use crate::config::{Credential, Family, Negotiated, PSK, Role, SessionConfig};
 use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::session::{Failure, Resumable};
 
-/// The Sender IDs of client and server: those of RFC 8613 appendix C.1.
-const IDS: [&[u8]; 2] = [&[], &[1]];
-
 /// One end of a session of CoAP without TLS or DTLS.
 pub(crate) struct CoapEnd {
-    messages: Messages,
+    /// On the heap, where what a session takes is counted.
+    messages: Box<Messages>,
     has_closed: bool,
 }
 
@@ -39,7 +37,7 @@ impl CoapEnd {
             device::fill_random(&mut number);
             u64::from_le_bytes(number)
         });
-        Ok(Self { messages, has_closed: false })
+        Ok(Self { messages: Box::new(messages), has_closed: false })
     }
 
     fn progress(&mut self) -> Progress {
@@ -62,7 +60,7 @@ fn context(config: &SessionConfig) -> Result<Context, Failure> {
         Credential::Psk { key, .. } => &key[..],
         _ => &PSK,
     };
-    let [of_client, of_server] = IDS;
+    let [of_client, of_server] = OSCORE_IDS;
     let (sender_id, recipient_id) = match config.role {
         Role::Client => (of_client, of_server),
         Role::Server => (of_server, of_client),

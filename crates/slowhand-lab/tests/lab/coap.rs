@@ -1,0 +1,81 @@
+//! Runs of CoAP, OSCORE and EDHOC: what is sent, and what becomes of requests where frames are lost.
+
+use slowhand_lab::plan::Plan;
+use slowhand_lab::record::{Outcome, Record};
+use slowhand_lab::scenario::{Override, Scenario};
+use std::path::Path;
+
+const PROTOCOLS: [&str; 5] = ["coap", "oscore", "edhoc", "coap+dtls1.2", "coap+dtls1.3"];
+
+fn scenario(protocol: &str, changes: &[&str]) -> Scenario {
+    let protocol = format!("session.protocol={protocol}");
+    // In DTLS 1.3 the suite is another one.
+    let suite = if protocol.ends_with("1.3") { "session.suite=TLS_AES_128_CCM_8_SHA256" } else { "session.nonces=1" };
+    let changes: Vec<Override> =
+        [&protocol, suite].iter().chain(changes).map(|change| change.parse().unwrap()).collect();
+    Scenario::load(Path::new("../../scenarios/edhoc.toml"), &changes).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn run(protocol: &str, changes: &[&str], seeds: std::ops::Range<u64>) -> Vec<Record> {
+    let plan = Plan::new(&scenario(protocol, changes)).unwrap();
+    seeds.flat_map(|seed| plan.run(seed, &mut ())).collect()
+}
+
+/// A request of 40 octets and its response of 40: OSCORE adds 13 and 11, with the identifiers of EDHOC 14 and 11; a record of DTLS 1.2
+/// with CCM-8 has 29 more (RFC 6347 section 4.1, RFC 6655), one of DTLS 1.3 at the end of its datagram 11 (RFC 9147 section 4: a header
+/// of two octets, the type, a tag of eight).
+#[test]
+fn requests_have_the_octets_of_their_protection() {
+    let without_loss = ["network.link_pdr=1.0"];
+    let of = |protocol: &str| {
+        let record = run(protocol, &without_loss, 1..2).remove(0);
+        let data = record.data.unwrap();
+        assert_eq!((record.outcome, data.outcome, data.costs.datagrams), (Outcome::Completed, Outcome::Completed, 2));
+        (record.datagrams, data.costs.bytes_payload)
+    };
+    assert_eq!(of("coap"), (0, 80));
+    assert_eq!(of("oscore"), (0, 80 + 13 + 11));
+    assert_eq!(of("edhoc"), (4, 80 + 14 + 11));
+    assert_eq!(of("coap+dtls1.2").1, 80 + 2 * 29);
+    assert_eq!(of("coap+dtls1.3").1, 80 + 2 * 11);
+}
+
+#[test]
+fn requests_are_answered_whatever_is_lost() {
+    for protocol in PROTOCOLS {
+        let lossy = ["lowpan.frame_loss=0.1", "application.requests=3"];
+        let records = run(protocol, &lossy, 1..11);
+        let data: Vec<_> = records.iter().filter_map(|record| record.data).collect();
+        // A long flight of DTLS may be lost too often.
+        assert!(data.len() >= 8, "{protocol}: {} of 10 handshakes", data.len());
+        let answered = data.iter().filter(|data| data.outcome == Outcome::Completed);
+        let datagrams: Vec<u64> = answered.map(|data| data.costs.datagrams).collect();
+        assert!(datagrams.len() + 1 >= data.len(), "{protocol}: {} of {}", datagrams.len(), data.len());
+        assert!(datagrams.iter().all(|&count| count >= 6), "{protocol}: three requests and three responses");
+        assert!(datagrams.iter().any(|&count| count > 6), "{protocol}: something is sent again");
+        let again = run(protocol, &lossy, 1..11);
+        assert_eq!(records, again, "{protocol}: the same seeds, the same records");
+    }
+}
+
+/// What is sent again in the handshake of EDHOC is counted as DTLS's is.
+#[test]
+fn repetitions_of_edhoc_are_counted() {
+    let records = run("edhoc", &["lowpan.frame_loss=0.2"], 1..21);
+    let needed: u64 = records.iter().map(|record| record.retransmissions_needed).sum();
+    let lost: u64 = records.iter().map(|record| record.datagrams_lost).sum();
+    assert!(needed > 0 && needed <= lost, "{needed} {lost}");
+    let whole = run("edhoc", &["network.link_pdr=1.0"], 1..4);
+    assert!(whole.iter().all(|record| record.retransmissions_needed + record.retransmissions_spurious == 0));
+}
+
+/// RFC 9668: a round trip less.
+#[test]
+fn the_combined_request_saves_a_round_trip() {
+    let datagrams = |combined: &str| {
+        let record = run("edhoc", &["network.link_pdr=1.0", combined], 1..2).remove(0);
+        (record.datagrams + record.data.unwrap().costs.datagrams, record.end_s)
+    };
+    let (alone, combined) = (datagrams("session.edhoc.combined=false"), datagrams("session.edhoc.combined=true"));
+    assert_eq!((alone.0, combined.0), (6, 4));
+}

@@ -1,0 +1,223 @@
+"""Compares ways to protect a CoAP request on four networks: writes the tables of docs/protocols.md.
+
+Run it when results have changed: .venv/bin/python docs/protocols.py. It takes a minute.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from measured import ROOT, Settings, fill, number
+
+from slowhand import Run, Scenario, plot
+from slowhand.estimate import percentile
+
+SCENARIO = ROOT / "scenarios" / "edhoc.toml"
+COUNT = 500
+HOPS = 2
+
+NETWORKS: dict[str, Settings] = {
+    "TSCH": {},  # as in the scenario: a slotframe of 25 slots of 10 ms, a cell up and a cell down
+    "X-MAC": {"mac": {"kind": "xmac", "check_interval_ms": 125, "data_ack": True}},
+    "beacons": {"mac": {"kind": "beacon", "beacon_interval_ms": 245.76, "cap_ms": 61.44}},
+    "CSMA": {"mac": {"kind": "csma", "sleepy": "leaves", "poll_period_ms": 1000}},
+}
+
+PSK = {"session.suite": "TLS_PSK_WITH_AES_128_CCM_8", "session.credential": "psk"}
+KEYS = {
+    "session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+    "session.credential": "raw_public_key",
+}
+CERTIFICATES = {**KEYS, "session.credential": "certificate"}
+SUITE_13 = {"session.suite": "TLS_AES_128_CCM_8_SHA256"}
+
+PROTOCOLS: dict[str, Settings] = {
+    "nothing": {"session.protocol": "coap"},
+    "OSCORE": {"session.protocol": "oscore"},
+    "EDHOC, combined": {"session.protocol": "edhoc", "session.edhoc.combined": True},
+    "EDHOC": {"session.protocol": "edhoc"},
+    "EDHOC, by value": {"session.protocol": "edhoc", "session.edhoc.credentials": "ccs"},
+    "DTLS 1.2, PSK": {"session.protocol": "coap+dtls1.2", **PSK},
+    "DTLS 1.3, PSK": {
+        "session.protocol": "coap+dtls1.3",
+        **PSK,
+        **SUITE_13,
+        "session.auth": "psk",
+    },
+    "DTLS 1.2, raw keys": {"session.protocol": "coap+dtls1.2", **KEYS},
+    "DTLS 1.3, raw keys": {
+        "session.protocol": "coap+dtls1.3",
+        **KEYS,
+        **SUITE_13,
+        "session.auth": "mutual",
+    },
+    "DTLS 1.2, certificates": {"session.protocol": "coap+dtls1.2", **CERTIFICATES},
+}
+"""A row each. All DTLS is lean-dtls."""
+
+SIZES = (1, 16, 64, 256, 1000)
+"""Octets of the payloads of the second table."""
+
+
+def main(folder: Path) -> None:
+    """Writes the tables and the figure."""
+    text = (ROOT / "docs" / "protocols.md").read_text()
+    found = {
+        (network, protocol): measure({**NETWORKS[network], **PROTOCOLS[protocol]})
+        for network in NETWORKS
+        for protocol in PROTOCOLS
+    }
+    for network in NETWORKS:
+        rows = {protocol: found[network, protocol] for protocol in PROTOCOLS}
+        text = fill(text, network, table(rows))
+    text = fill(text, "sizes", sizes())
+    (folder / "docs").mkdir(exist_ok=True)
+    (folder / "docs" / "protocols.md").write_text(text)
+    draw(found, folder / "docs")
+
+
+class Answered:
+    """Worlds in which a client asked for a session, then for an answer."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Runs them."""
+        network: Settings = {"network.topology": {"kind": "line", "hops": HOPS}}
+        scenario = Scenario(SCENARIO, {**network, **settings})
+        records: Mapping[str, list[float]] = Run(scenario, count=COUNT, seed=1).columns()
+        self.records = [
+            dict(zip(records, values, strict=True))
+            for values in zip(*records.values(), strict=True)
+        ]
+        self.done = [each for each in self.records if each["data_outcome"] == "completed"]
+        memory = json.loads(scenario.native.session_memory())["client"]
+        self.memory: float | None = memory
+
+    def mean(self, *columns: str) -> float:
+        """The mean of a sum of columns over the worlds with an answer."""
+        total: float = sum(each[name] for each in self.done for name in columns)
+        return total / len(self.done)
+
+    def percentile(self, share: float, *columns: str) -> float:
+        """A percentile of such a sum."""
+        return percentile([sum(each[name] for name in columns) for each in self.done], share)
+
+    @property
+    def failed(self) -> float:
+        """The share of worlds without an answer."""
+        return 1 - len(self.done) / len(self.records)
+
+
+def measure(settings: Settings) -> Answered:
+    """The worlds of a row."""
+    return Answered(settings)
+
+
+HEADER = (
+    "| protection | handshake [B] | answer after, median [s] | 95 % [s] | frames | on the air [B] |"
+    " energy [mJ] | failed [%] | each later request [B] | [mJ] | heap [B] |\n"
+    "| :--- |" + " ---: |" * 10 + "\n"
+)
+
+
+def table(rows: Mapping[str, Answered]) -> str:
+    """The table of a network."""
+    lines = []
+    for name, row in rows.items():
+        heap = "" if row.memory is None else f"{row.memory:,}"
+        cells = [
+            number(row.mean("bytes_payload")),
+            number(row.percentile(0.5, "duration_s", "data_s")),
+            number(row.percentile(0.95, "duration_s", "data_s")),
+            number(row.mean("frames", "data_frames")),
+            number(row.mean("bytes_phy", "data_bytes_phy")),
+            number(row.mean("energy_client_mj", "energy_client_data_mj")),
+            number(100 * row.failed),
+            number(row.mean("data_bytes_payload")),
+            number(row.mean("energy_client_data_mj")),
+            heap,
+        ]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |\n")
+    return HEADER + "".join(lines)
+
+
+PROTECTIONS: dict[str, Settings] = {
+    name: PROTOCOLS[name]
+    for name in ("nothing", "OSCORE", "EDHOC", "DTLS 1.2, PSK", "DTLS 1.3, PSK")
+} | {
+    "DTLS 1.2, connection ID": {**PROTOCOLS["DTLS 1.2, PSK"], "session.connection_id": 1},
+    "DTLS 1.3, connection ID": {**PROTOCOLS["DTLS 1.3, PSK"], "session.connection_id": 1},
+}
+
+HOP: Settings = {
+    "network.topology": {"kind": "line", "hops": 1},
+    "network.link_pdr": 1,
+    "mac": {"kind": "csma", "sleepy": "none"},
+    "client.compute_factor": 0.001,
+}
+"""Nothing is sent again: all is fast."""
+
+COAP = {"request": 11, "response": 9}
+"""Octets of a message beside its payload (slowhand_sessions::REQUEST_OVERHEAD)."""
+
+
+def sizes() -> str:
+    """What a request and its response are on the air of a hop, by the octets of their payloads."""
+    header = "| protection | overhead [B] | room in a frame [B] |"
+    lines = [header + "".join(f" {size} B |" for size in SIZES) + "\n"]
+    lines.append("| :--- | ---: | ---: |" + " ---: |" * len(SIZES) + "\n")
+    for name, settings in PROTECTIONS.items():
+        cells, overhead = [], 0.0
+        for size in SIZES:
+            record = over_a_hop(settings, size, size)
+            if size == SIZES[0]:
+                overhead = record["data_bytes_payload"][0] - sum(COAP.values()) - 2 * size
+            cells.append(f"{record['data_bytes_phy'][0]:,} in {record['data_frames'][0]}")
+        cells = [name, f"{overhead:.0f}", str(room(settings)), *cells]
+        lines.append("| " + " | ".join(cells) + " |\n")
+    return "".join(lines)
+
+
+def over_a_hop(settings: Settings, request: int, response: int) -> Mapping[str, list[float]]:
+    """The record of an exchange with payloads of so many octets."""
+    lengths: Settings = {
+        "application.request_bytes": COAP["request"] + request,
+        "application.response_bytes": COAP["response"] + response,
+    }
+    scenario = Scenario(SCENARIO, {**settings, **HOP, **lengths})
+    return Run(scenario, count=1, seed=1).columns()
+
+
+def room(settings: Settings) -> int:
+    """The most octets of payload of a request that needs one frame a hop."""
+    fits = [size for size in range(1, 128) if over_a_hop(settings, size, 1)["data_frames"][0] == 2]
+    return max(fits)
+
+
+def draw(found: Mapping[tuple[str, str], Answered], folder: Path) -> None:
+    """How long until the first answer, and what it costs: a panel a network."""
+    title = "The first answer to a protected request over two hops"
+    heights = range(len(PROTOCOLS))
+    with plot.sheet(len(NETWORKS), title=title, height=1.6 + 0.3 * len(PROTOCOLS)) as sheet:
+        for axes, network in zip(sheet.axes, NETWORKS, strict=True):
+            rows = [found[network, protocol] for protocol in PROTOCOLS]
+            energies = [row.mean("energy_client_mj", "energy_client_data_mj") for row in rows]
+            axes.barh(heights, energies, color=plot.COLOURS[0], alpha=0.8)
+            for height, row, energy in zip(heights, rows, energies, strict=True):
+                median = row.percentile(0.5, "duration_s", "data_s")
+                axes.text(energy, height, f" {number(median)} s", va="center", fontsize=8)
+            names = list(PROTOCOLS) if axes is sheet.axes[0] else [""] * len(PROTOCOLS)
+            axes.set_yticks(heights, names)
+            axes.invert_yaxis()
+            axes.set_xlim(0, 1.25 * max(energies))
+            axes.set_xlabel("client's energy [mJ]")
+            axes.set_title(network)
+        for drawn in sheet.save(folder, "protocols"):
+            if drawn.suffix == ".svg":
+                drawn.unlink()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT)
