@@ -117,7 +117,7 @@ def test_codes_of_the_draft_are_read() -> None:
     dtls12 = bytes.fromhex("b0c303050016f20e") + data
     plain = bytes.fromhex("17fefd000100000000000500160001000000000005") + data
     assert ghc.decompress(dtls12, records.ADDRESSES) == plain
-    tls12 = bytes.fromhex("0517030300" "16850f05") + data
+    tls12 = bytes.fromhex("051703030016850f05") + data
     plain = bytes.fromhex("17030300160000000000000005") + data
     assert ghc.decompress(tls12, records.ADDRESSES) == plain
     # The nonce of its record with a connection ID comes out wrong, unless the copy begins earlier.
@@ -166,7 +166,7 @@ def test_a_record_of_the_format_is_the_librarys(name: str, octets: int) -> None:
 
 def test_messages_of_coap_by_hand() -> None:
     # GET, a token of an octet, Uri-Path "ab", Content-Format 0, an option of 300 octets, a payload.
-    octets = bytes.fromhex("41010001aa" "b26162" "10" "ee000100" "1f") + bytes(300) + b"\xffhi"
+    octets = bytes.fromhex("41010001aab2616210ee0001001f") + bytes(300) + b"\xffhi"
     message = Message.read(octets)
     assert (message.token, message.payload) == (1, b"hi")
     assert [(each.number, each.octets) for each in message.options] == [
