@@ -10,6 +10,7 @@
 //! | [`endpoint`] | the messages and requests between this end and one peer | RFC 7252 sections 4 and 5.2 |
 //! | [`block`] | bodies in blocks, as client and as server | RFC 7959 |
 //! | [`observe`] | the order of notifications, and who observes what | RFC 7641 |
+//! | [`cojp`] | joining a 6TiSCH network: the request and the response, the proxy without state, the registrar | RFC 9031, RFC 8974 |
 //! | [`oscore`] | contexts, the protection of messages, freshness by Echo; it does not need the other modules | RFC 8613, RFC 9175 |
 //!
 //! # A request and its answer
@@ -44,6 +45,7 @@
 //! ```
 
 pub mod block;
+pub mod cojp;
 pub mod endpoint;
 pub mod message;
 pub mod observe;

@@ -50,7 +50,7 @@
 //! encrypted (section 4.1.3.4.1). Only a proxy cuts what is protected; the receiver puts that together before it verifies it
 //! (section 4.1.3.4.2), within a limit of its own.
 
-mod cbor;
+pub(crate) mod cbor;
 mod context;
 mod cose;
 pub mod crypto;

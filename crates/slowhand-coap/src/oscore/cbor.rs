@@ -1,43 +1,56 @@
-//! The few items of CBOR that OSCORE computes with (RFC 8949, section 3). None of them is ever sent.
+//! The few items of CBOR that OSCORE computes with, and that CoJP sends (RFC 8949, section 3).
 
 /// An item under construction.
 #[derive(Default)]
-pub(super) struct Cbor(Vec<u8>);
+pub(crate) struct Cbor(Vec<u8>);
 
 impl Cbor {
     /// An array of so many items, which follow.
-    pub(super) fn array(items: usize) -> Self {
+    pub(crate) fn array(items: usize) -> Self {
         Self::default().head(4, items)
     }
 
+    /// A map of so many pairs, which follow.
+    pub(crate) fn map(pairs: usize) -> Self {
+        Self::default().head(5, pairs)
+    }
+
     /// A number that is not negative.
-    pub(super) fn unsigned(self, number: usize) -> Self {
+    pub(crate) fn unsigned(self, number: usize) -> Self {
         self.head(0, number)
     }
 
+    /// A number that may be negative.
+    pub(crate) fn integer(self, number: i64) -> Self {
+        match usize::try_from(number) {
+            Ok(number) => self.unsigned(number),
+            Err(_) => self.head(1, number.unsigned_abs() as usize - 1),
+        }
+    }
+
     /// A string of octets.
-    pub(super) fn octets(self, octets: &[u8]) -> Self {
+    pub(crate) fn octets(self, octets: &[u8]) -> Self {
         self.head(2, octets.len()).raw(octets)
     }
 
     /// A text.
-    pub(super) fn text(self, text: &str) -> Self {
+    pub(crate) fn text(self, text: &str) -> Self {
         self.head(3, text.len()).raw(text.as_bytes())
     }
 
     /// Null.
-    pub(super) fn null(self) -> Self {
+    pub(crate) fn null(self) -> Self {
         self.raw(&[0xf6])
     }
 
     /// Items that are already written.
-    pub(super) fn raw(mut self, octets: &[u8]) -> Self {
+    pub(crate) fn raw(mut self, octets: &[u8]) -> Self {
         self.0.extend_from_slice(octets);
         self
     }
 
     /// All of it.
-    pub(super) fn finish(self) -> Vec<u8> {
+    pub(crate) fn finish(self) -> Vec<u8> {
         self.0
     }
 
