@@ -103,6 +103,7 @@ BETWEEN_KEYS = {
         "link-to-itself",
         "link-twice",
         "load-too-fast",
+        "join-without-beacons",
         "load-without-cell",
         "loss-spread-with-recovery",
         "memory-beyond-limit",

@@ -21,9 +21,10 @@ pub fn join<'py>(
     count: i128,
     threads: i128,
 ) -> PyResult<(Table<'py>, Option<PyErr>)> {
-    let (seed, count, threads) = (natural("seed", seed)?, natural("count", count)?, natural("threads", threads)?);
+    let (seed, count, threads) =
+        (natural("seed", seed)?, natural("count", count)?, natural::<usize>("threads", threads)?);
     let plan = JoinPlan::new(&scenario.0).map_err(refused)?;
-    let (records, stopped) = kept(py, move |interrupt| plan.run_all(seed, count, threads as usize, interrupt))?;
+    let (records, stopped) = kept(py, move |interrupt| plan.run_all(seed, count, threads, interrupt))?;
     Ok((table(py, joining::columns(&records))?, stopped))
 }
 

@@ -58,7 +58,7 @@ def options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Lets networks form."""
     from slowhand import _native, joining, output, results
-    from slowhand._native import MAX_SEED
+    from slowhand.bounds import MAX_SEED
 
     scenario = loaded(arguments.scenario, arguments.set)
     if arguments.seed + arguments.count - 1 > MAX_SEED:

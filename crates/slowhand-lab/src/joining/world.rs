@@ -331,8 +331,13 @@ impl<'a> World<'a> {
         match message {
             Control::Dio { rank } => {
                 node.trickle.heard = node.trickle.heard.saturating_add(1);
-                if node.stage == Stage::Joined && rank >= RANK_OF_HOP {
-                    self.choose_parent(now, id, from, rank / RANK_OF_HOP);
+                let hops = rank / RANK_OF_HOP;
+                match node.stage {
+                    Stage::Joined if hops > 0 => self.choose_parent(now, id, from, hops),
+                    Stage::Parent | Stage::Connected | Stage::Complete if id != NodeId::ROOT && hops > 0 => {
+                        self.improve_parent(now, id, from, hops);
+                    }
+                    _ => {}
                 }
             }
             Control::Dis if node.is_advertising => {
@@ -366,6 +371,26 @@ impl<'a> World<'a> {
             self.waiting.push(id);
         } else {
             self.connect(now, id);
+        }
+    }
+
+    /// A node with a parent hears a DIO: of its parent, which may have another rank now, or of a neighbour nearer to the root, which
+    /// becomes its parent (objective function 0, RFC 6552).
+    fn improve_parent(&mut self, now: Instant, id: NodeId, from: NodeId, hops: u16) {
+        let node = &self.nodes[id.index()];
+        let is_other = node.parent != from;
+        if is_other && (hops >= node.hops || self.network.set_parent(id, from).is_err()) {
+            return;
+        }
+        let node = &mut self.nodes[id.index()];
+        (node.parent, node.hops) = (from, hops);
+        let metric = hops.min(u8::MAX.into()) as u8;
+        self.tsch(now, |tsch, _| tsch.set_member(id, Some(from), metric));
+        if is_other && self.plan.negotiates {
+            self.tsch(now, |tsch, now| tsch.choose_parent(now, id, from));
+        }
+        if is_other && self.nodes[id.index()].is_advertising {
+            self.send_dao(now, id);
         }
     }
 
@@ -460,11 +485,7 @@ impl<'a> World<'a> {
                     0.0 => join.dao_period_s.duration(),
                     probability => until(probability, period, &mut node.random),
                 };
-                node.dao_sequence = node.dao_sequence.wrapping_add(1);
-                let dao = control::dao(id, node.parent, node.dao_sequence);
-                let datagram = self.datagram(id, false);
-                // A DAO that is lost is followed by the next.
-                let _ = self.network.send_packet(now, &dao, datagram, &mut self.sent);
+                self.send_dao(now, id);
                 self.set_timer(now + next, id, Timer::Dao);
                 if !self.nodes[id.index()].is_advertising {
                     self.advertise(now, id);
@@ -562,6 +583,16 @@ impl<'a> World<'a> {
         let dio = self.dio(id, None);
         // A DIO that is not sent is followed by the next.
         let _ = self.network.send_to_all(now, id, FrameKind::Dio, &dio);
+    }
+
+    /// Tells the root the parent of a node.
+    fn send_dao(&mut self, now: Instant, id: NodeId) {
+        let node = &mut self.nodes[id.index()];
+        node.dao_sequence = node.dao_sequence.wrapping_add(1);
+        let dao = control::dao(id, node.parent, node.dao_sequence);
+        let datagram = self.datagram(id, false);
+        // A DAO that is lost is followed by the next.
+        let _ = self.network.send_packet(now, &dao, datagram, &mut self.sent);
     }
 
     fn datagram(&mut self, owner: NodeId, joins: bool) -> DatagramId {

@@ -159,7 +159,7 @@ impl Join {
     pub(crate) fn first_timeout(&self, random: u64) -> Duration {
         let shortest = self.timeout_s.micros();
         let more = shortest as f64 * (self.timeout_random_factor.get() - 1.0).max(0.0);
-        let more = u128::from(more.min(u64::MAX as f64 / 2.0) as u64) * u128::from(random) >> 32;
+        let more = (u128::from(more.min(u64::MAX as f64 / 2.0) as u64) * u128::from(random)) >> 32;
         Duration::from_micros(shortest + more as u64)
     }
 }

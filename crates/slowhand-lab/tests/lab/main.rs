@@ -12,6 +12,7 @@ mod extremes;
 mod failures;
 mod fragments;
 mod gateway;
+mod joining;
 mod life;
 mod link_security;
 mod loading;

@@ -254,8 +254,13 @@ impl SchedulingFunction for Msf {
     }
 
     fn choose_parent(&mut self, node: NodeId, parent: NodeId, plane: &mut Plane<'_>) {
-        if self.nodes[node.index()].parent.replace(parent).is_none() {
-            plane.set_timer(node, self.config.housekeeping, timer::HOUSEKEEPING);
+        match self.nodes[node.index()].parent.replace(parent) {
+            None => plane.set_timer(node, self.config.housekeeping, timer::HOUSEKEEPING),
+            // RFC 9033 section 4.8. If it cannot be sent, the cells stay there unused.
+            Some(former) if former != parent => {
+                let _ = plane.request(node, former, Request::Clear { metadata: 0 });
+            }
+            Some(_) => {}
         }
         self.ensure_cell(node, plane);
     }
