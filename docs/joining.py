@@ -148,8 +148,8 @@ def late() -> str:
     for timeout, confirmable in ((60, "false"), (60, "true"), (120, "false")):
         keys = [f"join.timeout_s={timeout}", f"join.confirmable={confirmable}"]
         formed = formation(["network.topology.hops=12", "join.give_up_s=40000", *keys], 20)
-        missing = sum(formed.missing().values())
-        lines.append(f"| {timeout} s | `{confirmable}` | {missing} of {len(formed.columns['node'])} |")
+        missing, nodes = sum(formed.missing().values()), len(formed.columns["node"])
+        lines.append(f"| {timeout} s | `{confirmable}` | {missing} of {nodes} |")
     return "\n".join(lines) + "\n"
 
 
@@ -168,8 +168,8 @@ def grid(columns: int, rows: int) -> str:
 def power_cut() -> str:
     """Networks of several sizes."""
     lines = [
-        "| nodes | profile | all are through: median | not through | a node is synchronised | then joined |"
-        " parent | cell | packet | requests | scans | energy |",
+        "| nodes | profile | all are through: median | not through | a node is synchronised |"
+        " then joined | parent | cell | packet | requests | scans | energy |",
         "| --: | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |",
     ]
     for nodes, (columns, rows) in GRIDS.items():
@@ -213,7 +213,8 @@ def simulator() -> str:
 
 def boards() -> str:
     """What developers of OpenWSN expected and saw of their boards."""
-    lines = ["| a beacon in each | synchronised: mean | 95 % | cell: 95 % |", "| --: | --: | --: | --: |"]
+    heads = "| a beacon in each | synchronised: mean | 95 % | cell: 95 % |"
+    lines = [heads, "| --: | --: | --: | --: |"]
     for portion in (10, 4):
         formed = formation([*BOARDS, f"join.beacon_probability={1 / portion}"])
         first, cell = formed.times("synchronised"), formed.times("cell")

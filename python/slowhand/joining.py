@@ -74,7 +74,8 @@ class Formation:
     """The networks of consecutive seeds, and when each of their nodes was through each phase."""
 
     def __init__(self, scenario: Scenario, count: int, seed: int, threads: int | None = None):
-        self.scenario, self.count, self.seed = scenario, natural("count", count), natural("seed", seed)
+        self.scenario = scenario
+        self.count, self.seed = natural("count", count), natural("seed", seed)
         try:
             self.table, self.stopped = _native.join(
                 scenario.native, self.seed, self.count, threads or processors()
@@ -100,10 +101,10 @@ class Formation:
     def took(self, phase: str) -> list[float]:
         """How long each phase took: from the end of the phase before, in seconds."""
         order = list(PHASES)
-        before = [f"{name}_s" for name in order[: order.index(phase)]]
-        rows = zip(self.columns[f"{phase}_s"], *(self.columns[name] for name in before), strict=True)
-        known = ([value for value in row if value is not None] for row in rows if row[0] is not None)
-        return [row[0] - max(row[1:], default=0.0) for row in known]
+        before = [self.columns[f"{name}_s"] for name in order[: order.index(phase)]]
+        rows = zip(self.columns[f"{phase}_s"], *before, strict=True)
+        known = ((end, [value for value in earlier if value is not None]) for end, *earlier in rows)
+        return [end - max(earlier, default=0.0) for end, earlier in known if end is not None]
 
     def formed(self) -> list[float]:
         """When the last node of each world had sent its first packet, of worlds where all did."""
@@ -154,7 +155,8 @@ def show(formed: Formation, out: Terminal) -> None:
     out.print(f"{formed.scenario.path}: {about['network']}")
     through = nodes - sum(missing.values())
     failed = ", ".join(f"{count:,} without {PHASES[phase]}" for phase, count in missing.items())
-    out.print(f"{formed.count:,} networks; {through:,} of {nodes:,} nodes through{failed and f': {failed}'}")
+    said = f"{formed.count:,} networks; {through:,} of {nodes:,} nodes through"
+    out.print(f"{said}: {failed}" if failed else said)
     out.print("")
     times = _table("since switched on, s")
     for phase, name in PHASES.items():

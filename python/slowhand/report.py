@@ -206,7 +206,8 @@ def show_profiles(profiles: list[dict[str, Any]], out: Terminal) -> None:
     names = [Column(profile["name"].replace("-", "-\n", 1)) for profile in profiles]
     table = Table([Column(right=False), *names], repeated=1)
     for section, heading in SECTIONS.items():
-        table.add((f"[{section if section in ('lowpan', 'join') else 'mac'}] {heading}", "bold cyan"))
+        name = section if section in ("lowpan", "join") else "mac"
+        table.add((f"[{name}] {heading}", "bold cyan"))
         numbers = [
             {each["key"]: _setting(each["value"]).strip('"') for each in profile[section] or ()}
             for profile in profiles

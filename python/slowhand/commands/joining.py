@@ -28,7 +28,9 @@ def options(parser: Parser) -> None:
     from slowhand.joining import COUNT
 
     parser.add_argument(
-        "scenario", metavar="SCENARIO", help="A .toml file, or a name that `slowhand scenarios` lists."
+        "scenario",
+        metavar="SCENARIO",
+        help="A .toml file, or a name that `slowhand scenarios` lists.",
     )
     parser.add_argument(
         "--count",
@@ -47,7 +49,9 @@ def options(parser: Parser) -> None:
     threads_option(parser, "records do")
     set_option(parser, "Replace a key, as in join.beacon_probability=0.3; KEY= alone removes it.")
     parser.add_argument(
-        "--records", metavar="FILE", help="Write one row for each node to this .parquet or .csv file."
+        "--records",
+        metavar="FILE",
+        help="Write one row for each node to this .parquet or .csv file.",
     )
     parser.add_argument(
         "--pcap", metavar="FILE", help="Write the first seed's frames to this pcapng file."
@@ -64,8 +68,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     if arguments.seed + arguments.count - 1 > MAX_SEED:
         given = f"--seed {arguments.seed} --count {arguments.count}"
         raise Complaint(f"{given}: the last seed must be at most {MAX_SEED}")
-    given = {"--records": arguments.records, "--pcap": arguments.pcap}
-    files = {option: output.Output(option, path) for option, path in given.items() if path is not None}
+    paths = {"--records": arguments.records, "--pcap": arguments.pcap}
+    files = {option: output.Output(option, path) for option, path in paths.items() if path}
     records, capture = files.get("--records"), files.get("--pcap")
     if records and Path(records.path).suffix not in (".parquet", ".csv"):
         raise records.error("the name must end in .parquet or .csv")

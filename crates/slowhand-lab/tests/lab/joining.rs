@@ -86,7 +86,7 @@ fn octets_of_the_join_are_those_worked_out_by_hand() {
 /// acknowledgements is lost, frames are sent again.
 #[test]
 fn lossy_links_take_longer() {
-    let changes = ["network.topology.hops=2", "network.link_pdr=0.6", "join.give_up_s=100000", "mac.max_retries=3"];
+    let changes = ["network.topology.hops=2", "network.link_pdr=0.7", "join.give_up_s=100000", "mac.max_retries=5"];
     let records = joined(&changes, 10);
     assert!(records.iter().all(|record| record.missing().is_none()));
     assert!(records.iter().any(|record| record.requests > 1), "a request or its response was lost");
