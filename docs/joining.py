@@ -19,7 +19,7 @@ from slowhand.terminal import Terminal
 
 PAGE = "docs/joining.md"
 SCENARIO = "scenarios/join.toml"
-WORLDS = 200
+WORLDS = 100
 
 ONE_HOP = "network.topology.hops=1"
 PROFILES = ("openwsn", "rfc")
@@ -44,7 +44,7 @@ PLEDGE = {
 
 GRIDS = {10: (5, 2), 50: (10, 5), 100: (10, 10)}
 """Nodes, the root included, in rows: each hears its eight neighbours. The root is in a corner."""
-GRID_WORLDS = 10
+GRID_WORLDS = 5
 
 AS_SIMULATOR = [
     "network.profile=rfc",
@@ -147,7 +147,7 @@ def late() -> str:
     lines = ["| `join.timeout_s` | `join.confirmable` | not through |", "| --: | --- | --: |"]
     for timeout, confirmable in ((60, "false"), (60, "true"), (120, "false")):
         keys = [f"join.timeout_s={timeout}", f"join.confirmable={confirmable}"]
-        formed = formation(["network.topology.hops=12", "join.give_up_s=40000", *keys], 20)
+        formed = formation(["network.topology.hops=12", "join.give_up_s=40000", *keys], 10)
         missing, nodes = sum(formed.missing().values()), len(formed.columns["node"])
         lines.append(f"| {timeout} s | `{confirmable}` | {missing} of {nodes} |")
     return "\n".join(lines) + "\n"
@@ -197,9 +197,7 @@ def simulator() -> str:
     ]
     for node, theirs in SIMULATOR.items():
         rows = [row for row, number_ in enumerate(nodes) if number_ == node]
-        at = {
-            phase: [formed.columns[f"{phase}_s"][row] for row in rows] for phase in PHASES
-        }
+        at = {phase: [formed.columns[f"{phase}_s"][row] for row in rows] for phase in PHASES}
         cells = [str(node), f"{number(mean(at['synchronised']))} s"]
         cells.append(f"{number(theirs[0])} ± {number(theirs[1])} s")
         order = list(PHASES)[:4]

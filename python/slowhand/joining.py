@@ -152,11 +152,11 @@ def show(formed: Formation, out: Terminal) -> None:
     document = formed.document()
     about = formed.scenario.about()
     nodes, missing = document["nodes"], document["missing"]
-    out.print(f"{formed.scenario.path}: {about['network']}")
+    out.paragraph(f"{formed.scenario.path}: {about['network']}")
     through = nodes - sum(missing.values())
     failed = ", ".join(f"{count:,} without {PHASES[phase]}" for phase, count in missing.items())
     said = f"{formed.count:,} networks; {through:,} of {nodes:,} nodes through"
-    out.print(f"{said}: {failed}" if failed else said)
+    out.paragraph(f"{said}: {failed}" if failed else said)
     out.print("")
     times = _table("since switched on, s")
     for phase, name in PHASES.items():
