@@ -111,3 +111,44 @@ fn address_in(options: &[u8], head: [u8; 2], before: usize) -> Option<(NodeId, &
         Host::Internet => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::dio::{DioTimer, Mode, dio};
+    use super::*;
+    use proptest::prelude::*;
+
+    const TIMER: DioTimer = DioTimer { interval_min: 3, doublings: 20, redundancy: 10 };
+
+    /// By hand after RFC 6550: a DIS is 6 octets of ICMPv6, a DAO with its two options 8 + 20 + 22, a DIO 28 with 16 of its option.
+    #[test]
+    fn messages_have_the_lengths_of_the_standard_and_are_read() {
+        let (node, parent) = (NodeId(7), NodeId(3));
+        let messages = [
+            (dis(node, None), 6, Control::Dis),
+            (dis(node, Some(parent)), 6, Control::Dis),
+            (dao(node, parent, 1), 8 + 20 + 22, Control::Dao { target: node, parent }),
+            (dio(node, None, 2, Mode::NonStoring, TIMER), 28 + 16, Control::Dio { rank: 3 * 256 }),
+        ];
+        for (packet, octets, expected) in messages {
+            assert_eq!(packet.len(), Ipv6Header::LENGTH + octets);
+            let (source, control) = parse(&packet).unwrap();
+            assert_eq!(control, expected);
+            assert!([link_local_address(node), mesh_address(node)].contains(&source));
+            for place in Ipv6Header::LENGTH..packet.len() {
+                let mut altered = packet.clone();
+                altered[place] ^= 1;
+                assert_eq!(parse(&altered), None, "octet {place}");
+            }
+        }
+    }
+
+    proptest! {
+        /// Any message with a right checksum is read or refused.
+        #[test]
+        fn nobody_panics(code in 0_u8..4, body in proptest::collection::vec(any::<u8>(), 0..60)) {
+            let _ = parse(&packet(mesh_address(NodeId(1)), mesh_address(NodeId(0)), 64, code, &body));
+            let _ = parse(&body);
+        }
+    }
+}
