@@ -103,6 +103,7 @@ BETWEEN_KEYS = {
         "link-to-itself",
         "link-twice",
         "load-too-fast",
+        "join-without-beacons",
         "load-without-cell",
         "loss-spread-with-recovery",
         "memory-beyond-limit",
@@ -284,6 +285,6 @@ def test_the_command_prints_both(cli: Cli) -> None:
         assert json.loads(cli("schema", *arguments).stdout)["title"] == title
     message = the_message(cli("schema", "devise", code=2))
     assert message == (
-        "slowhand: schema: found 'devise', allowed: scenario, device, battery, records, nodes, "
-        "timeline, buffers; did you mean device?"
+        "slowhand: schema: found 'devise', allowed: scenario, device, battery, join, records, "
+        "nodes, timeline, buffers; did you mean device?"
     )
