@@ -66,7 +66,7 @@ METRICS = {
         "data_bytes_phy": ("data", "B"),
         "data_datagrams": ("sent", "datagrams"),
         "data_bytes_payload": ("sent", "B"),
-        "energy_client_data_mj": ("client's energy", "mJ"),
+        "energy_client_data_mj": ("energy", "mJ"),
     },
     "Other traffic during the handshake": {
         "traffic_sent": ("sent", "datagrams"),
