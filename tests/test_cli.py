@@ -46,7 +46,7 @@ def test_help_lists_the_commands_there_are(cli: Cli) -> None:
         (["run", QUICKSTART, "--seed=--"], "--seed: found --, allowed: a whole number"),
         (
             ["scenarios", "quickstrat"],
-            "scenario: found 'quickstrat', allowed: battery, beacon, busy, csma",
+            "scenario: found 'quickstrat', allowed: battery, beacon, busy, coap-dtls, csma",
         ),
         (
             ["profiles", "thread"],

@@ -61,7 +61,7 @@ def test_each_attack_in_the_security_page_has_its_test() -> None:
 
 
 @pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="a minute; ./test --full")
-@pytest.mark.parametrize("name", ["sweeps", "advice", "battery"])
+@pytest.mark.parametrize("name", ["sweeps", "advice", "battery", "protocols"])
 def test_what_the_commands_in_a_document_print_is_what_it_says(name: str, tmp_path: Path) -> None:
     script = f"docs/{name}.py"
     subprocess.run([sys.executable, ROOT / script, tmp_path], check=True)

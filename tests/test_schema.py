@@ -38,6 +38,7 @@ BETWEEN_KEYS = {
         "application-period-once",
         "application-resumed-without-resumption",
         "backoff-reversed",
+        "battery-over-oscore",
         "beacon-cap-too-long",
         "beacon-exponents",
         "beacon-no-room",
@@ -51,6 +52,7 @@ BETWEEN_KEYS = {
         "change-without-link",
         "client-count-beyond",
         "client-not-in-topology",
+        "coap-request-too-short",
         "context-beyond-15",
         "context-twice",
         "context-with-host-bits",
@@ -80,12 +82,15 @@ BETWEEN_KEYS = {
         "ecjpake-with-openssl",
         "ecjpake-with-other-suite",
         "ecjpake-with-psk",
+        "edhoc-combined-with-message-4",
+        "edhoc-combined-without-request",
         "forwarding-without",
         "frame-handling-unknown",
         "gateway-nothing-crosses",
         "guard-before-slot",
         "hops-beyond-ports",
         "identity-with-nul",
+        "join-without-beacons",
         "joining-forwarder",
         "joining-fragments-forwarded",
         "joining-over-tls",
@@ -133,6 +138,7 @@ BETWEEN_KEYS = {
         "psk-suite-with-certificates",
         "psk-too-long",
         "recovery-without",
+        "requests-over-dtls",
         "retry-longest-before-first",
         "routing-beside-parents",
         "routing-without-acknowledgements",
@@ -164,6 +170,7 @@ BETWEEN_KEYS = {
         "slots-idle-missing",
         "slots-idle-with-refuse",
         "slots-policy-without",
+        "slots-without-session",
         "source-route-octets-storing",
         "stack-without-datagrams",
         "stack-without-streams",
@@ -284,6 +291,6 @@ def test_the_command_prints_both(cli: Cli) -> None:
         assert json.loads(cli("schema", *arguments).stdout)["title"] == title
     message = the_message(cli("schema", "devise", code=2))
     assert message == (
-        "slowhand: schema: found 'devise', allowed: scenario, device, battery, records, nodes, "
-        "timeline, buffers; did you mean device?"
+        "slowhand: schema: found 'devise', allowed: scenario, device, battery, join, records, "
+        "nodes, timeline, buffers; did you mean device?"
     )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         stacks,
     )
     from slowhand.explain import Explanation
+    from slowhand.joining import join
     from slowhand.keys import Setting
     from slowhand.lives.life import battery
     from slowhand.realtime import Live, live
@@ -49,6 +50,7 @@ __all__ = [
     "capacity",
     "compare",
     "estimate",
+    "join",
     "live",
     "lives",
     "pages",
@@ -76,6 +78,7 @@ _MODULES = {
     "advise": "slowhand.advice",
     "battery": "slowhand.lives.life",
     "compare": "slowhand.sweeps",
+    "join": "slowhand.joining",
     "live": "slowhand.realtime",
     "replay": "slowhand.realtime.replaying",
     "sweep": "slowhand.sweeps",

@@ -248,6 +248,21 @@ def policies() -> list[str]:
 def ram(device: str) -> tuple[int, str]:
     """The RAM of a device in octets, and where that number comes from."""
 
+def join(
+    scenario: Scenario, seed: int, count: int, threads: int
+) -> tuple[list[tuple[str, str, list[Any]]], BaseException | None]:
+    """How the nodes of so many worlds join: the columns of one row for each node.
+
+    The second is what the handler of a signal raised: then only complete worlds are there. Raises
+    `ScenarioError` if the network cannot form.
+    """
+
+def capture_join(scenario: Scenario, seed: int, path: str | PathLike[str]) -> None:
+    """Writes the frames of the world of `seed` to `path` as pcapng, while its network forms."""
+
+def join_schema() -> str:
+    """The JSON Schema of a row of `join`, as a JSON object."""
+
 def life(
     scenario: Scenario,
     batteries: list[str],

@@ -39,9 +39,10 @@ def of_client(scenario: Scenario) -> Measured | None:
 
 def _features(end: dict[str, Any]) -> str | None:
     """With what lean-dtls is compiled for an end, as the images are called that are measured."""
-    if end["stack"] != "lean-dtls":
+    protocol = end["protocol"].removeprefix("coap+")
+    if end["stack"] != "lean-dtls" or not protocol.startswith("dtls"):
         return None
-    if end["protocol"] == "dtls1.3":
+    if protocol == "dtls1.3":
         return "dtls13" if end["psk_mode"] == "psk_ke" else None
     of_psk = "lean" if end["lean"] else "psk"
     images = {"psk": of_psk, "raw_public_key": "ecdsa", "certificate": "x509"}

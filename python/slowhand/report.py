@@ -66,7 +66,7 @@ METRICS = {
         "data_bytes_phy": ("data", "B"),
         "data_datagrams": ("sent", "datagrams"),
         "data_bytes_payload": ("sent", "B"),
-        "energy_client_data_mj": ("client's energy", "mJ"),
+        "energy_client_data_mj": ("energy", "mJ"),
     },
     "Other traffic during the handshake": {
         "traffic_sent": ("sent", "datagrams"),
@@ -200,7 +200,12 @@ def show_stacks(stacks: list[dict[str, Any]], out: Terminal) -> None:
     out.paragraph(REPLACED)
 
 
-SECTIONS = {"lowpan": "6LoWPAN", "tsch": 'mac.kind = "tsch"', "csma": 'mac.kind = "csma"'}
+SECTIONS = {
+    "lowpan": "6LoWPAN",
+    "tsch": 'mac.kind = "tsch"',
+    "csma": 'mac.kind = "csma"',
+    "join": "joining of TSCH networks",
+}
 """The parts of a profile."""
 
 
@@ -209,7 +214,8 @@ def show_profiles(profiles: list[dict[str, Any]], out: Terminal) -> None:
     names = [Column(profile["name"].replace("-", "-\n", 1)) for profile in profiles]
     table = Table([Column(right=False), *names], repeated=1)
     for section, heading in SECTIONS.items():
-        table.add((f"[{'lowpan' if section == 'lowpan' else 'mac'}] {heading}", "bold cyan"))
+        name = section if section in ("lowpan", "join") else "mac"
+        table.add((f"[{name}] {heading}", "bold cyan"))
         numbers = [
             {each["key"]: _setting(each["value"]).strip('"') for each in profile[section] or ()}
             for profile in profiles

@@ -1,4 +1,4 @@
-//! The few items of CBOR that OSCORE and EDHOC need (RFC 8949, section 3).
+//! The few items of CBOR that OSCORE, EDHOC and CoJP need (RFC 8949, section 3).
 
 /// The simple value true (RFC 8949, section 3.3).
 pub(crate) const TRUE: u8 = 0xf5;
@@ -11,6 +11,11 @@ impl Cbor {
     /// An array of so many items, which follow.
     pub(crate) fn array(items: usize) -> Self {
         Self::default().head(4, items as u64)
+    }
+
+    /// A map of so many pairs, which follow.
+    pub(crate) fn map(pairs: usize) -> Self {
+        Self::default().head(5, pairs as u64)
     }
 
     /// A number that is not negative.

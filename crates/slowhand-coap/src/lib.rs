@@ -10,6 +10,7 @@
 //! | [`endpoint`] | the messages and requests between this end and one peer | RFC 7252 sections 4 and 5.2 |
 //! | [`block`] | bodies in blocks, as client and as server | RFC 7959 |
 //! | [`observe`] | the order of notifications, and who observes what | RFC 7641 |
+//! | [`cojp`] | joining a 6TiSCH network: the request and the response, the proxy without state, the registrar | RFC 9031, RFC 8974 |
 //! | [`oscore`] | contexts, the protection of messages, freshness by Echo; it does not need the other modules | RFC 8613, RFC 9175 |
 //! | [`edhoc`] | a key exchange whose result is a context of OSCORE, and its transfer over CoAP | RFC 9528, RFC 9668 |
 //!
@@ -46,6 +47,7 @@
 
 pub mod block;
 mod cbor;
+pub mod cojp;
 pub mod edhoc;
 pub mod endpoint;
 pub mod message;

@@ -32,6 +32,7 @@
 //! | [`explanation`] | where the time of one handshake went |
 //! | [`capture`] | frames as pcapng, with the keys for Wireshark |
 //! | [`battery`] | batteries, and how long one lasts |
+//! | [`joining`] | how a TSCH network forms: each node from its first scan to its first datagram at the root |
 //! | [`life`] | what a device uses in months or years of requests |
 //! | [`capacity`] | how many session slots a server needs |
 //!
@@ -135,6 +136,7 @@ mod fixtures;
 pub mod input;
 pub mod inspect;
 pub mod interrupt;
+pub mod joining;
 pub mod life;
 pub mod live;
 pub mod plan;

@@ -50,6 +50,11 @@ impl Eui64 {
         Self(Self(identifier).interface_identifier())
     }
 
+    /// The address with this interface identifier.
+    pub const fn of_identifier(identifier: [u8; 8]) -> Self {
+        Self(Self(identifier).interface_identifier())
+    }
+
     /// The node of the mesh that has this address.
     pub const fn node(self) -> NodeId {
         NodeId(u16::from_be_bytes([self.0[6], self.0[7]]))

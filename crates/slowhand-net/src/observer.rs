@@ -26,6 +26,8 @@ pub enum FrameKind {
     Dio,
     /// An empty data frame that keeps a node synchronised with its parent.
     KeepAlive,
+    /// A DIS of RPL (RFC 6550) to all neighbours: a node asks for their DIOs.
+    Dis,
 }
 
 /// One frame on the air. The observer sees all frames, also those that no node received.

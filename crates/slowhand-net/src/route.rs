@@ -113,6 +113,17 @@ impl Routes {
         Ok(Self { parents, depths })
     }
 
+    /// Gives a node another parent.
+    ///
+    /// # Errors
+    /// Its parents would form a loop; then nothing changes.
+    pub fn set_parent(&mut self, node: NodeId, parent: NodeId) -> Result<(), Loop> {
+        let mut parents = self.parents.clone();
+        parents[node.index()] = parent;
+        *self = Self::of_parents(parents)?;
+        Ok(())
+    }
+
     /// The number of nodes.
     pub fn nodes(&self) -> usize {
         self.parents.len()

@@ -10,6 +10,7 @@ mod argument;
 mod capacity;
 mod estimate;
 mod interruptible;
+mod joining;
 mod life;
 mod live;
 mod number;
@@ -31,6 +32,8 @@ mod _native {
     use crate::capacity::{capacity, policies, ram};
     #[pymodule_export]
     use crate::estimate::{Estimate, percentile};
+    #[pymodule_export]
+    use crate::joining::{capture_join, join, join_schema};
     #[pymodule_export]
     use crate::life::{Lives, batteries, battery_schema, life};
     #[pymodule_export]

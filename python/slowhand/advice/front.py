@@ -133,6 +133,13 @@ def _pairs(text: str) -> Iterable[tuple[str, str]]:
         yield name.strip(), number.strip()
 
 
+def _sums(columns: Mapping[str, Any], handshake: str, data: str) -> Numbers:
+    """The sums of two columns, of which the second one is missing where there were no requests."""
+    sums: Numbers = numpy.array(columns[handshake], dtype=float)
+    sums += numpy.nan_to_num(numpy.array(columns[data], dtype=float))
+    return sums
+
+
 class Sample:
     """What was measured of a configuration: arrays of worlds x handshakes, ordered by seed.
 
@@ -163,13 +170,16 @@ class Sample:
         if len(seeds):
             row = (worlds - numpy.uint64(run.seed)).astype(int)[place]
             client = numpy.arange(len(seeds)) % clients
-            completed = [outcome == COMPLETED for outcome in columns["outcome"]]
-            numbered = zip((self.worlds + row).tolist(), columns["outcome"], strict=True)
+            # With requests above the session (application.requests), their answers count too.
+            pairs = zip(columns["outcome"], columns["data_outcome"], strict=True)
+            outcomes = [done if done != COMPLETED else data or done for done, data in pairs]
+            completed = [outcome == COMPLETED for outcome in outcomes]
+            numbered = zip((self.worlds + row).tolist(), outcomes, strict=True)
             self._failures += [(world, each) for world, each in numbered if each != COMPLETED]
-            durations = numpy.array(columns["duration_s"], dtype=float)
+            durations = _sums(columns, "duration_s", "data_s")
             known[DURATION, row, client] = numpy.where(completed, durations, numpy.nan)
-            known[ENERGY, row, client] = columns["energy_client_mj"]
-            known[BYTES, row, client] = columns["bytes_phy"]
+            known[ENERGY, row, client] = _sums(columns, "energy_client_mj", "energy_client_data_mj")
+            known[BYTES, row, client] = _sums(columns, "bytes_phy", "data_bytes_phy")
             known[BUFFERS, row, client] = list(_buffers(columns))
         self._append(known)
         self.panicked += run.panicked_count

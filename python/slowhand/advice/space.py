@@ -119,11 +119,12 @@ def _able(fixed: Fixed) -> tuple[Any, Any, list[str]]:
     """The client's library, the server's, and all that have a protocol of the session."""
     own = fixed.scenario.value("session.stack")
     server = fixed.scenario.value("session.server_stack") or own
+    protocols = {protocol.removeprefix("coap+") for protocol in fixed.protocols}
     able = [
         each["name"]
         for each in stacks()
         # What has no suites is no library of TLS or DTLS: no scenario names it.
-        if each["suites"] and {*each["protocols"]} & {*fixed.protocols}
+        if each["suites"] and protocols & {*each["protocols"]}
     ]
     return own, server, able
 
@@ -193,6 +194,12 @@ TCP_TIMERS = (1, 3, 6, 9, 15)
 PROTOCOLS = ("dtls1.2", "dtls1.3", "tls1.2", "tls1.3")
 CREDENTIALS = ("psk", "raw_public_key", "certificate")
 
+WITHOUT_TLS = ("coap", "oscore", "edhoc")
+"""The protocols that have neither TLS nor DTLS."""
+
+PROTECTIONS = ("oscore", "edhoc", "coap+dtls1.2", "coap+dtls1.3")
+"""What protects CoAP messages."""
+
 FAMILY = ("session.stack", "session.server_stack", "session.protocol", "session.credential")
 """Configurations that have the same values of these keys are a family: what a product decides
 first. Of each family the best is told."""
@@ -234,6 +241,10 @@ GROUPS = {
     "protocol": Group(
         "DTLS or TLS, and its version (session.protocol; the suite follows)",
         _values("session.protocol", values=PROTOCOLS, unset=False),
+    ),
+    "protection": Group(
+        "what protects CoAP messages: OSCORE, EDHOC or DTLS (session.protocol; the suite follows)",
+        _values("session.protocol", values=PROTECTIONS, unset=False),
     ),
     "credential": Group(
         "with what the ends authenticate themselves (session.credential; the suite follows)",
@@ -393,8 +404,11 @@ def _choices(
 
 def _protocols(scenario: Scenario, choose: Iterable[str]) -> tuple[str, ...]:
     """The protocols that may be chosen."""
-    if any(text.partition("=")[0] in ("protocol", "session.protocol") for text in choose):
-        return PROTOCOLS
+    for name, _, values in (text.partition("=") for text in choose):
+        if name == "session.protocol":
+            return tuple(value.strip() for value in values.split(","))
+        if name in ("protocol", "protection"):
+            return PROTOCOLS if name == "protocol" else PROTECTIONS
     return (scenario.value("session.protocol") or PROTOCOLS[0],)
 
 
@@ -543,7 +557,17 @@ def has_no_effect(protocol: str, keys: Iterable[str]) -> bool:
     """True if a protocol reads none of these keys: TLS has other timers than DTLS."""
     if _is_stream(protocol):
         return all(key in ONLY_DATAGRAMS for key in keys)
+    if protocol in WITHOUT_TLS:
+        return all(_is_of_tls(key) for key in keys)
     return all(key.startswith("transport.") for key in keys)
+
+
+def _is_of_tls(key: str) -> bool:
+    """True for a key that counts with TLS or DTLS only."""
+    others = ("session.protocol", "session.coap.", "session.edhoc.", "session.mtu", "session.psk")
+    return key.startswith("transport.") or (
+        key.startswith("session.") and not key.startswith(others)
+    )
 
 
 def _blamed(error: ScenarioError, option: Option) -> ScenarioError:

@@ -10,6 +10,7 @@ from slowhand.commands import (
     capacity,
     completion,
     controlling,
+    joining,
     links,
     live,
     papers,
@@ -49,6 +50,12 @@ COMMANDS = {
         "battery --battery l91-pair --plot day.svg",
         battery.options,
         battery.run,
+    ),
+    "join": Command(
+        "Say how long the nodes of a 6TiSCH network take to join it, phase by phase.",
+        "join --set network.profile=rfc --count 50",
+        joining.options,
+        joining.run,
     ),
     "live": Command(
         "Run a network against the clock, for real programs at one end or at both.",

@@ -37,7 +37,11 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     name = arguments.library
     if name is not None and name not in settings.LIBRARIES:
         raise Complaint(none_of("--library", name, settings.LIBRARIES))
-    found = settings.snippets(loaded(arguments.scenario, arguments.set), name)
+    scenario = loaded(arguments.scenario, arguments.set)
+    try:
+        found = settings.snippets(scenario, name)
+    except ValueError as error:
+        raise Complaint(str(error)) from error
     if arguments.json:
         print_json([dataclasses.asdict(snippet) for snippet in found], out)
     else:

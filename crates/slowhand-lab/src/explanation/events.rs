@@ -312,6 +312,7 @@ impl Sources<'_> {
             FrameKind::Strobe => "strobe",
             FrameKind::StrobeAck => "strobe acknowledgement",
             FrameKind::Dio => "DIO",
+            FrameKind::Dis => "DIS",
             FrameKind::KeepAlive => "keep-alive",
             _ => "frame",
         }

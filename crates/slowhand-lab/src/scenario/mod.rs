@@ -6,6 +6,7 @@ mod coap;
 mod endpoint;
 mod gateway;
 mod handling;
+mod join;
 mod limits;
 mod losses;
 mod lowpan;
@@ -42,6 +43,7 @@ pub use application::{Application, RequestPattern, Retry, SessionUse};
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
 pub use handling::FrameHandling;
+pub use join::{Dis, Join};
 pub use limits::Limits;
 pub use losses::{Advice, Remedy};
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, ReassemblyTimer, Recovery, Rpl, RplEncoding, WhenFull};
@@ -93,6 +95,8 @@ pub struct Scenario {
     pub traffic: Vec<Traffic>,
     /// What runs above the sessions.
     pub application: Application,
+    /// How the nodes join the network.
+    pub join: Join,
     /// What a scenario may take of the machine that runs it.
     pub limits: Limits,
     /// What a client runs on.
@@ -149,6 +153,9 @@ struct Sections {
     /// What runs above the sessions.
     #[serde(default)]
     application: Application,
+    /// How the nodes join a TSCH network.
+    #[serde(default)]
+    join: Join,
     /// What a scenario may take of the machine that runs it.
     #[serde(default)]
     limits: Limits,
@@ -235,11 +242,13 @@ impl Scenario {
             gateway,
             traffic,
             application,
+            mut join,
             limits,
         } = document.deserialize().map_err(|error| mac::name_kind(error, &document))?;
         let profile = network.profile.unwrap_or_else(|| mac.link_layer().default_profile());
         profile.fill_lowpan(&mut lowpan, &document);
         mac.link_layer_mut().fill(profile, &document);
+        profile.fill_join(&mut join, &document);
         let mut device = |name: &str, key| validate::device(name, key, &mut files, &document).map(Arc::new);
         let (client_device, server_device) =
             (device(&client.device, "client.device")?, device(&server.device, "server.device")?);
@@ -265,6 +274,7 @@ impl Scenario {
             gateway,
             traffic,
             application,
+            join,
             limits,
             sources: Arc::new(sources),
             document: Arc::clone(&document),

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::join::{Dis, Join};
 use super::lowpan::{Lowpan, Reassembly, ReassemblyTimer, WhenFull};
 use super::mac::{Csma, Mac, Tsch};
-use crate::input::{Document, Integer, PositiveSeconds};
+use crate::input::{Document, Factor, Integer, PositiveSeconds, Probability, Seconds};
 
 /// The software of the nodes: the defaults of the keys that say how many frames and datagrams a node keeps, for how long,
 /// and how often it tries. Each is the number of that project at its default configuration; `slowhand profiles` lists all,
@@ -52,6 +53,8 @@ struct Numbers {
     /// `None`: the project has no such link layer.
     tsch: Option<TschNumbers>,
     csma: Option<CsmaNumbers>,
+    /// `None`: the numbers of the standards.
+    join: Option<JoinNumbers>,
 }
 
 /// Defines the numbers that are defaults of a section's keys: each has the name and the type of its key.
@@ -103,6 +106,32 @@ numbers! {
 }
 
 numbers! {
+    /// Joining a TSCH network.
+    JoinNumbers: Join in "join" {
+        channel_s: PositiveSeconds,
+        beacon_probability: Probability,
+        beacons_shared: bool,
+        beacon_sources: Integer<1, 255>,
+        beacon_wait_s: Seconds,
+        first_request_s: Seconds,
+        confirmable: bool,
+        timeout_s: PositiveSeconds,
+        timeout_random_factor: Factor,
+        timeout_doubles: bool,
+        retries: Integer<0, 65_535>,
+        dis: Dis,
+        dis_period_s: PositiveSeconds,
+        dio_probability: Probability,
+        dio_interval_min: Integer<0, 20>,
+        dio_doublings: Integer<0, 20>,
+        dio_redundancy: Integer<0, 255>,
+        dao_probability: Probability,
+        dao_delay_s: Seconds,
+        dao_period_s: PositiveSeconds,
+    }
+}
+
+numbers! {
     CsmaNumbers: Csma in "mac" {
         queue: Integer<1, 65_535>,
         max_retries: Integer<0, 255>,
@@ -140,6 +169,8 @@ pub struct ProfileNumbers {
     pub tsch: Option<Vec<ProfileNumber>>,
     /// Of `mac.kind = "csma"`; none likewise.
     pub csma: Option<Vec<ProfileNumber>>,
+    /// Of joining a TSCH network; none likewise.
+    pub join: Option<Vec<ProfileNumber>>,
 }
 
 impl Profile {
@@ -159,7 +190,7 @@ impl Profile {
 
     /// Its numbers, and where they were read.
     pub fn list(self) -> ProfileNumbers {
-        let Numbers { version, lowpan, tsch, csma } = self.numbers();
+        let Numbers { version, lowpan, tsch, csma, join } = self.numbers();
         let every = Mac::every();
         let kinds = every.iter().filter(|mac| mac.link_layer().default_profile() == self);
         ProfileNumbers {
@@ -169,6 +200,7 @@ impl Profile {
             lowpan: lowpan.list(),
             tsch: tsch.as_ref().map(TschNumbers::list),
             csma: csma.as_ref().map(CsmaNumbers::list),
+            join: join.as_ref().map(JoinNumbers::list),
         }
     }
 
@@ -186,6 +218,11 @@ impl Profile {
     /// The same for TSCH.
     pub(super) fn fill_tsch(self, tsch: &mut Tsch, document: &Document) {
         self.numbers().tsch.as_ref().unwrap_or(&table::RFC_TSCH).fill(tsch, document);
+    }
+
+    /// The same for joining.
+    pub(super) fn fill_join(self, join: &mut Join, document: &Document) {
+        self.numbers().join.as_ref().unwrap_or(&table::RFC_JOIN).fill(join, document);
     }
 
     /// The same for CSMA/CA.

@@ -34,6 +34,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     joining(scenario, document)?;
     traffic(scenario, document)?;
     scenario.application.check(&scenario.session, document)?;
+    scenario.join.check(document)?;
     limits(scenario, document)
 }
 

@@ -410,6 +410,7 @@ impl<'a> World<'a> {
                     }
                 }
                 NetworkEvent::Intercepted { datagram, .. } => self.ledger.arrived(datagram),
+                NetworkEvent::Beacon { .. } => {} // all nodes have joined
                 // An error of a router, or an ICMPv6 message of a kernel. No session asks for one.
                 NetworkEvent::Packet { datagram, .. } => self.ledger.arrived(datagram),
                 NetworkEvent::Originated { datagram, packet, .. } => {
@@ -452,7 +453,7 @@ impl<'a> World<'a> {
                         trace.originate(at, end, datagram, packet.segment);
                     }
                 }
-                NetworkEvent::Lost { .. } | NetworkEvent::Packet { .. } => {}
+                NetworkEvent::Lost { .. } | NetworkEvent::Packet { .. } | NetworkEvent::Beacon { .. } => {}
             }
         }
         self.trace = Some(trace);

@@ -13,6 +13,7 @@ mod extremes;
 mod failures;
 mod fragments;
 mod gateway;
+mod joining;
 mod life;
 mod link_security;
 mod loading;

@@ -6,6 +6,7 @@ use std::fmt;
 use std::net::Ipv6Addr;
 
 pub mod checksum;
+pub mod control;
 pub mod dio;
 pub mod icmpv6;
 pub mod ipv6;

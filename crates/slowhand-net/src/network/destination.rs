@@ -43,6 +43,11 @@ pub(super) fn next_hop(routes: &Routes, at: NodeId, address: Ipv6Addr) -> NextHo
     routes.next_hop(at, last_node(host(routes, address))).map_or(NextHop::Here, NextHop::Neighbor)
 }
 
+/// True if packets for this address do not leave their link: it is multicast or link-local.
+pub(super) fn is_on_link(address: Ipv6Addr) -> bool {
+    address.is_multicast() || address.is_unicast_link_local()
+}
+
 /// True if the network may carry packets for this address: it is not unspecified, loopback, multicast or link-local.
 pub(super) fn is_global_unicast(address: Ipv6Addr) -> bool {
     !(address.is_unspecified() || address.is_loopback() || address.is_multicast() || address.is_unicast_link_local())

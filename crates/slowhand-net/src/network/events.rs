@@ -1,8 +1,8 @@
 //! The events that a network gives to the layer above.
 
-use crate::address::Host;
+use crate::address::{Host, NodeId};
 use crate::clock::Instant;
-use crate::datagram::DatagramId;
+use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::ip::{self, Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header};
 use std::ops::Range;
@@ -68,6 +68,17 @@ pub enum Event<'a> {
         /// The number its sender gave it.
         datagram: DatagramId,
     },
+    /// A node has heard a beacon while the network forms.
+    Beacon {
+        /// When.
+        at: Instant,
+        /// The node.
+        node: NodeId,
+        /// The neighbour that sent it.
+        from: NodeId,
+        /// The join metric: the smaller, the nearer the root.
+        join_metric: u8,
+    },
     /// A part of a datagram was lost, and with it the datagram. If only acknowledgements were lost, the frame has
     /// arrived although the MAC gave it up: a delivery may still follow. With fragment recovery, this event comes only
     /// when the source gives the datagram up.
@@ -109,6 +120,7 @@ enum What {
     Delivered { host: Host, packet: Range<usize>, udp: Option<Udp> },
     Originated { packet: Range<usize> },
     Intercepted { host: Host },
+    Beacon { node: NodeId, from: NodeId, join_metric: u8 },
     Lost { host: Host, reason: DropReason, holders: Range<usize> },
 }
 
@@ -126,6 +138,7 @@ impl Events {
             What::Lost { host, reason, ref holders } => {
                 Some(Event::Lost { at, host, datagram, reason, holders: &self.holders[holders.clone()] })
             }
+            What::Beacon { node, from, join_metric } => Some(Event::Beacon { at, node, from, join_metric }),
             What::Intercepted { host } => Some(Event::Intercepted { at, host, datagram }),
             What::Originated { ref packet } => {
                 Some(Event::Originated { at, datagram, packet: tcp_packet(&self.octets[packet.clone()])? })
@@ -202,6 +215,10 @@ impl Events {
 
     pub(super) fn intercepted(&mut self, host: Host, datagram: DatagramId) {
         self.push(datagram, What::Intercepted { host });
+    }
+
+    pub(super) fn beacon(&mut self, node: NodeId, from: NodeId, join_metric: u8) {
+        self.push(NO_DATAGRAM, What::Beacon { node, from, join_metric });
     }
 
     pub(super) fn lost(&mut self, host: Host, datagram: DatagramId, reason: DropReason) {

@@ -5,10 +5,11 @@ use super::capacity::payload_capacity;
 use super::destination::{NextHop, destination, host, last_node, next_hop};
 use super::events::Events;
 use super::handling::Received;
+use super::on_link::to_all;
 use super::{Network, Timer, rpl};
 use crate::address::{Host, NodeId};
 use crate::clock::Instant;
-use crate::datagram::DatagramId;
+use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::ip::{self, Ecn, Ipv6Header};
 use crate::lowpan::forwarding::{self, Route, SLACK};
@@ -34,6 +35,14 @@ impl Network {
                     true => self.lose_frame(node, datagram, DropReason::InjectedLoss, events),
                     false => self.receive(now, node, from, payload, datagram, events),
                 }
+                node
+            }
+            Indication::Beacon { node, from, join_metric } => {
+                events.beacon(node, from, join_metric);
+                node
+            }
+            Indication::Multicast { node, from, ref payload } => {
+                self.reassemble_over(now, node, to_all(from), payload, NO_DATAGRAM, events);
                 node
             }
             Indication::Lost { node, datagram, reason } => {

@@ -24,6 +24,7 @@ pub mod joiner_router;
 mod levels;
 mod loss;
 mod mesh_under;
+mod on_link;
 mod receptions;
 mod recovering;
 mod recovery;
@@ -44,7 +45,7 @@ use crate::radio::{Indication, Mac};
 use crate::random::{Probability, Streams};
 use crate::route::Routes;
 use adaptation::AdaptationLayer;
-use destination::{destination, host, is_global_unicast, last_node};
+use destination::{destination, host, is_global_unicast, is_on_link, last_node};
 use error_limit::ErrorLimit;
 use gateway::Gateway;
 use handling::Unhandled;
@@ -470,7 +471,8 @@ impl Network {
         if self.joining.is_some() && self.relay(now, node, packet, datagram, events) {
             return;
         }
-        if destination(packet).and_then(Host::of_address) == Some(Host::Node(node)) {
+        let to = destination(packet);
+        if to.is_some_and(is_on_link) || to.and_then(Host::of_address) == Some(Host::Node(node)) {
             return events.delivered(Host::Node(node), datagram, packet);
         }
         if node == NodeId::ROOT && self.intercept(now, packet, datagram, events) {

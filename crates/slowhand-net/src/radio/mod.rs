@@ -147,6 +147,24 @@ pub enum Indication {
         /// When the node's processor has handled the frame: the layer above gets the payload then.
         handled_at: Instant,
     },
+    /// A node has heard a beacon. Only a network that [forms](tsch::Tsch::forming) tells it.
+    Beacon {
+        /// The node, synchronised or not.
+        node: NodeId,
+        /// The neighbour that sent it.
+        from: NodeId,
+        /// The join metric: the smaller, the nearer the root.
+        join_metric: u8,
+    },
+    /// A node has received a frame for all. Only a network that forms tells it.
+    Multicast {
+        /// The receiver.
+        node: NodeId,
+        /// The neighbour that sent it.
+        from: NodeId,
+        /// The payload.
+        payload: Payload,
+    },
     /// A frame was lost after it was sent, and its sender does not know it.
     Lost {
         /// The receiver.

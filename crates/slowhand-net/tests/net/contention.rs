@@ -125,7 +125,9 @@ impl<M: Mac> Outcome<M> {
                     assert!(received.contains(datagram), "acknowledged but never received");
                     assert!(ended.insert(*datagram));
                 }
-                Indication::Lost { .. } => panic!("{indication:?}"),
+                Indication::Lost { .. } | Indication::Beacon { .. } | Indication::Multicast { .. } => {
+                    panic!("{indication:?}")
+                }
                 Indication::Dropped { node, datagram, reason } => {
                     assert_eq!(self.accepted[datagram].0, node.0);
                     assert!(ended.insert(*datagram));

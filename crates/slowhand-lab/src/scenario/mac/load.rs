@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
-use slowhand_net::ip::dio::{DioTimer, dio};
+use slowhand_net::ip::dio::{DioTimer, Mode, dio};
 use slowhand_net::lowpan::{Contexts, Link, compress};
 use slowhand_net::radio::frame::MAX_FRAME;
 use slowhand_net::radio::tsch;
@@ -99,7 +99,7 @@ impl Load {
             doublings: self.dio_doublings.get() as u8,
             redundancy: self.dio_redundancy.get() as u8,
         };
-        let packet = dio(node, hops, timer);
+        let packet = dio(node, None, hops, Mode::Storing, timer);
         let source = Addressing::Extended.of_node(node);
         let mut headers = [0; MAX_FRAME];
         // The destination is a group: no link-layer address says anything of it.

@@ -172,6 +172,22 @@ pub(crate) trait LinkLayer {
     /// # Errors
     /// What [`check`](Self::check) refuses.
     fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError>;
+
+    /// The same, before the nodes have joined.
+    ///
+    /// # Errors
+    /// This link layer has nothing by which nodes join.
+    fn prepare_forming(&self, _mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
+        Err(MacError::new(
+            "mac.kind",
+            "found another link layer, allowed: \"tsch\", where the joining of nodes is known",
+        ))
+    }
+
+    /// True if nodes that have joined negotiate cells with their parents.
+    fn negotiates_cells(&self) -> bool {
+        false
+    }
 }
 
 /// For what a node waits before it sends a frame.

@@ -233,20 +233,38 @@ impl Tsch {
         }
     }
 
+    /// Where cells lie, with so many dedicated ones of each node.
+    fn layout(&self, up: u16, down: u16) -> Layout {
+        Layout {
+            slotframe: self.slotframe.get() as u16,
+            shared: self.cells.shared.get() as u16,
+            up,
+            down,
+            autonomous: self.autonomous,
+        }
+    }
+
+    fn config(&self) -> Result<TschConfig, MacError> {
+        let missing = || MacError::new("mac.timing", "missing, allowed: a table, or mac.slot_ms of 10 or 20");
+        Ok(TschConfig {
+            timing: self.slot_timing().ok_or_else(missing)?,
+            slotframe: self.slotframe.get() as u16,
+            hopping: self.hopping(),
+            max_retries: self.max_retries.get() as u8,
+            backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
+            queue: self.queue.get() as usize,
+            security: self.security_header(),
+            ack_source_address: self.ack_source_address,
+        })
+    }
+
     /// The cells of every node.
     ///
     /// # Errors
     /// The slotframe is too short for the cells, which the loader refuses.
     pub fn schedule(&self, routes: &Routes) -> Result<Vec<Vec<schedule::Cell>>, Crowded> {
         let (up, down) = self.dedicated();
-        let layout = Layout {
-            slotframe: self.slotframe.get() as u16,
-            shared: self.cells.shared.get() as u16,
-            up,
-            down,
-            autonomous: self.autonomous,
-        };
-        let mut cells = layout.cells(routes)?;
+        let mut cells = self.layout(up, down).cells(routes)?;
         for cell in &self.schedule {
             let (from, to) = (cell.sender(), cell.receiver());
             let sends = match cell.kind {
@@ -341,21 +359,48 @@ impl LinkLayer for Tsch {
     }
 
     fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
-        let missing = || MacError::new("mac.timing", "missing, allowed: a table, or mac.slot_ms of 10 or 20");
-        let config = TschConfig {
-            timing: self.slot_timing().ok_or_else(missing)?,
-            slotframe: self.slotframe.get() as u16,
-            hopping: self.hopping(),
-            max_retries: self.max_retries.get() as u8,
-            backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
-            queue: self.queue.get() as usize,
-            security: self.security_header(),
-            ack_source_address: self.ack_source_address,
-        };
+        let config = self.config()?;
         let cells = self.schedule(mesh.routes()).map_err(|crowded| MacError::new("mac.slotframe", crowded))?;
         let (scheduling, tunnel_cells) = (self.scheduling, self.tunnel_cells.get() as u8);
         let load = self.load.as_ref().map(|load| (load.config(), load.members(mesh.routes())));
         Ok(Box::new(Prepared { config, cells, scheduling, tunnel_cells, load }))
+    }
+
+    fn prepare_forming(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
+        if self.cells.shared.get() == 0 {
+            let reason = "found 0, allowed: 1 or more where a network forms: beacons and DIOs are in this cell";
+            return Err(MacError::new("mac.cells.shared", reason));
+        }
+        let cells = self.layout(0, 0).common(mesh.nodes());
+        Ok(Box::new(Forming { config: self.config()?, cells, has_function: self.negotiates_cells() }))
+    }
+
+    fn negotiates_cells(&self) -> bool {
+        self.scheduling != Scheduling::Static
+    }
+}
+
+/// A TSCH network that has not formed yet, without its randomness. Whatever the scheduling function is, first cells are those of
+/// MSF.
+#[derive(Debug)]
+struct Forming {
+    config: TschConfig,
+    /// By node.
+    cells: Vec<Vec<schedule::Cell>>,
+    has_function: bool,
+}
+
+impl PreparedMac for Forming {
+    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
+        let (config, links, cells) = (self.config.clone(), mesh.links(streams), self.cells.clone());
+        let tsch = match self.has_function {
+            true => {
+                let msf = Box::new(Msf::forming(msf::MsfConfig::default(), mesh.nodes(), streams));
+                tsch::Tsch::with_function(config, links, cells, msf, streams)
+            }
+            false => tsch::Tsch::new(config, links, cells, streams),
+        };
+        Box::new(tsch.forming(streams))
     }
 }
 

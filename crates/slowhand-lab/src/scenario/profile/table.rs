@@ -3,8 +3,8 @@
 
 use slowhand_net::clock::Duration;
 
-use super::{CsmaNumbers, LowpanNumbers, Numbers, ReassemblyTimer, Sourced, TschNumbers, WhenFull};
-use crate::input::{Integer, PositiveSeconds};
+use super::{CsmaNumbers, Dis, JoinNumbers, LowpanNumbers, Numbers, ReassemblyTimer, Sourced, TschNumbers, WhenFull};
+use crate::input::{Factor, Integer, PositiveSeconds, Probability, Seconds};
 
 /// What a project does, and where it was read.
 const fn at<T>(value: T, source: &'static str) -> Sourced<T> {
@@ -42,6 +42,83 @@ pub(super) const RFC_CSMA: CsmaNumbers = CsmaNumbers {
     retry_max_be: number(0, "IEEE 802.15.4-2006 section 7.5.6.5: no delay but the back-off"),
     retries_busy_channel: at(false, "IEEE 802.15.4-2006 section 7.5.1.4: channel access failure"),
     queue: number(44, "assumed: no standard says it; as in OpenThread"),
+};
+
+const fn seconds(value: f64, source: &'static str) -> Sourced<Seconds> {
+    at(Seconds::constant(value), source)
+}
+
+const fn period(value: f64, source: &'static str) -> Sourced<PositiveSeconds> {
+    at(PositiveSeconds::constant(value), source)
+}
+
+const fn probability(value: f64, source: &'static str) -> Sourced<Probability> {
+    at(Probability::constant(value), source)
+}
+
+const UNUSED_TRICKLE: &str = "assumed: the default of RFC 6550 section 17, not used where dio_probability says when";
+
+/// Joining by the standards.
+pub(super) const RFC_JOIN: JoinNumbers = JoinNumbers {
+    channel_s: period(
+        1.0,
+        "assumed: no standard says it; as in Contiki-NG (os/net/mac/tsch/tsch-conf.h TSCH_CHANNEL_SCAN_DURATION)",
+    ),
+    beacon_probability: probability(
+        0.33,
+        "assumed: no standard says it; as in the 6TiSCH simulator (bin/config.json tsch_probBcast_ebProb)",
+    ),
+    beacons_shared: at(
+        true,
+        "assumed: no standard says it; as in the 6TiSCH simulator (Mote/tsch.py _decided_to_send_eb)",
+    ),
+    beacon_sources: number(2, "RFC 8180, NUM_NEIGHBOURS_TO_WAIT, which it says MAY be used"),
+    beacon_wait_s: seconds(180.0, "RFC 8180, MAX_EB_DELAY, which it says MAY be used"),
+    first_request_s: seconds(0.0, "RFC 9031 section 4.3: when it has synchronised"),
+    confirmable: at(true, "RFC 9031 section 8.1.1"),
+    timeout_s: period(10.0, "RFC 9031 section 7.2, ACK_TIMEOUT"),
+    timeout_random_factor: at(Factor::constant(1.5), "RFC 9031 section 7.2, ACK_RANDOM_FACTOR"),
+    timeout_doubles: at(true, "RFC 7252 section 4.2"),
+    retries: number(4, "RFC 9031 section 7.2, MAX_RETRANSMIT"),
+    dis: at(Dis::Multicast, "RFC 6550 section 8.3"),
+    dis_period_s: period(
+        60.0,
+        "assumed: no standard says it; as in the 6TiSCH simulator (Mote/rpl.py DEFAULT_DIS_INTERVAL_SECONDS)",
+    ),
+    dio_probability: probability(0.0, "RFC 6550 section 8.3.1: Trickle"),
+    dio_interval_min: number(3, "RFC 6550 section 17, DEFAULT_DIO_INTERVAL_MIN"),
+    dio_doublings: number(20, "RFC 6550 section 17, DEFAULT_DIO_INTERVAL_DOUBLINGS"),
+    dio_redundancy: number(10, "RFC 6550 section 17, DEFAULT_DIO_REDUNDANCY_CONSTANT"),
+    dao_probability: probability(0.0, "RFC 6550 section 9.5: a delay"),
+    dao_delay_s: seconds(1.0, "RFC 6550 section 17, DEFAULT_DAO_DELAY"),
+    dao_period_s: period(
+        60.0,
+        "assumed: no standard says it; as in the 6TiSCH simulator (bin/config.json rpl_daoPeriod)",
+    ),
+};
+
+/// Joining in OpenWSN.
+const OPENWSN_JOIN: JoinNumbers = JoinNumbers {
+    channel_s: period(3.2, "openstack/02a-MAClow/IEEE802154E.c:637: 160 slots of 20 ms"),
+    beacon_probability: probability(0.1, "openstack/02b-MAChigh/sixtop.c:660, IEEE802154E.h:46 EB_PORTION"),
+    beacons_shared: at(false, "openstack/02b-MAChigh/sixtop.c:660"),
+    beacon_sources: number(1, "openstack/02a-MAClow/IEEE802154E.c activity_synchronize_endOfFrame: the first beacon"),
+    beacon_wait_s: seconds(0.0, "openstack/02a-MAClow/IEEE802154E.c activity_synchronize_endOfFrame"),
+    first_request_s: seconds(65.535, "openapps/cjoin/cjoin.c cjoin_schedule"),
+    confirmable: at(false, "openapps/cjoin/cjoin.c cjoin_sendJoinRequest: COAP_TYPE_NON"),
+    timeout_s: period(60.0, "openapps/cjoin/cjoin.c:27 TIMEOUT"),
+    timeout_random_factor: at(Factor::constant(1.0), "openapps/cjoin/cjoin.c cjoin_retransmission_cb"),
+    timeout_doubles: at(false, "openapps/cjoin/cjoin.c cjoin_retransmission_cb"),
+    retries: number(65_535, "openapps/cjoin/cjoin.c cjoin_retransmission_cb: it goes on for ever"),
+    dis: at(Dis::None, "openstack/03b-IPv6/icmpv6rpl.c: it sends none"),
+    dis_period_s: period(60.0, "assumed: not used without a DIS"),
+    dio_probability: probability(0.1, "openstack/03b-IPv6/icmpv6rpl.c:19 DIO_PORTION"),
+    dio_interval_min: number(3, UNUSED_TRICKLE),
+    dio_doublings: number(20, UNUSED_TRICKLE),
+    dio_redundancy: number(10, UNUSED_TRICKLE),
+    dao_probability: probability(1.0 / 60.0, "openstack/03b-IPv6/icmpv6rpl.c:20 DAO_PORTION"),
+    dao_delay_s: seconds(1.0, "assumed: not used where dao_probability says when"),
+    dao_period_s: period(60.0, "assumed: not used where dao_probability says when"),
 };
 
 const OPENWSN_TSCH: TschNumbers = TschNumbers {
@@ -90,6 +167,7 @@ pub(super) const CONTIKI_NG: Numbers = Numbers {
         retries_busy_channel: at(true, "os/net/mac/csma/csma-output.c:368 collision"),
         queue: number(8, "os/contiki-default-conf.h:59 QUEUEBUF_CONF_NUM"),
     }),
+    join: None,
 };
 
 pub(super) const OPENTHREAD: Numbers = Numbers {
@@ -130,6 +208,7 @@ pub(super) const OPENTHREAD: Numbers = Numbers {
         retries_busy_channel: at(true, "src/core/mac/sub_mac.cpp HandleTransmitDone"),
         queue: number(44, "src/core/config/misc.h:200 OPENTHREAD_CONFIG_NUM_MESSAGE_BUFFERS, about a frame each"),
     }),
+    join: None,
 };
 
 pub(super) const RIOT: Numbers = Numbers {
@@ -173,6 +252,7 @@ pub(super) const RIOT: Numbers = Numbers {
         retries_busy_channel: at(false, "sys/net/link_layer/ieee802154/submac.c:352"),
         queue: number(16, "sys/include/net/gnrc/netif/conf.h:63 CONFIG_GNRC_NETIF_PKTQ_POOL_SIZE"),
     }),
+    join: None,
 };
 
 pub(super) const ZEPHYR: Numbers = Numbers {
@@ -215,6 +295,7 @@ pub(super) const ZEPHYR: Numbers = Numbers {
         retries_busy_channel: at(false, "subsys/net/l2/ieee802154/ieee802154.c ieee802154_radio_send"),
         queue: number(16, "subsys/net/ip/Kconfig NET_BUF_TX_COUNT: buffers of 128 octets, about a frame each"),
     }),
+    join: None,
 };
 
 pub(super) const OPENWSN: Numbers = Numbers {
@@ -238,6 +319,7 @@ pub(super) const OPENWSN: Numbers = Numbers {
     },
     tsch: Some(OPENWSN_TSCH),
     csma: None,
+    join: Some(OPENWSN_JOIN),
 };
 
 pub(super) const RFC: Numbers = Numbers {
@@ -253,4 +335,5 @@ pub(super) const RFC: Numbers = Numbers {
     },
     tsch: Some(RFC_TSCH),
     csma: Some(RFC_CSMA),
+    join: Some(RFC_JOIN),
 };

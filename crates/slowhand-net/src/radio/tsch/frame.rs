@@ -69,7 +69,6 @@ pub fn write_beacon<'a>(
     security: Option<Security>,
 ) -> Result<usize, Error> {
     // Sub-IDs of IEEE 802.15.4-2020, table 7-18.
-    const SYNCHRONISATION: u8 = 0x1a;
     const SLOTFRAME_AND_LINK: u8 = 0x1b;
     const TIMESLOT: u8 = 0x1c;
     const CHANNEL_HOPPING: u8 = 0x9;
@@ -103,6 +102,21 @@ pub fn write_beacon<'a>(
     let security = security.and_then(authenticated);
     let header = Header { sequence: None, security, ..broadcast_header(FrameType::Beacon, 0, from) };
     Frame { payload_ies: &[PayloadIe::Mlme(ies)], ..Frame::new(header) }.emit(out)
+}
+
+/// The sub-ID of the synchronisation in a beacon (IEEE 802.15.4-2020, table 7-18).
+const SYNCHRONISATION: u8 = 0x1a;
+
+/// The join metric in a beacon (IEEE 802.15.4-2020, 7.4.4.2). `None` if the frame has none.
+pub fn join_metric(frame: &[u8]) -> Option<u8> {
+    let mut ies = FrameView::parse_decrypted(frame).ok()?.payload_ies();
+    ies.find_map(|ie| match ie {
+        PayloadIe::Mlme(mut nested) => nested.find_map(|ie| match ie {
+            NestedIe::Short { id: SYNCHRONISATION, content } => content.get(5).copied(),
+            _ => None,
+        }),
+        _ => None,
+    })
 }
 
 /// Writes a data frame to all neighbours.

@@ -85,6 +85,11 @@ impl Layout {
         Ok(cells)
     }
 
+    /// The cells that nodes have before any of them knows its parent.
+    pub fn common(&self, nodes: usize) -> Vec<Vec<Cell>> {
+        (0..nodes).map(|node| self.common_cells(NodeId(node as u16))).collect()
+    }
+
     /// The dedicated cells of a pair of nodes in their order: true for those towards the root.
     fn directions(&self) -> impl Iterator<Item = bool> {
         let alternating = (0..self.up.min(self.down)).flat_map(|_| [true, false]);

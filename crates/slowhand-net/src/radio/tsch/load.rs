@@ -17,6 +17,7 @@ use crate::datagram::NO_DATAGRAM;
 use crate::observer::FrameKind;
 use crate::queue::EventQueue;
 use crate::random::{Stream, Streams};
+use std::collections::VecDeque;
 
 /// The destination of a broadcast in [`Transmission::to`](crate::observer::Transmission::to). It counts as received if all
 /// nodes in range that listened received it.
@@ -75,6 +76,8 @@ struct Node {
     next: u64,
     has_beacon: bool,
     has_dio: bool,
+    /// The payloads of other frames to all neighbours that wait.
+    packets: VecDeque<(FrameKind, Vec<u8>)>,
     sequence: u8,
     /// The interval of its Trickle timer.
     interval: Duration,
@@ -119,6 +122,7 @@ impl LoadState {
             next: NEVER,
             has_beacon: false,
             has_dio: false,
+            packets: VecDeque::new(),
             sequence: 0,
             interval: config.dio.map_or(Duration::ZERO, |dio| dio.min),
             heard: 0,
@@ -152,8 +156,21 @@ impl LoadState {
     /// Computes that slot, from `asn` on.
     pub(super) fn plan(&mut self, node: NodeId, asn: u64) {
         let node = &mut self.nodes[node.index()];
-        let waits = node.has_beacon || node.has_dio;
+        let waits = node.has_beacon || node.has_dio || !node.packets.is_empty();
         node.next = if waits { node.cells.next(asn, 0).unwrap_or(NEVER) } else { NEVER };
+    }
+
+    /// What a node is now.
+    pub(super) fn set_member(&mut self, node: NodeId, parent: Option<NodeId>, hops: u8) {
+        let member = &mut self.nodes[node.index()].member;
+        (member.parent, member.hops) = (parent, hops);
+    }
+
+    /// The node's broadcasts that have not been sent are not sent any more.
+    pub(super) fn clear(&mut self, node: NodeId) {
+        let node = &mut self.nodes[node.index()];
+        (node.has_beacon, node.next) = (false, NEVER);
+        node.packets.clear();
     }
 
     /// A node has received a broadcast.
@@ -225,6 +242,22 @@ impl TschState {
         }
     }
 
+    /// Lets a node send a broadcast in its next minimal cell: a beacon without `packet`. One of each kind waits at most.
+    pub(super) fn announce(&mut self, now: Instant, id: NodeId, packet: Option<(FrameKind, Vec<u8>)>) {
+        let after_now = self.config.timing.asn(now) + 1;
+        let Some(load) = &mut self.load else { return };
+        let node = &mut load.nodes[id.index()];
+        match packet {
+            None => node.has_beacon = true,
+            Some((kind, _)) if node.packets.iter().any(|(waits, _)| *waits == kind) => return,
+            Some(packet) => node.packets.push_back(packet),
+        }
+        if load.next(id) == NEVER {
+            load.plan(id, after_now);
+            self.schedule_wake(id);
+        }
+    }
+
     /// A keep-alive has left the queue, sent or given up. The next one is due after the period.
     pub(super) fn keep_alive_done(&mut self, now: Instant, id: NodeId) {
         if let Some(period) = self.load.as_ref().and_then(|load| load.config.keep_alive) {
@@ -245,11 +278,14 @@ impl TschState {
             };
             (FrameKind::Beacon, self.pool.allocate(now, NO_DATAGRAM, false, 0, write))
         } else {
-            node.has_dio = false;
             let sequence = node.sequence;
             node.sequence = sequence.wrapping_add(1);
-            let write = |octets: &mut _| frame::write_broadcast(octets, sequence, own, config.security, &member.dio);
-            (FrameKind::Dio, self.pool.allocate(now, NO_DATAGRAM, false, sequence, write))
+            let waiting = node.packets.pop_front();
+            node.has_dio &= waiting.is_some();
+            let (kind, payload) =
+                waiting.as_ref().map_or((FrameKind::Dio, &member.dio), |(kind, payload)| (*kind, payload));
+            let write = |octets: &mut _| frame::write_broadcast(octets, sequence, own, config.security, payload);
+            (kind, self.pool.allocate(now, NO_DATAGRAM, false, sequence, write))
         };
         if let (Ok(frame), Some(cell)) = (frame, node.cells.at(slot)) {
             self.slot.push(Attempt::broadcast(id, frame, cell, kind));

@@ -12,6 +12,7 @@ mod activity;
 mod attempt;
 pub mod autonomous;
 mod config;
+mod formation;
 pub mod frame;
 pub mod hopping;
 pub mod layout;
@@ -29,7 +30,7 @@ use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
-use crate::observer::{Observer, RadioTimes, RadioWork, Slots};
+use crate::observer::{FrameKind, Observer, RadioTimes, RadioWork, Slots};
 use crate::random::Streams;
 use node::TschNode;
 use schedule::{Cell, Schedule};
@@ -73,6 +74,52 @@ impl Tsch {
     pub fn with_load(mut self, load: Load, members: Vec<Member>, streams: &Streams) -> Self {
         self.state.add_load(load, members, streams);
         self
+    }
+
+    /// The same network before it forms: only the root is synchronised and has keys. The caller says what the other nodes do.
+    ///
+    /// Autonomous cells to neighbours are there on demand: while frames wait for them (RFC 9033 section 3).
+    pub fn forming(mut self, streams: &Streams) -> Self {
+        self.state.form(streams);
+        self
+    }
+
+    /// A node listens for beacons: `dwell` on a channel of the hopping sequence, then on another one, each drawn at random. It is no
+    /// longer synchronised, and does not send the broadcasts that wait.
+    pub fn scan(&mut self, now: Instant, node: NodeId, dwell: Duration) {
+        self.state.scan(now, node, dwell);
+    }
+
+    /// A node that scans is synchronised, from the next slot on.
+    pub fn synchronise(&mut self, now: Instant, node: NodeId) {
+        self.state.synchronise(now, node);
+    }
+
+    /// A node gets the keys of the network, or loses them.
+    pub fn set_key(&mut self, node: NodeId, has_key: bool) {
+        self.state.set_key(node, has_key);
+    }
+
+    /// What the beacons of a node say of it.
+    pub fn set_member(&mut self, node: NodeId, parent: Option<NodeId>, hops: u8) {
+        if let Some(load) = &mut self.state.load {
+            load.set_member(node, parent, hops);
+        }
+    }
+
+    /// A node sends a beacon in its next minimal cell, unless one waits already.
+    pub fn send_beacon(&mut self, now: Instant, node: NodeId) {
+        self.state.announce(now, node, None);
+    }
+
+    /// A node sends a frame to all neighbours in its next minimal cell, unless one of this kind waits already.
+    pub fn send_to_all(&mut self, now: Instant, node: NodeId, kind: FrameKind, payload: Vec<u8>) {
+        self.state.announce(now, node, Some((kind, payload)));
+    }
+
+    /// A node has chosen its parent: the scheduling function asks it for cells.
+    pub fn choose_parent(&mut self, now: Instant, node: NodeId, parent: NodeId) {
+        self.with_control(now, |function, plane| function.choose_parent(node, parent, plane));
     }
 
     /// The present schedule of a node.
@@ -123,6 +170,7 @@ impl Mac for Tsch {
                         control.finish_message(now, &mut self.state, &message);
                     }
                 }
+                Event::Heard => indications.extend(self.state.heard()),
                 Event::Load(node, timer) => self.state.load_timer(now, node, timer),
                 Event::Function { node, timer } => {
                     self.with_control(now, |function, plane| function.handle_timer(node, timer, plane));
@@ -173,13 +221,14 @@ impl Mac for Tsch {
     }
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
-        let TschNode { activity, schedule, .. } = &self.state.nodes[node.index()];
-        activity.times(now, &self.state.config.timing, schedule)
+        let TschNode { activity, schedule, scan, scanned, .. } = &self.state.nodes[node.index()];
+        let times = activity.times(now, &self.state.config.timing, schedule);
+        scanned.with(scan.as_ref(), now).in_times(times)
     }
 
     fn radio_work(&self, node: NodeId, now: Instant) -> RadioWork {
-        let TschNode { activity, schedule, .. } = &self.state.nodes[node.index()];
-        activity.work(now, &self.state.config.timing, schedule)
+        let TschNode { activity, schedule, scan, scanned, .. } = &self.state.nodes[node.index()];
+        scanned.with(scan.as_ref(), now).in_work(activity.work(now, &self.state.config.timing, schedule))
     }
 
     fn slots(&self, node: NodeId, now: Instant) -> Option<Slots> {

@@ -2,12 +2,15 @@
 
 use super::activity::Activity;
 use super::config::TschConfig;
+use super::formation::{Scan, Scanned};
 use super::frame;
 use super::schedule::{Schedule, TransmitCells};
 use crate::address::{Eui64, NodeId};
+use crate::clock::Duration;
 use crate::link::Links;
 use crate::radio::NodeQueue;
-use crate::radio::frame::Template;
+use crate::radio::frame::{Security, Template};
+use crate::radio::phy::air_time;
 use crate::radio::pool::{FramePool, FrameQueue};
 use crate::random::{Stream, Streams};
 
@@ -29,6 +32,12 @@ pub(super) struct TschNode {
     pub(super) busy: Option<u64>,
     /// True while its radio is switched off.
     pub(super) is_off: bool,
+    /// What it does while it is not synchronised.
+    pub(super) scan: Option<Scan>,
+    /// What it has scanned before.
+    pub(super) scanned: Scanned,
+    /// True unless it is to join and has no key of the network yet.
+    pub(super) has_key: bool,
     pub(super) backoff: Stream,
     pub(super) activity: Activity,
 }
@@ -40,6 +49,8 @@ pub(super) struct Neighbor {
     pub(super) data: Template,
     /// Template of the acknowledgments with which the neighbour answers.
     pub(super) acknowledgment: Template,
+    /// How long that acknowledgment is on the air.
+    pub(super) ack_air: Duration,
     pub(super) cells: TransmitCells,
     pub(super) queue: FrameQueue,
     /// The number of frames in `queue`.
@@ -81,6 +92,7 @@ impl TschNode {
                 own,
                 config.security,
             ),
+            ack_air: air_time(frame::ack_octets(config.security, config.ack_source_address)),
             cells,
             queue: FrameQueue::default(),
             waiting: 0,
@@ -101,6 +113,9 @@ impl TschNode {
             wake: None,
             busy: None,
             is_off: false,
+            scan: None,
+            scanned: Scanned::default(),
+            has_key: true,
             backoff: streams.stream("back-off", u64::from(id.0)),
             activity: Activity::default(),
         }
@@ -142,6 +157,14 @@ impl TschNode {
 }
 
 impl Neighbor {
+    /// From now on, the frames to this neighbour and its acknowledgments have this security.
+    pub(super) fn secure(&mut self, own: NodeId, security: Option<Security>, config: &TschConfig) {
+        let (own, neighbor, has_source) = (Eui64::of_node(own), Eui64::of_node(self.id), config.ack_source_address);
+        self.data = frame::data(own, neighbor, security);
+        self.acknowledgment = frame::enhanced_ack(has_source.then_some(neighbor), own, security);
+        self.ack_air = air_time(frame::ack_octets(security, has_source));
+    }
+
     /// The back-off in shared cells after an attempt in slot `asn` (IEEE 802.15.4-2015, 6.2.5.3). A failure in a shared
     /// cell doubles the window. A success in a shared cell resets it. So does a success in a dedicated cell if the
     /// queue is then empty.

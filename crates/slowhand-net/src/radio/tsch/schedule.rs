@@ -132,10 +132,11 @@ impl Schedule {
     /// The cells in which the node sends to `neighbor`: all cells of the most specific kind that it has.
     ///
     /// These are the negotiated cells, with those of a tunnel. If there are none, it is the neighbour's autonomous
-    /// cell. If there is none, it is the minimal shared cell (RFC 9033, sections 2 and 3).
-    pub fn cells_to(&self, neighbor: NodeId) -> TransmitCells {
+    /// cell. If there is none, it is the minimal shared cell (RFC 9033, sections 2 and 3). An `on_demand` cell is there while
+    /// frames wait for it, and takes no place in the schedule.
+    pub fn cells_to(&self, neighbor: NodeId, on_demand: Option<Cell>) -> TransmitCells {
         let to_neighbor = |cell: &&Cell| cell.options.transmit && cell.neighbor.is_none_or(|n| n == neighbor);
-        TransmitCells::new(self.slotframe, self.cells.iter().filter(to_neighbor))
+        TransmitCells::new(self.slotframe, self.cells.iter().filter(to_neighbor).chain(&on_demand))
     }
 
     /// The minimal cells in which the node sends.
@@ -290,7 +291,7 @@ mod tests {
     #[test]
     fn next_cell_is_computed_across_the_end_of_the_slotframe() {
         let cells = [2, 7].map(|slot| cell(slot, CellOptions::TRANSMIT, Some(1), handle::NEGOTIATED));
-        let to = Schedule::new(10, cells.to_vec()).cells_to(NodeId(1));
+        let to = Schedule::new(10, cells.to_vec()).cells_to(NodeId(1), None);
         let next: Vec<_> = [0, 2, 3, 7, 8, 19, 1_000_003].iter().map(|&asn| to.next(asn, asn + 30)).collect();
         assert_eq!(next, [2, 2, 7, 7, 12, 22, 1_000_007].map(Some), "a back-off does not concern dedicated cells");
     }
@@ -298,7 +299,7 @@ mod tests {
     #[test]
     fn back_off_passes_over_shared_cells() {
         let schedule = Schedule::new(5, vec![cell(0, CellOptions::SHARED, None, handle::MINIMAL)]);
-        let cells = schedule.cells_to(NodeId(9));
+        let cells = schedule.cells_to(NodeId(9), None);
         assert_eq!(cells.next(1, cells.backed_off(1, 0)), Some(5));
         assert_eq!(cells.next(1, cells.backed_off(1, 3)), Some(20), "those in slots 5, 10 and 15 pass");
         assert_eq!(cells.next(17, cells.backed_off(1, 3)), Some(20), "time spent without a frame counts too");
@@ -309,7 +310,7 @@ mod tests {
         let minimal = cell(0, CellOptions::SHARED, None, handle::MINIMAL);
         let autonomous = cell(1, CellOptions::TRANSMIT_SHARED, Some(1), handle::AUTONOMOUS);
         let dedicated = cell(3, CellOptions::TRANSMIT, Some(1), handle::NEGOTIATED);
-        let next = |cells: &[Cell], to| Schedule::new(5, cells.to_vec()).cells_to(NodeId(to)).next(0, 0);
+        let next = |cells: &[Cell], to| Schedule::new(5, cells.to_vec()).cells_to(NodeId(to), None).next(0, 0);
         assert_eq!(next(&[minimal, autonomous, dedicated], 1), Some(3));
         assert_eq!(next(&[minimal, autonomous], 1), Some(1));
         assert_eq!(next(&[minimal, autonomous, dedicated], 2), Some(0));
@@ -358,7 +359,7 @@ mod tests {
             let schedule = Schedule::new(13, cells);
             let neighbors = || (0..5).map(NodeId);
             let each: Vec<_> = schedule.cells_to_each(neighbors()).map(|cells| cells.cells).collect();
-            let one_by_one: Vec<_> = neighbors().map(|neighbor| schedule.cells_to(neighbor).cells).collect();
+            let one_by_one: Vec<_> = neighbors().map(|neighbor| schedule.cells_to(neighbor, None).cells).collect();
             prop_assert_eq!(each, one_by_one);
         }
 
@@ -366,7 +367,7 @@ mod tests {
         #[test]
         fn computing_finds_what_stepping_finds(cells in any_cells(), asn in 0..100u64, wait in 0..40u64, skip in 0..9u32) {
             let schedule = Schedule::new(13, cells);
-            let to = schedule.cells_to(NodeId(1));
+            let to = schedule.cells_to(NodeId(1), None);
             let cell_of = |asn: u64| to.at((asn % 13) as u16);
             let usable = |at: &u64| cell_of(*at).is_some_and(|cell| !cell.options.shared || *at >= asn + wait);
             prop_assert_eq!(to.next(asn, asn + wait), (asn..asn + 60).find(usable));

@@ -8,7 +8,7 @@ use super::node::TschNode;
 use super::state::{Event, Exchange, TschState};
 use super::timing::AirTimes;
 use crate::address::NodeId;
-use crate::clock::Instant;
+use crate::clock::{Duration, Instant};
 use crate::datagram::NO_DATAGRAM;
 use crate::link::Kind;
 use crate::observer::{FrameKind, Observer, Transmission};
@@ -62,9 +62,21 @@ impl TschState {
         for attempt in attempts {
             let air = air_time(self.pool.get(attempt.frame).octets().len() + FCS);
             attempt.channel = hopping::channel(&self.config.hopping, asn, attempt.channel_offset);
-            attempt.air = self.config.timing.on_air(start, air, self.ack_air);
-            self.nodes[attempt.from.index()].busy = Some(asn);
+            let sender = &mut self.nodes[attempt.from.index()];
+            let ack = sender.neighbors.get(usize::from(attempt.neighbor)).map_or(Duration::ZERO, |to| to.ack_air);
+            attempt.air = self.config.timing.on_air(start, air, ack);
+            sender.busy = Some(asn);
         }
+    }
+
+    /// True if a node that is not synchronised receives the beacon: it scans this channel, and no other frame collides.
+    fn scans(&mut self, attempts: &[Attempt], index: usize, to: NodeId, kind: FrameKind) -> bool {
+        let Attempt { from, channel, air: AirTimes { start, end, .. }, .. } = attempts[index];
+        let scan = self.nodes[to.index()].scan.as_ref();
+        kind == FrameKind::Beacon
+            && scan.and_then(|scan| scan.hears(&(start..end), &self.config.hopping)) == Some(channel)
+            && self.survives(attempts, index, (from, to), start..end)
+            && self.links.delivers(start..end, from, to, channel, Kind::Data)
     }
 
     /// True if a node receives the frame: it listens on this channel, and no other frame or acknowledgement collides.
@@ -113,6 +125,9 @@ impl TschState {
             }
             if let Some(load) = self.load.as_mut().filter(|_| received) {
                 load.heard(end, listener, from, kind);
+            }
+            if self.formation.is_some() && (received || self.scans(attempts, index, listener, kind)) {
+                self.hear(&attempts[index], listener, kind);
             }
         }
         all

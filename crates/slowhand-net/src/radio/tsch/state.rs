@@ -2,19 +2,19 @@
 
 use super::attempt::Attempt;
 use super::config::TschConfig;
+use super::formation::Formation;
 use super::frame;
 use super::load::{Load, LoadState, LoadTimer, Member};
 use super::node::{NEVER, TschNode};
 use super::schedule::{Cell, Schedule, handle};
 use crate::address::{Eui64, NodeId};
-use crate::clock::{Duration, Instant};
+use crate::clock::Instant;
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{Observer, RadioInterval};
 use crate::queue::EventQueue;
 use crate::radio::frame::{Error, FrameView, MAX_FRAME, Security};
-use crate::radio::phy::air_time;
 use crate::radio::pool::{FramePool, QueuedFrame};
 use crate::radio::{Indication, Payload};
 use crate::random::Streams;
@@ -30,8 +30,6 @@ pub struct TschState {
     pub(super) config: TschConfig,
     /// The most octets of payload in a data frame.
     pub(super) payload_capacity: usize,
-    /// How long an acknowledgement is on the air.
-    pub(super) ack_air: Duration,
     pub(super) links: Links,
     pub(super) nodes: Vec<TschNode>,
     pub(super) pool: FramePool,
@@ -40,6 +38,8 @@ pub struct TschState {
     pub(super) slot: Vec<Attempt>,
     /// True if a scheduling function changes the schedule: the use of cells is counted for it.
     counts_use: bool,
+    /// What nodes have heard while the network forms; `None` if all have joined.
+    pub(super) formation: Option<Box<Formation>>,
     /// Beacons, DIOs and keep-alives.
     pub(super) load: Option<Box<LoadState>>,
     /// True while the timeline is kept: until an observer says that it does not watch radios.
@@ -61,6 +61,8 @@ pub enum Event {
     Finish(Exchange),
     /// A timer of the load.
     Load(NodeId, LoadTimer),
+    /// A node has heard a broadcast: the first one of those that wait in the formation.
+    Heard,
     /// A timer of the scheduling function.
     Function { node: NodeId, timer: u32 },
     /// The timeout of a 6P transaction.
@@ -111,9 +113,9 @@ impl TschState {
         Self {
             nodes: (0..).zip(cells).map(node).collect(),
             counts_use: has_function,
+            formation: None,
             load: None,
             payload_capacity: frame::data_capacity(config.security),
-            ack_air: air_time(frame::ack_octets(config.security, config.ack_source_address)),
             config,
             links,
             pool: FramePool::default(),
@@ -374,7 +376,8 @@ impl TschState {
         change(&mut changed.schedule);
         if let Some(position) = changed.position(neighbor) {
             let neighbor = &mut changed.neighbors[position];
-            neighbor.cells = changed.schedule.cells_to(neighbor.id).with_uses_of(&neighbor.cells);
+            let on_demand = self.formation.as_ref().and_then(|formation| formation.on_demand(neighbor.id));
+            neighbor.cells = changed.schedule.cells_to(neighbor.id, on_demand).with_uses_of(&neighbor.cells);
             changed.plan(position, next);
         }
         self.schedule_wake(node);

@@ -134,6 +134,7 @@ impl Conversation {
                     assert!(is_of_router(datagram) && self.originated.insert(datagram), "each has its own number");
                     assert!(Segment::parse(packet.segment).is_ok());
                 }
+                Event::Beacon { .. } => panic!("all nodes have joined"),
                 Event::Lost { datagram, .. } => {
                     let lost = self.open.remove(&datagram) || self.originated.remove(&datagram);
                     self.lost += usize::from(lost); // the first of its parts

@@ -130,8 +130,8 @@ pub fn run_watched(
                     assert!(before.is_none(), "datagram {datagram} is delivered twice");
                 }
                 Event::Lost { datagram, reason, .. } => drop(fates.lost.entry(datagram).or_insert(reason.name())),
-                Event::Segment { .. } | Event::Packet { .. } | Event::Originated { .. } | Event::Intercepted { .. } => {
-                    panic!("nobody speaks TCP here")
+                _ => {
+                    panic!("nobody speaks TCP here, and all have joined: {event:?}")
                 }
             }
         }

@@ -3,7 +3,7 @@
 use crate::harness::*;
 use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::{Duration, Instant};
-use slowhand_net::ip::dio::{DioTimer, dio};
+use slowhand_net::ip::dio::{DioTimer, Mode, dio};
 use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::lowpan::{self, Contexts, Link};
 use slowhand_net::observer::FrameKind;
@@ -28,7 +28,7 @@ fn loaded(nodes: u16, links: &[LinkQuality], load: Load, seed: u64) -> Tsch {
     let config = TschConfig { max_retries: 0, backoff_exponents: (0, 0), ..TschConfig::openwsn(SLOTFRAME) };
     let links = Links::new(nodes.into(), links, &streams);
     let member = |node: u16| {
-        let packet = dio(NodeId(node), node, TIMER);
+        let packet = dio(NodeId(node), None, node, Mode::Storing, TIMER);
         let address = Addressing::Extended.of_node(NodeId(node));
         let mut headers = [0; 127];
         let done =

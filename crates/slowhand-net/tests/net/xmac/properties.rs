@@ -146,6 +146,7 @@ proptest! {
         let mut lost = vec![0; accepted.len()];
         for (_, indication) in &world.indications {
             match indication {
+                Indication::Beacon { .. } | Indication::Multicast { .. } => unreachable!("all nodes have joined"),
                 Indication::Received { node, from, datagram, payload, .. } => {
                     let (sender, destination, sent) = &accepted[*datagram as usize];
                     prop_assert_eq!((from, node, &payload[..]), (sender, destination, &sent[..]));

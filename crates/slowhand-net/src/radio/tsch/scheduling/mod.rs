@@ -60,6 +60,9 @@ pub trait SchedulingFunction: fmt::Debug + Send {
     ) {
     }
 
+    /// A node has chosen its parent, in a network that forms.
+    fn choose_parent(&mut self, _node: NodeId, _parent: NodeId, _plane: &mut Plane<'_>) {}
+
     /// A node has received a SIGNAL request. Returns the code of the response.
     fn handle_signal(&mut self, _node: NodeId, _peer: NodeId, _metadata: u16, _payload: &[u8]) -> ReturnCode {
         ReturnCode::Error

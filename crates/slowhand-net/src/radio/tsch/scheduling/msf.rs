@@ -113,17 +113,26 @@ mod timer {
     pub const GENERATIONS: u32 = u32::MAX >> (BITS + 1);
 }
 
+impl MsfNode {
+    fn new(parent: Option<NodeId>, random: Stream) -> Self {
+        let elapsed = [ElapsedCells::default(); 2];
+        Self { parent, random, elapsed, quarantined_until: Instant::ZERO, retry_is_set: false }
+    }
+}
+
 impl Msf {
     /// MSF for the nodes of a routing tree.
     pub fn new(config: MsfConfig, routes: &Routes, streams: &Streams) -> Self {
-        let node = |id: usize| MsfNode {
-            parent: routes.parent(NodeId(id as u16)),
-            random: streams.stream("scheduling function", id as u64),
-            elapsed: [ElapsedCells::default(); 2],
-            quarantined_until: Instant::ZERO,
-            retry_is_set: false,
+        let node = |id: usize| {
+            MsfNode::new(routes.parent(NodeId(id as u16)), streams.stream("scheduling function", id as u64))
         };
         Self { config, nodes: (0..routes.nodes()).map(node).collect() }
+    }
+
+    /// MSF for nodes that have no parents yet. They ask for their first cell when they choose one.
+    pub fn forming(config: MsfConfig, nodes: usize, streams: &Streams) -> Self {
+        let node = |id: usize| MsfNode::new(None, streams.stream("scheduling function", id as u64));
+        Self { config, nodes: (0..nodes).map(node).collect() }
     }
 
     /// Asks for the first cell to the parent if there is none.
@@ -242,6 +251,18 @@ impl SchedulingFunction for Msf {
             plane.set_timer(NodeId(id), Duration::from_micros(node.random.below(start)), timer::RETRY);
             plane.set_timer(NodeId(id), self.config.housekeeping, timer::HOUSEKEEPING);
         }
+    }
+
+    fn choose_parent(&mut self, node: NodeId, parent: NodeId, plane: &mut Plane<'_>) {
+        match self.nodes[node.index()].parent.replace(parent) {
+            None => plane.set_timer(node, self.config.housekeeping, timer::HOUSEKEEPING),
+            // RFC 9033 section 4.8. If it cannot be sent, the cells stay there unused.
+            Some(former) if former != parent => {
+                let _ = plane.request(node, former, Request::Clear { metadata: 0 });
+            }
+            Some(_) => {}
+        }
+        self.ensure_cell(node, plane);
     }
 
     fn handle_timer(&mut self, node: NodeId, timer: u32, plane: &mut Plane<'_>) {

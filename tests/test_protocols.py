@@ -1,0 +1,72 @@
+"""CoAP, OSCORE and EDHOC beside DTLS: one key changes from one to the other."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import slowhand
+from conftest import Cli
+
+OVER_DTLS = {"session.protocol": "coap+dtls1.2"}
+
+
+def test_the_same_scenario_runs_with_every_protection() -> None:
+    frames = {
+        protocol: slowhand.run("edhoc", count=5, set={"session.protocol": protocol})
+        for protocol in ("coap", "oscore", "edhoc", "coap+dtls1.2")
+    }
+    for protocol, frame in frames.items():
+        assert frame["data_outcome"].to_list() == ["completed"] * 5, protocol
+    octets = {protocol: frame["bytes_payload"][0] for protocol, frame in frames.items()}
+    assert octets["coap"] == octets["oscore"] == 0
+    assert octets["edhoc"] == 180 < octets["coap+dtls1.2"]
+    energy = {p: sum(f["energy_client_mj"].to_list()) for p, f in frames.items()}
+    assert energy["oscore"] == 0 < energy["edhoc"] < energy["coap+dtls1.2"]
+
+
+def test_a_run_without_requests_has_no_data() -> None:
+    frame = slowhand.run("quickstart", count=2)
+    assert frame["data_s"].to_list() == frame["data_outcome"].to_list() == [None, None]
+
+
+def test_the_report_has_the_requests(cli: Cli) -> None:
+    printed = cli("run", "edhoc", "--count", 3).stdout
+    assert "The requests after the handshake" in printed
+    assert "slowhand's own, edhoc" in printed
+    assert "The requests" not in cli("run", "quickstart", "--count", 3).stdout
+    metrics = json.loads(cli("run", "edhoc", "--count", 3, "--json").stdout)["metrics"]
+    assert metrics["data_datagrams"]["mean"] == 2
+
+
+def test_a_sweep_compares_them(cli: Cli) -> None:
+    varied = "session.protocol=oscore,edhoc,coap+dtls1.2"
+    printed = cli("sweep", "edhoc", "--vary", varied, "--count", 3).stdout
+    assert all(f" {protocol} " in f" {printed} " for protocol in ("oscore", "edhoc"))
+
+
+def test_an_explanation_names_the_messages() -> None:
+    document = slowhand.Scenario("edhoc").explain(seed=1).document
+    names = {event["name"] for event in document["events"] if event["kind"] == "message"}
+    assert {"CON POST with EDHOC message_1", "CON POST with EDHOC message_3"} <= names
+
+
+def test_a_library_has_no_settings_for_what_it_does_not_do(cli: Cli) -> None:
+    failed = cli("settings", "oscore", code=2)
+    assert "found oscore, allowed: a protocol that has TLS or DTLS" in failed.stderr
+    below = cli("settings", "coap-dtls", "--library", "mbedtls").stdout
+    assert "DTLS 1.2" in below or "mbedtls_ssl" in below
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"session.edhoc.combined": True, "application.requests": 0}, "session.edhoc.combined"),
+        ({"session.protocol": "dtls1.2"}, "application.requests"),
+        ({"server.slots": 2}, "server.slots"),
+    ],
+)
+def test_bad_combinations_are_named(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(slowhand.ScenarioError, match=said):
+        slowhand.Scenario("edhoc", changes)  # type: ignore[arg-type]
