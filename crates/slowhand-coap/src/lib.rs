@@ -8,6 +8,7 @@
 //! | [`message`] | tokens, classes of codes, format errors, around `coap-lite` | RFC 7252 sections 3 and 5 |
 //! | [`timer`] | the parameters of transmission; the default back-off, and CoCoA | RFC 7252 section 4.8, draft-ietf-core-cocoa-03 |
 //! | [`endpoint`] | the messages and requests between this end and one peer | RFC 7252 sections 4 and 5.2 |
+//! | [`stream`] | the messages and requests over one connection of TCP or TLS | RFC 8323 sections 3 and 5 |
 //! | [`block`] | bodies in blocks, as client and as server | RFC 7959 |
 //! | [`observe`] | the order of notifications, and who observes what | RFC 7641 |
 //! | [`oscore`] | contexts, the protection of messages, freshness by Echo; it does not need the other modules | RFC 8613, RFC 9175 |
@@ -51,4 +52,5 @@ pub mod endpoint;
 pub mod message;
 pub mod observe;
 pub mod oscore;
+pub mod stream;
 pub mod timer;
