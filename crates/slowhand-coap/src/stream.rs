@@ -15,15 +15,6 @@ use frame::Decoder;
 /// Octets of a message that each end takes before its CSM says more (RFC 8323 section 5.3.1).
 pub const BASE_MESSAGE: usize = 1_152;
 
-/// Who has opened the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opener {
-    /// This end. It sends its CSM at once, and does not wait for that of the peer (RFC 8323 section 5.3).
-    This,
-    /// The peer. This end sends its CSM when it has that of the peer, as section 5.3 permits.
-    Peer,
-}
-
 /// What an end of a connection is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -132,8 +123,9 @@ pub enum SendError {
 pub struct Connection {
     config: Config,
     random: Box<dyn FnMut() -> u64 + Send>,
-    opener: Opener,
     decoder: Decoder,
+    /// True if this end has sent its CSM.
+    is_open: bool,
     /// True if the CSM of the peer has come.
     has_csm: bool,
     /// The most octets of a message that the peer takes.
@@ -149,14 +141,14 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// An end of a new connection. `random` gives numbers that are uniform over all values.
-    pub fn new(config: Config, opener: Opener, random: impl FnMut() -> u64 + Send + 'static) -> Self {
+    /// An end of a connection that has not sent anything. `random` gives numbers that are uniform over all values.
+    pub fn new(config: Config, random: impl FnMut() -> u64 + Send + 'static) -> Self {
         let limit = config.max_message.max(BASE_MESSAGE);
-        let mut connection = Self {
+        Self {
             config: Config { max_message: limit, ..config },
             random: Box::new(random),
-            opener,
             decoder: Decoder::new(limit),
+            is_open: false,
             has_csm: false,
             peer_takes: BASE_MESSAGE,
             requests: BTreeSet::new(),
@@ -165,16 +157,23 @@ impl Connection {
             has_ended: false,
             transmits: VecDeque::new(),
             events: VecDeque::new(),
-        };
-        if opener == Opener::This {
-            connection.send_csm();
         }
-        connection
     }
 
-    /// True if this end may send: it has sent its CSM.
+    /// Sends the CSM, if it has not been sent. The end that has opened the connection calls this before anything else, and need not
+    /// wait for the CSM of the peer. The other end may call it; without that it happens when the peer's first message has come (RFC
+    /// 8323 section 5.3).
+    pub fn open(&mut self) {
+        if !std::mem::replace(&mut self.is_open, true) {
+            let max_message = u32::try_from(self.config.max_message).unwrap_or(u32::MAX);
+            let blocks = self.config.max_message == BASE_MESSAGE;
+            self.signal(&Signal::Csm { max_message: Some(max_message), blocks });
+        }
+    }
+
+    /// True if this end may send: it has sent its CSM, and the connection has not ended.
     pub const fn is_open(&self) -> bool {
-        (matches!(self.opener, Opener::This) || self.has_csm) && !self.has_ended
+        self.is_open && !self.has_ended
     }
 
     /// The most octets of a message that the peer takes, as far as it has said.
@@ -254,6 +253,7 @@ impl Connection {
     }
 
     fn handle_message(&mut self, packet: Packet) {
+        self.open();
         let signal = match message::class(&packet) {
             Class::Signal => Signal::read(&packet),
             _ if !self.has_csm => return self.abort(Failure::NoCsm),
@@ -271,9 +271,7 @@ impl Connection {
         match signal {
             Signal::Csm { max_message, .. } => {
                 self.peer_takes = max_message.map_or(self.peer_takes, |octets| octets as usize);
-                if !std::mem::replace(&mut self.has_csm, true) && self.opener == Opener::Peer {
-                    self.send_csm();
-                }
+                self.has_csm = true;
             }
             Signal::Abort { diagnostic, .. } => self.end(Failure::Aborted(diagnostic)),
             _ if !self.has_csm => self.abort(Failure::NoCsm),
@@ -319,10 +317,7 @@ impl Connection {
 
     /// Tells the peer why the connection ends, and ends it.
     fn abort(&mut self, failure: Failure) {
-        if self.opener == Opener::Peer && !self.has_csm {
-            // The first message is a CSM in any case.
-            self.send_csm();
-        }
+        self.open();
         let bad_option = match failure {
             Failure::Signal(SignalError::CsmOption(number)) => Some(number),
             _ => None,
@@ -337,12 +332,6 @@ impl Connection {
             self.events.push_back(Event::Failed { token, failure: failure.clone() });
         }
         self.events.push_back(Event::Ended(failure));
-    }
-
-    fn send_csm(&mut self) {
-        let max_message = u32::try_from(self.config.max_message).unwrap_or(u32::MAX);
-        let blocks = self.config.max_message == BASE_MESSAGE;
-        self.signal(&Signal::Csm { max_message: Some(max_message), blocks });
     }
 
     /// Sends a Signaling message. It is short, so the peer takes it.

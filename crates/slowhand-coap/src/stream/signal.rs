@@ -53,13 +53,20 @@ pub enum SignalError {
     #[error("Max-Message-Size has more than four octets")]
     MaxMessageSize,
     /// There is no such message.
-    #[error("the code 7.{0:02} has no meaning")]
+    #[error("{}.{:02} is no code of a Signaling message", .0 >> 5, .0 & 0x1f)]
     Code(u8),
 }
 
 impl Signal {
-    pub(super) fn read(packet: &Packet) -> Result<Self, SignalError> {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// It is no Signaling message, or has something that is not understood.
+    pub fn read(packet: &Packet) -> Result<Self, SignalError> {
         let code = u8::from(packet.header.code);
+        if !(CSM..=ABORT).contains(&code) {
+            return Err(SignalError::Code(code));
+        }
         // Those that have a meaning are all elective: their numbers are even (section 5.2).
         if let Some(number) = packet.options().map(|(number, _)| *number).find(|number| number % 2 == 1) {
             return Err(if code == CSM { SignalError::CsmOption(number) } else { SignalError::Option(number) });
@@ -83,7 +90,7 @@ impl Signal {
                 let bad_option = bad_option.and_then(|number| number.try_into().ok());
                 Self::Abort { bad_option, diagnostic: String::from_utf8_lossy(&packet.payload).into_owned() }
             }
-            _ => return Err(SignalError::Code(code & 0x1f)),
+            _ => return Err(SignalError::Code(code)),
         })
     }
 

@@ -3,20 +3,20 @@
 use proptest::prelude::*;
 use slowhand_coap::message::{self, FormatFault, Packet, RequestType, ResponseType, Token};
 use slowhand_coap::stream::{
-    BASE_MESSAGE, Config, Connection, Event, Failure, FrameError, Opener, SendError, SignalError, decode,
+    BASE_MESSAGE, Config, Connection, Event, Failure, FrameError, SendError, SignalError, decode,
 };
 use slowhand_testing::hex;
 
 /// A CSM with Max-Message-Size 1,152 and Block-Wise-Transfer: options 2 (2 octets) and 4 (none).
 const CSM: &str = "40e122048020";
 
-fn end(opener: Opener) -> Connection {
-    Connection::new(Config { token_length: 1, ..Config::default() }, opener, || 0x7e)
+fn end() -> Connection {
+    Connection::new(Config { token_length: 1, ..Config::default() }, || 0x7e)
 }
 
-/// An end that has got a CSM, and whose own is sent.
-fn open(opener: Opener) -> Connection {
-    let mut end = end(opener);
+/// An end whose CSM is sent.
+fn open() -> Connection {
+    let mut end = end();
     end.handle_input(&hex::octets("00e1"));
     assert_eq!(sent(&mut end), [CSM]);
     end
@@ -44,7 +44,7 @@ fn get() -> Packet {
 fn a_short_message_has_the_octets_of_the_figure() {
     let packet = decode(&hex::octets("01437f")).unwrap().unwrap();
     assert_eq!((packet.header.get_code().as_str(), packet.get_token()), ("2.03", &[0x7f][..]));
-    let mut server = open(Opener::Peer);
+    let mut server = open();
     let asked = receive(&mut server, "21017fb161");
     let [Event::Request { from, packet }] = &asked[..] else { panic!("{asked:?}") };
     assert_eq!(message::path(packet), "a");
@@ -76,7 +76,8 @@ fn lengths_have_as_many_octets_as_they_need() {
         assert_eq!(decode(&octets[..octets.len() - 1]).unwrap(), None, "{header}: its last octet is missing");
 
         let config = Config { max_message: 100_000, token_length: 0, ..Config::default() };
-        let mut client = Connection::new(config, Opener::This, || 0);
+        let mut client = Connection::new(config, || 0);
+        client.open();
         assert_eq!(sent(&mut client), ["40e1230186a0"], "no Block-Wise-Transfer: it would be that of BERT");
         receive(&mut client, "40e1230186a0");
         let mut post = message::request(RequestType::Post, "");
@@ -91,7 +92,9 @@ fn lengths_have_as_many_octets_as_they_need() {
 /// Section 5.3: who opens the connection does not wait; the other one answers. Until a CSM says more, messages have up to 1,152 octets.
 #[test]
 fn the_first_message_of_each_end_is_a_csm() {
-    let (mut client, mut server) = (end(Opener::This), end(Opener::Peer));
+    let (mut client, mut server) = (end(), end());
+    client.open();
+    client.open();
     assert!(client.is_open() && !server.is_open());
     assert_eq!(server.request(get()), Err(SendError::Ended));
     client.request(get()).unwrap();
@@ -115,10 +118,11 @@ fn the_first_message_of_each_end_is_a_csm() {
 fn each_response_goes_to_its_request() {
     let mut number = 0;
     let config = Config { token_length: 1, max_requests: 2, ..Config::default() };
-    let mut client = Connection::new(config, Opener::This, move || {
+    let mut client = Connection::new(config, move || {
         number += 1;
         number
     });
+    client.open();
     let tokens = [client.request(get()).unwrap(), client.request(get()).unwrap()];
     assert_eq!(tokens.map(|token| token.octets().to_vec()), [[1], [2]]);
     assert_eq!(client.request(get()), Err(SendError::TooManyRequests { limit: 2 }));
@@ -134,7 +138,7 @@ fn each_response_goes_to_its_request() {
 /// Section 5.4, and 3.4: an empty message has no answer.
 #[test]
 fn a_ping_gets_a_pong_with_its_token() {
-    let mut end = open(Opener::This);
+    let mut end = open();
     assert_eq!((receive(&mut end, "0000 02e2abcd 0000"), sent(&mut end)), (vec![], vec!["02e3abcd".to_owned()]));
     // Custody is elective.
     assert_eq!((receive(&mut end, "10e220"), sent(&mut end)), (vec![], vec!["00e3".to_owned()]));
@@ -146,7 +150,7 @@ fn a_ping_gets_a_pong_with_its_token() {
 /// Section 5.5.
 #[test]
 fn a_release_leaves_time_for_answers() {
-    let mut end = open(Opener::This);
+    let mut end = open();
     let token = end.request(get()).unwrap();
     let asked = receive(&mut end, "2101bbb161 00e4");
     let [Event::Request { from, .. }, Event::Released] = &asked[..] else { panic!("{asked:?}") };
@@ -155,7 +159,7 @@ fn a_release_leaves_time_for_answers() {
     assert_eq!(sent(&mut end), ["21017eb161", "0145bb"]);
     assert!(matches!(receive(&mut end, "01457e")[..], [Event::Response { token: answered, .. }] if answered == token));
 
-    let mut end = open(Opener::Peer);
+    let mut end = open();
     end.release();
     end.release();
     assert_eq!(sent(&mut end), ["00e4"]);
@@ -173,11 +177,11 @@ fn faults_abort_the_connection() {
         ("10e110", SignalError::CsmOption(1).into()),
         ("00e110e230", SignalError::Option(3).into()),
         ("60e1250000000001", SignalError::MaxMessageSize.into()),
-        ("00e100ff", SignalError::Code(31).into()),
+        ("00e100ff", SignalError::Code(0xff).into()),
         ("00e1e00372", FrameError::TooLong { length: 1 + 2 + 1 + 269 + 0x372, limit: BASE_MESSAGE }.into()),
         ("00e1f0ffffffff", FrameError::TooLong { length: 6 + 65_805 + 0xffff_ffff, limit: BASE_MESSAGE }.into()),
     ] {
-        let mut end = end(Opener::Peer);
+        let mut end = end();
         assert_eq!(receive(&mut end, &format!("{octets}00e2")), [Event::Ended(failure.clone())], "{octets}");
         let said = sent(&mut end);
         assert_eq!(said[0], CSM, "{octets}");
@@ -193,13 +197,13 @@ fn faults_abort_the_connection() {
 
 #[test]
 fn an_abort_fails_what_is_open() {
-    let mut end = open(Opener::This);
+    let mut end = open();
     let token = end.request(get()).unwrap();
     let failure = Failure::Aborted("no".to_owned());
     let expected = [Event::Failed { token, failure: failure.clone() }, Event::Ended(failure)];
     assert_eq!(receive(&mut end, "30e5ff6e6f"), expected);
     assert_eq!(end.request(get()), Err(SendError::Ended));
-    let asked = receive(&mut open(Opener::Peer), "01017f");
+    let asked = receive(&mut open(), "01017f");
     let [Event::Request { from, .. }] = &asked[..] else { panic!("{asked:?}") };
     assert_eq!(end.respond(from, message::response(ResponseType::Content, [])), Err(SendError::Ended));
 }
@@ -207,7 +211,7 @@ fn an_abort_fails_what_is_open() {
 /// RFC 7252 sections 5.4.1 and 5.8.
 #[test]
 fn what_is_not_understood_is_refused() {
-    let mut end = open(Opener::Peer);
+    let mut end = open();
     assert_eq!((receive(&mut end, "310101d1fc00"), sent(&mut end)), (vec![], vec!["018201".to_owned()]));
     assert_eq!((receive(&mut end, "011f02"), sent(&mut end)), (vec![], vec!["018502".to_owned()]));
     let token = end.request(get()).unwrap();
@@ -245,11 +249,11 @@ proptest! {
     ) {
         let stream = [hex::octets(CSM), messages.concat(), noise].concat();
         let whole = {
-            let mut end = end(Opener::Peer);
+            let mut end = end();
             end.handle_input(&stream);
             (events(&mut end), sent(&mut end))
         };
-        let mut cut = end(Opener::Peer);
+        let mut cut = end();
         let (mut rest, mut sizes) = (&stream[..], cuts.iter().cycle());
         while !rest.is_empty() {
             let (first, more) = rest.split_at(sizes.next().unwrap().to_owned().min(rest.len()));
@@ -265,8 +269,9 @@ proptest! {
         path in "[a-z]{0,20}",
         token_length in 0_u8..=8,
     ) {
-        let mut client = Connection::new(Config { token_length, ..Config::default() }, Opener::This, || 0x0102);
-        let mut server = end(Opener::Peer);
+        let mut client = Connection::new(Config { token_length, ..Config::default() }, || 0x0102);
+        let mut server = end();
+        client.open();
         let mut post = message::request(RequestType::Post, &path);
         post.payload.clone_from(&payload);
         let token = client.request(post).unwrap();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use slowhand_coap::block::{self, BlockSize, Step, ask_for};
 use slowhand_coap::message::{self, MessageClass, Packet, RequestType, ResponseType};
-use slowhand_coap::stream::{Config, Connection, Event, Opener};
+use slowhand_coap::stream::{Config, Connection, Event};
 use slowhand_testing::random::Random;
 
 use crate::peers::{LENGTH, PATIENCE, Program, aiocoap, body, file, free_port};
@@ -24,10 +24,11 @@ struct Link {
 }
 
 impl Link {
-    fn new(stream: TcpStream, opener: Opener) -> Self {
+    fn new(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(TICK)).unwrap();
         let mut random = Random::new(1);
-        let connection = Connection::new(Config::default(), opener, move || random.in_range(0..u64::MAX));
+        let mut connection = Connection::new(Config::default(), move || random.in_range(0..u64::MAX));
+        connection.open();
         Self { stream, connection, begun: Instant::now(), is_closed: false }
     }
 
@@ -36,7 +37,7 @@ impl Link {
         let begun = Instant::now();
         loop {
             match TcpStream::connect(("127.0.0.1", port)) {
-                Ok(stream) => return Self::new(stream, Opener::This),
+                Ok(stream) => return Self::new(stream),
                 Err(error) => assert!(begun.elapsed() < PATIENCE, "{error}"),
             }
             std::thread::sleep(TICK);
@@ -126,7 +127,7 @@ fn this_client_speaks_with_libcoap_over_tcp() {
 /// Serves `data` until the program ends. Returns what was put last.
 fn serve(listener: &TcpListener, mut program: Program, mut data: Vec<u8>) -> Vec<u8> {
     let (stream, _) = listener.accept().unwrap();
-    let mut link = Link::new(stream, Opener::Peer);
+    let mut link = Link::new(stream);
     let mut blocks = block::Server::new(BlockSize::LARGEST, LENGTH);
     let status = loop {
         link.turn();

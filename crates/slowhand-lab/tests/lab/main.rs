@@ -6,6 +6,7 @@ mod bad_input;
 mod bursts;
 mod capture_tshark;
 mod charge;
+mod coap_streams;
 mod devices;
 mod examples;
 mod extremes;

@@ -1,4 +1,4 @@
-//! CoAP messages over UDP: without protection, or with OSCORE.
+//! CoAP messages over UDP, without protection or with OSCORE, and over TCP.
 
 use slowhand_coap::oscore::{Context, Parameters};
 
@@ -32,7 +32,7 @@ impl CoapEnd {
         let (context, handshake) = match coap.security {
             Security::Oscore => (Some(context(config)?), None),
             Security::Edhoc(edhoc) => (None, Some(Handshake::new(edhoc, config.role)?)),
-            Security::None | Security::Dtls(_) => (None, None),
+            Security::None | Security::Tcp | Security::Tls(_) => (None, None),
         };
         let messages = Messages::new(coap, config.mtu, context, handshake, || {
             let mut number = [0; 8];
@@ -43,15 +43,16 @@ impl CoapEnd {
     }
 
     fn progress(&mut self) -> Progress {
-        while let Some(datagram) = self.messages.endpoint.poll_transmit() {
-            device::transmit(&datagram);
+        while let Some(octets) = self.messages.link.poll_transmit() {
+            device::transmit(&octets);
         }
         let state = match &self.messages.failure {
             Some(failure) => State::Failed(failure.clone()),
+            None if self.messages.is_released => State::ClosedByPeer,
             None if self.messages.is_established() => State::Established,
             None => State::Handshaking,
         };
-        let deadline = self.messages.endpoint.deadline().filter(|_| !self.has_closed);
+        let deadline = self.messages.link.deadline().filter(|_| !self.has_closed);
         Progress { state, deadline }
     }
 }
@@ -96,9 +97,10 @@ impl Library for CoapEnd {
         Some(self.messages.max_data())
     }
 
-    /// CoAP has no message that closes: this end only sends nothing again.
+    /// Over datagrams CoAP has no message that closes: this end only sends nothing again.
     fn close(&mut self) -> Progress {
         self.has_closed = true;
+        self.messages.link.release();
         self.progress()
     }
 

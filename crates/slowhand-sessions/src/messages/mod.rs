@@ -1,46 +1,48 @@
-//! Sessions whose data are CoAP messages: over UDP, protected by OSCORE, or over DTLS.
+//! Sessions whose data are CoAP messages: over UDP, protected by OSCORE, over TCP, or over DTLS or TLS.
 
 mod counting;
 mod edhoc;
 mod end;
-mod over_dtls;
+mod link;
+mod over_tls;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use slowhand_coap::edhoc::combined;
-use slowhand_coap::endpoint::{self, Delivery, Endpoint, Event, SendError};
 use slowhand_coap::message::{self, Packet, RequestType, ResponseType, Token};
 use slowhand_coap::oscore::{self, ClientExchange, Context, ServerExchange};
 
 use crate::coap::{Coap, REQUEST_OVERHEAD};
-use crate::session::{Failure, FailureKind};
+use crate::session::Failure;
 use counting::Counting;
 use edhoc::{Answer, Handshake, Next};
+use link::{Asker, Event, Link};
 
 pub(crate) use end::CoapEnd;
-pub(crate) use over_dtls::CoapOverDtls;
+pub(crate) use over_tls::CoapOverTls;
 
 /// The resource to which data are sent. Its name has one octet, which counts in [`REQUEST_OVERHEAD`].
 const PATH: &str = "d";
 
-/// The messages of one end, between the data of its user and the datagrams below.
+/// The messages of one end, between the data of its user and what carries them.
 struct Messages {
-    endpoint: Endpoint,
-    /// What protects the messages. `None`: nothing, or DTLS below, or the handshake is not so far.
+    link: Link,
+    /// What protects the messages. `None`: nothing, or DTLS or TLS below, or the handshake is not so far.
     context: Option<Context>,
     /// The handshake that gives a context, if there is one.
     handshake: Option<Handshake>,
-    max_message: usize,
     /// Requests of the peer that wait for their response, in the order in which they came.
-    waiting: VecDeque<(endpoint::Incoming, Option<ServerExchange>)>,
+    waiting: VecDeque<(Asker, Option<ServerExchange>)>,
     /// The requests of this end that are protected.
     protected: BTreeMap<Token, ClientExchange>,
+    /// True if the peer wants nothing more.
+    is_released: bool,
     failure: Option<Failure>,
 }
 
 impl Messages {
-    /// An end that has not sent anything. `mtu`: the most octets of a message; `random` gives numbers that are uniform over all
+    /// An end that has not sent anything. `mtu`: the most octets of a datagram; `random` gives numbers that are uniform over all
     /// values.
     fn new(
         coap: &Coap,
@@ -49,22 +51,14 @@ impl Messages {
         handshake: Option<Handshake>,
         random: impl FnMut() -> u64 + Send + 'static,
     ) -> Self {
-        let default = endpoint::Config::default();
-        let max_message = mtu.map_or(default.max_message, usize::from);
-        let config = endpoint::Config {
-            transmission: coap.transmission,
-            algorithm: coap.congestion.into(),
-            max_message,
-            critical_options: handshake.iter().map(|_| combined::OPTION).collect(),
-            ..default
-        };
+        let critical_options = handshake.iter().map(|_| combined::OPTION).collect();
         Self {
-            endpoint: Endpoint::new(config, random),
+            link: Link::new(coap, mtu, critical_options, random),
             context,
             handshake,
-            max_message,
             waiting: VecDeque::new(),
             protected: BTreeMap::new(),
+            is_released: false,
             failure: None,
         }
     }
@@ -74,16 +68,17 @@ impl Messages {
         // The longer one of request and response is the request. OSCORE: `Context::protect_request` says 12 octets, 5 for the
         // sequence number and 1 for the sender ID at most.
         let protection = if self.context.is_some() || self.handshake.is_some() { 12 + 5 + 1 } else { 0 };
-        self.max_message.saturating_sub(REQUEST_OVERHEAD + protection)
+        self.link.max_message().saturating_sub(REQUEST_OVERHEAD + protection)
     }
 
-    /// True if there is no handshake, or none left.
+    /// True if this end may send data: there is no handshake, or none left.
     fn is_established(&self) -> bool {
-        self.handshake.as_ref().is_none_or(Handshake::is_established)
+        self.link.is_open() && self.handshake.as_ref().is_none_or(Handshake::is_established)
     }
 
-    /// A client begins its handshake, if it has one.
+    /// A client whose path is there begins its handshake, if it has one.
     fn start(&mut self, now: Duration) {
+        self.link.open();
         let Some(handshake) = &mut self.handshake else { return };
         match handshake.start() {
             Ok(request) => self.send_of_handshake(now, request),
@@ -92,7 +87,7 @@ impl Messages {
     }
 
     fn send_of_handshake(&mut self, now: Duration, request: Option<Packet>) {
-        let sent = request.map_or(Ok(()), |request| self.send_request(now, request).map(drop));
+        let sent = request.map_or(Ok(()), |request| self.link.request(now, request).map(drop));
         if let Err(reason) = sent {
             self.failure.get_or_insert(Failure::library(0, reason));
         }
@@ -113,25 +108,21 @@ impl Messages {
         let mut request = message::request(RequestType::Post, PATH);
         request.payload = data.to_vec();
         let Some(context) = &mut self.context else {
-            return self.send_request(now, request).map(drop);
+            return self.link.request(now, request).map(drop);
         };
         let (mut protected, exchange) = context.protect_request(&request, &mut Counting).map_err(in_words)?;
         if let Some(handshake) = &mut self.handshake {
             protected = handshake.with_message_3(protected);
         }
-        let token = self.send_request(now, protected)?;
+        let token = self.link.request(now, protected)?;
         self.protected.insert(token, exchange);
         Ok(())
-    }
-
-    fn send_request(&mut self, now: Duration, request: Packet) -> Result<Token, String> {
-        self.endpoint.request(now, request, Delivery::Confirmable).map_err(in_words)
     }
 
     fn respond(
         &mut self,
         now: Duration,
-        request: endpoint::Incoming,
+        request: Asker,
         exchange: Option<ServerExchange>,
         data: &[u8],
     ) -> Result<(), String> {
@@ -139,47 +130,35 @@ impl Messages {
         if let (Some(context), Some(mut exchange)) = (&mut self.context, exchange) {
             response = context.protect_response(&response, &mut exchange, &mut Counting).map_err(in_words)?;
         }
-        match self.endpoint.respond(now, request, response) {
-            // The request is so old that nobody waits for its response.
-            Err(SendError::NoSuchRequest) => Ok(()),
-            sent => sent.map_err(in_words),
-        }
+        self.link.respond(now, &request, response)
     }
 
-    /// Processes a datagram of the peer. Passes the data in it to `deliver`.
+    /// Processes a datagram of the peer, or octets of its stream. Passes the data in it to `deliver`.
     fn handle_input(&mut self, now: Duration, octets: &[u8], deliver: &mut dyn FnMut(&[u8])) {
-        self.endpoint.handle_input(now, octets);
+        self.link.handle_input(now, octets);
         self.process(now, deliver);
     }
 
     fn handle_timeout(&mut self, now: Duration, deliver: &mut dyn FnMut(&[u8])) {
-        self.endpoint.handle_timeout(now);
+        self.link.handle_timeout(now);
         self.process(now, deliver);
     }
 
     fn process(&mut self, now: Duration, deliver: &mut dyn FnMut(&[u8])) {
-        while let Some(event) = self.endpoint.poll_event() {
+        while let Some(event) = self.link.poll_event() {
             match event {
                 Event::Request { from, packet } => self.take_request(now, from, &packet, deliver),
                 Event::Response { token, packet } => self.take_response(now, token, packet, deliver),
                 Event::Failed { token, failure } => {
-                    self.protected.remove(&token);
-                    self.fail(failure);
+                    token.and_then(|token| self.protected.remove(&token));
+                    self.failure = self.failure.take().or(failure);
                 }
-                Event::Undelivered { failure, .. } => self.fail(failure),
-                // Nobody observes anything here.
-                Event::Notification { .. } => {}
+                Event::Released => self.is_released = true,
             }
         }
     }
 
-    fn take_request(
-        &mut self,
-        now: Duration,
-        from: endpoint::Incoming,
-        request: &Packet,
-        deliver: &mut dyn FnMut(&[u8]),
-    ) {
+    fn take_request(&mut self, now: Duration, from: Asker, request: &Packet, deliver: &mut dyn FnMut(&[u8])) {
         match self.handshake.as_mut().map(|handshake| handshake.answer(request)) {
             None => self.take_data(now, from, request, deliver),
             Some(Answer::Nothing(protected, context)) => {
@@ -189,13 +168,13 @@ impl Messages {
             Some(Answer::With(answer, context)) => {
                 self.context = context.or(self.context.take());
                 // If it cannot be sent, the peer asks again.
-                let _ = self.endpoint.respond(now, from, answer);
+                let _ = self.link.respond(now, &from, answer);
             }
         }
     }
 
     /// Takes a request of the peer's user.
-    fn take_data(&mut self, now: Duration, from: endpoint::Incoming, request: &Packet, deliver: &mut dyn FnMut(&[u8])) {
+    fn take_data(&mut self, now: Duration, from: Asker, request: &Packet, deliver: &mut dyn FnMut(&[u8])) {
         let answer = match &mut self.context {
             None if self.handshake.is_some() => Some(message::response(ResponseType::Unauthorized, [])),
             None => {
@@ -213,7 +192,7 @@ impl Messages {
         };
         if let Some(answer) = answer {
             // If it cannot be sent, the peer asks again.
-            let _ = self.endpoint.respond(now, from, answer);
+            let _ = self.link.respond(now, &from, answer);
         }
     }
 
@@ -237,16 +216,6 @@ impl Messages {
             }
         }
         deliver_data(&response.payload, deliver);
-    }
-
-    fn fail(&mut self, failure: endpoint::Failure) {
-        let kind = match failure {
-            // The user of the peer may have nothing to say to what it was sent.
-            endpoint::Failure::NoResponse => return,
-            endpoint::Failure::TimedOut => FailureKind::TimedOut,
-            _ => FailureKind::Library { code: 0 },
-        };
-        self.failure.get_or_insert(Failure { kind, reason: failure.to_string() });
     }
 }
 

@@ -1,4 +1,4 @@
-//! CoAP over UDP, with OSCORE, EDHOC and DTLS: what both ends say to each other, under faults too.
+//! CoAP over UDP and TCP, with OSCORE, EDHOC, DTLS and TLS: what both ends say to each other, under faults too.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,9 +18,13 @@ const RESPONSE: &[u8] = b"22.5 C";
 const DELAY: Duration = Duration::from_millis(50);
 
 fn config(role: Role, protocol: Protocol) -> SessionConfig {
-    let stack = Stack::LeanDtls;
+    let stack = if protocol.is_stream() { Stack::Mbedtls } else { Stack::LeanDtls };
+    let credential = match protocol.transport() {
+        Some(Protocol::Tls13) => CredentialKind::Certificate,
+        _ => CredentialKind::Psk,
+    };
     let seed = [role as u8 + 1; 32];
-    SessionConfig { seed, ..SessionConfig::new(role, stack, protocol.family(), CredentialKind::Psk.into()) }
+    SessionConfig { seed, ..SessionConfig::new(role, stack, protocol.family(), credential.into()) }
 }
 
 fn edhoc(config: &mut SessionConfig) -> &mut Edhoc {
@@ -140,6 +144,9 @@ fn variants() -> Vec<(&'static str, [SessionConfig; 2])> {
         ("oscore", both(Protocol::Oscore, |_| ())),
         ("coap+dtls1.2", both(Protocol::CoapDtls12, |_| ())),
         ("coap+dtls1.3", both(Protocol::CoapDtls13, |_| ())),
+        ("coap+tcp", both(Protocol::CoapTcp, |_| ())),
+        ("coap+tls1.2", both(Protocol::CoapTls12, |_| ())),
+        ("coap+tls1.3", both(Protocol::CoapTls13, |_| ())),
         ("edhoc", both(Protocol::Edhoc, |_| ())),
         ("edhoc by value", edhoc_with(Edhoc { transfer: Transfer::Value, ..Edhoc::DEFAULT })),
         ("edhoc with message_4", edhoc_with(Edhoc { message_4: true, ..Edhoc::DEFAULT })),
@@ -160,7 +167,9 @@ fn both_ends_hear_each_other_whatever_happens_to_one_datagram() {
         let whole = exchange(&configs, 2, Fault::None);
         has_exchanged(&whole, 2, name);
         assert_eq!(exchange(&configs, 2, Fault::None), whole, "{name}: the same seeds, the same octets");
-        for number in 0..whole.sent.len() {
+        // TCP repeats what is lost below a stream.
+        let is_stream = configs[0].protocol().is_stream();
+        for number in 0..if is_stream { 0 } else { whole.sent.len() } {
             for fault in [Fault::Lost(number), Fault::Twice(number), Fault::Late(number)] {
                 has_exchanged(&exchange(&configs, 2, fault), 2, &format!("{name}, {fault:?}"));
             }
@@ -180,6 +189,10 @@ fn messages_have_the_octets_of_their_formats() {
     let (request, response) = (REQUEST_OVERHEAD + REQUEST.len(), RESPONSE_OVERHEAD + RESPONSE.len());
     assert_eq!(sizes(Protocol::Coap), [request, response]);
     assert_eq!(sizes(Protocol::Oscore), [request + 13, response + 11]);
+    // RFC 8323 section 3.2: Len and TKL, a length of one octet from 13 on, the code, the token, and then the path, the marker and data.
+    let csm = 1 + 1 + 3 + 1;
+    let of_stream = [csm, 1 + 1 + 1 + 4 + 2 + 1 + REQUEST.len(), csm, 1 + 1 + 4 + 1 + RESPONSE.len()];
+    assert_eq!(sizes(Protocol::CoapTcp), of_stream);
     // The header of CoAP takes 8 octets, the option Uri-Path 17, Content-Format 2 (3 behind another option's delta), the marker 1.
     let [message_1, message_2, message_3] = [37, 45, 19];
     let post = 4 + 4 + 18 + 2 + 1 + 1;
@@ -257,7 +270,7 @@ fn another_secret_is_refused() {
 
 #[test]
 fn data_that_do_not_fit_are_refused() {
-    for (name, configs) in variants() {
+    for (name, configs) in variants().into_iter().filter(|(_, [config, _])| !config.protocol().is_stream()) {
         let configs = configs.map(|config| SessionConfig { mtu: Some(256), ..config });
         let seen = exchange(&configs, 1, Fault::None);
         has_exchanged(&seen, 1, name);
@@ -266,6 +279,36 @@ fn data_that_do_not_fit_are_refused() {
         let error = end.write(Duration::ZERO, &[7; 300]).unwrap_err();
         let is_refused = matches!(error, WriteError::TooLong { length: 300, limit } if limit < 256);
         assert!(is_refused || error == WriteError::NotEstablished, "{name}: {error}");
+    }
+}
+
+/// RFC 8323 section 5.5: over a stream an end says that it wants nothing more.
+#[test]
+fn who_closes_a_stream_releases_it() {
+    for (name, configs) in variants().into_iter().filter(|(_, [config, _])| config.protocol().is_stream()) {
+        let mut ends = configs.each_ref().map(|config| build(config, Arc::new(Weightless)).unwrap());
+        let now = Duration::from_secs(1);
+        ends[0].start(now);
+        pass_all(&mut ends, now);
+        ends[0].close(now);
+        pass_all(&mut ends, now);
+        assert_eq!(ends.map(|end| end.status()), [Status::Closed, Status::Closed], "{name}");
+    }
+}
+
+/// Passes what both ends send, until they send nothing.
+fn pass_all(ends: &mut [Box<dyn Session>; 2], now: Duration) {
+    loop {
+        let mut is_quiet = true;
+        for side in [0, 1] {
+            while let Some(octets) = ends[side].poll_transmit().map(|transmit| transmit.bytes.to_vec()) {
+                is_quiet = false;
+                ends[1 - side].handle_input(now, &octets);
+            }
+        }
+        if is_quiet {
+            return;
+        }
     }
 }
 
@@ -280,6 +323,8 @@ fn bad_combinations_are_named() {
         |config: &mut SessionConfig| *edhoc(config) = Edhoc { message_4: true, combined: true, ..Edhoc::DEFAULT };
     assert_eq!(refused(Protocol::Edhoc, &both), "message_4");
     assert_eq!(refused(Protocol::Coap, &|config| config.mtu = Some(63)), "mtu");
+    assert_eq!(refused(Protocol::CoapTcp, &|config| config.mtu = Some(512)), "mtu");
+    assert_eq!(refused(Protocol::CoapTls12, &|config| config.mtu = Some(512)), "mtu");
     let weightless = |config: &mut SessionConfig| config.cryptography = slowhand_sessions::Cryptography::Weightless;
     assert_eq!(refused(Protocol::Oscore, &weightless), "cryptography");
     // lean-dtls has no TLS 1.2: what carries CoAP is checked as if it were alone.

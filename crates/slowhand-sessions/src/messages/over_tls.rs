@@ -1,4 +1,4 @@
-//! CoAP messages over a session of DTLS (RFC 7252 section 9.1).
+//! CoAP messages over a session of DTLS (RFC 7252 section 9.1) or TLS (RFC 8323).
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use crate::config::{Negotiated, SessionConfig};
 use crate::operation::Performed;
 use crate::session::{Received, Resumable, Session, Status, Transmit, WriteError};
 
-/// One end of a session of CoAP over DTLS.
-pub(crate) struct CoapOverDtls {
+/// One end of a session of CoAP over DTLS or TLS.
+pub(crate) struct CoapOverTls {
     below: Box<dyn Session>,
     messages: Messages,
     /// Data for the user, each with the time at which the device had decrypted it.
@@ -22,7 +22,7 @@ pub(crate) struct CoapOverDtls {
     taken: Vec<u8>,
 }
 
-impl CoapOverDtls {
+impl CoapOverTls {
     /// An end over this session.
     pub(crate) fn new(below: Box<dyn Session>, coap: &Coap, config: &SessionConfig) -> Self {
         // The session below draws from the same seed: these are numbers that it never gets to.
@@ -40,7 +40,11 @@ impl CoapOverDtls {
             let mut deliver = |data: &[u8]| received.push_back((at, data.to_vec()));
             self.messages.handle_input(at.max(now), &octets, &mut deliver);
         }
-        while let Some(message) = self.messages.endpoint.poll_transmit() {
+        if !matches!(self.below.status(), Status::Established { .. }) {
+            return;
+        }
+        self.messages.link.open();
+        while let Some(message) = self.messages.link.poll_transmit() {
             match self.below.write(now, &message) {
                 Ok(()) => {}
                 Err(WriteError::Failed(failure)) => _ = self.messages.failure.get_or_insert(failure),
@@ -56,7 +60,7 @@ impl CoapOverDtls {
     }
 }
 
-impl Session for CoapOverDtls {
+impl Session for CoapOverTls {
     fn start(&mut self, now: Duration) {
         self.below.start(now);
     }
@@ -68,7 +72,7 @@ impl Session for CoapOverDtls {
 
     fn handle_timeout(&mut self, now: Duration) {
         self.below.handle_timeout(now);
-        if self.messages.endpoint.deadline().is_some_and(|deadline| deadline <= now) {
+        if self.messages.link.deadline().is_some_and(|deadline| deadline <= now) {
             let at = self.at(now);
             let received = &mut self.received;
             self.messages.handle_timeout(at, &mut |data| received.push_back((at, data.to_vec())));
@@ -95,6 +99,8 @@ impl Session for CoapOverDtls {
     }
 
     fn close(&mut self, now: Duration) {
+        self.messages.link.release();
+        self.exchange(self.at(now));
         self.below.close(now);
     }
 
@@ -110,7 +116,7 @@ impl Session for CoapOverDtls {
 
     fn deadline(&self) -> Option<Duration> {
         let of_messages = match self.below.status() {
-            Status::Established { .. } if self.messages.failure.is_none() => self.messages.endpoint.deadline(),
+            Status::Established { .. } if self.messages.failure.is_none() => self.messages.link.deadline(),
             _ => None,
         };
         [self.below.deadline(), of_messages].into_iter().flatten().min()
@@ -123,6 +129,7 @@ impl Session for CoapOverDtls {
     fn status(&self) -> Status {
         match (self.below.status(), &self.messages.failure) {
             (Status::Established { .. }, Some(failure)) => Status::Failed(failure.clone()),
+            (Status::Established { .. }, None) if self.messages.is_released => Status::Closed,
             (status, _) => status,
         }
     }
