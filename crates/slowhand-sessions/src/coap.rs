@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use slowhand_coap::block::BlockSize;
 use slowhand_coap::timer::{Algorithm, Transmission};
 
 use crate::tls::Tls;
@@ -19,6 +20,9 @@ pub struct Coap {
     pub transmission: Transmission,
     /// The algorithm of that. Default: that of RFC 7252.
     pub congestion: Congestion,
+    /// Octets of a block (RFC 7959): over datagrams, longer data are sent in blocks; so are data that do not fit into one message. A
+    /// smaller block is taken where this one does not fit. Default: 1,024, the payload of RFC 7252 section 4.6.
+    pub block: BlockSize,
 }
 
 /// With what CoAP messages are protected.
@@ -68,7 +72,12 @@ impl Edhoc {
 impl Coap {
     /// The default of each option.
     pub const fn new(security: Security) -> Self {
-        Self { security, transmission: Transmission::DEFAULT, congestion: Congestion::Default }
+        Self {
+            security,
+            transmission: Transmission::DEFAULT,
+            congestion: Congestion::Default,
+            block: BlockSize::LARGEST,
+        }
     }
 
     /// True if the messages run over a stream.
@@ -106,3 +115,7 @@ pub const REQUEST_OVERHEAD: usize = 4 + 4 + 2 + 1;
 
 /// Octets of a response over datagrams beside its payload.
 pub const RESPONSE_OVERHEAD: usize = 4 + 4 + 1;
+
+/// The most octets of data that a session writes at once, in as many blocks as needed. *Assumed*: a receiver has no more memory
+/// for a body.
+pub const MAX_BODY: usize = 65_536;

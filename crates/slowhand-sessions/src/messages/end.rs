@@ -5,7 +5,7 @@ use slowhand_coap::oscore::{Context, Parameters};
 use super::Messages;
 use super::counting::Counting;
 use super::edhoc::Handshake;
-use crate::coap::Security;
+use crate::coap::{MAX_BODY, Security};
 use crate::config::{Credential, Family, Negotiated, PSK, Role, SessionConfig};
 use crate::device;
 use crate::library::{Library, Progress, State};
@@ -94,7 +94,7 @@ impl Library for CoapEnd {
     }
 
     fn max_data(&self) -> Option<usize> {
-        Some(self.messages.max_data())
+        Some(MAX_BODY)
     }
 
     /// Over datagrams CoAP has no message that closes: this end only sends nothing again.

@@ -46,7 +46,7 @@ pub(super) enum Event {
 }
 
 impl Link {
-    /// An end that has not sent anything. `mtu`: the most octets of a datagram; `random` gives numbers that are uniform over all
+    /// An end that has not sent anything. `mtu`: the most octets of a message over datagrams; `random` gives numbers that are uniform over all
     /// values.
     pub(super) fn new(
         coap: &Coap,
@@ -82,6 +82,10 @@ impl Link {
             Self::Datagrams { .. } => true,
             Self::Stream(connection) => connection.is_open(),
         }
+    }
+
+    pub(super) const fn is_stream(&self) -> bool {
+        matches!(self, Self::Stream(_))
     }
 
     /// The most octets of a message.

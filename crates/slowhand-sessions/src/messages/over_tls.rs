@@ -7,10 +7,11 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Messages;
-use crate::coap::Coap;
+use crate::coap::{Coap, MAX_BODY};
 use crate::config::{Negotiated, SessionConfig};
 use crate::operation::Performed;
 use crate::session::{Received, Resumable, Session, Status, Transmit, WriteError};
+use crate::tls::Suite;
 
 /// One end of a session of CoAP over DTLS or TLS.
 pub(crate) struct CoapOverTls {
@@ -28,7 +29,8 @@ impl CoapOverTls {
         // The session below draws from the same seed: these are numbers that it never gets to.
         let mut random = Xoshiro256PlusPlus::from_seed(config.seed);
         random.jump();
-        let messages = Messages::new(coap, config.mtu, None, None, move || random.next_u64());
+        let mtu = config.mtu.map(|mtu| mtu.saturating_sub(record_overhead(config)));
+        let messages = Messages::new(coap, mtu, None, None, move || random.next_u64());
         Self { below, messages, received: VecDeque::new(), taken: Vec::new() }
     }
 
@@ -60,6 +62,17 @@ impl CoapOverTls {
     }
 }
 
+/// The most octets that a protected record has more than its content: the header of DTLS 1.2 with a connection ID and the type
+/// behind the content (RFC 9146 section 4); with an AEAD nonce and tag (RFC 6655 section 3), else IV, MAC and padding (RFC 5246
+/// section 6.2.3.2). DTLS 1.3 has less.
+fn record_overhead(config: &SessionConfig) -> u16 {
+    let tls = config.family.tls();
+    let connection_id = tls.and_then(|tls| tls.version.dtls()).and_then(|dtls| dtls.connection_id);
+    let header = 13 + connection_id.map_or(0, |length| u16::from(length) + 1);
+    let is_cbc = tls.and_then(|tls| tls.suite).is_some_and(Suite::is_cbc);
+    header + if is_cbc { 16 + 32 + 16 } else { 8 + 16 }
+}
+
 impl Session for CoapOverTls {
     fn start(&mut self, now: Duration) {
         self.below.start(now);
@@ -84,9 +97,8 @@ impl Session for CoapOverTls {
         if !matches!(self.status(), Status::Established { .. }) {
             return Err(WriteError::NotEstablished);
         }
-        let limit = self.messages.max_data();
-        if data.len() > limit {
-            return Err(WriteError::TooLong { length: data.len(), limit });
+        if data.len() > MAX_BODY {
+            return Err(WriteError::TooLong { length: data.len(), limit: MAX_BODY });
         }
         if !data.is_empty() {
             self.messages.write(self.at(now), data);
