@@ -1,8 +1,10 @@
-//! CoAP over TCP and TLS (RFC 8323): sessions and requests, with losses too, and what Wireshark reads of them.
+//! CoAP over TCP and TLS (RFC 8323): sessions and requests, with losses too, and what Wireshark reads of them. Bodies in blocks (RFC
+//! 7959).
 
 use crate::{plan, scenario};
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::record::{DataReport, Outcome, Record};
+use slowhand_lab::scenario::Scenario;
 use slowhand_lab::{capture_run, wireshark_arguments};
 use slowhand_testing::wireshark::Tshark;
 use std::path::Path;
@@ -66,4 +68,27 @@ fn tshark_reads_the_messages_in_the_stream() {
         let others = rows.iter().filter(|row| row[0] != "225");
         assert!(others.map(|row| &row[1]).all(String::is_empty), "{changes:?}: {rows:?}");
     }
+}
+
+/// The payload of such a request has 289 octets: five blocks of 64, each with an answer.
+#[test]
+fn long_requests_go_in_blocks() {
+    let of = |protocol: &str, block: u32| {
+        let changes = [
+            "application.requests=1",
+            "application.request_bytes=300",
+            protocol,
+            &format!("session.coap.block_bytes={block}"),
+        ];
+        let record = plan(&changes).run(1, &mut ()).remove(0);
+        assert_eq!(data(&record).outcome, Outcome::Completed, "{changes:?}: {:?}", record.failure);
+        data(&record).costs.datagrams
+    };
+    for protocol in ["session.protocol=coap", "session.protocol=oscore"] {
+        assert_eq!([of(protocol, 1_024), of(protocol, 64)], [2, 10], "{protocol}");
+    }
+    let changes = ["session.coap.block_bytes=100".parse().unwrap()];
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lab/one-hop.toml");
+    let error = Scenario::load(&file, &changes).unwrap_err().to_string();
+    assert!(error.contains("session.coap.block_bytes: found 100, allowed: 16, 32, 64, 128"), "{error}");
 }
