@@ -2,6 +2,7 @@
 //! 7959).
 
 use crate::{plan, scenario};
+use slowhand_lab::explanation::explain;
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::record::{DataReport, Outcome, Record};
 use slowhand_lab::scenario::Scenario;
@@ -49,6 +50,14 @@ fn without_tls_a_session_is_a_connection_with_a_csm() {
     assert_eq!(record.outcome, Outcome::Completed);
     assert!(record.data.is_none());
     assert!(record.duration_s.unwrap() < 1.0, "{:?}", record.duration_s);
+}
+
+#[test]
+fn an_explanation_names_what_is_written() {
+    let scenario = scenario(PROTOCOLS[0]);
+    let explanation = explain(&scenario, 1, None, &Interrupt::default()).unwrap().unwrap();
+    let names: Vec<_> = explanation.events.iter().map(|event| event.name.as_str()).collect();
+    assert!(names.contains(&"SYN") && names.contains(&"CSM"), "{names:?}");
 }
 
 /// 7.01, 0.02, 2.04 (RFC 8323 section 11.1, RFC 7252 section 12.1).
