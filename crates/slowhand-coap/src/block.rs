@@ -25,6 +25,12 @@ impl BlockSize {
         (0..=Self::LARGEST.exponent).map(|exponent| Self { exponent }).find(|size| size.octets() == octets)
     }
 
+    /// The largest size with at most so many octets; the smallest one if all have more.
+    pub fn at_most(octets: usize) -> Self {
+        let sizes = (0..=Self::LARGEST.exponent).map(|exponent| Self { exponent });
+        sizes.rev().find(|size| size.octets() <= octets).unwrap_or(Self { exponent: 0 })
+    }
+
     /// Its octets.
     pub const fn octets(self) -> usize {
         16 << self.exponent

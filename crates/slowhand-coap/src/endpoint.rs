@@ -370,7 +370,7 @@ impl Endpoint {
                     Class::Success | Class::Error => self.handle_response(now, packet, delivery),
                     // A ping (RFC 7252 section 4.3). A non-confirmable message is never empty, so it is ignored.
                     Class::Empty if delivery == Delivery::Confirmable => self.reset(id),
-                    Class::Empty | Class::Reserved => {}
+                    Class::Empty | Class::Signal | Class::Reserved => {}
                 }
             }
         }
@@ -436,7 +436,7 @@ impl Endpoint {
                     Class::Empty => true,
                     // A response in the acknowledgement of a request (RFC 7252 section 5.3.2).
                     Class::Success | Class::Error => role == Role::Request && token == expected,
-                    Class::Request | Class::Reserved => false,
+                    Class::Request | Class::Signal | Class::Reserved => false,
                 }
         };
         let Some(outstanding) = self.outstanding.take_if(is_it) else { return };

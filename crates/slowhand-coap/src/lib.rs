@@ -8,6 +8,7 @@
 //! | [`message`] | tokens, classes of codes, format errors, around `coap-lite` | RFC 7252 sections 3 and 5 |
 //! | [`timer`] | the parameters of transmission; the default back-off, and CoCoA | RFC 7252 section 4.8, draft-ietf-core-cocoa-03 |
 //! | [`endpoint`] | the messages and requests between this end and one peer | RFC 7252 sections 4 and 5.2 |
+//! | [`stream`] | the messages and requests over one connection of TCP or TLS | RFC 8323 sections 3 and 5 |
 //! | [`block`] | bodies in blocks, as client and as server | RFC 7959 |
 //! | [`observe`] | the order of notifications, and who observes what | RFC 7641 |
 //! | [`cojp`] | joining a 6TiSCH network: the request and the response, the proxy without state, the registrar | RFC 9031, RFC 8974 |
@@ -53,4 +54,5 @@ pub mod endpoint;
 pub mod message;
 pub mod observe;
 pub mod oscore;
+pub mod stream;
 pub mod timer;

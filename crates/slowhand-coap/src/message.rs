@@ -93,19 +93,20 @@ pub fn decode(octets: &[u8]) -> Result<Packet, DecodeError> {
         return Err(DecodeError::Version(version));
     }
     let (kind, id) = (kind(header[0]), u16::from_be_bytes([header[2], header[3]]));
-    read(octets).map_err(|fault| DecodeError::Format { kind, id, fault })
+    let packet = match Class::of(header[1]) {
+        Class::Empty if octets.len() > HEADER => Err(FormatFault::NotEmpty),
+        Class::Signal | Class::Reserved => Err(FormatFault::Code),
+        _ => read(octets),
+    };
+    packet.map_err(|fault| DecodeError::Format { kind, id, fault })
 }
 
+/// Reads a message of any class.
 fn read(octets: &[u8]) -> Result<Packet, FormatFault> {
     let packet = Packet::from_bytes(octets).map_err(|error| match error {
         coap_lite::error::MessageError::InvalidTokenLength => FormatFault::Token,
         _ => FormatFault::Option,
     })?;
-    match class(&packet) {
-        Class::Reserved => return Err(FormatFault::Code),
-        Class::Empty if octets.len() > HEADER => return Err(FormatFault::NotEmpty),
-        _ => {}
-    }
     // The decoder accepts a marker at the end. The last octet may also belong to an option.
     if packet.payload.is_empty() && octets.last() == Some(&PAYLOAD_MARKER) {
         let without = packet.to_bytes_unlimited().map_err(|_| FormatFault::Option)?;
@@ -125,6 +126,17 @@ fn kind(first: u8) -> MessageType {
     }
 }
 
+/// Reads a message without type and message ID: a code, and then the token, of `token_length` octets, the options and the payload.
+pub(crate) fn read_parts(token_length: u8, code: u8, rest: &[u8]) -> Result<Packet, FormatFault> {
+    read(&[&[VERSION << 6 | token_length, code, 0, 0], rest].concat())
+}
+
+/// The code of a message, and then its token, its options and its payload: all but its header. `None` if an option is too long.
+pub(crate) fn parts(packet: &Packet) -> Option<(u8, Vec<u8>)> {
+    let mut octets = packet.to_bytes_unlimited().ok()?;
+    Some((packet.header.code.into(), octets.split_off(HEADER)))
+}
+
 /// What a code says that a message is (RFC 7252 section 12.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -136,20 +148,29 @@ pub enum Class {
     Success,
     /// 4.xx or 5.xx: a response that says error.
     Error,
+    /// 7.xx: a message about the connection, over a stream only (RFC 8323 section 5.1).
+    Signal,
     /// All others.
     Reserved,
 }
 
+impl Class {
+    /// What a code says.
+    pub(crate) const fn of(code: u8) -> Self {
+        match code >> 5 {
+            0 if code == 0 => Self::Empty,
+            0 => Self::Request,
+            2 => Self::Success,
+            4 | 5 => Self::Error,
+            7 => Self::Signal,
+            _ => Self::Reserved,
+        }
+    }
+}
+
 /// What the code of a message says that it is.
 pub fn class(packet: &Packet) -> Class {
-    let code = u8::from(packet.header.code);
-    match code >> 5 {
-        0 if code == 0 => Class::Empty,
-        0 => Class::Request,
-        2 => Class::Success,
-        4 | 5 => Class::Error,
-        _ => Class::Reserved,
-    }
+    Class::of(packet.header.code.into())
 }
 
 /// An empty message: an Acknowledgement or a Reset, or a confirmable one, to which a Reset is the answer (RFC 7252

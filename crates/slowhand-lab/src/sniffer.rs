@@ -124,16 +124,21 @@ pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
     let prefixes = prefixes.into_iter().map(|(id, context)| {
         ["-o".to_owned(), format!("6lowpan.context{id}:{}/{}", context.prefix(), context.length())]
     });
-    let (transport, session) = match scenario.session.protocol {
-        protocol if protocol.is_stream() => ("tcp", "tls"),
+    let protocol = scenario.session.protocol;
+    let (transport, session) = match protocol {
+        protocol if protocol.is_stream() => ("tcp", if protocol.transport().is_some() { "tls" } else { "coap" }),
         protocol if protocol.transport().is_some() => ("udp", "dtls"),
         _ => ("udp", "coap"),
     };
-    let decode = |port: u32, protocol| ["-d".to_owned(), format!("{transport}.port=={port},{protocol}")];
-    let ports = match scenario.client.joining {
-        true => vec![decode(JOINER_PORT.into(), session), decode(MANAGEMENT_PORT.into(), "coap")],
-        false => vec![decode(scenario.session.server_port().into(), session)],
-    };
+    let decode = |below: &str, port: u16, what: &str| ["-d".to_owned(), format!("{below}.port=={port},{what}")];
+    let port = if scenario.client.joining { JOINER_PORT } else { scenario.session.server_port() };
+    let mut ports = vec![decode(transport, port, session)];
+    if scenario.client.joining {
+        ports.push(decode(transport, MANAGEMENT_PORT, "coap"));
+    }
+    if protocol.is_coap() && protocol.transport().is_some() {
+        ports.push(decode(session, port, "coap"));
+    }
     // Wireshark does not recognise 6LoWPAN that begins with the switch to page 1.
     let routing_headers = config.rpl.is_some_and(|rpl| rpl.encoding == RplEncoding::RoutingHeaders);
     let page_1 = routing_headers.then(|| ["-d".to_owned(), format!("wpan.panid=={PAN_ID:#06x},6lowpan")]);

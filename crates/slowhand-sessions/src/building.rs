@@ -9,7 +9,7 @@ use crate::device::{Clock, WORLD_BEGAN};
 use crate::heap;
 use crate::library::LibrarySession;
 use crate::memory::{End, Path};
-use crate::messages::{CoapEnd, CoapOverDtls};
+use crate::messages::{CoapEnd, CoapOverTls};
 use crate::operation::{Processor, Weightless};
 use crate::session::{Failure, Resumable, Session, Status};
 use crate::stacks;
@@ -91,7 +91,7 @@ fn build_with(
     let session = stacks::session(&checked, processor, clock, previous).map_err(BuildError::Library)?;
     match &config.family {
         Family::Tls(_) => Ok(session),
-        Family::Coap(coap) => Ok(Box::new(CoapOverDtls::new(session, coap, config))),
+        Family::Coap(coap) => Ok(Box::new(CoapOverTls::new(session, coap, config))),
     }
 }
 

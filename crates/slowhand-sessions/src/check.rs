@@ -235,9 +235,12 @@ const COAP_MINIMUM: u16 = 64;
 
 /// Checks a session of CoAP without TLS or DTLS. What only these have has no effect on it.
 pub(crate) fn check_coap(config: &SessionConfig) -> Result<(), ConfigError> {
-    if let Some(mtu) = config.mtu {
+    if let Some(mtu) = config.mtu.filter(|_| !config.protocol().is_stream()) {
         let allowed = format_args!("{COAP_MINIMUM} octets or more");
         check("mtu", &mtu, allowed, |mtu| *mtu >= COAP_MINIMUM)?;
+    }
+    if config.protocol().is_stream() {
+        check_stream(config)?;
     }
     if let Family::Coap(Coap { security: Security::Edhoc(edhoc), .. }) = &config.family {
         let allowed = "false with combined (RFC 9668 section 3.2.1: it has no message_4)";

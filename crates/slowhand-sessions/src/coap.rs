@@ -2,35 +2,42 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use slowhand_coap::block::BlockSize;
 use slowhand_coap::timer::{Algorithm, Transmission};
 
 use crate::tls::Tls;
 
 /// The options of a session whose data are CoAP messages. [`Coap::new`] gives each field its default.
 ///
-/// What an end writes answers the oldest request of its peer that waits. If none waits, it is a request of its own: a
-/// confirmable POST, which is sent again until it is acknowledged.
+/// What an end writes answers the oldest request of its peer that waits. If none waits, it is a request of its own: a POST. Over
+/// datagrams it is confirmable, and sent again until it is acknowledged. Over a stream TCP repeats what is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coap {
     /// With what the messages are protected.
     pub security: Security,
-    /// How long an end waits for acknowledgements, and how often it sends a message again (RFC 7252 section 4.8).
+    /// How long an end waits for acknowledgements, and how often it sends a message again (RFC 7252 section 4.8). No effect over a
+    /// stream.
     pub transmission: Transmission,
     /// The algorithm of that. Default: that of RFC 7252.
     pub congestion: Congestion,
+    /// Octets of a block (RFC 7959): over datagrams, longer data are sent in blocks; so are data that do not fit into one message. A
+    /// smaller block is taken where this one does not fit. Default: 1,024, the payload of RFC 7252 section 4.6.
+    pub block: BlockSize,
 }
 
 /// With what CoAP messages are protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Security {
-    /// With nothing.
+    /// With nothing, over UDP.
     None,
+    /// With nothing, over TCP (RFC 8323).
+    Tcp,
     /// With OSCORE (RFC 8613). Both ends have its context from the beginning, so there is no handshake.
     Oscore,
     /// With OSCORE, whose context comes from a handshake of EDHOC (RFC 9528).
     Edhoc(Edhoc),
-    /// By the transport: DTLS. Streams (RFC 8323) are refused.
-    Dtls(Tls),
+    /// By the transport: DTLS, or TLS (RFC 8323).
+    Tls(Tls),
 }
 
 /// The options of EDHOC.
@@ -65,7 +72,21 @@ impl Edhoc {
 impl Coap {
     /// The default of each option.
     pub const fn new(security: Security) -> Self {
-        Self { security, transmission: Transmission::DEFAULT, congestion: Congestion::Default }
+        Self {
+            security,
+            transmission: Transmission::DEFAULT,
+            congestion: Congestion::Default,
+            block: BlockSize::LARGEST,
+        }
+    }
+
+    /// True if the messages run over a stream.
+    pub(crate) fn is_stream(&self) -> bool {
+        match &self.security {
+            Security::Tcp => true,
+            Security::Tls(tls) => tls.version.dtls().is_none(),
+            Security::None | Security::Oscore | Security::Edhoc(_) => false,
+        }
     }
 }
 
@@ -92,8 +113,12 @@ impl From<Congestion> for Algorithm {
 /// The Sender IDs of client and server with a context that both have from the beginning: those of RFC 8613 appendix C.1.
 pub const OSCORE_IDS: [&[u8]; 2] = [&[], &[1]];
 
-/// Octets of a request beside its payload: the header with a token of 4 octets, the path, and the marker before the payload.
+/// Octets of a request over datagrams beside its payload: the header with a token of 4 octets, the path, and the marker before the payload.
 pub const REQUEST_OVERHEAD: usize = 4 + 4 + 2 + 1;
 
-/// Octets of a response beside its payload.
+/// Octets of a response over datagrams beside its payload.
 pub const RESPONSE_OVERHEAD: usize = 4 + 4 + 1;
+
+/// The most octets of data that a session writes at once, in as many blocks as needed. *Assumed*: a receiver has no more memory
+/// for a body.
+pub const MAX_BODY: usize = 65_536;

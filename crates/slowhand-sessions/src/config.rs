@@ -70,6 +70,15 @@ pub enum Protocol {
     /// CoAP over DTLS 1.3.
     #[serde(rename = "coap+dtls1.3")]
     CoapDtls13,
+    /// CoAP over TCP (RFC 8323) without protection.
+    #[serde(rename = "coap+tcp")]
+    CoapTcp,
+    /// CoAP over TLS 1.2 (RFC 8323).
+    #[serde(rename = "coap+tls1.2")]
+    CoapTls12,
+    /// CoAP over TLS 1.3 (RFC 8323).
+    #[serde(rename = "coap+tls1.3")]
+    CoapTls13,
     /// CoAP protected by OSCORE (RFC 8613), with a context that both ends have from the beginning.
     #[serde(rename = "oscore")]
     Oscore,
@@ -88,18 +97,21 @@ impl Protocol {
         Self::Coap,
         Self::CoapDtls12,
         Self::CoapDtls13,
+        Self::CoapTcp,
+        Self::CoapTls12,
+        Self::CoapTls13,
         Self::Oscore,
         Self::Edhoc,
     ];
 
     /// True if the protocol runs over a reliable stream of bytes, false if it runs over datagrams.
     pub const fn is_stream(self) -> bool {
-        matches!(self, Self::Tls12 | Self::Tls13)
+        matches!(self, Self::Tls12 | Self::Tls13 | Self::CoapTcp | Self::CoapTls12 | Self::CoapTls13)
     }
 
     /// True if what its sessions carry are CoAP messages.
     pub const fn is_coap(self) -> bool {
-        self.transport().is_none() || matches!(self, Self::CoapDtls12 | Self::CoapDtls13)
+        !matches!(self, Self::Dtls12 | Self::Dtls13 | Self::Tls12 | Self::Tls13)
     }
 
     /// The protocol of TLS or DTLS that is this one, or that carries its CoAP messages. `None` if it has none of them.
@@ -107,8 +119,9 @@ impl Protocol {
         match self {
             Self::Dtls12 | Self::CoapDtls12 => Some(Self::Dtls12),
             Self::Dtls13 | Self::CoapDtls13 => Some(Self::Dtls13),
-            Self::Tls12 | Self::Tls13 => Some(self),
-            Self::Coap | Self::Oscore | Self::Edhoc => None,
+            Self::Tls12 | Self::CoapTls12 => Some(Self::Tls12),
+            Self::Tls13 | Self::CoapTls13 => Some(Self::Tls13),
+            Self::Coap | Self::CoapTcp | Self::Oscore | Self::Edhoc => None,
         }
     }
 
@@ -120,8 +133,11 @@ impl Protocol {
             Self::Tls12 => Family::Tls(Tls::new(Version::Tls12)),
             Self::Tls13 => Family::Tls(Tls::new(Version::Tls13)),
             Self::Coap => Family::Coap(Coap::new(Security::None)),
-            Self::CoapDtls12 => Family::Coap(Coap::new(Security::Dtls(Tls::new(Version::DTLS12)))),
-            Self::CoapDtls13 => Family::Coap(Coap::new(Security::Dtls(Tls::new(Version::DTLS13)))),
+            Self::CoapDtls12 => Family::Coap(Coap::new(Security::Tls(Tls::new(Version::DTLS12)))),
+            Self::CoapDtls13 => Family::Coap(Coap::new(Security::Tls(Tls::new(Version::DTLS13)))),
+            Self::CoapTcp => Family::Coap(Coap::new(Security::Tcp)),
+            Self::CoapTls12 => Family::Coap(Coap::new(Security::Tls(Tls::new(Version::Tls12)))),
+            Self::CoapTls13 => Family::Coap(Coap::new(Security::Tls(Tls::new(Version::Tls13)))),
             Self::Oscore => Family::Coap(Coap::new(Security::Oscore)),
             Self::Edhoc => Family::Coap(Coap::new(Security::Edhoc(Edhoc::DEFAULT))),
         }
@@ -143,11 +159,14 @@ impl Family {
         match self {
             Self::Tls(tls) => tls.version.protocol(),
             Self::Coap(Coap { security: Security::None, .. }) => Protocol::Coap,
+            Self::Coap(Coap { security: Security::Tcp, .. }) => Protocol::CoapTcp,
             Self::Coap(Coap { security: Security::Oscore, .. }) => Protocol::Oscore,
             Self::Coap(Coap { security: Security::Edhoc(_), .. }) => Protocol::Edhoc,
-            Self::Coap(Coap { security: Security::Dtls(tls), .. }) => match tls.version {
-                Version::Dtls12(_) | Version::Tls12 => Protocol::CoapDtls12,
-                Version::Dtls13(_) | Version::Tls13 => Protocol::CoapDtls13,
+            Self::Coap(Coap { security: Security::Tls(tls), .. }) => match tls.version {
+                Version::Dtls12(_) => Protocol::CoapDtls12,
+                Version::Dtls13(_) => Protocol::CoapDtls13,
+                Version::Tls12 => Protocol::CoapTls12,
+                Version::Tls13 => Protocol::CoapTls13,
             },
         }
     }
@@ -155,7 +174,7 @@ impl Family {
     /// The options of TLS or DTLS. `None` if the protocol has neither.
     pub const fn tls(&self) -> Option<&Tls> {
         match self {
-            Self::Tls(tls) | Self::Coap(Coap { security: Security::Dtls(tls), .. }) => Some(tls),
+            Self::Tls(tls) | Self::Coap(Coap { security: Security::Tls(tls), .. }) => Some(tls),
             Self::Coap(_) => None,
         }
     }
@@ -163,7 +182,7 @@ impl Family {
     /// The same, to be changed.
     pub const fn tls_mut(&mut self) -> Option<&mut Tls> {
         match self {
-            Self::Tls(tls) | Self::Coap(Coap { security: Security::Dtls(tls), .. }) => Some(tls),
+            Self::Tls(tls) | Self::Coap(Coap { security: Security::Tls(tls), .. }) => Some(tls),
             Self::Coap(_) => None,
         }
     }
@@ -351,7 +370,7 @@ impl SessionConfig {
     pub(crate) fn transport(&self) -> Option<Cow<'_, Self>> {
         match &self.family {
             Family::Tls(_) => Some(Cow::Borrowed(self)),
-            Family::Coap(Coap { security: Security::Dtls(tls), .. }) => {
+            Family::Coap(Coap { security: Security::Tls(tls), .. }) => {
                 Some(Cow::Owned(Self { family: Family::Tls(tls.clone()), ..self.clone() }))
             }
             Family::Coap(_) => None,

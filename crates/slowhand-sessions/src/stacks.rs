@@ -120,9 +120,9 @@ fn has_long_certificates(checked: &Checked<'_>) -> bool {
 
 /// An entry in the list of libraries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct StackInfo {
+pub struct StackInfo<Name = Stack> {
     /// Its name; that of a library of TLS or DTLS is the one in a scenario.
-    pub name: String,
+    pub name: Name,
     /// The version that the library reports.
     pub version: String,
     /// Its licence, as an SPDX expression.
@@ -142,7 +142,7 @@ pub struct StackInfo {
 }
 
 /// The protocols that have one implementation each, which a scenario does not name.
-fn of_messages() -> [StackInfo; 2] {
+fn of_messages() -> [StackInfo<String>; 2] {
     let info = |name: &str, version: &str, licence, protocols: &[Protocol], credentials, features: &[&str]| StackInfo {
         name: name.to_owned(),
         version: version.to_owned(),
@@ -192,15 +192,19 @@ fn of_messages() -> [StackInfo; 2] {
 const LAKERS: &str = "0.8.0";
 
 /// What has a protocol: all libraries of TLS and DTLS, then what stands alone.
-pub fn implementations() -> Vec<StackInfo> {
-    stacks().into_iter().chain(of_messages()).collect()
+pub fn implementations() -> Vec<StackInfo<String>> {
+    let named = |StackInfo { name, version, licence, protocols, suites, credentials, features, replaced, holes }| {
+        let name = Stack::to_string(&name);
+        StackInfo { name, version, licence, protocols, suites, credentials, features, replaced, holes }
+    };
+    stacks().into_iter().map(named).chain(of_messages()).collect()
 }
 
 /// All libraries of TLS and DTLS.
 pub fn stacks() -> Vec<StackInfo> {
     let capabilities = Stack::ALL.iter().map(|stack| stack.capabilities());
     let info = |capabilities: &Capabilities| StackInfo {
-        name: capabilities.stack.to_string(),
+        name: capabilities.stack,
         version: capabilities.version(),
         licence: capabilities.licence,
         protocols: capabilities.protocols().collect(),

@@ -48,6 +48,18 @@ impl Client {
         Ok((client, first))
     }
 
+    /// The transfer of a request whose body fits into one message, whatever its length, and what to send first. The body of the
+    /// response has at most `limit` octets.
+    ///
+    /// # Errors
+    /// The option Block2 of the request is not possible.
+    pub fn whole(mut request: Packet, limit: usize) -> Result<(Self, Packet), BlockError> {
+        let body = std::mem::take(&mut request.payload);
+        let (client, mut first) = Self::new(request, BlockSize::LARGEST, limit)?;
+        first.payload = body;
+        Ok((client, first))
+    }
+
     /// Processes the response to the last request. A notification is a response to the first one.
     pub fn handle_response(&mut self, response: Packet) -> Step {
         let next = match self.sending {

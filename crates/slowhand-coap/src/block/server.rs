@@ -110,8 +110,7 @@ impl Server {
         let asked = Block::of(request, CoapOption::Block2).ok().flatten();
         let size = asked.map_or(self.size, |block| block.size.min(self.size));
         let offset = asked.map_or(0, Block::offset);
-        let taken = Block::of(request, CoapOption::Block1).ok().flatten();
-        let mut answer = if offset == 0 && response.payload.len() <= size.octets() {
+        let answer = if offset == 0 && response.payload.len() <= size.octets() {
             response
         } else {
             let whole = Whole::from(response);
@@ -120,10 +119,15 @@ impl Server {
             keep(&mut self.downloads, Kept { key: key(request), until, content: whole });
             block.unwrap_or_else(|| message::response(ResponseType::BadRequest, []))
         };
-        if let Some(block) = taken {
-            Block { size: block.size.min(self.size), ..block }.set(&mut answer, CoapOption::Block1);
+        self.send_whole(request, answer)
+    }
+
+    /// What to send as the response to a whole request that asks for no blocks of it, if the response fits into one message.
+    pub fn send_whole(&self, request: &Packet, mut response: Packet) -> Packet {
+        if let Ok(Some(block)) = Block::of(request, CoapOption::Block1) {
+            Block { size: block.size.min(self.size), ..block }.set(&mut response, CoapOption::Block1);
         }
-        answer
+        response
     }
 }
 

@@ -7,3 +7,5 @@ mod harness;
 mod observation;
 mod peers;
 mod rules;
+mod stream;
+mod stream_peers;

@@ -15,15 +15,15 @@ use slowhand_coap::observe::{Observers, deregister, register};
 use slowhand_testing::random::Random;
 
 /// Octets of the bodies: more than one block of the largest size.
-const LENGTH: usize = 2_000;
+pub const LENGTH: usize = 2_000;
 /// More than any of the tests takes on a slow computer that has other work.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a socket is listened to before the timers are looked at.
 const TICK: Duration = Duration::from_millis(5);
 /// The time between the states of the number.
 const BETWEEN_NUMBERS: Duration = Duration::from_millis(50);
 
-fn body(first: u8) -> Vec<u8> {
+pub fn body(first: u8) -> Vec<u8> {
     (0..LENGTH).map(|at| first.wrapping_add((at % 83) as u8)).collect()
 }
 
@@ -33,10 +33,10 @@ fn new_endpoint(seed: u64) -> Endpoint {
 }
 
 /// A program that ends with the test.
-struct Program(Child);
+pub struct Program(pub Child);
 
 impl Program {
-    fn start(command: &mut Command) -> Self {
+    pub fn start(command: &mut Command) -> Self {
         let child = command.stdout(Stdio::piped()).spawn();
         Self(child.unwrap_or_else(|error| panic!("{command:?}: {error}; see tools/needs.txt and `./test python`")))
     }
@@ -51,18 +51,18 @@ impl Drop for Program {
 }
 
 /// The Python of the tests, with aiocoap.
-fn aiocoap() -> Command {
+pub fn aiocoap() -> Command {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.venv/bin/python");
     let mut command = Command::new(folder);
     command.arg("-B").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/messages/aiocoap_peer.py"));
     command
 }
 
-fn file(name: &str) -> PathBuf {
+pub fn file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 

@@ -3,6 +3,7 @@
 use crate::world::trace::Payload;
 use slowhand_coap::edhoc;
 use slowhand_coap::message::{self as coap, CoapOption, MessageClass, Packet};
+use slowhand_coap::stream::{self, Signal};
 use slowhand_net::transport::tcp::{Flags, Segment};
 use slowhand_wire::{ContentType, MessageType, dtls, tls};
 
@@ -76,13 +77,33 @@ pub(super) fn name_of_coap(octets: &[u8]) -> String {
         coap::MessageType::Acknowledgement => "ACK",
         coap::MessageType::Reset => "RST",
     };
-    let code = match packet.header.code {
-        MessageClass::Empty => return kind.to_owned(),
-        MessageClass::Request(method) => format!("{method:?}").to_uppercase(),
-        _ => packet.header.get_code(),
-    };
+    if packet.header.code == MessageClass::Empty {
+        return kind.to_owned();
+    }
+    let code = name_of_code(&packet);
     let protection = if packet.get_option(CoapOption::Oscore).is_some() { " with OSCORE" } else { "" };
     format!("{kind} {code}{protection}{}", edhoc_of(&packet))
+}
+
+/// What a message of CoAP in a stream is: `CSM`, `POST`, `2.04`.
+pub(super) fn name_of_coap_in_stream(octets: &[u8]) -> String {
+    let Ok(Some(packet)) = stream::decode(octets) else { return "message".to_owned() };
+    let name = match Signal::read(&packet) {
+        Ok(Signal::Csm { .. }) => "CSM",
+        Ok(Signal::Ping(_)) => "Ping",
+        Ok(Signal::Pong(_)) => "Pong",
+        Ok(Signal::Release) => "Release",
+        Ok(Signal::Abort { .. }) => "Abort",
+        Err(_) => return name_of_code(&packet),
+    };
+    name.to_owned()
+}
+
+fn name_of_code(packet: &Packet) -> String {
+    match packet.header.code {
+        MessageClass::Request(method) => format!("{method:?}").to_uppercase(),
+        _ => packet.header.get_code(),
+    }
 }
 
 /// What a message carries of EDHOC (RFC 9528 appendix A.2, RFC 9668 section 3).

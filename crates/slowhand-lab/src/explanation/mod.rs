@@ -26,7 +26,7 @@ pub(crate) use comments::comments;
 use context::{Context, name_of};
 pub use document::{Event, Explanation, HostEntry, KINDS, Lane, Part, PathEntry};
 use events::{Key, Sources};
-use messages::{Names, joined, name_of_coap, name_of_segment};
+use messages::{Names, joined, name_of_coap, name_of_coap_in_stream, name_of_segment};
 use parts::{Grouped, Namer};
 use slowhand_net::datagram::DatagramId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -167,21 +167,25 @@ fn names(
     connection_id: u8,
 ) -> (BTreeMap<DatagramId, String>, BTreeMap<usize, String>) {
     let ends = [2 * conversation, 2 * conversation + 1];
+    let protocol = context.scenario.session.protocol;
     let (mut datagrams, mut written) = (BTreeMap::new(), BTreeMap::new());
     for end in ends {
         let mut reader = Names::default();
         for (datagram, sent) in trace.sent_by(end) {
-            let protocol = context.scenario.session.protocol;
             let name = match protocol.transport() {
+                _ if protocol.is_stream() => name_of_segment(&sent.payload.octets),
                 None => name_of_coap(&sent.payload.octets),
-                Some(_) if protocol.is_stream() => name_of_segment(&sent.payload.octets),
                 Some(_) => joined(&reader.of_dtls(&sent.payload, connection_id)),
             };
             datagrams.insert(datagram, name);
         }
         let writes = trace.written.iter().enumerate();
         for (number, write) in writes.filter(|(_, write)| trace.steps[write.step as usize].end == end) {
-            written.insert(number, joined(&reader.of_stream(&write.octets)));
+            let name = match protocol.transport() {
+                None => name_of_coap_in_stream(&write.octets),
+                Some(_) => joined(&reader.of_stream(&write.octets)),
+            };
+            written.insert(number, name);
         }
     }
     (datagrams, written)

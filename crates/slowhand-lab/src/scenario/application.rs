@@ -35,7 +35,8 @@ pub struct Application {
     pub pattern: Option<RequestPattern>,
     /// The time between two requests, or its mean. Needed with `periodic` and `poisson`, and only there.
     pub period_s: Option<PositiveSeconds>,
-    /// Octets of a request, above the session: the header of CoAP, its options, the payload. Default: 40 (assumed).
+    /// Octets of a request, above the session: the header of CoAP, its options, the payload. In a run over TCP or TLS a message
+    /// with the same payload has one or two octets less (RFC 8323 section 3.2). Default: 40 (assumed).
     pub request_bytes: Integer<4, 1_024>,
     /// Octets of a response; with `once` those beside the piece. Default: 12 (assumed).
     pub response_bytes: Integer<4, 1_024>,
@@ -291,7 +292,7 @@ impl Application {
     }
 }
 
-/// The octets that CoAP adds to a request and to a response. The data of other protocols have them already.
+/// The octets that CoAP adds to a request and to a response, over datagrams: the payload is the same with each protocol. The data of other protocols have them already.
 fn overheads(protocol: Protocol) -> [usize; 2] {
     if protocol.is_coap() { [REQUEST_OVERHEAD, RESPONSE_OVERHEAD] } else { [0; 2] }
 }

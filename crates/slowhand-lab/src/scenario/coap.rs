@@ -2,14 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use slowhand_coap::block::BlockSize;
 use slowhand_coap::timer::Transmission;
 use slowhand_sessions::{Coap, Congestion, Edhoc, Security, Transfer};
 
-use crate::input::{Integer, PositiveSeconds, Spread};
+use crate::input::{Document, InputError, Integer, PositiveSeconds, Spread};
 
 /// How CoAP messages are sent, where `protocol` has CoAP. A message that is not acknowledged is sent again (RFC 7252 section
 /// 4.2): these are the timers of `coap`, `oscore` and `edhoc`, also of the handshake of `edhoc`. Below `coap+dtls1.2` and `coap+dtls1.3` the handshake has
-/// the timers of DTLS, `timeout_s`.
+/// the timers of DTLS, `timeout_s`. Over TCP and TLS nothing is sent again but by TCP, so these keys have no effect.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoapSettings {
@@ -23,6 +24,11 @@ pub struct CoapSettings {
     /// How the waits follow each other. `default`: each is twice as long as the one before (RFC 7252 section 4.2). `cocoa`: as
     /// measured round trips have it (draft-ietf-core-cocoa-03). Default: `default`.
     pub congestion: Congestion,
+    /// Octets of a block (RFC 7959): 16, 32, 64, 128, 256, 512 or 1024. Longer data of a request or a response are sent in blocks,
+    /// each in a message of its own; over TCP and TLS only what does not fit into a message of 1,152 octets. Where `session.mtu` leaves
+    /// less room the blocks are smaller. Default: 1024, the payload of RFC 7252 section 4.6.
+    #[schemars(extend("enum" = [16, 32, 64, 128, 256, 512, 1_024]))]
+    pub block_bytes: Integer<16, 1_024>,
 }
 
 impl Default for CoapSettings {
@@ -33,14 +39,27 @@ impl Default for CoapSettings {
             ack_random_factor: Spread::constant(f64::from(ack_random_percent) / 100.0),
             max_retransmit: Integer::constant(max_retransmit),
             congestion: Congestion::Default,
+            block_bytes: Integer::constant(BlockSize::LARGEST.octets() as u32),
         }
     }
 }
 
 impl CoapSettings {
+    /// Checks that its keys have values that there are.
+    pub(super) fn check(&self, document: &Document) -> Result<(), InputError> {
+        let octets = self.block_bytes.get();
+        if BlockSize::new(octets as usize).is_some() {
+            return Ok(());
+        }
+        let allowed = "16, 32, 64, 128, 256, 512 or 1024 (RFC 7959 section 2.2)";
+        Err(document.blame("session.coap.block_bytes", octets.to_string(), allowed))
+    }
+
     /// Sets the options of CoAP.
     pub(super) fn apply(self, coap: &mut Coap) {
         coap.congestion = self.congestion;
+        // `check` has refused all others.
+        coap.block = BlockSize::at_most(self.block_bytes.get() as usize);
         coap.transmission = Transmission {
             ack_timeout: std::time::Duration::from_micros(self.ack_timeout_s.micros()),
             ack_random_percent: (self.ack_random_factor.get() * 100.0).round() as u32,

@@ -15,8 +15,8 @@ use crate::input::{Integer, PositiveSeconds};
 
 /// The secure session, and the settings of the libraries that open it. The keys that only DTLS uses (cookie, timeouts,
 /// MTU, connection identifiers) have no effect on TLS over TCP. The `transport` section has no effect on protocols over UDP.
-/// What only TLS and DTLS use (libraries, suite, credential) has no effect on `coap`, `oscore` and `edhoc`, which have
-/// one implementation each.
+/// What only TLS and DTLS use (libraries, suite, credential) has no effect on `coap`, `coap+tcp`, `oscore` and `edhoc`, which
+/// have one implementation each.
 /// So the same scenario can be run with all of them: only `protocol` changes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -31,7 +31,7 @@ pub struct Session {
     /// The protocol: DTLS over UDP, or TLS over TCP (see `transport`), which carry the data of an application as they are; or
     /// CoAP messages (see `coap`) over UDP, alone (`coap`), protected by OSCORE (`oscore`, RFC 8613, with a context that both
     /// ends have from the beginning: its master secret is `psk`, and there is no handshake; `edhoc`, RFC 9528, whose handshake
-    /// gives that context), or over DTLS. Default: `dtls1.2`.
+    /// gives that context), or over DTLS; or CoAP messages over TCP (`coap+tcp`, RFC 8323) or TLS. Default: `dtls1.2`.
     #[serde(default = "default_protocol")]
     #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
@@ -134,7 +134,7 @@ pub struct Session {
     /// `slowhand-testkey`.
     pub psk: Option<Psk>,
     /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2); 5683 (coap, section 6.1) with `coap`,
-    /// `oscore` and `edhoc`.
+    /// `coap+tcp`, `oscore` and `edhoc`.
     pub server_port: Option<Integer<1, 65_535>>,
     /// The UDP or TCP port of a client is this number plus the number of its node. Default: 61616 (0xF0B0,
     /// where RFC 6282 section 4.3.3 begins to compress ports to 4 bits).

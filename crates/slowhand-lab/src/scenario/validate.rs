@@ -435,6 +435,7 @@ fn servers_at_leaves(scenario: &Scenario, document: &Document) -> Result<(), Inp
 /// Checks that the libraries support the session, and with each other.
 fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let session = &scenario.session;
+    session.coap.check(document)?;
     if session.protocol.transport().is_none() {
         let requests = scenario.application.requests.get();
         if session.protocol == Protocol::Edhoc && session.edhoc.combined && requests == 0 {

@@ -7,6 +7,7 @@ mod bursts;
 mod capture_tshark;
 mod charge;
 mod coap;
+mod coap_streams;
 mod devices;
 mod examples;
 mod extremes;

@@ -140,6 +140,15 @@ impl Handshake {
         if self.options.message_4 { established.verify_message_4(message_4, &mut Counting) } else { Ok(()) }
     }
 
+    /// Octets that the next protected request has more, because it carries message_3.
+    pub(super) fn overhead(&self) -> usize {
+        match &self.state {
+            // The option EDHOC (RFC 9668 section 3.1) is empty: two octets.
+            State::Combined(message_3) => message_3.len() + 2,
+            _ => 0,
+        }
+    }
+
     /// A client's protected request, with message_3 if it has not been sent yet.
     pub(super) fn with_message_3(&mut self, protected: Packet) -> Packet {
         match std::mem::replace(&mut self.state, State::Established) {

@@ -1,11 +1,11 @@
-//! CoAP messages over UDP: without protection, or with OSCORE.
+//! CoAP messages over UDP, without protection or with OSCORE, and over TCP.
 
 use slowhand_coap::oscore::{Context, Parameters};
 
 use super::Messages;
 use super::counting::Counting;
 use super::edhoc::Handshake;
-use crate::coap::{OSCORE_IDS, Security};
+use crate::coap::{MAX_BODY, OSCORE_IDS, Security};
 use crate::config::{Credential, Family, Negotiated, PSK, Role, SessionConfig};
 use crate::device;
 use crate::library::{Library, Progress, State};
@@ -30,7 +30,7 @@ impl CoapEnd {
         let (context, handshake) = match coap.security {
             Security::Oscore => (Some(context(config)?), None),
             Security::Edhoc(edhoc) => (None, Some(Handshake::new(edhoc, config.role)?)),
-            Security::None | Security::Dtls(_) => (None, None),
+            Security::None | Security::Tcp | Security::Tls(_) => (None, None),
         };
         let messages = Messages::new(coap, config.mtu, context, handshake, || {
             let mut number = [0; 8];
@@ -41,15 +41,16 @@ impl CoapEnd {
     }
 
     fn progress(&mut self) -> Progress {
-        while let Some(datagram) = self.messages.endpoint.poll_transmit() {
-            device::transmit(&datagram);
+        while let Some(octets) = self.messages.link.poll_transmit() {
+            device::transmit(&octets);
         }
         let state = match &self.messages.failure {
             Some(failure) => State::Failed(failure.clone()),
+            None if self.messages.is_released => State::ClosedByPeer,
             None if self.messages.is_established() => State::Established,
             None => State::Handshaking,
         };
-        let deadline = self.messages.endpoint.deadline().filter(|_| !self.has_closed);
+        let deadline = self.messages.link.deadline().filter(|_| !self.has_closed);
         Progress { state, deadline }
     }
 }
@@ -91,12 +92,13 @@ impl Library for CoapEnd {
     }
 
     fn max_data(&self) -> Option<usize> {
-        Some(self.messages.max_data())
+        Some(MAX_BODY)
     }
 
-    /// CoAP has no message that closes: this end only sends nothing again.
+    /// Over datagrams CoAP has no message that closes: this end only sends nothing again.
     fn close(&mut self) -> Progress {
         self.has_closed = true;
+        self.messages.link.release();
         self.progress()
     }
 

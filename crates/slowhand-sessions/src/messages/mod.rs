@@ -1,47 +1,81 @@
-//! Sessions whose data are CoAP messages: over UDP, protected by OSCORE, or over DTLS.
+//! Sessions whose data are CoAP messages: over UDP, protected by OSCORE, over TCP, or over DTLS or TLS.
 
 mod counting;
 mod edhoc;
 mod end;
-mod over_dtls;
+mod link;
+mod over_tls;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use slowhand_coap::block::{self, Block, BlockSize, Step};
 use slowhand_coap::edhoc::combined;
-use slowhand_coap::endpoint::{self, Delivery, Endpoint, Event, SendError};
-use slowhand_coap::message::{self, Packet, RequestType, ResponseType, Token};
+use slowhand_coap::message::{self, Class, CoapOption, Packet, RequestType, ResponseType, Token};
 use slowhand_coap::oscore::{self, ClientExchange, Context, ServerExchange};
+use slowhand_coap::timer::Transmission;
 
-use crate::coap::{Coap, REQUEST_OVERHEAD};
-use crate::session::{Failure, FailureKind};
+use crate::coap::{Coap, MAX_BODY, REQUEST_OVERHEAD};
+use crate::session::Failure;
 use counting::Counting;
 use edhoc::{Answer, Handshake, Next};
+use link::{Asker, Event, Link};
 
 pub(crate) use end::CoapEnd;
-pub(crate) use over_dtls::CoapOverDtls;
+pub(crate) use over_tls::CoapOverTls;
 
 /// The resource to which data are sent. Its name has one octet, which counts in [`REQUEST_OVERHEAD`].
 const PATH: &str = "d";
 
-/// The messages of one end, between the data of its user and the datagrams below.
+/// The most octets that the options Block1, Block2 and Size1 or Size2 of one message have (RFC 7959 sections 2.2 and 4): 5, 4 and 4.
+const BLOCK_OPTIONS: usize = 5 + 4 + 4;
+
+/// The messages of one end, between the data of its user and what carries them.
 struct Messages {
-    endpoint: Endpoint,
-    /// What protects the messages. `None`: nothing, or DTLS below, or the handshake is not so far.
+    link: Link,
+    /// What protects the messages. `None`: nothing, or DTLS or TLS below, or the handshake is not so far.
     context: Option<Context>,
     /// The handshake that gives a context, if there is one.
     handshake: Option<Handshake>,
-    max_message: usize,
+    /// The largest block.
+    block: BlockSize,
+    /// The requests of this end.
+    requests: BTreeMap<Token, Requested>,
+    /// The request whose body has more blocks.
+    uploading: Option<Token>,
+    /// Data for requests. They wait for the last block of the one before: those of two would be mixed up (RFC 7959 section 2.5).
+    bodies: VecDeque<Vec<u8>>,
     /// Requests of the peer that wait for their response, in the order in which they came.
-    waiting: VecDeque<(endpoint::Incoming, Option<ServerExchange>)>,
-    /// The requests of this end that are protected.
-    protected: BTreeMap<Token, ClientExchange>,
+    waiting: VecDeque<Asked>,
+    /// The same with the data of their response. They wait until the peer has asked for the last block of the one before.
+    answers: VecDeque<(Asked, Vec<u8>)>,
+    /// When this end no longer waits for that.
+    serving_until: Option<Duration>,
+    server: block::Server,
+    /// True if the peer wants nothing more.
+    is_released: bool,
     failure: Option<Failure>,
 }
 
+/// A request of this end.
+struct Requested {
+    transfer: block::Client,
+    /// What reads the response, if it is protected.
+    exchange: Option<ClientExchange>,
+}
+
+/// A request of the peer.
+struct Asked {
+    from: Asker,
+    /// What protects the response, if it is protected.
+    exchange: Option<ServerExchange>,
+    /// It without its body.
+    request: Packet,
+}
+
 impl Messages {
-    /// An end that has not sent anything. `mtu`: the most octets of a message; `random` gives numbers that are uniform over all
-    /// values.
+    /// An end that has not sent anything. `mtu`: the most octets of a message over datagrams; `random` gives numbers that are
+    /// uniform over all values.
     fn new(
         coap: &Coap,
         mtu: Option<u16>,
@@ -49,41 +83,52 @@ impl Messages {
         handshake: Option<Handshake>,
         random: impl FnMut() -> u64 + Send + 'static,
     ) -> Self {
-        let default = endpoint::Config::default();
-        let max_message = mtu.map_or(default.max_message, usize::from);
-        let config = endpoint::Config {
-            transmission: coap.transmission,
-            algorithm: coap.congestion.into(),
-            max_message,
-            critical_options: handshake.iter().map(|_| combined::OPTION).collect(),
-            ..default
-        };
-        Self {
-            endpoint: Endpoint::new(config, random),
+        let critical_options = handshake.iter().map(|_| combined::OPTION).collect();
+        let mut messages = Self {
+            link: Link::new(coap, mtu, critical_options, random),
             context,
             handshake,
-            max_message,
+            block: coap.block,
+            requests: BTreeMap::new(),
+            uploading: None,
+            bodies: VecDeque::new(),
             waiting: VecDeque::new(),
-            protected: BTreeMap::new(),
+            answers: VecDeque::new(),
+            serving_until: None,
+            server: block::Server::new(coap.block, MAX_BODY),
+            is_released: false,
             failure: None,
-        }
+        };
+        messages.server = block::Server::new(messages.block_size(), MAX_BODY);
+        messages
     }
 
-    /// The most octets of data in one message.
-    fn max_data(&self) -> usize {
+    /// The most octets of data in one message without options of blocks.
+    fn room(&self) -> usize {
         // The longer one of request and response is the request. OSCORE: `Context::protect_request` says 12 octets, 5 for the
         // sequence number and 1 for the sender ID at most.
         let protection = if self.context.is_some() || self.handshake.is_some() { 12 + 5 + 1 } else { 0 };
-        self.max_message.saturating_sub(REQUEST_OVERHEAD + protection)
+        let of_handshake = self.handshake.as_ref().map_or(0, Handshake::overhead);
+        self.link.max_message().saturating_sub(REQUEST_OVERHEAD + protection + of_handshake)
     }
 
-    /// True if there is no handshake, or none left.
+    /// True if data of this length go in one message.
+    fn is_whole(&self, length: usize) -> bool {
+        length <= self.room() && (self.link.is_stream() || length <= self.block.octets())
+    }
+
+    fn block_size(&self) -> BlockSize {
+        self.block.min(BlockSize::at_most(self.room().saturating_sub(BLOCK_OPTIONS)))
+    }
+
+    /// True if this end may send data: there is no handshake, or none left.
     fn is_established(&self) -> bool {
-        self.handshake.as_ref().is_none_or(Handshake::is_established)
+        self.link.is_open() && self.handshake.as_ref().is_none_or(Handshake::is_established)
     }
 
-    /// A client begins its handshake, if it has one.
+    /// A client whose path is there begins its handshake, if it has one.
     fn start(&mut self, now: Duration) {
+        self.link.open();
         let Some(handshake) = &mut self.handshake else { return };
         match handshake.start() {
             Ok(request) => self.send_of_handshake(now, request),
@@ -92,129 +137,189 @@ impl Messages {
     }
 
     fn send_of_handshake(&mut self, now: Duration, request: Option<Packet>) {
-        let sent = request.map_or(Ok(()), |request| self.send_request(now, request).map(drop));
-        if let Err(reason) = sent {
-            self.failure.get_or_insert(Failure::library(0, reason));
-        }
+        let sent = request.map_or(Ok(()), |request| self.link.request(now, request).map(drop));
+        self.note(sent);
     }
 
     /// Sends data: the response to the oldest request that waits, or a request of this end's own.
     fn write(&mut self, now: Duration, data: &[u8]) {
-        let sent = match self.waiting.pop_front() {
-            Some((request, exchange)) => self.respond(now, request, exchange, data),
-            None => self.request(now, data),
-        };
+        match self.waiting.pop_front() {
+            Some(asked) => self.answers.push_back((asked, data.to_vec())),
+            None => self.bodies.push_back(data.to_vec()),
+        }
+        self.send_waiting(now);
+    }
+
+    /// Sends what need not wait any longer.
+    fn send_waiting(&mut self, now: Duration) {
+        while self.uploading.is_none()
+            && let Some(body) = self.bodies.pop_front()
+        {
+            let sent = self.request(now, body);
+            self.note(sent);
+        }
+        while self.serving_until.is_none_or(|until| until <= now)
+            && let Some((asked, data)) = self.answers.pop_front()
+        {
+            let sent = self.respond(now, asked, data);
+            self.note(sent);
+        }
+    }
+
+    fn note(&mut self, sent: Result<(), String>) {
         if let Err(reason) = sent {
             self.failure.get_or_insert(Failure::library(0, reason));
         }
     }
 
-    fn request(&mut self, now: Duration, data: &[u8]) -> Result<(), String> {
+    fn request(&mut self, now: Duration, body: Vec<u8>) -> Result<(), String> {
+        let is_whole = self.is_whole(body.len());
         let mut request = message::request(RequestType::Post, PATH);
-        request.payload = data.to_vec();
-        let Some(context) = &mut self.context else {
-            return self.send_request(now, request).map(drop);
-        };
-        let (mut protected, exchange) = context.protect_request(&request, &mut Counting).map_err(in_words)?;
-        if let Some(handshake) = &mut self.handshake {
-            protected = handshake.with_message_3(protected);
+        request.payload = body;
+        let (transfer, first) = match is_whole {
+            true => block::Client::whole(request, MAX_BODY),
+            false => block::Client::new(request, self.block_size(), MAX_BODY),
         }
-        let token = self.send_request(now, protected)?;
-        self.protected.insert(token, exchange);
+        .map_err(in_words)?;
+        self.send(now, transfer, first)
+    }
+
+    /// Sends a request, which is a step of a transfer.
+    fn send(&mut self, now: Duration, transfer: block::Client, mut request: Packet) -> Result<(), String> {
+        let has_more = has_more(&request, CoapOption::Block1);
+        let mut exchange = None;
+        if let Some(context) = &mut self.context {
+            let (protected, of_request) = context.protect_request(&request, &mut Counting).map_err(in_words)?;
+            exchange = Some(of_request);
+            request = match &mut self.handshake {
+                Some(handshake) => handshake.with_message_3(protected),
+                None => protected,
+            };
+        }
+        let token = self.link.request(now, request)?;
+        if has_more {
+            self.uploading = Some(token);
+        }
+        self.requests.insert(token, Requested { transfer, exchange });
         Ok(())
     }
 
-    fn send_request(&mut self, now: Duration, request: Packet) -> Result<Token, String> {
-        self.endpoint.request(now, request, Delivery::Confirmable).map_err(in_words)
+    fn respond(&mut self, now: Duration, asked: Asked, data: Vec<u8>) -> Result<(), String> {
+        let Asked { from, exchange, request } = asked;
+        let asks_for_blocks = request.get_option(CoapOption::Block2).is_some();
+        let is_whole = self.is_whole(data.len()) && !asks_for_blocks;
+        let response = message::response(ResponseType::Changed, data);
+        let response = match is_whole {
+            true => self.server.send_whole(&request, response),
+            false => self.server.send(now, &request, response),
+        };
+        self.answer(now, &from, exchange, response)
     }
 
-    fn respond(
+    /// Sends a response, which may be one block of many.
+    fn answer(
         &mut self,
         now: Duration,
-        request: endpoint::Incoming,
+        from: &Asker,
         exchange: Option<ServerExchange>,
-        data: &[u8],
+        mut response: Packet,
     ) -> Result<(), String> {
-        let mut response = message::response(ResponseType::Changed, data);
+        if response.get_option(CoapOption::Block2).is_some() {
+            // As long as the server keeps the body.
+            let until = now.saturating_add(Transmission::DEFAULT.exchange_lifetime());
+            self.serving_until = has_more(&response, CoapOption::Block2).then_some(until);
+        }
         if let (Some(context), Some(mut exchange)) = (&mut self.context, exchange) {
             response = context.protect_response(&response, &mut exchange, &mut Counting).map_err(in_words)?;
         }
-        match self.endpoint.respond(now, request, response) {
-            // The request is so old that nobody waits for its response.
-            Err(SendError::NoSuchRequest) => Ok(()),
-            sent => sent.map_err(in_words),
-        }
+        self.link.respond(now, from, response)
     }
 
-    /// Processes a datagram of the peer. Passes the data in it to `deliver`.
+    /// Processes a datagram of the peer, or octets of its stream. Passes the data in it to `deliver`.
     fn handle_input(&mut self, now: Duration, octets: &[u8], deliver: &mut dyn FnMut(&[u8])) {
-        self.endpoint.handle_input(now, octets);
+        self.link.handle_input(now, octets);
         self.process(now, deliver);
     }
 
     fn handle_timeout(&mut self, now: Duration, deliver: &mut dyn FnMut(&[u8])) {
-        self.endpoint.handle_timeout(now);
+        self.link.handle_timeout(now);
         self.process(now, deliver);
     }
 
     fn process(&mut self, now: Duration, deliver: &mut dyn FnMut(&[u8])) {
-        while let Some(event) = self.endpoint.poll_event() {
+        while let Some(event) = self.link.poll_event() {
             match event {
-                Event::Request { from, packet } => self.take_request(now, from, &packet, deliver),
+                Event::Request { from, packet } => self.take_request(now, from, packet, deliver),
                 Event::Response { token, packet } => self.take_response(now, token, packet, deliver),
                 Event::Failed { token, failure } => {
-                    self.protected.remove(&token);
-                    self.fail(failure);
+                    token.and_then(|token| self.requests.remove(&token));
+                    self.uploading.take_if(|uploading| Some(*uploading) == token);
+                    self.failure = self.failure.take().or(failure);
                 }
-                Event::Undelivered { failure, .. } => self.fail(failure),
-                // Nobody observes anything here.
-                Event::Notification { .. } => {}
+                Event::Released => self.is_released = true,
             }
         }
+        self.send_waiting(now);
     }
 
-    fn take_request(
-        &mut self,
-        now: Duration,
-        from: endpoint::Incoming,
-        request: &Packet,
-        deliver: &mut dyn FnMut(&[u8]),
-    ) {
-        match self.handshake.as_mut().map(|handshake| handshake.answer(request)) {
-            None => self.take_data(now, from, request, deliver),
+    fn take_request(&mut self, now: Duration, from: Asker, request: Packet, deliver: &mut dyn FnMut(&[u8])) {
+        match self.handshake.as_mut().map(|handshake| handshake.answer(&request)) {
+            None => self.take_protected(now, from, request, deliver),
             Some(Answer::Nothing(protected, context)) => {
                 self.context = context.or(self.context.take());
-                self.take_data(now, from, &protected, deliver);
+                self.take_protected(now, from, protected, deliver);
             }
             Some(Answer::With(answer, context)) => {
                 self.context = context.or(self.context.take());
                 // If it cannot be sent, the peer asks again.
-                let _ = self.endpoint.respond(now, from, answer);
+                let _ = self.link.respond(now, &from, answer);
             }
         }
     }
 
-    /// Takes a request of the peer's user.
-    fn take_data(&mut self, now: Duration, from: endpoint::Incoming, request: &Packet, deliver: &mut dyn FnMut(&[u8])) {
+    /// Takes a request of the peer's user, which may be protected.
+    fn take_protected(&mut self, now: Duration, from: Asker, request: Packet, deliver: &mut dyn FnMut(&[u8])) {
         let answer = match &mut self.context {
             None if self.handshake.is_some() => Some(message::response(ResponseType::Unauthorized, [])),
-            None => {
-                self.waiting.push_back((from, None));
-                return deliver_data(&request.payload, deliver);
-            }
-            Some(context) => match context.unprotect_request(request, &mut Counting) {
+            None => return self.take_data(now, from, None, request, deliver),
+            Some(context) => match context.unprotect_request(&request, &mut Counting) {
                 Ok(oscore::Incoming::Request(request, exchange)) => {
-                    self.waiting.push_back((from, Some(exchange)));
-                    return deliver_data(&request.payload, deliver);
+                    return self.take_data(now, from, Some(exchange), request, deliver);
                 }
                 Ok(oscore::Incoming::Challenge(answer)) => Some(answer),
-                Err(error) => error.answer(request),
+                Err(error) => error.answer(&request),
             },
         };
         if let Some(answer) = answer {
             // If it cannot be sent, the peer asks again.
-            let _ = self.endpoint.respond(now, from, answer);
+            let _ = self.link.respond(now, &from, answer);
         }
+    }
+
+    /// Takes a request that can be read, or one block of it.
+    fn take_data(
+        &mut self,
+        now: Duration,
+        from: Asker,
+        exchange: Option<ServerExchange>,
+        request: Packet,
+        deliver: &mut dyn FnMut(&[u8]),
+    ) {
+        let mut request = match self.server.receive(now, request) {
+            block::Incoming::Whole(request) => request,
+            block::Incoming::Part(answer) => {
+                let sent = self.answer(now, &from, exchange, answer);
+                return self.note(sent);
+            }
+        };
+        if matches!(Block::of(&request, CoapOption::Block2), Ok(Some(block)) if block.number > 0) {
+            // It asks for more of a response that is not kept any longer.
+            let sent = self.answer(now, &from, exchange, message::response(ResponseType::BadRequest, []));
+            return self.note(sent);
+        }
+        let data = std::mem::take(&mut request.payload);
+        self.waiting.push_back(Asked { from, exchange, request });
+        deliver_data(&data, deliver);
     }
 
     fn take_response(&mut self, now: Duration, token: Token, mut response: Packet, deliver: &mut dyn FnMut(&[u8])) {
@@ -227,27 +332,31 @@ impl Messages {
             }
             return;
         }
-        if let (Some(context), Some(mut exchange)) = (&mut self.context, self.protected.remove(&token)) {
+        let Some(Requested { mut transfer, exchange }) = self.requests.remove(&token) else { return };
+        self.uploading.take_if(|uploading| *uploading == token);
+        if let (Some(context), Some(mut exchange)) = (&mut self.context, exchange) {
             match context.unprotect_response(&response, &mut exchange, &mut Counting) {
                 Ok(verified) => response = verified,
-                Err(error) => {
-                    self.failure.get_or_insert(Failure::library(0, in_words(error)));
-                    return;
-                }
+                Err(error) => return self.note(Err(in_words(error))),
             }
         }
-        deliver_data(&response.payload, deliver);
+        match transfer.handle_response(response) {
+            Step::Next(request) => {
+                let sent = self.send(now, transfer, request);
+                self.note(sent);
+            }
+            Step::Done(response) if message::class(&response) == Class::Success => {
+                deliver_data(&response.payload, deliver);
+            }
+            Step::Done(response) => self.note(Err(format!("the peer answered {}", response.header.get_code()))),
+            Step::Failed(error) => self.note(Err(in_words(error))),
+        }
     }
+}
 
-    fn fail(&mut self, failure: endpoint::Failure) {
-        let kind = match failure {
-            // The user of the peer may have nothing to say to what it was sent.
-            endpoint::Failure::NoResponse => return,
-            endpoint::Failure::TimedOut => FailureKind::TimedOut,
-            _ => FailureKind::Library { code: 0 },
-        };
-        self.failure.get_or_insert(Failure { kind, reason: failure.to_string() });
-    }
+/// True if the message is a block of a body, of which more follow.
+fn has_more(packet: &Packet, option: CoapOption) -> bool {
+    matches!(Block::of(packet, option), Ok(Some(block)) if block.more)
 }
 
 fn deliver_data(data: &[u8], deliver: &mut dyn FnMut(&[u8])) {

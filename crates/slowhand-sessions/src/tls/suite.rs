@@ -188,6 +188,19 @@ impl Suite {
         self.iana() >> 8 == 0x13
     }
 
+    /// True if records are encrypted with CBC.
+    pub(crate) const fn is_cbc(self) -> bool {
+        matches!(
+            self,
+            Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA
+                | Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256
+                | Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA
+                | Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256
+                | Self::TLS_RSA_WITH_AES_128_CBC_SHA
+                | Self::TLS_RSA_WITH_AES_128_CBC_SHA256
+        )
+    }
+
     /// How the two ends agree on a key. A suite of TLS 1.3 does not define this; here it is ECDHE with ECDSA.
     pub fn key_exchange(self) -> KeyExchange {
         match self {

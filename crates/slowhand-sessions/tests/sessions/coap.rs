@@ -1,14 +1,15 @@
-//! CoAP over UDP, with OSCORE, EDHOC and DTLS: what both ends say to each other, under faults too.
+//! CoAP over UDP and TCP, with OSCORE, EDHOC, DTLS and TLS: what both ends say to each other, under faults too.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use slowhand_coap::block::BlockSize;
 use slowhand_sessions::{
-    AeadMode, Coap, Congestion, Credential, CredentialKind, Curve, Edhoc, FailureKind, Family, Operation, Protocol,
-    REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Role, Security, Session, SessionConfig, Stack, Status, Transfer, Weightless,
-    WriteError, build,
+    AeadMode, Coap, Congestion, Credential, CredentialKind, Curve, Edhoc, FailureKind, Family, MAX_BODY, Operation,
+    Protocol, REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Role, Security, Session, SessionConfig, Stack, Status, Transfer,
+    Weightless, WriteError, build,
 };
 
 const REQUEST: &[u8] = b"a request of 24 octets..";
@@ -18,9 +19,13 @@ const RESPONSE: &[u8] = b"22.5 C";
 const DELAY: Duration = Duration::from_millis(50);
 
 fn config(role: Role, protocol: Protocol) -> SessionConfig {
-    let stack = Stack::LeanDtls;
+    let stack = if protocol.is_stream() { Stack::Mbedtls } else { Stack::LeanDtls };
+    let credential = match protocol.transport() {
+        Some(Protocol::Tls13) => CredentialKind::Certificate,
+        _ => CredentialKind::Psk,
+    };
     let seed = [role as u8 + 1; 32];
-    SessionConfig { seed, ..SessionConfig::new(role, stack, protocol.family(), CredentialKind::Psk.into()) }
+    SessionConfig { seed, ..SessionConfig::new(role, stack, protocol.family(), credential.into()) }
 }
 
 fn edhoc(config: &mut SessionConfig) -> &mut Edhoc {
@@ -56,6 +61,11 @@ struct Seen {
 
 /// A client asks as soon as it can, and again when it is answered, so many times.
 fn exchange(configs: &[SessionConfig; 2], requests: usize, fault: Fault) -> Seen {
+    exchange_of([REQUEST, RESPONSE], configs, requests, fault)
+}
+
+/// The same with this request and this response.
+fn exchange_of([request, response]: [&[u8]; 2], configs: &[SessionConfig; 2], requests: usize, fault: Fault) -> Seen {
     let mut ends = configs.each_ref().map(|config| build(config, Arc::new(Weightless)).unwrap());
     let mut seen = Seen {
         sent: Vec::new(),
@@ -74,11 +84,11 @@ fn exchange(configs: &[SessionConfig; 2], requests: usize, fault: Fault) -> Seen
             let is_established = matches!(end.status(), Status::Established { .. });
             if side == 0 && is_established && asked < requests && asked == seen.received[0].len() {
                 asked += 1;
-                end.write(now, REQUEST).unwrap();
+                end.write(now, request).unwrap();
             }
             if side == 1 && answered < seen.received[1].len() {
                 answered += 1;
-                end.write(now, RESPONSE).unwrap();
+                end.write(now, response).unwrap();
             }
             while let Some(transmit) = end.poll_transmit() {
                 let (number, at) = (seen.sent.len(), transmit.at + DELAY);
@@ -140,6 +150,9 @@ fn variants() -> Vec<(&'static str, [SessionConfig; 2])> {
         ("oscore", both(Protocol::Oscore, |_| ())),
         ("coap+dtls1.2", both(Protocol::CoapDtls12, |_| ())),
         ("coap+dtls1.3", both(Protocol::CoapDtls13, |_| ())),
+        ("coap+tcp", both(Protocol::CoapTcp, |_| ())),
+        ("coap+tls1.2", both(Protocol::CoapTls12, |_| ())),
+        ("coap+tls1.3", both(Protocol::CoapTls13, |_| ())),
         ("edhoc", both(Protocol::Edhoc, |_| ())),
         ("edhoc by value", edhoc_with(Edhoc { transfer: Transfer::Value, ..Edhoc::DEFAULT })),
         ("edhoc with message_4", edhoc_with(Edhoc { message_4: true, ..Edhoc::DEFAULT })),
@@ -160,7 +173,9 @@ fn both_ends_hear_each_other_whatever_happens_to_one_datagram() {
         let whole = exchange(&configs, 2, Fault::None);
         has_exchanged(&whole, 2, name);
         assert_eq!(exchange(&configs, 2, Fault::None), whole, "{name}: the same seeds, the same octets");
-        for number in 0..whole.sent.len() {
+        // TCP repeats what is lost below a stream.
+        let is_stream = configs[0].protocol().is_stream();
+        for number in 0..if is_stream { 0 } else { whole.sent.len() } {
             for fault in [Fault::Lost(number), Fault::Twice(number), Fault::Late(number)] {
                 has_exchanged(&exchange(&configs, 2, fault), 2, &format!("{name}, {fault:?}"));
             }
@@ -180,6 +195,10 @@ fn messages_have_the_octets_of_their_formats() {
     let (request, response) = (REQUEST_OVERHEAD + REQUEST.len(), RESPONSE_OVERHEAD + RESPONSE.len());
     assert_eq!(sizes(Protocol::Coap), [request, response]);
     assert_eq!(sizes(Protocol::Oscore), [request + 13, response + 11]);
+    // RFC 8323 section 3.2: Len and TKL, a length of one octet from 13 on, the code, the token, and then the path, the marker and data.
+    let csm = 1 + 1 + 3 + 1;
+    let of_stream = [csm, 1 + 1 + 1 + 4 + 2 + 1 + REQUEST.len(), csm, 1 + 1 + 4 + 1 + RESPONSE.len()];
+    assert_eq!(sizes(Protocol::CoapTcp), of_stream);
     // The header of CoAP takes 8 octets, the option Uri-Path 17, Content-Format 2 (3 behind another option's delta), the marker 1.
     let [message_1, message_2, message_3] = [37, 45, 19];
     let post = 4 + 4 + 18 + 2 + 1 + 1;
@@ -255,17 +274,148 @@ fn another_secret_is_refused() {
     assert!(matches!(seen.status[0], Status::Failed(_)), "{:?}", seen.status);
 }
 
+fn body(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at % 251) as u8).collect()
+}
+
+fn with_blocks(configs: [SessionConfig; 2], octets: usize) -> [SessionConfig; 2] {
+    configs.map(|mut config| {
+        let Family::Coap(coap) = &mut config.family else { panic!("CoAP") };
+        coap.block = BlockSize::new(octets).unwrap();
+        config
+    })
+}
+
 #[test]
-fn data_that_do_not_fit_are_refused() {
+fn long_data_come_whole_whatever_happens_to_one_datagram() {
+    let long = body(300);
+    for (name, configs) in variants().into_iter().filter(|(_, [config, _])| !config.protocol().is_stream()) {
+        let configs = with_blocks(configs, 64);
+        let run = |fault| {
+            let seen = exchange_of([&long, &long], &configs, 1, fault);
+            assert_eq!(seen.received, [[long.clone()], [long.clone()]], "{name}, {fault:?}: {:?}", seen.status);
+            seen
+        };
+        let whole = run(Fault::None);
+        for number in 0..whole.sent.len() {
+            run(Fault::Lost(number));
+            run(Fault::Twice(number));
+        }
+    }
+}
+
+/// RFC 7959 sections 2 and 4: five blocks of 64 octets up, the last one with the first block of the response, and four more of these.
+/// The options: Block1 after Uri-Path has 2 octets and its value 1, Size1 2 and 2; Block2 has 2 and 1, after Uri-Path 1 and 1, the
+/// repeated Block1 1 and 1 behind it, Size2 1 and 2.
+#[test]
+fn blocks_have_the_octets_of_their_formats() {
+    let long = body(300);
+    let seen = exchange_of([&long, &long], &with_blocks(both(Protocol::Coap, |_| ()), 64), 1, Fault::None);
+    let (request, response) = (REQUEST_OVERHEAD + 64, RESPONSE_OVERHEAD + 64);
+    let (block1, size1, block2, size2, block1_again) = (3, 4, 3, 3, 2);
+    // 2.31 has no payload, so no marker.
+    let next = RESPONSE_OVERHEAD - 1 + 4 - 1;
+    let expected = [
+        [request + block1 + size1, next],
+        [request + block1, next],
+        [request + block1, next],
+        [request + block1, next],
+        [request + block1 - 20, response + block2 + block1_again + size2],
+        [REQUEST_OVERHEAD - 1 + 2, response + block2],
+        [REQUEST_OVERHEAD - 1 + 2, response + block2],
+        [REQUEST_OVERHEAD - 1 + 2, response + block2],
+        [REQUEST_OVERHEAD - 1 + 2, response + block2 - 20],
+    ];
+    let sizes: Vec<_> = seen.sent.iter().map(Vec::len).collect();
+    assert_eq!(sizes.chunks(2).map(<[usize]>::to_vec).collect::<Vec<_>>(), expected);
+}
+
+/// Data fit into a datagram in smaller blocks than the configuration says, and the end refuses only what no peer would keep.
+#[test]
+fn data_are_sent_in_blocks_that_fit() {
     for (name, configs) in variants() {
-        let configs = configs.map(|config| SessionConfig { mtu: Some(256), ..config });
-        let seen = exchange(&configs, 1, Fault::None);
-        has_exchanged(&seen, 1, name);
-        assert!(seen.sent.iter().all(|datagram| datagram.len() <= 256), "{name}");
-        let mut end = build(&configs[1], Arc::new(Weightless)).unwrap();
-        let error = end.write(Duration::ZERO, &[7; 300]).unwrap_err();
-        let is_refused = matches!(error, WriteError::TooLong { length: 300, limit } if limit < 256);
-        assert!(is_refused || error == WriteError::NotEstablished, "{name}: {error}");
+        let is_stream = configs[0].protocol().is_stream();
+        for mtu in [160, 256] {
+            let configs =
+                configs.clone().map(|config| SessionConfig { mtu: Some(mtu).filter(|_| !is_stream), ..config });
+            let long = body(2_000);
+            let seen = exchange_of([&long, &long], &configs, 1, Fault::None);
+            assert_eq!(seen.received, [[long.clone()], [long.clone()]], "{name}, {mtu}: {:?}", seen.status);
+            assert!(is_stream || seen.sent.iter().all(|datagram| datagram.len() <= mtu.into()), "{name}, {mtu}");
+        }
+        let mut ends = configs.each_ref().map(|config| build(config, Arc::new(Weightless)).unwrap());
+        ends[0].start(Duration::ZERO);
+        pass_all(&mut ends, Duration::ZERO);
+        let refused = ends[0].write(Duration::ZERO, &body(MAX_BODY + 1));
+        assert_eq!(refused, Err(WriteError::TooLong { length: MAX_BODY + 1, limit: MAX_BODY }), "{name}");
+        assert_eq!(ends[0].write(Duration::ZERO, &body(MAX_BODY)), Ok(()), "{name}");
+        pass_all(&mut ends, Duration::ZERO);
+        let received: Vec<u8> =
+            std::iter::from_fn(|| ends[1].poll_received().map(|data| data.bytes.to_vec())).flatten().collect();
+        assert!(received == body(MAX_BODY), "{name}: {} octets, {:?}", received.len(), ends[1].status());
+    }
+}
+
+/// Several bodies at once, in both directions: no block of one comes into another one.
+#[test]
+fn bodies_in_blocks_are_not_mixed_up() {
+    for (name, configs) in variants() {
+        let configs = with_blocks(configs, 32);
+        let mut ends = configs.each_ref().map(|config| build(config, Arc::new(Weightless)).unwrap());
+        let mut now = Duration::ZERO;
+        ends[0].start(now);
+        pass_all(&mut ends, now);
+        let bodies = [body(1_500), body(40), body(1_400), body(3)];
+        for (from, to) in [(0, 1), (1, 0)] {
+            bodies.iter().for_each(|body| ends[from].write(now, body).unwrap());
+            settle(&mut ends, &mut now);
+            let received: Vec<_> =
+                std::iter::from_fn(|| ends[to].poll_received().map(|data| data.bytes.to_vec())).collect();
+            let lengths: Vec<_> = received.iter().map(Vec::len).collect();
+            assert!(received == bodies, "{name}, from {from}: {lengths:?}, {:?}", ends[to].status());
+        }
+    }
+}
+
+/// Passes what both ends send, and waits for their acknowledgements: the next request goes after the one of the last (RFC 7252
+/// section 4.7).
+fn settle(ends: &mut [Box<dyn Session>; 2], now: &mut Duration) {
+    loop {
+        pass_all(ends, *now);
+        let next = ends.iter().filter_map(|end| end.deadline()).min();
+        let Some(next) = next.filter(|next| *next < *now + Duration::from_secs(5)) else { return };
+        *now = next;
+        ends.iter_mut().for_each(|end| end.handle_timeout(*now));
+    }
+}
+
+/// RFC 8323 section 5.5: over a stream an end says that it wants nothing more.
+#[test]
+fn who_closes_a_stream_releases_it() {
+    for (name, configs) in variants().into_iter().filter(|(_, [config, _])| config.protocol().is_stream()) {
+        let mut ends = configs.each_ref().map(|config| build(config, Arc::new(Weightless)).unwrap());
+        let now = Duration::from_secs(1);
+        ends[0].start(now);
+        pass_all(&mut ends, now);
+        ends[0].close(now);
+        pass_all(&mut ends, now);
+        assert_eq!(ends.map(|end| end.status()), [Status::Closed, Status::Closed], "{name}");
+    }
+}
+
+/// Passes what both ends send, until they send nothing.
+fn pass_all(ends: &mut [Box<dyn Session>; 2], now: Duration) {
+    loop {
+        let mut is_quiet = true;
+        for side in [0, 1] {
+            while let Some(octets) = ends[side].poll_transmit().map(|transmit| transmit.bytes.to_vec()) {
+                is_quiet = false;
+                ends[1 - side].handle_input(now, &octets);
+            }
+        }
+        if is_quiet {
+            return;
+        }
     }
 }
 
@@ -280,6 +430,8 @@ fn bad_combinations_are_named() {
         |config: &mut SessionConfig| *edhoc(config) = Edhoc { message_4: true, combined: true, ..Edhoc::DEFAULT };
     assert_eq!(refused(Protocol::Edhoc, &both), "message_4");
     assert_eq!(refused(Protocol::Coap, &|config| config.mtu = Some(63)), "mtu");
+    assert_eq!(refused(Protocol::CoapTcp, &|config| config.mtu = Some(512)), "mtu");
+    assert_eq!(refused(Protocol::CoapTls12, &|config| config.mtu = Some(512)), "mtu");
     let weightless = |config: &mut SessionConfig| config.cryptography = slowhand_sessions::Cryptography::Weightless;
     assert_eq!(refused(Protocol::Oscore, &weightless), "cryptography");
     // lean-dtls has no TLS 1.2: what carries CoAP is checked as if it were alone.

@@ -292,3 +292,11 @@ fn only_a_library_of_this_project_can_be_weightless() {
         assert_eq!(error.to_string(), "cryptography: found weightless, allowed: real", "{stack}");
     }
 }
+
+/// Cargo.lock has the version of lakers that the list says.
+#[test]
+fn what_stands_alone_is_listed_with_its_version() {
+    let lock = std::fs::read_to_string("../../Cargo.lock").unwrap();
+    let lakers = slowhand_sessions::implementations().into_iter().find(|each| each.name == "lakers").unwrap();
+    assert!(lock.contains(&format!("name = \"lakers\"\nversion = \"{}\"", lakers.version)), "{}", lakers.version);
+}

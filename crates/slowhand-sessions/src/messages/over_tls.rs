@@ -1,4 +1,4 @@
-//! CoAP messages over a session of DTLS (RFC 7252 section 9.1).
+//! CoAP messages over a session of DTLS (RFC 7252 section 9.1) or TLS (RFC 8323).
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,13 +7,14 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Messages;
-use crate::coap::Coap;
+use crate::coap::{Coap, MAX_BODY};
 use crate::config::{Negotiated, SessionConfig};
 use crate::operation::Performed;
 use crate::session::{Received, Resumable, Session, Status, Transmit, WriteError};
+use crate::tls::Suite;
 
-/// One end of a session of CoAP over DTLS.
-pub(crate) struct CoapOverDtls {
+/// One end of a session of CoAP over DTLS or TLS.
+pub(crate) struct CoapOverTls {
     below: Box<dyn Session>,
     messages: Messages,
     /// Data for the user, each with the time at which the device had decrypted it.
@@ -22,13 +23,14 @@ pub(crate) struct CoapOverDtls {
     taken: Vec<u8>,
 }
 
-impl CoapOverDtls {
+impl CoapOverTls {
     /// An end over this session.
     pub(crate) fn new(below: Box<dyn Session>, coap: &Coap, config: &SessionConfig) -> Self {
         // The session below draws from the same seed: these are numbers that it never gets to.
         let mut random = Xoshiro256PlusPlus::from_seed(config.seed);
         random.jump();
-        let messages = Messages::new(coap, config.mtu, None, None, move || random.next_u64());
+        let mtu = config.mtu.map(|mtu| mtu.saturating_sub(record_overhead(config)));
+        let messages = Messages::new(coap, mtu, None, None, move || random.next_u64());
         Self { below, messages, received: VecDeque::new(), taken: Vec::new() }
     }
 
@@ -40,7 +42,11 @@ impl CoapOverDtls {
             let mut deliver = |data: &[u8]| received.push_back((at, data.to_vec()));
             self.messages.handle_input(at.max(now), &octets, &mut deliver);
         }
-        while let Some(message) = self.messages.endpoint.poll_transmit() {
+        if !matches!(self.below.status(), Status::Established { .. }) {
+            return;
+        }
+        self.messages.link.open();
+        while let Some(message) = self.messages.link.poll_transmit() {
             match self.below.write(now, &message) {
                 Ok(()) => {}
                 Err(WriteError::Failed(failure)) => _ = self.messages.failure.get_or_insert(failure),
@@ -56,7 +62,18 @@ impl CoapOverDtls {
     }
 }
 
-impl Session for CoapOverDtls {
+/// The most octets that a protected record has more than its content: the header of DTLS 1.2 with a connection ID and the type
+/// behind the content (RFC 9146 section 4); with an AEAD nonce and tag (RFC 6655 section 3), else IV, MAC and padding (RFC 5246
+/// section 6.2.3.2). DTLS 1.3 has less.
+fn record_overhead(config: &SessionConfig) -> u16 {
+    let tls = config.family.tls();
+    let connection_id = tls.and_then(|tls| tls.version.dtls()).and_then(|dtls| dtls.connection_id);
+    let header = 13 + connection_id.map_or(0, |length| u16::from(length) + 1);
+    let is_cbc = tls.and_then(|tls| tls.suite).is_some_and(Suite::is_cbc);
+    header + if is_cbc { 16 + 32 + 16 } else { 8 + 16 }
+}
+
+impl Session for CoapOverTls {
     fn start(&mut self, now: Duration) {
         self.below.start(now);
     }
@@ -68,7 +85,7 @@ impl Session for CoapOverDtls {
 
     fn handle_timeout(&mut self, now: Duration) {
         self.below.handle_timeout(now);
-        if self.messages.endpoint.deadline().is_some_and(|deadline| deadline <= now) {
+        if self.messages.link.deadline().is_some_and(|deadline| deadline <= now) {
             let at = self.at(now);
             let received = &mut self.received;
             self.messages.handle_timeout(at, &mut |data| received.push_back((at, data.to_vec())));
@@ -80,9 +97,8 @@ impl Session for CoapOverDtls {
         if !matches!(self.status(), Status::Established { .. }) {
             return Err(WriteError::NotEstablished);
         }
-        let limit = self.messages.max_data();
-        if data.len() > limit {
-            return Err(WriteError::TooLong { length: data.len(), limit });
+        if data.len() > MAX_BODY {
+            return Err(WriteError::TooLong { length: data.len(), limit: MAX_BODY });
         }
         if !data.is_empty() {
             self.messages.write(self.at(now), data);
@@ -95,6 +111,8 @@ impl Session for CoapOverDtls {
     }
 
     fn close(&mut self, now: Duration) {
+        self.messages.link.release();
+        self.exchange(self.at(now));
         self.below.close(now);
     }
 
@@ -110,7 +128,7 @@ impl Session for CoapOverDtls {
 
     fn deadline(&self) -> Option<Duration> {
         let of_messages = match self.below.status() {
-            Status::Established { .. } if self.messages.failure.is_none() => self.messages.endpoint.deadline(),
+            Status::Established { .. } if self.messages.failure.is_none() => self.messages.link.deadline(),
             _ => None,
         };
         [self.below.deadline(), of_messages].into_iter().flatten().min()
@@ -123,6 +141,7 @@ impl Session for CoapOverDtls {
     fn status(&self) -> Status {
         match (self.below.status(), &self.messages.failure) {
             (Status::Established { .. }, Some(failure)) => Status::Failed(failure.clone()),
+            (Status::Established { .. }, None) if self.messages.is_released => Status::Closed,
             (status, _) => status,
         }
     }
