@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use slowhand_coap::cojp::{Address, Configuration, JoinRequest, Key, Pledge, Proxy, Registrar};
-use slowhand_coap::oscore::crypto::{Failed, Protection, Secret, TAG};
 use slowhand_coap::oscore::Crypto;
+use slowhand_coap::oscore::crypto::{Failed, Protection, Secret, TAG};
 use slowhand_fuzz::input::Input;
 
 /// No cryptography: whoever knows the tag has the keys.

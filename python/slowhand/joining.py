@@ -62,6 +62,10 @@ def join(
     The columns are those of `slowhand.schema("join")`. The network must be TSCH; the sessions of
     the scenario do not count. Raises `ScenarioError` if it cannot form, `WorldError` if a world
     panics.
+
+    >>> import slowhand
+    >>> slowhand.join("join", count=2, set={"network.topology.hops": 1}).height
+    2
     """
     scenario = source if isinstance(source, Scenario) else Scenario(source)
     formed = Formation(scenario.with_(set) if set else scenario, count, seed, threads)

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::time::Duration;
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
-use crate::coap::{Coap, Security};
+use crate::coap::{Coap, Security, Transfer};
 use crate::config::{ConfigError, Credential, CredentialKind, Cryptography, Family, Protocol, Role, SessionConfig};
 use crate::credentials::{self, CertificateKey};
 use crate::tls::{Dtls, ECJPAKE_CURVES, KeyExchange, LeanProfile, PskMode, Suite, Tls};
@@ -233,11 +233,22 @@ fn check_stream(config: &SessionConfig) -> Result<(Duration, Duration), ConfigEr
 /// The smallest limit for the size of a CoAP message: *assumed*, room for a short one with OSCORE.
 const COAP_MINIMUM: u16 = 64;
 
+/// The longest messages of a handshake of EDHOC: the request with message_1 of 37 octets if credentials are sent by reference, else
+/// that with message_3 of 128. Each has 30 more: header and token 8, path 18, Content-Format 2, marker and prefix 2.
+const EDHOC_MINIMUM: [u16; 2] = [37 + 30, 128 + 30];
+
 /// Checks a session of CoAP without TLS or DTLS. What only these have has no effect on it.
 pub(crate) fn check_coap(config: &SessionConfig) -> Result<(), ConfigError> {
     if let Some(mtu) = config.mtu.filter(|_| !config.protocol().is_stream()) {
-        let allowed = format_args!("{COAP_MINIMUM} octets or more");
-        check("mtu", &mtu, allowed, |mtu| *mtu >= COAP_MINIMUM)?;
+        let least = match &config.family {
+            Family::Coap(Coap { security: Security::Edhoc(edhoc), .. }) => match edhoc.transfer {
+                Transfer::Reference => EDHOC_MINIMUM[0],
+                Transfer::Value => EDHOC_MINIMUM[1],
+            },
+            _ => COAP_MINIMUM,
+        };
+        let allowed = format_args!("{least} octets or more");
+        check("mtu", &mtu, allowed, |mtu| *mtu >= least)?;
     }
     if config.protocol().is_stream() {
         check_stream(config)?;

@@ -163,7 +163,8 @@ fn of_messages() -> [StackInfo<String>; 2] {
         &of_coap,
         &[CredentialKind::Psk],
         &[
-            "the messages of CoAP above a library of DTLS, or alone",
+            "the messages of CoAP above a library of DTLS or TLS, or alone over UDP and TCP",
+            "blocks",
             "OSCORE with AES-CCM-16-64-128 and HKDF-SHA-256",
             "timer of RFC 7252 or CoCoA",
             "application data",

@@ -194,7 +194,7 @@ TCP_TIMERS = (1, 3, 6, 9, 15)
 PROTOCOLS = ("dtls1.2", "dtls1.3", "tls1.2", "tls1.3")
 CREDENTIALS = ("psk", "raw_public_key", "certificate")
 
-WITHOUT_TLS = ("coap", "oscore", "edhoc")
+WITHOUT_TLS = ("coap", "coap+tcp", "oscore", "edhoc")
 """The protocols that have neither TLS nor DTLS."""
 
 PROTECTIONS = ("oscore", "edhoc", "coap+dtls1.2", "coap+dtls1.3")
@@ -413,7 +413,7 @@ def _protocols(scenario: Scenario, choose: Iterable[str]) -> tuple[str, ...]:
 
 
 def _is_stream(protocol: str) -> bool:
-    return protocol.startswith("tls")
+    return protocol.removeprefix("coap+").startswith(("tls", "tcp"))
 
 
 def _choice(fixed: Fixed, text: str) -> Choice:
@@ -555,19 +555,20 @@ def _removed(options: Iterable[Option]) -> list[str]:
 
 def has_no_effect(protocol: str, keys: Iterable[str]) -> bool:
     """True if a protocol reads none of these keys: TLS has other timers than DTLS."""
+    if protocol in WITHOUT_TLS and all(_is_of_tls(key) for key in keys):
+        return True
     if _is_stream(protocol):
         return all(key in ONLY_DATAGRAMS for key in keys)
-    if protocol in WITHOUT_TLS:
-        return all(_is_of_tls(key) for key in keys)
     return all(key.startswith("transport.") for key in keys)
 
 
 def _is_of_tls(key: str) -> bool:
     """True for a key that counts with TLS or DTLS only."""
-    others = ("session.protocol", "session.coap.", "session.edhoc.", "session.mtu", "session.psk")
-    return key.startswith("transport.") or (
-        key.startswith("session.") and not key.startswith(others)
+    others = (
+        *("session.protocol", "session.coap.", "session.edhoc.", "session.mtu", "session.psk"),
+        *("session.give_up_s", "session.server_port", "session.client_port"),
     )
+    return key.startswith("session.") and not key.startswith(others)
 
 
 def _blamed(error: ScenarioError, option: Option) -> ScenarioError:

@@ -36,7 +36,7 @@ pub struct Application {
     /// The time between two requests, or its mean. Needed with `periodic` and `poisson`, and only there.
     pub period_s: Option<PositiveSeconds>,
     /// Octets of a request, above the session: the header of CoAP, its options, the payload. In a run over TCP or TLS a message
-    /// with the same payload has one or two octets less (RFC 8323 section 3.2). Default: 40 (assumed).
+    /// with the same payload has up to two octets less (RFC 8323 section 3.2). Default: 40 (assumed).
     pub request_bytes: Integer<4, 1_024>,
     /// Octets of a response; with `once` those beside the piece. Default: 12 (assumed).
     pub response_bytes: Integer<4, 1_024>,

@@ -79,3 +79,21 @@ fn the_combined_request_saves_a_round_trip() {
     assert_eq!(datagrams("session.edhoc.combined=false"), 6);
     assert_eq!(datagrams("session.edhoc.combined=true"), 4);
 }
+
+/// A client that computes for longer than the shortest first wait: its timer starts when its message is ready.
+#[test]
+fn a_slow_client_repeats_nothing() {
+    let slow = ["network.link_pdr=1.0", "client.device=wismote", "session.coap.ack_random_factor=1.0"];
+    for record in records("edhoc", &slow, 1..4) {
+        assert!(record.compute_client_s > 2.0, "{}", record.compute_client_s);
+        assert_eq!((record.datagrams, record.retransmissions_spurious), (4, 0));
+    }
+}
+
+/// A record of DTLS holds no more than was agreed on: longer messages go in blocks.
+#[test]
+fn short_records_carry_long_responses() {
+    let short = ["network.link_pdr=1.0", "session.max_fragment_length=512", "application.response_bytes=1000"];
+    let data = records("coap+dtls1.2", &short, 1..2)[0].data.unwrap();
+    assert_eq!(data.outcome, Outcome::Completed);
+}

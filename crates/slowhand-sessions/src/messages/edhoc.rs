@@ -184,6 +184,8 @@ impl Handshake {
 
     fn answer_edhoc(&mut self, request: &Packet) -> Result<(Packet, Option<Context>), Error> {
         match coap::read_request(request)? {
+            // A session is one handshake.
+            coap::Request::First { .. } if self.is_established() => Err(Error::UnknownSession),
             coap::Request::First { message_1 } => {
                 let choices = [ConnectionId::new(&C_R)?];
                 let (waiting, message_2) = Responder::start(message_1, &choices, &self.own, &mut Counting)?;

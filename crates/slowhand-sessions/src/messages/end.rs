@@ -32,11 +32,18 @@ impl CoapEnd {
             Security::Edhoc(edhoc) => (None, Some(Handshake::new(edhoc, config.role)?)),
             Security::None | Security::Tcp | Security::Tls(_) => (None, None),
         };
-        let messages = Messages::new(coap, config.mtu, context, handshake, || {
-            let mut number = [0; 8];
-            device::fill_random(&mut number);
-            u64::from_le_bytes(number)
-        });
+        let messages = Messages::new(
+            coap,
+            config.mtu,
+            context,
+            handshake,
+            |_| device::clock(),
+            || {
+                let mut number = [0; 8];
+                device::fill_random(&mut number);
+                u64::from_le_bytes(number)
+            },
+        );
         Ok(Self { messages: Box::new(messages), has_closed: false })
     }
 

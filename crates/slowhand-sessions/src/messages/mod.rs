@@ -16,7 +16,7 @@ use slowhand_coap::oscore::{self, ClientExchange, Context, ServerExchange};
 use slowhand_coap::timer::Transmission;
 
 use crate::coap::{Coap, MAX_BODY, REQUEST_OVERHEAD};
-use crate::session::Failure;
+use crate::session::{Failure, FailureKind};
 use counting::Counting;
 use edhoc::{Answer, Handshake, Next};
 use link::{Asker, Event, Link};
@@ -33,6 +33,9 @@ const BLOCK_OPTIONS: usize = 5 + 4 + 4;
 /// The messages of one end, between the data of its user and what carries them.
 struct Messages {
     link: Link,
+    /// What the device's clock shows after what was computed since the time that it is given: a message is ready then, and its timer
+    /// starts.
+    clock: fn(Duration) -> Duration,
     /// What protects the messages. `None`: nothing, or DTLS or TLS below, or the handshake is not so far.
     context: Option<Context>,
     /// The handshake that gives a context, if there is one.
@@ -81,11 +84,13 @@ impl Messages {
         mtu: Option<u16>,
         context: Option<Context>,
         handshake: Option<Handshake>,
+        clock: fn(Duration) -> Duration,
         random: impl FnMut() -> u64 + Send + 'static,
     ) -> Self {
         let critical_options = handshake.iter().map(|_| combined::OPTION).collect();
         let mut messages = Self {
             link: Link::new(coap, mtu, critical_options, random),
+            clock,
             context,
             handshake,
             block: coap.block,
@@ -137,7 +142,8 @@ impl Messages {
     }
 
     fn send_of_handshake(&mut self, now: Duration, request: Option<Packet>) {
-        let sent = request.map_or(Ok(()), |request| self.link.request(now, request).map(drop));
+        let at = (self.clock)(now);
+        let sent = request.map_or(Ok(()), |request| self.link.request(at, request).map(drop));
         self.note(sent);
     }
 
@@ -196,7 +202,7 @@ impl Messages {
                 None => protected,
             };
         }
-        let token = self.link.request(now, request)?;
+        let token = self.link.request((self.clock)(now), request)?;
         if has_more {
             self.uploading = Some(token);
         }
@@ -232,7 +238,7 @@ impl Messages {
         if let (Some(context), Some(mut exchange)) = (&mut self.context, exchange) {
             response = context.protect_response(&response, &mut exchange, &mut Counting).map_err(in_words)?;
         }
-        self.link.respond(now, from, response)
+        self.link.respond((self.clock)(now), from, response)
     }
 
     /// Processes a datagram of the peer, or octets of its stream. Passes the data in it to `deliver`.
@@ -254,7 +260,12 @@ impl Messages {
                 Event::Failed { token, failure } => {
                     token.and_then(|token| self.requests.remove(&token));
                     self.uploading.take_if(|uploading| Some(*uploading) == token);
-                    self.failure = self.failure.take().or(failure);
+                    let in_handshake = self.handshake.as_ref().is_some_and(Handshake::waits_for_response);
+                    let unanswered = in_handshake.then(|| Failure {
+                        kind: FailureKind::TimedOut,
+                        reason: "the peer did not send a response in the handshake".to_owned(),
+                    });
+                    self.failure = self.failure.take().or(failure).or(unanswered);
                 }
                 Event::Released => self.is_released = true,
             }
@@ -271,8 +282,8 @@ impl Messages {
             }
             Some(Answer::With(answer, context)) => {
                 self.context = context.or(self.context.take());
-                // If it cannot be sent, the peer asks again.
-                let _ = self.link.respond(now, &from, answer);
+                let sent = self.link.respond((self.clock)(now), &from, answer);
+                self.note(sent);
             }
         }
     }
@@ -291,8 +302,8 @@ impl Messages {
             },
         };
         if let Some(answer) = answer {
-            // If it cannot be sent, the peer asks again.
-            let _ = self.link.respond(now, &from, answer);
+            let sent = self.link.respond((self.clock)(now), &from, answer);
+            self.note(sent);
         }
     }
 

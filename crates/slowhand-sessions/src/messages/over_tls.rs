@@ -10,7 +10,7 @@ use super::Messages;
 use crate::coap::{Coap, MAX_BODY};
 use crate::config::{Negotiated, SessionConfig};
 use crate::operation::Performed;
-use crate::session::{Received, Resumable, Session, Status, Transmit, WriteError};
+use crate::session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};
 use crate::tls::Suite;
 
 /// One end of a session of CoAP over DTLS or TLS.
@@ -29,8 +29,10 @@ impl CoapOverTls {
         // The session below draws from the same seed: these are numbers that it never gets to.
         let mut random = Xoshiro256PlusPlus::from_seed(config.seed);
         random.jump();
-        let mtu = config.mtu.map(|mtu| mtu.saturating_sub(record_overhead(config)));
-        let messages = Messages::new(coap, mtu, None, None, move || random.next_u64());
+        let of_datagram = config.mtu.map(|mtu| mtu.saturating_sub(record_overhead(config)));
+        let of_record = config.family.tls().and_then(|tls| tls.max_fragment_length);
+        let mtu = of_datagram.into_iter().chain(of_record).min();
+        let messages = Messages::new(coap, mtu, None, None, |now| now, move || random.next_u64());
         Self { below, messages, received: VecDeque::new(), taken: Vec::new() }
     }
 
@@ -50,8 +52,12 @@ impl CoapOverTls {
             match self.below.write(now, &message) {
                 Ok(()) => {}
                 Err(WriteError::Failed(failure)) => _ = self.messages.failure.get_or_insert(failure),
-                // A message that DTLS does not take is lost; it is sent again later.
-                Err(_) => {}
+                Err(error @ WriteError::TooLong { .. }) => {
+                    let failure = Failure { kind: FailureKind::Library { code: 0 }, reason: error.to_string() };
+                    self.messages.failure.get_or_insert(failure);
+                }
+                // The session below has been closed.
+                Err(WriteError::NotEstablished) => {}
             }
         }
     }

@@ -9,7 +9,7 @@ use slowhand_coap::block::BlockSize;
 use slowhand_sessions::{
     AeadMode, Coap, Congestion, Credential, CredentialKind, Curve, Edhoc, FailureKind, Family, MAX_BODY, Operation,
     Protocol, REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Role, Security, Session, SessionConfig, Stack, Status, Transfer,
-    Weightless, WriteError, build,
+    Weightless, WriteError, build, memory,
 };
 
 const REQUEST: &[u8] = b"a request of 24 octets..";
@@ -456,4 +456,35 @@ fn cocoa_waits_as_long_as_round_trips_are() {
     let [default, cocoa] = [Congestion::Default, Congestion::Cocoa].map(delay_by_a_loss);
     assert!((Duration::from_secs(2)..=Duration::from_secs(3)).contains(&default), "{default:?}");
     assert!(cocoa < Duration::from_secs(1), "{cocoa:?}");
+}
+
+/// With the smallest datagrams that are allowed both variants of EDHOC complete.
+#[test]
+fn edhoc_has_room_in_the_smallest_datagrams() {
+    for (transfer, least) in [(Transfer::Reference, 67), (Transfer::Value, 158)] {
+        let with = |mtu| {
+            both(Protocol::Edhoc, |config| {
+                config.mtu = Some(mtu);
+                edhoc(config).transfer = transfer;
+            })
+        };
+        assert_eq!(with(least - 1)[0].validate().unwrap_err().field, "mtu");
+        let seen = exchange(&with(least), 0, Fault::None);
+        assert!(seen.established.iter().all(Option::is_some), "{transfer:?}: {:?}", seen.status);
+    }
+}
+
+/// A session is one handshake: another client at the same address does not end it.
+#[test]
+fn an_established_server_begins_no_other_handshake() {
+    let [of_client, of_server] = both(Protocol::Edhoc, |_| ());
+    let [mut client, mut server, mut other] =
+        [&of_client, &of_server, &SessionConfig { seed: [9; 32], ..of_client.clone() }]
+            .map(|config| build(config, Arc::new(Weightless)).unwrap());
+    let transcript = memory::Path::default().run(&mut *client, &mut *server);
+    assert_eq!(transcript.end, memory::End::Completed);
+    other.start(transcript.at);
+    let message_1 = other.poll_transmit().unwrap().bytes.to_vec();
+    server.handle_input(transcript.at, &message_1);
+    assert!(matches!(server.status(), Status::Established { .. }), "{:?}", server.status());
 }
