@@ -147,6 +147,7 @@ pub mod runner;
 pub mod scenario;
 mod sniffer;
 pub mod summary;
+mod threads;
 pub mod traffic;
 mod world;
 

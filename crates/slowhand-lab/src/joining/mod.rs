@@ -26,7 +26,6 @@ mod world;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
@@ -40,6 +39,7 @@ use crate::input::Blame;
 use crate::interrupt::Interrupt;
 use crate::scenario::{Join, MacError, Mesh, PreparedMac, Scenario};
 use crate::sniffer::LiveCapture;
+use crate::threads;
 
 pub use record::{JoinRecord, Phase, columns, schema};
 
@@ -133,30 +133,10 @@ impl JoinPlan {
     /// Runs the worlds of `count` seeds from `first` on, on so many threads. The records of all, by seed and node, whatever the
     /// number of threads; those that were complete when it was interrupted.
     pub fn run_all(&self, first: u64, count: u64, threads: usize, interrupt: &Interrupt) -> Vec<JoinRecord> {
-        let next = AtomicU64::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= count {
-                    return done;
-                }
-                let Some(seed) = first.checked_add(number) else { return done };
-                let Some(records) = self.run(seed, interrupt, &mut ()) else { return done };
-                done.push((seed, records));
-            }
-        };
-        let mut worlds: Vec<_> = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads.max(1)).map(|_| scope.spawn(work)).collect();
-            let mut worlds = work();
-            for other in others {
-                // A panic of a world is a panic of the run.
-                worlds.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            worlds
-        });
-        worlds.sort_by_key(|(seed, _)| *seed);
-        worlds.into_iter().flat_map(|(_, records)| records).collect()
+        // Seeds end with the largest number.
+        let count = count.min(u64::MAX - first);
+        let worlds = threads::each(first..first + count, threads, |seed| self.run(seed, interrupt, &mut ()));
+        worlds.into_values().flatten().collect()
     }
 
     /// The network of a seed, before anything has happened.

@@ -19,12 +19,10 @@ use crate::interrupt::Interrupt;
 use crate::record::Energy;
 use crate::requests::{Ask, Keeping, When};
 use crate::scenario::Scenario;
+use crate::threads;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::random::{Stream, Streams};
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// The time in which the idle power of a world is measured, at least (assumed), and in periods of the link layer.
 const IDLE_S: u64 = 600;
@@ -112,25 +110,10 @@ impl Parts {
         if !WORLDS.contains(&worlds) {
             return Err(LifeError::Worlds(worlds));
         }
-        let (next, found) = (AtomicU64::new(self.worlds.len() as u64), Mutex::new(BTreeMap::new()));
         let (subject, seed) = (&self.subject, self.seed);
-        let work = || {
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= worlds {
-                    return;
-                }
-                let Some(world) = World::sample(subject, seed.wrapping_add(number), interrupt) else { return };
-                found.lock().unwrap_or_else(PoisonError::into_inner).insert(number, world);
-            }
-        };
-        std::thread::scope(|scope| {
-            // This thread works too, so fewer threads than asked for are no error.
-            let mut others = (1..threads).map(|_| std::thread::Builder::new().spawn_scoped(scope, work));
-            others.all(|started| started.is_ok());
-            work();
-        });
-        for (number, world) in found.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        let sampled = |number| World::sample(subject, seed.wrapping_add(number), interrupt);
+        let found = threads::each(self.worlds.len() as u64..worlds, threads, sampled);
+        for (number, world) in found {
             if number != self.worlds.len() as u64 {
                 break;
             }

@@ -29,7 +29,8 @@ pub struct Application {
     /// `data_...` of the result are about them. The protocol has CoAP (`session.protocol`), or it is a version of TLS: what
     /// DTLS alone carries is not sent again after a loss. Default: 0, a run opens its sessions and stops.
     pub requests: Integer<0, 1_000>,
-    /// When the client sends requests in `slowhand battery`. `periodic`: every `period_s`, from a random phase on. `poisson`: after times drawn from
+    /// When the client sends requests in `slowhand battery`. `periodic`: every `period_s`, from a random phase on. `poisson`:
+    /// after times drawn from
     /// the exponential distribution with the mean `period_s`. `once`: it fetches `bytes` once, for example a firmware image, in
     /// pieces of `piece_bytes`, one after the other (RFC 7959). Default: none, it sends no requests.
     pub pattern: Option<RequestPattern>,
@@ -292,7 +293,8 @@ impl Application {
     }
 }
 
-/// The octets that CoAP adds to a request and to a response, over datagrams: the payload is the same with each protocol. The data of other protocols have them already.
+/// The octets that CoAP adds to a request and to a response, over datagrams: the payload is the same with each protocol. The data of
+/// other protocols have them already.
 fn overheads(protocol: Protocol) -> [usize; 2] {
     if protocol.is_coap() { [REQUEST_OVERHEAD, RESPONSE_OVERHEAD] } else { [0; 2] }
 }
