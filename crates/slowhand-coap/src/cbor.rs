@@ -74,25 +74,49 @@ impl Cbor {
     }
 }
 
-/// What is left of a sequence of items (RFC 8742). Each has the one form that section 4.2.1 of RFC 8949 allows, as EDHOC wants
-/// it (RFC 9528, section 3.1). A method gives `None`, and is then of no more use, if the next item is another one.
+/// What is left of a sequence of items (RFC 8742), all of definite lengths. A method gives `None`, and is then of no more use, if
+/// the next item is another one.
 #[derive(Clone, Copy)]
-pub(crate) struct Reader<'a>(&'a [u8]);
+pub(crate) struct Reader<'a> {
+    octets: &'a [u8],
+    is_strict: bool,
+}
 
 impl<'a> Reader<'a> {
-    /// All of it.
-    pub(crate) const fn new(octets: &'a [u8]) -> Self {
-        Self(octets)
+    /// All of it. Each item has the one form that section 4.2.1 of RFC 8949 allows, as EDHOC wants it (RFC 9528, section 3.1).
+    pub(crate) const fn strict(octets: &'a [u8]) -> Self {
+        Self { octets, is_strict: true }
+    }
+
+    /// All of it. A length or a number may have more octets than it takes (RFC 8949, section 3): CoJP does not forbid it.
+    pub(crate) const fn lenient(octets: &'a [u8]) -> Self {
+        Self { octets, is_strict: false }
     }
 
     /// True if there is no item.
     pub(crate) const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.octets.is_empty()
     }
 
     /// The octets of all items that are left.
     pub(crate) const fn rest(&self) -> &'a [u8] {
-        self.0
+        self.octets
+    }
+
+    /// True if the next item is a number.
+    pub(crate) fn is_integer(&self) -> bool {
+        self.octets.first().is_some_and(|head| head >> 5 <= 1)
+    }
+
+    /// True if the next item is a string of octets.
+    pub(crate) fn is_octets(&self) -> bool {
+        self.octets.first().is_some_and(|head| head >> 5 == 2)
+    }
+
+    /// A number that is not negative.
+    pub(crate) fn unsigned(&mut self) -> Option<u64> {
+        let (0, number) = self.head()? else { return None };
+        Some(number)
     }
 
     /// A number.
@@ -130,7 +154,7 @@ impl<'a> Reader<'a> {
 
     /// The octets of an item of any type, with all that is in it.
     pub(crate) fn item(&mut self) -> Option<&'a [u8]> {
-        let all = self.0;
+        let all = self.octets;
         let mut items = 1_u64;
         while items > 0 {
             items -= 1;
@@ -142,12 +166,12 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
         }
-        Some(&all[..all.len() - self.0.len()])
+        Some(&all[..all.len() - self.octets.len()])
     }
 
     fn take(&mut self, length: u64) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(usize::try_from(length).ok()?)?;
-        self.0 = rest;
+        let (taken, rest) = self.octets.split_at_checked(usize::try_from(length).ok()?)?;
+        self.octets = rest;
         Some(taken)
     }
 
@@ -168,7 +192,7 @@ impl<'a> Reader<'a> {
         };
         // Those of major type 7 are floating-point numbers, but for one octet (section 3.3).
         let is_shortest = if major == 7 { length > 1 || number >= 32 } else { number >= least };
-        is_shortest.then_some((major, number))
+        (is_shortest || !self.is_strict).then_some((major, number))
     }
 }
 
@@ -206,11 +230,11 @@ mod tests {
             ("3863", -100),
             ("3903e7", -1000),
         ] {
-            assert_eq!(Reader::new(&octets(written)).integer(), Some(number), "{written}");
+            assert_eq!(Reader::strict(&octets(written)).integer(), Some(number), "{written}");
             assert_eq!(text(&Cbor::default().integer(number).finish()), written);
         }
-        assert_eq!(Reader::new(&octets("44 01020304")).octets(), Some(&[1, 2, 3, 4][..]));
-        assert_eq!(Reader::new(&octets("64 49455446")).text(), Some("IETF"));
+        assert_eq!(Reader::strict(&octets("44 01020304")).octets(), Some(&[1, 2, 3, 4][..]));
+        assert_eq!(Reader::strict(&octets("64 49455446")).text(), Some("IETF"));
         for whole in [
             "f4",
             "f5",
@@ -224,9 +248,24 @@ mod tests {
             "98190102030405060708090a0b0c0d0e0f101112131415161718181819",
         ] {
             let sequence = octets(&format!("{whole}07"));
-            let mut reader = Reader::new(&sequence);
+            let mut reader = Reader::strict(&sequence);
             assert_eq!(reader.item().map(<[u8]>::to_vec), Some(octets(whole)), "{whole}");
             assert_eq!((reader.rest(), reader.integer(), reader.is_empty()), (&[7][..], Some(7), true));
+        }
+    }
+
+    /// RFC 8949, section 3: heads may be longer than they need to be.
+    #[test]
+    fn a_lenient_reader_takes_every_definite_length() {
+        for (written, number) in
+            [("1805", 5), ("190005", 5), ("1a00000005", 5), ("1b0000000000000005", 5), ("3800", -1)]
+        {
+            assert_eq!(Reader::lenient(&octets(written)).integer(), Some(number), "{written}");
+            assert_eq!(Reader::strict(&octets(written)).integer(), None, "{written}");
+        }
+        assert_eq!(Reader::lenient(&octets("590002 cafe")).octets(), Some(&[0xca, 0xfe][..]));
+        for refused in ["", "18", "1900", "1c", "1f", "590002 ca", "5f 41ca ff", "9f ff"] {
+            assert_eq!(Reader::lenient(&octets(refused)).item(), None, "{refused}");
         }
     }
 
@@ -252,7 +291,7 @@ mod tests {
             "9bffffffffffffffff00",
             "c1",
         ] {
-            assert_eq!(Reader::new(&octets(refused)).item(), None, "{refused}");
+            assert_eq!(Reader::strict(&octets(refused)).item(), None, "{refused}");
         }
     }
 }

@@ -37,7 +37,6 @@
 mod objects;
 mod pledge;
 mod proxy;
-mod reader;
 mod registrar;
 
 use std::time::Duration;

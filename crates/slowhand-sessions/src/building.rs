@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::check::check_coap;
-use crate::config::{ConfigError, Family, SessionConfig};
+use crate::config::{ConfigError, Parts, SessionConfig};
 use crate::device::{Clock, WORLD_BEGAN};
 use crate::heap;
 use crate::library::LibrarySession;
@@ -82,16 +82,20 @@ fn build_with(
     clock: Clock,
     previous: Option<&Resumable>,
 ) -> Result<Box<dyn Session>, BuildError> {
-    let Some(transport) = config.transport() else {
-        check_coap(config)?;
-        let session = LibrarySession::new(config, processor, clock, || CoapEnd::new(config));
-        return Ok(Box::new(session.map_err(BuildError::Library)?));
-    };
-    let checked = config.stack.capabilities().check(&transport)?;
-    let session = stacks::session(&checked, processor, clock, previous).map_err(BuildError::Library)?;
-    match &config.family {
-        Family::Tls(_) => Ok(session),
-        Family::Coap(coap) => Ok(Box::new(CoapOverTls::new(session, coap, config))),
+    match config.parts() {
+        Parts::Messages(coap, protection) => {
+            check_coap(config)?;
+            let session = LibrarySession::new(config, processor, clock, || CoapEnd::new(config, coap, protection));
+            Ok(Box::new(session.map_err(BuildError::Library)?))
+        }
+        Parts::Transport(transport, coap) => {
+            let checked = config.stack.capabilities().check(&transport)?;
+            let session = stacks::session(&checked, processor, clock, previous).map_err(BuildError::Library)?;
+            match coap {
+                None => Ok(session),
+                Some(coap) => Ok(Box::new(CoapOverTls::new(session, coap, config))),
+            }
+        }
     }
 }
 

@@ -40,6 +40,14 @@ pub enum Security {
     Tls(Tls),
 }
 
+/// What protects the messages of an end that has neither TLS nor DTLS below.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Protection {
+    None,
+    Oscore,
+    Edhoc(Edhoc),
+}
+
 /// The options of EDHOC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edhoc {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::coap::{Coap, Edhoc, Security};
+use crate::coap::{Coap, Edhoc, Protection, Security};
 use crate::tls::{Suite, Tls, Version};
 
 /// An end of a session.
@@ -125,6 +125,11 @@ impl Protocol {
         }
     }
 
+    /// True if something is sent before the first data, be it the connection of TCP alone.
+    pub const fn has_handshake(self) -> bool {
+        !matches!(self, Self::Coap | Self::Oscore)
+    }
+
     /// The protocol with the default options of its family.
     pub const fn family(self) -> Family {
         match self {
@@ -168,6 +173,14 @@ impl Family {
                 Version::Tls12 => Protocol::CoapTls12,
                 Version::Tls13 => Protocol::CoapTls13,
             },
+        }
+    }
+
+    /// The options of CoAP. `None` if the protocol has none.
+    pub const fn coap(&self) -> Option<&Coap> {
+        match self {
+            Self::Coap(coap) => Some(coap),
+            Self::Tls(_) => None,
         }
     }
 
@@ -366,16 +379,39 @@ impl SessionConfig {
         self.family.protocol()
     }
 
+    /// What the session is made of.
+    pub(crate) fn parts(&self) -> Parts<'_> {
+        let coap = match &self.family {
+            Family::Tls(_) => return Parts::Transport(Cow::Borrowed(self), None),
+            Family::Coap(coap) => coap,
+        };
+        let protection = match &coap.security {
+            Security::Tls(tls) => {
+                let transport = Self { family: Family::Tls(tls.clone()), ..self.clone() };
+                return Parts::Transport(Cow::Owned(transport), Some(coap));
+            }
+            Security::None | Security::Tcp => Protection::None,
+            Security::Oscore => Protection::Oscore,
+            Security::Edhoc(edhoc) => Protection::Edhoc(*edhoc),
+        };
+        Parts::Messages(coap, protection)
+    }
+
     /// The session of TLS or DTLS that this one is, or that carries its CoAP messages. `None` if it has neither.
     pub(crate) fn transport(&self) -> Option<Cow<'_, Self>> {
-        match &self.family {
-            Family::Tls(_) => Some(Cow::Borrowed(self)),
-            Family::Coap(Coap { security: Security::Tls(tls), .. }) => {
-                Some(Cow::Owned(Self { family: Family::Tls(tls.clone()), ..self.clone() }))
-            }
-            Family::Coap(_) => None,
+        match self.parts() {
+            Parts::Transport(transport, _) => Some(transport),
+            Parts::Messages(..) => None,
         }
     }
+}
+
+/// What a session is made of.
+pub(crate) enum Parts<'a> {
+    /// TLS or DTLS, and CoAP above it if there is any.
+    Transport(Cow<'a, SessionConfig>, Option<&'a Coap>),
+    /// CoAP alone, with what protects it.
+    Messages(&'a Coap, Protection),
 }
 
 /// A value of a [`SessionConfig`] that the library does not support.

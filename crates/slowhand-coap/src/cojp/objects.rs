@@ -3,8 +3,7 @@
 use std::net::Ipv6Addr;
 
 use super::Error;
-use super::reader::Reader;
-use crate::cbor::Cbor;
+use crate::cbor::{Cbor, Reader};
 
 /// The labels of parameters (section 8.4.3, table 2).
 mod label {
@@ -46,12 +45,12 @@ impl JoinRequest {
     /// # Errors
     /// [`Error::Object`], [`Error::Parameter`].
     pub fn read(octets: &[u8]) -> Result<Self, Error> {
-        let mut reader = Reader::new(octets);
+        let mut reader = Reader::lenient(octets);
         let (mut role, mut network) = (None, None);
-        for _ in 0..reader.map()? {
-            match reader.unsigned()? {
-                label::ROLE => once(&mut role, reader.unsigned()?)?,
-                label::NETWORK => once(&mut network, reader.octets()?.to_vec())?,
+        for _ in 0..item(reader.map())? {
+            match item(reader.unsigned())? {
+                label::ROLE => once(&mut role, item(reader.unsigned())?)?,
+                label::NETWORK => once(&mut network, item(reader.octets())?.to_vec())?,
                 other => return Err(Error::Parameter(other)),
             }
         }
@@ -129,14 +128,14 @@ impl Configuration {
     /// # Errors
     /// [`Error::Object`], [`Error::Parameter`].
     pub fn read(octets: &[u8]) -> Result<Self, Error> {
-        let mut reader = Reader::new(octets);
+        let mut reader = Reader::lenient(octets);
         let (mut keys, mut short_identifier, mut registrar) = (None, None, None);
-        for _ in 0..reader.map()? {
-            match reader.unsigned()? {
+        for _ in 0..item(reader.map())? {
+            match item(reader.unsigned())? {
                 label::KEYS => once(&mut keys, Key::read_all(&mut reader)?)?,
                 label::SHORT_IDENTIFIER => once(&mut short_identifier, ShortIdentifier::read(&mut reader)?)?,
                 label::REGISTRAR => {
-                    let address: [u8; 16] = reader.octets()?.try_into().map_err(|_| Error::Object)?;
+                    let address: [u8; 16] = item(reader.octets())?.try_into().map_err(|_| Error::Object)?;
                     once(&mut registrar, address.into())?;
                 }
                 other => return Err(Error::Parameter(other)),
@@ -169,7 +168,7 @@ impl Key {
     }
 
     fn read_all(reader: &mut Reader<'_>) -> Result<Vec<Self>, Error> {
-        let mut left = reader.array()?;
+        let mut left = item(reader.array())?;
         let mut take = |items: u64| {
             left = left.checked_sub(items).ok_or(Error::Object)?;
             Ok::<_, Error>(left)
@@ -177,15 +176,15 @@ impl Key {
         let mut keys = Vec::new();
         while take(0)? > 0 {
             take(1)?;
-            let id = reader.unsigned()?;
+            let id = item(reader.unsigned())?;
             let usage = match reader.is_integer() {
-                true => take(1).and_then(|_| reader.integer())?,
+                true => take(1).and_then(|_| item(reader.integer()))?,
                 false => 0,
             };
             let after = take(1)?;
-            let value = reader.octets()?.try_into().map_err(|_| Error::Object)?;
+            let value = item(reader.octets())?.try_into().map_err(|_| Error::Object)?;
             let additional = match after > 0 && reader.is_octets() {
-                true => take(1).and_then(|_| reader.octets()).map(|octets| Some(octets.to_vec()))?,
+                true => take(1).and_then(|_| item(reader.octets())).map(|octets| Some(octets.to_vec()))?,
                 false => None,
             };
             keys.push(Self { id, usage, value, additional });
@@ -196,15 +195,20 @@ impl Key {
 
 impl ShortIdentifier {
     fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
-        let items = reader.array()?;
-        let address = reader.octets()?.try_into().map_err(|_| Error::Object)?;
+        let items = item(reader.array())?;
+        let address = item(reader.octets())?.try_into().map_err(|_| Error::Object)?;
         let lease_hours = match items {
             1 => None,
-            2 => Some(reader.unsigned()?),
+            2 => Some(item(reader.unsigned())?),
             _ => return Err(Error::Object),
         };
         Ok(Self { address, lease_hours })
     }
+}
+
+/// An item that there must be.
+fn item<T>(read: Option<T>) -> Result<T, Error> {
+    read.ok_or(Error::Object)
 }
 
 /// Keeps a parameter. No label may come twice (RFC 8949, section 5.6).
@@ -260,6 +264,12 @@ mod tests {
         let expected = format!("a3 {keys} 03 82 42 0005 1818 04 50 {}01", "00".repeat(15));
         assert_eq!(configuration.write(), octets(&expected));
         assert_eq!(Configuration::read(&octets(&expected)), Ok(configuration));
+    }
+
+    /// RFC 8949, section 3: a label and a length in more octets than they take.
+    #[test]
+    fn longer_forms_are_read() {
+        assert_eq!(JoinRequest::read(&octets("b801 1805 5802 cafe")), Ok(JoinRequest::of_node(&[0xca, 0xfe])));
     }
 
     #[test]

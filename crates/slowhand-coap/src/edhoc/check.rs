@@ -19,7 +19,7 @@ const HASH: usize = 2 + SHA256_DIGEST_LEN;
 /// Checks message_1 (section 5.2.3), and gives C_I.
 pub(super) fn message_1(octets: &[u8]) -> Result<ConnectionId, Error> {
     fits(octets)?;
-    let mut reader = Reader::new(octets);
+    let mut reader = Reader::strict(octets);
     let method = reader.integer().ok_or(Error::Malformed)?;
     let suites = suites(&mut reader).ok_or(Error::Malformed)?;
     if method != METHOD {
@@ -47,14 +47,14 @@ pub(super) fn string(octets: &[u8]) -> Result<&[u8], Error> {
         return Err(Error::Peer(message));
     }
     fits(octets)?;
-    let mut reader = Reader::new(octets);
+    let mut reader = Reader::strict(octets);
     let content = reader.octets().ok_or(Error::Malformed)?;
     if reader.is_empty() { Ok(content) } else { Err(Error::Malformed) }
 }
 
 /// Checks PLAINTEXT_2 (section 5.3.2), and gives C_R.
 pub(super) fn plaintext_2(octets: &[u8]) -> Result<ConnectionId, Error> {
-    let mut reader = Reader::new(octets);
+    let mut reader = Reader::strict(octets);
     let c_r = ConnectionId::read(&mut reader)?;
     plaintext_3(reader.rest())?;
     Ok(c_r)
@@ -62,7 +62,7 @@ pub(super) fn plaintext_2(octets: &[u8]) -> Result<ConnectionId, Error> {
 
 /// Checks PLAINTEXT_3 (section 5.4.2).
 pub(super) fn plaintext_3(octets: &[u8]) -> Result<(), Error> {
-    let mut reader = Reader::new(octets);
+    let mut reader = Reader::strict(octets);
     let _id = reader.item().ok_or(Error::Malformed)?;
     let mac = reader.octets().ok_or(Error::Malformed)?;
     if mac.len() != lakers::MAC_LENGTH {
@@ -73,7 +73,7 @@ pub(super) fn plaintext_3(octets: &[u8]) -> Result<(), Error> {
 
 /// Checks PLAINTEXT_4 (section 5.5.2).
 pub(super) fn plaintext_4(octets: &[u8]) -> Result<(), Error> {
-    external_data(Reader::new(octets))
+    external_data(Reader::strict(octets))
 }
 
 /// Checks external authorization data (section 3.8): nobody here understands any, so none may be critical.

@@ -62,7 +62,7 @@ pub fn read_request(request: &Packet) -> Result<Request<'_>, Error> {
     if let [TRUE, message_1 @ ..] = request.payload.as_slice() {
         return Ok(Request::First { message_1 });
     }
-    let mut reader = Reader::new(&request.payload);
+    let mut reader = Reader::strict(&request.payload);
     let c_r = ConnectionId::read(&mut reader)?;
     Ok(Request::Later { c_r, message: reader.rest() })
 }

@@ -51,7 +51,7 @@ pub fn read(request: &Packet) -> Result<Option<Combined<'_>>, Error> {
         _ => return Err(Error::Malformed),
     }
     let kid = Value::of(request).ok().flatten().and_then(|option| option.kid).ok_or(Error::Malformed)?;
-    let mut reader = Reader::new(&request.payload);
+    let mut reader = Reader::strict(&request.payload);
     let mut message_3 = reader;
     let (Some(_), Some(whole), false) = (message_3.octets(), reader.item(), reader.is_empty()) else {
         return Err(Error::Malformed);

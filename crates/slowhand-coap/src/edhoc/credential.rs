@@ -23,7 +23,7 @@ impl Credential {
     /// # Errors
     /// [`Error::Credential`].
     pub fn ccs(octets: &[u8]) -> Result<Self, Error> {
-        let mut reader = Reader::new(octets);
+        let mut reader = Reader::strict(octets);
         let is_whole = reader.item().is_some() && reader.is_empty();
         // `lakers` subtracts 0x20 from the second octet of such a number. No key of a COSE_Key of P-256 is one.
         if !is_whole || octets.len() > LONGEST_CREDENTIAL || is_key_long(octets) {
@@ -69,7 +69,7 @@ fn is_key_long(octets: &[u8]) -> bool {
             is_long || (depth < 2 && pairs(&mut value, depth + 1))
         })
     }
-    pairs(&mut Reader::new(octets), 0)
+    pairs(&mut Reader::strict(octets), 0)
 }
 
 /// How an end sends its credential (section 3.5.3).
@@ -175,12 +175,12 @@ mod tests {
         ] {
             let id = ConnectionId::new(&octets(id)).unwrap();
             assert_eq!(id.encoded(), octets(encoded));
-            assert_eq!(ConnectionId::read(&mut Reader::new(&octets(encoded))), Ok(id));
+            assert_eq!(ConnectionId::read(&mut Reader::strict(&octets(encoded))), Ok(id));
         }
         for refused in ["", "41", "410e", "4120", "1818", "3818", "610e", "80", "f5", "5800"] {
-            assert_eq!(ConnectionId::read(&mut Reader::new(&octets(refused))), Err(Error::Malformed), "{refused}");
+            assert_eq!(ConnectionId::read(&mut Reader::strict(&octets(refused))), Err(Error::Malformed), "{refused}");
         }
-        assert_eq!(ConnectionId::read(&mut Reader::new(&octets("480102030405060708"))), Err(Error::TooLong));
+        assert_eq!(ConnectionId::read(&mut Reader::strict(&octets("480102030405060708"))), Err(Error::TooLong));
         assert_eq!(ConnectionId::new(&[0; 8]), Err(Error::IdTooLong(8)));
     }
 }

@@ -175,7 +175,7 @@ impl ErrorMessage {
 
     /// Reads an error message. `None` if the octets are none.
     pub fn read(octets: &[u8]) -> Option<Self> {
-        let mut reader = Reader::new(octets);
+        let mut reader = Reader::strict(octets);
         let code = reader.integer()?;
         let mut info = reader;
         reader.item()?;

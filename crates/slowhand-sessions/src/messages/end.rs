@@ -5,8 +5,8 @@ use slowhand_coap::oscore::{Context, Parameters};
 use super::Messages;
 use super::counting::Counting;
 use super::edhoc::Handshake;
-use crate::coap::{MAX_BODY, OSCORE_IDS, Security};
-use crate::config::{Credential, Family, Negotiated, PSK, Role, SessionConfig};
+use crate::coap::{Coap, MAX_BODY, OSCORE_IDS, Protection};
+use crate::config::{Credential, Negotiated, PSK, Role, SessionConfig};
 use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::session::{Failure, Resumable};
@@ -22,15 +22,12 @@ impl CoapEnd {
     /// An end of a checked configuration.
     ///
     /// # Errors
-    /// The configuration is of another family, or OSCORE refuses the secret.
-    pub(crate) fn new(config: &SessionConfig) -> Result<Self, Failure> {
-        let Family::Coap(coap) = &config.family else {
-            return Err(Failure::library(0, "the protocol is not CoAP"));
-        };
-        let (context, handshake) = match coap.security {
-            Security::Oscore => (Some(context(config)?), None),
-            Security::Edhoc(edhoc) => (None, Some(Handshake::new(edhoc, config.role)?)),
-            Security::None | Security::Tcp | Security::Tls(_) => (None, None),
+    /// OSCORE refuses the secret.
+    pub(crate) fn new(config: &SessionConfig, coap: &Coap, protection: Protection) -> Result<Self, Failure> {
+        let (context, handshake) = match protection {
+            Protection::None => (None, None),
+            Protection::Oscore => (Some(context(config)?), None),
+            Protection::Edhoc(edhoc) => (None, Some(Handshake::new(edhoc, config.role)?)),
         };
         let messages = Messages::new(
             coap,

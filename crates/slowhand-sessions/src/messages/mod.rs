@@ -88,8 +88,10 @@ impl Messages {
         random: impl FnMut() -> u64 + Send + 'static,
     ) -> Self {
         let critical_options = handshake.iter().map(|_| combined::OPTION).collect();
-        let mut messages = Self {
-            link: Link::new(coap, mtu, critical_options, random),
+        let link = Link::new(coap, mtu, critical_options, random);
+        let room = room(&link, context.as_ref(), handshake.as_ref());
+        Self {
+            link,
             clock,
             context,
             handshake,
@@ -100,21 +102,15 @@ impl Messages {
             waiting: VecDeque::new(),
             answers: VecDeque::new(),
             serving_until: None,
-            server: block::Server::new(coap.block, MAX_BODY),
+            server: block::Server::new(block_size(coap.block, room), MAX_BODY),
             is_released: false,
             failure: None,
-        };
-        messages.server = block::Server::new(messages.block_size(), MAX_BODY);
-        messages
+        }
     }
 
     /// The most octets of data in one message without options of blocks.
     fn room(&self) -> usize {
-        // The longer one of request and response is the request. OSCORE: `Context::protect_request` says 12 octets, 5 for the
-        // sequence number and 1 for the sender ID at most.
-        let protection = if self.context.is_some() || self.handshake.is_some() { 12 + 5 + 1 } else { 0 };
-        let of_handshake = self.handshake.as_ref().map_or(0, Handshake::overhead);
-        self.link.max_message().saturating_sub(REQUEST_OVERHEAD + protection + of_handshake)
+        room(&self.link, self.context.as_ref(), self.handshake.as_ref())
     }
 
     /// True if data of this length go in one message.
@@ -123,7 +119,7 @@ impl Messages {
     }
 
     fn block_size(&self) -> BlockSize {
-        self.block.min(BlockSize::at_most(self.room().saturating_sub(BLOCK_OPTIONS)))
+        block_size(self.block, self.room())
     }
 
     /// True if this end may send data: there is no handshake, or none left.
@@ -363,6 +359,20 @@ impl Messages {
             Step::Failed(error) => self.note(Err(in_words(error))),
         }
     }
+}
+
+/// The most octets of data in one message without options of blocks.
+fn room(link: &Link, context: Option<&Context>, handshake: Option<&Handshake>) -> usize {
+    // The longer one of request and response is the request. OSCORE: `Context::protect_request` says 12 octets, 5 for the
+    // sequence number and 1 for the sender ID at most.
+    let protection = if context.is_some() || handshake.is_some() { 12 + 5 + 1 } else { 0 };
+    let of_handshake = handshake.map_or(0, Handshake::overhead);
+    link.max_message().saturating_sub(REQUEST_OVERHEAD + protection + of_handshake)
+}
+
+/// The largest block that fits where a message has so many octets of data.
+fn block_size(largest: BlockSize, room: usize) -> BlockSize {
+    largest.min(BlockSize::at_most(room.saturating_sub(BLOCK_OPTIONS)))
 }
 
 /// True if the message is a block of a body, of which more follow.
