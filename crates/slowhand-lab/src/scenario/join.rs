@@ -112,39 +112,6 @@ pub enum Dis {
     Unicast,
 }
 
-impl Default for Join {
-    /// The numbers of the profile replace these before anybody sees them.
-    fn default() -> Self {
-        let never = Probability::constant(0.0);
-        Self {
-            start_spread_s: Seconds::constant(1.0),
-            channel_s: PositiveSeconds::constant(1.0),
-            beacon_probability: never,
-            beacons_shared: false,
-            beacon_sources: Integer::constant(1),
-            beacon_wait_s: Seconds::constant(0.0),
-            first_request_s: Seconds::constant(0.0),
-            confirmable: true,
-            timeout_s: PositiveSeconds::constant(10.0),
-            timeout_random_factor: Factor::constant(1.0),
-            timeout_doubles: true,
-            retries: Integer::constant(4),
-            dis: Dis::default(),
-            dis_period_s: PositiveSeconds::constant(60.0),
-            dio_probability: never,
-            dio_interval_min: Integer::constant(3),
-            dio_doublings: Integer::constant(20),
-            dio_redundancy: Integer::constant(10),
-            dao_probability: never,
-            dao_delay_s: Seconds::constant(1.0),
-            dao_period_s: PositiveSeconds::constant(60.0),
-            packet_octets: Integer::constant(20),
-            packet_period_s: PositiveSeconds::constant(60.0),
-            give_up_s: PositiveSeconds::constant(7_200.0),
-        }
-    }
-}
-
 impl Join {
     /// Checks that pledges can hear beacons.
     pub(super) fn check(&self, document: &Document) -> Result<(), InputError> {

@@ -231,5 +231,38 @@ impl Profile {
     }
 }
 
+impl Default for Join {
+    /// With the numbers of the standards. Those of the profile replace them before anybody sees them.
+    fn default() -> Self {
+        let numbers = &table::RFC_JOIN;
+        Self {
+            start_spread_s: Seconds::constant(1.0),
+            channel_s: numbers.channel_s.value,
+            beacon_probability: numbers.beacon_probability.value,
+            beacons_shared: numbers.beacons_shared.value,
+            beacon_sources: numbers.beacon_sources.value,
+            beacon_wait_s: numbers.beacon_wait_s.value,
+            first_request_s: numbers.first_request_s.value,
+            confirmable: numbers.confirmable.value,
+            timeout_s: numbers.timeout_s.value,
+            timeout_random_factor: numbers.timeout_random_factor.value,
+            timeout_doubles: numbers.timeout_doubles.value,
+            retries: numbers.retries.value,
+            dis: numbers.dis.value,
+            dis_period_s: numbers.dis_period_s.value,
+            dio_probability: numbers.dio_probability.value,
+            dio_interval_min: numbers.dio_interval_min.value,
+            dio_doublings: numbers.dio_doublings.value,
+            dio_redundancy: numbers.dio_redundancy.value,
+            dao_probability: numbers.dao_probability.value,
+            dao_delay_s: numbers.dao_delay_s.value,
+            dao_period_s: numbers.dao_period_s.value,
+            packet_octets: Integer::constant(20),
+            packet_period_s: PositiveSeconds::constant(60.0),
+            give_up_s: PositiveSeconds::constant(7_200.0),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;
