@@ -374,10 +374,12 @@ pub struct Record {
 }
 
 /// What an application's data took, from the end of the handshake to the end of the conversation.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DataReport {
     /// How the conversation ended.
     pub outcome: Outcome,
+    /// Why it failed. `None` if it did not, or if it took too long.
+    pub failure: Option<Failure>,
     /// How long it took, in seconds. `None` if it did not complete.
     pub duration_s: Option<f64>,
     /// What was sent.
@@ -439,7 +441,7 @@ enum Value {
 }
 
 /// The columns, in their fixed order: the name, which contains the unit, the meaning, and the value.
-const COLUMNS: [(&str, &str, Value); 52] = [
+const COLUMNS: [(&str, &str, Value); 54] = [
     ("seed", "The seed of the world: with the scenario it repeats the handshake, bit for bit.", Value::U64(|r| r.seed)),
     (
         "client",
@@ -639,34 +641,44 @@ const COLUMNS: [(&str, &str, Value); 52] = [
     (
         "data_outcome",
         "How the requests after the handshake ended (application.requests), as outcome. Missing if there were none.",
-        Value::OptText(|r| r.data.map(|data| data.outcome.name().to_owned())),
+        Value::OptText(|r| r.data.as_ref().map(|data| data.outcome.name().to_owned())),
     ),
     (
         "data_s",
         "From the end of duration_s until the last response has arrived, and all that was sent for it has arrived or was lost, \
          in seconds. Missing if that did not happen.",
-        Value::OptF64(|r| r.data?.duration_s),
+        Value::OptF64(|r| r.data.as_ref()?.duration_s),
     ),
     (
         "data_datagrams",
         "Datagrams that the two ends sent for the requests and their responses; over TCP its segments.",
-        Value::OptU64(|r| Some(r.data?.costs.datagrams)),
+        Value::OptU64(|r| Some(r.data.as_ref()?.costs.datagrams)),
     ),
     (
         "data_bytes_payload",
         "Octets in these datagrams: payload of UDP or TCP.",
-        Value::OptU64(|r| Some(r.data?.costs.bytes_payload)),
+        Value::OptU64(|r| Some(r.data.as_ref()?.costs.bytes_payload)),
     ),
     (
         "data_frames",
         "The data frames that carried them, over all hops, repetitions included.",
-        Value::OptU64(|r| Some(r.data?.costs.frames)),
+        Value::OptU64(|r| Some(r.data.as_ref()?.costs.frames)),
     ),
-    ("data_bytes_phy", "Octets of these frames (PSDU).", Value::OptU64(|r| Some(r.data?.costs.bytes_phy))),
+    ("data_bytes_phy", "Octets of these frames (PSDU).", Value::OptU64(|r| Some(r.data.as_ref()?.costs.bytes_phy))),
     (
         "energy_client_data_mj",
         "What the client used during the time of data_s, in millijoules.",
-        Value::OptF64(|r| Some(r.data?.energy_client.total_mj())),
+        Value::OptF64(|r| Some(r.data.as_ref()?.energy_client.total_mj())),
+    ),
+    (
+        "data_failure_end",
+        "The end at which the requests after the handshake failed first: client or server. Missing if they did at none.",
+        Value::OptText(|r| Some(r.data.as_ref()?.failure.as_ref()?.end_name().to_owned())),
+    ),
+    (
+        "data_failure_reason",
+        "Why, as failure_reason.",
+        Value::OptText(|r| Some(r.data.as_ref()?.failure.as_ref()?.reason.clone())),
     ),
 ];
 

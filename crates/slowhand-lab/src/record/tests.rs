@@ -56,6 +56,7 @@ fn record() -> Record {
         },
         data: Some(DataReport {
             outcome: Outcome::TimedOut,
+            failure: Some(Failure { end: Role::Client, reason: "no response".to_owned() }),
             duration_s: None,
             costs: Costs { datagrams: 51, bytes_payload: 52, frames: 53, bytes_phy: 54, ..Costs::default() },
             energy_client: Energy { tx_mj: 55.0, ..Energy::default() },
@@ -129,8 +130,10 @@ fn each_column_has_its_value() {
     }
     assert_eq!(of("data_outcome"), &Column::OptText(vec![Some("timed_out".to_owned())]));
     assert_eq!(of("data_s"), &Column::OptF64(vec![None]));
+    assert_eq!(of("data_failure_end"), &Column::OptText(vec![Some("client".to_owned())]));
+    assert_eq!(of("data_failure_reason"), &Column::OptText(vec![Some("no response".to_owned())]));
     assert_eq!(of("energy_client_data_mj"), &Column::OptF64(vec![Some(55.0)]));
-    assert_eq!(names.len(), whole.len() + numbers.len() + 12 + of_data.len() + 3, "a column without a test: {names:?}");
+    assert_eq!(names.len(), whole.len() + numbers.len() + 12 + of_data.len() + 5, "a column without a test: {names:?}");
 }
 
 #[test]

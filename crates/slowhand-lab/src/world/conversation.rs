@@ -314,6 +314,7 @@ impl World<'_> {
         let (_, outcome) = conversation.over?;
         Some(DataReport {
             outcome,
+            failure: conversation.failure.clone(),
             duration_s: (outcome == Outcome::Completed).then(|| end.at.since(start.at).as_secs_f64()),
             costs,
             energy_client: self.energy(number, 0, [start, end]).unwrap_or_default(),

@@ -3,6 +3,7 @@
 use slowhand_lab::plan::Plan;
 use slowhand_lab::record::{Outcome, Record};
 use slowhand_lab::scenario::{Override, Scenario};
+use slowhand_sessions::Role;
 use std::path::Path;
 
 const PROTOCOLS: [&str; 5] = ["coap", "oscore", "edhoc", "coap+dtls1.2", "coap+dtls1.3"];
@@ -29,7 +30,7 @@ fn requests_have_the_octets_of_their_protection() {
     let without_loss = ["network.link_pdr=1.0"];
     let of = |protocol: &str| {
         let record = records(protocol, &without_loss, 1..2).remove(0);
-        let data = record.data.unwrap();
+        let data = record.data.as_ref().unwrap();
         assert_eq!((record.outcome, data.outcome, data.costs.datagrams), (Outcome::Completed, Outcome::Completed, 2));
         (record.datagrams, data.costs.bytes_payload)
     };
@@ -45,7 +46,7 @@ fn requests_are_answered_whatever_is_lost() {
     for protocol in PROTOCOLS {
         let lossy = ["lowpan.frame_loss=0.1", "application.requests=3"];
         let found = records(protocol, &lossy, 1..11);
-        let data: Vec<_> = found.iter().filter_map(|record| record.data).collect();
+        let data: Vec<_> = found.iter().filter_map(|record| record.data.as_ref()).collect();
         // A long flight of DTLS may be lost too often.
         assert!(data.len() >= 8, "{protocol}: {} of 10 handshakes", data.len());
         let answered = data.iter().filter(|data| data.outcome == Outcome::Completed);
@@ -56,6 +57,24 @@ fn requests_are_answered_whatever_is_lost() {
         let again = records(protocol, &lossy, 1..11);
         assert_eq!(found, again, "{protocol}: the same seeds, the same records");
     }
+}
+
+/// A request that nobody hears: the record says why it failed, and where.
+#[test]
+fn a_request_that_fails_has_a_reason() {
+    let deaf = ["network.link_pdr=0.000001"];
+    for protocol in ["coap", "oscore"] {
+        let record = records(protocol, &deaf, 1..2).remove(0);
+        assert_eq!((record.outcome, record.failure), (Outcome::Completed, None), "{protocol}: it has no handshake");
+        let data = record.data.unwrap();
+        let failure = data.failure.unwrap();
+        assert_eq!((data.outcome, failure.end), (Outcome::TimedOut, Role::Client), "{protocol}");
+        assert_eq!(failure.reason, "the peer did not acknowledge the last retransmission", "{protocol}");
+    }
+    let failed = records("edhoc", &deaf, 1..2).remove(0);
+    assert!(failed.failure.is_some() && failed.data.is_none(), "a handshake that failed: {failed:?}");
+    let answered = records("oscore", &["network.link_pdr=1.0"], 1..2).remove(0);
+    assert_eq!(answered.data.unwrap().failure, None);
 }
 
 /// What is sent again in the handshake of EDHOC is counted as DTLS's is.
@@ -94,6 +113,6 @@ fn a_slow_client_repeats_nothing() {
 #[test]
 fn short_records_carry_long_responses() {
     let short = ["network.link_pdr=1.0", "session.max_fragment_length=512", "application.response_bytes=1000"];
-    let data = records("coap+dtls1.2", &short, 1..2)[0].data.unwrap();
+    let data = records("coap+dtls1.2", &short, 1..2).remove(0).data.unwrap();
     assert_eq!(data.outcome, Outcome::Completed);
 }

@@ -124,7 +124,7 @@ fn tshark_reads_messages_of_coap() {
         let scenario = Scenario::load(Path::new("../../scenarios/edhoc.toml"), &changes).unwrap();
         let capture = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{protocol}.pcapng"));
         let records = capture_run(&scenario, 1, &capture, &Interrupt::default()).unwrap().unwrap();
-        assert_eq!(records[0].data.unwrap().outcome, Outcome::Completed);
+        assert_eq!(records[0].data.as_ref().unwrap().outcome, Outcome::Completed);
         let tshark = Tshark::of(wireshark_arguments(&scenario)).option("udp.check_checksum:TRUE");
         let rows = tshark.filter(filter).rows_of_file(&capture, fields);
         assert!(rows.iter().all(|row| row[0] == "1"), "{protocol}: a checksum is wrong");
