@@ -108,10 +108,15 @@ fn name_of_code(packet: &Packet) -> String {
 
 /// What a message carries of EDHOC (RFC 9528 appendix A.2, RFC 9668 section 3).
 fn edhoc_of(packet: &Packet) -> &'static str {
-    let is_first = packet.payload.first() == Some(&TRUE);
+    let is_error = |message: &[u8]| edhoc::ErrorMessage::read(message).is_some();
     match coap::number(packet, CoapOption::ContentFormat) {
-        Some(edhoc::coap::CID_EDHOC) if is_first => " with EDHOC message_1",
-        Some(edhoc::coap::CID_EDHOC) => " with EDHOC message_3",
+        Some(edhoc::coap::CID_EDHOC) => match edhoc::coap::read_request(packet) {
+            Ok(edhoc::coap::Request::First { .. }) => " with EDHOC message_1",
+            Ok(edhoc::coap::Request::Later { message, .. }) if is_error(message) => EDHOC_ERROR,
+            Ok(edhoc::coap::Request::Later { .. }) => " with EDHOC message_3",
+            Err(_) => " with an EDHOC message",
+        },
+        Some(edhoc::coap::EDHOC) if is_error(&packet.payload) => EDHOC_ERROR,
         Some(edhoc::coap::EDHOC) => " with an EDHOC message",
         _ if packet.get_option(CoapOption::from(edhoc::combined::OPTION)).is_some() => " and EDHOC message_3",
         _ => "",
@@ -130,8 +135,8 @@ pub(super) fn name_of_segment(octets: &[u8]) -> String {
     }
 }
 
-/// True in CBOR (RFC 8949 section 3.3): what begins a request with message_1.
-const TRUE: u8 = 0xf5;
+/// What ends a handshake that failed (RFC 9528 section 6).
+const EDHOC_ERROR: &str = " with an EDHOC error message";
 
 /// Several names in a row: of more than two, the first and the last.
 pub(super) fn joined(names: &[String]) -> String {

@@ -580,3 +580,19 @@ fn timers_of_one_reason_are_one_in_the_summary() {
     let one = parts::summary(60.0, &parts[2..]);
     assert_eq!(one, format!("60.00 s: 60.00 s waiting for the client's timer of 60 s, {reason}"));
 }
+
+/// By hand (RFC 7252 section 3): POST for /.well-known/edhoc with a Content-Format of 65, and 4.00 with one of 64. What they carry is
+/// `true` or C_R before a message, or an error message: a code and its information (RFC 9528 section 6 and appendix A.2).
+#[test]
+fn an_error_of_edhoc_is_none_of_its_messages() {
+    let request = |payload: &[u8]| {
+        let head = [0x40, 0x02, 0x00, 0x01, 0xbb];
+        name_of_coap(&[&head, &b".well-known\x05edhoc\x11\x41\xff"[..], payload].concat())
+    };
+    assert_eq!(request(&[0xf5, 0x03, 0x02]), "CON POST with EDHOC message_1");
+    assert_eq!(request(&[0x27, 0x42, 0xca, 0xfe]), "CON POST with EDHOC message_3");
+    assert_eq!(request(&[0x27, 0x01, 0x62, 0x4e, 0x6f]), "CON POST with an EDHOC error message");
+    assert_eq!(request(&[0x27, 0x03, 0xf5]), "CON POST with an EDHOC error message");
+    let refusal = [0x60, 0x80, 0x00, 0x01, 0xc1, 0x40, 0xff, 0x02, 0x02];
+    assert_eq!(name_of_coap(&refusal), "ACK 4.00 with an EDHOC error message");
+}
