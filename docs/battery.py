@@ -12,6 +12,7 @@ from pathlib import Path
 from measured import ROOT, Settings, fill
 
 from slowhand import Scenario, lives, plot
+from slowhand.terminal import WIDTH
 
 PAGE = "docs/battery.md"
 
@@ -21,6 +22,16 @@ HOURLY: Settings = {"application.pattern": "periodic", "application.period_s": 3
 
 OTHER_PERIODS = {"10 min": 600, "1 h": 3600, "1 day": 86_400}
 SESSIONS = ("kept", "resumed", "anew")
+
+PROTECTIONS = {
+    "DTLS 1.2": ["session.protocol=coap+dtls1.2"],
+    "DTLS 1.2, connection ID": ["session.protocol=coap+dtls1.2", "session.connection_id=8"],
+    "EDHOC": ["session.protocol=edhoc"],
+    "EDHOC, new each time": [
+        *("session.protocol=edhoc", "application.session=anew", "application.idle_timeout_s="),
+    ],
+    "OSCORE": ["session.protocol=oscore"],
+}
 
 
 def main(folder: Path) -> None:
@@ -44,6 +55,7 @@ def main(folder: Path) -> None:
             f"{plain(sensor)}```\n"
         ),
         "sessions": sessions(),
+        "protections": protections(),
         "month": agree,
     }
     page = (ROOT / PAGE).read_text()
@@ -89,6 +101,29 @@ def sessions() -> str:
             document = answer.document
             cells.append(lives.words.life(document["years"], document["years_ci95"]))
         lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def protections() -> str:
+    """How long the sensor lasts by what protects its CoAP messages."""
+    lines = ["| protection | lasts | handshakes | one [mJ] | a request [mJ] |"]
+    lines.append("| --- | --: | --: | --: | --: |")
+    for name, settings in PROTECTIONS.items():
+        answer = lives.Answer(Scenario(THREAD, settings))
+        answer.run(compares=False)
+        document = answer.document
+        life = document["life"]
+        counts = life["counts"]
+        request = life["purposes"]["requests_mj"] / counts["requests"]
+        handshake = document["handshake_mj"]
+        cells = [
+            lives.words.life(document["years"], document["years_ci95"]),
+            f"{counts['handshakes_full']:,}",
+            "" if handshake is None else f"{handshake:.2f}",
+            f"{request:.2f}",
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    assert max(map(len, lines)) <= WIDTH
     return "\n".join(lines) + "\n"
 
 

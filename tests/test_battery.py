@@ -41,6 +41,40 @@ def test_a_month_in_full_is_near_the_estimate() -> None:
     assert low <= full["energy_a_day_mj"] <= high
 
 
+def test_what_protects_coap_decides_what_a_session_costs() -> None:
+    """A NAT forgets the session of DTLS between two reports, and nothing of OSCORE."""
+    answers = {
+        protocol: slowhand.lives.ask("battery", worlds=5, set={"session.protocol": protocol})
+        for protocol in ("oscore", "edhoc", "coap+dtls1.2")
+    }
+    counts = {name: each.document["life"]["counts"] for name, each in answers.items()}
+    assert {name: each["handshakes_full"] for name, each in counts.items()} == {
+        "oscore": 0,
+        "edhoc": 1,
+        "coap+dtls1.2": 8766,
+    }
+    years = {name: each.document["years"] for name, each in answers.items()}
+    assert years["coap+dtls1.2"] < years["edhoc"]
+    assert years["edhoc"] == pytest.approx(years["oscore"], rel=0.01)
+    oscore = answers["oscore"]
+    assert oscore.document["handshake_mj"] is None
+    assert "handshake" not in oscore.document["sentence"]
+    assert "Handshakes:" not in oscore.text()
+    about_sessions = {
+        name: [one["name"] for one in each.document["alternatives"] if one["about"] == "session"]
+        for name, each in answers.items()
+    }
+    assert about_sessions == {
+        "oscore": [],
+        "edhoc": ["a new session each time"],
+        "coap+dtls1.2": [
+            "a connection ID",
+            "resumption when the NAT has forgotten",
+            "sessions resumed each time",
+        ],
+    }
+
+
 def test_bad_input_names_the_key(tmp_path: Path) -> None:
     with pytest.raises(slowhand.ScenarioError, match=r"^application\.pattern: found nothing"):
         slowhand.battery("quickstart")

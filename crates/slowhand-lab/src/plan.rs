@@ -18,8 +18,8 @@ use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::transport::tcp;
 use slowhand_sessions::{
-    BuildError, Negotiated, Operation, Processor, Protocol, Resumable, Role, Session, SessionConfig, Stack, Status,
-    Suite, memory,
+    BuildError, Edhoc, Negotiated, Operation, Processor, Protocol, Resumable, Role, Security, Session, SessionConfig,
+    Stack, Status, Suite, memory,
 };
 use std::fmt;
 use std::path::PathBuf;
@@ -165,7 +165,7 @@ impl Plan {
             walk: scenario.network.walk,
             give_up: session.give_up_s.duration(),
             retry: scenario.application.retry.policy(),
-            requests: scenario.application.requests(),
+            requests: scenario.application.requests(session.protocol),
             exchange: scenario.application.exchange(session.protocol),
             slots: scenario.server.slot_rules(session.give_up_s.duration()),
             has_cookie: session.cookie,
@@ -356,6 +356,19 @@ impl Plan {
     pub(crate) fn connection_id(&self) -> u8 {
         let dtls = self.sessions[0].family.tls().and_then(|tls| tls.version.dtls());
         dtls.and_then(|dtls| dtls.connection_id).unwrap_or(0)
+    }
+
+    /// How long an exchange of CoAP messages over datagrams takes at most (RFC 7252 section 4.8.2, EXCHANGE_LIFETIME). `None`:
+    /// the protocol is no CoAP, or it runs over a stream, which has no such time.
+    pub(crate) fn exchange_lifetime(&self) -> Option<Duration> {
+        let coap = self.sessions[0].family.coap().filter(|_| !self.protocol().is_stream())?;
+        Some(Duration::from_micros(coap.transmission.exchange_lifetime().as_micros() as u64))
+    }
+
+    /// True if the client's first request ends the handshake (RFC 9668).
+    pub(crate) fn is_combined(&self) -> bool {
+        let security = self.sessions[0].family.coap().map(|coap| &coap.security);
+        matches!(security, Some(Security::Edhoc(Edhoc { combined: true, .. })))
     }
 
     /// The protocol of the sessions.

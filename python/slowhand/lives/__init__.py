@@ -22,7 +22,7 @@ from slowhand.keys import Settings
 from slowhand.lives import alternatives, words
 from slowhand.lives.life import DAYS, WORLDS, Told, computed
 
-__all__ = ["BATTERY", "DAYS_IN_FULL", "Answer", "ask", "energy_parts"]
+__all__ = ["BATTERY", "DAYS_IN_FULL", "Answer", "ask", "energy_parts", "has_handshakes"]
 
 BATTERY = "cr2032"
 """The battery, if not given: the usual coin cell."""
@@ -196,12 +196,13 @@ class Answer:
             return f"no request is answered: {_lasts(own)} from {kind} for nothing"
         parts = {part["name"]: part["share"] for part in energy_parts(self.told, self.battery)}
         most = max((n for n in parts if n != "handshakes"), key=lambda name: parts[name])
-        told = [
-            f"{_lasts(own)} from {kind}",
-            f"handshakes take {words.share(parts['handshakes'])} of it,"
-            f" {words.part(most, link_layer(self.scenario)).removeprefix(words.IDLE)}"
-            f" {words.share(parts[most])}",
-        ]
+        main = words.part(most, link_layer(self.scenario)).removeprefix(words.IDLE)
+        takes = f"{main} {words.share(parts[most])}"
+        if has_handshakes(self.told):
+            takes = f"handshakes take {words.share(parts['handshakes'])} of it, {takes}"
+        else:
+            takes = f"{takes} of it"
+        told = [f"{_lasts(own)} from {kind}", takes]
         return "; ".join([*told, *map(self._brief, self._best())])
 
     def _best(self) -> list[Other]:
@@ -338,6 +339,11 @@ def energy_parts(told: Mapping[str, Any], battery: str) -> list[dict[str, Any]]:
         *parts,
         {"name": "self_discharge", "mj": None, "mah": lost, "share": lost / all_charge},
     ]
+
+
+def has_handshakes(told: Mapping[str, Any]) -> bool:
+    """False if there was none: OSCORE and CoAP alone need none."""
+    return handshake_mj(told) is not None
 
 
 def handshake_mj(told: Mapping[str, Any]) -> float | None:

@@ -35,6 +35,10 @@ CONNECTION_ID = 8
 SESSIONS = ("kept", "resumed", "anew")
 """What may become of a session after a request."""
 
+NEVER_FORGOTTEN = ("coap", "oscore", "edhoc")
+"""The protocols whose sessions are bound to no address: they go on behind a NAT that has forgotten
+them."""
+
 OF_KEPT = (
     "application.idle_timeout_s",
     "application.keep_alive_s",
@@ -145,6 +149,8 @@ def _kept(scenario: Scenario) -> Iterator[Alternative]:
     if keep_alive is not None:
         yield Alternative(SESSION, "no keep-alives", [["application.keep_alive_s="]])
     if idle is None or scenario.value("session.connection_id") is not None:
+        return
+    if (scenario.value("session.protocol") or "") in NEVER_FORGOTTEN:
         return
     form = [f"session.connection_id={CONNECTION_ID}"]
     yield Alternative(SESSION, "a connection ID", [form])

@@ -47,8 +47,9 @@ def _parts(answer: lives.Answer, out: Terminal) -> None:
     table.add(("What it is for", "bold cyan"))
     doing = lives.link_layer(answer.scenario)
     parts = lives.energy_parts(told, answer.battery)
+    always = ("handshakes", "requests") if lives.has_handshakes(told) else ("requests",)
     for part in parts:
-        if not part["mah"] and part["name"] not in ("handshakes", "requests"):
+        if not part["mah"] and part["name"] not in always:
             continue
         label = words.part(part["name"], doing)
         mj = "" if part["mj"] is None else _number(part["mj"])

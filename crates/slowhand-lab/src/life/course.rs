@@ -44,7 +44,9 @@ pub(super) struct Habits {
     /// True if a later session resumes an earlier one.
     pub(super) resumes: bool,
     /// True if the server knows the session when the NAT has forgotten it.
-    pub(super) has_connection_id: bool,
+    pub(super) outlives_address: bool,
+    /// False if a session is there without a handshake.
+    pub(super) has_handshake: bool,
 }
 
 /// The course of a client's life.
@@ -176,7 +178,7 @@ impl Course {
         let now = backend.now();
         let Requests { idle_timeout, rekey_after, .. } = self.habits.requests;
         let is_forgotten = idle_timeout.is_some_and(|idle| now.since(self.last_datagram) >= idle);
-        if is_forgotten && !self.habits.has_connection_id {
+        if is_forgotten && !self.habits.outlives_address {
             self.forget(backend);
         } else if rekey_after.is_some_and(|age| now.since(opened) >= age) {
             self.close(backend)?;
@@ -193,6 +195,7 @@ impl Course {
         for failed in 1.. {
             let is_open = backend.open(handshake)?;
             match handshake {
+                _ if !self.habits.has_handshake => {}
                 Handshake::Full => self.counts.handshakes_full += 1,
                 Handshake::Resumed => self.counts.handshakes_resumed += 1,
             }

@@ -1,4 +1,7 @@
 //! The applications of a client that asks and of a server that answers, above their sessions.
+//!
+//! Where the protocol is CoAP, its messages carry what is asked: they have the number, and are sent again. Elsewhere the data
+//! are messages of CoAP's size, and this is done here.
 
 use crate::application::{Action, Application};
 use crate::requests::{Ask, MAX_RETRANSMIT, Sizes};
@@ -17,12 +20,25 @@ struct Shared {
     open: Option<Open>,
     /// When the answer of the last message arrived, or when it was given up.
     ended: Option<(Instant, bool)>,
+    is_established: bool,
     has_closed: bool,
+}
+
+/// What is below an application.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Below {
+    /// Datagrams, each with a message.
+    Datagrams,
+    /// A stream, in which messages follow each other.
+    Stream,
+    /// CoAP, which delivers each message whole and once.
+    Coap,
 }
 
 /// A message that waits for its answer.
 struct Open {
-    number: u16,
+    /// `None` where CoAP finds what is answered.
+    number: Option<u16>,
     octets: Vec<u8>,
     /// The octets of the answer.
     answer: usize,
@@ -34,14 +50,15 @@ struct Open {
 
 impl Mailbox {
     /// A message to send at the next opportunity. Without an answer after `timeout` it is sent again, as RFC 7252 section 4.2
-    /// has it; over a stream it is given up.
-    pub(super) fn ask(&self, now: Instant, ask: Ask, number: u16, sizes: Sizes, timeout: Duration, is_stream: bool) {
+    /// has it; over CoAP or a stream it is given up.
+    pub(super) fn ask(&self, now: Instant, ask: Ask, number: u16, sizes: Sizes, timeout: Duration, below: Below) {
         let [length, answer] = ask.lengths(sizes);
+        let number = Some(number).filter(|_| below != Below::Coap);
         let octets = message(ask, number, length);
         let mut shared = self.lock();
         shared.ended = None;
         shared.actions.push_back(Action::Write(octets.clone()));
-        let left = if is_stream { 0 } else { MAX_RETRANSMIT };
+        let left = if below == Below::Datagrams { MAX_RETRANSMIT } else { 0 };
         shared.open = Some(Open { number, octets, answer, timeout, due: now + timeout, left });
     }
 
@@ -57,29 +74,40 @@ impl Mailbox {
         self.lock().ended
     }
 
+    /// True if the client's end has verified its peer.
+    pub(super) fn is_established(&self) -> bool {
+        self.lock().is_established
+    }
+
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A message of CoAP's size: what it is and its number, where CoAP has its header (RFC 7252 section 3).
-fn message(ask: Ask, number: u16, length: usize) -> Vec<u8> {
+/// A message: what it is and its number, where CoAP has its header (RFC 7252 section 3).
+fn message(ask: Ask, number: Option<u16>, length: usize) -> Vec<u8> {
     let mut octets = vec![0; length];
     octets[0] = ask.code();
-    octets[2..4].copy_from_slice(&number.to_be_bytes());
+    if let Some(number) = number {
+        octets[2..4].copy_from_slice(&number.to_be_bytes());
+    }
     octets
 }
 
 /// Cuts what arrives into messages: over datagrams each is one, in a stream they follow each other.
 struct Incoming {
-    is_stream: bool,
+    below: Below,
     octets: Vec<u8>,
 }
 
 impl Incoming {
+    const fn new(below: Below) -> Self {
+        Self { below, octets: Vec::new() }
+    }
+
     /// The messages that are complete with this data. `length` says how many octets the message has that begins here.
     fn take(&mut self, data: &[u8], length: impl Fn(&[u8]) -> usize, mut receive: impl FnMut(&[u8])) {
-        if !self.is_stream {
+        if self.below != Below::Stream {
             return receive(data);
         }
         self.octets.extend_from_slice(data);
@@ -102,12 +130,16 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    pub(super) fn new(mailbox: Mailbox, is_stream: bool) -> Self {
-        Self { mailbox, incoming: Incoming { is_stream, octets: Vec::new() } }
+    pub(super) const fn new(mailbox: Mailbox, below: Below) -> Self {
+        Self { mailbox, incoming: Incoming::new(below) }
     }
 }
 
 impl Application for Asking {
+    fn handle_established(&mut self, _now: Instant) {
+        self.mailbox.lock().is_established = true;
+    }
+
     fn handle_data(&mut self, now: Instant, data: &[u8]) {
         let mut shared = self.mailbox.lock();
         let Shared { open, ended, .. } = &mut *shared;
@@ -116,7 +148,8 @@ impl Application for Asking {
             data,
             |_| expected,
             |answer| {
-                let is_ours = |open: &mut Open| number_in(answer) == Some(open.number) && answer.len() == open.answer;
+                let has_number = |number: u16| number_in(answer) == Some(number);
+                let is_ours = |open: &mut Open| open.number.is_none_or(has_number) && answer.len() == open.answer;
                 if open.take_if(is_ours).is_some() {
                     *ended = Some((now, true));
                 }
@@ -166,8 +199,8 @@ pub(super) struct Answering {
 }
 
 impl Answering {
-    pub(super) fn new(sizes: Sizes, is_stream: bool) -> Self {
-        Self { sizes, incoming: Incoming { is_stream, octets: Vec::new() }, answers: VecDeque::new() }
+    pub(super) const fn new(sizes: Sizes, below: Below) -> Self {
+        Self { sizes, incoming: Incoming::new(below), answers: VecDeque::new() }
     }
 }
 
@@ -175,8 +208,10 @@ impl Application for Answering {
     fn handle_data(&mut self, _now: Instant, data: &[u8]) {
         let Self { sizes, incoming, answers } = self;
         let length = |octets: &[u8]| octets.first().map_or(0, |&code| Ask::of_code(code).lengths(*sizes)[0]);
+        let has_number = incoming.below != Below::Coap;
         incoming.take(data, length, |request| {
-            if let (Some(&code), Some(number)) = (request.first(), number_in(request)) {
+            let number = number_in(request).filter(|_| has_number);
+            if let Some(&code) = request.first().filter(|_| number.is_some() == has_number) {
                 let ask = Ask::of_code(code);
                 answers.push_back(Action::Write(message(ask, number, ask.lengths(*sizes)[1])));
             }

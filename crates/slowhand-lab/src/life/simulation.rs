@@ -1,7 +1,7 @@
 //! The life of a client in a world, event by event.
 
 use super::course::{Backend, Course, Habits, Handshake};
-use super::messages::{Answering, Asking, Mailbox};
+use super::messages::{Answering, Asking, Below, Mailbox};
 use super::{Life, LifeError, Purpose, Purposes, Subject};
 use crate::interrupt::Interrupt;
 use crate::record::{Energy, Phase};
@@ -178,6 +178,21 @@ impl<'a> Simulated<'a> {
         self.session.as_ref().is_some_and(|(number, _)| phase(*number) != Phase::Handshake)
     }
 
+    /// True if the client may ask. Its handshake may end with its first request (RFC 9668).
+    fn is_open(&self) -> bool {
+        let is_open = |mailbox: &Mailbox| self.subject.plan.is_combined() && mailbox.is_established();
+        self.is_established() || self.session.as_ref().is_some_and(|(_, mailbox)| is_open(mailbox))
+    }
+
+    fn below(&self) -> Below {
+        let plan = &self.subject.plan;
+        match plan.transport(0) {
+            _ if plan.protocol().is_coap() => Below::Coap,
+            Some(_) => Below::Stream,
+            None => Below::Datagrams,
+        }
+    }
+
     fn ended(&self) -> Option<(Instant, bool)> {
         self.session.as_ref().and_then(|(_, mailbox)| mailbox.ended())
     }
@@ -195,14 +210,14 @@ impl<'a> Simulated<'a> {
             Handshake::Full => plan.later_sessions(*client, &nonces, self.now, &[None, None]),
             Handshake::Resumed => plan.later_sessions(*client, &nonces, self.now, &self.kept),
         };
-        let (mailbox, is_stream) = (Mailbox::default(), plan.transport(0).is_some());
+        let (mailbox, below) = (Mailbox::default(), self.below());
         let opening = Opening {
             client: *client,
             endpoints: plan.endpoints(*client),
             sessions,
             applications: [
-                Box::new(Asking::new(mailbox.clone(), is_stream)),
-                Box::new(Answering::new(self.sizes(), is_stream)),
+                Box::new(Asking::new(mailbox.clone(), below)),
+                Box::new(Answering::new(self.sizes(), below)),
             ],
             initial: plan.initial_sequence_numbers(*client, &streams),
         };
@@ -214,6 +229,9 @@ impl<'a> Simulated<'a> {
     fn timeout(&mut self) -> Duration {
         if self.subject.plan.transport(0).is_some() {
             return MAX_TRANSMIT_WAIT;
+        }
+        if let Some(longest) = self.subject.plan.exchange_lifetime() {
+            return longest;
         }
         let spread = (ACK_TIMEOUT.as_micros() as f64 * (ACK_RANDOM_FACTOR - 1.0)).round() as u64;
         ACK_TIMEOUT + Duration::from_micros(self.timeouts.below(spread + 1))
@@ -247,19 +265,18 @@ impl Backend for Simulated<'_> {
         self.spend(Purpose::Handshakes, |life| {
             let number = life.world.open_at(life.now, opening, GivesUp::InHandshake);
             life.session = Some((number, mailbox));
-            life.run_until(LAST, |life| life.is_established() || life.is_over())?;
-            Some(life.is_established() && !life.is_over())
+            life.run_until(LAST, |life| life.is_open() || life.is_over())?;
+            Some(life.is_open() && !life.is_over())
         })
     }
 
     fn ask(&mut self, ask: Ask) -> Option<bool> {
         let purpose = if ask == Ask::KeepAlive { Purpose::KeepAlives } else { Purpose::Requests };
         self.number = self.number.wrapping_add(1);
-        let (number, timeout, sizes, is_stream) =
-            (self.number, self.timeout(), self.sizes(), self.subject.plan.transport(0).is_some());
+        let (number, timeout, sizes, below) = (self.number, self.timeout(), self.sizes(), self.below());
         self.spend(purpose, |life| {
             if let Some((_, mailbox)) = &life.session {
-                mailbox.ask(life.now, ask, number, sizes, timeout, is_stream);
+                mailbox.ask(life.now, ask, number, sizes, timeout, below);
             }
             life.prompt();
             life.run_until(LAST, |life| life.ended().is_some() || life.is_over())?;
@@ -300,11 +317,15 @@ impl Subject {
 
     /// What its client does with its sessions.
     pub(super) fn habits(&self) -> Habits {
+        let protocol = self.plan.protocol();
+        // Nothing of OSCORE or CoAP alone is bound to an address.
+        let has_no_address = protocol.transport().is_none() && !protocol.is_stream();
         Habits {
             requests: self.requests,
             retry: self.plan.retry(),
             resumes: self.plan.resumes(),
-            has_connection_id: self.plan.connection_id() > 0,
+            outlives_address: self.plan.connection_id() > 0 || has_no_address,
+            has_handshake: protocol.has_handshake(),
         }
     }
 }

@@ -15,8 +15,8 @@ use slowhand_sessions::{Protocol, REQUEST_OVERHEAD, RESPONSE_OVERHEAD};
 ///
 /// `retry`, `requests`, `request_bytes` and `response_bytes` count in every run. The other keys say what a client does over a long
 /// time, for `slowhand battery`. Messages are those of CoAP: a request that is not answered is sent again after 2 to 3 s, then
-/// after twice as long, four times at most (RFC 7252 section 4.8); over TCP it is not sent again, and fails after 93 s
-/// (section 4.8.2). A client that is still busy with a request when the next one is due leaves that one out. After a
+/// after twice as long, four times at most (RFC 7252 section 4.8; `session.coap` where the protocol has CoAP); over TCP it is
+/// not sent again, and fails after 93 s (section 4.8.2). A client that is still busy with a request when the next one is due leaves that one out. After a
 /// request that failed, the next one opens a new session (assumed).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -50,12 +50,12 @@ pub struct Application {
     /// full handshake. The first handshake is always a full one. Default: `kept`.
     pub session: SessionUse,
     /// A NAT on the way forgets the session after so long without a datagram. RFC 4787 REQ-5 asks for at least 120, and
-    /// recommends 300. With a connection ID (`session.connection_id`) a kept session goes on all the same; without one the next
-    /// request needs a new handshake, which resumes the session if `session.resumption` is set. The client knows this time
-    /// (assumed). With `kept` only. Default: none, it never forgets.
+    /// recommends 300. With a connection ID (`session.connection_id`), with OSCORE, and with CoAP alone over UDP a kept session goes
+    /// on all the same; else the next request needs a new handshake, which resumes the session if `session.resumption` is set.
+    /// The client knows this time (assumed). With `kept` only. Default: none, it never forgets.
     pub idle_timeout_s: Option<PositiveSeconds>,
     /// The client sends an empty message (RFC 7252 section 4.3) after so long without a datagram, and the server answers it.
-    /// With `kept` only. Default: none, it sends none.
+    /// With `kept` only, and where the protocol has no CoAP (`session.protocol`). Default: none, it sends none.
     pub keep_alive_s: Option<PositiveSeconds>,
     /// A session that is so old when a request is due is closed, and replaced by a new one, which resumes it if
     /// `session.resumption` is set. With `kept` only. Default: none, the session is kept forever.
@@ -174,19 +174,15 @@ impl Application {
             return Err(document.blame("application.retry.longest_s", longest_s.get().to_string(), allowed));
         }
         self.check_requests(session.protocol, document)?;
-        if let (Some(_), true) = (self.pattern, session.protocol.is_coap()) {
-            let allowed = "this key with a protocol without CoAP (session.protocol): `slowhand battery` makes the messages itself";
-            return Err(document.blame("application.pattern", "requests over a long time", allowed));
-        }
         self.check_pattern(document)?;
         self.check_session(session, document)
     }
 
     fn check_requests(&self, protocol: Protocol, document: &Document) -> Result<(), InputError> {
-        if self.requests.get() == 0 {
+        if self.requests.get() == 0 && self.pattern.is_none() {
             return Ok(());
         }
-        if !protocol.is_coap() && !protocol.is_stream() {
+        if self.requests.get() > 0 && !protocol.is_coap() && !protocol.is_stream() {
             let allowed =
                 format!("0 with {protocol}; or session.protocol = \"coap+{protocol}\", which repeats what is lost");
             return Err(document.blame("application.requests", self.requests.get().to_string(), allowed));
@@ -205,10 +201,15 @@ impl Application {
 
     /// What each end of a run sends above its session. `None`: nothing.
     pub(crate) fn exchange(&self, protocol: Protocol) -> Option<Exchange> {
-        let [of_request, of_response] = overheads(protocol);
-        let (request, response) = (self.request_bytes.get() as usize, self.response_bytes.get() as usize);
         let requests = Some(self.requests.get()).filter(|&requests| requests > 0)?;
-        Some(Exchange { requests, request: request - of_request, response: response - of_response })
+        let [request, response] = self.data_octets(protocol);
+        Some(Exchange { requests, request, response })
+    }
+
+    /// The octets of data in a request and in a response: what [`overheads`] leaves, which `check` has seen.
+    fn data_octets(&self, protocol: Protocol) -> [usize; 2] {
+        let [of_request, of_response] = overheads(protocol);
+        [self.request_bytes.get() as usize - of_request, self.response_bytes.get() as usize - of_response]
     }
 
     fn check_pattern(&self, document: &Document) -> Result<(), InputError> {
@@ -246,7 +247,28 @@ impl Application {
                 return blame(&format!("application.{key}"), seconds.get().to_string(), allowed);
             }
         }
+        let protocol = session.protocol;
+        if protocol.is_coap()
+            && let Some(seconds) = self.keep_alive_s
+        {
+            let allowed = format!("none with {protocol}: its sessions send no empty message");
+            return blame("application.keep_alive_s", seconds.get().to_string(), &allowed);
+        }
+        if !protocol.has_handshake()
+            && let Some(seconds) = self.rekey_after_s
+        {
+            let allowed = format!("none with {protocol}, which has no handshake that could be repeated");
+            return blame("application.rekey_after_s", seconds.get().to_string(), &allowed);
+        }
         match (self.session, session.resumption) {
+            (SessionUse::Anew, _) if !protocol.has_handshake() => {
+                let allowed = format!("\"kept\" with {protocol}, which has no handshake that could be repeated");
+                return blame("application.session", "\"anew\"".to_owned(), &allowed);
+            }
+            (SessionUse::Resumed, _) if protocol.transport().is_none() => {
+                let allowed = format!("another one with {protocol}, which resumes nothing");
+                return blame("application.session", "\"resumed\"".to_owned(), &allowed);
+            }
             (SessionUse::Resumed, None) => {
                 let allowed = "\"resumed\" together with session.resumption, which says how";
                 return blame("application.session", "\"resumed\"".to_owned(), allowed);
@@ -267,8 +289,8 @@ impl Application {
         Ok(())
     }
 
-    /// What the client asks for. `None`: nothing.
-    pub(crate) fn requests(&self) -> Option<Requests> {
+    /// What the client asks for. `None`: nothing. Sizes are those of data: what CoAP adds, its messages have.
+    pub(crate) fn requests(&self, protocol: Protocol) -> Option<Requests> {
         let period = || self.period_s.map_or(Duration::ZERO, PositiveSeconds::duration);
         let (octets, piece) = (self.bytes.map_or(1, Integer::get), self.piece_bytes.get());
         let when = match self.pattern? {
@@ -276,9 +298,10 @@ impl Application {
             RequestPattern::Poisson => When::Poisson(period()),
             RequestPattern::Once => When::Once { octets, piece },
         };
+        let [request, response] = self.data_octets(protocol);
         let sizes = Sizes {
-            request: self.request_bytes.get() as usize,
-            response: self.response_bytes.get() as usize,
+            request,
+            response,
             piece: piece as usize,
             last_piece: (octets - (octets.div_ceil(piece) - 1) * piece) as usize,
         };

@@ -3,7 +3,7 @@
 use crate::{MBEDTLS_PSK, scenario};
 use slowhand_lab::battery::Battery;
 use slowhand_lab::interrupt::Interrupt;
-use slowhand_lab::life::{DAY_S, Life, LifeError, Parts, YEAR_S, estimate, simulate};
+use slowhand_lab::life::{Counts, DAY_S, Life, LifeError, Parts, YEAR_S, estimate, simulate};
 use slowhand_lab::plan::Plan;
 use std::path::Path;
 
@@ -79,7 +79,7 @@ fn a_year_without_losses_agrees_with_a_formula() {
 #[test]
 fn a_month_in_full_agrees_with_the_estimate() {
     let lossy: &[&str] = &["network.link_pdr=0.6", "mac.max_retries=1", "session.timeout_s=1"];
-    let cases: [(&str, &[&[&str]]); 12] = [
+    let cases: [(&str, &[&[&str]]); 19] = [
         ("tsch", &[MOTE]),
         ("tsch, losses", &[MOTE, lossy]),
         ("tsch, resumed", &[MOTE, &["session.resumption=id", "application.session=resumed"]]),
@@ -95,6 +95,20 @@ fn a_month_in_full_agrees_with_the_estimate() {
         ("csma, losses", &[SLEEPY, &["network.link_pdr=0.7"]]),
         ("beacon", &[BEACON]),
         ("beacon, losses", &[BEACON, &["network.link_pdr=0.85"]]),
+        ("coap", &[MOTE, lossy, &["session.protocol=coap"]]),
+        ("oscore", &[MOTE, lossy, &["session.protocol=oscore", "application.idle_timeout_s=300"]]),
+        ("edhoc", &[MOTE, lossy, &["session.protocol=edhoc", "application.session=anew"]]),
+        (
+            "edhoc, combined",
+            &[
+                SLEEPY,
+                &["session.protocol=edhoc", "application.rekey_after_s=40000"],
+                &["session.edhoc.combined=true", "application.requests=1"],
+            ],
+        ),
+        ("coap, dtls", &[MOTE, lossy, &["session.protocol=coap+dtls1.2", "application.idle_timeout_s=300"]]),
+        ("coap, tcp", &[MOTE, &["session.protocol=coap+tcp", "application.session=anew"]]),
+        ("coap, tls", &[MOTE, &["session.protocol=coap+tls1.2"]]),
     ];
     for (name, case) in cases {
         let changes = [&[MBEDTLS_PSK, HOURLY], case].concat();
@@ -108,6 +122,38 @@ fn a_month_in_full_agrees_with_the_estimate() {
         let ratio = estimated.octets_a_day / simulated.octets_a_day;
         assert!((ratio - 1.0).abs() < 0.2, "{name}: octets {ratio}");
     }
+}
+
+/// A month of requests has the octets on the air of so many requests of runs (`application.requests`), and no handshake.
+#[test]
+fn requests_of_coap_are_those_of_a_run() {
+    for protocol in ["coap", "oscore"] {
+        let protocol = format!("session.protocol={protocol}");
+        let life = estimated(&[MBEDTLS_PSK, MOTE, HOURLY, &[&protocol]], MONTH_S);
+        let run = Plan::new(&scenario(&[MBEDTLS_PSK, MOTE, &[&protocol, "application.requests=1"]].concat())).unwrap();
+        let costs = run.run(1, &mut ()).remove(0).data.unwrap().costs;
+        let of_request = costs.bytes_phy + costs.bytes_ack;
+        let Counts { requests, handshakes_full, handshakes_failed, failed, .. } = life.counts;
+        assert_eq!((handshakes_full, handshakes_failed, failed), (0, 0, 0), "{protocol}");
+        assert_eq!(life.octets, requests * of_request, "{protocol}");
+        assert_eq!(life.purposes.handshakes_mj, 0.0, "{protocol}");
+    }
+}
+
+/// What OSCORE protects is bound to no address, so it goes on when a NAT has forgotten the client. So does CoAP alone.
+#[test]
+fn protected_messages_outlive_a_nat() {
+    let hourly: &[&str] = &["application.pattern=periodic", "application.period_s=3600"];
+    let handshakes = |protocol: &str, more: &[&str]| {
+        let protocol = format!("session.protocol={protocol}");
+        let nat: &[&str] = &[&protocol, "application.idle_timeout_s=30"];
+        let life = simulated(&[MBEDTLS_PSK, MOTE, hourly, nat, more], DAY_S);
+        assert_eq!((life.counts.requests, life.counts.failed), (24, 0), "{protocol}");
+        life.counts.handshakes_full
+    };
+    let rekeying = &["application.rekey_after_s=43200"];
+    assert_eq!(["coap", "oscore", "edhoc"].map(|protocol| handshakes(protocol, &[])), [0, 0, 1]);
+    assert_eq!(["edhoc", "coap+dtls1.2", "coap+tcp"].map(|protocol| handshakes(protocol, rekeying)), [2, 24, 24]);
 }
 
 /// A kept session goes on behind a NAT that has forgotten it, if it has a connection ID.
