@@ -5,6 +5,7 @@ import os
 import random
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from slowhand.advice import Adviser, defaults, networks
 from slowhand.advice.forms import Question
 from slowhand.advice.front import ALIKE, Numbers
 from slowhand.advice.racing import least
-from slowhand.advice.space import GROUPS
+from slowhand.advice.space import GROUPS, AdviceError, space
 from slowhand.keys import Setting
 
 # Defaults and worse networks
@@ -216,6 +217,33 @@ def test_tls_over_tcp_has_other_timers() -> None:
     for each in adviser.space.configurations:
         client, server = (each.settings[f"transport.{end}.mss"] for end in ("client", "server"))
         assert client == server
+
+
+def test_keys_of_one_protocol_make_no_equal_configurations() -> None:
+    base = slowhand.Scenario("edhoc")
+
+    def of_each(*choose: str) -> Counter[object]:
+        found = space(base, ["session.protocol=coap,oscore,edhoc,coap+dtls1.2", *choose], [])
+        return Counter(one.settings["session.protocol"] for one in found.configurations)
+
+    assert of_each("session.edhoc.message_4=false,true") == {
+        **{"coap": 1, "oscore": 1, "edhoc": 2, "coap+dtls1.2": 1}
+    }
+    assert of_each("session.coap.max_retransmit=2,4") == {
+        **{"coap": 2, "oscore": 2, "edhoc": 2, "coap+dtls1.2": 2}
+    }
+    keys = "736c6f7768616e642d746573746b6579", "00ff00ff00ff00ff00ff00ff00ff00ff"
+    of_keys = of_each("session.psk=" + ",".join(f'"{key}"' for key in keys))
+    assert (of_keys["coap"], of_keys["oscore"], of_keys["edhoc"]) == (1, 2, 1)
+    for protocol, key in [
+        ("oscore", "session.edhoc.message_4=false,true"),
+        ("dtls1.2", "session.coap.max_retransmit=2,4"),
+        ("coap+tcp", "session.coap.max_retransmit=2,4"),
+        ("edhoc", "session.psk_mode=psk_ke,psk_dhe_ke"),
+    ]:
+        other = slowhand.Scenario(LOSSY, {"session.protocol": protocol})
+        with pytest.raises(AdviceError, match=f"has no effect on {re.escape(protocol)}"):
+            space(other, [key], [])
 
 
 @pytest.mark.parametrize("name", GROUPS)

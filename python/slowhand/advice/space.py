@@ -197,6 +197,12 @@ CREDENTIALS = ("psk", "raw_public_key", "certificate")
 WITHOUT_TLS = ("coap", "coap+tcp", "oscore", "edhoc")
 """The protocols that have neither TLS nor DTLS."""
 
+WITHOUT_TLS_TOO = {
+    *("session.protocol", "session.mtu", "session.give_up_s"),
+    *("session.server_port", "session.client_port"),
+}
+"""Keys that count with these protocols too, beside those of CoAP and EDHOC."""
+
 PROTECTIONS = ("oscore", "edhoc", "coap+dtls1.2", "coap+dtls1.3")
 """What protects CoAP messages."""
 
@@ -555,20 +561,21 @@ def _removed(options: Iterable[Option]) -> list[str]:
 
 def has_no_effect(protocol: str, keys: Iterable[str]) -> bool:
     """True if a protocol reads none of these keys: TLS has other timers than DTLS."""
-    if protocol in WITHOUT_TLS and all(_is_of_tls(key) for key in keys):
-        return True
+    return not any(_reads(protocol, key) for key in keys)
+
+
+def _reads(protocol: str, key: str) -> bool:
+    """True if a key counts with a protocol."""
+    if key.startswith("session.edhoc."):
+        return protocol == "edhoc"
+    if key.startswith("session.coap."):
+        has_coap = protocol in WITHOUT_TLS or protocol.startswith("coap+")
+        return has_coap and (not _is_stream(protocol) or key == "session.coap.block_bytes")
+    if protocol in WITHOUT_TLS and key.startswith("session.") and key not in WITHOUT_TLS_TOO:
+        return protocol == "oscore" and key == "session.psk"  # its master secret
     if _is_stream(protocol):
-        return all(key in ONLY_DATAGRAMS for key in keys)
-    return all(key.startswith("transport.") for key in keys)
-
-
-def _is_of_tls(key: str) -> bool:
-    """True for a key that counts with TLS or DTLS only."""
-    others = (
-        *("session.protocol", "session.coap.", "session.edhoc.", "session.mtu", "session.psk"),
-        *("session.give_up_s", "session.server_port", "session.client_port"),
-    )
-    return key.startswith("session.") and not key.startswith(others)
+        return key not in ONLY_DATAGRAMS
+    return not key.startswith("transport.")
 
 
 def _blamed(error: ScenarioError, option: Option) -> ScenarioError:
