@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -70,3 +74,32 @@ def test_a_library_has_no_settings_for_what_it_does_not_do(cli: Cli) -> None:
 def test_bad_combinations_are_named(changes: dict[str, object], said: str) -> None:
     with pytest.raises(slowhand.ScenarioError, match=said):
         slowhand.Scenario("edhoc", changes)  # type: ignore[arg-type]
+
+
+def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
+    """Records and captures of every protocol of CoAP, where frames are lost."""
+    suite = "session.suite=TLS_AES_128_CCM_8_SHA256"
+    changes = {
+        **{"coap": [], "oscore": [], "edhoc": [], "coap+tcp": [], "coap+dtls1.2": []},
+        "coap+dtls1.3": [suite],
+        "coap+tls1.3": [suite, "session.stack=mbedtls", "session.credential=certificate"],
+    }
+    commands = [
+        [
+            *("run", "edhoc", "--count", "3"),
+            *("--records", f"{protocol}.parquet", "--pcap", f"{protocol}.pcapng"),
+            *("--set", f"session.protocol={protocol}", "--set", "network.link_pdr=0.8"),
+            *(word for change in own for word in ("--set", change)),
+        ]
+        for protocol, own in changes.items()
+    ]
+    program = f"from slowhand.cli import execute\nfor each in {commands}: assert not execute(each)"
+    written = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        folder.mkdir()
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, check=True)
+        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert len(written[0]) == 2 * len(changes)
+    assert written[0] == written[1]
