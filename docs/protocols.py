@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from measured import ROOT, Settings, fill, number
 
 from slowhand import Run, Scenario, plot
 from slowhand.estimate import percentile
+from slowhand.terminal import WIDTH
 
 SCENARIO = ROOT / "scenarios" / "edhoc.toml"
 COUNT = 500
@@ -72,7 +73,10 @@ def main(folder: Path) -> None:
     }
     for network in NETWORKS:
         rows = {protocol: found[network, protocol] for protocol in PROTOCOLS}
-        text = fill(text, network, table(rows))
+        text = fill(text, network, first(rows))
+    of_all = {protocol: [found[each, protocol] for each in NETWORKS] for protocol in PROTOCOLS}
+    text = fill(text, "later octets", later_octets(of_all))
+    text = fill(text, "later energy", later_energy(of_all))
     text = fill(text, "sizes", sizes())
     (folder / "docs").mkdir(exist_ok=True)
     (folder / "docs" / "protocols.md").write_text(text)
@@ -123,32 +127,60 @@ class Row(Answered):
         return self._two.mean(*columns) - self.mean(*columns)
 
 
-HEADER = (
-    "| protection | handshake [B] | answer after, median [s] | 95 % [s] | frames | on the air [B] |"
-    " energy [mJ] | failed [%] | each later request [B] | [mJ] | heap [B] |\n"
-    "| :--- |" + " ---: |" * 10 + "\n"
-)
+Table = Mapping[str, Sequence[str]]
+"""The cells of each row, by its name."""
 
 
-def table(rows: Mapping[str, Row]) -> str:
-    """The table of a network."""
-    lines = []
-    for name, row in rows.items():
-        heap = "" if row.memory is None else f"{row.memory:,}"
-        cells = [
+def first(rows: Mapping[str, Row]) -> str:
+    """The table of a network: what it takes until the first answer."""
+    columns = ("handshake [B]", "median [s]", "95 % [s]", "frames", "air [B]", "[mJ]")
+    cells = {
+        name: [
             number(row.mean("bytes_payload")),
             number(row.percentile(0.5, "duration_s", "data_s")),
             number(row.percentile(0.95, "duration_s", "data_s")),
             number(row.mean("frames", "data_frames")),
             number(row.mean("bytes_phy", "data_bytes_phy")),
             number(row.mean("energy_client_mj", "energy_client_data_mj")),
-            number(100 * row.failed),
-            number(row.second("bytes_payload", "data_bytes_payload")),
-            number(row.second("energy_client_mj", "energy_client_data_mj")),
-            heap,
         ]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |\n")
-    return HEADER + "".join(lines)
+        for name, row in rows.items()
+    }
+    return table(columns, cells)
+
+
+def later_octets(found: Mapping[str, Sequence[Row]]) -> str:
+    """What a later request has of octets, by network; and the worlds without an answer."""
+    columns = (*(f"{network} [B]" for network in NETWORKS), "failed [%]")
+    cells = {
+        name: [
+            *(number(row.second("bytes_payload", "data_bytes_payload")) for row in rows),
+            number(100 * sum(row.failed for row in rows) / len(rows)),
+        ]
+        for name, rows in found.items()
+    }
+    return table(columns, cells)
+
+
+def later_energy(found: Mapping[str, Sequence[Row]]) -> str:
+    """What a later request takes of the client's energy, by network; and the session's memory."""
+    columns = (*(f"{network} [mJ]" for network in NETWORKS), "heap [B]")
+    cells = {
+        name: [
+            *(number(row.second("energy_client_mj", "energy_client_data_mj")) for row in rows),
+            "" if rows[0].memory is None else f"{rows[0].memory:,}",
+        ]
+        for name, rows in found.items()
+    }
+    return table(columns, cells)
+
+
+def table(columns: Sequence[str], cells: Table) -> str:
+    """A row a protection. No line has more than 80 columns."""
+    lines = [f"| {' | '.join(('protection', *columns))} |"]
+    lines.append(f"| :--- | {' | '.join(['---:'] * len(columns))} |")
+    lines += [f"| {' | '.join((name, *row))} |" for name, row in cells.items()]
+    assert max(map(len, lines)) <= WIDTH
+    return "\n".join(lines) + "\n"
 
 
 PROTECTIONS: dict[str, Settings] = {
@@ -173,19 +205,17 @@ COAP = {"request": 11, "response": 9}
 
 def sizes() -> str:
     """What a request and its response are on the air of a hop, by the octets of their payloads."""
-    header = "| protection | overhead [B] | room in a frame [B] |"
-    lines = [header + "".join(f" {size} B |" for size in SIZES) + "\n"]
-    lines.append("| :--- | ---: | ---: |" + " ---: |" * len(SIZES) + "\n")
+    columns = ("overhead [B]", "room [B]", *(f"{size} B" for size in SIZES))
+    cells = {}
     for name, settings in PROTECTIONS.items():
-        cells, overhead = [], 0.0
+        found, overhead = [], 0.0
         for size in SIZES:
             record = over_a_hop(settings, size, size)
             if size == SIZES[0]:
                 overhead = record["data_bytes_payload"][0] - sum(COAP.values()) - 2 * size
-            cells.append(f"{record['data_bytes_phy'][0]:,} in {record['data_frames'][0]}")
-        cells = [name, f"{overhead:.0f}", str(room(settings)), *cells]
-        lines.append("| " + " | ".join(cells) + " |\n")
-    return "".join(lines)
+            found.append(f"{record['data_bytes_phy'][0]:,}/{record['data_frames'][0]}")
+        cells[name] = [f"{overhead:.0f}", str(room(settings)), *found]
+    return table(columns, cells)
 
 
 def over_a_hop(settings: Settings, request: int, response: int) -> Mapping[str, list[float]]:
