@@ -106,21 +106,17 @@ def sessions() -> str:
 
 def protections() -> str:
     """How long the sensor lasts by what protects its CoAP messages."""
-    lines = ["| protection | lasts | handshakes | one [mJ] | a request [mJ] |"]
-    lines.append("| --- | --: | --: | --: | --: |")
+    lines = ["| protection | lasts | handshakes a year | of the charge |"]
+    lines.append("| --- | --: | --: | --: |")
     for name, settings in PROTECTIONS.items():
         answer = lives.Answer(Scenario(THREAD, settings))
         answer.run(compares=False)
         document = answer.document
-        life = document["life"]
-        counts = life["counts"]
-        request = life["purposes"]["requests_mj"] / counts["requests"]
-        handshake = document["handshake_mj"]
+        (share,) = (p["share"] for p in document["parts"] if p["name"] == "handshakes")
         cells = [
             lives.words.life(document["years"], document["years_ci95"]),
-            f"{counts['handshakes_full']:,}",
-            "" if handshake is None else f"{handshake:.2f}",
-            f"{request:.2f}",
+            f"{document['life']['counts']['handshakes_full']:,}",
+            lives.words.share(share),
         ]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     assert max(map(len, lines)) <= WIDTH

@@ -14,11 +14,11 @@ import pytest
 import slowhand
 from advising import FAST, LOSSY, PSK
 from conftest import Cli
-from slowhand.advice import Adviser, defaults, networks
+from slowhand.advice import AdviceError, Adviser, defaults, networks
 from slowhand.advice.forms import Question
 from slowhand.advice.front import ALIKE, Numbers
 from slowhand.advice.racing import least
-from slowhand.advice.space import GROUPS, AdviceError, space
+from slowhand.advice.space import GROUPS, space
 from slowhand.keys import Setting
 
 # Defaults and worse networks
