@@ -103,3 +103,18 @@ def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
         written.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert len(written[0]) == 2 * len(changes)
     assert written[0] == written[1]
+
+
+def test_advice_for_a_session_without_a_library_has_no_settings_of_one() -> None:
+    own = {
+        "session.stack": "mbedtls",
+        "session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+        "session.credential": "certificate",
+    }
+    advice = slowhand.advise(
+        slowhand.Scenario("edhoc", own),
+        choose={"session.edhoc.message_4": [False, True]},
+        budget=320,
+    )
+    assert advice.json()["type"] == []
+    assert "session.edhoc.message_4" in advice.text

@@ -13,7 +13,7 @@ from slowhand import lives, settings
 from slowhand._native import __version__
 from slowhand.advice import Adviser, networks
 from slowhand.advice.front import METRICS, Judged, Scale, is_apart, ranking, sureness
-from slowhand.advice.space import Configuration
+from slowhand.advice.space import WITHOUT_TLS, Configuration
 from slowhand.api import Scenario
 from slowhand.terminal import Terminal
 
@@ -168,9 +168,14 @@ class Advice:
 
     @cached_property
     def snippets(self) -> list[settings.Snippet]:
-        """What to type for the recommended client; nothing where its library has none."""
-        stack = json.loads(self.scenario.native.settings())["client"]["stack"]
-        return settings.snippets(self.scenario, stack) if stack in settings.LIBRARIES else []
+        """What to type for the recommended client; nothing where its library has none.
+
+        Nor is there anything where the protocol has neither TLS nor DTLS.
+        """
+        client = json.loads(self.scenario.native.settings())["client"]
+        if client["protocol"] in WITHOUT_TLS or client["stack"] not in settings.LIBRARIES:
+            return []
+        return settings.snippets(self.scenario, client["stack"])
 
     @property
     def _first(self) -> int:
