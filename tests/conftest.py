@@ -26,8 +26,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 sys.addaudithook(needs.refuse_others)
 
-# Users have a buffer at stdout, which may be left full.
+# Users have a buffer at stdout, which may be left full. Python keeps what it has compiled, as
+# tools/setup.sh says.
 os.environ.pop("PYTHONUNBUFFERED", None)
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -614,7 +614,7 @@ def test_the_table_of_a_whole_paper_fits(paper: Paper, half: float) -> None:
 def test_the_plan_of_a_paper_counts_the_worlds_that_are_run() -> None:
     done: list[int] = []
     for count in (1, 7):
-        plan = papers.Plan.of("vucinic2015", "tsch", count=count)
+        plan = papers.Plan.of("claeys2021", "fig6", count=count)
         plan.run(done.append)
         assert done[-1] == plan.worlds
     assert papers.Plan.of("vucinic2015", "fig2", count=3).worlds % 3 == 0

@@ -1,5 +1,6 @@
 """The schemas: every file that comes along is right by them, and wrong files are wrong."""
 
+import functools
 import json
 import tomllib
 from collections.abc import Iterator
@@ -220,6 +221,7 @@ BETWEEN_KEYS = {
 """Wrong files whose fault no schema can express: it is between keys, or outside the file."""
 
 
+@functools.cache
 def validator(kind: str) -> jsonschema.Draft202012Validator:
     schema = slowhand.schema(kind)
     jsonschema.Draft202012Validator.check_schema(schema)

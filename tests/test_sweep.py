@@ -284,9 +284,9 @@ def test_scenarios_are_compared(cli: Cli, tmp_path: Path) -> None:
 
 def test_a_precision_is_reached_in_the_same_rounds(tmp_path: Path) -> None:
     vary = {"session.timeout_s": [0.2, 3.2]}
-    options: dict[str, Any] = {"set": SETTINGS, "precision": 0.01, "max_count": 5000}
+    options: dict[str, Any] = {"set": SETTINGS, "precision": 0.02, "max_count": 5000}
     frame = slowhand.sweep(PSK, vary, out=tmp_path / "r", **options)
-    assert all(frame["duration_s_half"] <= 0.01 * frame["duration_s_mean"])
+    assert all(frame["duration_s_half"] <= 0.02 * frame["duration_s_mean"])
     assert all(100 < count < 5000 for count in frame["worlds"])
     # Whatever a sweep that was stopped has left: the rounds are the same.
     for file in sorted((tmp_path / "r").iterdir())[1::2]:

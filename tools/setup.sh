@@ -13,6 +13,10 @@ module="$root/python/slowhand/_native.abi3.so"
 profile=${SLOWHAND_PROFILE:-release}
 built="$state/built-$profile"
 
+# Python keeps what it has compiled beside the sources, also where this is switched off, as in many containers: without it each
+# command compiles polars again, which takes longer than most commands.
+unset PYTHONDONTWRITEBYTECODE
+
 say() { echo "slowhand: $*" >&2; }
 die() { say "$*"; exit 2; }
 
