@@ -13,11 +13,11 @@ use slowhand_sessions::{Protocol, REQUEST_OVERHEAD, RESPONSE_OVERHEAD};
 
 /// What runs above the sessions.
 ///
-/// `retry`, `requests`, `request_bytes` and `response_bytes` count in every run. The other keys say what a client does over a long
-/// time, for `slowhand battery`. Messages are those of CoAP: a request that is not answered is sent again after 2 to 3 s, then
-/// after twice as long, four times at most (RFC 7252 section 4.8; `session.coap` where the protocol has CoAP); over TCP it is
-/// not sent again, and fails after 93 s (section 4.8.2). A client that is still busy with a request when the next one is due leaves that one out. After a
-/// request that failed, the next one opens a new session (assumed).
+/// `retry`, `requests`, `request_bytes` and `response_bytes` count in every run. The other keys say what a client does over a
+/// long time, for `slowhand battery`. Messages are those of CoAP: a request that is not answered is sent again after 2 to 3 s,
+/// then after twice as long, four times at most (RFC 7252 section 4.8; `session.coap` where the protocol has CoAP); over TCP it
+/// is not sent again, and fails after 93 s (section 4.8.2). A client that is still busy with a request when the next one is due
+/// leaves that one out. After a request that failed, the next one opens a new session (assumed).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Application {
