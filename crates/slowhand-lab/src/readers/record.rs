@@ -72,8 +72,12 @@ pub struct ReadersRecord {
     pub producer_compute_s: f64,
     /// What the producer used from the start of the world to its end.
     pub producer_mj: f64,
-    /// The same of all other nodes but the root.
+    /// What it would have used if nobody had read.
+    pub producer_idle_mj: f64,
+    /// What all other nodes but the root used.
     pub others_mj: f64,
+    /// What they would have used if nobody had read.
+    pub others_idle_mj: f64,
     /// How long the world lasted, which is the same for both ways.
     pub world: Duration,
 }
@@ -81,7 +85,7 @@ pub struct ReadersRecord {
 type Values = fn(&[ReadersRecord]) -> Column;
 
 /// Each column: its name, its meaning, its values.
-const COLUMNS: [(&str, &str, Values); 20] = [
+const COLUMNS: [(&str, &str, Values); 22] = [
     ("seed", "The seed of the world.", |r| counts(r, |r| r.seed)),
     (
         "way",
@@ -120,8 +124,14 @@ const COLUMNS: [(&str, &str, Values); 20] = [
     ("producer_mj", "The energy of the producer from the start of the world to its end.", |r| {
         Column::F64(r.iter().map(|r| r.producer_mj).collect())
     }),
+    ("producer_idle_mj", "The energy of the producer in the same time if nobody reads.", |r| {
+        Column::F64(r.iter().map(|r| r.producer_idle_mj).collect())
+    }),
     ("others_mj", "The energy of all other nodes but the root.", |r| {
         Column::F64(r.iter().map(|r| r.others_mj).collect())
+    }),
+    ("others_idle_mj", "The energy of these nodes in the same time if nobody reads.", |r| {
+        Column::F64(r.iter().map(|r| r.others_idle_mj).collect())
     }),
     ("world_s", "How long the world lasted.", |r| Column::F64(r.iter().map(|r| r.world.as_secs_f64()).collect())),
 ];

@@ -345,20 +345,24 @@ impl<'a> World<'a> {
                 self.handle(now, due);
             }
         }
-        Some(self.finish(end))
+        let idle = idle(self.plan, self.record.seed, end, interrupt)?;
+        Some(self.finish(end, &idle))
     }
 
-    fn finish(mut self, end: Instant) -> ReadersRecord {
-        let nodes = (1..self.plan.plan.nodes() as u16).map(NodeId);
-        for node in nodes {
+    /// The record; `idle` is the same network in which nobody reads.
+    fn finish(mut self, end: Instant, idle: &Network) -> ReadersRecord {
+        for node in (1..self.plan.plan.nodes() as u16).map(NodeId) {
             let mut times = Times::of(&self.network, node, end);
             let computer = &self.computers[node.index()];
             (times.computed, times.tpm) = (computer.computed, computer.tpm);
-            let used = energy(self.plan.plan.device(node), times).total_mj();
-            match node == self.plan.producer {
-                true => self.record.producer_mj = used,
-                false => self.record.others_mj += used,
-            }
+            let device = self.plan.plan.device(node);
+            let [used, of_idle] = [times, Times::of(idle, node, end)].map(|times| energy(device, times).total_mj());
+            let record = &mut self.record;
+            let (sum, sum_of_idle) = match node == self.plan.producer {
+                true => (&mut record.producer_mj, &mut record.producer_idle_mj),
+                false => (&mut record.others_mj, &mut record.others_idle_mj),
+            };
+            (*sum, *sum_of_idle) = (*sum + used, *sum_of_idle + of_idle);
         }
         let mean = |(sum, count): (Duration, u64)| (count > 0).then(|| sum.as_secs_f64() / count as f64);
         let [reading, setup] = self.costs;
@@ -957,6 +961,20 @@ impl Observer for Watch<'_> {
     }
 }
 
+/// The network of a seed at the end of a world in which nobody reads. `None` if it is interrupted.
+fn idle(plan: &ReadersPlan, seed: u64, end: Instant, interrupt: &Interrupt) -> Option<Network> {
+    let mut network = plan.plan.network(seed);
+    let mut events = Events::default();
+    while let Some(now) = network.deadline().filter(|&now| now < end) {
+        if interrupt.is_set() {
+            return None;
+        }
+        network.handle_deadline(now, &mut events, &mut ());
+        events.clear();
+    }
+    Some(network)
+}
+
 fn object_device(plan: &ReadersPlan, side: usize, arithmetic: Arithmetic) -> ObjectDevice {
     ObjectDevice::new(Arc::new(plan.plan.paced(side)), arithmetic)
 }
@@ -989,7 +1007,9 @@ fn empty(seed: u64, way: Way, readers: u32, readings: u64, world: Duration) -> R
         later_s: None,
         producer_compute_s: 0.0,
         producer_mj: 0.0,
+        producer_idle_mj: 0.0,
         others_mj: 0.0,
+        others_idle_mj: 0.0,
         world,
     }
 }
