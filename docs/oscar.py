@@ -26,7 +26,10 @@ VARIANTS = {
     "`readers.max_age_s=600`": ["readers.max_age_s=600"],
     "`readers.readings=1`": ["readers.readings=1"],
     "one hop": ["network.topology.hops=1"],
-    "raw public keys, ECDHE": ["session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"],
+    "raw public keys, ECDHE": [
+        "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+        "session.credential=raw_public_key",
+    ],
     "DTLS 1.3, pre-shared key": [
         "session.protocol=dtls1.3",
         "session.suite=TLS_AES_128_CCM_8_SHA256",

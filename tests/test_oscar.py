@@ -57,7 +57,7 @@ def test_records_and_a_capture(cli: Cli, tmp_path: Path) -> None:
         ("readers.period_s=0", "--set readers.period_s: found 0, allowed: "),
         ("readers.at=moon", "readers.at"),
         ("readers.maximum_age_s=1", "readers.maximum_age_s"),
-        ("server.at=3", "readers.producer"),
+        ("server.at=leaves", "server.internet_delay_ms: found"),
         ("server.slots=2", "server.slots: found a number, where readers read"),
         ("session.protocol=coap", 'session.protocol: found "coap", allowed: one with DTLS'),
     ],

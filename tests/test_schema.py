@@ -137,6 +137,8 @@ BETWEEN_KEYS = {
         "psk-mode-of-dtls13",
         "psk-suite-with-certificates",
         "psk-too-long",
+        "readers-producer-beyond",
+        "readers-producer-is-server",
         "recovery-without",
         "requests-over-dtls",
         "retry-longest-before-first",

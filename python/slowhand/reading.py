@@ -30,7 +30,10 @@ READERS = (1, 2, 5, 10, 20, 50)
 """The numbers of readers, if not given; in the mesh, as many of these as there is room for."""
 
 WAYS = {"dtls": "DTLS", "oscar": "objects"}
-"""How the readers get the value, and how tables say it."""
+"""How the readers get the value, and how sentences say it."""
+
+SHORT = {"dtls": "DTLS", "oscar": "obj."}
+"""The same in tables."""
 
 COSTS = {
     "octets": ("octets on the air", "fewer octets on the air"),
@@ -195,7 +198,7 @@ def answer(found: list[dict[str, Any]]) -> str:
             said.append(f"Objects take {words} from {_readers(from_objects)} on")
         else:
             said.append(
-                f"Objects take {words} from {_readers(from_objects)} on, DTLS with {from_dtls}"
+                f"Objects take {words} from {_readers(from_objects)} on, DTLS up to {from_dtls}"
             )
     missing = [
         f"{WAYS[way]} with {_readers(row['readers'])}: {row[way]['got'] / row[way]['readings']:.0%}"
@@ -225,23 +228,23 @@ def show(comparison: Comparison, out: Terminal) -> None:
         "once (OSCAR)."
     )
     out.print("")
-    names = ("octets", "producer mJ", "others mJ")
-    _table(found, ("octets", "producer_mj", "others_mj"), names, out)
+    both = tuple(WAYS)
+    energies = {"producer mJ": ("producer_mj", both), "others mJ": ("others_mj", both)}
+    _table(found, {"octets": ("octets", both), **energies}, out)
     out.paragraph("Octets of frames on the air, all hops; energy above that of the idle network.")
     out.print("")
-    _table(found, ("first_s", "later_s", "share"), ("first, s", "later, s", "got, %"), out)
+    times = {"first, s": ("first_s", both), "later, s": ("later_s", both)}
+    _table(found, {**times, "got, %": ("share", both)}, out)
     out.paragraph(
         "From the wish of a reader to its value: the first, handshake included, and later ones; "
         "readings that brought a value before the next was due."
     )
     out.print("")
-    _table(
-        found,
-        ("setup_octets", "octets_per_reading", "signatures"),
-        ("setup oct.", "oct./reading", "signatures"),
-        out,
+    octets = {"setup octets": ("setup_octets", both), "per reading": ("octets_per_reading", both)}
+    _table(found, {**octets, "signatures": ("signatures", both[1:])}, out)
+    out.paragraph(
+        "Octets of handshakes and access secrets, and of each reading; signatures of objects."
     )
-    out.paragraph("Octets of handshakes and access secrets, and of each reading.")
     refused = [row for row in found if row["dtls"]["refused"]]
     if refused:
         most = refused[-1]
@@ -253,14 +256,14 @@ def show(comparison: Comparison, out: Terminal) -> None:
 
 
 def _table(
-    found: list[dict[str, Any]], keys: Sequence[str], names: Sequence[str], out: Terminal
+    found: list[dict[str, Any]], quantities: Mapping[str, tuple[str, Sequence[str]]], out: Terminal
 ) -> None:
-    """Some quantities of both ways, side by side."""
-    heads = [f"{name} {short}" for name in names for short in ("DTLS", "obj.")]
+    """Some quantities of both ways, side by side: their names, and the ways that have them."""
+    cells = [(name, key, way) for name, (key, ways) in quantities.items() for way in ways]
+    heads = (f"{name}\n{SHORT[way]}" for name, _, way in cells)
     table = Table([Column("readers"), *map(Column, heads)])
     for row in found:
-        cells = [_cell(row[way], key) for key in keys for way in WAYS]
-        table.add(f"{row['readers']:,}", *cells)
+        table.add(f"{row['readers']:,}", *(_cell(row[way], key) for _, key, way in cells))
     table.print(out)
 
 

@@ -147,7 +147,7 @@ def _compared(scenario: Scenario, arguments: argparse.Namespace) -> Comparison:
         )
 
 
-def _numbers(text: str) -> list[int]:
+def _numbers(text: str) -> tuple[int, ...]:
     """The type of `--readers`."""
     number = integer(1, 1_000)
-    return sorted({number(part) for part in text.split(",")})
+    return tuple(sorted({number(part) for part in text.split(",")}))

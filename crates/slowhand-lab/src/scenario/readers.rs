@@ -29,7 +29,8 @@ pub struct Readers {
     pub max_age_s: Integer<1, 31_536_000>,
     /// Octets of the value. Default: 8 (assumed: a few readings).
     pub value_bytes: Integer<1, 512>,
-    /// How often a reader reads. Each begins at a random moment of the first such period. Default: 60 (assumed).
+    /// How often a reader reads. Each begins at a random moment of the first such period. A reader that is alone gets the same object
+    /// twice if this is near `max_age_s`. Default: 120 (assumed).
     pub period_s: PositiveSeconds,
     /// How many times each reader reads. Default: 10 (assumed).
     pub readings: Integer<1, 100_000>,
@@ -60,7 +61,7 @@ impl Default for Readers {
             proxy: true,
             max_age_s: Integer::constant(60),
             value_bytes: Integer::constant(8),
-            period_s: PositiveSeconds::constant(60.0),
+            period_s: PositiveSeconds::constant(120.0),
             readings: Integer::constant(10),
             secret_lifetime_s: None,
             slots: None,
