@@ -50,7 +50,8 @@ def main(folder: Path) -> None:
     """Writes the page into `folder`."""
     os.chdir(ROOT)
     page = (ROOT / PAGE).read_text()
-    for name, block in {"output": output(), "variants": variants()}.items():
+    blocks = {"output": output(), "variants": variants(), "rule": rule()}
+    for name, block in blocks.items():
         page = fill(page, name, f"\n{block}\n")
     (folder / "docs").mkdir(exist_ok=True)
     (folder / PAGE).write_text(page)
@@ -79,6 +80,22 @@ def variants() -> str:
         energy = [f"{number(most[way]['producer_mj'])} mJ" for way in ("dtls", "oscar")]
         cells = [*(str(readers or "-") for readers in from_on), *octets, *energy]
         lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def rule() -> str:
+    """How many readings an object has to serve, for the producer of some variants."""
+    lines = [
+        "| 50 readers | DTLS: a reading and its share of the handshake | an object | is worth |",
+        "| --- | --: | --: | --: |",
+    ]
+    for name in ("as it is", "raw public keys, ECDHE"):
+        most = compared(VARIANTS[name]).results()[-1]
+        of_dtls, of_objects = most["dtls"], most["oscar"]
+        reading = of_dtls["producer_mj"] * of_dtls["worlds"] / of_dtls["got"]
+        made = of_objects["producer_mj"] / of_objects["signatures"]
+        worth = f"{made / reading:.1f} readings"
+        lines.append(f"| {name} | {number(reading)} mJ | {number(made)} mJ | {worth} |")
     return "\n".join(lines) + "\n"
 
 

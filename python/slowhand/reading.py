@@ -88,7 +88,8 @@ class Comparison:
         self.count, self.seed = natural("count", count), natural("seed", seed)
         reading = _native.Reading(scenario.native)
         self.producer = reading.producer
-        self.readers = list(readers or (n for n in READERS if n <= reading.most_readers))
+        numbers = readers or [n for n in READERS if n <= reading.most_readers]
+        self.readers = sorted({*numbers})
         self.stopped: BaseException | None = None
         self.table: list[tuple[str, str, list[Any]]] = []
         for done, number in enumerate(self.readers):
