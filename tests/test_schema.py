@@ -142,6 +142,8 @@ BETWEEN_KEYS = {
         "psk-mode-of-dtls13",
         "psk-suite-with-certificates",
         "psk-too-long",
+        "readers-producer-beyond",
+        "readers-producer-is-server",
         "recovery-without",
         "requests-over-dtls",
         "retry-longest-before-first",
@@ -297,6 +299,6 @@ def test_the_command_prints_both(cli: Cli) -> None:
         assert json.loads(cli("schema", *arguments).stdout)["title"] == title
     message = the_message(cli("schema", "devise", code=2))
     assert message == (
-        "slowhand: schema: found 'devise', allowed: scenario, device, battery, join, records, "
-        "nodes, timeline, buffers; did you mean device?"
+        "slowhand: schema: found 'devise', allowed: scenario, device, battery, join, oscar, "
+        "records, nodes, timeline, buffers; did you mean device?"
     )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from slowhand.joining import join
     from slowhand.keys import Setting
     from slowhand.lives.life import battery
+    from slowhand.reading import oscar
     from slowhand.realtime import Live, live
     from slowhand.realtime.replaying import Replay, replay
     from slowhand.sweeps import SweepError, compare, sweep
@@ -53,6 +54,7 @@ __all__ = [
     "join",
     "live",
     "lives",
+    "oscar",
     "pages",
     "papers",
     "plot",
@@ -80,6 +82,7 @@ _MODULES = {
     "compare": "slowhand.sweeps",
     "join": "slowhand.joining",
     "live": "slowhand.realtime",
+    "oscar": "slowhand.reading",
     "replay": "slowhand.realtime.replaying",
     "sweep": "slowhand.sweeps",
 }

@@ -263,6 +263,33 @@ def capture_join(scenario: Scenario, seed: int, path: str | PathLike[str]) -> No
 def join_schema() -> str:
     """The JSON Schema of a row of `join`, as a JSON object."""
 
+class Reading:
+    """A scenario in which readers can read a value. Raises `ScenarioError` if they cannot."""
+
+    def __new__(cls, scenario: Scenario) -> Reading: ...
+    @property
+    def producer(self) -> int:
+        """The node that has the value."""
+    @property
+    def most_readers(self) -> int:
+        """The most readers that there can be."""
+    def run(
+        self, readers: int, seed: int, count: int, threads: int
+    ) -> tuple[list[tuple[str, str, list[Any]]], BaseException | None]:
+        """What so many readers cost in both ways: the columns of one row for each world.
+
+        The second is what the handler of a signal raised: then only complete worlds are there.
+        Raises `ScenarioError` if there is no room for so many readers.
+        """
+
+def capture_readers(
+    scenario: Scenario, way: str, readers: int, seed: int, path: str | PathLike[str]
+) -> None:
+    """Writes the frames of one world of readers to `path` as pcapng, without keys."""
+
+def readers_schema() -> str:
+    """The JSON Schema of a row of readers, as a JSON object."""
+
 def life(
     scenario: Scenario,
     batteries: list[str],

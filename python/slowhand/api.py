@@ -598,15 +598,16 @@ def profiles() -> list[dict[str, Any]]:
 TABLES = ("records", "nodes", "timeline", "buffers")
 """The tables whose rows have a schema."""
 
-KINDS = ("scenario", "device", "battery", "join", *TABLES)
+KINDS = ("scenario", "device", "battery", "join", "oscar", *TABLES)
 """What has a schema."""
 
 
 def schema(kind: str = "scenario") -> dict[str, Any]:
     """The JSON Schema of a scenario, a device, a battery, or a row of a table.
 
-    The tables are `records` (as `run` returns them), `join` (as `join` returns them) and those of
-    an inspection: `nodes`, `timeline` and `buffers`. A column has its meaning as its description.
+    The tables are `records` (as `run` returns them), `join` and `oscar` (as these return them) and
+    those of an inspection: `nodes`, `timeline` and `buffers`. A column has its meaning as its
+    description.
 
     >>> import slowhand
     >>> slowhand.schema()["properties"]["client"]["description"]
@@ -623,6 +624,7 @@ def schema(kind: str = "scenario") -> dict[str, Any]:
         "device": _native.device_schema,
         "battery": _native.battery_schema,
         "join": _native.join_schema,
+        "oscar": _native.readers_schema,
     }
     schema: dict[str, Any] = json.loads(readers.get(kind, _native.schema)())
     return schema

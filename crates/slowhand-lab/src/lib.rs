@@ -33,6 +33,7 @@
 //! | [`capture`] | frames as pcapng, with the keys for Wireshark |
 //! | [`battery`] | batteries, and how long one lasts |
 //! | [`joining`] | how a TSCH network forms: each node from its first scan to its first datagram at the root |
+//! | [`readers`] | what it costs that many readers read one node's value: DTLS to each, or an object that is signed once |
 //! | [`life`] | what a device uses in months or years of requests |
 //! | [`capacity`] | how many session slots a server needs |
 //!
@@ -140,6 +141,7 @@ pub mod joining;
 pub mod life;
 pub mod live;
 pub mod plan;
+pub mod readers;
 pub mod record;
 pub mod requests;
 pub mod retry;

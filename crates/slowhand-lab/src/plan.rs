@@ -193,36 +193,9 @@ impl Plan {
         Self { mac, ..self }
     }
 
-    /// Checks that each device has a time for all that its end computes. Only the libraries know what they compute, so
-    /// an end whose device lacks a time runs the handshake once, without a network.
+    /// Checks that each device has a time for all that its end computes.
     fn check_devices(&self) -> Result<(), PlanError> {
-        let watched = [0, 1].map(|side| Arc::new(Watched { device: self.paced(side), missing: Mutex::default() }));
-        let lacking = |watched: &&Arc<Watched>| !watched.device.takes_no_time() && !watched.device.device.is_complete();
-        let Some(incomplete) = watched.iter().find(lacking) else { return Ok(()) };
-        let processors = [0, 1].map(|side| watched[side].clone() as Arc<dyn Processor>);
-        let [client, server] = &self.sessions;
-        let [mut client_end, mut server_end] = slowhand_sessions::build_pair([client, server], processors)?;
-        let path = memory::Path { delay: std::time::Duration::ZERO, ..memory::Path::default() };
-        let transcript = path.run(&mut *client_end, &mut *server_end);
-        for (watched, config) in watched.iter().zip([client, server]) {
-            let missing = watched.missing.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(Missing(key)) = missing {
-                let file = watched.device.device.file.clone();
-                let suite = match client_end.negotiated() {
-                    Some(Negotiated::Tls { suite, .. }) => Some(suite),
-                    _ => None,
-                };
-                return Err(PlanError::Device { file, key, suite, role: config.role, stack: config.stack });
-            }
-        }
-        let why = match (transcript.end, transcript.client, transcript.server) {
-            (memory::End::Completed, ..) => return Ok(()),
-            (_, Status::Failed(failure), _) => format!("client: {failure}"),
-            (_, _, Status::Failed(failure)) => format!("server: {failure}"),
-            (memory::End::Stalled, ..) => "both ends wait for each other".to_owned(),
-            _ => "it has no end".to_owned(),
-        };
-        Err(PlanError::UnknownNeeds { file: incomplete.device.device.file.clone(), why })
+        check_devices(self.sessions.each_ref(), [0, 1].map(|side| self.paced(side)))
     }
 
     /// How many nodes the mesh has, the root included.
@@ -451,9 +424,42 @@ impl Plan {
         slowhand_sessions::build_pair([&client, &server], processors)
     }
 
-    fn paced(&self, side: usize) -> Paced {
+    /// The device of the client (side 0) or of the server (1), as fast as the scenario has it.
+    pub(crate) fn paced(&self, side: usize) -> Paced {
         Paced { device: self.devices[side].clone(), factor: self.compute_factors[side] }
     }
+}
+
+/// Checks that each device has a time for all that its end of a session computes, client first. Only the libraries know what they
+/// compute, so an end whose device lacks a time runs the handshake once, without a network.
+pub(crate) fn check_devices(sessions: [&SessionConfig; 2], paced: [Paced; 2]) -> Result<(), PlanError> {
+    let watched = paced.map(|device| Arc::new(Watched { device, missing: Mutex::default() }));
+    let lacking = |watched: &&Arc<Watched>| !watched.device.takes_no_time() && !watched.device.device.is_complete();
+    let Some(incomplete) = watched.iter().find(lacking) else { return Ok(()) };
+    let processors = [0, 1].map(|side| watched[side].clone() as Arc<dyn Processor>);
+    let [client, server] = sessions;
+    let [mut client_end, mut server_end] = slowhand_sessions::build_pair([client, server], processors)?;
+    let path = memory::Path { delay: std::time::Duration::ZERO, ..memory::Path::default() };
+    let transcript = path.run(&mut *client_end, &mut *server_end);
+    for (watched, config) in watched.iter().zip([client, server]) {
+        let missing = watched.missing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Missing(key)) = missing {
+            let file = watched.device.device.file.clone();
+            let suite = match client_end.negotiated() {
+                Some(Negotiated::Tls { suite, .. }) => Some(suite),
+                _ => None,
+            };
+            return Err(PlanError::Device { file, key, suite, role: config.role, stack: config.stack });
+        }
+    }
+    let why = match (transcript.end, transcript.client, transcript.server) {
+        (memory::End::Completed, ..) => return Ok(()),
+        (_, Status::Failed(failure), _) => format!("client: {failure}"),
+        (_, _, Status::Failed(failure)) => format!("server: {failure}"),
+        (memory::End::Stalled, ..) => "both ends wait for each other".to_owned(),
+        _ => "it has no end".to_owned(),
+    };
+    Err(PlanError::UnknownNeeds { file: incomplete.device.device.file.clone(), why })
 }
 
 /// A device that remembers the first time that it was asked for and does not have.

@@ -14,6 +14,7 @@ mod joining;
 mod life;
 mod live;
 mod number;
+mod readers;
 mod records;
 mod run;
 mod scenario;
@@ -38,6 +39,8 @@ mod _native {
     use crate::life::{Lives, batteries, battery_schema, life};
     #[pymodule_export]
     use crate::live::{Live, Recording, mesh_address};
+    #[pymodule_export]
+    use crate::readers::{Reading, capture_readers, readers_schema};
     #[pymodule_export]
     use crate::records::open_ccm_8;
     #[pymodule_export]

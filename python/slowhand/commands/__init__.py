@@ -13,6 +13,7 @@ from slowhand.commands import (
     joining,
     links,
     live,
+    oscar,
     papers,
     run,
     settings,
@@ -56,6 +57,12 @@ COMMANDS = {
         "join --set network.profile=rfc --count 50",
         joining.options,
         joining.run,
+    ),
+    "oscar": Command(
+        "Compare DTLS to each reader of a node's value with objects that are signed once.",
+        "oscar --set readers.proxy=false --readers 1,10",
+        oscar.options,
+        oscar.run,
     ),
     "live": Command(
         "Run a network against the clock, for real programs at one end or at both.",

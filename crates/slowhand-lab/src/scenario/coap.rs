@@ -57,7 +57,7 @@ impl CoapSettings {
     }
 
     /// Sets the options of CoAP.
-    pub(super) fn apply(self, coap: &mut Coap) {
+    pub(crate) fn apply(self, coap: &mut Coap) {
         coap.congestion = self.congestion;
         // `check` has refused all others.
         coap.block = BlockSize::at_most(self.block_bytes.get() as usize);
@@ -87,7 +87,7 @@ pub struct EdhocSettings {
 
 impl EdhocSettings {
     /// Sets the options of EDHOC.
-    pub(super) fn apply(self, coap: &mut Coap) {
+    pub(crate) fn apply(self, coap: &mut Coap) {
         if let Security::Edhoc(edhoc) = &mut coap.security {
             *edhoc = Edhoc { transfer: self.credentials, message_4: self.message_4, combined: self.combined };
         }

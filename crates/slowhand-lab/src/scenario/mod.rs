@@ -14,6 +14,7 @@ mod mac;
 mod network;
 mod profile;
 mod psk;
+mod readers;
 mod running;
 mod session;
 mod settings;
@@ -55,6 +56,7 @@ pub use mac::{
 pub use network::{Capture, Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
 pub use profile::{Profile, ProfileNumber, ProfileNumbers};
 pub use psk::Psk;
+pub use readers::{Readers, ReadersAt};
 pub use running::{CHANGEABLE_KEYS, NetworkChange, SwitchError};
 pub use session::{Auth, Session};
 pub use settings::{EndSettings, SessionSettings, TimerSettings};
@@ -97,6 +99,8 @@ pub struct Scenario {
     pub application: Application,
     /// How the nodes join the network.
     pub join: Join,
+    /// Who reads the value of a node.
+    pub readers: Readers,
     /// What a scenario may take of the machine that runs it.
     pub limits: Limits,
     /// What a client runs on.
@@ -156,6 +160,9 @@ struct Sections {
     /// How the nodes join a TSCH network.
     #[serde(default)]
     join: Join,
+    /// Who reads the value of a node, and how often.
+    #[serde(default)]
+    readers: Readers,
     /// What a scenario may take of the machine that runs it.
     #[serde(default)]
     limits: Limits,
@@ -243,6 +250,7 @@ impl Scenario {
             traffic,
             application,
             mut join,
+            readers,
             limits,
         } = document.deserialize().map_err(|error| mac::name_kind(error, &document))?;
         let profile = network.profile.unwrap_or_else(|| mac.link_layer().default_profile());
@@ -275,6 +283,7 @@ impl Scenario {
             traffic,
             application,
             join,
+            readers,
             limits,
             sources: Arc::new(sources),
             document: Arc::clone(&document),

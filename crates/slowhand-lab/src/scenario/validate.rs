@@ -35,6 +35,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     traffic(scenario, document)?;
     scenario.application.check(&scenario.session, document)?;
     scenario.join.check(document)?;
+    scenario.readers.check(&scenario.mesh, scenario.server.at, document)?;
     limits(scenario, document)
 }
 

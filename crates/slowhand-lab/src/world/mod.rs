@@ -15,7 +15,7 @@ mod retransmission;
 mod run;
 mod segments;
 pub(crate) mod silent;
-mod slots;
+pub(crate) mod slots;
 mod stream;
 mod tcp;
 pub(crate) mod trace;
@@ -540,6 +540,6 @@ pub fn to_std(at: Instant) -> std::time::Duration {
 }
 
 /// The microsecond in which a session's time lies, rounded up: nothing happens early.
-fn from_std(at: std::time::Duration) -> Instant {
+pub(crate) fn from_std(at: std::time::Duration) -> Instant {
     Instant::from_micros(at.as_nanos().div_ceil(1_000) as u64)
 }

@@ -26,7 +26,7 @@ pub(super) enum Shut {
 }
 
 /// What a client without a slot sends.
-enum Sent {
+pub(crate) enum Sent {
     /// That for which the server keeps no state, such as a ClientHello without a cookie.
     Stateless,
     /// That which asks for a slot.
@@ -133,7 +133,7 @@ fn of_stream(segment: &[u8]) -> Sent {
 
 /// What a datagram of DTLS asks for. The ClientHello that brings a cookie is the client's second message, or a later one (RFC 6347
 /// section 4.2.2, RFC 9147 section 5.1).
-fn of_datagrams(datagram: &[u8], has_cookie: bool) -> Sent {
+pub(crate) fn of_datagrams(datagram: &[u8], has_cookie: bool) -> Sent {
     let fragments = dtls::records(datagram, None).map_while(Result::ok).flat_map(|record| record.fragments());
     let mut hellos = fragments.flatten().filter(|fragment| fragment.message_type == MessageType::ClientHello);
     match hellos.next() {

@@ -1,8 +1,11 @@
-//! The cryptography of OSCORE and EDHOC, which advances the device's clock.
+//! The cryptography of OSCORE, EDHOC and objects, which advances the device's clock.
 
+use p256::ecdsa::{Signature, SigningKey, VerifyingKey};
 use p256::{PublicKey, SecretKey};
 use slowhand_coap::edhoc::crypto::{ELEMENT, KeyPair, Scalar};
 use slowhand_coap::edhoc::{self, Software};
+use slowhand_coap::objects::crypto::{PrivateKey, point};
+use slowhand_coap::objects::{self, SIGNATURE};
 use slowhand_coap::oscore::RustCrypto;
 use slowhand_coap::oscore::crypto::{Crypto, DIGEST, Failed, Protection, Secret, TAG};
 
@@ -14,7 +17,7 @@ use crate::operation::{Aead, AeadMode, Curve, Operation, compressions, hmac};
 const BLOCK: usize = 64;
 
 /// Computes as [`RustCrypto`], and reports its operations to the device.
-pub(super) struct Counting;
+pub(crate) struct Counting;
 
 fn aead(with: &Protection<'_>, content: &[u8]) -> Aead {
     let (octets, additional) = (content.len() as u32, with.associated.len() as u32);
@@ -81,6 +84,23 @@ impl edhoc::Crypto for Counting {
             device::perform(hmac(DIGEST, before + info.len() + 1));
         }
         software().expand_to(extracted, info, output);
+    }
+}
+
+impl objects::Crypto for Counting {
+    fn sign(&mut self, key: &PrivateKey, message: &[u8]) -> Result<[u8; SIGNATURE], Failed> {
+        let key = SigningKey::from_slice(key.octets()).map_err(|_| Failed)?;
+        let hash = edhoc::Crypto::hash(self, message);
+        device::perform(Operation::EcdsaSign(Curve::Secp256r1));
+        ecdsa::sign(&key, &hash).map(|signature| signature.to_bytes().into()).map_err(|_| Failed)
+    }
+
+    fn verify(&mut self, key: &objects::PublicKey, message: &[u8], signature: &[u8; SIGNATURE]) -> Result<(), Failed> {
+        let key = VerifyingKey::from_sec1_bytes(&point(key)).map_err(|_| Failed)?;
+        let signature = Signature::from_slice(signature).map_err(|_| Failed)?;
+        let hash = edhoc::Crypto::hash(self, message);
+        device::perform(Operation::EcdsaVerify(Curve::Secp256r1));
+        ecdsa::verify(&key, &hash, &signature).map_err(|_| Failed)
     }
 }
 

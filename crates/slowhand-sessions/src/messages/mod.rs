@@ -17,10 +17,10 @@ use slowhand_coap::timer::Transmission;
 
 use crate::coap::{Coap, MAX_BODY, REQUEST_OVERHEAD};
 use crate::session::{Failure, FailureKind};
-use counting::Counting;
 use edhoc::{Answer, Handshake, Next};
 use link::{Asker, Event, Link};
 
+pub(crate) use counting::Counting;
 pub(crate) use end::CoapEnd;
 pub(crate) use over_tls::CoapOverTls;
 

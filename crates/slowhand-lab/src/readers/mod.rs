@@ -1,0 +1,348 @@
+//! What it costs that many readers want the value of one node, the producer, in two ways: each reader opens a session of DTLS to the
+//! producer, or the producer signs and encrypts the value once, as an object ([`slowhand_coap::objects`]), a proxy at the border router
+//! keeps it, and readers get the access secret from an authorization server over DTLS (OSCAR).
+//!
+//! ```
+//! use slowhand_lab::interrupt::Interrupt;
+//! use slowhand_lab::readers::{ReadersPlan, Way};
+//! use slowhand_lab::scenario::Scenario;
+//!
+//! let scenario: Scenario = r#"
+//!     network = { topology = { kind = "line", hops = 1 } }
+//!     mac = { kind = "tsch", slotframe = 11 }
+//!     client = { device = "openmote-cc2538" }
+//!     session = { stack = "lean-dtls", suite = "TLS_PSK_WITH_AES_128_CCM_8" }
+//!     readers = { readings = 2 }
+//! "#
+//! .parse()?;
+//! let plan = ReadersPlan::new(&scenario)?;
+//! let [dtls, oscar] = Way::ALL.map(|way| plan.run(way, 3, 1, &Interrupt::default(), &mut ()).expect("nobody interrupts it"));
+//! assert_eq!([dtls.got, oscar.got], [6, 6], "three readers, two readings each");
+//! assert!(dtls.setup_octets > oscar.setup_octets, "only one session crosses the mesh: that of the producer");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod ends;
+mod record;
+mod world;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use slowhand_coap::endpoint;
+use slowhand_net::address::{Host, NodeId};
+use slowhand_net::clock::Duration;
+use slowhand_net::observer::{Observer, Transmission};
+use slowhand_sessions::{
+    Aead, AeadMode, Coap, Curve, Family, Operation, Processor, REQUEST_OVERHEAD, Role, Security, SessionConfig,
+};
+
+use crate::capture::CaptureError;
+use crate::device::Missing;
+use crate::input::{Blame, Place};
+use crate::interrupt::Interrupt;
+use crate::plan::{Plan, PlanError, check_devices};
+use crate::scenario::{Readers, ReadersAt, Scenario, ServerAt};
+use crate::sniffer::LiveCapture;
+use crate::threads;
+
+pub use record::{ReadersRecord, Way, columns, schema};
+
+/// The most readers of a world. *Assumed*: each has ports of its own, and nobody has asked for more.
+pub const MOST_READERS: u32 = 1_000;
+
+/// Everything that a world of readers is made from.
+#[derive(Debug)]
+pub struct ReadersPlan {
+    plan: Plan,
+    readers: Readers,
+    producer: NodeId,
+    /// The nodes of the readers, if they are in the mesh.
+    nodes: Option<Vec<NodeId>>,
+    authority: Host,
+    /// The sessions of a reader to the producer and of anybody to the authorization server: client and server.
+    sessions: [SessionConfig; 2],
+    coap: endpoint::Config,
+    start: Duration,
+    internet_delay: Duration,
+    ports: Ports,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ports {
+    coaps: u16,
+    coap: u16,
+    /// The port of reader r is this one and r.
+    first: u16,
+}
+
+/// The readers of a scenario cannot read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadersError {
+    /// What no scenario can have.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A key does not go with readers.
+    #[error("{key}: {reason}")]
+    Key {
+        /// The key.
+        key: &'static str,
+        /// What was found and what is allowed.
+        reason: String,
+    },
+    /// A device has no time for an operation of objects.
+    #[error("{}: {key}: found nothing, allowed: a number and its source: objects need it", file.display())]
+    Device {
+        /// The file of the device.
+        file: std::path::PathBuf,
+        /// The key that is missing.
+        key: String,
+    },
+}
+
+impl From<ReadersError> for Blame {
+    fn from(error: ReadersError) -> Self {
+        match error {
+            ReadersError::Plan(error) => error.blame(),
+            ReadersError::Key { key, reason } => Self { place: None, key: key.to_owned(), reason, together: true },
+            ReadersError::Device { file, key } => {
+                let reason = "found nothing, allowed: a number and its source: objects need it".to_owned();
+                Self { place: Some(Place::File(file)), key, reason, together: true }
+            }
+        }
+    }
+}
+
+/// A capture that could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadersCaptureError {
+    /// The readers cannot read.
+    #[error(transparent)]
+    Readers(#[from] ReadersError),
+    /// The file cannot be written.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+}
+
+impl ReadersPlan {
+    /// Prepares a scenario. Its own sessions do not count.
+    ///
+    /// # Errors
+    /// What [`Plan::new`] refuses; the protocol is not DTLS, or the scenario has something that only sessions of its clients have.
+    pub fn new(scenario: &Scenario) -> Result<Self, ReadersError> {
+        refuse_others(scenario)?;
+        let (plan, session) = (Plan::new(scenario)?, &scenario.session);
+        let readers = scenario.readers.clone();
+        let first_client = plan.clients().first().copied().unwrap_or(NodeId(1));
+        let producer = readers.producer.map_or(first_client, |node| NodeId(node.get() as u16));
+        let [_, authority] = scenario.server.at.hosts(producer);
+        if authority == Host::Node(producer) {
+            return Err(refused(
+                "readers.producer",
+                "the node of the authorization server, the first client",
+                "another node",
+            ));
+        }
+        let sessions = [Role::Client, Role::Server].map(|role| {
+            let mut config = session.config(role);
+            let tls = config.family.tls().cloned();
+            // `refuse_others` has seen that it is DTLS.
+            config.family = tls.map_or(config.family, Family::Tls);
+            config
+        });
+        let mut coap = Coap::new(Security::None);
+        session.coap.apply(&mut coap);
+        let default = endpoint::Config::default();
+        // A record of DTLS has less room than a datagram.
+        let most = session.mtu.map_or(default.max_message, |mtu| (mtu.get() as usize).saturating_sub(RECORD));
+        let needed = readers.value_bytes.get() as usize + slowhand_coap::objects::OVERHEAD + 2 + REQUEST_OVERHEAD;
+        if most < needed {
+            let found = format!("{most} octets for a message, where that of an object has up to {needed}");
+            return Err(refused("session.mtu", &found, "more, or a shorter readers.value_bytes"));
+        }
+        let coap = endpoint::Config {
+            transmission: coap.transmission,
+            algorithm: coap.congestion.into(),
+            max_message: most,
+            ..default
+        };
+        let nodes = (readers.at == ReadersAt::Mesh).then(|| {
+            let nodes = (1..scenario.mesh().nodes() as u16).map(NodeId);
+            nodes.filter(|&node| node != producer && Host::Node(node) != authority).collect()
+        });
+        let prepared = Self {
+            producer,
+            nodes,
+            authority,
+            sessions,
+            coap,
+            start: scenario.client.start(scenario.mac.link_layer().settling()),
+            internet_delay: scenario.server.internet_delay_ms.duration(),
+            ports: Ports { coaps: session.server_port(), coap: COAP, first: session.client_port.get() as u16 },
+            readers,
+            plan,
+        };
+        if prepared.ports.coaps == COAP {
+            return Err(refused("session.server_port", "5683, the port of CoAP", "another port for DTLS"));
+        }
+        prepared.check()?;
+        Ok(prepared)
+    }
+
+    /// Checks that the devices have a time for whatever they compute here.
+    fn check(&self) -> Result<(), ReadersError> {
+        let [reader, producer] = [self.side_of_readers(), 0];
+        check_devices(self.sessions.each_ref(), [reader, producer].map(|side| self.plan.paced(side)))?;
+        check_devices(self.sessions.each_ref(), [reader, 1].map(|side| self.plan.paced(side)))?;
+        let aead = Aead { mode: AeadMode::Ccm, key_bits: 128, tag: 8, octets: 1, additional: 1 };
+        let (hash, curve) = (Operation::Sha256 { blocks: 1 }, Curve::Secp256r1);
+        for (side, operations) in [
+            (producer, [hash, Operation::Seal(aead), Operation::EcdsaSign(curve)]),
+            (reader, [hash, Operation::Open(aead), Operation::EcdsaVerify(curve)]),
+        ] {
+            let paced = self.plan.paced(side);
+            let missing = operations.into_iter().find_map(|operation| paced.duration(operation).err());
+            if let Some(Missing(key)) = missing {
+                return Err(ReadersError::Device { file: paced.device.file.clone(), key });
+            }
+        }
+        Ok(())
+    }
+
+    /// On which device readers are: the client's (side 0) or the server's (1).
+    fn side_of_readers(&self) -> usize {
+        usize::from(self.nodes.is_none())
+    }
+
+    fn processor(&self, side: usize) -> Arc<dyn Processor> {
+        Arc::new(self.plan.paced(side))
+    }
+
+    /// The node that has the value.
+    pub fn producer(&self) -> NodeId {
+        self.producer
+    }
+
+    /// The most readers that there can be.
+    pub fn most_readers(&self) -> u32 {
+        self.nodes.as_ref().map_or(MOST_READERS, |nodes| nodes.len() as u32).min(MOST_READERS)
+    }
+
+    /// Checks the number of readers.
+    ///
+    /// # Errors
+    /// There is no room for so many.
+    pub fn check_readers(&self, readers: u32) -> Result<(), ReadersError> {
+        let most = self.most_readers();
+        if (1..=most).contains(&readers) {
+            return Ok(());
+        }
+        let of_mesh = match self.nodes {
+            Some(_) => ": in the mesh each reader has a node of its own",
+            None => "",
+        };
+        Err(refused("readers", &readers.to_string(), &format!("1 to {most}{of_mesh}")))
+    }
+
+    /// Runs the world of a seed, in which so many readers read in this way. `None` if it is interrupted.
+    ///
+    /// # Panics
+    /// There is no room for so many readers ([`check_readers`](Self::check_readers)).
+    pub fn run(
+        &self,
+        way: Way,
+        readers: u32,
+        seed: u64,
+        interrupt: &Interrupt,
+        observer: &mut dyn Observer,
+    ) -> Option<ReadersRecord> {
+        assert!((1..=self.most_readers()).contains(&readers), "{readers} readers");
+        world::World::new(self, way, readers as usize, seed, interrupt)?.run(interrupt, observer)
+    }
+
+    /// Runs both ways with each number of readers and each of `count` seeds from `first` on, on so many threads. The records of all, by
+    /// number, way and seed, whatever the number of threads; those that were complete when it was interrupted.
+    pub fn run_all(
+        &self,
+        numbers: &[u32],
+        first: u64,
+        count: u64,
+        threads: usize,
+        interrupt: &Interrupt,
+    ) -> Vec<ReadersRecord> {
+        // Seeds end with the largest number.
+        let count = count.min(u64::MAX - first);
+        let ways = Way::ALL.len() as u64;
+        let worlds = threads::each(0..numbers.len() as u64 * ways * count, threads, |world| {
+            let (combination, seed) = (world / count, first + world % count);
+            let (number, way) = (numbers[(combination / ways) as usize], Way::ALL[(combination % ways) as usize]);
+            self.run(way, number, seed, interrupt, &mut ())
+        });
+        worlds.into_values().collect()
+    }
+}
+
+/// Octets that a record has beside its content, at most: 13 of its header, 8 of the nonce, 16 of the tag, and 32 of a connection ID (RFC
+/// 6347 section 4.1, RFC 6655 section 3, RFC 9146 section 4).
+const RECORD: usize = 13 + 8 + 16 + 32;
+
+/// The port of CoAP (RFC 7252 section 6.1).
+const COAP: u16 = 5_683;
+
+/// Refuses what only sessions of the scenario's own clients have.
+fn refuse_others(scenario: &Scenario) -> Result<(), ReadersError> {
+    let protocol = scenario.session.protocol;
+    if protocol.is_stream() || protocol.transport().is_none() {
+        let found = format!("\"{protocol}\"");
+        return Err(refused("session.protocol", &found, "one with DTLS, where readers open sessions of DTLS"));
+    }
+    if scenario.server.at == ServerAt::Leaves {
+        let allowed = "\"internet\", \"root\" or a node: the authorization server is there";
+        return Err(refused("server.at", "\"leaves\"", allowed));
+    }
+    for (key, found, is_there) in [
+        ("client.joining", "true", scenario.client.joining),
+        ("server.slots", "a number", scenario.server.slots.is_some()),
+        ("traffic", "other traffic", !scenario.traffic.is_empty()),
+        ("network.walk", "a walk", scenario.network.walk.is_some()),
+    ] {
+        if is_there {
+            return Err(refused(key, &format!("{found}, where readers read"), "a scenario without it"));
+        }
+    }
+    Ok(())
+}
+
+fn refused(key: &'static str, found: &str, allowed: &str) -> ReadersError {
+    ReadersError::Key { key, reason: format!("found {found}, allowed: {allowed}") }
+}
+
+/// Runs the world of one seed and writes every frame on the air to `path` as pcapng, without keys. `None` if it is interrupted.
+///
+/// # Errors
+/// The readers cannot read, or the file cannot be written; the file is created before the work starts.
+pub fn capture_readers(
+    scenario: &Scenario,
+    way: Way,
+    readers: u32,
+    seed: u64,
+    path: &Path,
+    interrupt: &Interrupt,
+) -> Result<Option<ReadersRecord>, ReadersCaptureError> {
+    struct Writing(LiveCapture<std::io::BufWriter<std::fs::File>>);
+    impl Observer for Writing {
+        fn transmission(&mut self, transmission: &Transmission<'_>) {
+            self.0.transmission(transmission);
+        }
+    }
+
+    let plan = ReadersPlan::new(scenario)?;
+    plan.check_readers(readers)?;
+    let file =
+        crate::capture::create_private(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
+    let mut writing = Writing(LiveCapture::new(scenario, std::io::BufWriter::new(file), path)?);
+    let record = plan.run(way, readers, seed, interrupt, &mut writing);
+    writing.0.finish()?;
+    Ok(record)
+}

@@ -1,0 +1,526 @@
+//! A world of readers: the events of the network, of sessions and of what runs above them, in the order of time.
+
+mod paths;
+mod programs;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use slowhand_coap::objects::{self, Consumer, Producer, PublicKey};
+use slowhand_net::address::{Host, NodeId};
+use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::ip;
+use slowhand_net::network::{Event, Events, Network};
+use slowhand_net::observer::{FrameKind, Observer, Transmission};
+use slowhand_net::queue::EventQueue;
+use slowhand_net::radio::frame::FCS;
+use slowhand_net::random::Streams;
+use slowhand_sessions::{Arithmetic, ObjectDevice, Status};
+
+use super::ReadersPlan;
+use super::ends::{Computer, End, Member, Part, State, peer};
+use super::record::{ReadersRecord, Way};
+use crate::energy::{Times, energy};
+use crate::interrupt::Interrupt;
+use crate::world::slots::{Sent, of_datagrams};
+use crate::world::{from_std, to_std};
+use programs::Shelf;
+
+/// The least time until the next timer, as in other worlds: a timer in the past would stop the clock.
+const MIN_TIMER: Duration = Duration::from_micros(1);
+
+/// What is due, apart from the network.
+enum Due {
+    /// A reader reads.
+    Reading(usize),
+    /// The last reading of a reader is too late now.
+    Last(usize),
+    /// A client opens its session.
+    Open(usize),
+    /// It has taken too long.
+    GiveUp(usize),
+    /// An end has a datagram ready. True if it is of setting up.
+    Send {
+        end: usize,
+        is_setup: bool,
+        octets: Vec<u8>,
+    },
+    /// A datagram arrives that has not been in the mesh.
+    Arrival {
+        end: usize,
+        octets: Vec<u8>,
+    },
+    Timer(usize),
+    /// A computer is free again.
+    Resume(usize),
+    /// The producer has made an object.
+    Made(Vec<u8>),
+    /// A reader has opened an object.
+    Opened(usize),
+}
+
+/// A reader.
+#[derive(Default)]
+struct Reader {
+    begin: Instant,
+    /// How many of its readings were due.
+    due: u64,
+    /// Since when it waits for a value.
+    since: Option<Instant>,
+    /// True if it has asked, and no answer has come.
+    is_asking: bool,
+    has_value: bool,
+    /// What opens objects, once it has the access secret.
+    consumer: Option<Consumer>,
+    /// An object whose access secret it has asked for.
+    object: Option<Vec<u8>>,
+    /// True if the producer has a slot for its session, or has refused it.
+    has_slot: bool,
+    is_refused: bool,
+}
+
+/// What frames have cost.
+#[derive(Clone, Copy, Debug, Default)]
+struct Costs {
+    frames: u64,
+    octets: u64,
+}
+
+pub(super) struct World<'a> {
+    plan: &'a ReadersPlan,
+    way: Way,
+    streams: Streams,
+    network: Network,
+    due: EventQueue<Due>,
+    computers: Vec<Computer>,
+    ends: Vec<End>,
+    /// The ends by their own address and that of the other end.
+    by_address: BTreeMap<[ip::Endpoint; 2], usize>,
+    readers: Vec<Reader>,
+    /// What makes objects, once it has the access secret, and until when that counts.
+    producer: Option<(Producer, Instant)>,
+    private: [u8; 32],
+    public: PublicKey,
+    at_producer: Shelf,
+    at_proxy: Shelf,
+    /// For each datagram, if it is of setting up.
+    datagrams: Vec<bool>,
+    /// Those of reading, and of setting up.
+    costs: [Costs; 2],
+    events: Events,
+    slots_held: usize,
+    /// How long later readings took, and how many there were.
+    later: (Duration, u64),
+    first: (Duration, u64),
+    record: ReadersRecord,
+}
+
+impl<'a> World<'a> {
+    /// A world in which nothing has happened. `None` if it is interrupted: many sessions take time to make.
+    pub(super) fn new(
+        plan: &'a ReadersPlan,
+        way: Way,
+        readers: usize,
+        seed: u64,
+        interrupt: &Interrupt,
+    ) -> Option<Self> {
+        let streams = Streams::new(seed);
+        let private = private_key(&streams);
+        let arithmetic = plan.sessions[0].arithmetic;
+        let computer = |side| Computer::new(object_device(plan, side, arithmetic));
+        let nodes = (0..plan.plan.nodes()).map(|_| computer(0));
+        // Each reader on the Internet is a host of its own, and so is the authorization server.
+        let hosts = (0..=readers).map(|_| computer(1));
+        let period = plan.readers.period_s.duration();
+        let readings = u64::from(plan.readers.readings.get());
+        let mut world = Self {
+            plan,
+            way,
+            streams,
+            network: plan.plan.network(seed),
+            due: EventQueue::default(),
+            computers: nodes.chain(hosts).collect(),
+            ends: Vec::new(),
+            by_address: BTreeMap::new(),
+            readers: Vec::new(),
+            producer: None,
+            private,
+            public: objects::public_key(&private).expect("a key below the order of the curve"),
+            at_producer: Shelf::default(),
+            at_proxy: Shelf::default(),
+            datagrams: Vec::new(),
+            costs: [Costs::default(); 2],
+            events: Events::default(),
+            slots_held: 0,
+            later: (Duration::ZERO, 0),
+            first: (Duration::ZERO, 0),
+            record: empty(seed, way, readers as u32, readings, plan.start + period * (readings + 1)),
+        };
+        if way == Way::Oscar {
+            let client = world.connect_to_authority(Member::Producer, Host::Node(plan.producer), readers);
+            world.due.push(Instant::ZERO + plan.start, Due::Open(client));
+            if plan.readers.proxy {
+                world.connect_proxy();
+            }
+        }
+        for reader in 0..readers {
+            if interrupt.is_set() {
+                return None;
+            }
+            world.add_reader(reader, readers);
+        }
+        Some(world)
+    }
+
+    /// Runs to the end. `None` if it is interrupted.
+    pub(super) fn run(mut self, interrupt: &Interrupt, observer: &mut dyn Observer) -> Option<ReadersRecord> {
+        let end = Instant::ZERO + self.record.world;
+        loop {
+            let now = self.network.deadline().into_iter().chain(self.due.next_at()).min();
+            let Some(now) = now.filter(|&now| now < end) else { break };
+            if interrupt.is_set() {
+                return None;
+            }
+            if self.network.deadline() == Some(now) {
+                let mut events = std::mem::take(&mut self.events);
+                let (datagrams, costs) = (&self.datagrams[..], &mut self.costs);
+                self.network.handle_deadline(now, &mut events, &mut Watch { datagrams, costs, next: observer });
+                self.deliver(now, &mut events);
+                self.events = events;
+            }
+            while let Some(due) = self.due.pop_due(now) {
+                self.handle(now, due);
+            }
+        }
+        let idle = idle(self.plan, self.record.seed, end, interrupt)?;
+        Some(self.finish(end, &idle))
+    }
+
+    /// The record; `idle` is the same network in which nobody reads.
+    fn finish(mut self, end: Instant, idle: &Network) -> ReadersRecord {
+        for node in (1..self.plan.plan.nodes() as u16).map(NodeId) {
+            let mut times = Times::of(&self.network, node, end);
+            let computer = &self.computers[node.index()];
+            (times.computed, times.tpm) = (computer.computed, computer.tpm);
+            let device = self.plan.plan.device(node);
+            let [used, of_idle] = [times, Times::of(idle, node, end)].map(|times| energy(device, times).total_mj());
+            let record = &mut self.record;
+            let (sum, sum_of_idle) = match node == self.plan.producer {
+                true => (&mut record.producer_mj, &mut record.producer_idle_mj),
+                false => (&mut record.others_mj, &mut record.others_idle_mj),
+            };
+            (*sum, *sum_of_idle) = (*sum + used, *sum_of_idle + of_idle);
+        }
+        let mean = |(sum, count): (Duration, u64)| (count > 0).then(|| sum.as_secs_f64() / count as f64);
+        let [reading, setup] = self.costs;
+        ReadersRecord {
+            setup_frames: setup.frames,
+            setup_octets: setup.octets,
+            reading_frames: reading.frames,
+            reading_octets: reading.octets,
+            first_s: mean(self.first),
+            later_s: mean(self.later),
+            refused: self.readers.iter().filter(|reader| reader.is_refused && !reader.has_slot).count() as u64,
+            producer_compute_s: self.computers[self.plan.producer.index()].computed.as_secs_f64(),
+            ..self.record
+        }
+    }
+
+    fn deliver(&mut self, now: Instant, events: &mut Events) {
+        for event in events.iter() {
+            if let Event::Delivered { source, destination, payload, .. } = event
+                && let Some(&end) = self.by_address.get(&[destination, source])
+            {
+                self.receive(now, end, payload.to_vec());
+            }
+        }
+        events.clear();
+    }
+
+    fn handle(&mut self, now: Instant, due: Due) {
+        match due {
+            Due::Reading(reader) => self.begin_reading(now, reader),
+            Due::Last(reader) => self.readers[reader].since = None,
+            Due::Open(end) => self.open(now, end),
+            Due::GiveUp(end) => {
+                if self.ends[end].state == State::New {
+                    self.fail(end);
+                }
+            }
+            Due::Send { end, is_setup, octets } => self.transmit(now, end, is_setup, &octets),
+            Due::Arrival { end, octets } => self.receive(now, end, octets),
+            Due::Timer(end) => self.expire(now, end),
+            Due::Resume(computer) => self.resume(now, computer),
+            Due::Made(object) => self.made(now, object),
+            Due::Opened(reader) => self.got(now, reader),
+        }
+    }
+
+    // Datagrams and timers.
+
+    fn open(&mut self, now: Instant, end: usize) {
+        let busy_until = self.computers[self.ends[end].computer].busy_until;
+        if busy_until > now {
+            return self.due.push(busy_until, Due::Open(end));
+        }
+        self.due.push(now + self.plan.plan.give_up(), Due::GiveUp(end));
+        if let Some(session) = &mut self.ends[end].session {
+            session.start(to_std(now));
+        }
+        self.settle(now, end);
+    }
+
+    fn transmit(&mut self, now: Instant, end: usize, is_setup: bool, octets: &[u8]) {
+        let End { host, addresses: [from, to], .. } = self.ends[end];
+        if [host, self.ends[peer(end)].host] == [Host::Internet; 2] {
+            let octets = octets.to_vec();
+            return self.due.push(now + self.plan.internet_delay, Due::Arrival { end: peer(end), octets });
+        }
+        let datagram = self.datagrams.len() as slowhand_net::datagram::DatagramId;
+        self.datagrams.push(is_setup);
+        let mut events = std::mem::take(&mut self.events);
+        // A datagram that is too long is lost: timers notice it.
+        let _ = self.network.send(now, from, to, octets, datagram, &mut events);
+        self.deliver(now, &mut events);
+        self.events = events;
+    }
+
+    fn receive(&mut self, now: Instant, end: usize, octets: Vec<u8>) {
+        let computer = &mut self.computers[self.ends[end].computer];
+        if computer.busy_until > now || !computer.waiting.is_empty() {
+            return computer.waiting.push_back((end, octets));
+        }
+        self.take(now, end, &octets);
+    }
+
+    fn resume(&mut self, now: Instant, computer: usize) {
+        while self.computers[computer].busy_until <= now {
+            let Some((end, octets)) = self.computers[computer].waiting.pop_front() else { return };
+            self.take(now, end, &octets);
+        }
+    }
+
+    fn take(&mut self, now: Instant, end: usize, octets: &[u8]) {
+        if !self.admits(end, octets) {
+            return;
+        }
+        let End { session, coap, .. } = &mut self.ends[end];
+        match session {
+            Some(session) => session.handle_input(to_std(now), octets),
+            None => coap.handle_input(to_std(now), octets),
+        }
+        self.settle(now, end);
+    }
+
+    /// True if a session of the producer takes a datagram: it needs a slot.
+    fn admits(&mut self, end: usize, octets: &[u8]) -> bool {
+        let (Part::Producer(Some(reader)), Some(slots), true) =
+            (self.ends[end].part, self.plan.readers.slots, self.ends[end].session.is_some())
+        else {
+            return true;
+        };
+        if self.readers[reader].has_slot {
+            return true;
+        }
+        match of_datagrams(octets, self.plan.plan.has_cookie()) {
+            Sent::Stateless => true,
+            Sent::Request if self.slots_held < slots.get() as usize => {
+                self.slots_held += 1;
+                self.readers[reader].has_slot = true;
+                true
+            }
+            Sent::Request => {
+                self.readers[reader].is_refused = true;
+                false
+            }
+            Sent::Other => false,
+        }
+    }
+
+    fn expire(&mut self, now: Instant, number: usize) {
+        let end = &mut self.ends[number];
+        if end.timer != Some(now) {
+            return; // it was set again
+        }
+        end.timer = None;
+        let busy_until = self.computers[end.computer].busy_until;
+        if busy_until > now {
+            end.timer = Some(busy_until);
+            return self.due.push(busy_until, Due::Timer(number));
+        }
+        let at = to_std(now);
+        if let Some(session) = &mut end.session
+            && session.deadline().is_some_and(|deadline| deadline <= at)
+        {
+            session.handle_timeout(at);
+        }
+        if end.coap.deadline().is_some_and(|deadline| deadline <= at) {
+            end.coap.handle_timeout(at);
+        }
+        self.settle(now, number);
+    }
+
+    /// After a call: what the session and CoAP have for each other and for the network, what has happened, and the next timer.
+    fn settle(&mut self, now: Instant, number: usize) {
+        self.collect(now, number, true);
+        let end = &mut self.ends[number];
+        if let Some(session) = &mut end.session {
+            while let Some(received) = session.poll_received() {
+                end.coap.handle_input(to_std(now), received.bytes);
+            }
+            match session.status() {
+                Status::Established { .. } if end.state == State::New => {
+                    end.state = State::Open;
+                    self.opened(now, number);
+                }
+                Status::Failed(_) => self.fail(number),
+                _ => {}
+            }
+        }
+        while let Some(event) = self.ends[number].coap.poll_event() {
+            self.happen(now, number, event);
+        }
+        self.flush(now, number);
+        self.set_timer(now, number);
+    }
+
+    /// Sends what CoAP has.
+    fn flush(&mut self, now: Instant, number: usize) {
+        let is_setup = self.ends[number].is_of_setup();
+        while let Some(octets) = self.ends[number].coap.poll_transmit() {
+            match &mut self.ends[number].session {
+                None => self.due.push(now, Due::Send { end: number, is_setup, octets }),
+                Some(session) => {
+                    // A session that has failed sends nothing: readings that are missing say it.
+                    let _ = session.write(to_std(now), &octets);
+                    self.collect(now, number, is_setup);
+                }
+            }
+        }
+    }
+
+    /// Takes what a session sends and has computed.
+    fn collect(&mut self, now: Instant, number: usize, is_setup: bool) {
+        let End { session, computer, .. } = &mut self.ends[number];
+        let (Some(session), computer) = (session, *computer) else { return };
+        while let Some(transmit) = session.poll_transmit() {
+            let (at, octets) = (from_std(transmit.at).max(now), transmit.bytes.to_vec());
+            self.due.push(at, Due::Send { end: number, is_setup, octets });
+        }
+        let busy_until = from_std(session.busy_until());
+        let device = self.plan.plan.device_of_side(usize::from(computer >= self.plan.plan.nodes()));
+        let Computer { computed, tpm, .. } = &mut self.computers[computer];
+        session.drain_operations(&mut |performed| {
+            *computed += performed.took;
+            if device.is_for_tpm(performed.operation) {
+                *tpm += performed.took;
+            }
+        });
+        self.compute(now, computer, busy_until);
+    }
+
+    /// A computer computes until then.
+    fn compute(&mut self, now: Instant, computer: usize, until: Instant) {
+        let busy_until = &mut self.computers[computer].busy_until;
+        if until > now && until > *busy_until {
+            *busy_until = until;
+            self.due.push(until, Due::Resume(computer));
+        }
+    }
+
+    fn set_timer(&mut self, now: Instant, number: usize) {
+        let end = &mut self.ends[number];
+        let timer = end.deadline().filter(|_| end.state != State::Failed).map(|at| from_std(at).max(now + MIN_TIMER));
+        if timer != end.timer {
+            end.timer = timer;
+            if let Some(at) = timer {
+                self.due.push(at, Due::Timer(number));
+            }
+        }
+    }
+
+    /// A session is of no use any more: both ends stop.
+    fn fail(&mut self, number: usize) {
+        if self.ends[number].state == State::Failed {
+            return;
+        }
+        self.record.failed_sessions += 1;
+        for end in [number, peer(number)] {
+            self.ends[end].state = State::Failed;
+            self.ends[end].timer = None;
+        }
+    }
+}
+
+/// Counts the frames of datagrams.
+struct Watch<'a> {
+    datagrams: &'a [bool],
+    costs: &'a mut [Costs; 2],
+    next: &'a mut dyn Observer,
+}
+
+impl Observer for Watch<'_> {
+    fn transmission(&mut self, frame: &Transmission<'_>) {
+        self.next.transmission(frame);
+        if frame.kind == FrameKind::Data
+            && let Some(&is_setup) = self.datagrams.get(frame.datagram as usize)
+        {
+            let costs = &mut self.costs[usize::from(is_setup)];
+            costs.frames += 1;
+            costs.octets += (frame.octets.len() + FCS) as u64;
+        }
+    }
+}
+
+/// The network of a seed at the end of a world in which nobody reads. `None` if it is interrupted.
+fn idle(plan: &ReadersPlan, seed: u64, end: Instant, interrupt: &Interrupt) -> Option<Network> {
+    let mut network = plan.plan.network(seed);
+    let mut events = Events::default();
+    while let Some(now) = network.deadline().filter(|&now| now < end) {
+        if interrupt.is_set() {
+            return None;
+        }
+        network.handle_deadline(now, &mut events, &mut ());
+        events.clear();
+    }
+    Some(network)
+}
+
+fn object_device(plan: &ReadersPlan, side: usize, arithmetic: Arithmetic) -> ObjectDevice {
+    ObjectDevice::new(Arc::new(plan.plan.paced(side)), arithmetic)
+}
+
+/// The producer's private key: below the order of the curve, because its first octet is not all ones.
+fn private_key(streams: &Streams) -> [u8; 32] {
+    let mut key = streams.derive("key of the producer", 0);
+    key[0] = key[0] >> 1 | 1;
+    key
+}
+
+/// The record of a world in which nothing has happened.
+fn empty(seed: u64, way: Way, readers: u32, readings: u64, world: Duration) -> ReadersRecord {
+    ReadersRecord {
+        seed,
+        way,
+        readers,
+        readings: u64::from(readers) * readings,
+        got: 0,
+        failed_sessions: 0,
+        refused: 0,
+        signatures: 0,
+        requests_to_producer: 0,
+        setup_frames: 0,
+        setup_octets: 0,
+        reading_frames: 0,
+        reading_octets: 0,
+        first_s: None,
+        first_longest_s: None,
+        later_s: None,
+        producer_compute_s: 0.0,
+        producer_mj: 0.0,
+        producer_idle_mj: 0.0,
+        others_mj: 0.0,
+        others_idle_mj: 0.0,
+        world,
+    }
+}

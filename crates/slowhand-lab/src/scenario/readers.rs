@@ -1,0 +1,88 @@
+//! `[readers]`: who reads the value of a node, and how often.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::network::MAX_NODE;
+use super::{Mesh, ServerAt};
+use crate::input::{Document, InputError, Integer, PositiveSeconds};
+
+/// A node, the *producer*, has a value that many readers want: `slowhand oscar` runs this, in two ways. Each reader opens a session of
+/// DTLS to the producer. Or the producer signs and encrypts the value once, as an object, and readers get the access secret from
+/// an authorization server over DTLS (Vucinic et al., OSCAR, Ad Hoc Networks 32, 2015). All other commands ignore this table.
+///
+/// The nodes run on `client.device`; readers on the Internet and the authorization server on `server.device`. The authorization
+/// server is the server of the scenario: `server.at` is its place. The sessions are those of `[session]`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Readers {
+    /// The node that has the value. Default: the first of the clients (`client.nodes`).
+    pub producer: Option<Integer<1, MAX_NODE>>,
+    /// Where the readers are: on the `internet`, behind the border router, or in the `mesh`, one on each node but the root and the
+    /// producer, from node 1 on. Default: `internet`.
+    pub at: ReadersAt,
+    /// With objects: true if a proxy at the border router keeps the object for `max_age_s` and answers the readers. Then they ask it,
+    /// not the producer. With DTLS nobody can keep anything: the proxy has no part in it. Default: true.
+    pub proxy: bool,
+    /// How long an object is fresh, in whole seconds. The producer makes a new one when it is asked after that. Default: 60 (Max-Age,
+    /// RFC 7252 section 5.10.5).
+    pub max_age_s: Integer<1, 31_536_000>,
+    /// Octets of the value. Default: 8 (assumed: a few readings).
+    pub value_bytes: Integer<1, 512>,
+    /// How often a reader reads. Each begins at a random moment of the first such period. A reader that is alone gets the same object
+    /// twice if this is near `max_age_s`. Default: 120 (assumed).
+    pub period_s: PositiveSeconds,
+    /// How many times each reader reads. Default: 10 (assumed).
+    pub readings: Integer<1, 100_000>,
+    /// The authorization server changes the access secret so often, for example to shut out a reader. The producer and the readers then
+    /// ask for the new one, in the session that they have. Default: never.
+    pub secret_lifetime_s: Option<PositiveSeconds>,
+    /// How many sessions of readers the producer holds at the same time. It ignores the ClientHello of one more reader (assumed: as
+    /// `server.policy = "refuse"`). The sessions stay open to the end. Default: one for each reader.
+    pub slots: Option<Integer<1, 1_000>>,
+}
+
+/// Where the readers are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReadersAt {
+    /// On the Internet, behind the border router.
+    #[default]
+    Internet,
+    /// On nodes of the mesh.
+    Mesh,
+}
+
+impl Default for Readers {
+    fn default() -> Self {
+        Self {
+            producer: None,
+            at: ReadersAt::default(),
+            proxy: true,
+            max_age_s: Integer::constant(60),
+            value_bytes: Integer::constant(8),
+            period_s: PositiveSeconds::constant(120.0),
+            readings: Integer::constant(10),
+            secret_lifetime_s: None,
+            slots: None,
+        }
+    }
+}
+
+impl Readers {
+    /// Checks that the producer is a node that can have this value.
+    pub(super) fn check(&self, mesh: &Mesh, server: ServerAt, document: &Document) -> Result<(), InputError> {
+        let Some(producer) = self.producer else { return Ok(()) };
+        let last = mesh.nodes() - 1;
+        let refuse = |allowed| Err(document.blame("readers.producer", producer.get().to_string(), allowed));
+        if producer.get() as usize > last {
+            return refuse(format!("nodes 1 to {last}"));
+        }
+        match server {
+            ServerAt::Node(node) if u32::from(node.0) == producer.get() => {
+                refuse("another node than that of the authorization server (server.at)".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
