@@ -127,7 +127,7 @@ pub(super) fn verify1<'a>(
     signed: &'a [u8],
     crypto: &mut impl Crypto,
 ) -> Result<&'a [u8], Error> {
-    let mut reader = Reader::new(signed);
+    let mut reader = Reader::strict(signed);
     if reader.array() != Some(4) {
         return Err(Error::Malformed);
     }
@@ -164,7 +164,7 @@ pub(super) fn encrypt0(
 
 /// The parts of COSE_Encrypt0.
 pub(super) fn read_encrypt0(object: &[u8]) -> Result<Cose<'_>, Error> {
-    let mut reader = Reader::new(object);
+    let mut reader = Reader::strict(object);
     if reader.array() != Some(3) {
         return Err(Error::Malformed);
     }
@@ -234,7 +234,7 @@ impl Grant {
     /// # Errors
     /// It is no set of these keys, or not in the order in which [`write`](Self::write) has them.
     pub fn read(octets: &[u8]) -> Result<Self, Error> {
-        let mut reader = Reader::new(octets);
+        let mut reader = Reader::strict(octets);
         let keys = reader.array().filter(|keys| (1..=2).contains(keys)).ok_or(Error::Malformed)?;
         let secret = read_symmetric(&mut reader).ok_or(Error::Malformed)?;
         let signer = match keys {
