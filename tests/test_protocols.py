@@ -83,7 +83,11 @@ def test_a_library_has_no_settings_for_what_it_does_not_do(cli: Cli) -> None:
         ({"session.protocol": "dtls1.2"}, "application.requests"),
         ({"server.slots": 2}, "server.slots"),
         (
-            {"session.protocol": "tls1.2", "application.observe.period_s": 10},
+            {
+                "session.protocol": "dtls1.2",
+                "application.requests": 0,
+                "application.observe.period_s": 10,
+            },
             "application.observe",
         ),
     ],
