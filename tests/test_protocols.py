@@ -12,6 +12,7 @@ import pytest
 
 import slowhand
 from conftest import Cli
+from slowhand.keys import Setting
 
 OVER_DTLS = {"session.protocol": "coap+dtls1.2"}
 
@@ -57,12 +58,12 @@ def test_an_explanation_names_the_messages() -> None:
 
 
 def test_a_notification_is_cheaper_than_a_request() -> None:
-    ways: list[dict[str, object]] = [
+    ways: list[dict[str, Setting]] = [
         {},
         {"application.observe.period_s": 10},
         {"application.observe.period_s": 10, "application.observe.confirmable": False},
     ]
-    common = {"session.protocol": "oscore", "application.requests": 4, "network.link_pdr": 1}
+    common: dict[str, Setting] = {"session.protocol": "oscore", "application.requests": 4, "network.link_pdr": 1}
     frames = [slowhand.run("edhoc", count=2, set={**common, **way}) for way in ways]
     octets = [frame["data_bytes_payload"][0] for frame in frames]
     assert octets[0] > octets[1] > octets[2]
