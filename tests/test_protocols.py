@@ -63,7 +63,11 @@ def test_a_notification_is_cheaper_than_a_request() -> None:
         {"application.observe.period_s": 10},
         {"application.observe.period_s": 10, "application.observe.confirmable": False},
     ]
-    common: dict[str, Setting] = {"session.protocol": "oscore", "application.requests": 4, "network.link_pdr": 1}
+    common: dict[str, Setting] = {
+        "session.protocol": "oscore",
+        "application.requests": 4,
+        "network.link_pdr": 1,
+    }
     frames = [slowhand.run("edhoc", count=2, set={**common, **way}) for way in ways]
     octets = [frame["data_bytes_payload"][0] for frame in frames]
     assert octets[0] > octets[1] > octets[2]
