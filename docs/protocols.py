@@ -77,6 +77,7 @@ def main(folder: Path) -> None:
     of_all = {protocol: [found[each, protocol] for each in NETWORKS] for protocol in PROTOCOLS}
     text = fill(text, "later octets", later_octets(of_all))
     text = fill(text, "later energy", later_energy(of_all))
+    text = fill(text, "notifications", notifications())
     text = fill(text, "sizes", sizes())
     (folder / "docs").mkdir(exist_ok=True)
     (folder / "docs" / "protocols.md").write_text(text)
@@ -181,6 +182,58 @@ def table(columns: Sequence[str], cells: Table) -> str:
     lines += [f"| {' | '.join((name, *row))} |" for name, row in cells.items()]
     assert max(map(len, lines)) <= WIDTH
     return "\n".join(lines) + "\n"
+
+
+OBSERVED: dict[str, Settings] = {
+    name: PROTOCOLS[name]
+    for name in ("nothing", "OSCORE", "EDHOC", "DTLS 1.2, PSK", "DTLS 1.3, PSK")
+} | {
+    "nothing, TCP": {"session.protocol": "coap+tcp"},
+    "TLS 1.2, PSK": {"session.protocol": "coap+tls1.2", "session.stack": "mbedtls", **PSK},
+}
+
+WAYS: tuple[Settings, ...] = (
+    {},
+    {"application.observe.period_s": 10},
+    {"application.observe.period_s": 10, "application.observe.confirmable": False},
+)
+"""The client asks each time; confirmable notifications; those that are not."""
+
+
+def notifications() -> str:
+    """What a later value costs on the first network, by how the client gets it."""
+    names = ("poll", "CON", "NON")
+    columns = (*(f"{name} [B]" for name in names), *(f"{name} [mJ]" for name in names))
+    idle = idle_power()
+    cells = {}
+    for name, settings in OBSERVED.items():
+        values = [later_value({**settings, **way}, idle) for way in WAYS]
+        carried = [f"{number(octets)}/{number(frames)}" for octets, frames, _ in values]
+        cells[name] = [*carried, *(number(energy) for *_, energy in values)]
+    return table(columns, cells)
+
+
+def later_value(settings: Settings, idle: float) -> tuple[float, float, float]:
+    """Octets, frames, and the client's energy beyond what it takes to wait."""
+    one, two = Answered(settings), Answered({**settings, "application.requests": 2})
+
+    def more(*columns: str) -> float:
+        return two.mean(*columns) - one.mean(*columns)
+
+    energy = more("energy_client_mj", "energy_client_data_mj")
+    return (
+        more("bytes_payload", "data_bytes_payload"),
+        more("frames", "data_frames"),
+        energy - idle * more("duration_s", "data_s"),
+    )
+
+
+def idle_power() -> float:
+    """What the client takes while it waits, in milliwatts: what a longer period costs."""
+    settings = {**OBSERVED["nothing"], **WAYS[-1], "application.requests": 2}
+    short, long = (Answered({**settings, "application.observe.period_s": s}) for s in (10, 100))
+    energy = long.mean("energy_client_data_mj") - short.mean("energy_client_data_mj")
+    return energy / (long.mean("data_s") - short.mean("data_s"))
 
 
 PROTECTIONS: dict[str, Settings] = {

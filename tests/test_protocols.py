@@ -12,6 +12,7 @@ import pytest
 
 import slowhand
 from conftest import Cli
+from slowhand.keys import Setting
 
 OVER_DTLS = {"session.protocol": "coap+dtls1.2"}
 
@@ -56,6 +57,23 @@ def test_an_explanation_names_the_messages() -> None:
     assert {"CON POST with EDHOC message_1", "CON POST with EDHOC message_3"} <= names
 
 
+def test_a_notification_is_cheaper_than_a_request() -> None:
+    ways: list[dict[str, Setting]] = [
+        {},
+        {"application.observe.period_s": 10},
+        {"application.observe.period_s": 10, "application.observe.confirmable": False},
+    ]
+    common: dict[str, Setting] = {
+        "session.protocol": "oscore",
+        "application.requests": 4,
+        "network.link_pdr": 1,
+    }
+    frames = [slowhand.run("edhoc", count=2, set={**common, **way}) for way in ways]
+    octets = [frame["data_bytes_payload"][0] for frame in frames]
+    assert octets[0] > octets[1] > octets[2]
+    assert [frame["data_datagrams"][0] for frame in frames] == [8, 8, 5]
+
+
 def test_a_library_has_no_settings_for_what_it_does_not_do(cli: Cli) -> None:
     failed = cli("settings", "oscore", code=2)
     assert "found oscore, allowed: a protocol that has TLS or DTLS" in failed.stderr
@@ -69,6 +87,14 @@ def test_a_library_has_no_settings_for_what_it_does_not_do(cli: Cli) -> None:
         ({"session.edhoc.combined": True, "application.requests": 0}, "session.edhoc.combined"),
         ({"session.protocol": "dtls1.2"}, "application.requests"),
         ({"server.slots": 2}, "server.slots"),
+        (
+            {
+                "session.protocol": "dtls1.2",
+                "application.requests": 0,
+                "application.observe.period_s": 10,
+            },
+            "application.observe",
+        ),
     ],
 )
 def test_bad_combinations_are_named(changes: dict[str, object], said: str) -> None:
@@ -84,6 +110,7 @@ def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
         "coap+dtls1.3": [suite],
         "coap+tls1.3": [suite, "session.stack=mbedtls", "session.credential=certificate"],
     }
+    observed = ("coap", "oscore", "coap+tcp")
     commands = [
         [
             *("run", "edhoc", "--count", "3"),
@@ -92,6 +119,14 @@ def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
             *(word for change in own for word in ("--set", change)),
         ]
         for protocol, own in changes.items()
+    ] + [
+        [
+            *("run", "edhoc", "--count", "3"),
+            *("--records", f"{protocol}-observed.parquet", "--pcap", f"{protocol}-observed.pcapng"),
+            *("--set", f"session.protocol={protocol}", "--set", "network.link_pdr=0.8"),
+            *("--set", "application.requests=3", "--set", "application.observe.period_s=10"),
+        ]
+        for protocol in observed
     ]
     program = f"from slowhand.cli import execute\nfor each in {commands}: assert not execute(each)"
     written = []
@@ -101,7 +136,7 @@ def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, check=True)
         written.append({path.name: path.read_bytes() for path in folder.iterdir()})
-    assert len(written[0]) == 2 * len(changes)
+    assert len(written[0]) == 2 * (len(changes) + len(observed))
     assert written[0] == written[1]
 
 

@@ -1,7 +1,7 @@
 //! Observing resources (RFC 7641): what both ends need beside the messages.
 //!
-//! A client asks with [`register`], and its [`Endpoint`](crate::endpoint::Endpoint) passes on notifications in their order. A server
-//! keeps [`Observers`].
+//! A client asks with [`register`], and its [`Endpoint`](crate::endpoint::Endpoint) passes on notifications in their order; over TCP its
+//! [`Connection`](crate::stream::Connection) does. A server keeps [`Observers`].
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const MODULUS: u32 = 1 << 24;
 /// A later notification is the newer one, whatever its value is (section 3.4).
 const ALWAYS_NEWER_AFTER: Duration = Duration::from_secs(128);
 
-/// Makes a GET ask for notifications.
+/// Makes a GET, or a FETCH (RFC 8132 section 2.4), ask for notifications.
 pub fn register(mut request: Packet) -> Packet {
     message::set_number(&mut request, CoapOption::Observe, REGISTER);
     request

@@ -1,15 +1,16 @@
-//! CoAP over reliable transports (RFC 8323): the messages and the requests of one connection of TCP or TLS. What observes
-//! resources (section 7) and blocks of BERT (section 6) are left out.
+//! CoAP over reliable transports (RFC 8323): the messages and the requests of one connection of TCP or TLS. Blocks of BERT (section 6)
+//! are left out.
 
 mod frame;
 mod signal;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 pub use frame::{FrameError, decode};
 pub use signal::{Signal, SignalError};
 
-use crate::message::{self, Class, MessageClass, Packet, RequestType, ResponseType, Token};
+use crate::message::{self, Class, CoapOption, MessageClass, Packet, RequestType, ResponseType, Token};
+use crate::observe::REGISTER;
 use frame::Decoder;
 
 /// Octets of a message that each end takes before its CSM says more (RFC 8323 section 5.3.1).
@@ -24,7 +25,7 @@ pub struct Config {
     pub max_message: usize,
     /// Octets of a new token. Default: 4, as over datagrams. More than 8 counts as 8.
     pub token_length: u8,
-    /// The most requests that wait for responses. Default: 64, which is assumed.
+    /// The most requests that wait for responses, with those that observe. Default: 64, which is assumed.
     pub max_requests: usize,
 }
 
@@ -44,11 +45,19 @@ pub enum Event {
         /// The request.
         packet: Packet,
     },
-    /// The answer to a request.
+    /// The answer to a request: nothing follows.
     Response {
         /// The token of the request.
         token: Token,
         /// The answer.
+        packet: Packet,
+    },
+    /// An answer to a request that asked to observe a resource, or a later state of the resource. More may follow. The stream has
+    /// them in their order, so the value of Observe says nothing (RFC 8323 section 7.1).
+    Notification {
+        /// The token of the request.
+        token: Token,
+        /// The state.
         packet: Packet,
     },
     /// There will be no answer to a request.
@@ -130,7 +139,8 @@ pub struct Connection {
     has_csm: bool,
     /// The most octets of a message that the peer takes.
     peer_takes: usize,
-    requests: BTreeSet<Token>,
+    /// The requests of this end that wait for responses, each with whether it observes.
+    requests: BTreeMap<Token, bool>,
     /// True if a Ping has no Pong.
     waits_for_pong: bool,
     /// True if one end has released the connection.
@@ -151,7 +161,7 @@ impl Connection {
             is_open: false,
             has_csm: false,
             peer_takes: BASE_MESSAGE,
-            requests: BTreeSet::new(),
+            requests: BTreeMap::new(),
             waits_for_pong: false,
             is_released: false,
             has_ended: false,
@@ -181,7 +191,8 @@ impl Connection {
         self.peer_takes
     }
 
-    /// Sends a request with a new token. The packet needs a method, and options and a payload as the method wants them.
+    /// Sends a request with a new token. The packet needs a method, and options and a payload as the method wants them. With the option
+    /// Observe of value 0 it asks to observe the resource.
     ///
     /// # Errors
     /// The packet is too long, too much waits already, or the connection is not open.
@@ -192,17 +203,18 @@ impl Connection {
         let limit = self.config.max_requests;
         let token = Some(()).filter(|()| self.requests.len() < limit).and_then(|()| self.new_token());
         let token = token.ok_or(SendError::TooManyRequests { limit })?;
+        let observes = message::number(&packet, CoapOption::Observe) == Some(REGISTER);
         self.send(packet, token)?;
-        self.requests.insert(token);
+        self.requests.insert(token, observes);
         Ok(token)
     }
 
-    /// Forgets a request: a response to it is ignored.
+    /// Forgets a request: a response to it is ignored, and so are notifications.
     pub fn forget(&mut self, token: Token) {
         self.requests.remove(&token);
     }
 
-    /// Answers a request.
+    /// Answers a request; one that observes, with each state of the resource (RFC 7641 section 4.2).
     ///
     /// # Errors
     /// The packet is too long, or the connection has ended.
@@ -306,11 +318,14 @@ impl Connection {
 
     fn handle_response(&mut self, packet: Packet) {
         let token = Token::of(&packet);
-        if !self.requests.remove(&token) {
-            return;
-        }
+        let Some(observes) = self.requests.remove(&token) else { return };
+        let is_state = message::class(&packet) == Class::Success && packet.get_option(CoapOption::Observe).is_some();
         self.events.push_back(match message::not_understood(&packet, &[]) {
             Some(option) => Event::Failed { token, failure: Failure::CriticalOption(option) },
+            None if observes && is_state => {
+                self.requests.insert(token, observes);
+                Event::Notification { token, packet }
+            }
             None => Event::Response { token, packet },
         });
     }
@@ -328,7 +343,7 @@ impl Connection {
 
     fn end(&mut self, failure: Failure) {
         self.has_ended = true;
-        for token in std::mem::take(&mut self.requests) {
+        for token in std::mem::take(&mut self.requests).into_keys() {
             self.events.push_back(Event::Failed { token, failure: failure.clone() });
         }
         self.events.push_back(Event::Ended(failure));
@@ -354,6 +369,6 @@ impl Connection {
         // One more than there can be requests.
         (0..=self.config.max_requests as u64)
             .filter_map(|more| Token::new(&random.wrapping_add(more).to_be_bytes()[Token::LONGEST - length..]))
-            .find(|token| !self.requests.contains(token))
+            .find(|token| !self.requests.contains_key(token))
     }
 }

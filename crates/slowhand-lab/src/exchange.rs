@@ -1,19 +1,21 @@
-//! Requests and responses above a session, one after the other: what a run sends if the scenario has
-//! `application.requests`.
+//! Requests and responses above a session, one after the other, or one request and what is observed: what a run sends if the scenario
+//! has `application.requests`.
 
 use crate::application::{Action, Application};
-use slowhand_net::clock::Instant;
+use slowhand_net::clock::{Duration, Instant};
 use slowhand_sessions::Role;
 
 /// How many requests there are, and their sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// The requests of each client. Each waits for the response to the one before.
+    /// The answers that each client wants: to as many requests, each of which waits for the response to the one before.
     pub requests: u32,
     /// Octets of data in a request, above the messages of CoAP if the protocol has them.
     pub request: usize,
     /// The same in a response.
     pub response: usize,
+    /// The client observes: it asks once, and the server sends the later answers by itself, one in each of these times.
+    pub period: Option<Duration>,
 }
 
 /// What data consist of. Their octets do not matter.
@@ -26,7 +28,16 @@ impl Exchange {
             Role::Client => (self.response, self.request),
             Role::Server => (self.request, self.response),
         };
-        Box::new(End { role, wants, says, left: self.requests, received: 0, writes: 0 })
+        Box::new(End {
+            role,
+            wants,
+            says,
+            left: self.requests,
+            period: self.period,
+            next: None,
+            received: 0,
+            writes: 0,
+        })
     }
 }
 
@@ -36,11 +47,24 @@ struct End {
     wants: usize,
     /// Octets that this end sends each time.
     says: usize,
-    /// How many exchanges are not over at this end.
+    /// How many answers this end still has to get or to send.
     left: u32,
+    /// The time between answers, if the client observes.
+    period: Option<Duration>,
+    /// When a server sends the next one by itself.
+    next: Option<Instant>,
     received: usize,
     /// How often this end is to write.
     writes: u32,
+}
+
+impl End {
+    /// A server answers at this time, and again one period later if the client observes.
+    fn answer(&mut self, at: Instant) {
+        self.left -= 1;
+        self.writes += 1;
+        self.next = self.period.filter(|_| self.left > 0).map(|period| at + period);
+    }
 }
 
 impl Application for End {
@@ -50,14 +74,30 @@ impl Application for End {
         }
     }
 
-    fn handle_data(&mut self, _: Instant, data: &[u8]) {
+    fn handle_data(&mut self, now: Instant, data: &[u8]) {
         self.received += data.len();
         while self.received >= self.wants && self.left > 0 {
             self.received -= self.wants;
-            self.left -= 1;
-            // A server answers; a client asks again.
-            self.writes += u32::from(self.role == Role::Server || self.left > 0);
+            match (self.role, self.period) {
+                (Role::Server, _) => self.answer(now),
+                (Role::Client, None) => {
+                    self.left -= 1;
+                    // It asks again.
+                    self.writes += u32::from(self.left > 0);
+                }
+                (Role::Client, Some(_)) => self.left -= 1,
+            }
         }
+    }
+
+    fn handle_timeout(&mut self, _: Instant) {
+        if let Some(due) = self.next.take() {
+            self.answer(due);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.next
     }
 
     fn poll_action(&mut self) -> Option<Action> {

@@ -172,7 +172,7 @@ impl Plan {
             period: link_layer.period(),
             traffic: scenario.flows().collect(),
             traffic_start: link_layer.settling(),
-            sessions: [Role::Client, Role::Server].map(|role| session.config(role)),
+            sessions: [Role::Client, Role::Server].map(|role| scenario.session_config(role)),
             nonces: session.nonces.map(|nonces| nonces.get().into()),
             transports: session.protocol.is_stream().then(|| scenario.transports()),
             devices: [&scenario.client_device, &scenario.server_device].map(Arc::clone),

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_coap::block::BlockSize;
+pub use slowhand_coap::endpoint::Delivery;
 use slowhand_coap::timer::{Algorithm, Transmission};
 
 use crate::tls::Tls;
@@ -11,6 +12,8 @@ use crate::tls::Tls;
 ///
 /// What an end writes answers the oldest request of its peer that waits. If none waits, it is a request of its own: a POST. Over
 /// datagrams it is confirmable, and sent again until it is acknowledged. Over a stream TCP repeats what is lost.
+///
+/// Where the client observes, its first request is a FETCH (RFC 8132) with Observe, and what the server then writes is a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coap {
     /// With what the messages are protected.
@@ -23,6 +26,10 @@ pub struct Coap {
     /// Octets of a block (RFC 7959): over datagrams, longer data are sent in blocks; so are data that do not fit into one message. A
     /// smaller block is taken where this one does not fit. Default: 1,024, the payload of RFC 7252 section 4.6.
     pub block: BlockSize,
+    /// How the server sends notifications of what the client observes (RFC 7641): what it writes while no request waits. Each is one
+    /// message, without blocks. If the client observes nothing then, or no longer, it is not sent. `NonConfirmable` ones may get lost; one in 24 hours is confirmable
+    /// all the same (section 4.5). No effect over a stream but that the client observes. Default: `None`, the client observes nothing.
+    pub notifications: Option<Delivery>,
 }
 
 /// With what CoAP messages are protected.
@@ -85,6 +92,7 @@ impl Coap {
             transmission: Transmission::DEFAULT,
             congestion: Congestion::Default,
             block: BlockSize::LARGEST,
+            notifications: None,
         }
     }
 

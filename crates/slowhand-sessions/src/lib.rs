@@ -121,7 +121,7 @@ mod tls;
 pub use building::{BuildError, build, build_later, build_pair, build_resuming};
 pub use capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 pub use coap::{
-    Coap, Congestion, Edhoc, MAX_BODY, OSCORE_IDS, REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Security, Transfer,
+    Coap, Congestion, Delivery, Edhoc, MAX_BODY, OSCORE_IDS, REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Security, Transfer,
 };
 pub use config::{
     Arithmetic, ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role,

@@ -1,7 +1,8 @@
 //! RFC 8323: octets by hand from section 3.2, the Signaling messages of section 5, and the bounds of what an end keeps.
 
 use proptest::prelude::*;
-use slowhand_coap::message::{self, FormatFault, Packet, RequestType, ResponseType, Token};
+use slowhand_coap::message::{self, CoapOption, FormatFault, Packet, RequestType, ResponseType, Token};
+use slowhand_coap::observe::register;
 use slowhand_coap::stream::{
     BASE_MESSAGE, Config, Connection, Event, Failure, FrameError, SendError, SignalError, decode,
 };
@@ -290,4 +291,44 @@ proptest! {
         let [Event::Response { token: answered, packet }] = &answers[..] else { panic!("{answers:?}") };
         prop_assert_eq!((*answered, &packet.payload), (token, &payload));
     }
+}
+
+/// RFC 8323 section 7: the request, and then states with the same token, whose Observe is empty. One without Observe is the last one.
+#[test]
+fn notifications_come_in_the_order_of_the_stream() {
+    let mut client = open();
+    client.request(register(get())).unwrap();
+    assert_eq!(sent(&mut client), ["31017e605161"]);
+    let mut server = open();
+    let asked = receive(&mut server, "31017e605161");
+    let [Event::Request { from, .. }] = &asked[..] else { panic!("{asked:?}") };
+    for payload in ["a", "b"] {
+        let mut state = message::response(ResponseType::Content, payload);
+        message::set_number(&mut state, CoapOption::Observe, 0);
+        server.respond(from, state).unwrap();
+    }
+    server.respond(from, message::response(ResponseType::NotFound, [])).unwrap();
+    let answers = sent(&mut server);
+    assert_eq!(answers, ["31457e60ff61", "31457e60ff62", "01847e"]);
+    client.handle_input(&hex::octets("00e1"));
+    let taken: Vec<_> = answers.iter().flat_map(|octets| receive(&mut client, octets)).collect();
+    let [Event::Notification { packet, .. }, Event::Notification { .. }, Event::Response { .. }] = &taken[..] else {
+        panic!("{taken:?}")
+    };
+    assert_eq!(packet.payload, b"a");
+    assert_eq!(receive(&mut client, &answers[0]), [], "nothing follows");
+}
+
+#[test]
+fn a_response_without_observe_is_the_only_one() {
+    for request in [register(get()), get()] {
+        let mut client = open();
+        client.request(request).unwrap();
+        let answers = ["01457e", "31457e60ff61"].map(|octets| receive(&mut client, octets));
+        assert!(matches!(answers[0][..], [Event::Response { .. }]) && answers[1].is_empty(), "{answers:?}");
+    }
+    // Nobody has asked for notifications.
+    let mut client = open();
+    client.request(get()).unwrap();
+    assert!(matches!(receive(&mut client, "31457e60ff61")[..], [Event::Response { .. }]));
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use slowhand_coap::block::{self, BlockSize, Step, ask_for};
 use slowhand_coap::message::{self, MessageClass, Packet, RequestType, ResponseType};
+use slowhand_coap::observe::register;
 use slowhand_coap::stream::{Config, Connection, Event};
 use slowhand_testing::random::Random;
 
@@ -106,6 +107,29 @@ fn puts_gets_and_pings(port: u16) {
     client.turn();
 }
 
+/// The server tells who observes `example_data` what is put into it (RFC 8323 section 7).
+fn observes(port: u16) {
+    let mut client = Link::connect(port);
+    let put = |client: &mut Link, text: &str| {
+        let mut put = message::request(RequestType::Put, "example_data");
+        put.payload = text.into();
+        client.connection.request(put).unwrap();
+    };
+    put(&mut client, "18.5 Cel");
+    assert!(matches!(client.event(), Event::Response { .. }));
+    client.connection.request(register(message::request(RequestType::Get, "example_data"))).unwrap();
+    for (state, next) in [("18.5 Cel", "19.2 Cel"), ("19.2 Cel", "19.7 Cel")] {
+        let state_of = |event| match event {
+            Event::Notification { packet, .. } => Some(packet.payload),
+            _ => None,
+        };
+        // The answer to a PUT may come before or after it.
+        let found = (0..2).find_map(|_| state_of(client.event()));
+        assert_eq!(found, Some(state.into()));
+        put(&mut client, next);
+    }
+}
+
 #[test]
 fn this_client_speaks_with_aiocoap_over_tcp() {
     let port = free_port();
@@ -114,6 +138,7 @@ fn this_client_speaks_with_aiocoap_over_tcp() {
     BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut ready).unwrap();
     assert_eq!(ready, "ready\n");
     puts_gets_and_pings(port);
+    observes(port);
 }
 
 #[test]

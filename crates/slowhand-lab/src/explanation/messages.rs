@@ -3,6 +3,7 @@
 use crate::world::trace::Payload;
 use slowhand_coap::edhoc;
 use slowhand_coap::message::{self as coap, CoapOption, MessageClass, Packet};
+use slowhand_coap::observe::REGISTER;
 use slowhand_coap::stream::{self, Signal};
 use slowhand_net::transport::tcp::{Flags, Segment};
 use slowhand_wire::{ContentType, MessageType, dtls, tls};
@@ -68,7 +69,7 @@ impl Names {
     }
 }
 
-/// What a datagram of CoAP is: `CON POST`, `ACK 2.04 with OSCORE`.
+/// What a datagram of CoAP is: `CON POST`, `ACK 2.04 with OSCORE`, `NON 2.05 notification`.
 pub(super) fn name_of_coap(octets: &[u8]) -> String {
     let Ok(packet) = coap::decode(octets) else { return "datagram".to_owned() };
     let kind = match packet.header.get_type() {
@@ -100,9 +101,14 @@ pub(super) fn name_of_coap_in_stream(octets: &[u8]) -> String {
 }
 
 fn name_of_code(packet: &Packet) -> String {
+    // OSCORE leaves it readable.
+    let observe = coap::number(packet, CoapOption::Observe);
     match packet.header.code {
-        MessageClass::Request(method) => format!("{method:?}").to_uppercase(),
-        _ => packet.header.get_code(),
+        MessageClass::Request(method) => {
+            let observe = if observe == Some(REGISTER) { " to observe" } else { "" };
+            format!("{method:?}").to_uppercase() + observe
+        }
+        _ => packet.header.get_code() + if observe.is_some() { " notification" } else { "" },
     }
 }
 

@@ -9,7 +9,7 @@ use crate::input::{Document, InputError, Integer, PositiveSeconds, Probability};
 use crate::requests::{Keeping, Requests, Sizes, When};
 use crate::retry::RetryPolicy;
 use slowhand_net::clock::Duration;
-use slowhand_sessions::{Protocol, REQUEST_OVERHEAD, RESPONSE_OVERHEAD};
+use slowhand_sessions::{Delivery, Protocol, REQUEST_OVERHEAD, RESPONSE_OVERHEAD};
 
 /// What runs above the sessions.
 ///
@@ -29,6 +29,11 @@ pub struct Application {
     /// `data_...` of the result are about them. The protocol has CoAP (`session.protocol`), or it is a version of TLS: what
     /// DTLS alone carries is not sent again after a loss. Default: 0, a run opens its sessions and stops.
     pub requests: Integer<0, 1_000>,
+    /// The client of a run observes (RFC 7641): it asks once, with FETCH, and the other `requests` less 1 answers are notifications, which
+    /// the server sends by itself. The protocol has CoAP. An answer that is lost for good, or that a later one replaces before it
+    /// is sent (section 4.5.2), never comes: then `data_outcome` is `gave_up` after `session.give_up_s`. Default: none, the client
+    /// asks for each answer.
+    pub observe: Option<Observe>,
     /// When the client sends requests in `slowhand battery`. `periodic`: every `period_s`, from a random phase on. `poisson`:
     /// after times drawn from
     /// the exponential distribution with the mean `period_s`. `once`: it fetches `bytes` once, for example a firmware image, in
@@ -62,6 +67,18 @@ pub struct Application {
     pub rekey_after_s: Option<PositiveSeconds>,
 }
 
+/// How a server sends what a client observes.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Observe {
+    /// The time between two answers of the server, from the first one on.
+    pub period_s: PositiveSeconds,
+    /// True if notifications are confirmable: sent again until they are acknowledged. RFC 7641 section 4.5 leaves the choice to the
+    /// server. If they are not, `period_s` is 3 or more (section 4.5.1). No effect over TCP and TLS. Default: true, as requests are.
+    #[serde(default = "confirmable")]
+    pub confirmable: bool,
+}
+
 /// When a client sends requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -92,6 +109,7 @@ impl Default for Application {
         Self {
             retry: Retry::default(),
             requests: Integer::constant(0),
+            observe: None,
             pattern: None,
             period_s: None,
             request_bytes: Integer::constant(40),
@@ -144,6 +162,9 @@ pub enum Retry {
     },
 }
 
+/// Seconds between non-confirmable notifications, at least, where round trips are not measured (RFC 7641 section 4.5.1).
+const FASTEST_UNCONFIRMED_S: f64 = 3.0;
+
 /// The most attempts of a client (assumed: each is kept until the end of the world).
 const MAX_ATTEMPTS: u32 = 1_000;
 
@@ -174,6 +195,9 @@ impl Application {
             return Err(document.blame("application.retry.longest_s", longest_s.get().to_string(), allowed));
         }
         self.check_requests(session.protocol, document)?;
+        if let Some(observe) = self.observe {
+            self.check_observe(observe, session, document)?;
+        }
         self.check_pattern(document)?;
         self.check_session(session, document)
     }
@@ -199,11 +223,69 @@ impl Application {
         Ok(())
     }
 
+    fn check_observe(&self, observe: Observe, session: &Session, document: &Document) -> Result<(), InputError> {
+        let blame = |key: &str, found: String, allowed: String| {
+            Err(document.blame(&format!("application.{key}"), found, allowed))
+        };
+        let protocol = session.protocol;
+        if !protocol.is_coap() {
+            let allowed = format!("none with {protocol}; or a session.protocol that has CoAP");
+            return blame("observe", "a resource to observe".to_owned(), allowed);
+        }
+        if self.pattern.is_some() {
+            let allowed = "none with application.pattern: over a long time a client asks for each answer".to_owned();
+            return blame("observe", "a resource to observe".to_owned(), allowed);
+        }
+        let Some(notifications) = self.requests.get().checked_sub(1) else {
+            let allowed = "none without application.requests, which says how many answers the client wants".to_owned();
+            return blame("observe", "a resource to observe".to_owned(), allowed);
+        };
+        let (period, longest) = (observe.period_s.get(), session.give_up_s.get());
+        if f64::from(notifications) * period >= longest {
+            let allowed = format!(
+                "less than {}: all {notifications} notifications before session.give_up_s ({longest}) is over",
+                longest / f64::from(notifications)
+            );
+            return blame("observe.period_s", period.to_string(), allowed);
+        }
+        if !observe.confirmable && !protocol.is_stream() && period < FASTEST_UNCONFIRMED_S {
+            let allowed = format!(
+                "{FASTEST_UNCONFIRMED_S} or more with application.observe.confirmable = false (RFC 7641 section 4.5.1)"
+            );
+            return blame("observe.period_s", period.to_string(), allowed);
+        }
+        let block = session.coap.block_bytes.get() as usize;
+        let octets = [("request_bytes", self.request_bytes), ("response_bytes", self.response_bytes)];
+        for ((key, octets), (data, overhead)) in
+            octets.into_iter().zip(self.data_octets(protocol).into_iter().zip(overheads(protocol)))
+        {
+            if data > block && !protocol.is_stream() {
+                let most = block + overhead;
+                let allowed = format!(
+                    "at most {most} with application.observe: what is observed goes in one message, not in blocks; or a \
+                     larger session.coap.block_bytes"
+                );
+                return blame(key, octets.get().to_string(), allowed);
+            }
+        }
+        Ok(())
+    }
+
+    /// How the server of a run sends notifications. `None`: the client observes nothing.
+    pub(crate) fn notifications(&self) -> Option<Delivery> {
+        let delivery = |observe: Observe| match observe.confirmable {
+            true => Delivery::Confirmable,
+            false => Delivery::NonConfirmable,
+        };
+        self.observe.map(delivery)
+    }
+
     /// What each end of a run sends above its session. `None`: nothing.
     pub(crate) fn exchange(&self, protocol: Protocol) -> Option<Exchange> {
         let requests = Some(self.requests.get()).filter(|&requests| requests > 0)?;
         let [request, response] = self.data_octets(protocol);
-        Some(Exchange { requests, request, response })
+        let period = self.observe.map(|observe| observe.period_s.duration());
+        Some(Exchange { requests, request, response, period })
     }
 
     /// The octets of data in a request and in a response: what [`overheads`] leaves, which `check` has seen.
@@ -331,6 +413,10 @@ impl Scenario {
             attempts + policy.longest_in_all()
         })
     }
+}
+
+fn confirmable() -> bool {
+    true
 }
 
 fn share() -> Probability {

@@ -38,9 +38,9 @@ use slowhand_net::ip::Endpoint;
 use slowhand_net::link::Interferer;
 use slowhand_net::network::joiner_router::JoiningConfig;
 use slowhand_net::network::{MeshUnderConfig, NetworkConfig};
-use slowhand_sessions::{BuildError, Role, credential_files};
+use slowhand_sessions::{BuildError, Family, Role, SessionConfig, credential_files};
 
-pub use application::{Application, RequestPattern, Retry, SessionUse};
+pub use application::{Application, Observe, RequestPattern, Retry, SessionUse};
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
 pub use handling::FrameHandling;
@@ -182,6 +182,15 @@ impl Scenario {
     pub fn credentials(&self) -> Result<BTreeMap<String, String>, BuildError> {
         let [client, server] = [Role::Client, Role::Server].map(|role| self.session.config(role));
         credential_files([&client, &server])
+    }
+
+    /// One end of the session of a run; its seed is still to be set.
+    pub(crate) fn session_config(&self, role: Role) -> SessionConfig {
+        let mut config = self.session.config(role);
+        if let Family::Coap(coap) = &mut config.family {
+            coap.notifications = self.application.notifications();
+        }
+        config
     }
 
     /// Reads and checks a scenario file, with `overrides` in place of what it says.

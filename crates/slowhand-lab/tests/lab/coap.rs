@@ -17,7 +17,7 @@ fn scenario(protocol: &str, changes: &[&str]) -> Scenario {
     Scenario::load(Path::new("../../scenarios/edhoc.toml"), &changes).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn records(protocol: &str, changes: &[&str], seeds: std::ops::Range<u64>) -> Vec<Record> {
+pub(crate) fn records(protocol: &str, changes: &[&str], seeds: std::ops::Range<u64>) -> Vec<Record> {
     let plan = Plan::new(&scenario(protocol, changes)).unwrap();
     seeds.flat_map(|seed| plan.run(seed, &mut ())).collect()
 }

@@ -19,6 +19,7 @@ mod life;
 mod link_security;
 mod loading;
 mod losses;
+mod observe;
 mod readers;
 mod refragmented;
 mod reproducible;

@@ -31,6 +31,7 @@ impl CoapEnd {
         };
         let messages = Messages::new(
             coap,
+            config.role,
             config.mtu,
             context,
             handshake,

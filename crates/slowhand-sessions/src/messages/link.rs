@@ -36,6 +36,17 @@ pub(super) enum Event {
         token: Token,
         packet: Packet,
     },
+    /// A response to a request that observes. More may follow.
+    Notification {
+        token: Token,
+        packet: Packet,
+    },
+    /// The peer has not got a response or a notification to the request with this token, or has rejected it.
+    Undelivered {
+        token: Token,
+        is_rejected: bool,
+        failure: Option<Failure>,
+    },
     /// A request of this end, or something else if it has no token, has failed. It may be none of the session.
     Failed {
         token: Option<Token>,
@@ -118,6 +129,22 @@ impl Link {
         }
     }
 
+    /// Sends a further answer to a request that observes.
+    pub(super) fn notify(
+        &mut self,
+        now: Duration,
+        to: &Asker,
+        state: Packet,
+        delivery: Delivery,
+    ) -> Result<(), String> {
+        match (self, to) {
+            (Self::Datagrams { endpoint, .. }, Asker::Datagrams(from)) => {
+                endpoint.notify(now, from.token(), state, delivery).map_err(in_words)
+            }
+            (link, to) => link.respond(now, to, state),
+        }
+    }
+
     /// Tells the peer that this end wants nothing more. Over datagrams there is no such message.
     pub(super) fn release(&mut self) {
         if let Self::Stream(connection) = self {
@@ -155,26 +182,24 @@ impl Link {
 
     pub(super) fn poll_event(&mut self) -> Option<Event> {
         match self {
-            Self::Datagrams { endpoint, .. } => loop {
-                return Some(match endpoint.poll_event()? {
-                    endpoint::Event::Request { from, packet } => {
-                        Event::Request { from: Asker::Datagrams(from), packet }
-                    }
-                    endpoint::Event::Response { token, packet } => Event::Response { token, packet },
-                    endpoint::Event::Failed { token, failure } => {
-                        Event::Failed { token: Some(token), failure: of_datagrams(failure) }
-                    }
-                    endpoint::Event::Undelivered { failure, .. } => {
-                        Event::Failed { token: None, failure: of_datagrams(failure) }
-                    }
-                    // Nobody observes anything here.
-                    endpoint::Event::Notification { .. } => continue,
-                });
-            },
+            Self::Datagrams { endpoint, .. } => Some(match endpoint.poll_event()? {
+                endpoint::Event::Request { from, packet } => Event::Request { from: Asker::Datagrams(from), packet },
+                endpoint::Event::Response { token, packet } => Event::Response { token, packet },
+                endpoint::Event::Failed { token, failure } => {
+                    Event::Failed { token: Some(token), failure: of_datagrams(failure) }
+                }
+                endpoint::Event::Undelivered { token, failure } => Event::Undelivered {
+                    token,
+                    is_rejected: failure == endpoint::Failure::Reset,
+                    failure: of_datagrams(failure),
+                },
+                endpoint::Event::Notification { token, packet } => Event::Notification { token, packet },
+            }),
             Self::Stream(connection) => loop {
                 return Some(match connection.poll_event()? {
                     stream::Event::Request { from, packet } => Event::Request { from: Asker::Stream(from), packet },
                     stream::Event::Response { token, packet } => Event::Response { token, packet },
+                    stream::Event::Notification { token, packet } => Event::Notification { token, packet },
                     stream::Event::Failed { token, failure } => {
                         Event::Failed { token: Some(token), failure: Some(Failure::library(0, in_words(failure))) }
                     }

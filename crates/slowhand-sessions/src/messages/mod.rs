@@ -4,6 +4,7 @@ mod counting;
 mod edhoc;
 mod end;
 mod link;
+mod observers;
 mod over_tls;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -12,13 +13,16 @@ use std::time::Duration;
 use slowhand_coap::block::{self, Block, BlockSize, Step};
 use slowhand_coap::edhoc::combined;
 use slowhand_coap::message::{self, Class, CoapOption, Packet, RequestType, ResponseType, Token};
+use slowhand_coap::observe::register;
 use slowhand_coap::oscore::{self, ClientExchange, Context, ServerExchange};
 use slowhand_coap::timer::Transmission;
 
 use crate::coap::{Coap, MAX_BODY, REQUEST_OVERHEAD};
+use crate::config::Role;
 use crate::session::{Failure, FailureKind};
 use edhoc::{Answer, Handshake, Next};
 use link::{Asker, Event, Link};
+use observers::{OBSERVE, Observers, success};
 
 pub(crate) use counting::Counting;
 pub(crate) use end::CoapEnd;
@@ -55,9 +59,22 @@ struct Messages {
     /// When this end no longer waits for that.
     serving_until: Option<Duration>,
     server: block::Server,
+    observing: Observing,
     /// True if the peer wants nothing more.
     is_released: bool,
     failure: Option<Failure>,
+}
+
+/// What an end has of observations.
+enum Observing {
+    /// It observes nothing, and nobody observes it.
+    Nothing,
+    /// A client, whose next request observes.
+    Next,
+    /// A client with the request that observes.
+    Begun(Token),
+    /// A server. On the heap: most have none.
+    Server(Box<Observers>),
 }
 
 /// A request of this end.
@@ -81,6 +98,7 @@ impl Messages {
     /// uniform over all values.
     fn new(
         coap: &Coap,
+        role: Role,
         mtu: Option<u16>,
         context: Option<Context>,
         handshake: Option<Handshake>,
@@ -103,6 +121,11 @@ impl Messages {
             answers: VecDeque::new(),
             serving_until: None,
             server: block::Server::new(block_size(coap.block, room), MAX_BODY),
+            observing: match (coap.notifications, role) {
+                (None, _) => Observing::Nothing,
+                (Some(_), Role::Client) => Observing::Next,
+                (Some(delivery), Role::Server) => Observing::Server(Box::new(Observers::new(delivery))),
+            },
             is_released: false,
             failure: None,
         }
@@ -143,11 +166,15 @@ impl Messages {
         self.note(sent);
     }
 
-    /// Sends data: the response to the oldest request that waits, or a request of this end's own.
+    /// Sends data: the response to the oldest request that waits, a notification, or a request of this end's own.
     fn write(&mut self, now: Duration, data: &[u8]) {
-        match self.waiting.pop_front() {
-            Some(asked) => self.answers.push_back((asked, data.to_vec())),
-            None => self.bodies.push_back(data.to_vec()),
+        match (self.waiting.pop_front(), &self.observing) {
+            (Some(asked), _) => self.answers.push_back((asked, data.to_vec())),
+            (None, Observing::Server(_)) => {
+                let sent = self.notify(now, data);
+                self.note(sent);
+            }
+            (None, _) => self.bodies.push_back(data.to_vec()),
         }
         self.send_waiting(now);
     }
@@ -175,6 +202,9 @@ impl Messages {
     }
 
     fn request(&mut self, now: Duration, body: Vec<u8>) -> Result<(), String> {
+        if matches!(self.observing, Observing::Next) {
+            return self.observe(now, body);
+        }
         let is_whole = self.is_whole(body.len());
         let mut request = message::request(RequestType::Post, PATH);
         request.payload = body;
@@ -183,11 +213,28 @@ impl Messages {
             false => block::Client::new(request, self.block_size(), MAX_BODY),
         }
         .map_err(in_words)?;
-        self.send(now, transfer, first)
+        self.send(now, transfer, first).map(drop)
+    }
+
+    /// Asks to observe the resource.
+    fn observe(&mut self, now: Duration, body: Vec<u8>) -> Result<(), String> {
+        self.check_whole(body.len())?;
+        let mut request = register(message::request(RequestType::Fetch, PATH));
+        request.payload = body;
+        let (transfer, first) = block::Client::whole(request, MAX_BODY).map_err(in_words)?;
+        self.observing = Observing::Begun(self.send(now, transfer, first)?);
+        Ok(())
+    }
+
+    /// Checks that data of this length go in one message that has the option Observe.
+    fn check_whole(&self, length: usize) -> Result<(), String> {
+        let is_whole = self.is_whole(length) && length + OBSERVE <= self.room();
+        let reason = || format!("{length} octets need blocks (RFC 7959), and what is observed goes in one message");
+        is_whole.then_some(()).ok_or_else(reason)
     }
 
     /// Sends a request, which is a step of a transfer.
-    fn send(&mut self, now: Duration, transfer: block::Client, mut request: Packet) -> Result<(), String> {
+    fn send(&mut self, now: Duration, transfer: block::Client, mut request: Packet) -> Result<Token, String> {
         let has_more = has_more(&request, CoapOption::Block1);
         let mut exchange = None;
         if let Some(context) = &mut self.context {
@@ -203,14 +250,21 @@ impl Messages {
             self.uploading = Some(token);
         }
         self.requests.insert(token, Requested { transfer, exchange });
-        Ok(())
+        Ok(token)
     }
 
     fn respond(&mut self, now: Duration, asked: Asked, data: Vec<u8>) -> Result<(), String> {
         let Asked { from, exchange, request } = asked;
         let asks_for_blocks = request.get_option(CoapOption::Block2).is_some();
         let is_whole = self.is_whole(data.len()) && !asks_for_blocks;
-        let response = message::response(ResponseType::Changed, data);
+        let observes = match &mut self.observing {
+            Observing::Server(observers) if !asks_for_blocks => observers.handle_request(&request),
+            _ => false,
+        };
+        if observes {
+            return self.respond_to_observer(now, Asked { from, exchange, request }, data);
+        }
+        let response = message::response(success(&request), data);
         let response = match is_whole {
             true => self.server.send_whole(&request, response),
             false => self.server.send(now, &request, response),
@@ -218,22 +272,46 @@ impl Messages {
         self.answer(now, &from, exchange, response)
     }
 
+    /// Sends the first response to a request that observes: it is a notification too.
+    fn respond_to_observer(&mut self, now: Duration, asked: Asked, data: Vec<u8>) -> Result<(), String> {
+        self.check_whole(data.len())?;
+        let Asked { from, mut exchange, request } = asked;
+        let Observing::Server(observers) = &mut self.observing else { return Ok(()) };
+        let response = observers.notification(message::response(ResponseType::Content, data), self.link.is_stream());
+        let response = self.server.send_whole(&request, response);
+        let response = protect(&mut self.context, &mut exchange, response)?;
+        let at = (self.clock)(now);
+        self.link.respond(at, &from, response)?;
+        observers.keep(at, Token::of(&request), from, exchange);
+        Ok(())
+    }
+
+    /// Sends a state to all that observe.
+    fn notify(&mut self, now: Duration, data: &[u8]) -> Result<(), String> {
+        self.check_whole(data.len())?;
+        let Observing::Server(observers) = &mut self.observing else { return Ok(()) };
+        let state = observers.notification(message::response(ResponseType::Content, data), self.link.is_stream());
+        for (observer, delivery) in observers.told(now) {
+            let state = protect(&mut self.context, &mut observer.exchange, state.clone())?;
+            self.link.notify((self.clock)(now), &observer.from, state, delivery)?;
+        }
+        Ok(())
+    }
+
     /// Sends a response, which may be one block of many.
     fn answer(
         &mut self,
         now: Duration,
         from: &Asker,
-        exchange: Option<ServerExchange>,
-        mut response: Packet,
+        mut exchange: Option<ServerExchange>,
+        response: Packet,
     ) -> Result<(), String> {
         if response.get_option(CoapOption::Block2).is_some() {
             // As long as the server keeps the body.
             let until = now.saturating_add(Transmission::DEFAULT.exchange_lifetime());
             self.serving_until = has_more(&response, CoapOption::Block2).then_some(until);
         }
-        if let (Some(context), Some(mut exchange)) = (&mut self.context, exchange) {
-            response = context.protect_response(&response, &mut exchange, &mut Counting).map_err(in_words)?;
-        }
+        let response = protect(&mut self.context, &mut exchange, response)?;
         self.link.respond((self.clock)(now), from, response)
     }
 
@@ -262,6 +340,15 @@ impl Messages {
                         reason: "the peer did not send a response in the handshake".to_owned(),
                     });
                     self.failure = self.failure.take().or(failure).or(unanswered);
+                }
+                Event::Notification { token, packet } => self.take_notification(token, packet, deliver),
+                Event::Undelivered { token, is_rejected, failure } => {
+                    let ends_observation = match &mut self.observing {
+                        Observing::Server(observers) => observers.end(token),
+                        _ => false,
+                    };
+                    // A client that no longer observes says so by rejecting (RFC 7641 section 3.6): the session goes on.
+                    self.failure = self.failure.take().or(failure.filter(|_| !(ends_observation && is_rejected)));
                 }
                 Event::Released => self.is_released = true,
             }
@@ -349,16 +436,42 @@ impl Messages {
         }
         match transfer.handle_response(response) {
             Step::Next(request) => {
-                let sent = self.send(now, transfer, request);
+                let sent = self.send(now, transfer, request).map(drop);
                 self.note(sent);
             }
             Step::Done(response) if message::class(&response) == Class::Success => {
                 deliver_data(&response.payload, deliver);
+                if matches!(self.observing, Observing::Begun(observed) if observed == token) {
+                    self.note(Err("the peer sends no notifications, or no more of them".to_owned()));
+                }
             }
             Step::Done(response) => self.note(Err(format!("the peer answered {}", response.header.get_code()))),
             Step::Failed(error) => self.note(Err(in_words(error))),
         }
     }
+
+    /// Takes a state of what this end observes. What cannot be verified, or is older than what came before, is ignored (RFC 8613 section
+    /// 8.4).
+    fn take_notification(&mut self, token: Token, mut state: Packet, deliver: &mut dyn FnMut(&[u8])) {
+        let Some(Requested { exchange, .. }) = self.requests.get_mut(&token) else { return };
+        if let (Some(context), Some(exchange)) = (&mut self.context, exchange) {
+            match context.unprotect_response(&state, exchange, &mut Counting) {
+                Ok(verified) => state = verified,
+                Err(_) => return,
+            }
+        }
+        deliver_data(&state.payload, deliver);
+    }
+}
+
+/// Protects a response, if its request was protected.
+fn protect(
+    context: &mut Option<Context>,
+    exchange: &mut Option<ServerExchange>,
+    response: Packet,
+) -> Result<Packet, String> {
+    let (Some(context), Some(exchange)) = (context, exchange) else { return Ok(response) };
+    context.protect_response(&response, exchange, &mut Counting).map_err(in_words)
 }
 
 /// The most octets of data in one message without options of blocks.

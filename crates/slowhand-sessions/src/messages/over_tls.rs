@@ -32,7 +32,7 @@ impl CoapOverTls {
         let of_datagram = config.mtu.map(|mtu| mtu.saturating_sub(record_overhead(config)));
         let of_record = config.family.tls().and_then(|tls| tls.max_fragment_length);
         let mtu = of_datagram.into_iter().chain(of_record).min();
-        let messages = Messages::new(coap, mtu, None, None, |now| now, move || random.next_u64());
+        let messages = Messages::new(coap, config.role, mtu, None, None, |now| now, move || random.next_u64());
         Self { below, messages, received: VecDeque::new(), taken: Vec::new() }
     }
 

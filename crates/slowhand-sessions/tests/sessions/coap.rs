@@ -12,11 +12,11 @@ use slowhand_sessions::{
     Weightless, WriteError, build, memory,
 };
 
-const REQUEST: &[u8] = b"a request of 24 octets..";
+pub(crate) const REQUEST: &[u8] = b"a request of 24 octets..";
 const RESPONSE: &[u8] = b"22.5 C";
 
 /// One way.
-const DELAY: Duration = Duration::from_millis(50);
+pub(crate) const DELAY: Duration = Duration::from_millis(50);
 
 fn config(role: Role, protocol: Protocol) -> SessionConfig {
     let stack = if protocol.is_stream() { Stack::Mbedtls } else { Stack::LeanDtls };
@@ -37,7 +37,7 @@ fn edhoc(config: &mut SessionConfig) -> &mut Edhoc {
 
 /// What a path does to the datagram with this number, both directions together.
 #[derive(Clone, Copy, Debug)]
-enum Fault {
+pub(crate) enum Fault {
     None,
     Lost(usize),
     Twice(usize),
@@ -46,17 +46,17 @@ enum Fault {
 
 /// What happened.
 #[derive(Debug, PartialEq)]
-struct Seen {
+pub(crate) struct Seen {
     /// The datagrams of both ends, in the order of sending.
-    sent: Vec<Vec<u8>>,
+    pub(crate) sent: Vec<Vec<u8>>,
     /// What each end received.
-    received: [Vec<Vec<u8>>; 2],
-    operations: [Vec<Operation>; 2],
-    status: [Status; 2],
+    pub(crate) received: [Vec<Vec<u8>>; 2],
+    pub(crate) operations: [Vec<Operation>; 2],
+    pub(crate) status: [Status; 2],
     /// When each handshake was over.
-    established: [Option<Duration>; 2],
+    pub(crate) established: [Option<Duration>; 2],
     /// When the last thing happened.
-    ended: Duration,
+    pub(crate) ended: Duration,
 }
 
 /// A client asks as soon as it can, and again when it is answered, so many times.
@@ -66,6 +66,20 @@ fn exchange(configs: &[SessionConfig; 2], requests: usize, fault: Fault) -> Seen
 
 /// The same with this request and this response.
 fn exchange_of([request, response]: [&[u8]; 2], configs: &[SessionConfig; 2], requests: usize, fault: Fault) -> Seen {
+    converse(configs, requests, |_| request.to_vec(), |_| response.to_vec(), None, fault)
+}
+
+/// Each end writes what has the next number: the client when it is answered, the server when it is asked. With a period the
+/// client asks once, and the server writes after each of these times too. Ends when the client has so many answers, or when nothing more
+/// happens.
+pub(crate) fn converse(
+    configs: &[SessionConfig; 2],
+    answers: usize,
+    request: impl Fn(usize) -> Vec<u8>,
+    response: impl Fn(usize) -> Vec<u8>,
+    period: Option<Duration>,
+    fault: Fault,
+) -> Seen {
     let mut ends = configs.each_ref().map(|config| build(config, Arc::new(Weightless)).unwrap());
     let mut seen = Seen {
         sent: Vec::new(),
@@ -77,18 +91,22 @@ fn exchange_of([request, response]: [&[u8]; 2], configs: &[SessionConfig; 2], re
     };
     let mut arriving: BinaryHeap<Reverse<(Duration, usize, usize)>> = BinaryHeap::new();
     let (mut now, mut asked, mut answered) = (Duration::ZERO, 0, 0);
+    let requests = if period.is_some() { 1 } else { answers };
+    let mut due = None;
     ends[0].start(now);
     loop {
         for (side, end) in ends.iter_mut().enumerate() {
             take(&mut **end, side, now, &mut seen);
             let is_established = matches!(end.status(), Status::Established { .. });
             if side == 0 && is_established && asked < requests && asked == seen.received[0].len() {
+                end.write(now, &request(asked)).unwrap();
                 asked += 1;
-                end.write(now, request).unwrap();
             }
-            if side == 1 && answered < seen.received[1].len() {
+            let is_asked = answered < seen.received[1].len();
+            if side == 1 && (is_asked || due.is_some_and(|due| due <= now)) && is_established {
+                end.write(now, &response(answered)).unwrap();
                 answered += 1;
-                end.write(now, response).unwrap();
+                due = period.map(|period| now + period).filter(|_| answered < answers);
             }
             while let Some(transmit) = end.poll_transmit() {
                 let (number, at) = (seen.sent.len(), transmit.at + DELAY);
@@ -104,9 +122,10 @@ fn exchange_of([request, response]: [&[u8]; 2], configs: &[SessionConfig; 2], re
         }
         seen.ended = now;
         seen.status = [0, 1].map(|side| ends[side].status());
-        let is_done = seen.received[0].len() == requests && seen.established.iter().all(Option::is_some);
+        let is_done = seen.received[0].len() == answers && seen.established.iter().all(Option::is_some);
         let has_failed = seen.status.iter().any(|status| matches!(status, Status::Failed(_)));
-        let timeout = [0, 1].into_iter().filter_map(|side| Some((ends[side].deadline()?, side))).min();
+        let timeouts = [0, 1].into_iter().filter_map(|side| Some((ends[side].deadline()?, Some(side))));
+        let timeout = timeouts.chain(due.map(|due| (due, None))).min();
         let timeout = timeout.filter(|_| !is_done && !has_failed);
         let arrival = arriving.peek().map(|Reverse(next)| *next);
         match (arrival, timeout) {
@@ -117,7 +136,9 @@ fn exchange_of([request, response]: [&[u8]; 2], configs: &[SessionConfig; 2], re
             }
             (_, Some((at, side))) => {
                 now = now.max(at);
-                ends[side].handle_timeout(now);
+                if let Some(side) = side {
+                    ends[side].handle_timeout(now);
+                }
             }
             _ => return seen,
         }
@@ -134,7 +155,7 @@ fn take(end: &mut dyn Session, side: usize, now: Duration, seen: &mut Seen) {
     }
 }
 
-fn both(protocol: Protocol, change: impl Fn(&mut SessionConfig)) -> [SessionConfig; 2] {
+pub(crate) fn both(protocol: Protocol, change: impl Fn(&mut SessionConfig)) -> [SessionConfig; 2] {
     [Role::Client, Role::Server].map(|role| {
         let mut config = config(role, protocol);
         change(&mut config);
@@ -143,7 +164,7 @@ fn both(protocol: Protocol, change: impl Fn(&mut SessionConfig)) -> [SessionConf
 }
 
 /// Every protocol of CoAP, and the variants of EDHOC.
-fn variants() -> Vec<(&'static str, [SessionConfig; 2])> {
+pub(crate) fn variants() -> Vec<(&'static str, [SessionConfig; 2])> {
     let edhoc_with = |options: Edhoc| both(Protocol::Edhoc, |config| *edhoc(config) = options);
     vec![
         ("coap", both(Protocol::Coap, |_| ())),
@@ -404,7 +425,7 @@ fn who_closes_a_stream_releases_it() {
 }
 
 /// Passes what both ends send, until they send nothing.
-fn pass_all(ends: &mut [Box<dyn Session>; 2], now: Duration) {
+pub(crate) fn pass_all(ends: &mut [Box<dyn Session>; 2], now: Duration) {
     loop {
         let mut is_quiet = true;
         for side in [0, 1] {

@@ -20,6 +20,7 @@ mod lean_public_keys;
 mod lean_wire;
 mod losses;
 mod mirrors;
+mod observe;
 mod openssl;
 mod orders;
 mod pair;
