@@ -42,14 +42,17 @@ impl Crypto for Open {
 fuzz_target!(|octets: &[u8]| {
     let mut input = Input::new(octets);
     let secret = AccessSecret { id: vec![1], value: [7; 16] };
-    let mut producer = Producer::new(b"p", &[1; 32], secret.clone());
-    let mut consumer = Consumer::new(b"p", Grant { secret, signer: Some([0; 64]) }).unwrap();
+    let mut producer = Producer::new(b"p", &[1; 32], secret.clone(), 0);
+    let grant = Grant { secret, signer: Some([0; 64]) };
+    let mut consumer = Consumer::new(b"p", grant.clone()).unwrap();
     while !input.is_empty() {
         // An object with some octets replaced, or any octets.
         let value = input.string();
         let mut object = if input.flag() { producer.protect("t", value, &mut Open).unwrap() } else { Vec::new() };
         let is_whole = input.flag() && !object.is_empty();
         if is_whole {
+            // Without cryptography a changed number may have counted as the newest before: a new consumer has opened nothing.
+            let mut consumer = Consumer::new(b"p", grant.clone()).unwrap();
             assert_eq!(consumer.open("t", &object, &mut Open).as_deref(), Ok(value));
             continue;
         }
@@ -59,7 +62,7 @@ fuzz_target!(|octets: &[u8]| {
         object.splice(at..end, with.iter().copied());
         let _ = consumer.open("t", &object, &mut Open);
         if let Ok(grant) = Grant::read(with) {
-            assert_eq!(grant.write(), with);
+            assert_eq!(*grant.write(), with);
         }
     }
 });

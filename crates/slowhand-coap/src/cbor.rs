@@ -8,6 +8,11 @@ pub(crate) const TRUE: u8 = 0xf5;
 pub(crate) struct Cbor(Vec<u8>);
 
 impl Cbor {
+    /// Nothing yet, with room for so many octets: as long as they suffice, nothing that is written moves.
+    pub(crate) fn with_capacity(octets: usize) -> Self {
+        Self(Vec::with_capacity(octets))
+    }
+
     /// An array of so many items, which follow.
     pub(crate) fn array(items: usize) -> Self {
         Self::default().head(4, items as u64)

@@ -66,9 +66,6 @@ const SCHEME: &str = "coap";
 /// The name of the registrar in contexts of OSCORE; that of a pledge is empty (section 7.3).
 const REGISTRAR: &[u8] = b"JRC";
 
-/// The UDP port of CoAP (RFC 7252 section 6.1).
-pub const PORT: u16 = 5683;
-
 /// Octets of an EUI-64.
 const EUI64: usize = 8;
 

@@ -58,3 +58,6 @@ pub mod observe;
 pub mod oscore;
 pub mod stream;
 pub mod timer;
+
+/// The UDP port of CoAP (RFC 7252 section 6.1).
+pub const PORT: u16 = 5683;

@@ -331,13 +331,6 @@ impl Plan {
         dtls.and_then(|dtls| dtls.connection_id).unwrap_or(0)
     }
 
-    /// How long an exchange of CoAP messages over datagrams takes at most (RFC 7252 section 4.8.2, EXCHANGE_LIFETIME). `None`:
-    /// the protocol is no CoAP, or it runs over a stream, which has no such time.
-    pub(crate) fn exchange_lifetime(&self) -> Option<Duration> {
-        let coap = self.sessions[0].family.coap().filter(|_| !self.protocol().is_stream())?;
-        Some(Duration::from_micros(coap.transmission.exchange_lifetime().as_micros() as u64))
-    }
-
     /// True if the client's first request ends the handshake (RFC 9668).
     pub(crate) fn is_combined(&self) -> bool {
         let security = self.sessions[0].family.coap().map(|coap| &coap.security);

@@ -131,6 +131,7 @@ pub use export::credential_files;
 pub use footprint::session_heap;
 pub use heap::CountingAllocator;
 pub use holes::Holes;
+pub use messages::max_message;
 pub use objects::ObjectDevice;
 pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};
 pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};

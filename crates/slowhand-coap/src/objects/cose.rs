@@ -36,6 +36,9 @@ const P256: i64 = 1;
 /// The most octets of an identifier: that of this length still has a head of one octet (assumed; RFC 9052 has no bound).
 const MAX_ID: usize = 23;
 
+/// More than the octets of a key set with both keys, without the identifier of the secret.
+const GRANT: usize = 128;
+
 /// The key of one object. It is wiped when it goes.
 pub(super) type ObjectKey = Zeroizing<[u8; KEY]>;
 
@@ -94,9 +97,9 @@ pub(super) fn key(secret: &[u8], salt: &[u8], context: &[u8], crypto: &mut impl 
     key
 }
 
-/// What is signed beside the value: the number, and the name of the resource.
-pub(super) fn external(number: Number, resource: &str) -> Vec<u8> {
-    Cbor::default().octets(&number.octets()).text(resource).finish()
+/// What is signed beside the value: the number, the identifier of the access secret, and the name of the resource.
+pub(super) fn external(number: Number, id: &[u8], resource: &str) -> Vec<u8> {
+    Cbor::default().octets(&number.octets()).octets(id).text(resource).finish()
 }
 
 /// The Sig_structure (RFC 9052, section 4.4).
@@ -220,13 +223,22 @@ pub struct Grant {
 
 impl Grant {
     /// The grant as CBOR.
-    pub fn write(&self) -> Vec<u8> {
-        let set = Cbor::array(1 + usize::from(self.signer.is_some()));
-        let set = set.raw(&symmetric(&self.secret).finish());
-        let Some(signer) = &self.signer else { return set.finish() };
-        let (x, y) = signer.split_at(32);
-        let key = Cbor::map(4).integer(KTY).integer(EC2).integer(CRV_OR_K).integer(P256);
-        set.raw(&key.integer(X).octets(x).integer(Y).octets(y).finish()).finish()
+    pub fn write(&self) -> Zeroizing<Vec<u8>> {
+        let AccessSecret { id, value } = &self.secret;
+        let (set, key) = (Cbor::array(1 + usize::from(self.signer.is_some())), Cbor::map(4).finish());
+        // There is room for all of it: a copy that is too short would stay behind with the secret.
+        let set = Cbor::with_capacity(GRANT + id.len()).raw(&set.finish()).raw(&key);
+        let set = set.integer(KTY).integer(SYMMETRIC).integer(KEY_ID).octets(id);
+        let set = set.integer(ALG).integer(HKDF_NUMBER).integer(CRV_OR_K).octets(value);
+        let set = match &self.signer {
+            None => set,
+            Some(signer) => {
+                let (x, y) = signer.split_at(32);
+                let set = set.raw(&key).integer(KTY).integer(EC2).integer(CRV_OR_K).integer(P256);
+                set.integer(X).octets(x).integer(Y).octets(y)
+            }
+        };
+        Zeroizing::new(set.finish())
     }
 
     /// The grant of CBOR.
@@ -246,14 +258,12 @@ impl Grant {
     }
 }
 
-/// An access secret as a COSE_Key.
-fn symmetric(secret: &AccessSecret) -> Cbor {
-    let key = Cbor::map(4).integer(KTY).integer(SYMMETRIC).integer(KEY_ID).octets(&secret.id);
-    key.integer(ALG).integer(HKDF_NUMBER).integer(CRV_OR_K).octets(&secret.value)
+/// The next item, if it is this number.
+fn named(reader: &mut Reader<'_>, parameter: i64) -> Option<i64> {
+    reader.integer().filter(|&found| found == parameter)
 }
 
 fn read_symmetric(reader: &mut Reader<'_>) -> Option<AccessSecret> {
-    let named = |reader: &mut Reader<'_>, parameter| reader.integer().filter(|&found| found == parameter);
     reader.map().filter(|&pairs| pairs == 4)?;
     named(reader, KTY)?;
     named(reader, SYMMETRIC)?;
@@ -266,7 +276,6 @@ fn read_symmetric(reader: &mut Reader<'_>) -> Option<AccessSecret> {
 }
 
 fn read_point(reader: &mut Reader<'_>) -> Option<PublicKey> {
-    let named = |reader: &mut Reader<'_>, parameter| reader.integer().filter(|&found| found == parameter);
     reader.map().filter(|&pairs| pairs == 4)?;
     named(reader, KTY)?;
     named(reader, EC2)?;

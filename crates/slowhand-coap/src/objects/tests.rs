@@ -9,7 +9,7 @@ fn secret(id: u8) -> AccessSecret {
 
 fn ends() -> (Producer, Consumer) {
     let grant = Grant { secret: secret(1), signer: Some(public_key(&PRIVATE).unwrap()) };
-    (Producer::new(b"p", &PRIVATE, secret(1)), Consumer::new(b"p", grant).unwrap())
+    (Producer::new(b"p", &PRIVATE, secret(1), 0), Consumer::new(b"p", grant).unwrap())
 }
 
 fn made(producer: &mut Producer, value: &[u8]) -> Vec<u8> {
@@ -26,6 +26,13 @@ fn an_object_has_so_many_octets_more_than_its_value() {
     assert_eq!(made(&mut producer, &[0; 2]).len(), 2 + OVERHEAD);
     // From 24 octets on the head of the value has one more.
     assert_eq!(made(&mut producer, &[0; 24]).len(), 24 + OVERHEAD + 1);
+    for (value, id, number) in
+        [(0, 1, 1), (23, 1, 1), (24, 8, 2), (174, 1, 1), (175, 1, 1), (512, 23, 8), (MAX_VALUE, 0, 3)]
+    {
+        producer.change(AccessSecret { id: vec![1; id], value: [1; KEY] });
+        producer.next = 1 << (8 * (number - 1));
+        assert_eq!(made(&mut producer, &vec![0; value]).len(), length(value, id, number), "{value} {id} {number}");
+    }
 }
 
 #[test]
@@ -77,6 +84,32 @@ fn a_new_secret_shuts_out_who_does_not_get_it() {
     assert_eq!(open(&mut consumer, &object).unwrap(), b"21.5");
 }
 
+/// Who knows both secrets cannot pass on a value that was made with the old one as one of the new.
+#[test]
+fn a_value_stays_with_its_secret() {
+    let (mut producer, mut consumer) = ends();
+    let object = made(&mut producer, b"21.5");
+    let Cose { number, ciphertext, .. } = cose::read_encrypt0(&object).unwrap();
+    let key = |id| cose::key(&secret(id).value, &[], &cose::context(b"p", number), &mut RustCrypto);
+    let signed = cose::decrypt0(&key(1), number, ciphertext, &mut RustCrypto).unwrap();
+    let forged = cose::encrypt0(&key(2), number, &[2], signed, &mut RustCrypto).unwrap();
+    consumer.change(secret(2));
+    assert_eq!(open(&mut consumer, &forged), Err(Error::Signature));
+}
+
+/// A key and a nonce are used once, also after a restart.
+#[test]
+fn a_producer_goes_on_with_the_number_that_it_has_stored() {
+    let (mut producer, mut consumer) = ends();
+    let before = made(&mut producer, b"1");
+    let mut again = Producer::new(b"p", &PRIVATE, secret(1), producer.next_number());
+    let after = made(&mut again, b"2");
+    let numbers = [&before, &after].map(|object| cose::read_encrypt0(object).unwrap().number);
+    assert_eq!(numbers, [Number(0), Number(1)]);
+    assert_eq!(open(&mut consumer, &after).unwrap(), b"2");
+    assert_eq!(open(&mut consumer, &before), Err(Error::Old));
+}
+
 /// No octet is without meaning, and none may be missing.
 #[test]
 fn an_object_that_is_changed_or_cut_is_refused() {
@@ -96,9 +129,10 @@ fn an_object_that_is_changed_or_cut_is_refused() {
 #[test]
 fn what_cannot_be_made_is_refused() {
     let (mut producer, _) = ends();
-    assert_eq!(producer.protect("t", &[0; 65_536], &mut RustCrypto), Err(Error::TooLong));
+    assert_eq!(producer.protect("t", &[0; MAX_VALUE + 1], &mut RustCrypto), Err(Error::TooLong));
+    producer.protect("t", &[0; MAX_VALUE], &mut RustCrypto).unwrap();
     producer.next = u64::MAX;
     assert_eq!(producer.protect("t", b"", &mut RustCrypto), Err(Error::Exhausted));
-    let mut no_key = Producer::new(b"p", &[0; 32], secret(1));
+    let mut no_key = Producer::new(b"p", &[0; 32], secret(1), 0);
     assert_eq!(no_key.protect("t", b"", &mut RustCrypto), Err(Error::Key));
 }

@@ -39,7 +39,7 @@ fn an_object_of_the_other_software_is_opened() {
 
 #[test]
 fn the_other_software_opens_ours() {
-    let mut producer = Producer::new(b"p", &PRIVATE, grant().secret);
+    let mut producer = Producer::new(b"p", &PRIVATE, grant().secret, 0);
     let grant = text(&grant().write());
     for value in [&b""[..], b"21.5", &[7; 300]] {
         let object = producer.protect("t", value, &mut RustCrypto).unwrap();

@@ -25,7 +25,7 @@ def content_key(secret: bytes, partial_iv: bytes) -> bytes:
 
 
 def signed_structure(partial_iv: bytes, value: bytes) -> bytes:
-    external = cbor2.dumps(partial_iv) + cbor2.dumps("t")
+    external = cbor2.dumps(partial_iv) + cbor2.dumps(b"\1") + cbor2.dumps("t")
     return cbor2.dumps(["Signature1", cbor2.dumps(ES256), external, value])
 
 

@@ -1,6 +1,7 @@
 //! A world in which a network forms: the events of the network and of the nodes' timers, in the order of time.
 
-use slowhand_coap::cojp::{Address, JoinRequest, Key, PORT, Pledge, Proxy, Registrar};
+use slowhand_coap::PORT;
+use slowhand_coap::cojp::{Address, JoinRequest, Key, Pledge, Proxy, Registrar};
 use slowhand_coap::oscore::RustCrypto;
 use slowhand_net::address::{Eui64, Host, NodeId, PAN_ID, link_local_address, mesh_address};
 use slowhand_net::clock::{Duration, Instant};

@@ -42,16 +42,24 @@ struct Open {
     octets: Vec<u8>,
     /// The octets of the answer.
     answer: usize,
-    timeout: Duration,
-    due: Instant,
+    /// When something is done about it, and how long that wait is. `None`: what is below says when there will be no answer.
+    due: Option<(Instant, Duration)>,
     /// How often it may be sent again.
     left: u32,
 }
 
 impl Mailbox {
     /// A message to send at the next opportunity. Without an answer after `timeout` it is sent again, as RFC 7252 section 4.2
-    /// has it; over CoAP or a stream it is given up.
-    pub(super) fn ask(&self, now: Instant, ask: Ask, number: u16, sizes: Sizes, timeout: Duration, below: Below) {
+    /// has it; over a stream it is given up. Without a `timeout` it waits until the session fails.
+    pub(super) fn ask(
+        &self,
+        now: Instant,
+        ask: Ask,
+        number: u16,
+        sizes: Sizes,
+        timeout: Option<Duration>,
+        below: Below,
+    ) {
         let [length, answer] = ask.lengths(sizes);
         let number = Some(number).filter(|_| below != Below::Coap);
         let octets = message(ask, number, length);
@@ -59,7 +67,8 @@ impl Mailbox {
         shared.ended = None;
         shared.actions.push_back(Action::Write(octets.clone()));
         let left = if below == Below::Datagrams { MAX_RETRANSMIT } else { 0 };
-        shared.open = Some(Open { number, octets, answer, timeout, due: now + timeout, left });
+        let due = timeout.map(|timeout| (now + timeout, timeout));
+        shared.open = Some(Open { number, octets, answer, due, left });
     }
 
     /// The session is to be closed.
@@ -161,22 +170,19 @@ impl Application for Asking {
         let mut shared = self.mailbox.lock();
         let Shared { actions, open, ended, .. } = &mut *shared;
         let Some(waiting) = open else { return };
-        if waiting.due > now {
-            return;
-        }
+        let Some((_, timeout)) = waiting.due.filter(|&(due, _)| due <= now) else { return };
         if waiting.left == 0 {
             *ended = Some((now, false));
             *open = None;
             return;
         }
         waiting.left -= 1;
-        waiting.timeout = waiting.timeout * 2;
-        waiting.due = now + waiting.timeout;
+        waiting.due = Some((now + timeout * 2, timeout * 2));
         actions.push_back(Action::Write(waiting.octets.clone()));
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.mailbox.lock().open.as_ref().map(|open| open.due)
+        self.mailbox.lock().open.as_ref().and_then(|open| open.due).map(|(due, _)| due)
     }
 
     fn poll_action(&mut self) -> Option<Action> {

@@ -225,16 +225,16 @@ impl<'a> Simulated<'a> {
         (opening, mailbox)
     }
 
-    /// How long the client waits for an answer before it does something.
-    fn timeout(&mut self) -> Duration {
-        if self.subject.plan.transport(0).is_some() {
-            return MAX_TRANSMIT_WAIT;
-        }
-        if let Some(longest) = self.subject.plan.exchange_lifetime() {
-            return longest;
+    /// How long the client waits for an answer before it does something. `None`: CoAP over datagrams sends again itself, and says when
+    /// there will be no answer. A body in blocks is many exchanges, so no time is too long for it.
+    fn timeout(&mut self) -> Option<Duration> {
+        match self.below() {
+            _ if self.subject.plan.transport(0).is_some() => return Some(MAX_TRANSMIT_WAIT),
+            Below::Coap => return None,
+            Below::Stream | Below::Datagrams => {}
         }
         let spread = (ACK_TIMEOUT.as_micros() as f64 * (ACK_RANDOM_FACTOR - 1.0)).round() as u64;
-        ACK_TIMEOUT + Duration::from_micros(self.timeouts.below(spread + 1))
+        Some(ACK_TIMEOUT + Duration::from_micros(self.timeouts.below(spread + 1)))
     }
 
     fn client_end(&self) -> Option<usize> {

@@ -52,6 +52,8 @@ pub(super) struct End {
     pub(super) session: Option<Box<dyn Session>>,
     pub(super) coap: endpoint::Endpoint,
     pub(super) state: State,
+    /// True if a request of it waits for its response.
+    pub(super) is_asking: bool,
     /// When its timer in the queue is due.
     pub(super) timer: Option<Instant>,
 }

@@ -26,16 +26,17 @@ mod ends;
 mod record;
 mod world;
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use slowhand_coap::PORT;
 use slowhand_coap::endpoint;
+use slowhand_coap::objects::{self, AccessSecret, Grant};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::observer::{Observer, Transmission};
-use slowhand_sessions::{
-    Aead, AeadMode, Coap, Curve, Family, Operation, Processor, REQUEST_OVERHEAD, Role, Security, SessionConfig,
-};
+use slowhand_sessions::{Aead, AeadMode, Coap, Curve, Family, Operation, Processor, Role, Security, SessionConfig};
 
 use crate::capture::CaptureError;
 use crate::device::Missing;
@@ -47,6 +48,7 @@ use crate::sniffer::LiveCapture;
 use crate::threads;
 
 pub use record::{ReadersRecord, Way, columns, schema};
+use world::octets_of;
 
 /// The most readers of a world. *Assumed*: each has ports of its own, and nobody has asked for more.
 pub const MOST_READERS: u32 = 1_000;
@@ -62,10 +64,14 @@ pub struct ReadersPlan {
     authority: Host,
     /// The sessions of a reader to the producer and of anybody to the authorization server: client and server.
     sessions: [SessionConfig; 2],
+    /// CoAP without a session below it, and above one.
     coap: endpoint::Config,
+    coap_over_dtls: endpoint::Config,
     start: Duration,
     internet_delay: Duration,
     ports: Ports,
+    /// What the producer and the other nodes use if nobody reads, by seed: it is the same with any number of readers.
+    idle: Mutex<BTreeMap<u64, [f64; 2]>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +81,9 @@ struct Ports {
     /// The port of reader r is this one and r.
     first: u16,
 }
+
+/// What is said of a time that a device lacks.
+const NO_TIME: &str = "found nothing, allowed: a number and its source: objects need it";
 
 /// The readers of a scenario cannot read.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +101,7 @@ pub enum ReadersError {
         reason: String,
     },
     /// A device has no time for an operation of objects.
-    #[error("{}: {key}: found nothing, allowed: a number and its source: objects need it", file.display())]
+    #[error("{}: {key}: {NO_TIME}", file.display())]
     Device {
         /// The file of the device.
         file: std::path::PathBuf,
@@ -107,8 +116,7 @@ impl From<ReadersError> for Blame {
             ReadersError::Plan(error) => error.blame(),
             ReadersError::Key { key, reason } => Self { place: None, key: key.to_owned(), reason, together: true },
             ReadersError::Device { file, key } => {
-                let reason = "found nothing, allowed: a number and its source: objects need it".to_owned();
-                Self { place: Some(Place::File(file)), key, reason, together: true }
+                Self { place: Some(Place::File(file)), key, reason: NO_TIME.to_owned(), together: true }
             }
         }
     }
@@ -154,40 +162,83 @@ impl ReadersPlan {
         let mut coap = Coap::new(Security::None);
         session.coap.apply(&mut coap);
         let default = endpoint::Config::default();
-        // A record of DTLS has less room than a datagram.
-        let most = session.mtu.map_or(default.max_message, |mtu| (mtu.get() as usize).saturating_sub(RECORD));
-        let needed = readers.value_bytes.get() as usize + slowhand_coap::objects::OVERHEAD + 2 + REQUEST_OVERHEAD;
-        if most < needed {
-            let found = format!("{most} octets for a message, where that of an object has up to {needed}");
-            return Err(refused("session.mtu", &found, "more, or a shorter readers.value_bytes"));
-        }
-        let coap = endpoint::Config {
+        let config = |most: Option<u16>| endpoint::Config {
             transmission: coap.transmission,
             algorithm: coap.congestion.into(),
-            max_message: most,
-            ..default
+            max_message: most.map_or(default.max_message, usize::from),
+            ..default.clone()
         };
-        let nodes = (readers.at == ReadersAt::Mesh).then(|| {
+        let [coap, coap_over_dtls] = [sessions[0].mtu, slowhand_sessions::max_message(&sessions[0])].map(config);
+        let nodes: Option<Vec<_>> = (readers.at == ReadersAt::Mesh).then(|| {
             let nodes = (1..scenario.mesh().nodes() as u16).map(NodeId);
             nodes.filter(|&node| node != producer && Host::Node(node) != authority).collect()
         });
+        if nodes.as_ref().is_some_and(Vec::is_empty) {
+            let found = "\"mesh\", where no node is left for a reader";
+            return Err(refused("readers.at", found, "\"internet\", or a network with more nodes"));
+        }
         let prepared = Self {
             producer,
             nodes,
             authority,
             sessions,
             coap,
+            coap_over_dtls,
             start: scenario.client.start(scenario.mac.link_layer().settling()),
             internet_delay: scenario.server.internet_delay_ms.duration(),
-            ports: Ports { coaps: session.server_port(), coap: COAP, first: session.client_port.get() as u16 },
+            ports: Ports { coaps: session.server_port(), coap: PORT, first: session.client_port.get() as u16 },
+            idle: Mutex::default(),
             readers,
             plan,
         };
-        if prepared.ports.coaps == COAP {
+        if prepared.ports.coaps == PORT {
             return Err(refused("session.server_port", "5683, the port of CoAP", "another port for DTLS"));
         }
+        prepared.check_messages()?;
         prepared.check()?;
         Ok(prepared)
+    }
+
+    /// Checks that the largest messages that there can be fit.
+    fn check_messages(&self) -> Result<(), ReadersError> {
+        let Readers { value_bytes, readings, secret_lifetime_s, .. } = &self.readers;
+        let value = value_bytes.get() as usize;
+        let last_secret =
+            secret_lifetime_s.map_or(0, |lifetime| self.duration().as_micros() / lifetime.micros().max(1));
+        let id = octets_of(last_secret);
+        // There are not more objects than requests: two for a reading, if the first fails when the next is due.
+        let number = octets_of(2 * u64::from(readings.get()) * u64::from(self.most_readers()));
+        let secret = AccessSecret { id: vec![0; id], value: [0; 16] };
+        let grant = Grant { secret, signer: Some([0; 64]) }.write().len();
+        let of_fragment = self.sessions[0].family.tls().and_then(|tls| tls.max_fragment_length).map(usize::from);
+        for (what, has, found, payload) in [
+            ("an object", self.coap.max_message, None, objects::length(value, id, number)),
+            ("a value or an access secret", self.coap_over_dtls.max_message, of_fragment, value.max(grant)),
+        ] {
+            let needed = RESPONSE + payload;
+            if has < needed {
+                let key = if found == Some(has) { "session.max_fragment_length" } else { "session.mtu" };
+                let found = format!("{has} octets for a message, where that of {what} has up to {needed}");
+                return Err(refused(key, &found, "more, or a shorter readers.value_bytes"));
+            }
+        }
+        Ok(())
+    }
+
+    /// How long a world lasts: the last readings have a period more.
+    fn duration(&self) -> Duration {
+        self.start + self.readers.period_s.duration() * (u64::from(self.readers.readings.get()) + 1)
+    }
+
+    /// What the producer and all other nodes but the root use in the world of a seed if nobody reads, in mJ. `None` if it is interrupted.
+    fn idle_mj(&self, seed: u64, interrupt: &Interrupt) -> Option<[f64; 2]> {
+        let known = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&energies) = known().get(&seed) {
+            return Some(energies);
+        }
+        let energies = world::idle_mj(self, seed, interrupt)?;
+        known().insert(seed, energies);
+        Some(energies)
     }
 
     /// Checks that the devices have a time for whatever they compute here.
@@ -283,12 +334,9 @@ impl ReadersPlan {
     }
 }
 
-/// Octets that a record has beside its content, at most: 13 of its header, 8 of the nonce, 16 of the tag, and 32 of a connection ID (RFC
-/// 6347 section 4.1, RFC 6655 section 3, RFC 9146 section 4).
-const RECORD: usize = 13 + 8 + 16 + 32;
-
-/// The port of CoAP (RFC 7252 section 6.1).
-const COAP: u16 = 5_683;
+/// Octets of a response beside its payload, at most: the header with a token of 4 octets, Content-Format, Max-Age, and the marker (RFC
+/// 7252 sections 3, 5.10).
+const RESPONSE: usize = 4 + 4 + 2 + 5 + 1;
 
 /// Refuses what only sessions of the scenario's own clients have.
 fn refuse_others(scenario: &Scenario) -> Result<(), ReadersError> {
@@ -301,14 +349,14 @@ fn refuse_others(scenario: &Scenario) -> Result<(), ReadersError> {
         let allowed = "\"internet\", \"root\" or a node: the authorization server is there";
         return Err(refused("server.at", "\"leaves\"", allowed));
     }
-    for (key, found, is_there) in [
-        ("client.joining", "true", scenario.client.joining),
-        ("server.slots", "a number", scenario.server.slots.is_some()),
-        ("traffic", "other traffic", !scenario.traffic.is_empty()),
-        ("network.walk", "a walk", scenario.network.walk.is_some()),
+    for (key, found) in [
+        ("client.joining", scenario.client.joining.then(|| "true".to_owned())),
+        ("server.slots", scenario.server.slots.map(|slots| slots.get().to_string())),
+        ("traffic", (!scenario.traffic.is_empty()).then(|| "other traffic".to_owned())),
+        ("network.walk", scenario.network.walk.is_some().then(|| "a walk".to_owned())),
     ] {
-        if is_there {
-            return Err(refused(key, &format!("{found}, where readers read"), "a scenario without it"));
+        if let Some(found) = found {
+            return Err(refused(key, &found, "nothing: `slowhand oscar` ignores it; remove the key"));
         }
     }
     Ok(())

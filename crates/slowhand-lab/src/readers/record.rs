@@ -48,6 +48,10 @@ pub struct ReadersRecord {
     pub got: u64,
     /// Sessions of DTLS that failed, or were not established in time.
     pub failed_sessions: u64,
+    /// Messages that an end was not able to send.
+    pub unsent: u64,
+    /// Why the first of these was not sent.
+    pub unsent_reason: Option<String>,
     /// Readers for which the producer had no session slot.
     pub refused: u64,
     /// Signatures that the producer made for objects.
@@ -85,7 +89,7 @@ pub struct ReadersRecord {
 type Values = fn(&[ReadersRecord]) -> Column;
 
 /// Each column: its name, its meaning, its values.
-const COLUMNS: [(&str, &str, Values); 22] = [
+const COLUMNS: [(&str, &str, Values); 24] = [
     ("seed", "The seed of the world.", |r| counts(r, |r| r.seed)),
     (
         "way",
@@ -97,6 +101,10 @@ const COLUMNS: [(&str, &str, Values); 22] = [
     ("got", "How many of these brought a value before the next was due.", |r| counts(r, |r| r.got)),
     ("failed_sessions", "Sessions of DTLS that failed, or were not established in time.", |r| {
         counts(r, |r| r.failed_sessions)
+    }),
+    ("unsent", "Messages that an end was not able to send.", |r| counts(r, |r| r.unsent)),
+    ("unsent_reason", "Why the first of these was not sent. Null if there was none.", |r| {
+        Column::OptText(r.iter().map(|r| r.unsent_reason.clone()).collect())
     }),
     ("refused", "Readers for which the producer had no session slot.", |r| counts(r, |r| r.refused)),
     ("signatures", "Signatures that the producer made for objects.", |r| counts(r, |r| r.signatures)),

@@ -3,6 +3,8 @@
 mod paths;
 mod programs;
 
+pub(super) use programs::octets_of;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use slowhand_net::observer::{FrameKind, Observer, Transmission};
 use slowhand_net::queue::EventQueue;
 use slowhand_net::radio::frame::FCS;
 use slowhand_net::random::Streams;
-use slowhand_sessions::{Arithmetic, ObjectDevice, Status};
+use slowhand_sessions::{Arithmetic, ObjectDevice, Status, WriteError};
 
 use super::ReadersPlan;
 use super::ends::{Computer, End, Member, Part, State, peer};
@@ -67,14 +69,14 @@ struct Reader {
     due: u64,
     /// Since when it waits for a value.
     since: Option<Instant>,
-    /// True if it has asked, and no answer has come.
-    is_asking: bool,
+    /// If it has asked, for the value or for the access secret, and nothing has come of it yet: since when it waited.
+    asked: Option<Instant>,
     has_value: bool,
     /// What opens objects, once it has the access secret.
     consumer: Option<Consumer>,
     /// An object whose access secret it has asked for.
     object: Option<Vec<u8>>,
-    /// True if the producer has a slot for its session, or has refused it.
+    /// True if the producer has a slot for its session, or has had none when it asked last.
     has_slot: bool,
     is_refused: bool,
 }
@@ -131,8 +133,6 @@ impl<'a> World<'a> {
         let nodes = (0..plan.plan.nodes()).map(|_| computer(0));
         // Each reader on the Internet is a host of its own, and so is the authorization server.
         let hosts = (0..=readers).map(|_| computer(1));
-        let period = plan.readers.period_s.duration();
-        let readings = u64::from(plan.readers.readings.get());
         let mut world = Self {
             plan,
             way,
@@ -154,7 +154,7 @@ impl<'a> World<'a> {
             slots_held: 0,
             later: (Duration::ZERO, 0),
             first: (Duration::ZERO, 0),
-            record: empty(seed, way, readers as u32, readings, plan.start + period * (readings + 1)),
+            record: empty(seed, way, readers as u32, u64::from(plan.readers.readings.get()), plan.duration()),
         };
         if way == Way::Oscar {
             let client = world.connect_to_authority(Member::Producer, Host::Node(plan.producer), readers);
@@ -192,25 +192,16 @@ impl<'a> World<'a> {
                 self.handle(now, due);
             }
         }
-        let idle = idle(self.plan, self.record.seed, end, interrupt)?;
-        Some(self.finish(end, &idle))
+        let idle = self.plan.idle_mj(self.record.seed, interrupt)?;
+        Some(self.finish(end, idle))
     }
 
-    /// The record; `idle` is the same network in which nobody reads.
-    fn finish(mut self, end: Instant, idle: &Network) -> ReadersRecord {
-        for node in (1..self.plan.plan.nodes() as u16).map(NodeId) {
-            let mut times = Times::of(&self.network, node, end);
-            let computer = &self.computers[node.index()];
-            (times.computed, times.tpm) = (computer.computed, computer.tpm);
-            let device = self.plan.plan.device(node);
-            let [used, of_idle] = [times, Times::of(idle, node, end)].map(|times| energy(device, times).total_mj());
-            let record = &mut self.record;
-            let (sum, sum_of_idle) = match node == self.plan.producer {
-                true => (&mut record.producer_mj, &mut record.producer_idle_mj),
-                false => (&mut record.others_mj, &mut record.others_idle_mj),
-            };
-            (*sum, *sum_of_idle) = (*sum + used, *sum_of_idle + of_idle);
-        }
+    /// The record; `idle` is what the producer and the other nodes use in the same network if nobody reads.
+    fn finish(self, end: Instant, idle: [f64; 2]) -> ReadersRecord {
+        let [producer_mj, others_mj] = energies(self.plan, |node| {
+            let Computer { computed, tpm, .. } = self.computers[node.index()];
+            Times { computed, tpm, ..Times::of(&self.network, node, end) }
+        });
         let mean = |(sum, count): (Duration, u64)| (count > 0).then(|| sum.as_secs_f64() / count as f64);
         let [reading, setup] = self.costs;
         ReadersRecord {
@@ -220,8 +211,12 @@ impl<'a> World<'a> {
             reading_octets: reading.octets,
             first_s: mean(self.first),
             later_s: mean(self.later),
-            refused: self.readers.iter().filter(|reader| reader.is_refused && !reader.has_slot).count() as u64,
+            refused: self.readers.iter().filter(|reader| reader.is_refused).count() as u64,
             producer_compute_s: self.computers[self.plan.producer.index()].computed.as_secs_f64(),
+            producer_mj,
+            producer_idle_mj: idle[0],
+            others_mj,
+            others_idle_mj: idle[1],
             ..self.record
         }
     }
@@ -244,7 +239,7 @@ impl<'a> World<'a> {
             Due::Open(end) => self.open(now, end),
             Due::GiveUp(end) => {
                 if self.ends[end].state == State::New {
-                    self.fail(end);
+                    self.fail(now, end);
                 }
             }
             Due::Send { end, is_setup, octets } => self.transmit(now, end, is_setup, &octets),
@@ -279,8 +274,9 @@ impl<'a> World<'a> {
         let datagram = self.datagrams.len() as slowhand_net::datagram::DatagramId;
         self.datagrams.push(is_setup);
         let mut events = std::mem::take(&mut self.events);
-        // A datagram that is too long is lost: timers notice it.
-        let _ = self.network.send(now, from, to, octets, datagram, &mut events);
+        if let Err(error) = self.network.send(now, from, to, octets, datagram, &mut events) {
+            self.note_unsent(&error);
+        }
         self.deliver(now, &mut events);
         self.events = events;
     }
@@ -301,7 +297,8 @@ impl<'a> World<'a> {
     }
 
     fn take(&mut self, now: Instant, end: usize, octets: &[u8]) {
-        if !self.admits(end, octets) {
+        // What was on its way to a session that has failed gets no slot.
+        if self.ends[end].state == State::Failed || !self.admits(end, octets) {
             return;
         }
         let End { session, coap, .. } = &mut self.ends[end];
@@ -326,7 +323,8 @@ impl<'a> World<'a> {
             Sent::Stateless => true,
             Sent::Request if self.slots_held < slots.get() as usize => {
                 self.slots_held += 1;
-                self.readers[reader].has_slot = true;
+                let reader = &mut self.readers[reader];
+                (reader.has_slot, reader.is_refused) = (true, false);
                 true
             }
             Sent::Request => {
@@ -363,40 +361,62 @@ impl<'a> World<'a> {
     /// After a call: what the session and CoAP have for each other and for the network, what has happened, and the next timer.
     fn settle(&mut self, now: Instant, number: usize) {
         self.collect(now, number, true);
+        // What it has computed is there, and timers of its messages start, when the device has finished.
+        let ready = self.ready(now, number);
         let end = &mut self.ends[number];
         if let Some(session) = &mut end.session {
             while let Some(received) = session.poll_received() {
-                end.coap.handle_input(to_std(now), received.bytes);
+                end.coap.handle_input(received.at.max(to_std(now)), received.bytes);
             }
             match session.status() {
                 Status::Established { .. } if end.state == State::New => {
                     end.state = State::Open;
-                    self.opened(now, number);
+                    self.opened(ready, number);
                 }
-                Status::Failed(_) => self.fail(number),
+                Status::Failed(_) => self.fail(ready, number),
                 _ => {}
             }
         }
         while let Some(event) = self.ends[number].coap.poll_event() {
-            self.happen(now, number, event);
+            self.happen(ready, number, event);
         }
-        self.flush(now, number);
-        self.set_timer(now, number);
+        self.flush(ready, number);
+        self.set_timer(ready, number);
+    }
+
+    /// When the computer of an end is free.
+    fn ready(&self, now: Instant, number: usize) -> Instant {
+        now.max(self.computers[self.ends[number].computer].busy_until)
     }
 
     /// Sends what CoAP has.
     fn flush(&mut self, now: Instant, number: usize) {
         let is_setup = self.ends[number].is_of_setup();
         while let Some(octets) = self.ends[number].coap.poll_transmit() {
-            match &mut self.ends[number].session {
-                None => self.due.push(now, Due::Send { end: number, is_setup, octets }),
-                Some(session) => {
-                    // A session that has failed sends nothing: readings that are missing say it.
-                    let _ = session.write(to_std(now), &octets);
-                    self.collect(now, number, is_setup);
-                }
+            let at = self.ready(now, number);
+            let End { session, state, .. } = &mut self.ends[number];
+            let Some(session) = session else {
+                self.due.push(at, Due::Send { end: number, is_setup, octets });
+                continue;
+            };
+            // A session that has failed sends nothing.
+            if *state == State::Failed {
+                continue;
+            }
+            let written = session.write(to_std(at), &octets);
+            self.collect(at, number, is_setup);
+            match written {
+                Ok(()) => {}
+                Err(WriteError::Failed(_)) => self.fail(at, number),
+                Err(error) => self.note_unsent(&error),
             }
         }
+    }
+
+    /// A message was not sent.
+    fn note_unsent(&mut self, why: &dyn std::error::Error) {
+        self.record.unsent += 1;
+        self.record.unsent_reason.get_or_insert_with(|| why.to_string());
     }
 
     /// Takes what a session sends and has computed.
@@ -408,7 +428,11 @@ impl<'a> World<'a> {
             self.due.push(at, Due::Send { end: number, is_setup, octets });
         }
         let busy_until = from_std(session.busy_until());
-        let device = self.plan.plan.device_of_side(usize::from(computer >= self.plan.plan.nodes()));
+        let plan = &self.plan.plan;
+        let device = match computer < plan.nodes() {
+            true => plan.device(NodeId(computer as u16)),
+            false => plan.device_of_side(1),
+        };
         let Computer { computed, tpm, .. } = &mut self.computers[computer];
         session.drain_operations(&mut |performed| {
             *computed += performed.took;
@@ -439,15 +463,28 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A session is of no use any more: both ends stop.
-    fn fail(&mut self, number: usize) {
+    /// A session is of no use any more: both ends stop, and the producer has its slot back.
+    fn fail(&mut self, now: Instant, number: usize) {
         if self.ends[number].state == State::Failed {
             return;
         }
         self.record.failed_sessions += 1;
-        for end in [number, peer(number)] {
+        let ends = [number, peer(number)];
+        for end in ends {
             self.ends[end].state = State::Failed;
             self.ends[end].timer = None;
+        }
+        for end in ends {
+            let part = self.ends[end].part;
+            if let Part::Producer(Some(reader)) = part {
+                self.slots_held -= usize::from(std::mem::take(&mut self.readers[reader].has_slot));
+            }
+            if std::mem::take(&mut self.ends[end].is_asking) {
+                self.unanswered(now, part);
+            }
+            if part == Part::Member(Member::Producer) {
+                self.make(now);
+            }
         }
     }
 }
@@ -472,8 +509,9 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// The network of a seed at the end of a world in which nobody reads. `None` if it is interrupted.
-fn idle(plan: &ReadersPlan, seed: u64, end: Instant, interrupt: &Interrupt) -> Option<Network> {
+/// What the producer and all other nodes but the root use in the world of a seed in which nobody reads, in mJ. `None` if it is interrupted.
+pub(super) fn idle_mj(plan: &ReadersPlan, seed: u64, interrupt: &Interrupt) -> Option<[f64; 2]> {
+    let end = Instant::ZERO + plan.duration();
     let mut network = plan.plan.network(seed);
     let mut events = Events::default();
     while let Some(now) = network.deadline().filter(|&now| now < end) {
@@ -483,7 +521,16 @@ fn idle(plan: &ReadersPlan, seed: u64, end: Instant, interrupt: &Interrupt) -> O
         network.handle_deadline(now, &mut events, &mut ());
         events.clear();
     }
-    Some(network)
+    Some(energies(plan, |node| Times::of(&network, node, end)))
+}
+
+/// What the producer and all other nodes but the root have used in these times, in mJ.
+fn energies(plan: &ReadersPlan, times: impl Fn(NodeId) -> Times) -> [f64; 2] {
+    let mut sums = [0.0; 2];
+    for node in (1..plan.plan.nodes() as u16).map(NodeId) {
+        sums[usize::from(node != plan.producer)] += energy(plan.plan.device(node), times(node)).total_mj();
+    }
+    sums
 }
 
 fn object_device(plan: &ReadersPlan, side: usize, arithmetic: Arithmetic) -> ObjectDevice {
@@ -506,6 +553,8 @@ fn empty(seed: u64, way: Way, readers: u32, readings: u64, world: Duration) -> R
         readings: u64::from(readers) * readings,
         got: 0,
         failed_sessions: 0,
+        unsent: 0,
+        unsent_reason: None,
         refused: 0,
         signatures: 0,
         requests_to_producer: 0,

@@ -87,7 +87,7 @@ pub struct EdhocSettings {
 
 impl EdhocSettings {
     /// Sets the options of EDHOC.
-    pub(crate) fn apply(self, coap: &mut Coap) {
+    pub(super) fn apply(self, coap: &mut Coap) {
         if let Security::Edhoc(edhoc) = &mut coap.security {
             *edhoc = Edhoc { transfer: self.credentials, message_4: self.message_4, combined: self.combined };
         }

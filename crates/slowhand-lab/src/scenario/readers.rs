@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::network::MAX_NODE;
 use super::{Mesh, ServerAt};
 use crate::input::{Document, InputError, Integer, PositiveSeconds};
+use crate::life::MOST_SECONDS;
 
 /// A node, the *producer*, has a value that many readers want: `slowhand oscar` runs this, in two ways. Each reader opens a session of
 /// DTLS to the producer. Or the producer signs and encrypts the value once, as an object, and readers get the access secret from
@@ -29,8 +30,8 @@ pub struct Readers {
     pub max_age_s: Integer<1, 31_536_000>,
     /// Octets of the value. Default: 8 (assumed: a few readings).
     pub value_bytes: Integer<1, 512>,
-    /// How often a reader reads. Each begins at a random moment of the first such period. A reader that is alone gets the same object
-    /// twice if this is near `max_age_s`. Default: 120 (assumed).
+    /// How often a reader reads. Each begins at a random moment of the first such period. If this is shorter
+    /// than `max_age_s`, a single reader gets the same object again. Default: 120 (assumed).
     pub period_s: PositiveSeconds,
     /// How many times each reader reads. Default: 10 (assumed).
     pub readings: Integer<1, 100_000>,
@@ -38,7 +39,7 @@ pub struct Readers {
     /// ask for the new one, in the session that they have. Default: never.
     pub secret_lifetime_s: Option<PositiveSeconds>,
     /// How many sessions of readers the producer holds at the same time. It ignores the ClientHello of one more reader (assumed: as
-    /// `server.policy = "refuse"`). The sessions stay open to the end. Default: one for each reader.
+    /// `server.policy = "refuse"`). The sessions stay open to the end; one that fails gives its slot back at once (assumed). Default: one for each reader.
     pub slots: Option<Integer<1, 1_000>>,
 }
 
@@ -70,8 +71,20 @@ impl Default for Readers {
 }
 
 impl Readers {
-    /// Checks that the producer is a node that can have this value.
+    /// Checks that the readings have an end, and that the producer is a node that can have the value.
     pub(super) fn check(&self, mesh: &Mesh, server: ServerAt, document: &Document) -> Result<(), InputError> {
+        let period = self.period_s.get();
+        if self.period_s.micros() == 0 {
+            return Err(document.blame(
+                "readers.period_s",
+                period.to_string(),
+                "0.000001 or more: the clock has microseconds",
+            ));
+        }
+        if f64::from(self.readings.get()) * period > MOST_SECONDS {
+            let found = format!("{} readings, one in {period} s", self.readings.get());
+            return Err(document.blame("readers.readings", found, "a hundred years at most, in all"));
+        }
         let Some(producer) = self.producer else { return Ok(()) };
         let last = mesh.nodes() - 1;
         let refuse = |allowed| Err(document.blame("readers.producer", producer.get().to_string(), allowed));

@@ -161,7 +161,7 @@ pub enum Auth {
 impl Session {
     /// The server's port.
     pub fn server_port(&self) -> u16 {
-        let default = if self.protocol.transport().is_some() { COAPS } else { COAP };
+        let default = if self.protocol.transport().is_some() { COAPS } else { slowhand_coap::PORT };
         self.server_port.map_or(default, |port| port.get() as u16)
     }
 
@@ -313,9 +313,6 @@ fn default_datagram_packing() -> bool {
 fn default_cookie() -> bool {
     Dtls::DEFAULT.cookie
 }
-
-/// The port of CoAP (RFC 7252 section 6.1).
-const COAP: u16 = 5_683;
 
 /// The port of CoAP over DTLS (RFC 7252 section 6.2).
 const COAPS: u16 = 5_684;

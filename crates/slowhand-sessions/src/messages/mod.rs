@@ -27,6 +27,7 @@ use observers::{OBSERVE, Observers, success};
 pub(crate) use counting::Counting;
 pub(crate) use end::CoapEnd;
 pub(crate) use over_tls::CoapOverTls;
+pub use over_tls::max_message;
 
 /// The resource to which data are sent. Its name has one octet, which counts in [`REQUEST_OVERHEAD`].
 const PATH: &str = "d";

@@ -29,9 +29,7 @@ impl CoapOverTls {
         // The session below draws from the same seed: these are numbers that it never gets to.
         let mut random = Xoshiro256PlusPlus::from_seed(config.seed);
         random.jump();
-        let of_datagram = config.mtu.map(|mtu| mtu.saturating_sub(record_overhead(config)));
-        let of_record = config.family.tls().and_then(|tls| tls.max_fragment_length);
-        let mtu = of_datagram.into_iter().chain(of_record).min();
+        let mtu = max_message(config);
         let messages = Messages::new(coap, config.role, mtu, None, None, |now| now, move || random.next_u64());
         Self { below, messages, received: VecDeque::new(), taken: Vec::new() }
     }
@@ -66,6 +64,14 @@ impl CoapOverTls {
     fn at(&self, now: Duration) -> Duration {
         now.max(self.below.busy_until())
     }
+}
+
+/// The most octets of a message above a session of DTLS: one record carries it, in one datagram. `None`: neither the MTU nor the length of
+/// a record bounds it.
+pub fn max_message(config: &SessionConfig) -> Option<u16> {
+    let of_datagram = config.mtu.map(|mtu| mtu.saturating_sub(record_overhead(config)));
+    let of_record = config.family.tls().and_then(|tls| tls.max_fragment_length);
+    of_datagram.into_iter().chain(of_record).min()
 }
 
 /// The most octets that a protected record has more than its content: the header of DTLS 1.2 with a connection ID and the type

@@ -84,13 +84,14 @@ fn a_grant_is_a_key_set() {
     let secret = AccessSecret { id: vec![5], value: [7; KEY] };
     let of_secret = format!("a4 01 04 02 41 05 03 29 20 50 {}", "07".repeat(16));
     let alone = Grant { secret: secret.clone(), signer: None };
-    assert_eq!(alone.write(), octets(&format!("81 {of_secret}")));
+    assert_eq!(*alone.write(), octets(&format!("81 {of_secret}")));
     let key: PublicKey = octets(KEY_11).try_into().unwrap();
     let both = Grant { secret, signer: Some(key) };
     let (x, y) = KEY_11.split_at(64);
-    assert_eq!(both.write(), octets(&format!("82 {of_secret} a4 01 02 20 01 21 5820 {x} 22 5820 {y}")));
+    assert_eq!(*both.write(), octets(&format!("82 {of_secret} a4 01 02 20 01 21 5820 {x} 22 5820 {y}")));
     for grant in [alone, both] {
         let written = grant.write();
+        assert!(written.len() <= GRANT, "it has not moved");
         assert_eq!(Grant::read(&written), Ok(grant));
         for length in 0..written.len() {
             assert_eq!(Grant::read(&written[..length]), Err(Error::Malformed), "{length} octets");

@@ -15,7 +15,7 @@ impl World<'_> {
         let plan = self.plan;
         let period = plan.readers.period_s.duration();
         let mut start = self.streams.stream("reader", reader as u64);
-        let begin = Instant::ZERO + plan.start + Duration::from_micros(start.below(period.as_micros().max(1)));
+        let begin = Instant::ZERO + plan.start + Duration::from_micros(start.below(period.as_micros()));
         self.readers.push(Reader { begin, ..Reader::default() });
         let host = plan.nodes.as_ref().map_or(Host::Internet, |nodes| Host::Node(nodes[reader]));
         let client = match self.way {
@@ -112,6 +112,7 @@ impl World<'_> {
         for (side, session) in sessions.into_iter().enumerate() {
             let mut random = self.streams.stream("coap of a reader", (client + side) as u64);
             let addresses = [places[side], places[1 - side]];
+            let coap = if session.is_some() { &self.plan.coap_over_dtls } else { &self.plan.coap };
             self.by_address.insert(addresses, client + side);
             self.ends.push(End {
                 part: parts[side],
@@ -120,7 +121,8 @@ impl World<'_> {
                 addresses,
                 state: if session.is_some() { State::New } else { State::Open },
                 session,
-                coap: endpoint::Endpoint::new(self.plan.coap.clone(), move || random.below(u64::MAX)),
+                coap: endpoint::Endpoint::new(coap.clone(), move || random.below(u64::MAX)),
+                is_asking: false,
                 timer: None,
             });
         }

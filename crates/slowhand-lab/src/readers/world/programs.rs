@@ -1,6 +1,6 @@
 //! What readers, producer, proxy and authorization server do.
 
-use slowhand_coap::endpoint::{self, Delivery, Incoming};
+use slowhand_coap::endpoint::{self, Delivery, Incoming, SendError};
 use slowhand_coap::message::{self, Class, CoapOption, Packet, RequestType, ResponseType};
 use slowhand_coap::objects::{self, AccessSecret, CONTENT_FORMAT, Consumer, Grant, Producer};
 use slowhand_net::address::Host;
@@ -52,8 +52,8 @@ impl World<'_> {
     /// A client has opened its session.
     pub(super) fn opened(&mut self, now: Instant, number: usize) {
         match self.ends[number].part {
-            Part::Reader(reader) => self.ask(now, reader),
-            Part::Member(_) => self.request(now, number, SECRET),
+            Part::Reader(reader) | Part::Member(Member::Reader(reader)) => self.ask(now, reader),
+            Part::Member(Member::Producer) => self.request(now, number, SECRET),
             _ => {}
         }
     }
@@ -68,23 +68,30 @@ impl World<'_> {
                 Part::Reader(_) | Part::Fetch | Part::Member(_) => {}
             },
             endpoint::Event::Response { packet, .. } => {
+                self.ends[number].is_asking = false;
                 let is_good = message::class(&packet) == Class::Success;
                 match part {
                     Part::Reader(reader) if is_good => self.receive_value(now, reader, packet.payload),
-                    Part::Reader(reader) => self.lose(reader),
-                    Part::Fetch => self.fetched(now, is_good.then_some(&packet)),
+                    Part::Fetch if is_good => self.fetched(now, Some(&packet)),
                     Part::Member(member) if is_good => self.granted(now, member, &packet),
-                    Part::Member(_) | Part::Proxy | Part::Producer(_) | Part::Authority(_) => {}
+                    _ => self.unanswered(now, part),
                 }
             }
-            endpoint::Event::Failed { .. } => match part {
-                Part::Reader(reader) => self.lose(reader),
-                Part::Fetch => self.fetched(now, None),
-                Part::Member(Member::Reader(reader)) => self.lose(reader),
-                Part::Member(Member::Producer) => self.refuse_waiting(now),
-                Part::Proxy | Part::Producer(_) | Part::Authority(_) => {}
-            },
+            endpoint::Event::Failed { .. } => {
+                self.ends[number].is_asking = false;
+                self.unanswered(now, part);
+            }
             endpoint::Event::Notification { .. } | endpoint::Event::Undelivered { .. } => {}
+        }
+    }
+
+    /// What an end has asked for does not come.
+    pub(super) fn unanswered(&mut self, now: Instant, part: Part) {
+        match part {
+            Part::Reader(reader) | Part::Member(Member::Reader(reader)) => self.lose(now, reader),
+            Part::Fetch => self.fetched(now, None),
+            Part::Member(Member::Producer) => self.answer_waiting(now, |world| &mut world.at_producer),
+            Part::Proxy | Part::Producer(_) | Part::Authority(_) => {}
         }
     }
 
@@ -99,19 +106,18 @@ impl World<'_> {
         self.ask(now, number);
     }
 
-    /// A reader asks for the value, if it wants one and has what it needs for that.
+    /// A reader asks for the value, if it wants one and can ask; with objects for the access secret first, if it has none.
     fn ask(&mut self, now: Instant, number: usize) {
-        let Some(end) = self.end_of(Part::Reader(number)) else { return };
-        let reader = &mut self.readers[number];
-        let is_ready = match self.way {
-            Way::Dtls => self.ends[end].state == State::Open,
-            Way::Oscar => reader.consumer.is_some(),
+        let reader = &self.readers[number];
+        let (Some(since), None) = (reader.since, reader.asked) else { return };
+        let (part, path) = match self.way {
+            Way::Oscar if reader.consumer.is_none() => (Part::Member(Member::Reader(number)), SECRET),
+            Way::Oscar | Way::Dtls => (Part::Reader(number), VALUE),
         };
-        if is_ready && reader.since.is_some() && !reader.is_asking {
-            reader.is_asking = true;
-            self.record.requests_to_producer += u64::from(matches!(self.ends[peer(end)].part, Part::Producer(_)));
-            self.request(now, end, VALUE);
-        }
+        let Some(end) = self.end_of(part).filter(|&end| self.ends[end].state == State::Open) else { return };
+        self.readers[number].asked = Some(since);
+        self.record.requests_to_producer += u64::from(matches!(self.ends[peer(end)].part, Part::Producer(_)));
+        self.request(now, end, path);
     }
 
     /// The end that does this: one of a few before the readers', or among those of its reader.
@@ -130,16 +136,23 @@ impl World<'_> {
 
     fn request(&mut self, now: Instant, end: usize, path: &str) {
         let request = message::request(RequestType::Get, path);
-        // Each end has few requests under way, and they are short.
-        let sent = self.ends[end].coap.request(to_std(now), request, Delivery::Confirmable);
-        debug_assert!(sent.is_ok(), "{sent:?}");
+        let now = self.ready(now, end);
+        if let Err(error) = self.ends[end].coap.request(to_std(now), request, Delivery::Confirmable) {
+            self.note_unsent(&error);
+            return self.unanswered(now, self.ends[end].part);
+        }
+        self.ends[end].is_asking = true;
         self.flush(now, end);
         self.set_timer(now, end);
     }
 
     fn respond(&mut self, now: Instant, end: usize, from: Incoming, packet: Packet) {
-        // The request may be so old that nobody waits for its response.
-        let _ = self.ends[end].coap.respond(to_std(now), from, packet);
+        let now = self.ready(now, end);
+        match self.ends[end].coap.respond(to_std(now), from, packet) {
+            // The request may be so old that nobody waits for its response.
+            Ok(()) | Err(SendError::NoSuchRequest) => {}
+            Err(error) => self.note_unsent(&error),
+        }
         self.flush(now, end);
         self.set_timer(now, end);
     }
@@ -148,7 +161,7 @@ impl World<'_> {
     fn grant(&mut self, now: Instant, end: usize, from: Incoming, member: Member) {
         let (secret, left) = self.secret(now);
         let signer = matches!(member, Member::Reader(_)).then_some(self.public);
-        let mut packet = content(Grant { secret, signer }.write(), COSE_KEY_SET);
+        let mut packet = content(Grant { secret, signer }.write().to_vec(), COSE_KEY_SET);
         message::set_number(&mut packet, CoapOption::MaxAge, left);
         self.respond(now, end, from, packet);
     }
@@ -162,8 +175,8 @@ impl World<'_> {
                 (number, u32::try_from((lifetime - gone).div_ceil(1_000_000)).unwrap_or(u32::MAX))
             }
         };
-        let id = number.to_be_bytes();
-        let id = id[(number.leading_zeros() / 8).min(7) as usize..].to_vec();
+        let octets = number.to_be_bytes();
+        let id = octets[octets.len() - octets_of(number)..].to_vec();
         let derived = self.streams.derive("access secret", number);
         let mut value = [0; 16];
         value.copy_from_slice(&derived[..16]);
@@ -171,7 +184,7 @@ impl World<'_> {
     }
 
     fn granted(&mut self, now: Instant, member: Member, packet: &Packet) {
-        let Ok(grant) = Grant::read(&packet.payload) else { return };
+        let Ok(grant) = Grant::read(&packet.payload) else { return self.unanswered(now, Part::Member(member)) };
         match member {
             Member::Producer => {
                 let seconds = message::number(packet, CoapOption::MaxAge).unwrap_or(DEFAULT_MAX_AGE);
@@ -181,22 +194,29 @@ impl World<'_> {
                         producer.change(grant.secret);
                         producer
                     }
-                    None => Producer::new(PRODUCER, &self.private, grant.secret),
+                    None => Producer::new(PRODUCER, &self.private, grant.secret, 0),
                 };
                 self.producer = Some((producer, until));
-                self.at_producer.is_renewing = false;
                 self.make(now);
             }
             Member::Reader(number) => {
                 let reader = &mut self.readers[number];
                 match &mut reader.consumer {
                     Some(consumer) => consumer.change(grant.secret),
-                    None => reader.consumer = Consumer::new(PRODUCER, grant).ok(),
+                    None => match Consumer::new(PRODUCER, grant) {
+                        Ok(consumer) => reader.consumer = Some(consumer),
+                        Err(_) => return self.lose(now, number),
+                    },
                 }
                 match reader.object.take() {
                     // It was made with another secret again: the next reading may have more luck.
-                    Some(object) => self.open_object(now, number, &object, Self::lose_with),
-                    None => self.ask(now, number),
+                    Some(object) => {
+                        self.open_object(now, number, &object, |world, now, number, _| world.lose(now, number))
+                    }
+                    None => {
+                        reader.asked = None;
+                        self.ask(now, number);
+                    }
                 }
             }
         }
@@ -216,8 +236,9 @@ impl World<'_> {
         self.make(now);
     }
 
-    /// The producer makes an object for those that wait, if it has an access secret that counts. Else it asks for one first.
-    fn make(&mut self, now: Instant) {
+    /// The producer makes an object for those that wait, if it has an access secret that counts. Else it asks for one first. If it gets
+    /// none any more, they hear that.
+    pub(super) fn make(&mut self, now: Instant) {
         let shelf = &mut self.at_producer;
         if shelf.waiting.is_empty() || shelf.is_renewing {
             return;
@@ -225,18 +246,23 @@ impl World<'_> {
         let computer = self.plan.producer.index();
         let has_secret = self.producer.as_ref().is_some_and(|&(_, until)| now < until);
         if !has_secret {
-            let Some(end) = self.end_of(Part::Member(Member::Producer)) else { return };
-            // A session that opens asks for it anyway.
-            if self.producer.is_some() && self.ends[end].state == State::Open {
-                self.at_producer.is_renewing = true;
-                self.request(now, end, SECRET);
-            }
-            return;
+            let part = Part::Member(Member::Producer);
+            let Some(end) = self.end_of(part) else { return };
+            return match self.ends[end].state {
+                State::Open if self.ends[end].is_asking => {}
+                State::Open => self.request(now, end, SECRET),
+                // It asks when it is open.
+                State::New => {}
+                State::Failed => self.unanswered(now, part),
+            };
         }
+        let now = now.max(self.computers[computer].busy_until);
         let Some((producer, _)) = &mut self.producer else { return };
         let value = vec![0; self.plan.readers.value_bytes.get() as usize];
         let objects = &mut self.computers[computer].objects;
-        let Ok(object) = objects.protect(to_std(now), producer, VALUE, &value) else { return };
+        let Ok(object) = objects.protect(to_std(now), producer, VALUE, &value) else {
+            return self.unanswered(now, Part::Member(Member::Producer));
+        };
         self.at_producer.is_renewing = true;
         self.record.signatures += 1;
         let ready = self.computed_object(now, computer);
@@ -254,12 +280,6 @@ impl World<'_> {
     pub(super) fn made(&mut self, now: Instant, octets: Vec<u8>) {
         let fresh_until = now + Duration::from_secs(self.plan.readers.max_age_s.get().into());
         self.at_producer.kept = Some(Kept { octets, fresh_until });
-        self.answer_waiting(now, |world| &mut world.at_producer);
-    }
-
-    /// The producer gets no access secret.
-    fn refuse_waiting(&mut self, now: Instant) {
-        self.at_producer.kept = None;
         self.answer_waiting(now, |world| &mut world.at_producer);
     }
 
@@ -315,15 +335,16 @@ impl World<'_> {
     ) {
         let host = self.plan.nodes.as_ref().map_or(Host::Internet, |nodes| Host::Node(nodes[number]));
         let computer = self.computer_of(host, number);
+        let now = now.max(self.computers[computer].busy_until);
         let Some(consumer) = &mut self.readers[number].consumer else { return };
         let result = self.computers[computer].objects.open(to_std(now), consumer, VALUE, object);
         let ready = self.computed_object(now, computer);
+        self.compute(now, computer, ready);
         match result {
             Ok(_) => self.due.push(ready, Due::Opened(number)),
-            Err(objects::Error::UnknownSecret) => unknown(self, now, number, object),
-            Err(_) => self.lose(number),
+            Err(objects::Error::UnknownSecret) => unknown(self, ready, number, object),
+            Err(_) => self.lose(ready, number),
         }
-        self.compute(now, computer, ready);
     }
 
     fn ask_for_secret(&mut self, now: Instant, number: usize, object: &[u8]) {
@@ -333,24 +354,25 @@ impl World<'_> {
                 self.readers[number].object = Some(object.to_vec());
                 self.request(now, end, SECRET);
             }
-            None => self.lose(number),
+            None => self.lose(now, number),
         }
     }
 
-    fn lose_with(&mut self, _now: Instant, number: usize, _object: &[u8]) {
-        self.lose(number);
-    }
-
-    /// A reading brings nothing.
-    fn lose(&mut self, number: usize) {
+    /// A reading brings nothing. If the next is due already, the reader asks again, once for each.
+    fn lose(&mut self, now: Instant, number: usize) {
         let reader = &mut self.readers[number];
-        (reader.since, reader.is_asking, reader.object) = (None, false, None);
+        reader.object = None;
+        if reader.asked.take() == reader.since {
+            reader.since = None;
+        } else {
+            self.ask(now, number);
+        }
     }
 
     /// A reader has a value.
     pub(super) fn got(&mut self, now: Instant, number: usize) {
         let reader = &mut self.readers[number];
-        reader.is_asking = false;
+        reader.asked = None;
         let Some(since) = reader.since.take() else { return };
         self.record.got += 1;
         if std::mem::replace(&mut reader.has_value, true) {
@@ -374,6 +396,14 @@ impl Shelf {
             message::set_number(&mut packet, CoapOption::MaxAge, max_age);
         }
         Some(packet)
+    }
+}
+
+/// The octets that a number takes, 1 at least.
+pub(in crate::readers) const fn octets_of(number: u64) -> usize {
+    match number.leading_zeros() {
+        64 => 1,
+        zeros => 8 - zeros as usize / 8,
     }
 }
 
