@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         schema,
         stacks,
     )
+    from slowhand.executing import Execution, exec  # noqa: A004 (the name of the command)
     from slowhand.explain import Explanation
     from slowhand.joining import join
     from slowhand.keys import Setting
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AdviceError",
     "ArgumentError",
+    "Execution",
     "Explanation",
     "Inspection",
     "Live",
@@ -50,6 +52,7 @@ __all__ = [
     "capacity",
     "compare",
     "estimate",
+    "exec",
     "join",
     "live",
     "lives",
@@ -68,6 +71,7 @@ __all__ = [
 _MODULES = {
     "AdviceError": "slowhand.advice",
     "ArgumentError": "slowhand._native",
+    "Execution": "slowhand.executing",
     "Explanation": "slowhand.explain",
     "Live": "slowhand.realtime",
     "Replay": "slowhand.realtime.replaying",
@@ -78,6 +82,7 @@ _MODULES = {
     "advise": "slowhand.advice",
     "battery": "slowhand.lives.life",
     "compare": "slowhand.sweeps",
+    "exec": "slowhand.executing",
     "join": "slowhand.joining",
     "live": "slowhand.realtime",
     "replay": "slowhand.realtime.replaying",

@@ -184,12 +184,10 @@ impl<'a> Tracer<'a> {
                 self.take_up(tid, change)?;
             }
             for tid in self.threads.those(|_| true) {
+                has_run |= self.interrupt_all()?;
                 has_run |= self.turn(tid)?;
                 if self.is_unsettled {
                     self.settle()?;
-                }
-                if self.is_signalled {
-                    self.interrupt_one();
                 }
             }
             if !has_run && !self.is_signalled && !self.look_into_kernel()? {
@@ -395,22 +393,34 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// A thread that waits is interrupted if a signal has come for it: one at a time, because it may take one that others wait
-    /// for too.
-    fn interrupt_one(&mut self) {
-        let waiting = self.threads.those(|thread| matches!(thread.state, State::Waiting(_)));
-        for tid in waiting {
+    /// Interrupts the threads that wait and for which signals have come, before anything else makes them go on.
+    fn interrupt_all(&mut self) -> Result<bool, ExecError> {
+        let mut any = false;
+        while std::mem::take(&mut self.is_signalled)
+            && let Some(tid) = self.interrupt_one()
+        {
+            any = true;
+            self.is_signalled = true; // one at a time, because it may take a signal that others wait for too
+            self.turn(tid)?;
+        }
+        Ok(any)
+    }
+
+    /// Interrupts a thread for which a signal has come.
+    fn interrupt_one(&mut self) -> Option<Pid> {
+        for tid in self.threads.those(|thread| matches!(thread.state, State::Waiting(_))) {
             let Some(thread) = self.threads.get_mut(tid) else { continue };
             let State::Waiting(wait) = &mut thread.state else { continue };
             let [now, masked] = deliverable(tid, wait.call.mask);
             if now != 0 && wait.call.mask.is_none_or(|mask| now & !mask != 0) {
-                return self.interrupt(tid);
+                self.interrupt(tid);
+                return Some(tid);
             }
             if masked != 0 {
                 wait.tried = NEVER_TRIED;
             }
         }
-        self.is_signalled = false;
+        None
     }
 
     /// Takes the packets that the kernels have sent. Returns true if a thread waits for the room that they leave.
