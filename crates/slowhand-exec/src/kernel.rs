@@ -16,9 +16,6 @@ use std::time::{Duration, Instant};
 /// The name of the interface.
 const NAME: &str = "slowhand0";
 
-/// How many packets wait in the interface for the network. *Assumed*: more than a program sends at one instant.
-const QUEUE: i32 = 10_000;
-
 /// How long the kernel may take until the interface carries packets. *Assumed*: it takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -89,8 +86,7 @@ impl Kernel {
     fn set_up(&self) -> io::Result<()> {
         let control = Control::new()?;
         control.flags("lo", |flags| flags | libc::IFF_UP)?;
-        control.number(NAME, libc::SIOCSIFMTU, Side::of(self.host).mtu().into())?;
-        control.number(NAME, libc::SIOCSIFTXQLEN, QUEUE)?;
+        control.mtu(Side::of(self.host).mtu())?;
         control.flags(NAME, |flags| (flags & !libc::IFF_MULTICAST) | libc::IFF_UP)?;
         control.address(self.host.address())?;
         control.default_route()
@@ -215,11 +211,11 @@ impl Control {
         }
     }
 
-    fn number(&self, name: &str, what: libc::c_ulong, value: i32) -> io::Result<()> {
-        let mut request = named(name);
-        request.ifr_ifru.ifru_mtu = value;
-        // SAFETY: the requests for an MTU and for a queue take a `struct ifreq`, with the number in this place.
-        unsafe { self.ioctl(what, &raw mut request) }
+    fn mtu(&self, mtu: u16) -> io::Result<()> {
+        let mut request = named(NAME);
+        request.ifr_ifru.ifru_mtu = mtu.into();
+        // SAFETY: the request takes a `struct ifreq` with this number.
+        unsafe { self.ioctl(libc::SIOCSIFMTU, &raw mut request) }
     }
 
     fn index(&self) -> io::Result<i32> {

@@ -28,7 +28,6 @@ pub fn prepare() -> Result<(), ExecError> {
         };
         return Err(missing(format!("cannot open /dev/net/tun: {error}; {remedy}")));
     }
-    // SAFETY: the call takes a number; it makes a namespace, which the next one is asked for.
     if File::open("/proc/thread-self/ns/net").is_err() {
         return Err(missing("there is no /proc: mount it, or start the container with it".to_owned()));
     }
@@ -54,8 +53,9 @@ pub fn prepare() -> Result<(), ExecError> {
 fn become_root(user: libc::uid_t) -> io::Result<()> {
     // SAFETY: the call has no arguments.
     let group = unsafe { libc::getegid() };
+    // With a network namespace that belongs to it: nobody could come back to the one that this process has now.
     // SAFETY: the call takes a number.
-    crate::kernel::checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) }.into())?;
+    crate::kernel::checked(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) }.into())?;
     fs::write("/proc/self/setgroups", "deny")?; // user_namespaces(7): else nobody may write the next one
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))?;
     fs::write("/proc/self/uid_map", format!("0 {user} 1"))

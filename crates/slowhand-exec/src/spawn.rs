@@ -14,7 +14,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
 /// The most octets of one file that a program may write, its output among them. *Assumed*: more than anyone reads.
-const LONGEST_FILE: u64 = 256 << 20;
+const LONGEST_FILE: u64 = 64 << 20;
 
 /// The exit code of a program that could not be started, as that of shells.
 pub(crate) const NOT_STARTED: i32 = 127;

@@ -178,7 +178,7 @@ impl<'a> Tracer<'a> {
     fn run_all(&mut self) -> Result<(), ExecError> {
         loop {
             self.check_wall()?;
-            let mut has_run = false;
+            let mut has_run = self.interrupt_all()?;
             for (tid, change) in std::mem::take(&mut self.held) {
                 has_run = true;
                 self.take_up(tid, change)?;
