@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         schema,
         stacks,
     )
-    from slowhand.executing import Execution, exec  # noqa: A004 (the name of the command)
+    from slowhand.executing import Execution, exec
     from slowhand.explain import Explanation
     from slowhand.joining import join
     from slowhand.keys import Setting

@@ -105,9 +105,8 @@ impl Descriptor {
         let mut value = T::default();
         let mut length = size_of::<T>() as libc::socklen_t;
         // SAFETY: `value` has the length that `length` says.
-        let result = unsafe {
-            libc::getsockopt(self.fd.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut length)
-        };
+        let result =
+            unsafe { libc::getsockopt(self.fd.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut length) };
         (result == 0).then_some(value)
     }
 

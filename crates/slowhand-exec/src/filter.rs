@@ -144,5 +144,8 @@ pub(crate) fn name(call: i64) -> String {
         (libc::SYS_mq_timedsend, "mq_timedsend"),
         (libc::SYS_io_getevents, "io_getevents"),
     ];
-    NAMES.iter().find(|(number, _)| *number == call).map_or_else(|| format!("call {call}"), |(_, name)| (*name).to_owned())
+    NAMES
+        .iter()
+        .find(|(number, _)| *number == call)
+        .map_or_else(|| format!("call {call}"), |(_, name)| (*name).to_owned())
 }

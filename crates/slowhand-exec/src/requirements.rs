@@ -23,7 +23,9 @@ pub fn prepare() -> Result<(), ExecError> {
     }
     if let Err(error) = OpenOptions::new().read(true).write(true).open("/dev/net/tun") {
         let remedy = match error.kind() {
-            io::ErrorKind::NotFound => "load the kernel's module with sudo modprobe tun; a container needs --device /dev/net/tun",
+            io::ErrorKind::NotFound => {
+                "load the kernel's module with sudo modprobe tun; a container needs --device /dev/net/tun"
+            }
             _ => "let users have it: sudo chmod 0666 /dev/net/tun",
         };
         return Err(missing(format!("cannot open /dev/net/tun: {error}; {remedy}")));

@@ -138,7 +138,13 @@ unsafe fn first_process(image: &Image) -> ! {
         }
         libc::raise(libc::SIGSTOP);
         // A /proc of its own, where this is allowed: its numbers are those of this namespace.
-        let private = libc::mount(c"none".as_ptr(), c"/".as_ptr(), std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE, std::ptr::null());
+        let private = libc::mount(
+            c"none".as_ptr(),
+            c"/".as_ptr(),
+            std::ptr::null(),
+            libc::MS_REC | libc::MS_PRIVATE,
+            std::ptr::null(),
+        );
         if private == 0 {
             libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), 0, std::ptr::null());
         }

@@ -6,9 +6,7 @@ use crate::kernel::Kernel;
 use crate::notes::Notes;
 use crate::setup::{Ending, Setup, Until};
 use crate::spawn::{self, Streams};
-use crate::threads::{
-    Call, Direction, FileTimer, MOST_THREADS, Process, Running, State, Threads, deliverable, stat,
-};
+use crate::threads::{Call, Direction, FileTimer, MOST_THREADS, Process, Running, State, Threads, deliverable, stat};
 use crate::tracee::{self, Change, Pid};
 use crate::world::World;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -128,6 +126,7 @@ impl<'a> Tracer<'a> {
         loop {
             self.start_due()?;
             self.run_all()?;
+            self.world.run_until(self.clocks.now)?; // before packets come into it, which are of this instant
             if self.drain() {
                 continue;
             }
@@ -330,7 +329,8 @@ impl<'a> Tracer<'a> {
 
     /// Looks whether threads that wait in the kernel came out of it. Returns true if something has happened.
     fn look_into_kernel(&mut self) -> Result<bool, ExecError> {
-        let inside = || |thread: &crate::threads::Thread| matches!(thread.state, State::InKernel { .. } | State::InVfork);
+        let inside =
+            || |thread: &crate::threads::Thread| matches!(thread.state, State::InKernel { .. } | State::InVfork);
         if self.threads.iter().all(|thread| !inside()(thread)) {
             return Ok(false);
         }
@@ -374,7 +374,8 @@ impl<'a> Tracer<'a> {
         let began = Instant::now();
         loop {
             let dying = self.threads.iter().any(|thread| {
-                matches!(thread.state, State::Runnable | State::Waiting(_)) && !matches!(stat(thread.tid).0, b't' | b'T')
+                matches!(thread.state, State::Runnable | State::Waiting(_))
+                    && !matches!(stat(thread.tid).0, b't' | b'T')
             });
             if !dying || began.elapsed() > Duration::from_secs(5) {
                 return Ok(());

@@ -154,12 +154,7 @@ impl<'a> World<'a> {
     }
 
     /// The conversation of a datagram, and the end that has sent it. `None` if it is none of a client and the server of the scenario.
-    fn key(
-        &self,
-        source: Endpoint,
-        destination: Endpoint,
-        is_sent: bool,
-    ) -> Option<((NodeId, u16, Endpoint), Role)> {
+    fn key(&self, source: Endpoint, destination: Endpoint, is_sent: bool) -> Option<((NodeId, u16, Endpoint), Role)> {
         let of = |client: Endpoint, server: Endpoint| {
             let Some(Host::Node(node)) = Host::of_address(client.address) else { return None };
             Some((node, client.port, server))
@@ -181,7 +176,8 @@ impl<'a> World<'a> {
     pub(crate) fn are_established(&self, clients: &[NodeId]) -> bool {
         clients.iter().all(|client| {
             let mut own = self.conversations.iter().filter(|(key, _)| key.0 == *client).peekable();
-            own.peek().is_some() && own.all(|(_, conversation)| self.live.state(conversation.id).phase != Phase::Handshake)
+            own.peek().is_some()
+                && own.all(|(_, conversation)| self.live.state(conversation.id).phase != Phase::Handshake)
         })
     }
 

@@ -56,9 +56,12 @@ struct Answer<'a> {
     digest: &'a str,
 }
 
-/// The nodes of the scenario's clients, and where its server is: its node, if it is one, its address and its port.
+/// The nodes of the clients; the node of the server, if it is at one, its address and its port; how many nodes there are.
+type Hosts = (Vec<u16>, Option<u16>, String, u16, usize);
+
+/// Where the programs of a scenario run.
 #[pyfunction]
-pub fn exec_hosts(scenario: &Scenario) -> PyResult<(Vec<u16>, Option<u16>, String, u16)> {
+pub fn exec_hosts(scenario: &Scenario) -> PyResult<Hosts> {
     let plan = Plan::new(&scenario.0).map_err(refused)?;
     let server = match scenario.0.server.at {
         ServerAt::Internet => None,
@@ -70,7 +73,7 @@ pub fn exec_hosts(scenario: &Scenario) -> PyResult<(Vec<u16>, Option<u16>, Strin
     };
     let address = server.map_or(Host::Internet, |node| Host::Node(NodeId(node))).address().to_string();
     let clients = plan.clients().iter().map(|client| client.0).collect();
-    Ok((clients, server, address, scenario.0.session.server_port()))
+    Ok((clients, server, address, scenario.0.session.server_port(), plan.nodes()))
 }
 
 /// Checks what the machine must have, before this process has a second thread.

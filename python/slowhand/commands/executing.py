@@ -69,6 +69,13 @@ def options(parser: Parser) -> None:
         default=SEED,
         help=f"The first seed. [default: {SEED}]",
     )
+    parser.add_argument(
+        "--again",
+        metavar="N",
+        type=integer(0),
+        default=1,
+        help="How often the first seed runs again, to see whether it is the same. [default: 1]",
+    )
     threads_option(parser, "results do")
     set_option(parser, "Replace a key, as in network.link_pdr=0.9; KEY= alone removes it.")
     parser.add_argument(
@@ -112,7 +119,7 @@ def options(parser: Parser) -> None:
     parser.add_argument(
         "--records",
         metavar="FILE",
-        help="Write one row for each conversation to this .parquet or .csv file.",
+        help="Write one row for each conversation to this .parquet file.",
     )
     parser.add_argument(
         "--pcap", metavar="FILE", help="Write the first seed's frames to this pcapng file."
@@ -125,8 +132,6 @@ PROGRAMS = (
     " {address} without them, {port} its port, {node} the program's node, {seed} the seed."
 )
 """What a command may have in it."""
-
-RECORDS = (".parquet", ".csv")
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -143,8 +148,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     paths = {"--records": arguments.records, "--pcap": arguments.pcap}
     files = {option: output.Output(option, path) for option, path in paths.items() if path}
     records, capture = files.get("--records"), files.get("--pcap")
-    if records and Path(records.path).suffix not in RECORDS:
-        raise records.error(f"the name must end in {' or '.join(RECORDS)}")
+    if records and Path(records.path).suffix != ".parquet":
+        raise records.error("the name must end in .parquet")
     for file in files.values():
         file.check()
     output.check(files.values(), inputs(scenario))
@@ -165,7 +170,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         raise Complaint(f"--{error}") from None
     if records:
         results.import_polars()
-    execution = Execution(scenario, told, limits, arguments.count, arguments.seed)
+    seeds = (arguments.count, arguments.seed, arguments.again)
+    execution = Execution(scenario, told, limits, *seeds)
 
     def work(path: str | None) -> KeyboardInterrupt | None:
         with Workers(scenario, told, limits, path, threads=arguments.threads) as workers:
@@ -191,7 +197,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     written = captured
     if records:
         about = {"exec": True, "scenario": scenario.path, "overrides": scenario.overrides}
-        octets = results.encoded(execution.frame(), about, csv=records.path.endswith(".csv"))
+        octets = results.encoded(execution.frame(), about)
         written &= is_written(records, lambda path: path.write_bytes(octets), private=False)
     if interruption := execution.stopped or next(iter(late), None):
         assert isinstance(interruption, KeyboardInterrupt)
@@ -204,7 +210,7 @@ def _watch(execution: Execution, workers: Workers) -> KeyboardInterrupt | None:
     from slowhand.progress import Progress
 
     done = 0
-    with Progress(execution.count + 1, "worlds") as progress:
+    with Progress(execution.count + execution.again, "worlds") as progress:
 
         def add(number: int, world: dict[str, Any] | Failure) -> None:
             nonlocal done

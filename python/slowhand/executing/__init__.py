@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from slowhand import _native
 from slowhand.api import SEED, Source, loaded
 from slowhand.bounds import natural
 from slowhand.executing.programs import Command, Limits, programs
@@ -38,6 +36,7 @@ def exec(
     at: Mapping[int, Command] | None = None,
     count: int = COUNT,
     seed: int = SEED,
+    again: int = 1,
     threads: int | None = None,
     set: Settings | None = None,
     compute: Mapping[str, float] | None = None,
@@ -54,7 +53,8 @@ def exec(
     `client` runs at every client of the scenario, `server` where its server is, and `at` has
     programs for other nodes. A command is a text, of which each word is quoted as in a shell, or a
     list of words. `{server}` is the server's address, `{node}` the number of the program's node,
-    `{seed}` that of the world. `count` worlds run, with the seeds from `seed` on.
+    `{seed}` that of the world. `count` worlds run, with the seeds from `seed` on; the first one
+    runs `again`, so often, to see whether it is the same (`Execution.reproducible`).
 
     `compute` says how long a program (`client`, `server`, `node 2`) computes before it sends, after
     it has received something, in seconds; else computing takes no time. `stdin` has what comes to
@@ -81,18 +81,17 @@ def exec(
     )
     path = None if capture is None else os.path.abspath(capture)  # noqa: PTH100 (of any octets)
     with Workers(scenario, told, limits, path, threads=threads) as workers:
-        execution = Execution(scenario, told, limits, natural("count", count), natural("seed", seed))
+        execution = Execution(
+            scenario,
+            told,
+            limits,
+            natural("count", count),
+            natural("seed", seed),
+            natural("again", again),
+        )
         try:
             workers.run(execution.seeds(), execution.add)
         except KeyboardInterrupt as stopped:
             execution.stopped = stopped
             raise
     return execution
-
-
-def hosts(native: _native.Scenario) -> dict[str, Any]:
-    """Where the clients and the server of a scenario are."""
-    clients, server, address, port = _native.exec_hosts(native)
-    return {"clients": clients, "server": server, "address": address, "port": port}
-
-

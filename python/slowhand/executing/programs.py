@@ -86,7 +86,7 @@ def programs(
     stdin: Mapping[str, Sequence[tuple[float, str]]],
 ) -> list[dict[str, Any]]:
     """What a worker is told of each program, the server first. Raises `ProgramError`."""
-    clients, place, address, port = _native.exec_hosts(scenario.native)
+    clients, place, address, port, nodes = _native.exec_hosts(scenario.native)
     told: list[dict[str, Any]] = []
 
     def add(name: str, node: int | None, command: Command, *, is_client: bool) -> None:
@@ -107,6 +107,8 @@ def programs(
     if server is not None:
         add("server", place, server, is_client=False)
     for node, command in at.items():
+        if node not in range(nodes):
+            raise ProgramError(f"at: found node {node}, allowed: nodes 0 to {nodes - 1}")
         add(f"node {node}", node, command, is_client=False)
     if client is not None:
         for node in clients:
@@ -126,9 +128,7 @@ def programs(
     return told
 
 
-def _words(
-    name: str, command: Command, address: str, port: int, node: int | None
-) -> list[str]:
+def _words(name: str, command: Command, address: str, port: int, node: int | None) -> list[str]:
     """The words of a command. `{seed}` is put in later."""
     try:
         words = shlex.split(command) if isinstance(command, str) else list(command)

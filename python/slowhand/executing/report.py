@@ -32,13 +32,10 @@ def show(execution: Execution, out: Terminal) -> None:
         out.print("Interrupted. What is complete:", "yellow")
     for failure in execution.failures[:MOST_FAILURES]:
         out.paragraph(f"seed {failure.seed}: {printable(failure.reason, 300)}", "red", indent="  ")
-    if more := len(execution.failures) - MOST_FAILURES:
-        if more > 0:
-            out.paragraph(f"{more:,} other worlds were not run to their end", "red")
+    if (more := len(execution.failures) - MOST_FAILURES) > 0:
+        out.paragraph(f"{more:,} other worlds were not run to their end", "red")
     if summary["completed"] or summary["failed"]:
-        report.show_summary(
-            summary, False, out, over="the world ended", has_makespan=False
-        )
+        report.show_summary(summary, False, out, over="the world ended", has_makespan=False)
     elif execution.worlds:
         out.paragraph("No client has sent a datagram to the server.", "bold red")
     if execution.worlds:
@@ -81,15 +78,18 @@ def _end(program: dict[str, Any]) -> str:
 
 def _verdict(execution: Execution) -> tuple[str, str]:
     """Whether another run gives the same."""
+    ran = f"seed {execution.seed} ran {_times(execution.again + 1)}"
     if execution.reproducible is None:
-        return "reproducible: not known, the first seed was not run twice to its end", "yellow"
+        return "reproducible: not known, the first seed was not run again to its end", "yellow"
     if execution.reproducible:
-        text = f"reproducible: yes; seed {execution.seed} ran twice, the same packets, times and"
-        return f"{text} outputs to the octet", ""
+        return f"reproducible: yes; {ran}, with the same packets, times and outputs", ""
     if any(note["differs"] for note in execution.notes):
         return "reproducible: not certain, because of what is said above", "red"
-    text = f"reproducible: no; seed {execution.seed} ran twice, and packets, times or outputs"
-    return f"{text} differ", "red"
+    return f"reproducible: no; {ran}, and packets, times or outputs differ", "red"
+
+
+def _times(count: int) -> str:
+    return "twice" if count == 2 else f"{count:,} times"
 
 
 def _ran(execution: Execution) -> list[str]:

@@ -29,9 +29,6 @@ EXTRA = {
 }
 """The columns that the rows of a run do not have, and their types."""
 
-AGAIN = -1
-"""The number of the world that repeats the first seed."""
-
 
 class Execution:
     """The worlds of `slowhand.exec`, by seed."""
@@ -43,6 +40,7 @@ class Execution:
         limits: Limits,
         count: int,
         seed: int,
+        again: int = 1,
     ):
         self.scenario = scenario
         self.told = programs
@@ -50,6 +48,8 @@ class Execution:
         self.limits = limits
         self.count = count
         self.seed = seed
+        self.again = again
+        """How often the first seed is run again. These worlds have the numbers below 0."""
         self.stopped: BaseException | None = None
         """What ended it early."""
         self._worlds: dict[int, dict[str, Any] | Failure] = {}
@@ -58,9 +58,10 @@ class Execution:
         """How long it took by the clock."""
 
     def seeds(self) -> Iterator[tuple[int, int]]:
-        """The worlds to run: their numbers and seeds. The first one runs twice."""
+        """The worlds to run: their numbers and seeds."""
         yield 0, self.seed
-        yield AGAIN, self.seed
+        for number in range(self.again):
+            yield -1 - number, self.seed
         for number in range(1, self.count):
             yield number, self.seed + number
 
@@ -94,13 +95,16 @@ class Execution:
 
     @property
     def reproducible(self) -> bool | None:
-        """True if the first seed, run twice, gave the same packets, times, outputs and exit codes,
-        and nothing happened that may differ. None: it was not run twice.
+        """True if the first seed, run again, gave the same, and nothing happened that may differ.
+
+        The same packets, times, outputs and exit codes. None: it was not run again to its end.
         """
-        first, again = self._worlds.get(0), self._worlds.get(AGAIN)
-        if not isinstance(first, dict) or not isinstance(again, dict):
+        found = [world for number, world in self._worlds.items() if number <= 0]
+        worlds = [world for world in found if isinstance(world, dict)]
+        if len(worlds) < max(2, len(found)):
             return None
-        return first["digest"] == again["digest"] and not any(n["differs"] for n in self.notes)
+        is_same = len({world["digest"] for world in worlds}) == 1
+        return is_same and not any(note["differs"] for note in self.notes)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each conversation, by seed and client: as `slowhand.run` has them, and more.

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -70,6 +71,10 @@ class Workers:
                 process.kill()
         for process in self._processes:
             process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe:
+                    with suppress(OSError):  # it may have something that nobody has taken
+                        pipe.close()
 
     def run(
         self,

@@ -34,7 +34,8 @@ impl Tracer<'_> {
             }
             libc::SYS_gettimeofday => {
                 let [seconds, nanos] = wall;
-                let is_written = registers.rdi != 0 && tracee::write_value(tid, registers.rdi, &[seconds, nanos / 1000]);
+                let is_written =
+                    registers.rdi != 0 && tracee::write_value(tid, registers.rdi, &[seconds, nanos / 1000]);
                 is_there(registers.rdi, is_written)
             }
             libc::SYS_time => {

@@ -38,7 +38,8 @@ impl Tracer<'_> {
             return self.answer(tid, entry, -i64::from(libc::EAGAIN));
         }
         let operation = entry.rsi as i32;
-        let is_absolute = operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) == libc::FUTEX_WAIT_BITSET;
+        let is_absolute =
+            operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) == libc::FUTEX_WAIT_BITSET;
         let clock =
             if operation & libc::FUTEX_CLOCK_REALTIME != 0 { libc::CLOCK_REALTIME } else { libc::CLOCK_MONOTONIC };
         let deadline = match resumed {

@@ -32,10 +32,7 @@ const CODE_OF_32_BITS: u64 = 0x23;
 impl Call {
     /// True if what the call waits for may have come when something has happened.
     pub(crate) fn may_change(&self) -> bool {
-        matches!(
-            self,
-            Self::Poll | Self::Transfer { .. } | Self::Lock | Self::Child | Self::Signal | Self::Suspend
-        )
+        matches!(self, Self::Poll | Self::Transfer { .. } | Self::Lock | Self::Child | Self::Signal | Self::Suspend)
     }
 }
 

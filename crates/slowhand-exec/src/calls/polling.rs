@@ -52,7 +52,8 @@ impl Tracer<'_> {
             }
             _ => {
                 if number == libc::SYS_pselect6 {
-                    let of_mask: Option<[u64; 2]> = (entry.r9 != 0).then(|| tracee::read_value(tid, entry.r9)).flatten();
+                    let of_mask: Option<[u64; 2]> =
+                        (entry.r9 != 0).then(|| tracee::read_value(tid, entry.r9)).flatten();
                     trial.mask = of_mask.and_then(|[address, _]| mask_at(tid, address));
                 }
                 let (zero, before) = self.borrow(tid, &entry, &ZERO);
@@ -94,7 +95,8 @@ impl Tracer<'_> {
         }
         let is_over = trial.deadline.is_some_and(|deadline| deadline <= self.clocks.now);
         if result == 0 && !is_over {
-            for (address, set) in self.threads.get_mut(tid).map(|thread| std::mem::take(&mut thread.sets)).unwrap_or_default()
+            for (address, set) in
+                self.threads.get_mut(tid).map(|thread| std::mem::take(&mut thread.sets)).unwrap_or_default()
             {
                 tracee::write(tid, address, &set);
             }
@@ -106,7 +108,8 @@ impl Tracer<'_> {
             thread.idle_calls = 0;
         }
         if result == 0 && self.asks_too_often(tid) {
-            for (address, set) in self.threads.get_mut(tid).map(|thread| std::mem::take(&mut thread.sets)).unwrap_or_default()
+            for (address, set) in
+                self.threads.get_mut(tid).map(|thread| std::mem::take(&mut thread.sets)).unwrap_or_default()
             {
                 tracee::write(tid, address, &set);
             }

@@ -23,7 +23,8 @@ impl Tracer<'_> {
 
     /// A new socket gets a port that follows from the order of sockets, if it asks for none.
     pub(super) fn leave_socket(&mut self, tid: Pid, trial: &Trial, result: i64) -> Result<(), ExecError> {
-        let descriptor = self.threads.get_mut(tid).filter(|_| result >= 0).and_then(|thread| thread.descriptor(result as u64));
+        let descriptor =
+            self.threads.get_mut(tid).filter(|_| result >= 0).and_then(|thread| thread.descriptor(result as u64));
         if let (Some(descriptor), Some(thread)) = (descriptor, self.threads.get(tid)) {
             let next = &mut self.ports[self.programs[thread.program].kernel];
             let port = FIRST_PORT + *next % PORTS;

@@ -53,7 +53,8 @@ impl Tracer<'_> {
     }
 
     fn alarm(&mut self, process: Pid, seconds: u64) -> i64 {
-        let at = (seconds & 0xffff_ffff != 0).then(|| self.clocks.after((seconds & 0xffff_ffff) * crate::clocks::SECOND));
+        let at =
+            (seconds & 0xffff_ffff != 0).then(|| self.clocks.after((seconds & 0xffff_ffff) * crate::clocks::SECOND));
         let now = self.clocks.now;
         let Some(process) = self.processes.get_mut(&process) else { return 0 };
         let [_, left] = process.alarm.left(now);
@@ -82,7 +83,8 @@ impl Tracer<'_> {
                 None => return -i64::from(libc::EFAULT),
             },
         };
-        let [interval, value] = new.map(|[seconds, micros]| nanos_of([seconds, micros.saturating_mul(1000)]).unwrap_or(Nanos::MAX));
+        let [interval, value] =
+            new.map(|[seconds, micros]| nanos_of([seconds, micros.saturating_mul(1000)]).unwrap_or(Nanos::MAX));
         process.alarm.set((value > 0).then(|| clocks.after(value)), interval);
         0
     }
