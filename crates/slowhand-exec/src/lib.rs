@@ -46,7 +46,7 @@ mod world;
 
 pub use error::ExecError;
 pub use notes::Note;
-pub use report::{Conversation, Exit, ProgramReport, Report};
+pub use report::{Conversation, Datagram, Exit, ProgramReport, Report};
 pub use setup::{DATE_S, Ending, Program, Setup, Until};
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

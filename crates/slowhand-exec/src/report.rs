@@ -39,6 +39,25 @@ pub struct Conversation {
     pub record: Record,
     /// True if the programs spoke DTLS.
     pub secure: bool,
+    /// Its datagrams, in the order in which they were sent.
+    pub datagrams: Vec<Datagram>,
+}
+
+/// A datagram of a conversation. Times are seconds of the network.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Datagram {
+    /// When it was sent.
+    pub sent_s: f64,
+    /// When it arrived. `None`: it was lost, or still on its way at the end.
+    pub arrived_s: Option<f64>,
+    /// The end that has sent it.
+    pub from: slowhand_sessions::Role,
+    /// Octets of its payload.
+    pub octets: usize,
+    /// The messages in it, in words.
+    pub messages: String,
+    /// True if the end has sent the same before: the same octets, or the same messages of a handshake.
+    pub again: bool,
 }
 
 /// What became of a program.

@@ -21,8 +21,9 @@ const LINGER: Nanos = 2 * SECOND;
 /// How often a thread that does not stop is looked at. *Assumed*.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How often in a row a thread must be asleep until it waits in the kernel. *Assumed*: then it is no coincidence.
-const ASLEEP: u32 = 3;
+/// How often in a row a thread must be asleep until it waits in the kernel. *Assumed*: on a busy machine a call may take
+/// milliseconds that does not wait for others.
+const ASLEEP: u32 = 8;
 
 /// Ticks of the processor's time in a second (Linux, `USER_HZ`).
 const TICKS: f64 = 100.0;
@@ -189,7 +190,7 @@ impl<'a> Tracer<'a> {
                     self.settle()?;
                 }
             }
-            if !has_run && !self.is_signalled && !self.look_into_kernel()? {
+            if !has_run && !self.is_signalled && self.held.is_empty() && !self.look_into_kernel()? {
                 return Ok(());
             }
         }

@@ -2,9 +2,11 @@
 
 use crate::clocks::Nanos;
 use crate::error::ExecError;
+use crate::report::Datagram;
 use sha2::{Digest, Sha256};
 use slowhand_lab::LiveCapture;
 use slowhand_lab::capture::{CaptureError, create_private};
+use slowhand_lab::explanation::DatagramNames;
 use slowhand_lab::live::{ConversationId, End, GivesUp, Hosts, Live, NewConversation, end_points_of, to_std};
 use slowhand_lab::plan::Plan;
 use slowhand_lab::record::{Outcome, Phase};
@@ -38,6 +40,14 @@ struct Conversation {
     id: ConversationId,
     ends: [Seen; 2],
     last: Instant,
+    names: [DatagramNames; 2],
+    datagrams: Vec<Sent>,
+}
+
+/// A datagram, and what is compared of it.
+struct Sent {
+    told: Datagram,
+    payload: Box<[u8]>,
 }
 
 /// Octets of the check sequence of a frame (IEEE 802.15.4 section 7.2.11).
@@ -143,11 +153,12 @@ impl<'a> World<'a> {
                 ends: ends.clone().map(|seen| End::Own(Box::new(seen))),
                 gives_up: GivesUp::Never,
             });
-            Conversation { id, ends, last: now }
+            Conversation { id, ends, last: now, names: Default::default(), datagrams: Vec::new() }
         });
         conversation.last = now;
         let payload = &packet[UdpDatagram::HEADERS..];
         let end = if is_sent { role } else { peer(role) };
+        conversation.note(now, role, payload, is_sent);
         conversation.ends[index(end)].observe(to_std(now), is_sent, payload);
         self.live.run_until(now, &mut self.watch); // it begins before its first datagram
         self.live.wake(conversation.id, end, &mut self.watch);
@@ -198,7 +209,8 @@ impl<'a> World<'a> {
                 record.end_s = conversation.last.as_secs_f64();
                 record.duration_s = Some(record.end_s - record.start_s);
             }
-            reports.push(crate::report::Conversation { record, secure });
+            let datagrams = conversation.datagrams.into_iter().map(|sent| sent.told).collect();
+            reports.push(crate::report::Conversation { record, secure, datagrams });
         }
         if let Some(capture) = self.watch.capture.take() {
             capture.finish()?;
@@ -207,6 +219,40 @@ impl<'a> World<'a> {
         Ok((reports, digest))
     }
 }
+
+/// The most datagrams of a conversation that are kept. *Assumed*: more than a handshake has.
+const MOST_DATAGRAMS: usize = 1000;
+
+impl Conversation {
+    /// A datagram of an end was sent, or has arrived.
+    fn note(&mut self, now: Instant, from: Role, payload: &[u8], is_sent: bool) {
+        let at = now.as_secs_f64();
+        if !is_sent {
+            let mut on_their_way = self.datagrams.iter_mut().filter(|sent| sent.told.arrived_s.is_none());
+            if let Some(sent) = on_their_way.find(|sent| sent.told.from == from && *sent.payload == *payload) {
+                sent.told.arrived_s = Some(at);
+            }
+            return;
+        }
+        if self.datagrams.len() == MOST_DATAGRAMS {
+            return;
+        }
+        let messages = self.names[index(from)].of(payload);
+        // A library writes other record numbers, and encrypts again, when it sends a flight again.
+        let is_same = |sent: &Sent| {
+            let is_handshake = payload.first() == Some(&HANDSHAKE) && sent.payload.first() == Some(&HANDSHAKE);
+            let has_same_messages =
+                is_handshake && sent.payload.len() == payload.len() && sent.told.messages == messages;
+            *sent.payload == *payload || has_same_messages
+        };
+        let again = self.datagrams.iter().any(|sent| sent.told.from == from && is_same(sent));
+        let told = Datagram { sent_s: at, arrived_s: None, from, octets: payload.len(), messages, again };
+        self.datagrams.push(Sent { told, payload: payload.into() });
+    }
+}
+
+/// The type of a record with handshake messages (RFC 5246 section 6.2.1).
+const HANDSHAKE: u8 = 22;
 
 fn start_capture(scenario: &Scenario, path: &Path) -> Result<LiveCapture<BufWriter<File>>, CaptureError> {
     let file = create_private(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;

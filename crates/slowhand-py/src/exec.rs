@@ -7,7 +7,7 @@ use std::time::Duration;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
-use slowhand_exec::{DATE_S, Ending, ExecError, Note, Program, ProgramReport, Report, Setup, Until};
+use slowhand_exec::{Conversation, DATE_S, Ending, ExecError, Note, Program, ProgramReport, Report, Setup, Until};
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::ServerAt;
 use slowhand_net::address::{Host, NodeId};
@@ -109,8 +109,11 @@ fn answer(report: &Report) -> PyResult<String> {
     let conversations: Vec<String> = report
         .conversations
         .iter()
-        .map(|conversation| format!(r#"{{"secure":{},"record":{}}}"#, conversation.secure, row(&conversation.record)))
-        .collect();
+        .map(|Conversation { record, secure, datagrams }| {
+            let datagrams = to_json(datagrams)?;
+            Ok(format!(r#"{{"secure":{secure},"record":{},"datagrams":{datagrams}}}"#, row(record)))
+        })
+        .collect::<PyResult<_>>()?;
     let answer = answer.trim_end_matches('}');
     Ok(format!(r#"{answer},"conversations":[{}]}}"#, conversations.join(",")))
 }
