@@ -117,6 +117,11 @@ def options(parser: Parser) -> None:
         f"[default: {Limits.cpu_s:.0f}]",
     )
     parser.add_argument(
+        "--slowest",
+        action="store_true",
+        help="Also list the datagrams of the slowest conversation, and who waited for what.",
+    )
+    parser.add_argument(
         "--records",
         metavar="FILE",
         help="Write one row for each conversation to this .parquet file.",
@@ -192,6 +197,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
             print_json({**execution.document(), **extra}, out)
         else:
             report.show(execution, out)
+            if arguments.slowest:
+                report.show_slowest(execution, out)
             if capture and captured:
                 show_wireshark(scenario, capture, out)
     written = captured

@@ -8,6 +8,7 @@ from typing import Any
 import slowhand
 from slowhand import report
 from slowhand.executing.result import Execution
+from slowhand.table import Column, Table
 from slowhand.terminal import Terminal, escaped, printable
 
 MOST_FAILURES = 3
@@ -49,6 +50,62 @@ def show(execution: Execution, out: Terminal) -> None:
     out.paragraph(*_verdict(execution))
     report.show_about(execution.scenario, _ran(execution), out, has_session=False)
     out.print(f"slowhand {slowhand.__version__}", "dim")
+
+
+def show_slowest(execution: Execution, out: Terminal) -> None:
+    """Prints the datagrams of the slowest conversation, and who waited for what."""
+    slowest = execution.slowest()
+    if slowest is None:
+        return
+    world, conversation = slowest
+    record = conversation["record"]
+    end_s = record["start_s"] + record["duration_s"]
+    sent = [each for each in conversation["datagrams"] if each["sent_s"] <= end_s]
+    out.print()
+    heading = f"The slowest: seed {world['seed']}, client {record['client']}"
+    out.print(f"{heading}, {record['duration_s']:.3f} s", "bold cyan")
+    columns = [
+        Column("at, s"),
+        Column("from", right=False),
+        Column("messages", right=False, wraps=True),
+        Column("octets"),
+        Column("took, s"),
+        Column("", right=False),
+    ]
+    table = Table(columns)
+    for each in sent:
+        took = each["arrived_s"] and f"{each['arrived_s'] - each['sent_s']:.3f}"
+        again = "again" if each["again"] else ""
+        at = f"{each['sent_s'] - record['start_s']:.3f}"
+        cells = (at, each["from"], escaped(each["messages"]), f"{each['octets']:,}", took or "lost")
+        table.add(*cells, again)
+    table.print(out)
+    waited = silence(sent, record["start_s"], end_s)
+    on_their_way = record["duration_s"] - waited
+    text = f"For {on_their_way:.3f} s something was on its way. For {waited:.3f} s nothing was: the"
+    out.paragraph(f"{text} programs computed, or waited for their own timers.")
+    for line, _ in report.losses(_placed(record["losses"])):
+        out.paragraph(line, "yellow", indent="  ")
+
+
+def silence(sent: list[dict[str, Any]], start_s: float, end_s: float) -> float:
+    """For how long nothing was on its way between two times. What was lost is on its way no more."""
+    silent, known = 0.0, start_s
+    for each in sent:
+        if each["arrived_s"] is None:
+            continue
+        silent += max(0.0, each["sent_s"] - known)
+        known = max(known, min(each["arrived_s"], end_s))
+    return silent + max(0.0, end_s - known)
+
+
+def _placed(losses: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The losses of a record, as those of a summary."""
+    more = {"key": None, "advice": None}
+    places = ["internet" if loss["node"] is None else loss["node"] for loss in losses]
+    return [
+        {**more, **loss, "node": place} for loss, place in zip(losses, places, strict=True)
+    ]
 
 
 def _programs(execution: Execution) -> list[tuple[str, str]]:

@@ -128,6 +128,16 @@ class Execution:
                 )
         return rows
 
+    def slowest(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """The conversation that took longest to complete, and its world. None: none completed."""
+        found = [
+            (world, conversation)
+            for world in self.worlds
+            for conversation in world["conversations"]
+            if conversation["record"]["outcome"] == "completed"
+        ]
+        return max(found, key=lambda each: each[1]["record"]["duration_s"], default=None)
+
     def frame(self) -> polars.DataFrame:
         """The rows as a data frame."""
         results.import_polars()
