@@ -164,6 +164,9 @@ impl Tracer<'_> {
         if signal == libc::SIGSEGV && self.is_clock_read(tid) {
             return tracee::resume(tid, 0);
         }
+        if signal == libc::SIGSTOP && self.preempt(tid) {
+            return;
+        }
         if [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU].contains(&signal) {
             let program = self.name_of(tid);
             self.notes.add(&program, "was to be stopped by a signal, and was not: this is not possible here", false);

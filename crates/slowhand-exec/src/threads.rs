@@ -26,6 +26,10 @@ pub(crate) struct Thread {
     pub(crate) idle_calls: u32,
     /// The sets of descriptors of select(2), with their addresses, as they were before the call.
     pub(crate) sets: Vec<(u64, Vec<u8>)>,
+    /// How much time of the processor it had used, in ticks, when it was seen computing after its last call.
+    pub(crate) computes_since: Option<u64>,
+    /// True if it is to be stopped where it computes.
+    pub(crate) is_stopped: bool,
     pidfd: Option<PidFd>,
 }
 
@@ -43,6 +47,8 @@ pub(crate) enum State {
         /// The number of the call.
         call: i64,
     },
+    /// It was computing for long, and lets others run until then.
+    Preempted(Nanos),
     /// It waits until a child that shares its memory has begun a program or has ended (vfork(2)).
     InVfork,
 }
@@ -196,6 +202,8 @@ impl Threads {
             resumed: None,
             idle_calls: 0,
             sets: Vec::new(),
+            computes_since: None,
+            is_stopped: false,
             pidfd: None,
         })
     }

@@ -2,11 +2,14 @@
 
 use crate::clocks::{Clocks, Nanos, SECOND};
 use crate::error::ExecError;
+use crate::filter;
 use crate::kernel::Kernel;
 use crate::notes::Notes;
 use crate::setup::{Ending, Setup, Until};
 use crate::spawn::{self, Streams};
-use crate::threads::{Call, Direction, FileTimer, MOST_THREADS, Process, Running, State, Threads, deliverable, stat};
+use crate::threads::{
+    Call, Direction, FileTimer, MOST_THREADS, Process, Running, State, Thread, Threads, deliverable, stat,
+};
 use crate::tracee::{self, Change, Pid};
 use crate::world::World;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -24,6 +27,13 @@ const LOOK: Duration = Duration::from_millis(5);
 /// How often in a row a thread must be asleep until it waits in the kernel. *Assumed*: on a busy machine a call may take
 /// milliseconds that does not wait for others.
 const ASLEEP: u32 = 8;
+
+/// After this share of the bound of `Setup::cpu`, a thread that computes is stopped for a moment if its process has others: it may
+/// wait for them. *Assumed*: what is no such wait takes less.
+const COMPUTING_SHARE: f64 = 0.1;
+
+/// How long the others may run then, in virtual time. *Assumed*.
+const PAUSE: Nanos = 1_000_000;
 
 /// Ticks of the processor's time in a second (Linux, `USER_HZ`).
 const TICKS: f64 = 100.0;
@@ -277,7 +287,7 @@ impl<'a> Tracer<'a> {
 
     /// The next change of any thread. `None` if the thread that runs now waits in the kernel.
     fn next_change(&mut self) -> Result<Option<(Pid, Change)>, ExecError> {
-        let (mut asleep, mut ticks) = (0, None);
+        let mut asleep = 0;
         loop {
             match tracee::next_change() {
                 Ok(Some(found)) => return Ok(Some(found)),
@@ -304,17 +314,45 @@ impl<'a> Tracer<'a> {
                 self.set_state(self.running, State::InKernel { call });
                 return Ok(None);
             }
-            let used = (now - *ticks.get_or_insert(now)) as f64 / TICKS;
-            if used > self.setup.cpu.as_secs_f64() {
-                let what = format!(
-                    "a thread computes for more than {} s without a system call that is trapped, at {:.3} s of the network; \
-                     a loop without end, or more time: --cpu",
-                    self.setup.cpu.as_secs_f64(),
-                    self.clocks.now as f64 / 1e9
-                );
-                return Err(ExecError::Stuck { program: self.name_of(self.running), what });
+            self.check_computing(now)?;
+        }
+    }
+
+    /// Looks at how long the thread that runs computes, where `ticks` is the time of the processor that it has used.
+    fn check_computing(&mut self, ticks: u64) -> Result<(), ExecError> {
+        let (tid, cpu) = (self.running, self.setup.cpu.as_secs_f64());
+        let Some(thread) = self.threads.get_mut(tid) else { return Ok(()) };
+        let used = (ticks - *thread.computes_since.get_or_insert(ticks)) as f64 / TICKS;
+        if used > cpu {
+            let what = format!(
+                "a thread computes for more than {cpu} s without a system call that is trapped, at {:.3} s of the network; a \
+                 loop without end, or more time: --cpu",
+                self.clocks.now as f64 / 1e9
+            );
+            return Err(ExecError::Stuck { program: self.name_of(tid), what });
+        }
+        let (process, is_stopped) = (thread.process, thread.is_stopped);
+        let has_others = || self.threads.iter().any(|other| other.process == process && other.tid != tid);
+        if used > cpu * COMPUTING_SHARE && !is_stopped && has_others() {
+            // SAFETY: the call takes numbers; the thread is one of a child.
+            unsafe { libc::syscall(libc::SYS_tgkill, process, tid, libc::SIGSTOP) };
+            if let Some(thread) = self.threads.get_mut(tid) {
+                thread.is_stopped = true;
             }
         }
+        Ok(())
+    }
+
+    /// A thread that computes has been stopped. Returns false if nobody wanted that.
+    pub(crate) fn preempt(&mut self, tid: Pid) -> bool {
+        let until = self.clocks.after(PAUSE);
+        let Some(thread) = self.threads.get_mut(tid).filter(|thread| thread.is_stopped) else { return false };
+        thread.is_stopped = false;
+        thread.state = State::Preempted(until);
+        let program = self.programs[thread.program].name.clone();
+        let what = "computes for long, or waits for another thread without a call: the others went on";
+        self.notes.add(&program, what, true);
+        true
     }
 
     fn set_state(&mut self, tid: Pid, state: State) {
@@ -330,8 +368,7 @@ impl<'a> Tracer<'a> {
 
     /// Looks whether threads that wait in the kernel came out of it. Returns true if something has happened.
     fn look_into_kernel(&mut self) -> Result<bool, ExecError> {
-        let inside =
-            || |thread: &crate::threads::Thread| matches!(thread.state, State::InKernel { .. } | State::InVfork);
+        let inside = || |thread: &Thread| matches!(thread.state, State::InKernel { .. } | State::InVfork);
         if self.threads.iter().all(|thread| !inside()(thread)) {
             return Ok(false);
         }
@@ -467,12 +504,13 @@ impl<'a> Tracer<'a> {
         let now = self.clocks.now;
         self.feed();
         self.fire_timers();
-        let due = self.threads.those(|thread| {
-            matches!(&thread.state, State::Waiting(wait) if wait.call.deadline.is_some_and(|deadline| deadline <= now))
-        });
+        let due = self.threads.those(|thread| deadline_of(thread).is_some_and(|deadline| deadline <= now));
         for tid in due {
             let Some(thread) = self.threads.get_mut(tid) else { continue };
-            let State::Waiting(wait) = &mut thread.state else { continue };
+            let State::Waiting(wait) = &mut thread.state else {
+                thread.state = State::Runnable;
+                continue;
+            };
             match wait.call.what {
                 Call::Sleep => self.wake(tid, 0),
                 Call::Futex { .. } => self.wake(tid, -i64::from(libc::ETIMEDOUT)),
@@ -506,10 +544,7 @@ impl<'a> Tracer<'a> {
             let input = program.input.last().map(|(at, _)| *at);
             [start, input.filter(|_| program.running.ended.is_none())]
         });
-        let threads = self.threads.iter().map(|thread| match &thread.state {
-            State::Waiting(wait) => wait.call.deadline,
-            _ => None,
-        });
+        let threads = self.threads.iter().map(deadline_of);
         let timers = self.file_timers.values().map(|timer| timer.alarm.at);
         let alarms = self
             .processes
@@ -542,14 +577,21 @@ impl<'a> Tracer<'a> {
         let mut busy: Vec<String> = self
             .threads
             .iter()
-            .filter(|thread| !matches!(thread.state, State::Waiting(_)))
-            .map(|thread| self.programs[thread.program].name.clone())
+            .filter(|thread| !matches!(thread.state, State::Waiting(_) | State::Preempted(_)))
+            .map(|thread| {
+                let what = match thread.state {
+                    State::InKernel { call } => format!("waits in {}", filter::name(call)),
+                    State::InVfork => "waits for a child".to_owned(),
+                    _ => "runs".to_owned(),
+                };
+                format!("{} {what}", self.programs[thread.program].name)
+            })
             .collect();
         busy.dedup();
         Err(ExecError::Wall {
             seconds: self.setup.wall.as_secs_f64(),
             virtual_s: self.clocks.now as f64 / 1e9,
-            busy: if busy.is_empty() { "all programs wait".to_owned() } else { format!("busy: {}", busy.join(", ")) },
+            busy: if busy.is_empty() { "all programs wait".to_owned() } else { busy.join(", ") },
         })
     }
 
@@ -604,6 +646,15 @@ impl<'a> Tracer<'a> {
                 Err(_) => return, // no child is left
             }
         }
+    }
+}
+
+/// Until when a thread waits.
+fn deadline_of(thread: &Thread) -> Option<Nanos> {
+    match &thread.state {
+        State::Waiting(wait) => wait.call.deadline,
+        State::Preempted(until) => Some(*until),
+        _ => None,
     }
 }
 

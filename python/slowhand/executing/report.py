@@ -89,7 +89,7 @@ def show_slowest(execution: Execution, out: Terminal) -> None:
 
 
 def silence(sent: list[dict[str, Any]], start_s: float, end_s: float) -> float:
-    """For how long nothing was on its way between two times. What was lost is on its way no more."""
+    """For how long nothing was on its way between two times. What is lost is not on its way."""
     silent, known = 0.0, start_s
     for each in sent:
         if each["arrived_s"] is None:

@@ -52,6 +52,9 @@ impl Tracer<'_> {
     pub(crate) fn enter(&mut self, tid: Pid) -> Result<(), ExecError> {
         let Some(registers) = tracee::registers(tid) else { return Ok(()) };
         self.traps += 1;
+        if let Some(thread) = self.threads.get_mut(tid) {
+            thread.computes_since = None;
+        }
         let number = registers.orig_rax as i64;
         if registers.cs == CODE_OF_32_BITS || number & 0x4000_0000 != 0 {
             let what = "makes the system calls of a 32-bit program: only 64-bit programs can be run".to_owned();
