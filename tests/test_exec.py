@@ -347,15 +347,20 @@ def test_a_program_is_as_the_library_that_is_built_in(tmp_path: Path) -> None:
 
 def _messages(capture: Path) -> list[tuple[float, str, str, str]]:
     """The frames that end a datagram of DTLS: time, sender, types of records, length."""
-    contexts = [f"6lowpan.context{n}:2001:db8:{p}:/64" for n, p in ((0, ""), (1, "1:"))]
     fields = ("frame.time_relative", "wpan.src64", "dtls.record.content_type", "udp.length")
-    command = ["tshark", "-r", str(capture), "-Y", "dtls", "-T", "fields"]
+    rows = [line.split("\t") for line in _fields(capture, "dtls", *fields)]
+    return [(float(time), sender, types, length) for time, sender, types, length in rows]
+
+
+def _fields(capture: Path, shown: str, *fields: str) -> list[str]:
+    """What tshark says of the frames of a capture that a filter shows."""
+    contexts = [f"6lowpan.context{n}:2001:db8:{p}:/64" for n, p in ((0, ""), (1, "1:"))]
+    command = ["tshark", "-r", str(capture), "-Y", shown, "-T", "fields"]
     command += ["-d", "udp.port==5684,dtls"]
     command += [word for context in contexts for word in ("-o", context)]
     command += [word for field in fields for word in ("-e", field)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    rows = [line.split("\t") for line in done.stdout.splitlines()]
-    return [(float(time), sender, types, length) for time, sender, types, length in rows]
+    return done.stdout.splitlines()
 
 
 def test_computing_delays_each_answer() -> None:
@@ -376,6 +381,20 @@ def test_input_comes_when_it_is_said() -> None:
     )
     assert output(execution) == "1893456005 five\n1893456070 seventy\n"
     assert execution.worlds[0]["virtual_s"] == 71
+
+
+def test_a_capture_has_the_secrets_that_programs_write(tmp_path: Path) -> None:
+    capture = tmp_path / "air.pcapng"
+    slowhand.exec(
+        "csma",
+        client=f"{CLIENT} -keylogfile {{keylog}}",
+        server=SERVER,
+        stdin={"client": [(30, "hello\n")]},
+        count=1,
+        again=0,
+        capture=capture,
+    )
+    assert b"hello\n".hex() in _fields(capture, "dtls && data", "data")
 
 
 def test_command_line(cli: Cli, tmp_path: Path) -> None:

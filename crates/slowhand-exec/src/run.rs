@@ -4,7 +4,7 @@ use crate::error::ExecError;
 use crate::kernel::{Home, Kernel};
 use crate::report::{ProgramReport, Report};
 use crate::setup::Setup;
-use crate::spawn::Streams;
+use crate::spawn::{KEY_LOG, Streams};
 use crate::threads::Running;
 use crate::tracer::{Blocked, Program, Tracer};
 use crate::world::World;
@@ -40,9 +40,11 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     home.enter().map_err(failed("come back from a network namespace"))?;
     let ending = ended?;
     let mut world = tracer.world;
-    let programs: Vec<ProgramReport> = tracer.programs.into_iter().map(|program| report(program, &mut world)).collect();
+    let mut secrets = Vec::new();
+    let programs: Vec<ProgramReport> =
+        tracer.programs.into_iter().map(|program| report(program, &mut world, &mut secrets)).collect();
     let (frames, bytes_phy, refused) = world.counts();
-    let (conversations, digest) = world.finish()?;
+    let (conversations, digest) = world.finish(secrets)?;
     Ok(Report {
         seed,
         ending,
@@ -94,16 +96,18 @@ fn programs(setup: &Setup, kernels: &[Kernel], seed: u64) -> Result<Vec<Program>
     setup.programs.iter().enumerate().map(of).collect()
 }
 
-/// That of this process, and what makes libraries reproducible.
+/// That of this process, what makes libraries reproducible, and where they write the secrets of sessions.
 fn environment() -> Vec<(OsString, OsString)> {
-    let (key, value) = OPENSSL_WITHOUT_RDRAND;
-    let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().filter(|(name, _)| name != key).collect();
-    environment.push((key.into(), value.into()));
+    let own = [OPENSSL_WITHOUT_RDRAND, ("SSLKEYLOGFILE", KEY_LOG)];
+    let is_own = |name: &OsString| own.iter().any(|(key, _)| name == key);
+    let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().filter(|(name, _)| !is_own(name)).collect();
+    environment.extend(own.map(|(key, value)| (key.into(), value.into())));
     environment
 }
 
-fn report(mut program: Program, world: &mut World<'_>) -> ProgramReport {
-    let [stdout, stderr] = program.streams.output();
+fn report(mut program: Program, world: &mut World<'_>, secrets: &mut Vec<String>) -> ProgramReport {
+    let [stdout, stderr, keys] = program.streams.output();
+    secrets.extend(String::from_utf8_lossy(&keys).lines().filter(|line| is_secret(line)).map(str::to_owned));
     let running = program.running;
     world.note_output(&stdout);
     world.note_output(&stderr);
@@ -116,5 +120,23 @@ fn report(mut program: Program, world: &mut World<'_>) -> ProgramReport {
         exit: running.ended.map(|(_, exit)| exit),
         stdout: text(stdout),
         stderr: text(stderr),
+    }
+}
+
+/// True for a line of a key log (NSS format): a label, and two numbers of hexadecimal digits.
+fn is_secret(line: &str) -> bool {
+    let words: Vec<&str> = line.split(' ').collect();
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|digit| digit.is_ascii_hexdigit());
+    matches!(*words, [label, random, secret] if !label.starts_with('#') && is_number(random) && is_number(secret))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_secret;
+
+    #[test]
+    fn a_key_log_has_secrets_and_comments() {
+        assert!(is_secret("CLIENT_RANDOM 0a1b 2C3d"));
+        assert!(!is_secret("# SSL/TLS secrets log") && !is_secret("CLIENT_RANDOM 0a1b") && !is_secret("X 0g 11"));
     }
 }

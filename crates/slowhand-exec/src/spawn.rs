@@ -26,8 +26,12 @@ pub(crate) struct Streams {
     input: OwnedFd,
     /// Ours. While it is open, the input does not end.
     pub(crate) feed: Option<File>,
-    outputs: [File; 2],
+    /// What it writes to stdout and stderr, and the secrets of its sessions.
+    outputs: [File; 3],
 }
+
+/// Where a program finds the file for the secrets of its sessions: a descriptor that it has.
+pub(crate) const KEY_LOG: &str = "/proc/self/fd/3";
 
 impl Streams {
     pub(crate) fn new() -> io::Result<Self> {
@@ -36,11 +40,11 @@ impl Streams {
         checked(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) }.into())?;
         // SAFETY: the kernel has just made these descriptors, so nobody else has them.
         let [input, feed] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
-        Ok(Self { input, feed: Some(feed.into()), outputs: [memory_file()?, memory_file()?] })
+        Ok(Self { input, feed: Some(feed.into()), outputs: [memory_file()?, memory_file()?, memory_file()?] })
     }
 
-    /// What the program has written to stdout and stderr.
-    pub(crate) fn output(&mut self) -> [Vec<u8>; 2] {
+    /// What the program has written to stdout and stderr, and the secrets of its sessions.
+    pub(crate) fn output(&mut self) -> [Vec<u8>; 3] {
         self.outputs.each_mut().map(|file| {
             let mut octets = Vec::new();
             // It is memory: nothing can fail but a seek beyond it.
@@ -69,7 +73,8 @@ struct Image {
     argv: Vec<*const libc::c_char>,
     envp: Vec<*const libc::c_char>,
     filter: libc::sock_fprog,
-    stdio: [RawFd; 3],
+    /// Those of the program, from 0 on.
+    descriptors: [RawFd; 4],
 }
 
 /// Starts a program in the network namespace of this thread. Returns the number of our first process of its namespace, which
@@ -99,7 +104,7 @@ pub(crate) fn start(
         argv: pointers(&words),
         envp: pointers(&variables),
         filter: libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() },
-        stdio: [streams.input.as_raw_fd(), streams.outputs[0].as_raw_fd(), streams.outputs[1].as_raw_fd()],
+        descriptors: descriptors(streams),
     };
     let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::SIGCHLD;
     // SAFETY: without a stack this is a fork. The child calls `first_process` alone, which allocates nothing.
@@ -114,6 +119,12 @@ pub(crate) fn start(
         Change::Ended(_) => return Err(failed(io::Error::other("ptrace is not allowed here"))),
     }
     Ok(pid)
+}
+
+/// What the program has as its descriptors 0 to 3.
+fn descriptors(streams: &Streams) -> [RawFd; 4] {
+    let [stdout, stderr, keys] = streams.outputs.each_ref().map(AsRawFd::as_raw_fd);
+    [streams.input.as_raw_fd(), stdout, stderr, keys]
 }
 
 /// Where a command may be: as it is if it has a "/", else in the folders of PATH.
@@ -170,10 +181,10 @@ unsafe fn begin(image: &Image) -> ! {
     // SAFETY: all arguments are numbers, or point to what lives until the end; nothing allocates.
     unsafe {
         libc::setsid();
-        for (number, &fd) in image.stdio.iter().enumerate() {
+        for (number, &fd) in image.descriptors.iter().enumerate() {
             libc::dup2(fd, number as i32);
         }
-        libc::close_range(3, !0, 0);
+        libc::close_range(image.descriptors.len() as u32, !0, 0);
         libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
         libc::prctl(libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV);
         for (what, most) in [(libc::RLIMIT_FSIZE, LONGEST_FILE), (libc::RLIMIT_CORE, 0)] {

@@ -197,8 +197,12 @@ impl<'a> World<'a> {
         (self.watch.frames, self.watch.octets, self.refused)
     }
 
-    /// Ends the world: its conversations, and a digest of all that programs have seen and done.
-    pub(crate) fn finish(mut self) -> Result<(Vec<crate::report::Conversation>, String), ExecError> {
+    /// Ends the world: its conversations, and a digest of all that programs have seen and done. The capture gets the secrets that
+    /// programs have written.
+    pub(crate) fn finish(
+        mut self,
+        mut secrets: Vec<String>,
+    ) -> Result<(Vec<crate::report::Conversation>, String), ExecError> {
         let mut reports = Vec::new();
         for conversation in std::mem::take(&mut self.conversations).into_values() {
             self.live.complete(conversation.id);
@@ -212,7 +216,12 @@ impl<'a> World<'a> {
             let datagrams = conversation.datagrams.into_iter().map(|sent| sent.told).collect();
             reports.push(crate::report::Conversation { record, secure, datagrams });
         }
-        if let Some(capture) = self.watch.capture.take() {
+        if let Some(mut capture) = self.watch.capture.take() {
+            secrets.sort();
+            secrets.dedup(); // both ends may have written the same
+            if !secrets.is_empty() {
+                capture.secrets(secrets.iter().map(String::as_str))?;
+            }
             capture.finish()?;
         }
         let digest = self.digest.finalize().iter().map(|octet| format!("{octet:02x}")).collect();

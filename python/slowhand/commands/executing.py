@@ -134,7 +134,8 @@ def options(parser: Parser) -> None:
 
 PROGRAMS = (
     "A command's words are quoted as in a shell. {server} is the server's address in brackets,"
-    " {address} without them, {port} its port, {node} the program's node, {seed} the seed."
+    " {address} without them, {port} its port, {node} the program's node, {seed} the seed,"
+    " {keylog} a file for the secrets of its sessions, which --pcap gets (also SSLKEYLOGFILE)."
 )
 """What a command may have in it."""
 

@@ -24,6 +24,9 @@ CLIENT_STARTS_S = 1.0
 UNTIL = ("end", "established")
 """What ends a world."""
 
+KEY_LOG = "/proc/self/fd/3"
+"""Where a program writes the secrets of its sessions: a descriptor that each has."""
+
 EPOCH = datetime.date(1970, 1, 1)
 
 
@@ -140,6 +143,7 @@ def _words(name: str, command: Command, address: str, port: int, node: int | Non
         allowed = "a program of PATH, or the path of one (a shell's commands: sh -c '...')"
         raise ProgramError(f"{name}: found no program {printable(words[0])}, allowed: {allowed}")
     known = {"{server}": f"[{address}]", "{address}": address, "{port}": str(port)}
+    known["{keylog}"] = KEY_LOG
     known["{node}"] = "" if node is None else str(node)
     for key, value in known.items():
         words = [word.replace(key, value) for word in words]

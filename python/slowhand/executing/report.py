@@ -103,9 +103,7 @@ def _placed(losses: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The losses of a record, as those of a summary."""
     more = {"key": None, "advice": None}
     places = ["internet" if loss["node"] is None else loss["node"] for loss in losses]
-    return [
-        {**more, **loss, "node": place} for loss, place in zip(losses, places, strict=True)
-    ]
+    return [{**more, **loss, "node": place} for loss, place in zip(losses, places, strict=True)]
 
 
 def _programs(execution: Execution) -> list[tuple[str, str]]:
