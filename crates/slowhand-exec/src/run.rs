@@ -38,13 +38,14 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     let ended = tracer.run();
     tracer.kill_all();
     home.enter().map_err(failed("come back from a network namespace"))?;
-    let ending = ended?;
     let mut world = tracer.world;
     let mut secrets = Vec::new();
     let programs: Vec<ProgramReport> =
         tracer.programs.into_iter().map(|program| report(program, &mut world, &mut secrets)).collect();
     let (frames, bytes_phy, refused) = world.counts();
-    let (conversations, digest) = world.finish(secrets)?;
+    let finished = world.finish(secrets); // also a capture of a run that has failed is complete until then
+    let ending = ended?;
+    let (conversations, digest) = finished?;
     Ok(Report {
         seed,
         ending,

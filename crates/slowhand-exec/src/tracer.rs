@@ -137,11 +137,11 @@ impl<'a> Tracer<'a> {
         loop {
             self.start_due()?;
             self.run_all()?;
-            self.world.run_until(self.clocks.now)?; // before packets come into it, which are of this instant
+            self.world.run_until(self.clocks.now); // before packets come into it, which are of this instant
             if self.drain() {
                 continue;
             }
-            self.world.run_until(self.clocks.now)?;
+            self.world.run_until(self.clocks.now);
             if self.hand_over() {
                 continue;
             }
