@@ -5,12 +5,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 
 /// Checks what the machine must have. A user who is not root becomes the root of a user namespace, so this must be called before
-/// the process has a second thread.
+/// the process has a second thread. From then on the process dies with the thread that has started it, and so do its programs.
 ///
 /// # Errors
 /// What is missing, and what to do.
 pub fn prepare() -> Result<(), ExecError> {
     let missing = |what: String| ExecError::Requirement(what);
+    // SAFETY: the call takes numbers.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     // SAFETY: the call has no arguments.
     let user = unsafe { libc::geteuid() };
     if user != 0 {
