@@ -19,6 +19,7 @@ import pytest
 
 import slowhand
 from conftest import ROOT, Cli, the_message
+from slowhand.executing.report import silence
 
 SOURCES = ROOT / "tests" / "exec"
 PSK = "-psk 00112233445566778899aabbccddeeff -cipher PSK-AES128-CCM8:@SECLEVEL=0"
@@ -392,6 +393,16 @@ def test_a_capture_has_the_secrets_that_programs_write(tmp_path: Path) -> None:
     assert not _fields(without, finished, "frame.number")
 
 
+def test_what_was_lost_is_not_on_its_way() -> None:
+    sent: list[dict[str, Any]] = [
+        {"sent_s": 1.0, "arrived_s": 2.0},
+        {"sent_s": 3.0, "arrived_s": 5.0},
+        {"sent_s": 4.0, "arrived_s": None},
+        {"sent_s": 4.5, "arrived_s": 4.75},
+    ]
+    assert silence(sent, 0.5, 6.0) == 0.5 + 1.0 + 1.0
+
+
 def test_command_line(cli: Cli, tmp_path: Path) -> None:
     given = ["exec", "lossy-line", "--client", CLIENT, "--server", SERVER, "--count", 2]
     done = cli(*given, "--pcap", "air.pcapng", "--records", "rows.parquet").stdout
@@ -400,6 +411,11 @@ def test_command_line(cli: Cli, tmp_path: Path) -> None:
     assert all(len(line) <= 80 for line in done.splitlines())
     assert (tmp_path / "air.pcapng").stat().st_mode & 0o077 == 0
     assert polars.read_parquet(tmp_path / "rows.parquet")["seed"].to_list() == [1, 2]
+    slowest = cli(*given, "--again", 0, "--slowest").stdout
+    assert re.search(r"The slowest: seed \d, client 3, [0-9.]+ s", slowest)
+    assert re.search(r"0\.000 +client +ClientHello", slowest)
+    assert "reproducible: not known" in slowest
+    assert all(len(line) <= 80 for line in slowest.splitlines())
     found = json.loads(cli(*given, "--json", "--threads", 1).stdout)
     again = slowhand.exec("lossy-line", client=CLIENT, server=SERVER, count=2, threads=2)
     assert [w["digest"] for w in found["worlds"]] == [w["digest"] for w in again.worlds]
