@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         schema,
         stacks,
     )
+    from slowhand.executing import Execution, exec
     from slowhand.explain import Explanation
     from slowhand.joining import join
     from slowhand.keys import Setting
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AdviceError",
     "ArgumentError",
+    "Execution",
     "Explanation",
     "Inspection",
     "Live",
@@ -51,6 +53,7 @@ __all__ = [
     "capacity",
     "compare",
     "estimate",
+    "exec",
     "join",
     "live",
     "lives",
@@ -70,6 +73,7 @@ __all__ = [
 _MODULES = {
     "AdviceError": "slowhand.advice",
     "ArgumentError": "slowhand._native",
+    "Execution": "slowhand.executing",
     "Explanation": "slowhand.explain",
     "Live": "slowhand.realtime",
     "Replay": "slowhand.realtime.replaying",
@@ -80,6 +84,7 @@ _MODULES = {
     "advise": "slowhand.advice",
     "battery": "slowhand.lives.life",
     "compare": "slowhand.sweeps",
+    "exec": "slowhand.executing",
     "join": "slowhand.joining",
     "live": "slowhand.realtime",
     "oscar": "slowhand.reading",

@@ -37,6 +37,22 @@ INTERNET_ADDRESS: str
 def mesh_address(node: int) -> str:
     """The address of a node of the mesh."""
 
+def exec_hosts(scenario: Scenario) -> tuple[list[int], int | None, str, int, int]:
+    """Where programs run.
+
+    The clients' nodes; the server's node (`None`: it is on the Internet), address and port; how
+    many nodes there are.
+    """
+
+def prepare_exec() -> None:
+    """Checks what a machine must have to run programs. The process has one thread then and later.
+
+    Raises `OSError` with what to do.
+    """
+
+def exec(scenario: Scenario, told: str, seed: int) -> str:
+    """Runs programs in the world of a seed. `told` and the result are objects of JSON."""
+
 class ArgumentError(ValueError):
     """An argument that is not allowed. The message names it, what was found and what is allowed."""
 

@@ -9,6 +9,7 @@ mod about;
 mod argument;
 mod capacity;
 mod estimate;
+mod exec;
 mod interruptible;
 mod joining;
 mod life;
@@ -33,6 +34,8 @@ mod _native {
     use crate::capacity::{capacity, policies, ram};
     #[pymodule_export]
     use crate::estimate::{Estimate, percentile};
+    #[pymodule_export]
+    use crate::exec::{exec, exec_hosts, prepare_exec};
     #[pymodule_export]
     use crate::joining::{capture_join, join, join_schema};
     #[pymodule_export]

@@ -215,7 +215,7 @@ pub fn mesh_address(node: u16) -> String {
 }
 
 /// A record as a JSON object: its columns, in their order.
-fn row(record: &Record) -> String {
+pub fn row(record: &Record) -> String {
     let columns = record::columns(std::slice::from_ref(record));
     let pairs: Vec<String> =
         columns.iter().map(|(field, column)| format!(r#""{}":{}"#, field.name, column.json(0))).collect();

@@ -10,6 +10,7 @@ from slowhand.commands import (
     capacity,
     completion,
     controlling,
+    executing,
     joining,
     links,
     live,
@@ -87,6 +88,12 @@ COMMANDS = {
         "--json",
         controlling.status_options,
         controlling.show_status,
+    ),
+    "exec": Command(
+        "Run your own programs, unmodified, across a network in virtual time.",
+        "lossy-line --client 'coap-client -m get coap://{server}/time' --server coap-server",
+        executing.options,
+        executing.run,
     ),
     "settings": Command(
         "Print what to type: a scenario's session in the settings of a library.",

@@ -69,6 +69,22 @@ impl Names {
     }
 }
 
+/// The names of what one end sends in datagrams of DTLS or of CoAP, for one who sees them from outside.
+#[derive(Debug, Default)]
+pub struct DatagramNames(Names);
+
+impl DatagramNames {
+    /// The messages of the next datagram, in words.
+    pub fn of(&mut self, datagram: &[u8]) -> String {
+        match datagram.first() {
+            // RFC 7983 section 7, and RFC 9147 section 4 for the records of DTLS 1.3: the first octet tells them apart.
+            Some(20..=63) => joined(&self.0.of_dtls(&datagram.into(), 0)),
+            Some(64..=127) => name_of_coap(datagram),
+            _ => "datagram".to_owned(),
+        }
+    }
+}
+
 /// What a datagram of CoAP is: `CON POST`, `ACK 2.04 with OSCORE`, `NON 2.05 notification`.
 pub(super) fn name_of_coap(octets: &[u8]) -> String {
     let Ok(packet) = coap::decode(octets) else { return "datagram".to_owned() };

@@ -1,0 +1,99 @@
+//! Clocks and sleeping.
+
+use crate::clocks::{self, Nanos, Spec, is_valid, nanos_of, spec};
+use crate::threads::{Call, Resumed, Trial};
+use crate::tracee::{self, Pid, Registers};
+use crate::tracer::Tracer;
+
+/// Octets of `struct rusage` and of `struct tms`.
+const USAGE: usize = 144;
+const TIMES: usize = 32;
+
+/// `struct sysinfo`: what a program sees of the machine's memory, so that it does not depend on what else runs. *Assumed*: 4 GiB,
+/// half of it free.
+const MEMORY: u64 = 4 << 30;
+
+impl Tracer<'_> {
+    pub(super) fn enter_clock(&mut self, tid: Pid, registers: Registers, resumed: Option<&Resumed>) {
+        let has_waited = resumed.is_some_and(|resumed| resumed.has_waited);
+        if !has_waited && self.asks_too_often(tid) {
+            return self.spin(tid, registers);
+        }
+        let result = self.read_clock(tid, &registers);
+        self.answer(tid, registers, result);
+    }
+
+    fn read_clock(&mut self, tid: Pid, registers: &Registers) -> i64 {
+        let fault = -i64::from(libc::EFAULT);
+        let wall = self.clocks.read(libc::CLOCK_REALTIME);
+        let is_there = |address: u64, is_written: bool| if address == 0 || is_written { 0 } else { fault };
+        match registers.orig_rax as i64 {
+            libc::SYS_clock_gettime => {
+                let shown = self.clocks.read(registers.rdi as i32);
+                if tracee::write_value(tid, registers.rsi, &shown) { 0 } else { fault }
+            }
+            libc::SYS_gettimeofday => {
+                let [seconds, nanos] = wall;
+                let is_written =
+                    registers.rdi != 0 && tracee::write_value(tid, registers.rdi, &[seconds, nanos / 1000]);
+                is_there(registers.rdi, is_written)
+            }
+            libc::SYS_time => {
+                let is_written = registers.rdi != 0 && tracee::write_value(tid, registers.rdi, &wall[0]);
+                if is_there(registers.rdi, is_written) == 0 { wall[0] } else { fault }
+            }
+            libc::SYS_times => {
+                let is_written = registers.rdi != 0 && tracee::write(tid, registers.rdi, &[0; TIMES]);
+                let [seconds, nanos] = self.clocks.read(libc::CLOCK_MONOTONIC);
+                if is_there(registers.rdi, is_written) == 0 { seconds * 100 + nanos / 10_000_000 } else { fault }
+            }
+            libc::SYS_getrusage => is_there(1, tracee::write(tid, registers.rsi, &[0; USAGE])),
+            _ => {
+                let mut words = [0_u64; 14];
+                words[0] = self.clocks.read(libc::CLOCK_BOOTTIME)[0] as u64;
+                (words[4], words[5]) = (MEMORY, MEMORY / 2);
+                words[10] = 1; // processes
+                words[13] = 1; // octets in a unit of memory
+                is_there(1, tracee::write_value(tid, registers.rdi, &words))
+            }
+        }
+    }
+
+    pub(super) fn enter_sleep(&mut self, tid: Pid, registers: Registers, resumed: Option<&Resumed>) {
+        let is_simple = registers.orig_rax as i64 == libc::SYS_nanosleep;
+        let asked = if is_simple { registers.rdi } else { registers.rdx };
+        let clock = if is_simple { libc::CLOCK_MONOTONIC } else { registers.rdi as i32 };
+        let Some(asked) = tracee::read_value::<Spec>(tid, asked) else {
+            return self.answer(tid, registers, -i64::from(libc::EFAULT));
+        };
+        if !is_valid(asked) {
+            return self.answer(tid, registers, -i64::from(libc::EINVAL));
+        }
+        let is_absolute = !is_simple && registers.rsi as i32 & libc::TIMER_ABSTIME != 0;
+        let deadline = match resumed {
+            Some(resumed) => resumed.deadline,
+            None if is_absolute => self.clocks.when(clock, asked),
+            None => nanos_of(asked).map(|nanos| self.clocks.after(nanos)),
+        };
+        if deadline.is_some_and(|deadline| deadline <= self.clocks.now && is_absolute) {
+            return self.answer(tid, registers, 0);
+        }
+        self.skip(tid, Trial::new(registers, Call::Sleep, deadline));
+    }
+
+    /// How long a sleep that is interrupted would have lasted.
+    pub(crate) fn write_rest(&mut self, tid: Pid, entry: &Registers, deadline: Nanos) {
+        let is_simple = entry.orig_rax as i64 == libc::SYS_nanosleep;
+        let place = if is_simple { entry.rsi } else { entry.r10 };
+        let is_absolute = !is_simple && entry.rsi as i32 & libc::TIMER_ABSTIME != 0;
+        if place != 0 && !is_absolute {
+            tracee::write_value(tid, place, &spec(deadline.saturating_sub(self.clocks.now)));
+        }
+    }
+
+    /// A duration in the memory of a thread, and when it will have passed. A null pointer: never.
+    pub(super) fn deadline_in(&self, tid: Pid, address: u64) -> Option<Nanos> {
+        let asked: Spec = (address != 0).then(|| tracee::read_value(tid, address)).flatten()?;
+        Some(clocks::nanos_of(asked).map_or(Nanos::MAX, |nanos| self.clocks.after(nanos)))
+    }
+}

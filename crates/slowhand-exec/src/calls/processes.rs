@@ -1,0 +1,40 @@
+//! Waiting for children.
+
+use crate::threads::{Call, Trial};
+use crate::tracee::{self, Pid, Registers};
+use crate::tracer::Tracer;
+
+/// Octets of `struct rusage`.
+const USAGE: usize = 144;
+
+impl Tracer<'_> {
+    pub(super) fn enter_child(&mut self, tid: Pid, entry: Registers) {
+        let mut registers = entry;
+        let is_simple = entry.orig_rax as i64 == libc::SYS_wait4;
+        // Without a place for the answer nobody can tell whether a child was there.
+        if !is_simple && entry.rdx == 0 {
+            return tracee::resume(tid, 0);
+        }
+        let options = if is_simple { &mut registers.rdx } else { &mut registers.r10 };
+        if *options & libc::WNOHANG as u64 != 0 {
+            return tracee::resume(tid, 0);
+        }
+        *options |= libc::WNOHANG as u64;
+        self.attempt(tid, &registers, Trial::new(entry, Call::Child, None));
+    }
+
+    pub(super) fn leave_child(&mut self, tid: Pid, trial: Trial, result: i64) {
+        let entry = &trial.entry;
+        let is_simple = trial.number() == libc::SYS_wait4;
+        // wait4 returns the number of a child; waitid writes SIGCHLD, or 0, at the beginning of its answer.
+        let found = is_simple || tracee::read_value::<i32>(tid, entry.rdx).is_some_and(|signal| signal != 0);
+        if result == 0 && (is_simple || !found) {
+            return self.wait(tid, trial);
+        }
+        let usage = if is_simple { entry.r10 } else { entry.r8 };
+        if result >= 0 && usage != 0 {
+            tracee::write(tid, usage, &[0; USAGE]);
+        }
+        self.finish(tid, &trial.entry, result);
+    }
+}

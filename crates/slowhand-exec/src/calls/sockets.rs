@@ -1,0 +1,66 @@
+//! Sockets: which port they get, and what they may not do.
+
+use crate::descriptor::{Reach, reach};
+use crate::error::ExecError;
+use crate::threads::{Call, Trial};
+use crate::tracee::{self, Pid, Registers};
+use crate::tracer::Tracer;
+
+/// The ports that nobody has asked for (RFC 6335 section 6).
+const FIRST_PORT: u16 = 49_152;
+const PORTS: u16 = 16_384;
+
+/// The longest address of a socket (`struct sockaddr_storage`).
+const LONGEST_ADDRESS: u64 = 128;
+
+impl Tracer<'_> {
+    pub(super) fn enter_socket(&mut self, tid: Pid, entry: Registers) {
+        match entry.rdi as i32 {
+            libc::AF_INET | libc::AF_INET6 => self.attempt(tid, &entry, Trial::new(entry, Call::Socket, None)),
+            _ => tracee::resume(tid, 0),
+        }
+    }
+
+    /// A new socket gets a port that follows from the order of sockets, if it asks for none.
+    pub(super) fn leave_socket(&mut self, tid: Pid, trial: &Trial, result: i64) -> Result<(), ExecError> {
+        let descriptor =
+            self.threads.get_mut(tid).filter(|_| result >= 0).and_then(|thread| thread.descriptor(result as u64));
+        if let (Some(descriptor), Some(thread)) = (descriptor, self.threads.get(tid)) {
+            let next = &mut self.ports[self.programs[thread.program].kernel];
+            let port = FIRST_PORT + *next % PORTS;
+            *next = next.wrapping_add(1);
+            if descriptor.set_port(port).is_err() {
+                return Err(ExecError::Requirement(
+                    "the kernel does not let a socket have its own range of ports (IP_LOCAL_PORT_RANGE): Linux 6.3 or \
+                     newer is needed"
+                        .to_owned(),
+                ));
+            }
+        }
+        self.finish(tid, &trial.entry, result);
+        Ok(())
+    }
+
+    /// Streams reach programs of the same host only.
+    pub(super) fn enter_stream(&mut self, tid: Pid, entry: Registers) {
+        let descriptor = self.threads.get_mut(tid).and_then(|thread| thread.descriptor(entry.rdi));
+        let is_stream = descriptor.is_some_and(|descriptor| descriptor.is_internet_stream());
+        if !is_stream {
+            return tracee::resume(tid, 0);
+        }
+        let program = self.name_of(tid);
+        if entry.orig_rax as i64 == libc::SYS_listen {
+            let what = "listens for TCP: no TCP comes from the network, only UDP and ICMPv6 do";
+            self.notes.add(&program, what, false);
+            return tracee::resume(tid, 0);
+        }
+        let mut address = vec![0; entry.rdx.min(LONGEST_ADDRESS) as usize];
+        tracee::read(tid, entry.rsi, &mut address);
+        if reach(&address) == Reach::Local {
+            return tracee::resume(tid, 0);
+        }
+        let what = "was refused a connection of TCP (ENETUNREACH): only UDP and ICMPv6 cross the network";
+        self.notes.add(&program, what, false);
+        self.answer(tid, entry, -i64::from(libc::ENETUNREACH));
+    }
+}

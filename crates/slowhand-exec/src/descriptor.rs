@@ -1,0 +1,183 @@
+//! A file descriptor of a thread, seen from outside: what it is, and whether a call on it may wait.
+//!
+//! The tracer has a copy of the descriptor. So it may make the file non-blocking for the time of one call: no other thread
+//! runs meanwhile.
+
+use crate::tracee::Pid;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// `IP_LOCAL_PORT_RANGE` (Linux 6.3, include/uapi/linux/in.h): from which ports the kernel takes one for this socket.
+const IP_LOCAL_PORT_RANGE: i32 = 51;
+
+/// `PIDFD_THREAD` (Linux 6.9, include/uapi/linux/pidfd.h): the number is one of a thread.
+const PIDFD_THREAD: i32 = libc::O_EXCL;
+
+/// A process or thread, to copy its descriptors.
+#[derive(Debug)]
+pub(crate) struct PidFd(OwnedFd);
+
+/// A copy of a descriptor.
+#[derive(Debug)]
+pub(crate) struct Descriptor {
+    fd: OwnedFd,
+    pub(crate) kind: Kind,
+    /// True if its owner has made it non-blocking.
+    pub(crate) is_nonblocking: bool,
+}
+
+/// What a descriptor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A file of a disk: reading and writing does not wait.
+    Disk,
+    /// /dev/random or /dev/urandom.
+    Random,
+    Socket,
+    /// A pipe, an event, a terminal or another device.
+    Other,
+}
+
+/// The address that a socket is to be connected to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Not of the Internet's protocols, or of this host.
+    Local,
+    /// Another host.
+    Network,
+}
+
+impl PidFd {
+    /// Of a thread, or of its process where the kernel has none for threads.
+    pub(crate) fn open(tid: Pid, process: Pid) -> Option<Self> {
+        // SAFETY: the call takes two numbers.
+        let open = |pid: Pid, flags: i32| unsafe { libc::syscall(libc::SYS_pidfd_open, pid, flags) };
+        let mut fd = open(tid, PIDFD_THREAD);
+        if fd < 0 {
+            fd = open(process, 0);
+        }
+        // SAFETY: the kernel has just made this descriptor, so nobody else has it.
+        (fd >= 0).then(|| Self(unsafe { OwnedFd::from_raw_fd(fd as RawFd) }))
+    }
+
+    /// A copy of a descriptor. `None` if there is none of this number.
+    pub(crate) fn copy(&self, fd: i32) -> Option<Descriptor> {
+        // SAFETY: the call takes three numbers.
+        let copy = unsafe { libc::syscall(libc::SYS_pidfd_getfd, self.0.as_raw_fd(), fd, 0) };
+        if copy < 0 {
+            return None;
+        }
+        // SAFETY: the kernel has just made this descriptor, so nobody else has it.
+        let fd = unsafe { OwnedFd::from_raw_fd(copy as RawFd) };
+        let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: `stat` is a valid place for the result.
+        if unsafe { libc::fstat(fd.as_raw_fd(), stat.as_mut_ptr()) } < 0 {
+            return None;
+        }
+        // SAFETY: fstat has written it.
+        let stat = unsafe { stat.assume_init() };
+        let kind = match stat.st_mode & libc::S_IFMT {
+            libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => Kind::Disk,
+            libc::S_IFSOCK => Kind::Socket,
+            libc::S_IFCHR if [libc::makedev(1, 8), libc::makedev(1, 9)].contains(&stat.st_rdev) => Kind::Random,
+            _ => Kind::Other,
+        };
+        // SAFETY: the call takes two numbers.
+        let flags = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) };
+        Some(Descriptor { fd, kind, is_nonblocking: flags & libc::O_NONBLOCK != 0 })
+    }
+}
+
+impl Descriptor {
+    /// Makes the file non-blocking, or what it was.
+    pub(crate) fn set_nonblocking(&self, on: bool) {
+        // SAFETY: the calls take numbers.
+        unsafe {
+            let flags = libc::fcntl(self.fd.as_raw_fd(), libc::F_GETFL);
+            let flags = if on { flags | libc::O_NONBLOCK } else { flags & !libc::O_NONBLOCK };
+            libc::fcntl(self.fd.as_raw_fd(), libc::F_SETFL, flags);
+        }
+    }
+
+    /// An option of a socket that is a number. `None` if it has none.
+    fn option<T: Copy + Default>(&self, level: i32, option: i32) -> Option<T> {
+        let mut value = T::default();
+        let mut length = size_of::<T>() as libc::socklen_t;
+        // SAFETY: `value` has the length that `length` says.
+        let result =
+            unsafe { libc::getsockopt(self.fd.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut length) };
+        (result == 0).then_some(value)
+    }
+
+    /// How long a call that receives, or one that sends, waits at most (`SO_RCVTIMEO`, `SO_SNDTIMEO`), in nanoseconds.
+    pub(crate) fn patience(&self, receives: bool) -> Option<u64> {
+        if self.kind != Kind::Socket {
+            return None;
+        }
+        let option = if receives { libc::SO_RCVTIMEO } else { libc::SO_SNDTIMEO };
+        let [seconds, micros] = self.option::<[i64; 2]>(libc::SOL_SOCKET, option)?;
+        let nanos = (seconds.max(0) as u64).saturating_mul(1_000_000_000).saturating_add(micros.max(0) as u64 * 1000);
+        (nanos > 0).then_some(nanos)
+    }
+
+    /// True if it is a socket of the Internet's protocols, of the type `SOCK_STREAM`.
+    pub(crate) fn is_internet_stream(&self) -> bool {
+        self.is_internet() && self.option::<i32>(libc::SOL_SOCKET, libc::SO_TYPE) == Some(libc::SOCK_STREAM)
+    }
+
+    /// True if it is a socket of the Internet's protocols.
+    pub(crate) fn is_internet(&self) -> bool {
+        let domain = self.option::<i32>(libc::SOL_SOCKET, libc::SO_DOMAIN);
+        self.kind == Kind::Socket && matches!(domain, Some(libc::AF_INET | libc::AF_INET6))
+    }
+
+    /// Lets the kernel take this port, if the socket is bound to no other.
+    ///
+    /// # Errors
+    /// The kernel is older than 6.3.
+    pub(crate) fn set_port(&self, port: u16) -> io::Result<()> {
+        let range = u32::from(port) << 16 | u32::from(port);
+        // SAFETY: the option reads a number of this length.
+        let result = unsafe {
+            let length = size_of_val(&range) as libc::socklen_t;
+            libc::setsockopt(
+                self.fd.as_raw_fd(),
+                libc::IPPROTO_IP,
+                IP_LOCAL_PORT_RANGE,
+                (&raw const range).cast(),
+                length,
+            )
+        };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// The number of an event file (proc(5), `eventfd-id`), which all copies of its descriptor have.
+    pub(crate) fn event_id(&self) -> Option<u64> {
+        let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", self.fd.as_raw_fd())).ok()?;
+        text.lines().find_map(|line| line.strip_prefix("eventfd-id:")?.trim().parse().ok())
+    }
+
+    /// The file, to write to it.
+    pub(crate) fn file(&self) -> io::Result<File> {
+        self.fd.try_clone().map(File::from)
+    }
+}
+
+/// Where an address of a socket (`struct sockaddr`) is.
+pub(crate) fn reach(address: &[u8]) -> Reach {
+    let family = address.get(..2).map(|family| i32::from(u16::from_ne_bytes([family[0], family[1]])));
+    let is_local = match family {
+        Some(libc::AF_INET) => address.get(4) == Some(&127),
+        Some(libc::AF_INET6) => {
+            let octets: Option<[u8; 16]> = address.get(8..24).and_then(|octets| octets.try_into().ok());
+            octets.map(std::net::Ipv6Addr::from).is_none_or(|address| {
+                address.is_loopback()
+                    || address.is_unspecified()
+                    || address.to_ipv4_mapped().is_some_and(|address| address.is_loopback())
+            })
+        }
+        _ => true,
+    };
+    if is_local { Reach::Local } else { Reach::Network }
+}

@@ -1,0 +1,67 @@
+//! Why programs are not run, or not to the end.
+
+use slowhand_lab::capture::CaptureError;
+use slowhand_lab::plan::PlanError;
+use std::io;
+
+/// Why programs are not run, or not to the end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExecError {
+    /// The scenario cannot be run.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The capture cannot be written.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The machine lacks something.
+    #[error("{0}")]
+    Requirement(String),
+    /// The kernel refuses what the hosts of the network need.
+    #[error("cannot {what}: {error}")]
+    Kernel {
+        /// What.
+        what: &'static str,
+        /// What it says.
+        error: io::Error,
+    },
+    /// A program does not start.
+    #[error("{program}: cannot start {command}: {error}")]
+    Start {
+        /// The program.
+        program: String,
+        /// The first word of its command.
+        command: String,
+        /// What the kernel says.
+        error: io::Error,
+    },
+    /// A thread computes without end, or waits without end outside of virtual time.
+    #[error("{program}: {what}")]
+    Stuck {
+        /// The program.
+        program: String,
+        /// What it does, and what to do.
+        what: String,
+    },
+    /// The run has taken too long.
+    #[error("{seconds} s of the clock are over, at {virtual_s:.3} s of the network; {busy}; more time: --wall")]
+    Wall {
+        /// The bound.
+        seconds: f64,
+        /// The time of the network.
+        virtual_s: f64,
+        /// What the programs did.
+        busy: String,
+    },
+    /// Too many threads.
+    #[error("{program}: has started more than {most} threads and processes")]
+    Threads {
+        /// The program that has started the last one.
+        program: String,
+        /// The bound.
+        most: usize,
+    },
+    /// The owner has interrupted it.
+    #[error("interrupted")]
+    Interrupted,
+}

@@ -1,0 +1,274 @@
+//! The kernel's IPv6 of one host: a network namespace with a TUN interface in it.
+//!
+//! The interface is set up by ioctl(2) (netdevice(7), ipv6(7)). Addresses and queues become active in work queues of the
+//! kernel, after these calls have returned. So an ICMPv6 echo goes through the interface before any program starts.
+
+use crate::error::ExecError;
+use slowhand_live::tun::{LARGEST_PACKET, Side};
+use slowhand_net::address::Host;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::net::Ipv6Addr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::{Duration, Instant};
+
+/// The name of the interface.
+const NAME: &str = "slowhand0";
+
+/// How long the kernel may take until the interface carries packets. *Assumed*: it takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One host: its kernel's side of the network.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    pub(crate) host: Host,
+    tun: File,
+    namespace: File,
+    buffer: Vec<u8>,
+}
+
+/// What the kernel must not do, or not at times of its own: flow labels by chance, limits by the wall clock, messages that no
+/// program sends. Linux, Documentation/networking/ip-sysctl.rst.
+const SETTINGS: &[(&str, &str)] = &[
+    ("auto_flowlabels", "0"),
+    ("flowlabel_state_ranges", "0"),
+    ("icmp/ratelimit", "0"),
+    ("conf/slowhand0/accept_ra", "0"),
+    ("conf/slowhand0/router_solicitations", "0"),
+    ("conf/slowhand0/accept_dad", "0"),
+    ("conf/slowhand0/dad_transmits", "0"),
+    ("conf/slowhand0/addr_gen_mode", "1"),
+];
+
+/// The namespace of this thread, to come back to it.
+#[derive(Debug)]
+pub(crate) struct Home(File);
+
+impl Home {
+    pub(crate) fn new() -> io::Result<Self> {
+        File::open("/proc/thread-self/ns/net").map(Self)
+    }
+
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        enter(&self.0)
+    }
+}
+
+fn enter(namespace: &File) -> io::Result<()> {
+    // SAFETY: the call takes a descriptor and a number.
+    checked(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }.into())
+}
+
+impl Kernel {
+    /// Makes the kernel of a host. Afterwards the thread is in its namespace.
+    pub(crate) fn new(host: Host) -> Result<Self, ExecError> {
+        let failed = |what: &'static str| move |error| ExecError::Kernel { what, error };
+        // SAFETY: the call takes a number.
+        checked(unsafe { libc::unshare(libc::CLONE_NEWNET) }.into()).map_err(failed("make a network namespace"))?;
+        let namespace = File::open("/proc/thread-self/ns/net").map_err(failed("open the network namespace"))?;
+        let tun = open_tun().map_err(failed("open /dev/net/tun"))?;
+        for (name, value) in SETTINGS {
+            // What a kernel does not have it does not do.
+            match OpenOptions::new().write(true).open(format!("/proc/sys/net/ipv6/{name}")) {
+                Ok(mut file) => {
+                    file.write_all(value.as_bytes()).map_err(failed("change the settings of IPv6 in a namespace"))?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed("change the settings of IPv6 in a namespace")(error)),
+            }
+        }
+        let kernel = Self { host, tun, namespace, buffer: vec![0; LARGEST_PACKET] };
+        kernel.set_up().map_err(failed("give an address to an interface"))?;
+        Ok(kernel)
+    }
+
+    fn set_up(&self) -> io::Result<()> {
+        let control = Control::new()?;
+        control.flags("lo", |flags| flags | libc::IFF_UP)?;
+        control.mtu(Side::of(self.host).mtu())?;
+        control.flags(NAME, |flags| (flags & !libc::IFF_MULTICAST) | libc::IFF_UP)?;
+        control.address(self.host.address())?;
+        control.default_route()
+    }
+
+    /// Lets a program start in the namespace of this host.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        enter(&self.namespace)
+    }
+
+    /// Hands a packet to the kernel. Returns false if it does not take it.
+    pub(crate) fn write(&mut self, packet: &[u8]) -> bool {
+        self.tun.write(packet).is_ok()
+    }
+
+    /// The next packet that the kernel has sent.
+    pub(crate) fn read(&mut self) -> Option<&[u8]> {
+        let length = self.tun.read(&mut self.buffer).ok()?;
+        Some(&self.buffer[..length])
+    }
+
+    /// Waits until packets pass the interface in both directions.
+    pub(crate) fn wait_until_ready(&mut self) -> Result<(), ExecError> {
+        let request = echo_request(self.host.address());
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            self.write(&request);
+            std::thread::sleep(Duration::from_micros(200));
+            while let Some(packet) = self.read() {
+                if packet.len() == request.len() && packet[40] == ECHO_REPLY {
+                    while self.read().is_some() {}
+                    return Ok(());
+                }
+            }
+        }
+        let error = io::Error::new(io::ErrorKind::TimedOut, "no packet passes it");
+        Err(ExecError::Kernel { what: "use the interface of a namespace", error })
+    }
+}
+
+/// Types of RFC 4443 section 4.
+const ECHO_REQUEST: u8 = 128;
+const ECHO_REPLY: u8 = 129;
+
+/// An ICMPv6 echo request without data, from an address that is nobody's.
+fn echo_request(destination: Ipv6Addr) -> [u8; 48] {
+    let mut packet = [0; 48];
+    packet[0] = 0x60;
+    (packet[5], packet[6], packet[7]) = (8, libc::IPPROTO_ICMPV6 as u8, 64);
+    packet[8..24].copy_from_slice(&Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0xffff, 1).octets());
+    packet[24..40].copy_from_slice(&destination.octets());
+    packet[40] = ECHO_REQUEST;
+    // RFC 8200 section 8.1: the pseudo-header has the addresses, the length and the next header.
+    let words = packet[8..].chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+    let mut sum = words.sum::<u32>() + 8 + u32::from(packet[6]);
+    while sum >> 16 != 0 {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    packet[42..44].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    packet
+}
+
+fn open_tun() -> io::Result<File> {
+    let tun = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    let mut request = named(NAME);
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+    // SAFETY: TUNSETIFF reads and writes a `struct ifreq`.
+    checked(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF, &raw mut request) }.into())?;
+    Ok(tun)
+}
+
+/// A socket for ioctl(2).
+struct Control(OwnedFd);
+
+/// `struct in6_ifreq` (Linux, include/uapi/linux/ipv6.h).
+#[repr(C)]
+struct AddressRequest {
+    address: [u8; 16],
+    prefix: u32,
+    interface: i32,
+}
+
+/// `struct in6_rtmsg` (Linux, include/uapi/linux/ipv6_route.h).
+#[repr(C)]
+#[derive(Default)]
+struct RouteRequest {
+    destination: [u8; 16],
+    source: [u8; 16],
+    gateway: [u8; 16],
+    kind: u32,
+    destination_prefix: u16,
+    source_prefix: u16,
+    metric: u32,
+    info: libc::c_ulong,
+    flags: u32,
+    interface: i32,
+}
+
+impl Control {
+    fn new() -> io::Result<Self> {
+        // SAFETY: the call takes numbers.
+        let socket = unsafe { libc::socket(libc::AF_INET6, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+        checked(socket.into())?;
+        // SAFETY: the kernel has just made this descriptor, so nobody else has it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(socket) }))
+    }
+
+    /// # Safety
+    /// `argument` is what `request` takes.
+    unsafe fn ioctl<T>(&self, request: libc::c_ulong, argument: *mut T) -> io::Result<()> {
+        // SAFETY: so says the caller.
+        checked(unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument) }.into())
+    }
+
+    fn flags(&self, name: &str, change: impl FnOnce(i32) -> i32) -> io::Result<()> {
+        let mut request = named(name);
+        // SAFETY: both requests take a `struct ifreq`, and after the first one it has the flags.
+        unsafe {
+            self.ioctl(libc::SIOCGIFFLAGS, &raw mut request)?;
+            request.ifr_ifru.ifru_flags = change(request.ifr_ifru.ifru_flags.into()) as i16;
+            self.ioctl(libc::SIOCSIFFLAGS, &raw mut request)
+        }
+    }
+
+    fn mtu(&self, mtu: u16) -> io::Result<()> {
+        let mut request = named(NAME);
+        request.ifr_ifru.ifru_mtu = mtu.into();
+        // SAFETY: the request takes a `struct ifreq` with this number.
+        unsafe { self.ioctl(libc::SIOCSIFMTU, &raw mut request) }
+    }
+
+    fn index(&self) -> io::Result<i32> {
+        let mut request = named(NAME);
+        // SAFETY: the request takes a `struct ifreq`, and writes the number into it.
+        unsafe {
+            self.ioctl(libc::SIOCGIFINDEX, &raw mut request)?;
+            Ok(request.ifr_ifru.ifru_ifindex)
+        }
+    }
+
+    fn address(&self, address: Ipv6Addr) -> io::Result<()> {
+        let mut request = AddressRequest { address: address.octets(), prefix: 128, interface: self.index()? };
+        // SAFETY: at a socket of IPv6 the request takes a `struct in6_ifreq`.
+        unsafe { self.ioctl(libc::SIOCSIFADDR, &raw mut request) }
+    }
+
+    fn default_route(&self) -> io::Result<()> {
+        let mut request = RouteRequest {
+            flags: u32::from(libc::RTF_UP),
+            metric: 1,
+            interface: self.index()?,
+            ..RouteRequest::default()
+        };
+        // SAFETY: at a socket of IPv6 the request takes a `struct in6_rtmsg`.
+        unsafe { self.ioctl(libc::SIOCADDRT, &raw mut request) }
+    }
+}
+
+/// A `struct ifreq` with the name of an interface.
+fn named(name: &str) -> libc::ifreq {
+    // SAFETY: all octets of a `struct ifreq` may be 0.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, octet) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *place = octet as libc::c_char;
+    }
+    request
+}
+
+/// The error of a call, if it is one.
+pub(crate) fn checked(result: i64) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowhand_net::ip::Ipv6Header;
+
+    #[test]
+    fn the_echo_is_a_packet() {
+        let packet = echo_request(Ipv6Addr::LOCALHOST);
+        let (header, payload) = Ipv6Header::parse_packet(&packet).unwrap();
+        assert_eq!((header.destination, payload.len()), (Ipv6Addr::LOCALHOST, 8));
+    }
+}

@@ -1,0 +1,88 @@
+//! What a run of programs gives.
+
+use crate::notes::Note;
+use crate::setup::Ending;
+use slowhand_lab::record::Record;
+
+/// What a run of programs gives.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The seed of the world.
+    pub seed: u64,
+    /// Why it ended.
+    pub ending: Ending,
+    /// When it ended, in seconds of the network.
+    pub virtual_s: f64,
+    /// The conversations of the programs, by node and port of the client.
+    pub conversations: Vec<Conversation>,
+    /// The programs, as in the setup.
+    pub programs: Vec<ProgramReport>,
+    /// All frames on the air.
+    pub frames: u64,
+    /// Their octets (PSDU).
+    pub bytes_phy: u64,
+    /// Packets that the network could not carry, such as those to a host that is not there.
+    pub refused: u64,
+    /// How many system calls were trapped.
+    pub traps: u64,
+    /// What a reader has to know.
+    pub notes: Vec<Note>,
+    /// SHA-256 of every packet with its time, and of all that the programs have written and returned: the same in every run
+    /// of a seed.
+    pub digest: String,
+}
+
+/// A conversation of two programs, as the network has seen it.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// What its handshake took. Without DTLS: what all of it took, from the first datagram to the last.
+    pub record: Record,
+    /// True if the programs spoke DTLS.
+    pub secure: bool,
+    /// Its datagrams, in the order in which they were sent.
+    pub datagrams: Vec<Datagram>,
+}
+
+/// A datagram of a conversation. Times are seconds of the network.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Datagram {
+    /// When it was sent.
+    pub sent_s: f64,
+    /// When it arrived. `None`: it was lost, or still on its way at the end.
+    pub arrived_s: Option<f64>,
+    /// The end that has sent it.
+    pub from: slowhand_sessions::Role,
+    /// Octets of its payload.
+    pub octets: usize,
+    /// The messages in it, in words.
+    pub messages: String,
+    /// True if the end has sent the same before: the same octets, or the same messages of a handshake.
+    pub again: bool,
+}
+
+/// What became of a program.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct ProgramReport {
+    /// Its name.
+    pub name: String,
+    /// When it started, in seconds. `None`: the run was over before.
+    pub started_s: Option<f64>,
+    /// When it ended. `None`: it ran at the end.
+    pub ended_s: Option<f64>,
+    /// How it ended.
+    pub exit: Option<Exit>,
+    /// What it wrote. What is no UTF-8 is replaced.
+    pub stdout: String,
+    /// The same for errors.
+    pub stderr: String,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Exit {
+    /// It ended itself with this code.
+    Code(i32),
+    /// A signal ended it.
+    Signal(i32),
+}

@@ -1,0 +1,143 @@
+//! A run of programs, from their hosts to the report.
+
+use crate::error::ExecError;
+use crate::kernel::{Home, Kernel};
+use crate::report::{ProgramReport, Report};
+use crate::setup::Setup;
+use crate::spawn::{KEY_LOG, Streams};
+use crate::threads::Running;
+use crate::tracer::{Blocked, Program, Tracer};
+use crate::world::World;
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use slowhand_lab::plan::Plan;
+use slowhand_lab::scenario::Scenario;
+use slowhand_net::address::Host;
+use slowhand_net::random::Streams as RandomStreams;
+use std::ffi::OsString;
+
+/// Keeps OpenSSL from the instructions RDRAND and RDSEED, whose numbers no seed gives (OPENSSL_ia32cap(3)).
+const OPENSSL_WITHOUT_RDRAND: (&str, &str) = ("OPENSSL_ia32cap", "~0x4000000000000000:~0x40000");
+
+/// Runs the programs of a setup on the network of a scenario, in the world of a seed. The calling thread must be the only one of
+/// its process, and [`prepare`](crate::prepare) must have been called.
+///
+/// # Errors
+/// See [`ExecError`]; then nothing is left behind.
+pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, ExecError> {
+    let plan = Plan::new(scenario)?;
+    let failed = |what: &'static str| move |error| ExecError::Kernel { what, error };
+    let home = Home::new().map_err(failed("open the network namespace"))?;
+    let kernels = kernels(setup);
+    home.enter().map_err(failed("come back from a network namespace"))?;
+    let kernels = kernels?;
+    let _blocked = Blocked::new();
+    let programs = programs(setup, &kernels, seed)?;
+    let world = World::new(scenario, &plan, seed, setup.capture.as_deref())?;
+    let mut tracer = Tracer::new(setup, world, kernels, programs, environment());
+    let ended = tracer.run();
+    tracer.kill_all();
+    home.enter().map_err(failed("come back from a network namespace"))?;
+    let mut world = tracer.world;
+    let mut secrets = Vec::new();
+    let programs: Vec<ProgramReport> =
+        tracer.programs.into_iter().map(|program| report(program, &mut world, &mut secrets)).collect();
+    let (frames, bytes_phy, refused) = world.counts();
+    let finished = world.finish(secrets); // also a capture of a run that has failed is complete until then
+    let ending = ended?;
+    let (conversations, digest) = finished?;
+    Ok(Report {
+        seed,
+        ending,
+        virtual_s: tracer.clocks.now as f64 / 1e9,
+        conversations,
+        programs,
+        frames,
+        bytes_phy,
+        refused,
+        traps: tracer.traps,
+        notes: tracer.notes.list(),
+        digest,
+    })
+}
+
+/// The hosts of all programs, each once. The thread is in the namespace of the last one.
+fn kernels(setup: &Setup) -> Result<Vec<Kernel>, ExecError> {
+    let mut hosts: Vec<Host> = Vec::new();
+    for program in &setup.programs {
+        if !hosts.contains(&program.host) {
+            hosts.push(program.host);
+        }
+    }
+    let mut kernels = hosts.into_iter().map(Kernel::new).collect::<Result<Vec<_>, _>>()?;
+    kernels.iter_mut().try_for_each(Kernel::wait_until_ready)?;
+    Ok(kernels)
+}
+
+fn programs(setup: &Setup, kernels: &[Kernel], seed: u64) -> Result<Vec<Program>, ExecError> {
+    let streams = RandomStreams::new(seed);
+    let of = |(number, program): (usize, &crate::setup::Program)| {
+        let failed = |error| ExecError::Kernel { what: "make the streams of a program", error };
+        let mut input = program.input.clone();
+        input.sort_by_key(|(at, _)| *at);
+        input.reverse();
+        Ok(Program {
+            name: program.name.clone(),
+            kernel: kernels.iter().position(|kernel| kernel.host == program.host).expect("each host has one"),
+            is_client: program.is_client,
+            start: program.start,
+            compute: program.compute,
+            streams: Streams::new().map_err(failed)?,
+            input,
+            random: Xoshiro256PlusPlus::from_seed(streams.derive("program", number as u64)),
+            running: Running::default(),
+            argv: program.argv.clone(),
+        })
+    };
+    setup.programs.iter().enumerate().map(of).collect()
+}
+
+/// That of this process, what makes libraries reproducible, and where they write the secrets of sessions.
+fn environment() -> Vec<(OsString, OsString)> {
+    let own = [OPENSSL_WITHOUT_RDRAND, ("SSLKEYLOGFILE", KEY_LOG)];
+    let is_own = |name: &OsString| own.iter().any(|(key, _)| name == key);
+    let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().filter(|(name, _)| !is_own(name)).collect();
+    environment.extend(own.map(|(key, value)| (key.into(), value.into())));
+    environment
+}
+
+fn report(mut program: Program, world: &mut World<'_>, secrets: &mut Vec<String>) -> ProgramReport {
+    let [stdout, stderr, keys] = program.streams.output();
+    secrets.extend(String::from_utf8_lossy(&keys).lines().filter(|line| is_secret(line)).map(str::to_owned));
+    let running = program.running;
+    world.note_output(&stdout);
+    world.note_output(&stderr);
+    world.note_output(format!("{:?}", running.ended).as_bytes());
+    let text = |octets: Vec<u8>| String::from_utf8_lossy(&octets).into_owned();
+    ProgramReport {
+        name: program.name,
+        started_s: running.started.map(|at| at as f64 / 1e9),
+        ended_s: running.ended.map(|(at, _)| at as f64 / 1e9),
+        exit: running.ended.map(|(_, exit)| exit),
+        stdout: text(stdout),
+        stderr: text(stderr),
+    }
+}
+
+/// True for a line of a key log (NSS format): a label, and two numbers of hexadecimal digits.
+fn is_secret(line: &str) -> bool {
+    let words: Vec<&str> = line.split(' ').collect();
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|digit| digit.is_ascii_hexdigit());
+    matches!(*words, [label, random, secret] if !label.starts_with('#') && is_number(random) && is_number(secret))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_secret;
+
+    #[test]
+    fn a_key_log_has_secrets_and_comments() {
+        assert!(is_secret("CLIENT_RANDOM 0a1b 2C3d"));
+        assert!(!is_secret("# SSL/TLS secrets log") && !is_secret("CLIENT_RANDOM 0a1b") && !is_secret("X 0g 11"));
+    }
+}

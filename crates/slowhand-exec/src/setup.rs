@@ -1,0 +1,70 @@
+//! What is run, and for how long.
+
+use slowhand_net::address::Host;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The date at which a world begins, in seconds since 1970: 2030-01-01, as for the libraries that are built in.
+pub const DATE_S: i64 = (60 * 365 + 15) * 86_400;
+
+/// What is run, beside the scenario.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The programs.
+    pub programs: Vec<Program>,
+    /// When the run ends at the latest, in nanoseconds of the network.
+    pub duration: u64,
+    /// What else ends it.
+    pub until: Until,
+    /// How long it may take by the clock.
+    pub wall: Duration,
+    /// How long a thread may compute without a system call that is trapped, in time of the processor.
+    pub cpu: Duration,
+    /// The date at which the world begins, in seconds since 1970.
+    pub date_s: i64,
+    /// The file that gets the frames as pcapng.
+    pub capture: Option<PathBuf>,
+}
+
+/// A program at a host of the network.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Its name in the result.
+    pub name: String,
+    /// Where it runs.
+    pub host: Host,
+    /// Its command, word by word.
+    pub argv: Vec<OsString>,
+    /// When it starts, in nanoseconds.
+    pub start: u64,
+    /// True if the run is over when it, and all others of which this is true, have ended.
+    pub is_client: bool,
+    /// How long it computes before it sends, after it has received something, in nanoseconds.
+    pub compute: u64,
+    /// What comes to its standard input, and when, in nanoseconds. No octets: the input ends there.
+    pub input: Vec<(u64, Vec<u8>)>,
+}
+
+/// What ends a run, beside the end of all clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Nothing.
+    Finished,
+    /// The handshakes of all clients are complete.
+    Established,
+}
+
+/// Why a run has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// All clients have ended.
+    Finished,
+    /// The handshakes of all clients were complete.
+    Established,
+    /// All programs wait, for nothing that can happen any more.
+    Quiet,
+    /// Its time was over.
+    Duration,
+}

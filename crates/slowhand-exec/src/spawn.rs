@@ -1,0 +1,208 @@
+//! Starts a program: in namespaces of its own, trapped from its first call on.
+//!
+//! The first process of the new process namespace is a small one of ours. It starts the program, and waits for all that the
+//! program leaves behind, as an init does. When it is killed, all of the namespace die.
+
+use crate::error::ExecError;
+use crate::filter;
+use crate::kernel::checked;
+use crate::tracee::{self, Change, Pid};
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+
+/// The most octets of one file that a program may write, its output among them. *Assumed*: more than anyone reads.
+const LONGEST_FILE: u64 = 64 << 20;
+
+/// The exit code of a program that could not be started, as that of shells.
+pub(crate) const NOT_STARTED: i32 = 127;
+
+/// What a program reads and writes.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    /// Its end of the pipe that is its standard input.
+    input: OwnedFd,
+    /// Ours. While it is open, the input does not end.
+    pub(crate) feed: Option<File>,
+    /// What it writes to stdout and stderr, and the secrets of its sessions.
+    outputs: [File; 3],
+}
+
+/// Where a program finds the file for the secrets of its sessions: a descriptor that it has.
+pub(crate) const KEY_LOG: &str = "/proc/self/fd/3";
+
+impl Streams {
+    pub(crate) fn new() -> io::Result<Self> {
+        let mut ends = [0; 2];
+        // SAFETY: `ends` has room for two descriptors.
+        checked(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) }.into())?;
+        // SAFETY: the kernel has just made these descriptors, so nobody else has them.
+        let [input, feed] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+        Ok(Self { input, feed: Some(feed.into()), outputs: [memory_file()?, memory_file()?, memory_file()?] })
+    }
+
+    /// What the program has written to stdout and stderr, and the secrets of its sessions.
+    pub(crate) fn output(&mut self) -> [Vec<u8>; 3] {
+        self.outputs.each_mut().map(|file| {
+            let mut octets = Vec::new();
+            // It is memory: nothing can fail but a seek beyond it.
+            let _ = file.rewind().and_then(|()| file.read_to_end(&mut octets));
+            octets
+        })
+    }
+}
+
+/// A file that is nowhere on a disk.
+fn memory_file() -> io::Result<File> {
+    // SAFETY: the name ends in a zero.
+    let fd = unsafe { libc::memfd_create(c"slowhand".as_ptr(), libc::MFD_CLOEXEC) };
+    checked(fd.into())?;
+    // SAFETY: the kernel has just made this descriptor, so nobody else has it.
+    let file = unsafe { File::from_raw_fd(fd) };
+    // SAFETY: the call takes numbers.
+    checked(unsafe { libc::fcntl(fd, libc::F_SETFL, libc::O_APPEND) }.into())?;
+    Ok(file)
+}
+
+/// What the new process needs, made before it: it must not allocate.
+struct Image {
+    /// The paths to try, as execvp(3) does.
+    paths: Vec<CString>,
+    argv: Vec<*const libc::c_char>,
+    envp: Vec<*const libc::c_char>,
+    filter: libc::sock_fprog,
+    /// Those of the program, from 0 on.
+    descriptors: [RawFd; 4],
+}
+
+/// Starts a program in the network namespace of this thread. Returns the number of our first process of its namespace, which
+/// has stopped and is traced.
+pub(crate) fn start(
+    name: &str,
+    argv: &[OsString],
+    environment: &[(OsString, OsString)],
+    streams: &Streams,
+) -> Result<Pid, ExecError> {
+    let command = argv[0].to_string_lossy().into_owned();
+    let failed = |error| ExecError::Start { program: name.to_owned(), command: command.clone(), error };
+    let c_string = |text: &OsStr| CString::new(text.as_bytes()).map_err(|error| failed(error.into()));
+    let words = argv.iter().map(|word| c_string(word)).collect::<Result<Vec<_>, _>>()?;
+    let variables = environment
+        .iter()
+        .map(|(key, value)| c_string(&[key.as_os_str(), value].join(OsStr::new("="))))
+        .collect::<Result<Vec<_>, _>>()?;
+    let path = environment.iter().find(|(key, _)| key == "PATH").map(|(_, value)| value.as_os_str());
+    let paths = candidates(&argv[0], path).iter().map(|path| c_string(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut filter = filter::program();
+    let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
+        texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
+    };
+    let image = Image {
+        paths,
+        argv: pointers(&words),
+        envp: pointers(&variables),
+        filter: libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() },
+        descriptors: descriptors(streams),
+    };
+    let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::SIGCHLD;
+    // SAFETY: without a stack this is a fork. The child calls `first_process` alone, which allocates nothing.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } as Pid;
+    if pid == 0 {
+        // SAFETY: this is the child, and `image` has what it needs.
+        unsafe { first_process(&image) };
+    }
+    checked(pid.into()).map_err(failed)?;
+    match tracee::change_of(pid).map_err(failed)? {
+        Change::Stopped { .. } => tracee::set_options(pid).map_err(failed)?,
+        Change::Ended(_) => return Err(failed(io::Error::other("ptrace is not allowed here"))),
+    }
+    Ok(pid)
+}
+
+/// What the program has as its descriptors 0 to 3.
+fn descriptors(streams: &Streams) -> [RawFd; 4] {
+    let [stdout, stderr, keys] = streams.outputs.each_ref().map(AsRawFd::as_raw_fd);
+    [streams.input.as_raw_fd(), stdout, stderr, keys]
+}
+
+/// Where a command may be: as it is if it has a "/", else in the folders of PATH.
+fn candidates(command: &OsStr, path: Option<&OsStr>) -> Vec<OsString> {
+    if command.as_bytes().contains(&b'/') {
+        return vec![command.to_owned()];
+    }
+    let path = path.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+    std::env::split_paths(path).map(|folder| folder.join(command).into_os_string()).collect()
+}
+
+/// The first process of a namespace. It calls only what is safe after a fork (signal-safety(7)).
+///
+/// # Safety
+/// It is the only thread of a new process.
+unsafe fn first_process(image: &Image) -> ! {
+    // SAFETY: all arguments are numbers, or point to what lives until the end; nothing allocates.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) < 0 {
+            libc::_exit(NOT_STARTED);
+        }
+        libc::raise(libc::SIGSTOP);
+        // A /proc of its own, where this is allowed: its numbers are those of this namespace.
+        let private = libc::mount(
+            c"none".as_ptr(),
+            c"/".as_ptr(),
+            std::ptr::null(),
+            libc::MS_REC | libc::MS_PRIVATE,
+            std::ptr::null(),
+        );
+        if private == 0 {
+            libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), 0, std::ptr::null());
+        }
+        let program = libc::fork();
+        if program == 0 {
+            begin(image);
+        }
+        libc::close_range(0, !0, 0);
+        let mut status = 0;
+        loop {
+            if libc::waitpid(-1, &raw mut status, 0) < 0 && *libc::__errno_location() == libc::ECHILD {
+                libc::_exit(0);
+            }
+        }
+    }
+}
+
+/// Becomes the program.
+///
+/// # Safety
+/// It is the only thread of a new process.
+unsafe fn begin(image: &Image) -> ! {
+    // SAFETY: all arguments are numbers, or point to what lives until the end; nothing allocates.
+    unsafe {
+        libc::setsid();
+        for (number, &fd) in image.descriptors.iter().enumerate() {
+            libc::dup2(fd, number as i32);
+        }
+        libc::close_range(image.descriptors.len() as u32, !0, 0);
+        libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+        libc::prctl(libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV);
+        for (what, most) in [(libc::RLIMIT_FSIZE, LONGEST_FILE), (libc::RLIMIT_CORE, 0)] {
+            let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+            libc::setrlimit(what, &raw const limit);
+        }
+        for signal in 1..=libc::SIGRTMAX() {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        if libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const image.filter) == 0 {
+            for path in &image.paths {
+                libc::execve(path.as_ptr(), image.argv.as_ptr(), image.envp.as_ptr());
+            }
+        }
+        libc::_exit(NOT_STARTED);
+    }
+}

@@ -1,0 +1,338 @@
+//! The network of the scenario between the programs: their packets, conversations and frames.
+
+use crate::clocks::Nanos;
+use crate::error::ExecError;
+use crate::report::Datagram;
+use sha2::{Digest, Sha256};
+use slowhand_lab::LiveCapture;
+use slowhand_lab::capture::{CaptureError, create_private};
+use slowhand_lab::explanation::DatagramNames;
+use slowhand_lab::live::{ConversationId, End, GivesUp, Hosts, Live, NewConversation, end_points_of, to_std};
+use slowhand_lab::plan::Plan;
+use slowhand_lab::record::{Outcome, Phase};
+use slowhand_lab::scenario::Scenario;
+use slowhand_live::handshake::Watcher;
+use slowhand_net::address::{Host, NodeId};
+use slowhand_net::clock::Instant;
+use slowhand_net::ip::{Endpoint, UdpDatagram};
+use slowhand_net::observer::{Observer, Transmission};
+use slowhand_sessions::{Received, Role, Session, Status, Transmit, WriteError};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The world, and what is seen of it.
+pub(crate) struct World<'a> {
+    live: Live<'a>,
+    /// The conversations, by the node of the client, its port and the server.
+    conversations: BTreeMap<(NodeId, u16, Endpoint), Conversation>,
+    watch: Watch,
+    arrivals: Vec<(Host, Vec<u8>)>,
+    /// Of every packet that was sent or has arrived: when, where, and its octets.
+    digest: Sha256,
+    refused: u64,
+}
+
+struct Conversation {
+    id: ConversationId,
+    ends: [Seen; 2],
+    last: Instant,
+    names: [DatagramNames; 2],
+    datagrams: Vec<Sent>,
+}
+
+/// A datagram, and what is compared of it.
+struct Sent {
+    told: Datagram,
+    payload: Box<[u8]>,
+}
+
+/// Octets of the check sequence of a frame (IEEE 802.15.4 section 7.2.11).
+const FCS: u64 = 2;
+
+/// Sees every frame.
+struct Watch {
+    frames: u64,
+    octets: u64,
+    capture: Option<LiveCapture<BufWriter<File>>>,
+}
+
+impl Observer for Watch {
+    fn transmission(&mut self, frame: &Transmission<'_>) {
+        self.frames += 1;
+        self.octets += frame.octets.len() as u64 + FCS;
+        if let Some(capture) = &mut self.capture {
+            capture.transmission(frame);
+        }
+    }
+}
+
+impl<'a> World<'a> {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        plan: &'a Plan,
+        seed: u64,
+        capture: Option<&Path>,
+    ) -> Result<Self, ExecError> {
+        let capture = capture.map(|path| start_capture(scenario, path)).transpose()?;
+        Ok(Self {
+            live: Live::new(plan, seed, Hosts { nodes: true, internet: true }),
+            conversations: BTreeMap::new(),
+            watch: Watch { frames: 0, octets: 0, capture },
+            arrivals: Vec::new(),
+            digest: Sha256::new(),
+            refused: 0,
+        })
+    }
+
+    /// When the network has something to do.
+    pub(crate) fn deadline(&self) -> Option<Nanos> {
+        self.live.deadline().map(|at| at.as_micros().saturating_mul(1000))
+    }
+
+    /// Does everything that is due. A capture keeps its frames: the secrets of the sessions, which are not known yet, come first.
+    pub(crate) fn run_until(&mut self, now: Nanos) {
+        self.live.run_until(Instant::from_micros(now / 1000), &mut self.watch);
+    }
+
+    /// A host has sent a packet.
+    pub(crate) fn send(&mut self, host: Host, packet: &[u8]) {
+        self.note(b'>', host, packet);
+        self.watch_packet(packet, true);
+        if self.live.send_packet(packet, &mut self.watch).is_err() {
+            self.refused += 1; // such as one to a host that is not there
+        }
+    }
+
+    /// The next packet that has arrived at a host.
+    pub(crate) fn arrivals(&mut self) -> Vec<(Host, Vec<u8>)> {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        arrivals.clear();
+        self.live.take_packets(&mut arrivals);
+        for (host, packet) in &arrivals {
+            self.note(b'<', *host, packet);
+            self.watch_packet(packet, false);
+        }
+        arrivals
+    }
+
+    fn note(&mut self, way: u8, host: Host, packet: &[u8]) {
+        self.digest.update([way]);
+        self.digest.update(self.live.now().as_micros().to_le_bytes());
+        self.digest.update(host.address().octets());
+        self.digest.update((packet.len() as u32).to_le_bytes());
+        self.digest.update(packet);
+    }
+
+    /// Something else that is to be the same in every run.
+    pub(crate) fn note_output(&mut self, octets: &[u8]) {
+        self.digest.update((octets.len() as u64).to_le_bytes());
+        self.digest.update(octets);
+    }
+
+    /// Tells the watchers of a conversation of a datagram. The first datagram of a node's port opens one.
+    fn watch_packet(&mut self, packet: &[u8], is_sent: bool) {
+        let Some((source, destination)) = end_points_of(packet, false) else { return };
+        let Some((key, role)) = self.key(source, destination, is_sent) else { return };
+        let now = self.live.now();
+        let conversation = self.conversations.entry(key).or_insert_with(|| {
+            let ends = [Role::Client, Role::Server].map(Seen::new);
+            let id = self.live.open(NewConversation {
+                client: key.0,
+                client_port: Some(key.1),
+                server_port: Some(key.2.port),
+                at: Some(now),
+                ends: ends.clone().map(|seen| End::Own(Box::new(seen))),
+                gives_up: GivesUp::Never,
+            });
+            Conversation { id, ends, last: now, names: Default::default(), datagrams: Vec::new() }
+        });
+        conversation.last = now;
+        let payload = &packet[UdpDatagram::HEADERS..];
+        let end = if is_sent { role } else { peer(role) };
+        conversation.note(now, role, payload, is_sent);
+        conversation.ends[index(end)].observe(to_std(now), is_sent, payload);
+        self.live.run_until(now, &mut self.watch); // it begins before its first datagram
+        self.live.wake(conversation.id, end, &mut self.watch);
+    }
+
+    /// The conversation of a datagram, and the end that has sent it. `None` if it is none of a client and the server of the scenario.
+    fn key(&self, source: Endpoint, destination: Endpoint, is_sent: bool) -> Option<((NodeId, u16, Endpoint), Role)> {
+        let of = |client: Endpoint, server: Endpoint| {
+            let Some(Host::Node(node)) = Host::of_address(client.address) else { return None };
+            Some((node, client.port, server))
+        };
+        let answered = of(destination, source).filter(|key| self.conversations.contains_key(key));
+        if let Some(key) = answered {
+            return Some((key, Role::Server));
+        }
+        let key = of(source, destination)?;
+        let is_open = self.conversations.contains_key(&key);
+        let may_open = || {
+            let is_client = is_sent && key.0 != NodeId::ROOT && !self.live.is_port_taken(key.0, key.1);
+            is_client && self.live.endpoints(key.0)[1].address == destination.address
+        };
+        (is_open || may_open()).then_some((key, Role::Client))
+    }
+
+    /// True if each of these nodes has a conversation, and all of them carry data.
+    pub(crate) fn are_established(&self, clients: &[NodeId]) -> bool {
+        clients.iter().all(|client| {
+            let mut own = self.conversations.iter().filter(|(key, _)| key.0 == *client).peekable();
+            own.peek().is_some()
+                && own.all(|(_, conversation)| self.live.state(conversation.id).phase != Phase::Handshake)
+        })
+    }
+
+    /// How many frames there were, their octets, and how many packets were refused.
+    pub(crate) fn counts(&self) -> (u64, u64, u64) {
+        (self.watch.frames, self.watch.octets, self.refused)
+    }
+
+    /// Ends the world: its conversations, and a digest of all that programs have seen and done. The capture gets the secrets that
+    /// programs have written.
+    pub(crate) fn finish(
+        mut self,
+        mut secrets: Vec<String>,
+    ) -> Result<(Vec<crate::report::Conversation>, String), ExecError> {
+        let mut reports = Vec::new();
+        for conversation in std::mem::take(&mut self.conversations).into_values() {
+            self.live.complete(conversation.id);
+            let mut record = self.live.report(conversation.id).handshake;
+            let secure = conversation.ends.iter().any(|seen| seen.lock().watcher.is_secure());
+            if !secure {
+                record.outcome = Outcome::Completed;
+                record.end_s = conversation.last.as_secs_f64();
+                record.duration_s = Some(record.end_s - record.start_s);
+            }
+            let datagrams = conversation.datagrams.into_iter().map(|sent| sent.told).collect();
+            reports.push(crate::report::Conversation { record, secure, datagrams });
+        }
+        if let Some(mut capture) = self.watch.capture.take() {
+            secrets.sort();
+            secrets.dedup(); // both ends may have written the same
+            if !secrets.is_empty() {
+                capture.secrets(secrets.iter().map(String::as_str))?;
+            }
+            capture.finish()?;
+        }
+        let digest = self.digest.finalize().iter().map(|octet| format!("{octet:02x}")).collect();
+        Ok((reports, digest))
+    }
+}
+
+/// The most datagrams of a conversation that are kept. *Assumed*: more than a handshake has.
+const MOST_DATAGRAMS: usize = 1000;
+
+impl Conversation {
+    /// A datagram of an end was sent, or has arrived.
+    fn note(&mut self, now: Instant, from: Role, payload: &[u8], is_sent: bool) {
+        let at = now.as_secs_f64();
+        if !is_sent {
+            let mut on_their_way = self.datagrams.iter_mut().filter(|sent| sent.told.arrived_s.is_none());
+            if let Some(sent) = on_their_way.find(|sent| sent.told.from == from && *sent.payload == *payload) {
+                sent.told.arrived_s = Some(at);
+            }
+            return;
+        }
+        if self.datagrams.len() == MOST_DATAGRAMS {
+            return;
+        }
+        let messages = self.names[index(from)].of(payload);
+        // A library writes other record numbers, and encrypts again, when it sends a flight again.
+        let is_same = |sent: &Sent| {
+            let is_handshake = payload.first() == Some(&HANDSHAKE) && sent.payload.first() == Some(&HANDSHAKE);
+            let has_same_messages =
+                is_handshake && sent.payload.len() == payload.len() && sent.told.messages == messages;
+            *sent.payload == *payload || has_same_messages
+        };
+        let again = self.datagrams.iter().any(|sent| sent.told.from == from && is_same(sent));
+        let told = Datagram { sent_s: at, arrived_s: None, from, octets: payload.len(), messages, again };
+        self.datagrams.push(Sent { told, payload: payload.into() });
+    }
+}
+
+/// The type of a record with handshake messages (RFC 5246 section 6.2.1).
+const HANDSHAKE: u8 = 22;
+
+fn start_capture(scenario: &Scenario, path: &Path) -> Result<LiveCapture<BufWriter<File>>, CaptureError> {
+    let file = create_private(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
+    LiveCapture::new(scenario, BufWriter::new(file), path)
+}
+
+fn index(role: Role) -> usize {
+    usize::from(role == Role::Server)
+}
+
+fn peer(role: Role) -> Role {
+    if role == Role::Client { Role::Server } else { Role::Client }
+}
+
+/// A program's end of a conversation, as far as it can be seen from outside. Its datagrams do not pass here: it only tells
+/// the world how the session is.
+#[derive(Clone, Debug)]
+struct Seen(Arc<Mutex<Progress>>);
+
+#[derive(Debug)]
+struct Progress {
+    watcher: Watcher,
+    established: Option<Duration>,
+}
+
+impl Seen {
+    fn new(role: Role) -> Self {
+        Self(Arc::new(Mutex::new(Progress { watcher: Watcher::of_datagrams(role), established: None })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn observe(&self, now: Duration, is_sent: bool, payload: &[u8]) {
+        let mut progress = self.lock();
+        match is_sent {
+            true => progress.watcher.sent(payload),
+            false => progress.watcher.received(payload),
+        }
+        if progress.watcher.is_established() {
+            progress.established.get_or_insert(now);
+        }
+    }
+}
+
+impl Session for Seen {
+    fn start(&mut self, _now: Duration) {}
+
+    fn handle_input(&mut self, _now: Duration, _input: &[u8]) {}
+
+    fn handle_timeout(&mut self, _now: Duration) {}
+
+    fn write(&mut self, _now: Duration, _data: &[u8]) -> Result<(), WriteError> {
+        Err(WriteError::NotEstablished)
+    }
+
+    fn close(&mut self, _now: Duration) {}
+
+    fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
+        None
+    }
+
+    fn poll_received(&mut self) -> Option<Received<'_>> {
+        None
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        None
+    }
+
+    fn busy_until(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn status(&self) -> Status {
+        self.lock().established.map_or(Status::Handshaking, |at| Status::Established { at })
+    }
+}

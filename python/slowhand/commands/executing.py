@@ -1,0 +1,273 @@
+"""`slowhand exec`: unmodified programs in virtual time."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slowhand import output, signals
+from slowhand.arguments import LONGEST_WORD, Complaint, Parser, integer, number
+from slowhand.bounds import MAX_SEED
+from slowhand.commands.common import (
+    DONE,
+    NO,
+    inputs,
+    is_written,
+    loaded,
+    print_json,
+    set_option,
+    show_wireshark,
+    threads_option,
+    wireshark,
+)
+from slowhand.terminal import Terminal, printable
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slowhand.executing import Execution, Failure
+    from slowhand.executing.workers import Workers
+
+
+def options(parser: Parser) -> None:
+    """The options of `exec`."""
+    from slowhand.api import SEED
+    from slowhand.executing import COUNT
+    from slowhand.executing.programs import UNTIL, Limits
+
+    parser.add_argument(
+        "scenario",
+        metavar="SCENARIO",
+        help="A .toml file, or a name that `slowhand scenarios` lists.",
+    )
+    programs = parser.add_argument_group("programs", PROGRAMS)
+    programs.add_argument(
+        "--client", metavar="COMMAND", help="The program at every client of the scenario."
+    )
+    programs.add_argument(
+        "--server", metavar="COMMAND", help="The program where the scenario has its server."
+    )
+    programs.add_argument(
+        "--at",
+        metavar="NODE=COMMAND",
+        action="append",
+        default=[],
+        help="A program at another node. May be given again.",
+    )
+    parser.add_argument(
+        "--count",
+        metavar="N",
+        type=integer(1),
+        default=COUNT,
+        help=f"How many worlds, one for each seed. [default: {COUNT}]",
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=integer(0),
+        default=SEED,
+        help=f"The first seed. [default: {SEED}]",
+    )
+    parser.add_argument(
+        "--again",
+        metavar="N",
+        type=integer(0),
+        default=1,
+        help="How often the first seed runs again, to see whether it is the same. [default: 1]",
+    )
+    threads_option(parser, "results do")
+    set_option(parser, "Replace a key, as in network.link_pdr=0.9; KEY= alone removes it.")
+    parser.add_argument(
+        "--compute",
+        metavar="PROGRAM=S",
+        action="append",
+        default=[],
+        help="How long client, server or `node N` computes before each answer. [default: 0]",
+    )
+    parser.add_argument(
+        "--until",
+        choices=UNTIL,
+        default=Limits.until,
+        help="A world ends when its clients have ended, or also when they have their sessions.",
+    )
+    parser.add_argument(
+        "--duration",
+        metavar="S",
+        type=number,
+        default=Limits.duration_s,
+        help=f"A world ends after S seconds of the network. [default: {Limits.duration_s:.0f}]",
+    )
+    parser.add_argument(
+        "--date", metavar="DAY", help="The day on which a world begins. [default: 2030-01-01]"
+    )
+    parser.add_argument(
+        "--wall",
+        metavar="S",
+        type=number,
+        default=Limits.wall_s,
+        help=f"The most that a world may take by the clock. [default: {Limits.wall_s:.0f}]",
+    )
+    parser.add_argument(
+        "--cpu",
+        metavar="S",
+        type=number,
+        default=Limits.cpu_s,
+        help="The most that a thread may compute between two system calls. "
+        f"[default: {Limits.cpu_s:.0f}]",
+    )
+    parser.add_argument(
+        "--slowest",
+        action="store_true",
+        help="Also list the datagrams of the slowest conversation, and who waited for what.",
+    )
+    parser.add_argument(
+        "--records",
+        metavar="FILE",
+        help="Write one row for each conversation to this .parquet file.",
+    )
+    parser.add_argument(
+        "--pcap", metavar="FILE", help="Write the first seed's frames to this pcapng file."
+    )
+    parser.json()
+
+
+PROGRAMS = (
+    "A command's words are quoted as in a shell. {server} is the server's address in brackets,"
+    " {address} without them, {port} its port, {node} the program's node, {seed} the seed,"
+    " {keylog} a file for the secrets of its sessions, which --pcap gets (also SSLKEYLOGFILE)."
+)
+"""What a command may have in it."""
+
+
+def run(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Runs the programs, prints what they did and writes the files."""
+    from slowhand import results
+    from slowhand.executing import Execution, report
+    from slowhand.executing.programs import Limits, ProgramError, programs
+    from slowhand.executing.workers import Workers
+
+    scenario = loaded(arguments.scenario, arguments.set)
+    if arguments.seed + arguments.count - 1 > MAX_SEED:
+        given = f"--seed {arguments.seed} --count {arguments.count}"
+        raise Complaint(f"{given}: the last seed must be at most {MAX_SEED}")
+    paths = {"--records": arguments.records, "--pcap": arguments.pcap}
+    files = {option: output.Output(option, path) for option, path in paths.items() if path}
+    records, capture = files.get("--records"), files.get("--pcap")
+    if records and Path(records.path).suffix != ".parquet":
+        raise records.error("the name must end in .parquet")
+    for file in files.values():
+        file.check()
+    output.check(files.values(), inputs(scenario))
+    limits = Limits(
+        arguments.duration, arguments.until, arguments.date, arguments.wall, arguments.cpu
+    )
+    try:
+        limits.told()
+        told = programs(
+            scenario,
+            client=arguments.client,
+            server=arguments.server,
+            at=_at(arguments.at),
+            compute=_compute(arguments.compute),
+            stdin={},
+        )
+    except ProgramError as error:
+        raise Complaint(f"--{error}") from None
+    if records:
+        results.import_polars()
+    seeds = (arguments.count, arguments.seed, arguments.again)
+    execution = Execution(scenario, told, limits, *seeds)
+
+    def work(path: str | None) -> KeyboardInterrupt | None:
+        with Workers(scenario, told, limits, path, threads=arguments.threads) as workers:
+            return _watch(execution, workers)
+
+    captured = True
+    if capture:
+        stopped: list[KeyboardInterrupt | None] = []
+        captured = is_written(
+            capture, lambda path: stopped.append(work(str(path.absolute()))), private=True
+        )
+        execution.stopped = next(iter(stopped), None)
+    else:
+        execution.stopped = work(None)
+    with signals.held() as late:  # they cost no report
+        if arguments.json:
+            extra = {"wireshark": wireshark(scenario, capture)} if capture else {}
+            print_json({**execution.document(), **extra}, out)
+        else:
+            report.show(execution, out)
+            if arguments.slowest:
+                report.show_slowest(execution, out)
+            if capture and captured:
+                show_wireshark(scenario, capture, out)
+    written = captured
+    if records:
+        about = {"exec": True, "scenario": scenario.path, "overrides": scenario.overrides}
+        octets = results.encoded(execution.frame(), about)
+        written &= is_written(records, lambda path: path.write_bytes(octets), private=False)
+    if interruption := execution.stopped or next(iter(late), None):
+        assert isinstance(interruption, KeyboardInterrupt)
+        return signals.exit_code(interruption)
+    return DONE if written and _is_good(execution) else NO
+
+
+def _watch(execution: Execution, workers: Workers) -> KeyboardInterrupt | None:
+    """Waits for the end and shows progress. Returns the signal that stopped it, if one did."""
+    from slowhand.progress import Progress
+
+    done = 0
+    with Progress(execution.count + execution.again, "worlds") as progress:
+
+        def add(number: int, world: dict[str, Any] | Failure) -> None:
+            nonlocal done
+            done += 1
+            execution.add(number, world)
+            progress.update(done)
+
+        try:
+            workers.run(execution.seeds(), add)
+        except KeyboardInterrupt as stopped:
+            return stopped
+    return None
+
+
+def _at(given: list[str]) -> dict[int, str]:
+    """The programs of `--at`, by node."""
+    found = {}
+    for each in given:
+        node, equals, command = each.partition("=")
+        if not equals or not node.isdecimal():
+            shown = printable(each, LONGEST_WORD)
+            raise Complaint(f"--at: found {shown}, allowed: NODE=COMMAND, as 2='nc -u -l 5683'")
+        found[int(node)] = command
+    return found
+
+
+def _compute(given: list[str]) -> dict[str, float]:
+    """The times of `--compute`, by program."""
+    found = {}
+    for each in given:
+        program, equals, seconds = each.partition("=")
+        try:
+            found[program] = number(seconds)
+        except argparse.ArgumentTypeError:
+            equals = ""
+        if not equals:
+            shown = printable(each, LONGEST_WORD)
+            raise Complaint(f"--compute: found {shown}, allowed: PROGRAM=S, as client=0.8")
+    return found
+
+
+def _is_good(execution: Execution) -> bool:
+    """True if a client did what it was to do in a world, and all worlds were run."""
+    clients = {told["name"] for told in execution.told if told["is_client"]}
+    codes = [
+        program["exit"]
+        for world in execution.worlds
+        for program in world["programs"]
+        if program["name"] in clients
+    ]
+    is_done = execution.summary()["completed"] > 0 or any(code == {"code": 0} for code in codes)
+    return is_done and not execution.failures and execution.reproducible is not False

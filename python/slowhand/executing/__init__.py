@@ -1,0 +1,97 @@
+"""Unmodified programs in virtual time: `slowhand.exec` and what it returns.
+
+Each world has a process of its own while it runs (`worker`), because a tracer and its namespaces
+belong to a process; `workers` starts them, one for each processor.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from slowhand.api import SEED, Source, loaded
+from slowhand.bounds import natural
+from slowhand.executing.programs import Command, Limits, programs
+from slowhand.executing.result import Execution
+from slowhand.executing.workers import Failure, Workers
+from slowhand.keys import Settings
+
+__all__ = ["COUNT", "Execution", "Failure", "Limits", "exec"]
+
+__tracebackhide__ = True
+"""pytest leaves the functions of this module out of its tracebacks."""
+
+COUNT = 20
+"""The number of worlds, if not given."""
+
+SHORTEST_S = 1e-6
+"""The shortest duration: a microsecond, the unit of the network's time."""
+
+
+def exec(
+    scenario: Source,
+    *,
+    client: Command | None = None,
+    server: Command | None = None,
+    at: Mapping[int, Command] | None = None,
+    count: int = COUNT,
+    seed: int = SEED,
+    again: int = 1,
+    threads: int | None = None,
+    set: Settings | None = None,
+    compute: Mapping[str, float] | None = None,
+    stdin: Mapping[str, Sequence[tuple[float, str]]] | None = None,
+    until: str = "end",
+    duration_s: float = Limits.duration_s,
+    date: str | None = None,
+    wall_s: float = Limits.wall_s,
+    cpu_s: float = Limits.cpu_s,
+    capture: str | os.PathLike[str] | None = None,
+) -> Execution:
+    """Runs programs, as they are, across the network of a scenario in virtual time.
+
+    `client` runs at every client of the scenario, `server` where its server is, and `at` has
+    programs for other nodes. A command is a text, of which each word is quoted as in a shell, or a
+    list of words. `{server}` is the server's address, `{node}` the number of the program's node,
+    `{seed}` that of the world. `count` worlds run, with the seeds from `seed` on; the first one
+    runs `again`, so often, to see whether it is the same (`Execution.reproducible`).
+
+    `compute` says how long a program (`client`, `server`, `node 2`) computes before it sends, after
+    it has received something, in seconds; else computing takes no time. `stdin` has what comes to
+    its standard input: times in seconds, and texts; an empty text ends the input. A world ends when
+    all clients have ended, or when nothing can happen any more; with `until="established"` also
+    when all clients have their session; or after `duration_s`. `date` is the day on which it
+    begins, as 2026-12-31 (2030-01-01). `wall_s` and `cpu_s` bound a world by the clock, and a
+    thread by the processor's time between two of its calls. `capture` gets the first world's frames
+    as pcapng.
+
+    Raises `OSError` if the machine lacks something, with what to do.
+    """
+    scenario = loaded(scenario, set)
+    limits = Limits(duration_s, until, date, wall_s, cpu_s)
+    if threads is not None:
+        threads = natural("threads", threads)
+    told = programs(
+        scenario,
+        client=client,
+        server=server,
+        at=at or {},
+        compute=compute or {},
+        stdin=stdin or {},
+    )
+    path = None if capture is None else os.path.abspath(capture)  # noqa: PTH100 (of any octets)
+    with Workers(scenario, told, limits, path, threads=threads) as workers:
+        execution = Execution(
+            scenario,
+            told,
+            limits,
+            natural("count", count),
+            natural("seed", seed),
+            natural("again", again),
+        )
+        try:
+            workers.run(execution.seeds(), execution.add)
+        except KeyboardInterrupt as stopped:
+            execution.stopped = stopped
+            raise
+    return execution

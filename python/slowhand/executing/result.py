@@ -1,0 +1,271 @@
+"""What programs did in many worlds: rows, programs, and whether they do it again."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from slowhand import api, results
+from slowhand.api import Scenario
+from slowhand.estimate import Estimate, percentile
+from slowhand.executing.programs import Limits
+from slowhand.executing.workers import Failure
+
+if TYPE_CHECKING:
+    import polars
+
+UNKNOWN = ("compute_client_s", "compute_server_s", "energy_client_cpu_mj", "energy_client_tpm_mj")
+"""What is not known of programs: what they compute."""
+
+EXTRA = {
+    "secure": "boolean",
+    "exit_client": "integer",
+    "exit_server": "integer",
+    "ending": "string",
+    "virtual_s": "number",
+    "digest": "string",
+}
+"""The columns that the rows of a run do not have, and their types."""
+
+
+class Execution:
+    """The worlds of `slowhand.exec`, by seed."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        programs: list[dict[str, Any]],
+        limits: Limits,
+        count: int,
+        seed: int,
+        again: int = 1,
+    ):
+        self.scenario = scenario
+        self.told = programs
+        """The programs, as they were told."""
+        self.limits = limits
+        self.count = count
+        self.seed = seed
+        self.again = again
+        """How often the first seed is run again. These worlds have the numbers below 0."""
+        self.stopped: BaseException | None = None
+        """What ended it early."""
+        self._worlds: dict[int, dict[str, Any] | Failure] = {}
+        self._began = time.monotonic()
+        self.wall_s = 0.0
+        """How long it took by the clock."""
+
+    def seeds(self) -> Iterator[tuple[int, int]]:
+        """The worlds to run: their numbers and seeds."""
+        yield 0, self.seed
+        for number in range(self.again):
+            yield -1 - number, self.seed
+        for number in range(1, self.count):
+            yield number, self.seed + number
+
+    def add(self, number: int, world: dict[str, Any] | Failure) -> None:
+        """Adds the result of a world."""
+        self._worlds[number] = world
+        self.wall_s = time.monotonic() - self._began
+
+    @property
+    def worlds(self) -> list[dict[str, Any]]:
+        """The worlds that were run to their end, by seed."""
+        found = [self._worlds.get(number) for number in range(self.count)]
+        return [world for world in found if isinstance(world, dict)]
+
+    @property
+    def failures(self) -> list[Failure]:
+        """The worlds that were not, by seed, and why."""
+        found = [self._worlds.get(number) for number in range(self.count)]
+        return [world for world in found if isinstance(world, Failure)]
+
+    @property
+    def notes(self) -> list[dict[str, Any]]:
+        """What the programs did that a reader has to know, and in how many worlds."""
+        counts: Counter[tuple[str, str, bool]] = Counter()
+        for world in self.worlds:
+            counts.update({(n["program"], n["what"], n["differs"]) for n in world["notes"]})
+        return [
+            {"program": program, "what": what, "differs": differs, "worlds": count}
+            for (program, what, differs), count in sorted(counts.items())
+        ]
+
+    @property
+    def reproducible(self) -> bool | None:
+        """True if the first seed, run again, gave the same, and nothing happened that may differ.
+
+        The same packets, times, outputs and exit codes. None: it was not run again to its end.
+        """
+        found = [world for number, world in self._worlds.items() if number <= 0]
+        worlds = [world for world in found if isinstance(world, dict)]
+        if len(worlds) < max(2, len(found)):
+            return None
+        is_same = len({world["digest"] for world in worlds}) == 1
+        return is_same and not any(note["differs"] for note in self.notes)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each conversation, by seed and client: as `slowhand.run` has them, and more.
+
+        A world without a conversation has none.
+        """
+        rows = []
+        for world in self.worlds:
+            exits = {each["name"]: each["exit"] for each in world["programs"]}
+            for conversation in world["conversations"]:
+                record = conversation["record"]
+                client = exits.get(f"client {record['client']}", exits.get("client"))
+                rows.append(
+                    {
+                        **record,
+                        "secure": conversation["secure"],
+                        "exit_client": _code(client),
+                        "exit_server": _code(exits.get("server")),
+                        **{name: world[name] for name in ("ending", "virtual_s", "digest")},
+                    }
+                )
+        return rows
+
+    def slowest(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """The conversation that took longest to complete, and its world. None: none completed."""
+        found = [
+            (world, conversation)
+            for world in self.worlds
+            for conversation in world["conversations"]
+            if conversation["record"]["outcome"] == "completed"
+        ]
+        return max(found, key=lambda each: each[1]["record"]["duration_s"], default=None)
+
+    def frame(self) -> polars.DataFrame:
+        """The rows as a data frame."""
+        results.import_polars()
+        import polars
+
+        return polars.DataFrame(self.rows(), schema=_schema())
+
+    def programs(self) -> polars.DataFrame:
+        """One row for each program and world: when it ran, how it ended, what it wrote."""
+        results.import_polars()
+        import polars
+
+        kinds = {"seed": polars.UInt64, "program": polars.String, "node": polars.Int64}
+        times = {"started_s": polars.Float64, "ended_s": polars.Float64}
+        exits = {"code": polars.Int64, "signal": polars.Int64}
+        texts = {"stdout": polars.String, "stderr": polars.String}
+        rows = [
+            {
+                "seed": world["seed"],
+                "program": each["name"],
+                "node": told["node"],
+                "started_s": each["started_s"],
+                "ended_s": each["ended_s"],
+                "code": (each["exit"] or {}).get("code"),
+                "signal": (each["exit"] or {}).get("signal"),
+                "stdout": each["stdout"],
+                "stderr": each["stderr"],
+            }
+            for world in self.worlds
+            for told, each in zip(self.told, world["programs"], strict=True)
+        ]
+        return polars.DataFrame(rows, schema={**kinds, **times, **exits, **texts})
+
+    def summary(self) -> dict[str, Any]:
+        """The outcomes and the metrics of the conversations, as `slowhand.Run.summary` has them."""
+        rows = self.rows()
+        completed = [row for row in rows if row["outcome"] == "completed"]
+        others = [row for row in rows if row["outcome"] != "completed"]
+        return {
+            "completed": len(completed),
+            "failed": dict(Counter(row["outcome"] for row in others)),
+            "failures": [],
+            "losses": [],
+            "metrics": _metrics(completed),
+            "metrics_failed": _metrics(others),
+        }
+
+    def document(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return {
+            **api.origin(self.scenario),
+            "exec": True,
+            "seed": self.seed,
+            "count": len(self.worlds) + len(self.failures),
+            "interrupted": self.stopped is not None,
+            "programs": self.told,
+            "limits": vars(self.limits),
+            "reproducible": self.reproducible,
+            "notes": self.notes,
+            "failures": [failure._asdict() for failure in self.failures],
+            "summary": self.summary(),
+            "worlds": self.worlds,
+            "wall_s": self.wall_s,
+        }
+
+
+def _code(exit: Mapping[str, int] | None) -> int | None:
+    """The exit code as shells have it: of a signal, 128 more than its number."""
+    if exit is None:
+        return None
+    return exit["code"] if "code" in exit else 128 + exit["signal"]
+
+
+def _metrics(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    if not rows:
+        return {}
+    return {
+        name: _metric([float(row[name]) for row in rows])
+        for name in _numbers()
+        if all(row[name] is not None for row in rows)
+    }
+
+
+def _metric(values: list[float]) -> dict[str, Any]:
+    estimate = Estimate.of(values)
+    shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+    half = estimate.half if len(values) > 1 else None
+    return {
+        "mean": estimate.mean,
+        "half": half,
+        "ci95": None if half is None else [estimate.mean - half, estimate.mean + half],
+        "min": min(values),
+        **{name: percentile(values, share) for name, share in shares.items()},
+        "max": max(values),
+    }
+
+
+def _kinds() -> dict[str, tuple[str, Any]]:
+    """The type of each column, and of the elements of a list."""
+    properties = api.schema("records")["properties"]
+    kinds = {}
+    for name, column in properties.items():
+        kind = column["type"]
+        kinds[name] = (kind[0] if isinstance(kind, list) else kind, column.get("items"))
+    return kinds
+
+
+def _numbers() -> list[str]:
+    """The columns that are measured."""
+    numbers = [name for name, (kind, _) in _kinds().items() if kind in ("integer", "number")]
+    return [name for name in numbers if name not in ("seed", "client", *UNKNOWN)]
+
+
+def _schema() -> dict[str, Any]:
+    import polars
+
+    scalars = {
+        "integer": polars.Int64,
+        "number": polars.Float64,
+        "string": polars.String,
+        "boolean": polars.Boolean,
+    }
+    loss = {"reason": polars.String, "node": polars.Int64, "count": polars.Int64}
+
+    def of(kind: str, items: Any) -> Any:
+        if kind != "array":
+            return scalars[kind]
+        return polars.List(polars.Struct(loss) if "properties" in items else polars.Int64)
+
+    kinds = {name: of(*kind) for name, kind in _kinds().items()}
+    return {**kinds, **{name: scalars[kind] for name, kind in EXTRA.items()}, "seed": polars.UInt64}

@@ -1,0 +1,440 @@
+"""`slowhand exec`: unmodified programs in virtual time.
+
+What each system call has to do is in tests/exec/calls.c: times follow from what it asks for.
+"""
+
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+import slowhand
+from conftest import ROOT, Cli, the_message
+from slowhand.executing.report import silence
+
+SOURCES = ROOT / "tests" / "exec"
+PSK = "-psk 00112233445566778899aabbccddeeff -cipher PSK-AES128-CCM8:@SECLEVEL=0"
+CLIENT = f"openssl s_client -dtls1_2 -timeout -connect {{server}}:5684 {PSK}"
+SERVER = f"openssl s_server -dtls1_2 -timeout -accept 5684 -nocert {PSK}"
+
+AWAKE = ["mac.sleepy=none", "mac.poll_period_ms=", "server.internet_jitter_ms=0"]
+"""What makes of `csma` a network whose delays are those of its frames."""
+
+S = 1_000_000_000
+EINTR, EAGAIN, EINVAL, ETIMEDOUT = -4, -11, -22, -110
+SIGALRM = 14
+
+# The name of each call, how long it takes in nanoseconds, and its result.
+CALLS: dict[str, list[tuple[str, int, int] | str]] = {
+    "clocks": [
+        # A second after the beginning of 2030-01-01: then clients start.
+        "realtime 1893456001 0 time 1893456001 gettimeofday 1893456001",
+        "cpu 0 0 clock 0",
+        "rdtsc 1000000000",  # one a nanosecond
+        "times 200",
+        "spin 50",
+    ],
+    "sleeping": [
+        ("nanosleep", S + 500, 0),
+        ("clock_nanosleep", 2 * S + 1, 0),
+        ("clock_nanosleep_realtime", 750_000_000, 0),
+        ("usleep", 250_000_000, 0),
+        ("sleep", 3 * S, 0),
+        ("nanosleep_invalid", 0, EINVAL),
+        ("nanosleep_interrupted", 2 * S, EINTR),
+        "rest 3000",  # of five seconds, in milliseconds
+        ("nanosleep_ignored", 5 * S, 0),
+    ],
+    "polling": [
+        ("poll", 1_234_000_000, 0),
+        ("poll_now", 0, 0),
+        ("ppoll", 1_250_000_000, 0),
+        ("select", 2_500_000_000, 0),
+        "left 0 isset 0",
+        ("pselect", 1_250_000_000, 0),
+        ("select_ready", 2 * S, 1),
+        "left 8000000 isset 0 1",  # select(2): Linux writes what is left, here of ten seconds
+        ("epoll_wait", 321_000_000, 0),
+        ("epoll_pwait", 4_321_000_000, 0),
+        ("epoll_pwait2", 1_250_000_000, 0),
+        ("epoll_ready", 0, 1),
+        ("ppoll_signal", 3 * S, EINTR),
+        ("pselect_signal", 3 * S, EINTR),
+        ("epoll_pwait_signal", 3 * S, EINTR),
+        ("sigsuspend", 2 * S, EINTR),
+        f"caught {SIGALRM}",
+    ],
+    "timers": [
+        ("timerfd", 2_500_000_000, 1),
+        "timerfd_left 1000",
+        ("timerfd_interval", S, 1),
+        ("timerfd_absolute", 4 * S, 1),
+        ("alarm_pause", 4 * S, EINTR),
+        ("setitimer", S, SIGALRM),
+        ("setitimer_interval", 300_000_000, SIGALRM),
+        ("timer_create", 1_750_000_000, 42),
+        ("sigtimedwait", 2 * S, EAGAIN),
+        # It is looked at every 0.1 s, and at 3.0 s the thread of the timer has not run yet.
+        ("timer_thread", 3_100_000_000, 5),
+        ("signalfd", 2 * S, SIGALRM),
+    ],
+    "threads": [
+        ("cond_timedwait", 1_500_000_000, -ETIMEDOUT),
+        ("cond_wait", 2_500_000_000, 1),
+        ("join", 1_250_000_000, 0),
+        ("sem_timedwait", 600_000_000, ETIMEDOUT),
+        ("futex_wait", 333_000_000, ETIMEDOUT),
+        ("barrier", 0, 0),
+        ("sem_of_processes", 1_700_000_000, 0),
+        ("wait", 0, 3),
+        ("pause_killed", 1_500_000_000, EINTR),
+        ("cancelled", 0, 0),
+    ],
+    "sockets": [
+        ("recv", 1_500_000_000, EAGAIN),
+        ("read", 1_500_000_000, EAGAIN),
+        ("recvmmsg", 1_500_000_000, EAGAIN),
+        ("recvmmsg_one", 1_500_000_000, 1),
+        ("recvmmsg_two", 0, 2),
+        ("recv_dontwait", 0, EAGAIN),
+        "port 49154",  # the third socket of the host; RFC 6335 section 6: they begin at 49152
+    ],
+    "processes": [
+        ("waitpid", 2 * S, 9),
+        ("waitid", 2 * S, 4),
+        ("vfork", 1_500_000_000, 0),
+        ("system", 500_000_000, 6),
+        ("killed", 0, 9),
+        ("exit_with_threads", S, 8),
+        ("first_thread_ends", 2 * S, 0),
+        ("full_pipe", 3 * S, 200_000),
+        "sum 200000",
+        ("flock", S, 0),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the C programs."""
+    folder = tmp_path_factory.mktemp("exec")
+    for name, source, options in [
+        ("dynamic", "calls.c", []),
+        ("static", "calls.c", ["-static"]),
+        ("hostile", "hostile.c", []),
+    ]:
+        command = ["cc", "-O1", "-w", "-pthread", *options, "-o", str(folder / name)]
+        subprocess.run([*command, str(SOURCES / source)], check=True)
+    return folder
+
+
+@contextmanager
+def load() -> Iterator[None]:
+    """Keeps all processors busy meanwhile."""
+    busy = [
+        subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
+        for _ in range(2 * len(os.sched_getaffinity(0)))
+    ]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def alone(command: str | list[str], **options: Any) -> slowhand.Execution:
+    """A program at the client's node, with nobody to talk to."""
+    return slowhand.exec("lossy-line", client=command, count=1, **options)
+
+
+def output(execution: slowhand.Execution) -> str:
+    assert not execution.failures
+    text: str = execution.worlds[0]["programs"][-1]["stdout"]
+    return text
+
+
+@pytest.mark.parametrize("kind", ["dynamic", "static"])
+def test_each_call_takes_as_long_as_it_says(compiled: Path, kind: str, tmp_path: Path) -> None:
+    words = " && ".join(f"{compiled / kind} {name}" for name in CALLS)
+    execution = alone(["sh", "-c", f"cd {tmp_path} && {words}"])
+    lines = output(execution).splitlines()
+    expected = [case for name in CALLS for case in CALLS[name]]
+    wanted = [case if isinstance(case, str) else " ".join(map(str, case)) for case in expected]
+    # A child that was forked has the buffer of its parent, and prints it too.
+    assert list(dict.fromkeys(lines)) == list(dict.fromkeys(wanted))
+    assert execution.reproducible
+
+
+def test_programs_that_are_not_as_they_should_be(compiled: Path) -> None:
+    hostile = compiled / "hostile"
+    # What each prints, and its exit code as a shell has it.
+    cases = {
+        "closes": ["3"],
+        "yield_for_thread": ["set", "0"],
+        "tcp": ["101", "0", "0", "2 hi", "0"],  # ENETUNREACH; on this host it works
+        "stops": ["goes on", "0"],
+        "aborts": [str(128 + 6)],
+        "segfault": [str(128 + 11)],
+        "thread_executes": ["7"],
+        "ends_with_thread": ["6"],
+        "traces": ["-1", "0"],
+        "urandom": ["0"],
+    }
+    script = "; ".join(f"{hostile} {name}; echo $?" for name in cases)
+    execution = alone(["sh", "-c", script])
+    lines = output(execution).splitlines()
+    random = [line for line in lines if re.fullmatch("[0-9a-f]{16}", line)]
+    assert len(set(random)) == 4
+    told = [line for line in lines if line not in random and "0x" not in line]
+    told = [line for line in told if not line.startswith("at ")]
+    assert told == [*itertools.chain(*cases.values())]
+    assert execution.reproducible
+    what = " ".join(note["what"] for note in execution.notes)
+    assert "was refused a connection of TCP" in what
+    assert "listens for TCP" in what
+    other = alone([str(hostile), "urandom"], seed=2)
+    assert not set(random) & set(output(other).split())
+
+
+@pytest.mark.parametrize(
+    ("name", "bounds", "reason"),
+    [
+        ("spin", {"cpu_s": 0.2}, "a thread computes for more than 0.2 s"),
+        ("spin_for_thread", {"cpu_s": 0.2}, "a thread computes for more than 0.2 s"),
+        ("forks", {}, "more than 2000 threads and processes"),
+        ("threads", {}, "more than 2000 threads and processes"),
+        ("ticks", {"wall_s": 0.5}, "0.5 s of the clock are over"),
+    ],
+)
+def test_nothing_hangs(compiled: Path, name: str, bounds: dict[str, float], reason: str) -> None:
+    execution = alone([str(compiled / "hostile"), name], again=0, **bounds)
+    (failure,) = execution.failures
+    assert reason in failure.reason
+    assert failure.reason.startswith("client: ") or name == "ticks"
+    assert not _left(compiled)
+
+
+def test_what_waits_outside_of_virtual_time_is_said(compiled: Path) -> None:
+    execution = alone([str(compiled / "hostile"), "semop"])
+    assert execution.worlds[0]["programs"][0]["exit"] == {"code": 5}
+    (note,) = execution.notes
+    assert note["what"].startswith("waits in sem")
+    assert execution.reproducible is False
+    ends = alone([str(compiled / "hostile"), "kills_all"])
+    assert output(ends) == "alive\n"  # kill(2): all but the one that calls, and the first one
+    endless = alone([str(compiled / "hostile"), "sleeps"], duration_s=100)
+    assert endless.worlds[0]["ending"] == "duration"
+    assert endless.worlds[0]["virtual_s"] == 100
+    assert not _left(compiled)
+
+
+def _left(folder: Path) -> list[str]:
+    """The programs of a folder that still run."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*/exe"):
+        try:
+            target = process.readlink()
+        except OSError:
+            continue
+        if target.parent == folder:
+            found.append(target.name)
+    return found
+
+
+def test_openssl_is_the_same_five_times_under_load() -> None:
+    with load():
+        execution = slowhand.exec("lossy-line", client=CLIENT, server=SERVER, count=3, again=4)
+    assert execution.reproducible, execution.failures
+    frame = execution.frame()
+    assert frame["outcome"].to_list() == ["completed"] * 3
+    assert frame["secure"].all()
+    assert frame["duration_s"].n_unique() > 1  # other seeds have other losses
+    assert all(frames > 0 for frames in frame["frames_ack"])
+    assert {world["ending"] for world in execution.worlds} == {"quiet"}
+
+
+COAP = "-m get -B 60 -k secretPSK -u user coaps://{server}/time"
+
+ASYNCIO = """
+import asyncio, secrets, sys, threading, time, uuid
+class Echo(asyncio.DatagramProtocol):
+    def connection_made(self, transport): self.transport = transport
+    def datagram_received(self, data, address): self.transport.sendto(b"re: " + data, address)
+class Client(asyncio.DatagramProtocol):
+    def datagram_received(self, data, address):
+        print(asyncio.get_running_loop().time(), data, flush=True)
+async def main():
+    loop = asyncio.get_running_loop()
+    if sys.argv[1] == "server":
+        await loop.create_datagram_endpoint(Echo, local_addr=(sys.argv[2], 9999))
+        await asyncio.sleep(1e6)
+    remote = (sys.argv[2], 9999)
+    transport, _ = await loop.create_datagram_endpoint(Client, remote_addr=remote)
+    for _ in range(3):
+        transport.sendto(secrets.token_hex(4).encode())
+        await asyncio.sleep(7.25)
+    def work(n):
+        time.sleep(n)
+        return time.time(), str(uuid.uuid4()), hash("a")
+    print(await asyncio.gather(*[loop.run_in_executor(None, work, n / 10) for n in range(4)]))
+asyncio.run(main())
+"""
+
+
+def test_other_programs_are_the_same_five_times_under_load(tmp_path: Path) -> None:
+    script = tmp_path / "udp.py"
+    script.write_text(ASYNCIO)
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout {key}"
+    made += f" -out {certificate} -subj /CN=server -days 7000"
+    subprocess.run(made.split(), check=True, capture_output=True)
+    python = [sys.executable, "-S", str(script)]
+    pairs = {
+        "libcoap": (f"coap-client-openssl {COAP}", "coap-server-openssl -A {address} -k secretPSK"),
+        "gnutls": (
+            "gnutls-cli --udp --insecure -p 5684 {address}",
+            f"gnutls-serv --udp -p 5684 --x509certfile {certificate} --x509keyfile {key}",
+        ),
+        "asyncio": ([*python, "client", "{address}"], [*python, "server", "{address}"]),
+    }
+    with load():
+        for name, (client, server) in pairs.items():
+            execution = slowhand.exec(
+                "csma", client=client, server=server, count=1, again=4, until="established"
+            )
+            assert execution.reproducible, (name, execution.failures, execution.notes)
+            (row,) = execution.rows()
+            assert (row["outcome"], row["secure"]) == ("completed", name != "asyncio")
+            if name != "gnutls":  # which reads its standard input to the end, and that has none
+                assert row["exit_client"] == 0
+
+
+def test_a_program_is_as_the_library_that_is_built_in(tmp_path: Path) -> None:
+    """OpenSSL in slowhand, whose computing takes no time, and Debian's: the same messages.
+
+    The hellos of the program have more extensions. What has the same length takes the same time
+    over each hop, but for the back-off of CSMA: at most 7 periods of 320 us (IEEE 802.15.4 section
+    6.2.5.1, with macMinBE 3).
+    """
+    scenario = slowhand.Scenario("csma", AWAKE)
+    built_in = scenario.with_(
+        {"session.stack": "openssl", "client.compute_factor": 0, "session.timeout_s": 9}
+    )
+    library, program = tmp_path / "library.pcapng", tmp_path / "program.pcapng"
+    built_in.capture(library, seed=1)
+    server = f"{SERVER} -no_ticket"
+    execution = slowhand.exec(scenario, client=CLIENT, server=server, count=1, capture=program)
+    ours, theirs = _messages(library), _messages(program)
+    assert [frame[1:3] for frame in ours] == [frame[1:3] for frame in theirs]
+    compared = 0
+    for before, frame, other, after in zip(ours, ours[1:], theirs[1:], theirs, strict=False):
+        if frame[3] == other[3] == before[3]:
+            hop, other_hop = frame[0] - before[0], other[0] - after[0]
+            assert abs(hop - other_hop) < 2 * 7 * 320e-6
+            compared += 1
+    assert compared == 6  # three datagrams over two hops each
+    assert execution.worlds[0]["programs"][1]["exit"] is None
+
+
+def _messages(capture: Path) -> list[tuple[float, str, str, str]]:
+    """The frames that end a datagram of DTLS: time, sender, types of records, length."""
+    fields = ("frame.time_relative", "wpan.src64", "dtls.record.content_type", "udp.length")
+    rows = [line.split("\t") for line in _fields(capture, "dtls", *fields)]
+    return [(float(time), sender, types, length) for time, sender, types, length in rows]
+
+
+def _fields(capture: Path, shown: str, *fields: str) -> list[str]:
+    """What tshark says of the frames of a capture that a filter shows."""
+    contexts = [f"6lowpan.context{n}:2001:db8:{p}:/64" for n, p in ((0, ""), (1, "1:"))]
+    command = ["tshark", "-r", str(capture), "-Y", shown, "-T", "fields"]
+    command += ["-d", "udp.port==5684,dtls"]
+    command += [word for context in contexts for word in ("-o", context)]
+    command += [word for field in fields for word in ("-e", field)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def test_computing_delays_each_answer() -> None:
+    def took(compute: dict[str, float]) -> float:
+        execution = slowhand.exec(
+            "csma", client=CLIENT, server=SERVER, count=1, again=0, set=AWAKE, compute=compute
+        )
+        return float(execution.rows()[0]["duration_s"])
+
+    # Two of the client's three flights are answers; the rest is the back-off of other frames.
+    assert took({"client": 0.25}) - took({}) == pytest.approx(0.5, abs=0.02)
+
+
+def test_input_comes_when_it_is_said() -> None:
+    script = 'while read -r line; do echo "$(date +%s) $line"; done'
+    execution = alone(
+        ["sh", "-c", script], stdin={"client": [(5, "five\n"), (70, "seventy\n"), (71, "")]}
+    )
+    assert output(execution) == "1893456005 five\n1893456070 seventy\n"
+    assert execution.worlds[0]["virtual_s"] == 71
+
+
+def test_a_capture_has_the_secrets_that_programs_write(tmp_path: Path) -> None:
+    with_them, without = tmp_path / "with.pcapng", tmp_path / "without.pcapng"
+    for client, capture in [(f"{CLIENT} -keylogfile {{keylog}}", with_them), (CLIENT, without)]:
+        slowhand.exec("csma", client=client, server=SERVER, count=1, again=0, capture=capture)
+    finished = "dtls.handshake.type == 20"  # RFC 5246 section 7.4: it is encrypted
+    assert _fields(with_them, finished, "frame.number")
+    assert not _fields(without, finished, "frame.number")
+
+
+def test_what_was_lost_is_not_on_its_way() -> None:
+    sent: list[dict[str, Any]] = [
+        {"sent_s": 1.0, "arrived_s": 2.0},
+        {"sent_s": 3.0, "arrived_s": 5.0},
+        {"sent_s": 4.0, "arrived_s": None},
+        {"sent_s": 4.5, "arrived_s": 4.75},
+    ]
+    assert silence(sent, 0.5, 6.0) == 0.5 + 1.0 + 1.0
+
+
+def test_command_line(cli: Cli, tmp_path: Path) -> None:
+    given = ["exec", "lossy-line", "--client", CLIENT, "--server", SERVER, "--count", 2]
+    done = cli(*given, "--pcap", "air.pcapng", "--records", "rows.parquet").stdout
+    assert "2 of 2 handshakes completed" in done
+    assert "reproducible: yes; seed 1 ran twice" in done
+    assert all(len(line) <= 80 for line in done.splitlines())
+    assert (tmp_path / "air.pcapng").stat().st_mode & 0o077 == 0
+    assert polars.read_parquet(tmp_path / "rows.parquet")["seed"].to_list() == [1, 2]
+    slowest = cli(*given, "--again", 0, "--slowest").stdout
+    assert re.search(r"The slowest: seed \d, client 3, [0-9.]+ s", slowest)
+    assert re.search(r"0\.000 +client +ClientHello", slowest)
+    assert "reproducible: not known" in slowest
+    assert all(len(line) <= 80 for line in slowest.splitlines())
+    found = json.loads(cli(*given, "--json", "--threads", 1).stdout)
+    again = slowhand.exec("lossy-line", client=CLIENT, server=SERVER, count=2, threads=2)
+    assert [w["digest"] for w in found["worlds"]] == [w["digest"] for w in again.worlds]
+    assert found["reproducible"] is True
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "client, server: found none, allowed: at least one program"),
+        (["--client", "no-such-program x"], "client: found no program no-such-program"),
+        (["--client", "sh 'x"], "client: sh 'x: No closing quotation"),
+        (["--client", "true", "--compute", "client"], "--compute: found client, allowed:"),
+        (["--client", "true", "--compute", "server=1"], "found server, allowed: client"),
+        (["--client", "true", "--at", "x=true"], "--at: found x=true, allowed:"),
+        (["--client", "true", "--at", "9=true"], "at: found node 9, allowed: nodes 0 to 3"),
+        (["--client", "true", "--date", "soon"], "date: found soon, allowed:"),
+        (["--client", "true", "--duration", "0"], "duration_s: found 0"),
+    ],
+)
+def test_bad_input(cli: Cli, options: list[str], said: str) -> None:
+    assert said in the_message(cli("exec", "lossy-line", *options, code=2))
