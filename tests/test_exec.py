@@ -286,6 +286,22 @@ def test_nobody_answers(compiled: Path) -> None:
     assert not execution.notes
 
 
+ECHO = """
+import socket, struct, sys
+raw = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+raw.sendto(struct.pack("!BBHHH", 128, 0, 0, 77, 1), (sys.argv[1], 0))
+print(raw.recvfrom(1000)[0][0])
+"""
+
+
+def test_raw_icmpv6_crosses_the_network(tmp_path: Path) -> None:
+    (tmp_path / "echo.py").write_text(ECHO)
+    echo = [sys.executable, "-S", str(tmp_path / "echo.py"), "{address}"]
+    execution = slowhand.exec("csma", client=echo, server="sleep 100", count=1)
+    assert output(execution) == "129\n"  # RFC 4443 section 4.2
+    assert execution.reproducible
+
+
 def test_long_inputs_and_outputs(compiled: Path) -> None:
     text = "x" * 100_000  # a pipe has room for 65,536
     execution = alone(["sleep", "5"], stdin={"client": [(2, text)]})

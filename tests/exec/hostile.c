@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
         int q = msgget(IPC_PRIVATE, 0600);
         struct { long kind; char text[8]; } m = {1, "hi"};
         if (!fork()) _exit(msgrcv(q, &m, 8, 0, 0));
-        sched_yield();
+        for (int n = 0; n < 5; n++) sched_yield();
         msgsnd(q, &m, 3, 0);
         int status = 0;
         wait(&status);
