@@ -132,6 +132,7 @@ def show_summary(
     *,
     over: str = GIVE_UP,
     has_makespan: bool = True,
+    what: str = "handshakes",
 ) -> None:
     """Prints what came out: outcomes, why handshakes failed, the metrics, what was lost.
 
@@ -141,12 +142,12 @@ def show_summary(
     if interrupted:
         out.print("Interrupted. What is complete:", "yellow")
     none = summary["failed"] and not summary["completed"]
-    out.paragraph(outcomes(summary), "bold red" if none else "bold")
+    out.paragraph(outcomes(summary, what), "bold red" if none else "bold")
     if has_makespan and (line := makespan(summary)):
         out.paragraph(line)
     for line in failures(summary, over=over):
         out.paragraph(line, "red", first="  ", indent="    ")
-    if table := metrics(summary):
+    if table := metrics(summary, what):
         out.print()
         table.print(out)
     if summary["losses"]:
@@ -271,11 +272,11 @@ def show_bundled(bundled: Mapping[str, str], out: Terminal) -> None:
         out.paragraph(introduction, first="  ", indent="  ")
 
 
-def outcomes(summary: dict[str, Any]) -> str:
-    """How many handshakes completed, and what became of the others."""
+def outcomes(summary: dict[str, Any], what: str = "handshakes") -> str:
+    """How many handshakes completed, or `what` else, and what became of the others."""
     completed, failed = summary["completed"], summary["failed"]
     total = completed + sum(failed.values())
-    counts = [f"{completed:,} of {total:,} handshakes completed"]
+    counts = [f"{completed:,} of {total:,} {what} completed"]
     counts += [f"{count:,} {outcome.replace('_', ' ')}" for outcome, count in failed.items()]
     return ", ".join(counts)
 
@@ -304,9 +305,9 @@ def failures(summary: dict[str, Any], *, over: str = GIVE_UP) -> Iterator[str]:
             yield _failure(failure, over)
 
 
-def metrics(summary: dict[str, Any]) -> Table | None:
+def metrics(summary: dict[str, Any], what: str = "handshakes") -> Table | None:
     """One row for each metric. None: no handshake has ended."""
-    groups = _groups(summary)
+    groups = _groups(summary, what)
     return _table(groups) if groups else None
 
 
@@ -361,18 +362,18 @@ Row = tuple[str, str, Statistics]
 """The label, the unit and the statistics."""
 
 
-def _groups(summary: dict[str, Any]) -> dict[str, list[Row]]:
+def _groups(summary: dict[str, Any], what: str) -> dict[str, list[Row]]:
     """The rows to show: of the completed handshakes, or of those that failed if none completed."""
     completed = _of(summary["completed"], summary["metrics"])
     failed = _of(sum(summary["failed"].values()), summary["metrics_failed"])
     if not summary["completed"]:
         groups = _rows(failed)
-        return {f"{name} (failed handshakes)": rows for name, rows in groups.items()}
+        return {f"{name} (failed {what})": rows for name, rows in groups.items()}
     groups = _rows(completed)
     if failed:
         rows = {row[0]: row for rows in METRICS.values() for row in rows.items()}
         labels = {"energy_client_mj": "client's energy", "datagrams": "datagrams sent"}
-        groups["Failed handshakes"] = [
+        groups[f"Failed {what}"] = [
             (labels.get(name, rows[name][1][0]), rows[name][1][1], failed[name])
             for name in FAILED
             if name in failed

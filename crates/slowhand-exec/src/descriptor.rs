@@ -89,6 +89,12 @@ impl PidFd {
     }
 }
 
+impl AsRawFd for Descriptor {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
 impl Descriptor {
     /// Makes the file non-blocking, or what it was.
     pub(crate) fn set_nonblocking(&self, on: bool) {
@@ -132,36 +138,35 @@ impl Descriptor {
         self.kind == Kind::Socket && matches!(domain, Some(libc::AF_INET | libc::AF_INET6))
     }
 
-    /// Lets the kernel take this port, if the socket is bound to no other.
-    ///
-    /// # Errors
-    /// The kernel is older than 6.3.
-    pub(crate) fn set_port(&self, port: u16) -> io::Result<()> {
-        let range = u32::from(port) << 16 | u32::from(port);
-        // SAFETY: the option reads a number of this length.
-        let result = unsafe {
-            let length = size_of_val(&range) as libc::socklen_t;
-            libc::setsockopt(
-                self.fd.as_raw_fd(),
-                libc::IPPROTO_IP,
-                IP_LOCAL_PORT_RANGE,
-                (&raw const range).cast(),
-                length,
-            )
-        };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-    }
-
     /// The number of an event file (proc(5), `eventfd-id`), which all copies of its descriptor have.
     pub(crate) fn event_id(&self) -> Option<u64> {
         let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", self.fd.as_raw_fd())).ok()?;
-        text.lines().find_map(|line| line.strip_prefix("eventfd-id:")?.trim().parse().ok())
+        event_id(&text)
     }
 
     /// The file, to write to it.
     pub(crate) fn file(&self) -> io::Result<File> {
         self.fd.try_clone().map(File::from)
     }
+}
+
+/// Lets the kernel take this port, if the socket is bound to no other.
+///
+/// # Errors
+/// The kernel is older than 6.3, or the socket has no ports.
+pub(crate) fn set_port(socket: RawFd, port: u16) -> io::Result<()> {
+    let range = u32::from(port) << 16 | u32::from(port);
+    // SAFETY: the option reads a number of this length.
+    let result = unsafe {
+        let length = size_of_val(&range) as libc::socklen_t;
+        libc::setsockopt(socket, libc::IPPROTO_IP, IP_LOCAL_PORT_RANGE, (&raw const range).cast(), length)
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The number of an event file, in what proc(5) says of a descriptor.
+pub(crate) fn event_id(fdinfo: &str) -> Option<u64> {
+    fdinfo.lines().find_map(|line| line.strip_prefix("eventfd-id:")?.trim().parse().ok())
 }
 
 /// Where an address of a socket (`struct sockaddr`) is.

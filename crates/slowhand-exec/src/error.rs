@@ -61,7 +61,7 @@ pub enum ExecError {
         /// The bound.
         most: usize,
     },
-    /// The owner has interrupted it.
-    #[error("interrupted")]
-    Interrupted,
+    /// A fault of slowhand's own.
+    #[error("a fault of slowhand, please report it: {0}")]
+    Fault(String),
 }

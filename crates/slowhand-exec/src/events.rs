@@ -32,7 +32,7 @@ impl Tracer<'_> {
         match change {
             Change::Ended(exit) => self.note_exit(tid, exit)?,
             Change::Stopped { event: libc::PTRACE_EVENT_SECCOMP, .. } => self.enter(tid)?,
-            Change::Stopped { signal: SYSCALL_STOP, .. } => self.leave(tid)?,
+            Change::Stopped { signal: SYSCALL_STOP, .. } => self.leave(tid),
             Change::Stopped {
                 event: event @ (libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE),
                 ..
@@ -139,7 +139,7 @@ impl Tracer<'_> {
         let word = |address: u64| tracee::read_value::<u64>(tid, address);
         // At the start of a program the stack has: the number of arguments, they, 0, the environment, 0, the vector.
         let Some(arguments) = word(registers.rsp) else { return };
-        let mut address = registers.rsp + 8 * (arguments + 2);
+        let mut address = registers.rsp.wrapping_add(arguments.wrapping_add(2).wrapping_mul(8));
         while word(address).is_some_and(|pointer| pointer != 0) {
             address += 8;
         }
@@ -286,7 +286,7 @@ impl Tracer<'_> {
         let mut registers = trial.entry;
         registers.rax = registers.orig_rax;
         registers.orig_rax = u64::MAX;
-        registers.rip -= 2; // the length of `syscall`
+        registers.rip = registers.rip.wrapping_sub(2); // the length of `syscall`
         tracee::set_registers(tid, &registers);
         self.keep(tid, trial);
     }

@@ -2,7 +2,7 @@
 
 use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, sock_filter};
 
-/// The calls that tell the time, wait, draw random numbers, touch a socket or send a signal.
+/// The calls that tell the time, wait, draw random numbers, touch a socket, send a signal or make a thread.
 const TRAPPED: &[i64] = &[
     // Clocks.
     libc::SYS_clock_gettime,
@@ -11,6 +11,10 @@ const TRAPPED: &[i64] = &[
     libc::SYS_times,
     libc::SYS_getrusage,
     libc::SYS_sysinfo,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_clock_settime,
+    libc::SYS_settimeofday,
     // Sleeping.
     libc::SYS_nanosleep,
     libc::SYS_clock_nanosleep,
@@ -46,6 +50,8 @@ const TRAPPED: &[i64] = &[
     libc::SYS_flock,
     libc::SYS_io_uring_setup,
     // Threads and processes.
+    libc::SYS_clone,
+    libc::SYS_clone3,
     libc::SYS_futex,
     libc::SYS_futex_waitv,
     SYS_FUTEX_WAKE,

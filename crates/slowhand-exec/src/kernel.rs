@@ -19,6 +19,9 @@ const NAME: &str = "slowhand0";
 /// How long the kernel may take until the interface carries packets. *Assumed*: it takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How many packets a program may send before all wait. *Assumed*: more than any does; 8 octets of memory each.
+const QUEUE: i32 = 10_000;
+
 /// One host: its kernel's side of the network.
 #[derive(Debug)]
 pub(crate) struct Kernel {
@@ -87,6 +90,7 @@ impl Kernel {
         let control = Control::new()?;
         control.flags("lo", |flags| flags | libc::IFF_UP)?;
         control.mtu(Side::of(self.host).mtu())?;
+        control.queue(QUEUE)?;
         control.flags(NAME, |flags| (flags & !libc::IFF_MULTICAST) | libc::IFF_UP)?;
         control.address(self.host.address())?;
         control.default_route()
@@ -106,6 +110,13 @@ impl Kernel {
     pub(crate) fn read(&mut self) -> Option<&[u8]> {
         let length = self.tun.read(&mut self.buffer).ok()?;
         Some(&self.buffer[..length])
+    }
+
+    /// How many packets the kernel has dropped that programs had sent: more than its queue has room for. Afterwards the thread
+    /// is in the namespace of this host.
+    pub(crate) fn dropped(&self) -> u64 {
+        let text = self.enter().and_then(|()| std::fs::read_to_string("/proc/thread-self/net/dev"));
+        text.ok().as_deref().and_then(dropped).unwrap_or(0)
     }
 
     /// Waits until packets pass the interface in both directions.
@@ -147,6 +158,13 @@ fn echo_request(destination: Ipv6Addr) -> [u8; 48] {
     }
     packet[42..44].copy_from_slice(&(!(sum as u16)).to_be_bytes());
     packet
+}
+
+/// The packets that were dropped on their way out (proc_pid_net(5): after the name stand 8 numbers of those that came, and errors
+/// and drops are the third and fourth of each half).
+fn dropped(devices: &str) -> Option<u64> {
+    let numbers = devices.lines().find_map(|line| line.trim().strip_prefix(NAME)?.strip_prefix(':'))?;
+    numbers.split_whitespace().nth(8 + 3)?.parse().ok()
 }
 
 fn open_tun() -> io::Result<File> {
@@ -218,6 +236,14 @@ impl Control {
         unsafe { self.ioctl(libc::SIOCSIFMTU, &raw mut request) }
     }
 
+    /// How many packets may wait until they are taken.
+    fn queue(&self, packets: i32) -> io::Result<()> {
+        let mut request = named(NAME);
+        request.ifr_ifru.ifru_metric = packets; // netdevice(7): a number, as ifr_qlen is
+        // SAFETY: the request takes a `struct ifreq` with this number.
+        unsafe { self.ioctl(libc::SIOCSIFTXQLEN, &raw mut request) }
+    }
+
     fn index(&self) -> io::Result<i32> {
         let mut request = named(NAME);
         // SAFETY: the request takes a `struct ifreq`, and writes the number into it.
@@ -264,6 +290,13 @@ pub(crate) fn checked(result: i64) -> io::Result<()> {
 mod tests {
     use super::*;
     use slowhand_net::ip::Ipv6Header;
+
+    #[test]
+    fn packets_that_were_dropped_are_counted() {
+        let devices = "face |bytes\n    lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\nslowhand0: 1 2 3 4 5 6 7 8 9 10 11 402 13 14 15 16\n";
+        assert_eq!(dropped(devices), Some(402));
+        assert_eq!(dropped("lo: 1 2 3"), None);
+    }
 
     #[test]
     fn the_echo_is_a_packet() {

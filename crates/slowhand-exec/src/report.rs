@@ -71,7 +71,7 @@ pub struct ProgramReport {
     pub ended_s: Option<f64>,
     /// How it ended.
     pub exit: Option<Exit>,
-    /// What it wrote. What is no UTF-8 is replaced.
+    /// What it wrote. What is no UTF-8 is replaced, and of more than 1 MiB the middle is left out. The digest has all of it.
     pub stdout: String,
     /// The same for errors.
     pub stderr: String,

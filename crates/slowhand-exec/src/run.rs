@@ -14,7 +14,9 @@ use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::Scenario;
 use slowhand_net::address::Host;
 use slowhand_net::random::Streams as RandomStreams;
+use std::any::Any;
 use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Keeps OpenSSL from the instructions RDRAND and RDSEED, whose numbers no seed gives (OPENSSL_ia32cap(3)).
 const OPENSSL_WITHOUT_RDRAND: (&str, &str) = ("OPENSSL_ia32cap", "~0x4000000000000000:~0x40000");
@@ -29,14 +31,17 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     let failed = |what: &'static str| move |error| ExecError::Kernel { what, error };
     let home = Home::new().map_err(failed("open the network namespace"))?;
     let kernels = kernels(setup);
-    home.enter().map_err(failed("come back from a network namespace"))?;
-    let kernels = kernels?;
+    let came_back = home.enter();
+    let kernels = kernels?; // its error comes first: it says why nobody may come back either
+    came_back.map_err(failed("come back from a network namespace"))?;
     let _blocked = Blocked::new();
     let programs = programs(setup, &kernels, seed)?;
     let world = World::new(scenario, &plan, seed, setup.capture.as_deref())?;
     let mut tracer = Tracer::new(setup, world, kernels, programs, environment());
-    let ended = tracer.run();
+    // No program may end more than its own world, whatever it does.
+    let ended = catch_unwind(AssertUnwindSafe(|| tracer.run())).unwrap_or_else(|panic| Err(fault(&*panic)));
     tracer.kill_all();
+    tracer.note_dropped();
     home.enter().map_err(failed("come back from a network namespace"))?;
     let mut world = tracer.world;
     let mut secrets = Vec::new();
@@ -59,6 +64,12 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
         notes: tracer.notes.list(),
         digest,
     })
+}
+
+/// A panic, as an error.
+fn fault(panic: &(dyn Any + Send)) -> ExecError {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    ExecError::Fault(text.unwrap_or("unknown").to_owned())
 }
 
 /// The hosts of all programs, each once. The thread is in the namespace of the last one.
@@ -113,15 +124,27 @@ fn report(mut program: Program, world: &mut World<'_>, secrets: &mut Vec<String>
     world.note_output(&stdout);
     world.note_output(&stderr);
     world.note_output(format!("{:?}", running.ended).as_bytes());
-    let text = |octets: Vec<u8>| String::from_utf8_lossy(&octets).into_owned();
     ProgramReport {
         name: program.name,
         started_s: running.started.map(|at| at as f64 / 1e9),
         ended_s: running.ended.map(|(at, _)| at as f64 / 1e9),
         exit: running.ended.map(|(_, exit)| exit),
-        stdout: text(stdout),
-        stderr: text(stderr),
+        stdout: shown(&stdout),
+        stderr: shown(&stderr),
     }
+}
+
+/// The most octets of an output that are kept. *Assumed*: more than anyone reads.
+const MOST_OUTPUT: usize = 1 << 20;
+
+/// An output as text: of a long one the beginning and the end.
+fn shown(octets: &[u8]) -> String {
+    let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+    let Some(left_out) = octets.len().checked_sub(MOST_OUTPUT).filter(|left_out| *left_out > 0) else {
+        return text(octets);
+    };
+    let (begin, end) = (&octets[..MOST_OUTPUT / 2], &octets[octets.len() - MOST_OUTPUT / 2..]);
+    format!("{}\n[slowhand: {left_out} octets are left out here]\n{}", text(begin), text(end))
 }
 
 /// True for a line of a key log (NSS format): a label, and two numbers of hexadecimal digits.
@@ -133,7 +156,15 @@ fn is_secret(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_secret;
+    use super::{MOST_OUTPUT, is_secret, shown};
+
+    #[test]
+    fn of_a_long_output_both_ends_are_kept() {
+        let octets = [b"begin".to_vec(), vec![b'x'; MOST_OUTPUT], b"the end".to_vec()].concat();
+        let text = shown(&octets);
+        assert!(text.starts_with("begin") && text.ends_with("the end") && text.contains("12 octets are left out"));
+        assert_eq!(shown(&octets[..MOST_OUTPUT]).len(), MOST_OUTPUT);
+    }
 
     #[test]
     fn a_key_log_has_secrets_and_comments() {

@@ -22,8 +22,8 @@ pub(crate) const NOT_STARTED: i32 = 127;
 /// What a program reads and writes.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    /// Its end of the pipe that is its standard input.
-    input: OwnedFd,
+    /// Its end of the pipe that is its standard input, until it has it itself.
+    input: Option<OwnedFd>,
     /// Ours. While it is open, the input does not end.
     pub(crate) feed: Option<File>,
     /// What it writes to stdout and stderr, and the secrets of its sessions.
@@ -38,9 +38,20 @@ impl Streams {
         let mut ends = [0; 2];
         // SAFETY: `ends` has room for two descriptors.
         checked(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) }.into())?;
+        // SAFETY: the call takes numbers.
+        checked(unsafe { libc::fcntl(ends[1], libc::F_SETFL, libc::O_NONBLOCK) }.into())?;
         // SAFETY: the kernel has just made these descriptors, so nobody else has them.
         let [input, feed] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
-        Ok(Self { input, feed: Some(feed.into()), outputs: [memory_file()?, memory_file()?, memory_file()?] })
+        Ok(Self {
+            input: Some(input),
+            feed: Some(feed.into()),
+            outputs: [memory_file()?, memory_file()?, memory_file()?],
+        })
+    }
+
+    /// The program has its end: with it, the input can be seen to be closed.
+    pub(crate) fn begin(&mut self) {
+        self.input = None;
     }
 
     /// What the program has written to stdout and stderr, and the secrets of its sessions.
@@ -124,7 +135,7 @@ pub(crate) fn start(
 /// What the program has as its descriptors 0 to 3.
 fn descriptors(streams: &Streams) -> [RawFd; 4] {
     let [stdout, stderr, keys] = streams.outputs.each_ref().map(AsRawFd::as_raw_fd);
-    [streams.input.as_raw_fd(), stdout, stderr, keys]
+    [streams.input.as_ref().map_or(-1, AsRawFd::as_raw_fd), stdout, stderr, keys]
 }
 
 /// Where a command may be: as it is if it has a "/", else in the folders of PATH.

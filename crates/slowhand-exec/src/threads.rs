@@ -179,6 +179,8 @@ pub(crate) struct FileTimer {
     pub(crate) alarm: Alarm,
     pub(crate) clock: i32,
     pub(crate) program: usize,
+    /// A thread that has the file, and its descriptor there, as last seen.
+    pub(crate) holder: (Pid, u64),
 }
 
 /// All threads, in the order in which they came to be: this is the order in which they run.

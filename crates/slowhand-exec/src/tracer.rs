@@ -142,11 +142,14 @@ impl<'a> Tracer<'a> {
                 continue;
             }
             self.world.run_until(self.clocks.now);
-            if self.hand_over() {
+            if self.hand_over() || self.feed() {
                 continue;
             }
             self.note_end();
             let next = self.next_deadline();
+            if next.is_some_and(|next| self.forget_file_timers(Some(next))) {
+                continue;
+            }
             if let Some(over) = self.over
                 && next.is_none_or(|next| next > over.saturating_add(LINGER))
             {
@@ -175,6 +178,7 @@ impl<'a> Tracer<'a> {
             let first = spawn::start(&program.name, &program.argv, &self.environment, &program.streams)?;
             let running = &mut self.programs[place].running;
             (running.first, running.started) = (Some(first), Some(self.clocks.now));
+            self.programs[place].streams.begin();
             tracee::resume(first, 0);
             while self.programs[place].running.main.is_none() && self.programs[place].running.first.is_some() {
                 let change = tracee::change_of(first).map_err(refused)?;
@@ -311,6 +315,10 @@ impl<'a> Tracer<'a> {
             }
             if asleep >= ASLEEP {
                 let call = call_of(self.running);
+                if call >= 0 {
+                    let program = self.name_of(self.running);
+                    self.notes.waits_in_kernel(&program, call);
+                }
                 self.set_state(self.running, State::InKernel { call });
                 return Ok(None);
             }
@@ -322,7 +330,7 @@ impl<'a> Tracer<'a> {
     fn check_computing(&mut self, ticks: u64) -> Result<(), ExecError> {
         let (tid, cpu) = (self.running, self.setup.cpu.as_secs_f64());
         let Some(thread) = self.threads.get_mut(tid) else { return Ok(()) };
-        let used = (ticks - *thread.computes_since.get_or_insert(ticks)) as f64 / TICKS;
+        let used = ticks.saturating_sub(*thread.computes_since.get_or_insert(ticks)) as f64 / TICKS;
         if used > cpu {
             let what = format!(
                 "a thread computes for more than {cpu} s without a system call that is trapped, at {:.3} s of the network; a \
@@ -391,17 +399,6 @@ impl<'a> Tracer<'a> {
                 wait_for_child(Duration::from_millis(1));
                 self.check_wall()?;
             }
-        }
-        let waits: Vec<(String, i64)> = self
-            .threads
-            .iter()
-            .filter_map(|thread| match thread.state {
-                State::InKernel { call } if call >= 0 => Some((self.programs[thread.program].name.clone(), call)),
-                _ => None,
-            })
-            .collect();
-        for (program, call) in waits {
-            self.notes.waits_in_kernel(&program, call);
         }
         Ok(false)
     }
@@ -524,25 +521,37 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Writes what is due to the standard inputs.
-    fn feed(&mut self) {
+    /// Writes what is due to the standard inputs, as far as they have room. Returns true if it wrote anything.
+    fn feed(&mut self) -> bool {
         use std::io::Write;
+        let mut any = false;
         for program in &mut self.programs {
-            while let Some((_, octets)) = program.input.pop_if(|(at, _)| *at <= self.clocks.now) {
-                match &mut program.streams.feed {
-                    Some(feed) if !octets.is_empty() => drop(feed.write_all(&octets)), // a program may have closed it
-                    _ => program.streams.feed = None,
+            while let Some((at, mut octets)) = program.input.pop_if(|(at, _)| *at <= self.clocks.now) {
+                let feed = program.streams.feed.as_mut().filter(|_| !octets.is_empty());
+                match feed.map(|feed| feed.write(&octets)) {
+                    Some(Ok(length)) if length < octets.len() => {
+                        octets.drain(..length);
+                        program.input.push((at, octets));
+                    }
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                        program.input.push((at, octets));
+                        break;
+                    }
+                    Some(Err(_)) | None => program.streams.feed = None, // the program has closed it; or here is its end
                 }
                 self.activity[program.kernel] += 1;
+                any = true;
             }
         }
+        any
     }
 
     fn next_deadline(&self) -> Option<Nanos> {
         let programs = self.programs.iter().flat_map(|program| {
             let start = program.running.started.is_none().then_some(program.start);
             let input = program.input.last().map(|(at, _)| *at);
-            [start, input.filter(|_| program.running.ended.is_none())]
+            [start, input.filter(|at| *at > self.clocks.now && program.running.ended.is_none())]
         });
         let threads = self.threads.iter().map(deadline_of);
         let timers = self.file_timers.values().map(|timer| timer.alarm.at);
@@ -627,6 +636,19 @@ impl<'a> Tracer<'a> {
     /// The thread that runs has another number now.
     pub(crate) fn renumber_running(&mut self, tid: Pid) {
         self.running = tid;
+    }
+
+    /// Notes the packets that no kernel had room for.
+    pub(crate) fn note_dropped(&mut self) {
+        for (place, kernel) in self.kernels.iter().enumerate() {
+            let count = kernel.dropped();
+            let program = self.programs.iter().find(|program| program.kernel == place);
+            if let Some(program) = program.filter(|_| count > 0) {
+                let what =
+                    format!("sent faster than its kernel has room for: {count} packets did not reach the network");
+                self.notes.add(&program.name, &what, false);
+            }
+        }
     }
 
     /// Kills all programs, and waits for their end.

@@ -42,6 +42,8 @@ struct Conversation {
     last: Instant,
     names: [DatagramNames; 2],
     datagrams: Vec<Sent>,
+    /// True if a datagram of the server has arrived.
+    is_answered: bool,
 }
 
 /// A datagram, and what is compared of it.
@@ -148,7 +150,7 @@ impl<'a> World<'a> {
                 ends: ends.clone().map(|seen| End::Own(Box::new(seen))),
                 gives_up: GivesUp::Never,
             });
-            Conversation { id, ends, last: now, names: Default::default(), datagrams: Vec::new() }
+            Conversation { id, ends, last: now, names: Default::default(), datagrams: Vec::new(), is_answered: false }
         });
         conversation.last = now;
         let payload = &packet[UdpDatagram::HEADERS..];
@@ -204,9 +206,10 @@ impl<'a> World<'a> {
             let mut record = self.live.report(conversation.id).handshake;
             let secure = conversation.ends.iter().any(|seen| seen.lock().watcher.is_secure());
             if !secure {
-                record.outcome = Outcome::Completed;
+                // Nobody knows what the programs wanted, but an answer can be seen.
+                record.outcome = if conversation.is_answered { Outcome::Completed } else { Outcome::GaveUp };
                 record.end_s = conversation.last.as_secs_f64();
-                record.duration_s = Some(record.end_s - record.start_s);
+                record.duration_s = conversation.is_answered.then_some(record.end_s - record.start_s);
             }
             let datagrams = conversation.datagrams.into_iter().map(|sent| sent.told).collect();
             reports.push(crate::report::Conversation { record, secure, datagrams });
@@ -232,6 +235,7 @@ impl Conversation {
     fn note(&mut self, now: Instant, from: Role, payload: &[u8], is_sent: bool) {
         let at = now.as_secs_f64();
         if !is_sent {
+            self.is_answered |= from == Role::Server;
             let mut on_their_way = self.datagrams.iter_mut().filter(|sent| sent.told.arrived_s.is_none());
             if let Some(sent) = on_their_way.find(|sent| sent.told.from == from && *sent.payload == *payload) {
                 sent.told.arrived_s = Some(at);

@@ -36,7 +36,10 @@ def show(execution: Execution, out: Terminal) -> None:
     if (more := len(execution.failures) - MOST_FAILURES) > 0:
         out.paragraph(f"{more:,} other worlds were not run to their end", "red")
     if summary["completed"] or summary["failed"]:
-        report.show_summary(summary, False, out, over="the world ended", has_makespan=False)
+        # Without DTLS a row is of all that two programs said.
+        what = "handshakes" if all(row["secure"] for row in execution.rows()) else "conversations"
+        over = "the world ended"
+        report.show_summary(summary, False, out, over=over, has_makespan=False, what=what)
     elif execution.worlds:
         out.paragraph("No client has sent a datagram to the server.", "bold red")
     if execution.worlds:

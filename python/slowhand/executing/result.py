@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars
 
 UNKNOWN = ("compute_client_s", "compute_server_s", "energy_client_cpu_mj", "energy_client_tpm_mj")
-"""What is not known of programs: what they compute."""
+"""What is not known of programs, what they compute: None in each row."""
 
 EXTRA = {
     "secure": "boolean",
@@ -67,6 +67,9 @@ class Execution:
 
     def add(self, number: int, world: dict[str, Any] | Failure) -> None:
         """Adds the result of a world."""
+        if isinstance(world, dict):
+            for conversation in world["conversations"]:
+                conversation["record"].update(dict.fromkeys(UNKNOWN))
         self._worlds[number] = world
         self.wall_s = time.monotonic() - self._began
 

@@ -9,6 +9,10 @@ use crate::tracer::Tracer;
 const USAGE: usize = 144;
 const TIMES: usize = 32;
 
+/// `adjtimex(2)` that only reads, and what it returns for a clock that is not synchronised.
+const ADJ_OFFSET_SS_READ: u32 = 0xa001;
+const TIME_ERROR: i64 = 5;
+
 /// `struct sysinfo`: what a program sees of the machine's memory, so that it does not depend on what else runs. *Assumed*: 4 GiB,
 /// half of it free.
 const MEMORY: u64 = 4 << 30;
@@ -57,6 +61,39 @@ impl Tracer<'_> {
                 is_there(1, tracee::write_value(tid, registers.rdi, &words))
             }
         }
+    }
+
+    /// Calls that tell or set the clock of the machine: it is not a program's to set.
+    pub(super) fn enter_setting(&mut self, tid: Pid, registers: Registers) {
+        let number = registers.orig_rax as i64;
+        let address = if number == libc::SYS_adjtimex { registers.rdi } else { registers.rsi };
+        let may_read = number == libc::SYS_adjtimex || number == libc::SYS_clock_adjtime;
+        let modes = may_read.then(|| tracee::read_value::<u32>(tid, address)).flatten();
+        let result = match modes {
+            None if may_read => -i64::from(libc::EFAULT),
+            Some(0 | ADJ_OFFSET_SS_READ) => match tracee::write_value(tid, address, &self.adjustment(modes)) {
+                true => TIME_ERROR,
+                false => -i64::from(libc::EFAULT),
+            },
+            _ => {
+                let program = self.name_of(tid);
+                self.notes.add(&program, "was not allowed to set the clock (EPERM)", false);
+                -i64::from(libc::EPERM)
+            }
+        };
+        self.answer(tid, registers, result);
+    }
+
+    /// `struct timex` (Linux, include/uapi/linux/timex.h) of a clock that nobody has set: as the kernel begins (kernel/time/ntp.c).
+    fn adjustment(&self, modes: Option<u32>) -> [u64; 26] {
+        let [seconds, nanos] = self.clocks.read(libc::CLOCK_REALTIME);
+        let mut words = [0; 26];
+        words[0] = modes.unwrap_or(0).into();
+        (words[3], words[4]) = (16_000_000, 16_000_000); // the largest error, and the estimated one, in microseconds
+        words[5] = 0x40; // STA_UNSYNC
+        (words[6], words[7], words[8]) = (2, 1, 32_768_000); // constant, precision, tolerance
+        (words[9], words[10], words[11]) = (seconds as u64, nanos as u64 / 1000, 10_000); // time, microseconds in a tick
+        words
     }
 
     pub(super) fn enter_sleep(&mut self, tid: Pid, registers: Registers, resumed: Option<&Resumed>) {

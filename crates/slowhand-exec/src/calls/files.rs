@@ -9,6 +9,9 @@ use rand_core::Rng;
 /// The most random octets that one call gives (random(4): the kernel gives 32 MiB less one).
 const MOST_RANDOM: u64 = 1 << 20;
 
+/// The flags of a call of a socket that does not wait; recv(2): the queue of errors is not waited for.
+const NEVER_WAITS: u64 = (libc::MSG_DONTWAIT | libc::MSG_ERRQUEUE) as u64;
+
 /// Octets of `struct mmsghdr`.
 const MESSAGE: u64 = 64;
 
@@ -33,7 +36,7 @@ impl Tracer<'_> {
         if number == libc::SYS_pread64 {
             return tracee::resume(tid, 0); // pipes and sockets have no places
         }
-        if descriptor.is_nonblocking || flags_of(&entry) & libc::MSG_DONTWAIT as u64 != 0 {
+        if descriptor.is_nonblocking || flags_of(&entry) & NEVER_WAITS != 0 {
             let what = Call::Transfer { descriptor: None, direction };
             return self.attempt(tid, &entry, Trial::new(entry, what, Some(0)));
         }
@@ -44,11 +47,13 @@ impl Tracer<'_> {
         let mut registers = entry;
         match number {
             libc::SYS_recvmmsg => {
-                (registers.rsi, registers.rdx) = (entry.rsi + MESSAGE * progress, entry.rdx - progress);
+                registers.rsi = entry.rsi.wrapping_add(MESSAGE.wrapping_mul(progress));
+                registers.rdx = entry.rdx.saturating_sub(progress);
                 registers.r8 = 0; // the kernel's clock; looked at below
             }
             libc::SYS_write | libc::SYS_sendto | libc::SYS_recvfrom => {
-                (registers.rsi, registers.rdx) = (entry.rsi + progress, entry.rdx - progress);
+                registers.rsi = entry.rsi.wrapping_add(progress);
+                registers.rdx = entry.rdx.saturating_sub(progress);
             }
             _ => {}
         }
@@ -81,6 +86,9 @@ impl Tracer<'_> {
             return self.finish(tid, &trial.entry, result);
         }
         self.note_transfer(tid, direction);
+        if [libc::SYS_accept, libc::SYS_accept4].contains(&trial.number()) {
+            self.note_accepted(tid, result);
+        }
         trial.progress += result as u64;
         let is_whole = trial.progress >= wanted(&trial.entry) || result == 0;
         if is_blocking && !is_whole && !self.is_late(tid, &trial.entry) {
@@ -140,7 +148,8 @@ impl Tracer<'_> {
         }
         let mut sum = 0;
         for piece in 0..entry.rdx.min(libc::UIO_MAXIOV as u64) {
-            let Some([address, length]) = tracee::read_value::<[u64; 2]>(tid, entry.rsi + PIECE * piece) else { break };
+            let place = entry.rsi.wrapping_add(PIECE * piece);
+            let Some([address, length]) = tracee::read_value::<[u64; 2]>(tid, place) else { break };
             let filled = self.fill(tid, address, length);
             if filled < 0 {
                 break;

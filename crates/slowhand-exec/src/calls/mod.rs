@@ -70,6 +70,9 @@ impl Tracer<'_> {
             | libc::SYS_times
             | libc::SYS_getrusage
             | libc::SYS_sysinfo => self.enter_clock(tid, registers, resumed.as_ref()),
+            libc::SYS_adjtimex | libc::SYS_clock_adjtime | libc::SYS_clock_settime | libc::SYS_settimeofday => {
+                self.enter_setting(tid, registers);
+            }
             libc::SYS_nanosleep | libc::SYS_clock_nanosleep => self.enter_sleep(tid, registers, resumed.as_ref()),
             libc::SYS_pause | libc::SYS_rt_sigsuspend => self.enter_suspend(tid, registers),
             libc::SYS_rt_sigtimedwait => self.enter_signal(tid, registers, resumed.as_ref()),
@@ -98,6 +101,7 @@ impl Tracer<'_> {
             libc::SYS_socket => self.enter_socket(tid, registers),
             libc::SYS_flock => self.enter_lock(tid, registers),
             libc::SYS_futex => self.enter_futex(tid, registers, resumed.as_ref()),
+            libc::SYS_clone | libc::SYS_clone3 => self.enter_clone(tid, registers),
             libc::SYS_wait4 | libc::SYS_waitid => self.enter_child(tid, registers),
             libc::SYS_kill
             | libc::SYS_tkill
@@ -130,13 +134,12 @@ impl Tracer<'_> {
     }
 
     /// A call that was tried has come to its exit.
-    pub(crate) fn leave(&mut self, tid: Pid) -> Result<(), ExecError> {
-        let Some(thread) = self.threads.get_mut(tid) else { return Ok(()) };
+    pub(crate) fn leave(&mut self, tid: Pid) {
+        let Some(thread) = self.threads.get_mut(tid) else { return };
         let Some(mut trial) = thread.trial.take() else {
-            tracee::resume(tid, 0);
-            return Ok(());
+            return tracee::resume(tid, 0);
         };
-        let Some(registers) = tracee::registers(tid) else { return Ok(()) };
+        let Some(registers) = tracee::registers(tid) else { return };
         let result = registers.rax as i64;
         for (address, octets) in std::mem::take(&mut trial.borrowed) {
             tracee::write(tid, address, &octets);
@@ -148,15 +151,14 @@ impl Tracer<'_> {
             Call::Lock => self.leave_lock(tid, trial, result),
             Call::Child => self.leave_child(tid, trial, result),
             Call::Signal => self.leave_signal(tid, trial, result),
-            Call::Socket => return self.leave_socket(tid, &trial, result),
+            Call::Socket => self.leave_socket(tid, &trial, result),
             Call::Timer => self.leave_file_timer(tid, &trial, result),
         }
-        Ok(())
     }
 
     /// Writes octets below the stack of a thread, for one call. Returns their address, and what stood there.
     pub(crate) fn borrow(&mut self, tid: Pid, registers: &Registers, octets: &[u8]) -> (u64, (u64, Vec<u8>)) {
-        let address = (registers.rsp - BELOW_STACK) & !15;
+        let address = registers.rsp.wrapping_sub(BELOW_STACK) & !15;
         let mut before = vec![0; octets.len()];
         tracee::read(tid, address, &mut before);
         tracee::write(tid, address, octets);

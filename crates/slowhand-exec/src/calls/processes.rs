@@ -1,4 +1,4 @@
-//! Waiting for children.
+//! Making children, and waiting for them.
 
 use crate::threads::{Call, Trial};
 use crate::tracee::{self, Pid, Registers};
@@ -6,6 +6,9 @@ use crate::tracer::Tracer;
 
 /// Octets of `struct rusage`.
 const USAGE: usize = 144;
+
+/// `CLONE_UNTRACED` (Linux, include/uapi/linux/sched.h). clone3(2) has its flags at the beginning of its structure.
+const UNTRACED: u64 = 0x0080_0000;
 
 impl Tracer<'_> {
     pub(super) fn enter_child(&mut self, tid: Pid, entry: Registers) {
@@ -21,6 +24,21 @@ impl Tracer<'_> {
         }
         *options |= libc::WNOHANG as u64;
         self.attempt(tid, &registers, Trial::new(entry, Call::Child, None));
+    }
+
+    /// A new thread or process is always traced: else it would run in no virtual time, and beside the others.
+    pub(super) fn enter_clone(&mut self, tid: Pid, mut registers: Registers) {
+        let is_simple = registers.orig_rax as i64 == libc::SYS_clone;
+        let flags = if is_simple { Some(registers.rdi) } else { tracee::read_value::<u64>(tid, registers.rdi) };
+        let Some(flags) = flags.filter(|flags| flags & UNTRACED != 0) else { return tracee::resume(tid, 0) };
+        let traced = flags & !UNTRACED;
+        if is_simple {
+            registers.rdi = traced;
+            tracee::set_registers(tid, &registers);
+        } else if !tracee::write_value(tid, registers.rdi, &traced) {
+            return self.answer(tid, registers, -i64::from(libc::EPERM));
+        }
+        tracee::resume(tid, 0);
     }
 
     pub(super) fn leave_child(&mut self, tid: Pid, trial: Trial, result: i64) {

@@ -1,10 +1,10 @@
 //! Sockets: which port they get, and what they may not do.
 
-use crate::descriptor::{Reach, reach};
-use crate::error::ExecError;
+use crate::descriptor::{Reach, reach, set_port};
 use crate::threads::{Call, Trial};
 use crate::tracee::{self, Pid, Registers};
 use crate::tracer::Tracer;
+use std::os::fd::AsRawFd;
 
 /// The ports that nobody has asked for (RFC 6335 section 6).
 const FIRST_PORT: u16 = 49_152;
@@ -12,6 +12,10 @@ const PORTS: u16 = 16_384;
 
 /// The longest address of a socket (`struct sockaddr_storage`).
 const LONGEST_ADDRESS: u64 = 128;
+
+/// Delayed acknowledgements and retransmissions (RFC 9293, section 3.8) have the time of the machine.
+const LOCAL_STREAM: &str =
+    "has a connection of TCP on its own host, whose timers are the kernel's: outside of virtual time";
 
 impl Tracer<'_> {
     pub(super) fn enter_socket(&mut self, tid: Pid, entry: Registers) {
@@ -22,23 +26,16 @@ impl Tracer<'_> {
     }
 
     /// A new socket gets a port that follows from the order of sockets, if it asks for none.
-    pub(super) fn leave_socket(&mut self, tid: Pid, trial: &Trial, result: i64) -> Result<(), ExecError> {
+    pub(super) fn leave_socket(&mut self, tid: Pid, trial: &Trial, result: i64) {
         let descriptor =
             self.threads.get_mut(tid).filter(|_| result >= 0).and_then(|thread| thread.descriptor(result as u64));
         if let (Some(descriptor), Some(thread)) = (descriptor, self.threads.get(tid)) {
             let next = &mut self.ports[self.programs[thread.program].kernel];
             let port = FIRST_PORT + *next % PORTS;
             *next = next.wrapping_add(1);
-            if descriptor.set_port(port).is_err() {
-                return Err(ExecError::Requirement(
-                    "the kernel does not let a socket have its own range of ports (IP_LOCAL_PORT_RANGE): Linux 6.3 or \
-                     newer is needed"
-                        .to_owned(),
-                ));
-            }
+            let _ = set_port(descriptor.as_raw_fd(), port); // a raw socket has none
         }
         self.finish(tid, &trial.entry, result);
-        Ok(())
     }
 
     /// Streams reach programs of the same host only.
@@ -57,10 +54,20 @@ impl Tracer<'_> {
         let mut address = vec![0; entry.rdx.min(LONGEST_ADDRESS) as usize];
         tracee::read(tid, entry.rsi, &mut address);
         if reach(&address) == Reach::Local {
+            self.notes.add(&program, LOCAL_STREAM, true);
             return tracee::resume(tid, 0);
         }
         let what = "was refused a connection of TCP (ENETUNREACH): only UDP and ICMPv6 cross the network";
         self.notes.add(&program, what, false);
         self.answer(tid, entry, -i64::from(libc::ENETUNREACH));
+    }
+
+    /// accept(2) has given a socket.
+    pub(super) fn note_accepted(&mut self, tid: Pid, socket: i64) {
+        let descriptor = self.threads.get_mut(tid).and_then(|thread| thread.descriptor(socket as u64));
+        if descriptor.is_some_and(|descriptor| descriptor.is_internet_stream()) {
+            let program = self.name_of(tid);
+            self.notes.add(&program, LOCAL_STREAM, true);
+        }
     }
 }

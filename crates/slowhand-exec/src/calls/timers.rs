@@ -1,6 +1,7 @@
 //! Timers: those that send signals, and those that are files.
 
 use crate::clocks::{Nanos, Spec, nanos_of, spec};
+use crate::descriptor::event_id;
 use crate::threads::{Alarm, Call, FileTimer, Notice, PosixTimer, Trial, status_number};
 use crate::tracee::{self, Pid, Registers};
 use crate::tracer::Tracer;
@@ -13,10 +14,18 @@ type Timing = [[i64; 2]; 2];
 
 /// Ways of telling that a timer is due (`sigevent`, Linux, include/uapi/asm-generic/siginfo.h).
 const SIGEV_SIGNAL: i32 = 0;
+const SIGEV_NONE: i32 = 1;
+const SIGEV_THREAD: i32 = 2;
 const SIGEV_THREAD_ID: i32 = 4;
+
+/// The largest number of a signal (`_NSIG`, Linux, arch/x86/include/uapi/asm/signal.h).
+const LAST_SIGNAL: i32 = 64;
 
 /// `SI_TIMER` (the same file): the signal is that of a timer.
 const SI_TIMER: i32 = -2;
+
+/// After how many timers that are files those are looked for whose file has gone. *Assumed*: a tracer has thousands of descriptors.
+const SWEEP: usize = 64;
 
 /// `TFD_TIMER_ABSTIME` and `TIMER_ABSTIME` have the same value.
 const ABSOLUTE: u64 = libc::TIMER_ABSTIME as u64;
@@ -99,10 +108,12 @@ impl Tracer<'_> {
                 return -i64::from(libc::EFAULT);
             };
             let (signal, way, thread) = (first as i32, (first >> 32) as i32, second as i32);
+            let is_signal = (1..=LAST_SIGNAL).contains(&signal);
             notice = match way {
-                SIGEV_SIGNAL => Notice { signal, value, thread: None },
-                SIGEV_THREAD_ID => Notice { signal, value, thread: self.thread_of(process, thread) },
-                _ => Notice { signal: 0, value, thread: None },
+                SIGEV_NONE => Notice { signal: 0, value, thread: None },
+                SIGEV_SIGNAL | SIGEV_THREAD if is_signal => Notice { signal, value, thread: None },
+                SIGEV_THREAD_ID if is_signal => Notice { signal, value, thread: self.thread_of(process, thread) },
+                _ => return -i64::from(libc::EINVAL),
             };
         }
         if !tracee::write_value(tid, entry.rdx, &number) {
@@ -183,16 +194,46 @@ impl Tracer<'_> {
 
     /// The program has an event file in the place of its timer.
     pub(super) fn leave_file_timer(&mut self, tid: Pid, trial: &Trial, result: i64) {
+        if self.file_timers.len().is_multiple_of(SWEEP) {
+            self.forget_file_timers(None);
+        }
         let thread = self.threads.get_mut(tid).filter(|_| result >= 0);
         if let Some(thread) = thread
             && let Some(descriptor) = thread.descriptor(result as u64)
             && let (Some(id), Ok(file)) = (descriptor.event_id(), descriptor.file())
         {
             let clock = trial.entry.rdi as i32;
-            let timer = FileTimer { file, alarm: Alarm::default(), clock, program: thread.program };
+            let timer = FileTimer {
+                file,
+                alarm: Alarm::default(),
+                clock,
+                program: thread.program,
+                holder: (tid, result as u64),
+            };
             self.file_timers.insert(id, timer);
         }
         self.finish(tid, &trial.entry, result);
+    }
+
+    /// Forgets timers whose file no program has any more: those that are due at a time, or all. Returns true if there were any.
+    pub(crate) fn forget_file_timers(&mut self, due: Option<Nanos>) -> bool {
+        let before = self.file_timers.len();
+        let threads = &self.threads;
+        self.file_timers.retain(|id, timer| {
+            if due.is_some() && timer.alarm.at != due {
+                return true;
+            }
+            if !has_event(timer.holder, *id) {
+                let program = timer.program;
+                let holds = |tid: Pid| event_of(tid, *id).map(|fd| (tid, fd));
+                let Some(holder) = threads.those(|thread| thread.program == program).into_iter().find_map(holds) else {
+                    return false;
+                };
+                timer.holder = holder;
+            }
+            true
+        });
+        self.file_timers.len() < before
     }
 
     /// Everything that is due.
@@ -214,7 +255,7 @@ impl Tracer<'_> {
             }
             for timer in process.timers.values_mut() {
                 if timer.alarm.fires(now) && timer.notice.signal != 0 {
-                    timer.overrun = if is_pending(pid, &timer.notice) { timer.overrun + 1 } else { 0 };
+                    timer.overrun = if is_pending(pid, &timer.notice) { timer.overrun.saturating_add(1) } else { 0 };
                     if timer.overrun == 0 {
                         notify(pid, &timer.notice);
                     }
@@ -227,6 +268,18 @@ impl Tracer<'_> {
             (0..self.activity.len()).for_each(|kernel| self.activity[kernel] += 1);
         }
     }
+}
+
+/// True if a descriptor of a thread is the event file with this number (proc(5), `eventfd-id`).
+fn has_event((tid, fd): (Pid, u64), id: u64) -> bool {
+    fs::read_to_string(format!("/proc/{tid}/fdinfo/{fd}")).is_ok_and(|text| event_id(&text) == Some(id))
+}
+
+/// The descriptor of a thread that is the event file with this number.
+fn event_of(tid: Pid, id: u64) -> Option<u64> {
+    let numbers = fs::read_dir(format!("/proc/{tid}/fdinfo")).ok()?;
+    let mut numbers = numbers.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    numbers.find(|fd| has_event((tid, *fd), id))
 }
 
 /// When a timer is due, and its interval.
