@@ -4,7 +4,7 @@ use slowhand_lab::input::Blame;
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::readers::{ReadersPlan, ReadersRecord, Way};
 use slowhand_lab::scenario::Scenario;
-use slowhand_sessions::{Curve, Operation, Processor};
+use slowhand_sessions::{Aead, AeadMode, Curve, Operation, Processor};
 
 /// One hop without losses, and these keys.
 fn scenario(changes: &[&str]) -> Scenario {
@@ -130,6 +130,26 @@ fn a_reading_that_became_due_meanwhile_is_asked_for() {
     let readings = ["readers.period_s = 10", "readers.readings = 2", "server.internet_dropped = [4]"];
     let record = run(&plan(&[timers, readings].concat()), Way::Dtls, 1);
     assert_eq!((record.got, record.readings), (1, 2), "{record:?}");
+}
+
+/// Both ends seal one message of a reading and open one, which takes their devices long here.
+#[test]
+fn a_reader_has_a_value_when_it_has_decrypted_it() {
+    const FACTOR: f64 = 20_000.0;
+    let plan = plan(&[
+        "network.topology = { kind = \"line\", hops = 2 }",
+        "readers.at = \"mesh\"",
+        "readers.readings = 2",
+        "client.compute_factor = 20000",
+        "session.coap.ack_timeout_s = 60",
+        "session.timeout_s = 100",
+        "session.give_up_s = 2000",
+        "readers.period_s = 3000",
+    ]);
+    let record = run(&plan, Way::Dtls, 1);
+    let aead = Aead { mode: AeadMode::Ccm, key_bits: 128, tag: 8, octets: 10, additional: 13 };
+    let took = FACTOR * scenario(&[]).client_device.time(Operation::Open(aead)).as_secs_f64();
+    assert!(took > 2.0 && record.later_s.unwrap() > 4.0 * took, "{took}: {record:?}");
 }
 
 /// The message IDs of one end are used up: no world panics, and the record says why readings are missing.
