@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from slowhand import Run, Scenario
 from slowhand.estimate import Estimate, percentile
 from slowhand.keys import Setting
+from slowhand.terminal import WIDTH
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -55,6 +56,15 @@ def fill(document: str, name: str, table: str) -> str:
     before, found, after = document.partition(begin)
     assert found, f"the document has lost its table: {name}"
     return before + begin + table + end + after.partition(end)[2]
+
+
+def table(columns: Sequence[str], cells: Mapping[str, Sequence[str]]) -> str:
+    """A table with these columns and a row for each name. No line has more than 80 columns."""
+    lines = [f"| {' | '.join(columns)} |"]
+    lines.append(f"| :--- | {' | '.join(['---:'] * (len(columns) - 1))} |")
+    lines += [f"| {' | '.join((name, *row))} |" for name, row in cells.items()]
+    assert max(map(len, lines)) <= WIDTH
+    return "\n".join(lines) + "\n"
 
 
 def number(value: float) -> str:

@@ -8,13 +8,18 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from measured import ROOT, fill, number
+from measured import ROOT, fill, number, table
 
 from slowhand import Scenario
-from slowhand.reading import COSTS, Comparison, crossing, show
+from slowhand.reading import COSTS, WAYS, Comparison, crossing, show
 from slowhand.terminal import Terminal
+
+Results = list[dict[str, Any]]
+"""What each number of readers gave."""
 
 PAGE = "docs/oscar.md"
 SCENARIO = "scenarios/oscar.toml"
@@ -36,7 +41,7 @@ VARIANTS = {
         "session.auth=psk",
     ],
     "`readers.secret_lifetime_s=120`": ["readers.secret_lifetime_s=120"],
-    "frames are lost: `network.link_pdr=0.7`": ["network.link_pdr=0.7"],
+    "frames lost: `network.link_pdr=0.7`": ["network.link_pdr=0.7"],
 }
 """What is changed in the example."""
 
@@ -50,7 +55,13 @@ def main(folder: Path) -> None:
     """Writes the page into `folder`."""
     os.chdir(ROOT)
     page = (ROOT / PAGE).read_text()
-    blocks = {"output": output(), "variants": variants(), "rule": rule()}
+    found = {name: compared(settings).results() for name, settings in VARIANTS.items()}
+    blocks = {
+        "output": output(),
+        "variants": variants(found),
+        "fifty": fifty(found),
+        "rule": rule(found),
+    }
     for name, block in blocks.items():
         page = fill(page, name, f"\n{block}\n")
     (folder / "docs").mkdir(exist_ok=True)
@@ -65,38 +76,41 @@ def output() -> str:
     return f"```text\n$ ./slowhand oscar {SCENARIO}\n{plain}```\n"
 
 
-def variants() -> str:
-    """From how many readers on objects cost less, and what 50 readers cost in both ways."""
-    lines = [
-        "| changed | from: octets | energy of the producer | of the others | first value "
-        "| 50 readers: octets, DTLS | objects | producer, DTLS | objects |",
-        "| --- | --: | --: | --: | --: | --: | --: | --: | --: |",
-    ]
-    for name, settings in VARIANTS.items():
-        found = compared(settings).results()
-        from_on = [crossing(found, cost)["objects"] for cost in COSTS]
-        most = found[-1]
-        octets = [number(most[way]["octets"]) for way in ("dtls", "oscar")]
-        energy = [f"{number(most[way]['producer_mj'])} mJ" for way in ("dtls", "oscar")]
-        cells = [*(str(readers or "-") for readers in from_on), *octets, *energy]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+def variants(found: Mapping[str, Results]) -> str:
+    """From how many readers on objects cost less, and which readings brought a value."""
+    cells = {}
+    for name, rows in found.items():
+        from_on = [crossing(rows, cost)["objects"] for cost in COSTS]
+        shares = dict.fromkeys(got(rows[-1][way]) for way in WAYS)
+        cells[name] = [*(str(readers or "-") for readers in from_on), " / ".join(shares)]
+    return table(("changed", "octets", "producer", "others", "first value", "got"), cells)
 
 
-def rule() -> str:
+def got(of: Mapping[str, Any]) -> str:
+    """The share of the readings that brought a value."""
+    share = 100 * of["got"] / of["readings"]
+    return f"{share:.0f} %" if share in (0, 100) else f"{share:.1f} %"
+
+
+def fifty(found: Mapping[str, Results]) -> str:
+    """What 50 readers cost in both ways."""
+    cells = {
+        name: [number(rows[-1][way][cost]) for cost in ("octets", "producer_mj") for way in WAYS]
+        for name, rows in found.items()
+    }
+    return table(("50 readers", "octets, DTLS", "objects", "producer mJ, DTLS", "objects"), cells)
+
+
+def rule(found: Mapping[str, Results]) -> str:
     """How many readings an object has to serve, for the producer of some variants."""
-    lines = [
-        "| 50 readers | DTLS: a reading and its share of the handshake | an object | is worth |",
-        "| --- | --: | --: | --: |",
-    ]
+    cells = {}
     for name in ("as it is", "raw public keys, ECDHE"):
-        most = compared(VARIANTS[name]).results()[-1]
-        of_dtls, of_objects = most["dtls"], most["oscar"]
+        of_dtls, of_objects = (found[name][-1][way] for way in WAYS)
         reading = of_dtls["producer_mj"] * of_dtls["worlds"] / of_dtls["got"]
         made = of_objects["producer_mj"] / of_objects["signatures"]
-        worth = f"{made / reading:.1f} readings"
-        lines.append(f"| {name} | {number(reading)} mJ | {number(made)} mJ | {worth} |")
-    return "\n".join(lines) + "\n"
+        cells[name] = [f"{number(reading)} mJ", f"{number(made)} mJ", f"{made / reading:.1f}"]
+    columns = ("50 readers", "reading by DTLS", "energy of an object", "readings it must serve")
+    return table(columns, cells)
 
 
 if __name__ == "__main__":

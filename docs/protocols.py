@@ -10,11 +10,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from measured import ROOT, Settings, fill, number
+from measured import ROOT, Settings, fill, number, table
 
 from slowhand import Run, Scenario, plot
 from slowhand.estimate import percentile
-from slowhand.terminal import WIDTH
 
 SCENARIO = ROOT / "scenarios" / "edhoc.toml"
 COUNT = 500
@@ -128,10 +127,6 @@ class Row(Answered):
         return self._two.mean(*columns) - self.mean(*columns)
 
 
-Table = Mapping[str, Sequence[str]]
-"""The cells of each row, by its name."""
-
-
 def first(rows: Mapping[str, Row]) -> str:
     """The table of a network: what it takes until the first answer."""
     columns = ("handshake [B]", "median [s]", "95 % [s]", "frames", "air [B]", "[mJ]")
@@ -146,7 +141,7 @@ def first(rows: Mapping[str, Row]) -> str:
         ]
         for name, row in rows.items()
     }
-    return table(columns, cells)
+    return table(("protection", *columns), cells)
 
 
 def later_octets(found: Mapping[str, Sequence[Row]]) -> str:
@@ -159,7 +154,7 @@ def later_octets(found: Mapping[str, Sequence[Row]]) -> str:
         ]
         for name, rows in found.items()
     }
-    return table(columns, cells)
+    return table(("protection", *columns), cells)
 
 
 def later_energy(found: Mapping[str, Sequence[Row]]) -> str:
@@ -172,16 +167,7 @@ def later_energy(found: Mapping[str, Sequence[Row]]) -> str:
         ]
         for name, rows in found.items()
     }
-    return table(columns, cells)
-
-
-def table(columns: Sequence[str], cells: Table) -> str:
-    """A row a protection. No line has more than 80 columns."""
-    lines = [f"| {' | '.join(('protection', *columns))} |"]
-    lines.append(f"| :--- | {' | '.join(['---:'] * len(columns))} |")
-    lines += [f"| {' | '.join((name, *row))} |" for name, row in cells.items()]
-    assert max(map(len, lines)) <= WIDTH
-    return "\n".join(lines) + "\n"
+    return table(("protection", *columns), cells)
 
 
 OBSERVED: dict[str, Settings] = {
@@ -268,7 +254,7 @@ def sizes() -> str:
                 overhead = record["data_bytes_payload"][0] - sum(COAP.values()) - 2 * size
             found.append(f"{record['data_bytes_phy'][0]:,}/{record['data_frames'][0]}")
         cells[name] = [f"{overhead:.0f}", str(room(settings)), *found]
-    return table(columns, cells)
+    return table(("protection", *columns), cells)
 
 
 def over_a_hop(settings: Settings, request: int, response: int) -> Mapping[str, list[float]]:

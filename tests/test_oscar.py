@@ -4,13 +4,16 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
 
 import slowhand
 from conftest import ROOT, Cli, the_message
-from slowhand.reading import Comparison, answer, crossing
+from slowhand.reading import COSTS, Comparison, answer, crossing
+
+Row = dict[str, Any]
 
 FEW = ["--set", "readers.readings=2", "--count", "1"]
 
@@ -54,16 +57,23 @@ def test_records_and_a_capture(cli: Cli, tmp_path: Path) -> None:
     [
         ("readers.producer=4", "--set readers.producer: found 4, allowed: nodes 1 to 3"),
         ("readers.readings=0", "--set readers.readings: found 0, allowed: "),
+        ("readers.period_s=1e-7", "readers.period_s: found 0.0000001, allowed: 0.000001 or more"),
         ("readers.period_s=0", "--set readers.period_s: found 0, allowed: "),
         ("readers.at=moon", "readers.at"),
         ("readers.maximum_age_s=1", "readers.maximum_age_s"),
         ("server.at=leaves", "server.internet_delay_ms: found"),
-        ("server.slots=2", "server.slots: found a number, where readers read"),
+        ("server.slots=2", "server.slots: found 2, allowed: nothing: `slowhand oscar` ignores it"),
         ("session.protocol=coap", 'session.protocol: found "coap", allowed: one with DTLS'),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(cli: Cli, change: str, message: str) -> None:
     assert message in the_message(cli("oscar", "oscar", "--set", change, code=2))
+
+
+def test_readings_have_an_end(cli: Cli) -> None:
+    settings = ["--set", "readers.period_s=1e6", "--set", "readers.readings=100000"]
+    message = the_message(cli("oscar", "oscar", *settings, code=2))
+    assert "readers.readings: found 100000 readings, one in 1000000 s, allowed: a" in message
 
 
 def test_there_is_a_node_for_each_reader_in_the_mesh(cli: Cli) -> None:
@@ -76,18 +86,55 @@ def test_there_is_a_node_for_each_reader_in_the_mesh(cli: Cli) -> None:
     assert "found 0, allowed: a whole number" in message
 
 
+def test_a_mesh_without_a_node_for_readers_is_refused(cli: Cli, tmp_path: Path) -> None:
+    one_hop = ["--set", "readers.at=mesh", "--set", "network.topology.hops=1"]
+    for more in [], ["--readers", "1"], ["--pcap", str(tmp_path / "one.pcapng")]:
+        message = the_message(cli("oscar", "oscar", *one_hop, *FEW, *more, code=2))
+        assert 'readers.at: found "mesh", where no node is left for a reader' in message
+    with pytest.raises(slowhand.ArgumentError, match="readers: found none"):
+        slowhand.oscar("oscar", readers=[])
+
+
+def row(number: int, dtls: float, objects: float, got: tuple[int, int] = (10, 10)) -> Row:
+    """Both ways with 10 readings in one world."""
+    ways = {
+        way: {"worlds": 1, "readings": 10, "got": brought, **dict.fromkeys(COSTS, cost)}
+        for way, cost, brought in zip(("dtls", "oscar"), (dtls, objects), got, strict=True)
+    }
+    return {"readers": number, **ways}
+
+
 def test_the_crossing_is_between_the_last_and_the_first() -> None:
     costs = {1: (10.0, 30.0), 2: (20.0, 25.0), 5: (50.0, 25.0), 10: (90.0, 26.0)}
-    found = [
-        {"readers": number, "dtls": {"octets": dtls}, "oscar": {"octets": objects}}
-        for number, (dtls, objects) in costs.items()
-    ]
+    found = [row(number, *both) for number, both in costs.items()]
     assert crossing(found, "octets") == {"dtls": 2, "objects": 5}
     assert crossing(found[:2], "octets") == {"dtls": 2, "objects": None}
     assert crossing(found[2:], "octets") == {"dtls": None, "objects": 5}
 
 
+def test_who_serves_fewer_is_not_cheaper() -> None:
+    half = [row(5, 20.0, 30.0, got=(5, 10))]
+    assert crossing(half, "octets") == {"dtls": None, "objects": 5}, "4 octets for a reading, or 3"
+    nobody = [row(5, 20.0, 30.0, got=(0, 1))]
+    for cost in COSTS:
+        assert crossing(nobody, cost) == {"dtls": None, "objects": 5}
+    assert crossing([*nobody, row(10, 1.0, 2.0, got=(0, 0))], "octets")["objects"] == 5
+    neither = [row(5, 20.0, 30.0, got=(0, 0))]
+    assert answer(neither) == "The two ways cannot be compared: no reading brought a value."
+
+
 def test_the_answer_names_readings_that_are_missing() -> None:
     scenario = slowhand.Scenario("oscar", ["readers.slots=1", "readers.readings=2"])
     comparison = Comparison(scenario, [2], 1, 1)
-    assert "Readings that brought a value: DTLS with 2 readers: 50%" in answer(comparison.results())
+    assert "These readings did: DTLS with 2 readers: 50%" in answer(comparison.results())
+
+
+def test_both_ways_are_compared_over_the_same_seeds() -> None:
+    """As after Ctrl-C: a seed that one way has alone does not count."""
+    comparison = Comparison(slowhand.Scenario("oscar", ["readers.readings=1"]), [1], 2, 1)
+    [both] = comparison.results()
+    for values in comparison.columns.values():
+        del values[-1]
+    [first] = comparison.results()
+    assert [both[way]["worlds"] for way in ("dtls", "oscar")] == [2, 2]
+    assert [first[way]["worlds"] for way in ("dtls", "oscar")] == [1, 1]

@@ -8,13 +8,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from slowhand import _native, results
 from slowhand.api import SEED, Scenario, WorldError, processors
-from slowhand.bounds import natural
+from slowhand.bounds import natural, wrong
 from slowhand.keys import Setting, Settings
 from slowhand.table import Column, Table
 
@@ -88,8 +89,11 @@ class Comparison:
         self.count, self.seed = natural("count", count), natural("seed", seed)
         reading = _native.Reading(scenario.native)
         self.producer = reading.producer
-        numbers = readers or [n for n in READERS if n <= reading.most_readers]
-        self.readers = sorted({*numbers})
+        if readers is None:
+            readers = [number for number in READERS if number <= reading.most_readers]
+        if not readers:
+            raise wrong("readers", "found none, allowed: one number or more")
+        self.readers = sorted({*readers})
         self.stopped: BaseException | None = None
         self.table: list[tuple[str, str, list[Any]]] = []
         for done, number in enumerate(self.readers):
@@ -114,7 +118,7 @@ class Comparison:
         return results.frame(self.table)
 
     def results(self) -> list[dict[str, Any]]:
-        """What each number of readers gave in both ways: means over complete worlds."""
+        """What each number of readers gave in both ways: means over the seeds that both have."""
         columns = zip(*self.columns.values(), strict=True)
         rows = [dict(zip(self.columns, row, strict=True)) for row in columns]
         found = []
@@ -123,8 +127,13 @@ class Comparison:
                 way: [row for row in rows if (row["readers"], row["way"]) == (number, way)]
                 for way in WAYS
             }
-            if all(ways.values()):
-                found.append({"readers": number} | {way: _means(of) for way, of in ways.items()})
+            seeds = set.intersection(*({row["seed"] for row in of} for of in ways.values()))
+            if seeds:
+                means = {
+                    way: _means([row for row in of if row["seed"] in seeds])
+                    for way, of in ways.items()
+                }
+                found.append({"readers": number, **means})
         return found
 
     def document(self) -> dict[str, Any]:
@@ -155,11 +164,15 @@ def _means(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "got": sum(row["got"] for row in rows),
         "failed_sessions": sum(row["failed_sessions"] for row in rows),
         "refused": sum(row["refused"] for row in rows),
+        "unsent": sum(row["unsent"] for row in rows),
+        "unsent_reason": next((row["unsent_reason"] for row in rows if row["unsent"]), None),
         "octets": mean(lambda row: row["setup_octets"] + row["reading_octets"]),
         "frames": mean(lambda row: row["setup_frames"] + row["reading_frames"]),
         "setup_octets": mean(lambda row: row["setup_octets"]),
         "reading_octets": mean(lambda row: row["reading_octets"]),
-        "octets_per_reading": mean(lambda row: row["reading_octets"] / row["readings"]),
+        "octets_per_reading": mean(
+            lambda row: row["reading_octets"] / row["got"] if row["got"] else None
+        ),
         "signatures": mean(lambda row: row["signatures"]),
         "requests_to_producer": mean(lambda row: row["requests_to_producer"]),
         "first_s": mean(lambda row: row["first_s"]),
@@ -175,18 +188,29 @@ def _means(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def crossing(found: list[dict[str, Any]], cost: str) -> dict[str, int | None]:
     """From how many readers on objects cost less, of the numbers that were tried.
 
-    `dtls` is the largest number with which DTLS costs less or the same, `objects` the smallest
-    from which on objects always do; None if there is none.
+    What counts is the cost of each reading that brought a value; a way that brought none costs
+    more than any. `dtls` is the largest number with which DTLS costs less or the same, `objects`
+    the smallest from which on objects always cost less; None if there is none.
     """
-    pairs = [(row["readers"], row["dtls"][cost], row["oscar"][cost]) for row in found]
-    compared = sorted(pair for pair in pairs if None not in pair)
+    served = [row for row in found if any(row[way]["got"] for way in WAYS)]
+    compared = sorted((row["readers"], *(_each(row[way], cost) for way in WAYS)) for row in served)
     with_dtls = [readers for readers, dtls, objects in compared if dtls <= objects]
     after = [readers for readers, *_ in compared if readers > max(with_dtls, default=0)]
     return {"dtls": max(with_dtls, default=None), "objects": min(after, default=None)}
 
 
+def _each(of: Mapping[str, Any], cost: str) -> float:
+    """What each reading that brought a value cost; a time counts as it is."""
+    if not of["got"]:
+        return math.inf
+    value: float = of[cost]
+    return value if cost == "first_s" else value * of["worlds"] / of["got"]
+
+
 def answer(found: list[dict[str, Any]]) -> str:
     """Which way to take when, in a few sentences."""
+    if not any(row[way]["got"] for row in found for way in WAYS):
+        return "The two ways cannot be compared: no reading brought a value."
     said = []
     for cost, (_, words) in COSTS.items():
         if all(row[way][cost] in (None, 0) for row in found for way in WAYS):
@@ -208,7 +232,8 @@ def answer(found: list[dict[str, Any]]) -> str:
         if row[way]["got"] < 0.99 * row[way]["readings"]
     ]
     if missing:
-        said.append(f"Readings that brought a value: {', '.join(missing)}; all others 99 % or more")
+        said.append("Compared are the costs of each reading that brought a value")
+        said.append(f"These readings did: {', '.join(missing)}; all others 99 % or more")
     return ". ".join(said) + "."
 
 
@@ -244,7 +269,8 @@ def show(comparison: Comparison, out: Terminal) -> None:
     octets = {"setup octets": ("setup_octets", both), "per reading": ("octets_per_reading", both)}
     _table(found, {**octets, "signatures": ("signatures", both[1:])}, out)
     out.paragraph(
-        "Octets of handshakes and access secrets, and of each reading; signatures of objects."
+        "Octets of handshakes and access secrets, and of each reading that brought a value; "
+        "signatures of objects."
     )
     refused = [row for row in found if row["dtls"]["refused"]]
     if refused:
@@ -252,6 +278,10 @@ def show(comparison: Comparison, out: Terminal) -> None:
         each = most["dtls"]["refused"] / most["dtls"]["worlds"]
         of = _readers(most["readers"])
         out.paragraph(f"The producer has no slot for {each:,.0f} of {of} (readers.slots).")
+    for way, name in WAYS.items():
+        for of in (row[way] for row in found if row[way]["unsent"]):
+            unsent, why = of["unsent"], of["unsent_reason"]
+            out.paragraph(f"{name}: {unsent:,} messages were not sent. The first: {why}.")
     out.print("")
     out.paragraph(document["answer"])
 

@@ -140,6 +140,23 @@ fn requests_of_coap_are_those_of_a_run() {
     }
 }
 
+/// A body in blocks is many exchanges: it may take longer than one, and is not given up.
+#[test]
+fn a_body_in_many_blocks_may_take_long() {
+    let slow: &[&str] = &[
+        "mac={ kind = \"tsch\", slotframe = 401 }",
+        "session.protocol=coap",
+        "session.coap.block_bytes=16",
+        "application.pattern=once",
+        "application.bytes=1024",
+        "application.piece_bytes=1024",
+    ];
+    let life = simulated(&[MBEDTLS_PSK, MOTE, slow], DAY_S / 2.0);
+    assert_eq!((life.counts.requests, life.counts.failed), (1, 0));
+    // EXCHANGE_LIFETIME (RFC 7252 section 4.8.2).
+    assert!(life.latency_s.unwrap().min > 247.0);
+}
+
 /// What OSCORE protects is bound to no address, so it goes on when a NAT has forgotten the client. So does CoAP alone.
 #[test]
 fn protected_messages_outlive_a_nat() {
@@ -195,6 +212,8 @@ fn a_firmware_image_arrives_piece_by_piece() {
         (estimated(&[MBEDTLS_PSK, MOTE, once], DAY_S), simulated(&[MBEDTLS_PSK, MOTE, once], DAY_S));
     for life in [&estimated, &simulated] {
         assert_eq!((life.counts.requests, life.counts.failed), (1, 0));
+        // EXCHANGE_LIFETIME (RFC 7252 section 4.8.2).
+        assert!(life.latency_s.unwrap().min > 247.0);
     }
     let [estimated_s, simulated_s] = [estimated, simulated].map(|life| life.latency_s.unwrap().mean);
     // 157 pieces, each in a period of the schedule or two (0.1 s).

@@ -4,7 +4,7 @@ use slowhand_lab::input::Blame;
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::readers::{ReadersPlan, ReadersRecord, Way};
 use slowhand_lab::scenario::Scenario;
-use slowhand_sessions::{Curve, Operation, Processor};
+use slowhand_sessions::{Aead, AeadMode, Curve, Operation, Processor};
 
 /// One hop without losses, and these keys.
 fn scenario(changes: &[&str]) -> Scenario {
@@ -103,6 +103,64 @@ fn a_reader_without_a_slot_gets_nothing() {
     assert_eq!(run(&plan, Way::Oscar, 5).got, 15, "the producer has one session");
 }
 
+/// The fourth datagram to the producer is its access secret, and the eighth that of the reader in the mesh.
+#[test]
+fn an_access_secret_that_was_lost_is_asked_for_again() {
+    let once = "session.coap.max_retransmit = 0";
+    let record = run(&plan(&[once, "server.internet_dropped = [4]"]), Way::Oscar, 1);
+    assert_eq!((record.got, record.signatures), (10, 10), "{record:?}");
+    let in_mesh = ["network.topology = { kind = \"line\", hops = 2 }", "readers.at = \"mesh\""];
+    let record = run(&plan(&[in_mesh[0], in_mesh[1], once, "server.internet_dropped = [8]"]), Way::Oscar, 1);
+    assert_eq!((record.got, record.readings), (9, 10), "{record:?}");
+}
+
+/// The session of the producer takes more than half a second, those of readers on the Internet do not.
+#[test]
+fn a_producer_without_a_session_says_so() {
+    let record = run(&plan(&["session.give_up_s = 0.5"]), Way::Oscar, 2);
+    assert_eq!((record.failed_sessions, record.got, record.signatures), (1, 0, 0), "{record:?}");
+    assert_eq!(record.requests_to_producer, 20, "nobody waits for an answer when the next reading is due: {record:?}");
+}
+
+/// The first request is lost, and fails when the second reading is due already.
+#[test]
+fn a_reading_that_became_due_meanwhile_is_asked_for() {
+    let timers =
+        ["session.coap.ack_timeout_s = 9.5", "session.coap.ack_random_factor = 1", "session.coap.max_retransmit = 0"];
+    let readings = ["readers.period_s = 10", "readers.readings = 2", "server.internet_dropped = [4]"];
+    let record = run(&plan(&[timers, readings].concat()), Way::Dtls, 1);
+    assert_eq!((record.got, record.readings), (1, 2), "{record:?}");
+}
+
+/// Both ends seal one message of a reading and open one, which takes their devices long here.
+#[test]
+fn a_reader_has_a_value_when_it_has_decrypted_it() {
+    const FACTOR: f64 = 20_000.0;
+    let plan = plan(&[
+        "network.topology = { kind = \"line\", hops = 2 }",
+        "readers.at = \"mesh\"",
+        "readers.readings = 2",
+        "client.compute_factor = 20000",
+        "session.coap.ack_timeout_s = 60",
+        "session.timeout_s = 100",
+        "session.give_up_s = 2000",
+        "readers.period_s = 3000",
+    ]);
+    let record = run(&plan, Way::Dtls, 1);
+    let aead = Aead { mode: AeadMode::Ccm, key_bits: 128, tag: 8, octets: 10, additional: 13 };
+    let took = FACTOR * scenario(&[]).client_device.time(Operation::Open(aead)).as_secs_f64();
+    assert!(took > 2.0 && record.later_s.unwrap() > 4.0 * took, "{took}: {record:?}");
+}
+
+/// The message IDs of one end are used up: no world panics, and the record says why readings are missing.
+#[test]
+fn a_message_that_cannot_be_sent_is_counted() {
+    let often = ["readers.period_s = 0.001", "readers.readings = 60000", "readers.max_age_s = 3600"];
+    let record = run(&plan(&[&often[..], &["server.internet_delay_ms = 0"]].concat()), Way::Oscar, 1);
+    assert!(record.got > 30_000 && record.unsent > 0 && record.got + record.unsent <= record.readings, "{record:?}");
+    assert!(record.unsent_reason.as_ref().unwrap().contains("message IDs are used up"), "{record:?}");
+}
+
 #[test]
 fn what_is_lost_is_sent_again() {
     let plan = plan(&[
@@ -174,11 +232,15 @@ fn what_does_not_go_with_readers_is_refused_by_name() {
     for (changes, key) in [
         (&["session.protocol = \"tls1.2\"", "session.stack = \"mbedtls\""][..], "session.protocol"),
         (&["server.slots = 3"], "server.slots"),
-        (&["session.mtu = 150"], "session.mtu"),
+        (&["session.mtu = 154"], "session.mtu"),
         (&["session.server_port = 5683"], "session.server_port"),
+        (&["session.max_fragment_length = 512", "readers.value_bytes = 512"], "session.max_fragment_length"),
+        (&["readers.at = \"mesh\""], "readers.at"),
     ] {
         assert_eq!(Blame::from(ReadersPlan::new(&scenario(changes)).unwrap_err()).key, key);
     }
+    // The key set with both keys has 102 octets, its message 16 more, and a record 37.
+    assert_eq!(run(&plan(&["session.mtu = 155"]), Way::Oscar, 1).got, 10);
     let leaves = ["network.topology = { kind = \"star\", leaves = 3 }", "server.at = \"leaves\""];
     assert_eq!(Blame::from(ReadersPlan::new(&scenario(&leaves)).unwrap_err()).key, "server.at");
 }
