@@ -1,5 +1,6 @@
 """What the tests share: the command line in a process of its own, as a user runs it."""
 
+import functools
 import json
 import os
 import signal
@@ -82,3 +83,17 @@ def without_time(output: str) -> dict[str, Any]:
     parsed: dict[str, Any] = json.loads(output)
     assert parsed.pop("wall_s") > 0
     return parsed
+
+
+ASK_EXEC = "from slowhand import _native; _native.prepare_exec()"
+"""Asks for all that `slowhand exec` needs. This changes the process."""
+
+
+@functools.cache
+def exec_lacks() -> str:
+    """What `slowhand exec` lacks on this machine."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", ASK_EXEC], capture_output=True, text=True, check=False
+    )
+    assert not done.returncode or "OSError: " in done.stderr, done.stderr
+    return done.stderr.rpartition("OSError: ")[2].strip()

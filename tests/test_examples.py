@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import slowhand
-from conftest import ROOT
+from conftest import ROOT, exec_lacks
 
 PACKAGE = Path(slowhand.__file__).parent
 
@@ -24,6 +24,7 @@ CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NO_EXAMPLE = {
     "AdviceError",  # an error
     "ArgumentError",
+    "Execution",  # `exec` has one
     "Inspection",  # `Scenario.inspect` has one
     "Live",  # `live` has one
     "Replay",  # `replay` has one
@@ -40,6 +41,8 @@ NO_EXAMPLE = {
 def test_the_examples_of_a_module_print_what_they_say(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if name == "slowhand.executing.__init__" and (lacks := exec_lacks()):
+        pytest.skip(lacks)
     monkeypatch.chdir(tmp_path)
     found = doctest.testmod(importlib.import_module(name.removesuffix(".__init__")))
     assert found.attempted > 0

@@ -18,7 +18,7 @@ import polars
 import pytest
 
 import slowhand
-from conftest import ROOT, Cli, the_message
+from conftest import ASK_EXEC, ROOT, Cli, exec_lacks, the_message
 from slowhand.executing.report import silence
 
 SOURCES = ROOT / "tests" / "exec"
@@ -29,21 +29,8 @@ SERVER = f"openssl s_server -dtls1_2 -timeout -accept 5684 -nocert {PSK}"
 AWAKE = ["mac.sleepy=none", "mac.poll_period_ms=", "server.internet_jitter_ms=0"]
 """What makes of `csma` a network whose delays are those of its frames."""
 
-
-ASKED = "from slowhand import _native; _native.prepare_exec()"
-
-
-def _missing() -> str:
-    """What this machine lacks. A process of its own asks: asking changes it."""
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", ASKED], capture_output=True, text=True, check=False
-    )
-    assert not done.returncode or "OSError: " in done.stderr, done.stderr
-    return done.stderr.rpartition("OSError: ")[2].strip()
-
-
 # A container may have no /dev/net/tun, no namespaces, or an old kernel.
-MISSING = _missing()
+MISSING = exec_lacks()
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
 S = 1_000_000_000
@@ -330,7 +317,7 @@ def _left(folder: Path) -> list[str]:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has what is taken away here")
 def test_what_is_missing_is_said_first_and_what_to_do() -> None:
     """A container of root without CAP_SYS_ADMIN (21) in its bounding set (PR_CAPBSET_DROP, 24)."""
-    again = f"os.execv(sys.executable, [sys.executable, '-P', '-c', {ASKED!r}])"
+    again = f"os.execv(sys.executable, [sys.executable, '-P', '-c', {ASK_EXEC!r}])"
     less = f"import ctypes, os, sys; ctypes.CDLL(None).prctl(24, 21); {again}"
     done = subprocess.run(
         [sys.executable, "-P", "-c", less], capture_output=True, text=True, check=False

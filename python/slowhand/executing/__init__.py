@@ -66,6 +66,14 @@ def exec(
     as pcapng.
 
     Raises `OSError` if the machine lacks something, with what to do.
+
+    >>> import slowhand
+    >>> wait = "sh -c 'sleep 60; date -u +%T'"
+    >>> done = slowhand.exec("quickstart", client=wait, server="sleep 1", count=2)
+    >>> done.reproducible
+    True
+    >>> done.programs().filter(program="client")["stdout"].to_list()
+    ['00:01:01\\n', '00:01:01\\n']
     """
     scenario = loaded(scenario, set)
     limits = Limits(duration_s, until, date, wall_s, cpu_s)

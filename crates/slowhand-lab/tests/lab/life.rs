@@ -212,8 +212,6 @@ fn a_firmware_image_arrives_piece_by_piece() {
         (estimated(&[MBEDTLS_PSK, MOTE, once], DAY_S), simulated(&[MBEDTLS_PSK, MOTE, once], DAY_S));
     for life in [&estimated, &simulated] {
         assert_eq!((life.counts.requests, life.counts.failed), (1, 0));
-        // EXCHANGE_LIFETIME (RFC 7252 section 4.8.2).
-        assert!(life.latency_s.unwrap().min > 247.0);
     }
     let [estimated_s, simulated_s] = [estimated, simulated].map(|life| life.latency_s.unwrap().mean);
     // 157 pieces, each in a period of the schedule or two (0.1 s).
