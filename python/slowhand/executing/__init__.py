@@ -72,8 +72,10 @@ def exec(
     >>> done = slowhand.exec("quickstart", client=wait, server="sleep 1", count=2)
     >>> done.reproducible
     True
-    >>> done.programs().filter(program="client")["stdout"].to_list()
-    ['00:01:01\\n', '00:01:01\\n']
+    >>> for said in done.programs().filter(program="client")["stdout"]:
+    ...     said.strip()
+    '00:01:01'
+    '00:01:01'
     """
     scenario = loaded(scenario, set)
     limits = Limits(duration_s, until, date, wall_s, cpu_s)
