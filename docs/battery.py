@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from measured import ROOT, Settings, fill
+from measured import ROOT, Settings, write
 
 from slowhand import Scenario, lives, plot
 from slowhand.terminal import WIDTH
@@ -58,11 +58,7 @@ def main(folder: Path) -> None:
         "protections": protections(),
         "month": agree,
     }
-    page = (ROOT / PAGE).read_text()
-    for name, block in blocks.items():
-        page = fill(page, name, f"\n{block}\n")
-    (folder / "docs").mkdir(exist_ok=True)
-    (folder / PAGE).write_text(page)
+    write(PAGE, folder, blocks)
     plot.life(thread.document, folder / "docs" / "battery.png")
 
 

@@ -5,17 +5,16 @@ Run it when the output has changed: .venv/bin/python docs/joining.py. It takes h
 
 from __future__ import annotations
 
-import io
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
-from measured import ROOT, fill, number
+from measured import ROOT, number, printed, write
 
 from slowhand import Scenario
 from slowhand.estimate import percentile
 from slowhand.joining import PHASES, Formation, show
-from slowhand.terminal import Terminal
 
 PAGE = "docs/joining.md"
 SCENARIO = "scenarios/join.toml"
@@ -96,19 +95,12 @@ def main(folder: Path) -> None:
         "boards": boards(),
         "late": late(),
     }
-    page = (ROOT / PAGE).read_text()
-    for name, block in blocks.items():
-        page = fill(page, name, f"\n{block}\n")
-    (folder / "docs").mkdir(exist_ok=True)
-    (folder / PAGE).write_text(page)
+    write(PAGE, folder, blocks)
 
 
 def output() -> str:
     """What the command prints."""
-    text = io.StringIO()
-    show(formation([], 20), Terminal(text, width=80, styled=False))
-    plain = text.getvalue().replace("\N{NO-BREAK SPACE}", " ")
-    return f"```text\n$ ./slowhand join {SCENARIO}\n{plain}```\n"
+    return printed(f"join {SCENARIO}", partial(show, formation([], 20)))
 
 
 def median(values: list[float]) -> str:

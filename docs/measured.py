@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from slowhand import Run, Scenario
 from slowhand.estimate import Estimate, percentile
 from slowhand.keys import Setting
-from slowhand.terminal import WIDTH
+from slowhand.terminal import WIDTH, Terminal
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -56,6 +57,23 @@ def fill(document: str, name: str, table: str) -> str:
     before, found, after = document.partition(begin)
     assert found, f"the document has lost its table: {name}"
     return before + begin + table + end + after.partition(end)[2]
+
+
+def write(page: str, folder: Path, blocks: Mapping[str, str]) -> None:
+    """Writes a page of the project into `folder`, with these blocks in their places."""
+    text = (ROOT / page).read_text()
+    for name, block in blocks.items():
+        text = fill(text, name, f"\n{block}\n")
+    (folder / page).parent.mkdir(exist_ok=True)
+    (folder / page).write_text(text)
+
+
+def printed(command: str, show: Callable[[Terminal], None]) -> str:
+    """A command of slowhand, and what it prints."""
+    text = io.StringIO()
+    show(Terminal(text, width=WIDTH, styled=False))
+    plain = text.getvalue().replace("\N{NO-BREAK SPACE}", " ")
+    return f"```text\n$ ./slowhand {command}\n{plain}```\n"
 
 
 def table(columns: Sequence[str], cells: Mapping[str, Sequence[str]]) -> str:

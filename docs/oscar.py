@@ -5,18 +5,17 @@ Run it when the output has changed: .venv/bin/python docs/oscar.py.
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from measured import ROOT, fill, number, table
+from measured import ROOT, number, printed, table, write
 
 from slowhand import Scenario
 from slowhand.reading import COSTS, WAYS, Comparison, crossing, show
-from slowhand.terminal import Terminal
 
 Results = list[dict[str, Any]]
 """What each number of readers gave."""
@@ -54,26 +53,14 @@ def compared(settings: list[str], worlds: int = WORLDS) -> Comparison:
 def main(folder: Path) -> None:
     """Writes the page into `folder`."""
     os.chdir(ROOT)
-    page = (ROOT / PAGE).read_text()
     found = {name: compared(settings).results() for name, settings in VARIANTS.items()}
     blocks = {
-        "output": output(),
+        "output": printed(f"oscar {SCENARIO}", partial(show, compared([], 5))),
         "variants": variants(found),
         "fifty": fifty(found),
         "rule": rule(found),
     }
-    for name, block in blocks.items():
-        page = fill(page, name, f"\n{block}\n")
-    (folder / "docs").mkdir(exist_ok=True)
-    (folder / PAGE).write_text(page)
-
-
-def output() -> str:
-    """What the command prints."""
-    text = io.StringIO()
-    show(compared([], 5), Terminal(text, width=80, styled=False))
-    plain = text.getvalue().replace("\N{NO-BREAK SPACE}", " ")
-    return f"```text\n$ ./slowhand oscar {SCENARIO}\n{plain}```\n"
+    write(PAGE, folder, blocks)
 
 
 def variants(found: Mapping[str, Results]) -> str:

@@ -19,7 +19,10 @@ import pytest
 
 import slowhand
 from conftest import ASK_EXEC, ROOT, Cli, exec_lacks, the_message
+from slowhand.executing import Execution
+from slowhand.executing.programs import Limits
 from slowhand.executing.report import silence
+from slowhand.executing.workers import Failure
 
 SOURCES = ROOT / "tests" / "exec"
 PSK = "-psk 00112233445566778899aabbccddeeff -cipher PSK-AES128-CCM8:@SECLEVEL=0"
@@ -337,6 +340,12 @@ def test_openssl_is_the_same_five_times_under_load() -> None:
     assert frame["duration_s"].n_unique() > 1  # other seeds have other losses
     assert all(frames > 0 for frames in frame["frames_ack"])
     assert {world["ending"] for world in execution.worlds} == {"quiet"}
+    for world in execution.worlds:  # the list of datagrams and the row count retransmissions alike
+        (conversation,) = world["conversations"]
+        row = conversation["record"]
+        again = [sent["again"] for sent in conversation["datagrams"]][: row["datagrams"]]
+        counts = (row["retransmissions_needed"], row["retransmissions_spurious"])
+        assert sum(again) == sum(counts) > 0
 
 
 COAP = "-m get -B 60 -k secretPSK -u user coaps://{server}/time"
@@ -477,6 +486,13 @@ def test_what_was_lost_is_not_on_its_way() -> None:
         {"sent_s": 4.5, "arrived_s": 4.75},
     ]
     assert silence(sent, 0.5, 6.0) == 0.5 + 1.0 + 1.0
+
+
+def test_a_world_that_fails_when_it_runs_again_is_told() -> None:
+    execution = Execution(slowhand.Scenario("lossy-line"), [], Limits(), 1, 1, again=1)
+    execution.add(-1, Failure(1, "why"))
+    assert execution.failures == [Failure(1, "why")]
+    assert execution.summary()["completed"] == 0 and execution.reproducible is None
 
 
 def test_command_line(cli: Cli, tmp_path: Path) -> None:

@@ -13,44 +13,18 @@
 //! is for Linux on x86-64; elsewhere [`run`] refuses.
 
 mod error;
-mod notes;
 mod report;
 mod setup;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod calls;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod clocks;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod descriptor;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod events;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod filter;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod kernel;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod requirements;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod run;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod spawn;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod threads;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod tracee;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod tracer;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod world;
+mod linux;
 
 pub use error::ExecError;
-pub use notes::Note;
-pub use report::{Conversation, Datagram, Exit, ProgramReport, Report};
+pub use report::{Conversation, Datagram, Exit, Note, ProgramReport, Report};
 pub use setup::{DATE_S, Ending, Program, Setup, Until};
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use {requirements::prepare, run::run};
+pub use linux::{prepare, run};
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 mod elsewhere {

@@ -1,7 +1,7 @@
 //! What a run of programs gives.
 
-use crate::notes::Note;
 use crate::setup::Ending;
+use serde::Serialize;
 use slowhand_lab::record::Record;
 
 /// What a run of programs gives.
@@ -85,4 +85,17 @@ pub enum Exit {
     Code(i32),
     /// A signal ended it.
     Signal(i32),
+}
+
+/// Something that a reader of the result has to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// Which program.
+    pub program: String,
+    /// What it did.
+    pub what: String,
+    /// How often.
+    pub count: u64,
+    /// True if another run of the same seed may differ because of it.
+    pub differs: bool,
 }

@@ -17,7 +17,7 @@ use slowhand_net::ip::Endpoint;
 use slowhand_net::network::{Network, SendError};
 use slowhand_net::observer::Observer;
 use slowhand_net::random::Streams;
-use slowhand_sessions::{Role, Session};
+use slowhand_sessions::{Role, Session, Status};
 use std::collections::BTreeSet;
 
 pub use crate::world::conversation::GivesUp;
@@ -55,6 +55,8 @@ pub enum End {
     /// A session of the caller's. If the other end is none of a library, the conversation is not over before the caller
     /// says so ([`Live::complete`]).
     Own(Box<dyn Session>),
+    /// A host that is outside, and what the caller knows of its session. The same holds as for a session of the caller's.
+    Told(Box<dyn Fn() -> Status + Send>),
     /// A host that is outside. What it verifies is not known: the handshake is complete when the other end has completed it.
     Outside,
 }
@@ -273,6 +275,7 @@ impl End {
         match self {
             Self::Library(application) => (library.expect("built for every end that is one"), application),
             Self::Own(session) => (session, application()),
+            Self::Told(status) => (Box::new(Silent::telling(status)), application()),
             Self::Outside => (Box::new(Silent::established()), application()),
         }
     }

@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowhand._native import MAX_THREADS
 from slowhand.arguments import Complaint, Parser, integer, period
-from slowhand.output import OutputError
+from slowhand.bounds import MAX_SEED
+from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
     from slowhand.api import Scenario
-    from slowhand.output import Output, Write
+    from slowhand.output import Write
 
 
 DONE, NO, BAD_INPUT = 0, 1, 2
@@ -37,6 +38,10 @@ EXIT_CODES = {
     "141": "the reader of stdout had enough, as in `... \\| head -1`; the files are still written",
 }
 """Every exit code, for the documentation."""
+
+
+TABLE = (".parquet", ".csv")
+"""The names of files with a table."""
 
 
 LONGEST_PANIC = 300
@@ -70,6 +75,23 @@ def warnings_said() -> Iterator[None]:
         say(str(warning.message))
 
 
+def output_files(
+    arguments: argparse.Namespace, names: Mapping[str, tuple[str, ...]]
+) -> dict[str, Output]:
+    """The files to write, by the names of their options. Each can probably be written.
+
+    `names` has how the name of each may end; nothing if any name will do.
+    """
+    given = {name: getattr(arguments, name) for name in names}
+    found = {name: Output(f"--{name}", path) for name, path in given.items() if path is not None}
+    for name, file in found.items():
+        if names[name] and Path(file.path).suffix not in names[name]:
+            raise file.error(f"the name must end in {' or '.join(names[name])}")
+    for file in found.values():
+        file.check()
+    return found
+
+
 def is_written(file: Output, write: Write, *, private: bool) -> bool:
     """Writes a file. Returns False, after a message, if it could not be written."""
     try:
@@ -78,6 +100,12 @@ def is_written(file: Output, write: Write, *, private: bool) -> bool:
         say(str(error))
         return False
     return True
+
+
+def check_seeds(seed: int, count: int) -> None:
+    """Raises an error if there are not so many seeds."""
+    if seed + count - 1 > MAX_SEED:
+        raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
 
 
 def threads_option(parser: Parser, what: str) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowhand import output, signals
 from slowhand.arguments import LONGEST_WORD, Complaint, Parser, integer, number
-from slowhand.bounds import MAX_SEED
+from slowhand.commands import worlds
 from slowhand.commands.common import (
     DONE,
     NO,
+    check_seeds,
     inputs,
     is_written,
     loaded,
+    output_files,
     print_json,
     set_option,
     show_wireshark,
@@ -32,15 +33,10 @@ if TYPE_CHECKING:
 
 def options(parser: Parser) -> None:
     """The options of `exec`."""
-    from slowhand.api import SEED
     from slowhand.executing import COUNT
     from slowhand.executing.programs import UNTIL, Limits
 
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        help="A .toml file, or a name that `slowhand scenarios` lists.",
-    )
+    worlds.options(parser, COUNT)
     programs = parser.add_argument_group("programs", PROGRAMS)
     programs.add_argument(
         "--client", metavar="COMMAND", help="The program at every client of the scenario."
@@ -54,20 +50,6 @@ def options(parser: Parser) -> None:
         action="append",
         default=[],
         help="A program at another node. May be given again.",
-    )
-    parser.add_argument(
-        "--count",
-        metavar="N",
-        type=integer(1),
-        default=COUNT,
-        help=f"How many worlds, one for each seed. [default: {COUNT}]",
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        type=integer(0),
-        default=SEED,
-        help=f"The first seed. [default: {SEED}]",
     )
     parser.add_argument(
         "--again",
@@ -148,16 +130,9 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand.executing.workers import Workers
 
     scenario = loaded(arguments.scenario, arguments.set)
-    if arguments.seed + arguments.count - 1 > MAX_SEED:
-        given = f"--seed {arguments.seed} --count {arguments.count}"
-        raise Complaint(f"{given}: the last seed must be at most {MAX_SEED}")
-    paths = {"--records": arguments.records, "--pcap": arguments.pcap}
-    files = {option: output.Output(option, path) for option, path in paths.items() if path}
-    records, capture = files.get("--records"), files.get("--pcap")
-    if records and Path(records.path).suffix != ".parquet":
-        raise records.error("the name must end in .parquet")
-    for file in files.values():
-        file.check()
+    check_seeds(arguments.seed, arguments.count)
+    files = output_files(arguments, {"records": (".parquet",), "pcap": ()})
+    records, capture = files.get("records"), files.get("pcap")
     output.check(files.values(), inputs(scenario))
     limits = Limits(
         arguments.duration, arguments.until, arguments.date, arguments.wall, arguments.cpu

@@ -20,6 +20,7 @@ from slowhand.commands.common import (
     inputs,
     is_written,
     loaded,
+    output_files,
     set_option,
     show_wireshark,
 )
@@ -154,12 +155,14 @@ def positive(text: str) -> float:
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Runs the network until it ends, or until a signal comes."""
     from slowhand.realtime import sides, status
+    from slowhand.results import RECORDING
 
     if arguments.watch and arguments.json:
         raise Complaint("--watch: found --json too, allowed: one of the two")
     if arguments.watch and not is_drawable(sys.stdout):
         raise Complaint("--watch: found a stdout that cannot be drawn on, allowed: a terminal")
-    outputs = _outputs(arguments)
+    endings = {"records": (".parquet",), "pcap": (), "record": (RECORDING,)}
+    outputs = output_files(arguments, endings)
     given = sides.sides(vars(arguments))
     network = _start(arguments, outputs, out)
     view = View(network, given, out, is_json=arguments.json)
@@ -296,21 +299,6 @@ def _place(address: Mapping[str, Any]) -> str:
     """Where programs reach the network, and where it reaches them."""
     text = f"{address['way']} {address['listen']}" if address.get("listen") else address["way"]
     return f"{text} to {address['server']}" if address.get("server") else text
-
-
-def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:
-    """The files to write, by the names of their options. Each can probably be written."""
-    from slowhand.results import RECORDING
-
-    given = {name: getattr(arguments, name) for name in OUTPUTS}
-    outputs = {name: Output(f"--{name}", path) for name, path in given.items() if path is not None}
-    if "records" in outputs and not arguments.records.endswith(".parquet"):
-        raise outputs["records"].error("the name must end in .parquet")
-    if "record" in outputs and not arguments.record.endswith(RECORDING):
-        raise outputs["record"].error(f"the name must end in {RECORDING}")
-    for file in outputs.values():
-        file.check()
-    return outputs
 
 
 def _start(arguments: argparse.Namespace, outputs: Mapping[str, Output], out: Terminal) -> Live:

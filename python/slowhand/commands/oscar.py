@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slowhand import signals
-from slowhand.arguments import Complaint, Parser, integer
+from slowhand.arguments import Parser, integer
+from slowhand.commands import worlds
 from slowhand.commands.common import (
-    DONE,
-    NO,
+    TABLE,
+    check_seeds,
     inputs,
-    is_written,
     loaded,
-    print_json,
+    output_files,
     set_option,
-    show_wireshark,
     threads_option,
-    wireshark,
 )
 from slowhand.terminal import Terminal
 
@@ -29,13 +25,10 @@ if TYPE_CHECKING:
 
 def options(parser: Parser) -> None:
     """The options of `oscar`."""
-    from slowhand.api import SEED
     from slowhand.reading import COUNT, READERS, WAYS
 
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        help="A .toml file, or a name that `slowhand scenarios` lists.",
+    worlds.options(
+        parser, COUNT, "How many worlds for each number of readers and way, one for each seed."
     )
     numbers = ",".join(map(str, READERS))
     parser.add_argument(
@@ -43,21 +36,6 @@ def options(parser: Parser) -> None:
         metavar="N,N",
         type=_numbers,
         help=f"The numbers of readers, with commas between them. [default: {numbers}]",
-    )
-    parser.add_argument(
-        "--count",
-        metavar="N",
-        type=integer(1),
-        default=COUNT,
-        help="How many worlds for each number of readers and way, one for each seed. "
-        f"[default: {COUNT}]",
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        type=integer(0),
-        default=SEED,
-        help=f"The first seed. [default: {SEED}]",
     )
     threads_option(parser, "records do")
     set_option(parser, "Replace a key, as in readers.max_age_s=600; KEY= alone removes it.")
@@ -84,52 +62,24 @@ def options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Compares both ways."""
     from slowhand import _native, output, reading, results
-    from slowhand.bounds import MAX_SEED
 
     scenario = loaded(arguments.scenario, arguments.set)
-    if arguments.seed + arguments.count - 1 > MAX_SEED:
-        given = f"--seed {arguments.seed} --count {arguments.count}"
-        raise Complaint(f"{given}: the last seed must be at most {MAX_SEED}")
-    paths = {"--records": arguments.records, "--pcap": arguments.pcap}
-    files = {option: output.Output(option, path) for option, path in paths.items() if path}
-    records, capture = files.get("--records"), files.get("--pcap")
-    if records and Path(records.path).suffix not in (".parquet", ".csv"):
-        raise records.error("the name must end in .parquet or .csv")
-    for file in files.values():
-        file.check()
+    check_seeds(arguments.seed, arguments.count)
+    files = output_files(arguments, {"records": TABLE, "pcap": ()})
     output.check(files.values(), inputs(scenario))
-    if records:
+    if "records" in files:
         results.import_polars()
     compared = _compared(scenario, arguments)
-    with signals.held() as late:  # they cost no report
-        if arguments.json:
-            extra = {"wireshark": wireshark(scenario, capture)} if capture else {}
-            print_json({**compared.document(), **extra}, out)
-        else:
-            reading.show(compared, out)
-    stopped = compared.stopped or next(iter(late), None)
-    written = True
-    if records:
-        csv = records.path.endswith(".csv")
-        about = {"readers": True, "scenario": scenario.path, "overrides": scenario.overrides}
-        octets = results.encoded(compared.frame(), about, csv=csv)
-        written &= is_written(records, lambda path: path.write_bytes(octets), private=False)
-    if capture and not stopped:
-        native, way, seed = scenario.native, arguments.way, arguments.seed
-        readers = min(compared.readers)
-        captured = is_written(
-            capture,
-            lambda path: _native.capture_readers(native, way, readers, seed, path),
-            private=True,
-        )
-        written &= captured
-        if captured and not arguments.json:
-            show_wireshark(scenario, capture, out)
-    if stopped is not None:
-        if not isinstance(stopped, KeyboardInterrupt):
-            raise stopped
-        return signals.exit_code(stopped)
-    return DONE if written else NO
+    way, readers, seed = arguments.way, min(compared.readers), arguments.seed
+    return worlds.tell(
+        compared,
+        "readers",
+        lambda out: reading.show(compared, out),
+        lambda path: _native.capture_readers(scenario.native, way, readers, seed, path),
+        files,
+        as_json=arguments.json,
+        out=out,
+    )
 
 
 def _compared(scenario: Scenario, arguments: argparse.Namespace) -> Comparison:

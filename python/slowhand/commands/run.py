@@ -12,14 +12,16 @@ from slowhand import output, signals
 from slowhand._native import ScenarioError
 from slowhand.arguments import Complaint, Parser, integer
 from slowhand.blame import blaming
-from slowhand.bounds import MAX_SEED
 from slowhand.commands import explaining
 from slowhand.commands.common import (
     DONE,
     LONGEST_PANIC,
     NO,
+    TABLE,
+    check_seeds,
     inputs,
     loaded,
+    output_files,
     print_json,
     replaced,
     set_option,
@@ -83,14 +85,12 @@ OUTPUTS = {
 """The files that `run` can write, in this order."""
 
 
-TABLE = (".parquet", ".csv")
-
-
 SUFFIXES = {
     "records": (".parquet",),
     "nodes": TABLE,
     "timeline": (".html", ".json", *TABLE),
     "buffers": TABLE,
+    "pcap": (),
     "report": (".html",),
 }
 
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand.api import Run, told
 
     explaining.check(arguments)
-    outputs = _outputs(arguments)
+    outputs = output_files(arguments, SUFFIXES)
     if arguments.scenario.endswith(results.RECORDING):
         from slowhand.commands import replaying
 
@@ -109,8 +109,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     scenario = _loaded(arguments)
     count = explaining.count(arguments, scenario.count)
     seed = scenario.seed if arguments.seed is None else arguments.seed
-    if seed + count - 1 > MAX_SEED:
-        raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
+    check_seeds(seed, count)
     output.check(outputs.values(), inputs(scenario))
     if outputs.keys() - {"pcap"}:
         results.import_polars()
@@ -159,19 +158,6 @@ def _loaded(arguments: argparse.Namespace) -> Scenario:
         raise Complaint(f"--nonces: found --set {key} too, allowed: one of the two")
     with blaming({key: "--nonces"}):
         return loaded(arguments.scenario, [*arguments.set, f"{key}={arguments.nonces}"])
-
-
-def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:
-    """The files to write, by the names of their options. Each can probably be written."""
-    given = {name: getattr(arguments, name) for name in OUTPUTS}
-    outputs = {name: Output(f"--{name}", path) for name, path in given.items() if path is not None}
-    for name, file in outputs.items():
-        allowed = SUFFIXES.get(name)
-        if allowed and Path(file.path).suffix not in allowed:
-            raise file.error(f"the name must end in {' or '.join(allowed)}")
-    for file in outputs.values():
-        file.check()
-    return outputs
 
 
 def _carries_scenario(name: str, file: Output) -> bool:

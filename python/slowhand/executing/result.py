@@ -81,8 +81,8 @@ class Execution:
 
     @property
     def failures(self) -> list[Failure]:
-        """The worlds that were not, by seed, and why."""
-        found = [self._worlds.get(number) for number in range(self.count)]
+        """The worlds that were not, by seed, and why: also those that ran again."""
+        found = [self._worlds[number] for number in sorted(self._worlds)]
         return [world for world in found if isinstance(world, Failure)]
 
     @property
@@ -194,7 +194,7 @@ class Execution:
             **api.origin(self.scenario),
             "exec": True,
             "seed": self.seed,
-            "count": len(self.worlds) + len(self.failures),
+            "count": sum(number >= 0 for number in self._worlds),
             "interrupted": self.stopped is not None,
             "programs": self.told,
             "limits": vars(self.limits),

@@ -1,12 +1,14 @@
 //! The names of what the ends send.
 
+use crate::record::Phase;
+use crate::world::retransmission::Reader;
 use crate::world::trace::Payload;
 use slowhand_coap::edhoc;
 use slowhand_coap::message::{self as coap, CoapOption, MessageClass, Packet};
 use slowhand_coap::observe::REGISTER;
 use slowhand_coap::stream::{self, Signal};
 use slowhand_net::transport::tcp::{Flags, Segment};
-use slowhand_wire::{ContentType, MessageType, dtls, tls};
+use slowhand_wire::{ContentType, Coverage, MessageType, dtls, tls};
 
 /// Reads what one end sends, in order.
 #[derive(Debug, Default)]
@@ -69,19 +71,28 @@ impl Names {
     }
 }
 
-/// The names of what one end sends in datagrams of DTLS or of CoAP, for one who sees them from outside.
+/// What one end sends in datagrams of DTLS or of CoAP, for one who sees them from outside.
 #[derive(Debug, Default)]
-pub struct DatagramNames(Names);
+pub struct DatagramReader {
+    names: Names,
+    sent: Coverage,
+}
 
-impl DatagramNames {
-    /// The messages of the next datagram, in words.
-    pub fn of(&mut self, datagram: &[u8]) -> String {
-        match datagram.first() {
+impl DatagramReader {
+    /// The messages of the next datagram in words, and whether it is a retransmission, as records count them. `phase`: in which the
+    /// conversation is.
+    pub fn read(&mut self, datagram: &[u8], phase: Phase) -> (String, bool) {
+        let payload = Payload::from(datagram);
+        let (words, reader) = match datagram.first() {
             // RFC 7983 section 7, and RFC 9147 section 4 for the records of DTLS 1.3: the first octet tells them apart.
-            Some(20..=63) => joined(&self.0.of_dtls(&datagram.into(), 0)),
-            Some(64..=127) => name_of_coap(datagram),
-            _ => "datagram".to_owned(),
-        }
+            Some(20..=63) => (joined(&self.names.of_dtls(&payload, 0)), Reader::Dtls { connection_id_length: 0 }),
+            Some(64..=127) => (name_of_coap(datagram), Reader::Coap),
+            _ => return ("datagram".to_owned(), false),
+        };
+        let records = reader.read(&payload, phase);
+        let is_again = records.is_in(&self.sent);
+        records.add_to(&mut self.sent);
+        (words, is_again)
     }
 }
 

@@ -11,7 +11,7 @@ mod end;
 pub(crate) mod ledger;
 pub(crate) mod live;
 mod meter;
-mod retransmission;
+pub(crate) mod retransmission;
 mod run;
 mod segments;
 pub(crate) mod silent;

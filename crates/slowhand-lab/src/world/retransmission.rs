@@ -29,7 +29,7 @@ impl Add for Retransmissions {
 
 /// What the records of a datagram carry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Records {
+pub(crate) struct Records {
     /// The parts of a flight in it.
     parts: Vec<FlightPart>,
     /// True if there is something else in it, which is new. Acknowledgements are not.
@@ -37,18 +37,18 @@ pub(super) struct Records {
 }
 
 impl Records {
-    fn is_in(&self, coverage: &Coverage) -> bool {
+    pub(crate) fn is_in(&self, coverage: &Coverage) -> bool {
         !self.has_other && !self.parts.is_empty() && self.parts.iter().all(|part| coverage.covers(part))
     }
 
-    fn add_to(&self, coverage: &mut Coverage) {
+    pub(crate) fn add_to(&self, coverage: &mut Coverage) {
         self.parts.iter().for_each(|part| coverage.insert(part));
     }
 }
 
 /// Reads the datagrams of one end.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Reader {
+pub(crate) enum Reader {
     /// Of DTLS.
     Dtls {
         /// Octets of the connection IDs in its records.
@@ -68,7 +68,7 @@ impl Reader {
     }
 
     /// Reads a datagram that was sent in a phase.
-    pub(super) fn read(self, datagram: &Payload, phase: Phase) -> Records {
+    pub(crate) fn read(self, datagram: &Payload, phase: Phase) -> Records {
         let mut records = Records::default();
         let Self::Dtls { connection_id_length } = self else {
             match datagram.octets.first_chunk() {

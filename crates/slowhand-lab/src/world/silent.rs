@@ -4,17 +4,22 @@ use slowhand_sessions::{Received, Session, Status, Transmit, WriteError};
 use std::time::Duration;
 
 /// In the place of a session of which nothing is known, or which is needed no more.
-pub(crate) struct Silent(Status);
+pub(crate) struct Silent(Box<dyn Fn() -> Status + Send>);
 
 impl Silent {
+    /// That of a host outside of the world, of whose session something is known.
+    pub(crate) fn telling(status: Box<dyn Fn() -> Status + Send>) -> Self {
+        Self(status)
+    }
+
     /// That of a host outside of the world: what it verifies is not known.
     pub(crate) fn established() -> Self {
-        Self(Status::Established { at: Duration::ZERO })
+        Self(Box::new(|| Status::Established { at: Duration::ZERO }))
     }
 
     /// That of an attempt that has failed.
     pub(crate) fn unfinished() -> Self {
-        Self(Status::Handshaking)
+        Self(Box::new(|| Status::Handshaking))
     }
 }
 
@@ -48,6 +53,6 @@ impl Session for Silent {
     }
 
     fn status(&self) -> Status {
-        self.0.clone()
+        (self.0)()
     }
 }

@@ -1,9 +1,9 @@
 //! Reading and writing descriptors, whatever they are.
 
-use crate::descriptor::Kind;
-use crate::threads::{Call, Direction, Resumed, Trial};
-use crate::tracee::{self, Pid, Registers, errno};
-use crate::tracer::Tracer;
+use crate::linux::descriptor::Kind;
+use crate::linux::threads::{Call, Direction, Resumed, Trial};
+use crate::linux::tracee::{self, Pid, Registers, errno};
+use crate::linux::tracer::Tracer;
 use rand_core::Rng;
 
 /// The most random octets that one call gives (random(4): the kernel gives 32 MiB less one).
@@ -126,7 +126,7 @@ impl Tracer<'_> {
     }
 
     /// A program that computes for its answer does so before it sends to the network.
-    fn has_to_compute(&mut self, tid: Pid, descriptor: &crate::descriptor::Descriptor) -> bool {
+    fn has_to_compute(&mut self, tid: Pid, descriptor: &crate::linux::descriptor::Descriptor) -> bool {
         let Some(thread) = self.threads.get(tid) else { return false };
         if self.programs[thread.program].compute == 0 || !descriptor.is_internet() {
             return false;

@@ -3,7 +3,7 @@
 //! The tracer has a copy of the descriptor. So it may make the file non-blocking for the time of one call: no other thread
 //! runs meanwhile.
 
-use crate::tracee::Pid;
+use crate::linux::tracee::Pid;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};

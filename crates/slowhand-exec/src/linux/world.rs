@@ -1,12 +1,12 @@
 //! The network of the scenario between the programs: their packets, conversations and frames.
 
-use crate::clocks::Nanos;
 use crate::error::ExecError;
+use crate::linux::clocks::Nanos;
 use crate::report::Datagram;
 use sha2::{Digest, Sha256};
 use slowhand_lab::LiveCapture;
 use slowhand_lab::capture::{CaptureError, create_private};
-use slowhand_lab::explanation::DatagramNames;
+use slowhand_lab::explanation::DatagramReader;
 use slowhand_lab::live::{ConversationId, End, GivesUp, Hosts, Live, NewConversation, end_points_of, to_std};
 use slowhand_lab::plan::Plan;
 use slowhand_lab::record::{Outcome, Phase};
@@ -16,7 +16,7 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::{Endpoint, UdpDatagram};
 use slowhand_net::observer::{Observer, Transmission};
-use slowhand_sessions::{Received, Role, Session, Status, Transmit, WriteError};
+use slowhand_sessions::{Role, Status};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
@@ -40,13 +40,13 @@ struct Conversation {
     id: ConversationId,
     ends: [Seen; 2],
     last: Instant,
-    names: [DatagramNames; 2],
+    readers: [DatagramReader; 2],
     datagrams: Vec<Sent>,
     /// True if a datagram of the server has arrived.
     is_answered: bool,
 }
 
-/// A datagram, and what is compared of it.
+/// A datagram, and what is looked for when one arrives.
 struct Sent {
     told: Datagram,
     payload: Box<[u8]>,
@@ -147,10 +147,10 @@ impl<'a> World<'a> {
                 client_port: Some(key.1),
                 server_port: Some(key.2.port),
                 at: Some(now),
-                ends: ends.clone().map(|seen| End::Own(Box::new(seen))),
+                ends: ends.clone().map(|seen| End::Told(Box::new(move || seen.status()))),
                 gives_up: GivesUp::Never,
             });
-            Conversation { id, ends, last: now, names: Default::default(), datagrams: Vec::new(), is_answered: false }
+            Conversation { id, ends, last: now, readers: Default::default(), datagrams: Vec::new(), is_answered: false }
         });
         conversation.last = now;
         let payload = &packet[UdpDatagram::HEADERS..];
@@ -245,22 +245,13 @@ impl Conversation {
         if self.datagrams.len() == MOST_DATAGRAMS {
             return;
         }
-        let messages = self.names[index(from)].of(payload);
-        // A library writes other record numbers, and encrypts again, when it sends a flight again.
-        let is_same = |sent: &Sent| {
-            let is_handshake = payload.first() == Some(&HANDSHAKE) && sent.payload.first() == Some(&HANDSHAKE);
-            let has_same_messages =
-                is_handshake && sent.payload.len() == payload.len() && sent.told.messages == messages;
-            *sent.payload == *payload || has_same_messages
-        };
-        let again = self.datagrams.iter().any(|sent| sent.told.from == from && is_same(sent));
+        let is_established = self.ends[index(from)].lock().established.is_some();
+        let phase = if is_established { Phase::Data } else { Phase::Handshake };
+        let (messages, again) = self.readers[index(from)].read(payload, phase);
         let told = Datagram { sent_s: at, arrived_s: None, from, octets: payload.len(), messages, again };
         self.datagrams.push(Sent { told, payload: payload.into() });
     }
 }
-
-/// The type of a record with handshake messages (RFC 5246 section 6.2.1).
-const HANDSHAKE: u8 = 22;
 
 fn start_capture(scenario: &Scenario, path: &Path) -> Result<LiveCapture<BufWriter<File>>, CaptureError> {
     let file = create_private(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
@@ -275,8 +266,7 @@ fn peer(role: Role) -> Role {
     if role == Role::Client { Role::Server } else { Role::Client }
 }
 
-/// A program's end of a conversation, as far as it can be seen from outside. Its datagrams do not pass here: it only tells
-/// the world how the session is.
+/// A program's end of a conversation, as far as it can be seen from outside: it tells the world how the session is.
 #[derive(Clone, Debug)]
 struct Seen(Arc<Mutex<Progress>>);
 
@@ -304,36 +294,6 @@ impl Seen {
         if progress.watcher.is_established() {
             progress.established.get_or_insert(now);
         }
-    }
-}
-
-impl Session for Seen {
-    fn start(&mut self, _now: Duration) {}
-
-    fn handle_input(&mut self, _now: Duration, _input: &[u8]) {}
-
-    fn handle_timeout(&mut self, _now: Duration) {}
-
-    fn write(&mut self, _now: Duration, _data: &[u8]) -> Result<(), WriteError> {
-        Err(WriteError::NotEstablished)
-    }
-
-    fn close(&mut self, _now: Duration) {}
-
-    fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
-        None
-    }
-
-    fn poll_received(&mut self) -> Option<Received<'_>> {
-        None
-    }
-
-    fn deadline(&self) -> Option<Duration> {
-        None
-    }
-
-    fn busy_until(&self) -> Duration {
-        Duration::ZERO
     }
 
     fn status(&self) -> Status {

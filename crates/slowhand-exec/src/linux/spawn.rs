@@ -4,9 +4,9 @@
 //! program leaves behind, as an init does. When it is killed, all of the namespace die.
 
 use crate::error::ExecError;
-use crate::filter;
-use crate::kernel::checked;
-use crate::tracee::{self, Change, Pid};
+use crate::linux::filter;
+use crate::linux::kernel::checked;
+use crate::linux::tracee::{self, Change, Pid};
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek};

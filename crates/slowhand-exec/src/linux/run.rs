@@ -1,13 +1,13 @@
 //! A run of programs, from their hosts to the report.
 
 use crate::error::ExecError;
-use crate::kernel::{Home, Kernel};
+use crate::linux::kernel::{Home, Kernel};
+use crate::linux::spawn::{KEY_LOG, Streams};
+use crate::linux::threads::Running;
+use crate::linux::tracer::{Blocked, Program, Tracer};
+use crate::linux::world::World;
 use crate::report::{ProgramReport, Report};
 use crate::setup::Setup;
-use crate::spawn::{KEY_LOG, Streams};
-use crate::threads::Running;
-use crate::tracer::{Blocked, Program, Tracer};
-use crate::world::World;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slowhand_lab::plan::Plan;

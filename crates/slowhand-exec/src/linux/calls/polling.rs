@@ -1,9 +1,9 @@
 //! Waiting for descriptors, and for signals.
 
-use crate::clocks::{Nanos, Spec, spec};
-use crate::threads::{Call, Resumed, Trial, deliverable};
-use crate::tracee::{self, Pid, Registers, errno};
-use crate::tracer::Tracer;
+use crate::linux::clocks::{Nanos, Spec, spec};
+use crate::linux::threads::{Call, Resumed, Trial, deliverable};
+use crate::linux::tracee::{self, Pid, Registers, errno};
+use crate::linux::tracer::Tracer;
 
 /// The octets of a set of signals, as the kernel has it.
 const SIGNALS: u64 = 8;
@@ -85,7 +85,7 @@ impl Tracer<'_> {
 
     fn deadline_of_select(&self, tid: Pid, address: u64) -> Option<Nanos> {
         let [seconds, micros]: Spec = (address != 0).then(|| tracee::read_value(tid, address)).flatten()?;
-        let nanos = crate::clocks::nanos_of([seconds, micros.saturating_mul(1000)]);
+        let nanos = crate::linux::clocks::nanos_of([seconds, micros.saturating_mul(1000)]);
         Some(nanos.map_or(Nanos::MAX, |nanos| self.clocks.after(nanos)))
     }
 

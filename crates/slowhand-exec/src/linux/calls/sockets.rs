@@ -1,9 +1,9 @@
 //! Sockets: which port they get, and what they may not do.
 
-use crate::descriptor::{Reach, reach, set_port};
-use crate::threads::{Call, Trial};
-use crate::tracee::{self, Pid, Registers};
-use crate::tracer::Tracer;
+use crate::linux::descriptor::{Reach, reach, set_port};
+use crate::linux::threads::{Call, Trial};
+use crate::linux::tracee::{self, Pid, Registers};
+use crate::linux::tracer::Tracer;
 use std::os::fd::AsRawFd;
 
 /// The ports that nobody has asked for (RFC 6335 section 6).

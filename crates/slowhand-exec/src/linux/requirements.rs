@@ -1,8 +1,8 @@
 //! What a machine must have, looked at before anything else, with what to do.
 
-use crate::descriptor::set_port;
 use crate::error::ExecError;
-use crate::kernel::{Kernel, checked};
+use crate::linux::descriptor::set_port;
+use crate::linux::kernel::{Kernel, checked};
 use slowhand_net::address::Host;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};

@@ -2,9 +2,9 @@
 //!
 //! A thread that waits has stopped, so the kernel cannot wake it. The tracer does what the kernel would do.
 
-use crate::threads::{Call, FutexKey, Resumed, State, Trial};
-use crate::tracee::{self, Pid, Registers};
-use crate::tracer::Tracer;
+use crate::linux::threads::{Call, FutexKey, Resumed, State, Trial};
+use crate::linux::tracee::{self, Pid, Registers};
+use crate::linux::tracer::Tracer;
 use std::fs;
 
 /// All bits of `FUTEX_WAIT_BITSET`.

@@ -8,12 +8,12 @@ mod processes;
 mod sockets;
 mod timers;
 
-use crate::clocks::Nanos;
 use crate::error::ExecError;
-use crate::filter::{SYS_FUTEX_REQUEUE, SYS_FUTEX_WAIT, SYS_FUTEX_WAKE};
-use crate::threads::{Call, Resumed, State, Trial};
-use crate::tracee::{self, Pid, Registers};
-use crate::tracer::Tracer;
+use crate::linux::clocks::Nanos;
+use crate::linux::filter::{SYS_FUTEX_REQUEUE, SYS_FUTEX_WAIT, SYS_FUTEX_WAKE};
+use crate::linux::threads::{Call, Resumed, State, Trial};
+use crate::linux::tracee::{self, Pid, Registers};
+use crate::linux::tracer::Tracer;
 
 /// How often in a row a thread may ask for the time, or for something that is not there. Then it waits for this long, as if each
 /// question took some microseconds: who waits for an instant in this way would wait for ever. *Assumed*.

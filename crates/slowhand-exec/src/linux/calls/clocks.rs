@@ -1,9 +1,9 @@
 //! Clocks and sleeping.
 
-use crate::clocks::{self, Nanos, Spec, is_valid, nanos_of, spec};
-use crate::threads::{Call, Resumed, Trial};
-use crate::tracee::{self, Pid, Registers};
-use crate::tracer::Tracer;
+use crate::linux::clocks::{self, Nanos, Spec, is_valid, nanos_of, spec};
+use crate::linux::threads::{Call, Resumed, Trial};
+use crate::linux::tracee::{self, Pid, Registers};
+use crate::linux::tracer::Tracer;
 
 /// Octets of `struct rusage` and of `struct tms`.
 const USAGE: usize = 144;

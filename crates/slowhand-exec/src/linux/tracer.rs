@@ -1,17 +1,17 @@
 //! The programs in virtual time: one thread of all of them runs at a time, and time goes on when all wait.
 
-use crate::clocks::{Clocks, Nanos, SECOND};
 use crate::error::ExecError;
-use crate::filter;
-use crate::kernel::Kernel;
-use crate::notes::Notes;
-use crate::setup::{Ending, Setup, Until};
-use crate::spawn::{self, Streams};
-use crate::threads::{
+use crate::linux::clocks::{Clocks, Nanos, SECOND};
+use crate::linux::filter;
+use crate::linux::kernel::Kernel;
+use crate::linux::notes::Notes;
+use crate::linux::spawn::{self, Streams};
+use crate::linux::threads::{
     Call, Direction, FileTimer, MOST_THREADS, Process, Running, State, Thread, Threads, deliverable, stat,
 };
-use crate::tracee::{self, Change, Pid};
-use crate::world::World;
+use crate::linux::tracee::{self, Change, Pid};
+use crate::linux::world::World;
+use crate::setup::{Ending, Setup, Until};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slowhand_net::address::{Host, NodeId};
 use std::collections::BTreeMap;
@@ -317,7 +317,8 @@ impl<'a> Tracer<'a> {
                 let call = call_of(self.running);
                 if call >= 0 {
                     let program = self.name_of(self.running);
-                    self.notes.waits_in_kernel(&program, call);
+                    let what = format!("waits in {}, outside of virtual time", filter::name(call));
+                    self.notes.add(&program, &what, true);
                 }
                 self.set_state(self.running, State::InKernel { call });
                 return Ok(None);
@@ -618,7 +619,7 @@ impl<'a> Tracer<'a> {
                 _ => return Ok(false), // it was killed
             },
         }
-        let process = crate::threads::status_number(tid, "Tgid", 10).map_or(tid, |number| number as Pid);
+        let process = crate::linux::threads::status_number(tid, "Tgid", 10).map_or(tid, |number| number as Pid);
         if of != Some(process) {
             self.processes.insert(process, Process::default());
         }

@@ -1,10 +1,10 @@
 //! What a thread has stopped for: a call, a signal, a new thread, a new program, its end.
 
 use crate::error::ExecError;
-use crate::spawn::NOT_STARTED;
-use crate::threads::{Call, State, Trial, Wait, is_caught};
-use crate::tracee::{self, Change, Exit, Pid, Registers, SYSCALL_STOP};
-use crate::tracer::Tracer;
+use crate::linux::spawn::NOT_STARTED;
+use crate::linux::threads::{Call, State, Trial, Wait, is_caught};
+use crate::linux::tracee::{self, Change, Exit, Pid, Registers, SYSCALL_STOP};
+use crate::linux::tracer::Tracer;
 use rand_core::Rng;
 
 /// Entries of the auxiliary vector (Linux, include/uapi/linux/auxvec.h).
@@ -192,7 +192,7 @@ impl Tracer<'_> {
             _ => return false,
         };
         let [seconds, nanos] = self.clocks.read(libc::CLOCK_MONOTONIC);
-        let ticks = seconds as u64 * crate::clocks::SECOND + nanos as u64; // a processor of 1 GHz
+        let ticks = seconds as u64 * crate::linux::clocks::SECOND + nanos as u64; // a processor of 1 GHz
         (registers.rax, registers.rdx) = (ticks & 0xffff_ffff, ticks >> 32);
         if length == RDTSCP.len() {
             registers.rcx = 0; // the first processor
@@ -294,7 +294,7 @@ impl Tracer<'_> {
     /// Keeps what is known of a call for when it begins again.
     pub(crate) fn keep(&mut self, tid: Pid, trial: Trial) {
         if let Some(thread) = self.threads.get_mut(tid) {
-            thread.resumed = Some(crate::threads::Resumed {
+            thread.resumed = Some(crate::linux::threads::Resumed {
                 number: trial.entry.orig_rax,
                 place: trial.entry.rip,
                 stack: trial.entry.rsp,

@@ -1,10 +1,10 @@
 //! Timers: those that send signals, and those that are files.
 
-use crate::clocks::{Nanos, Spec, nanos_of, spec};
-use crate::descriptor::event_id;
-use crate::threads::{Alarm, Call, FileTimer, Notice, PosixTimer, Trial, status_number};
-use crate::tracee::{self, Pid, Registers};
-use crate::tracer::Tracer;
+use crate::linux::clocks::{Nanos, Spec, nanos_of, spec};
+use crate::linux::descriptor::event_id;
+use crate::linux::threads::{Alarm, Call, FileTimer, Notice, PosixTimer, Trial, status_number};
+use crate::linux::tracee::{self, Pid, Registers};
+use crate::linux::tracer::Tracer;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
@@ -62,13 +62,13 @@ impl Tracer<'_> {
     }
 
     fn alarm(&mut self, process: Pid, seconds: u64) -> i64 {
-        let at =
-            (seconds & 0xffff_ffff != 0).then(|| self.clocks.after((seconds & 0xffff_ffff) * crate::clocks::SECOND));
+        let at = (seconds & 0xffff_ffff != 0)
+            .then(|| self.clocks.after((seconds & 0xffff_ffff) * crate::linux::clocks::SECOND));
         let now = self.clocks.now;
         let Some(process) = self.processes.get_mut(&process) else { return 0 };
         let [_, left] = process.alarm.left(now);
         process.alarm.set(at, 0);
-        left.div_ceil(crate::clocks::SECOND) as i64
+        left.div_ceil(crate::linux::clocks::SECOND) as i64
     }
 
     /// getitimer(2), setitimer(2). Timers that count computing are never due, as it takes no time.
@@ -283,7 +283,7 @@ fn event_of(tid: Pid, id: u64) -> Option<u64> {
 }
 
 /// When a timer is due, and its interval.
-fn timing(clocks: &crate::clocks::Clocks, clock: i32, new: Timing, is_absolute: bool) -> (Option<Nanos>, Nanos) {
+fn timing(clocks: &crate::linux::clocks::Clocks, clock: i32, new: Timing, is_absolute: bool) -> (Option<Nanos>, Nanos) {
     let [interval, value]: [Spec; 2] = new;
     let interval = nanos_of(interval).unwrap_or(Nanos::MAX);
     let at = match value {

@@ -1,8 +1,8 @@
 //! Making children, and waiting for them.
 
-use crate::threads::{Call, Trial};
-use crate::tracee::{self, Pid, Registers};
-use crate::tracer::Tracer;
+use crate::linux::threads::{Call, Trial};
+use crate::linux::tracee::{self, Pid, Registers};
+use crate::linux::tracer::Tracer;
 
 /// Octets of `struct rusage`.
 const USAGE: usize = 144;

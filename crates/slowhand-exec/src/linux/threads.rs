@@ -1,8 +1,8 @@
 //! The threads and processes of all programs, as the tracer knows them.
 
-use crate::clocks::Nanos;
-use crate::descriptor::{Descriptor, PidFd};
-use crate::tracee::{Exit, Pid, Registers};
+use crate::linux::clocks::Nanos;
+use crate::linux::descriptor::{Descriptor, PidFd};
+use crate::linux::tracee::{Exit, Pid, Registers};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 

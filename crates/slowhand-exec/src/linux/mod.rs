@@ -1,0 +1,19 @@
+//! Everything that needs ptrace(2) and the system calls of Linux on x86-64.
+
+mod calls;
+mod clocks;
+mod descriptor;
+mod events;
+mod filter;
+mod kernel;
+mod notes;
+mod requirements;
+mod run;
+mod spawn;
+mod threads;
+mod tracee;
+mod tracer;
+mod world;
+
+pub use requirements::prepare;
+pub use run::run;

@@ -1,0 +1,106 @@
+"""What commands share that run worlds of consecutive seeds and write rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from slowhand import signals
+from slowhand.arguments import Parser, integer
+from slowhand.commands.common import (
+    DONE,
+    NO,
+    is_written,
+    print_json,
+    show_wireshark,
+    wireshark,
+)
+from slowhand.terminal import Terminal
+
+if TYPE_CHECKING:
+    import polars
+
+    from slowhand.api import Scenario
+    from slowhand.output import Output
+
+
+class Found(Protocol):
+    """What a command has found."""
+
+    scenario: Scenario
+    stopped: BaseException | None
+
+    def document(self) -> dict[str, Any]:
+        """The answer as JSON has it."""
+        ...
+
+    def frame(self) -> polars.DataFrame:
+        """The rows."""
+        ...
+
+
+def options(parser: Parser, count: int, what: str = "How many worlds, one for each seed.") -> None:
+    """The scenario, `--count` and `--seed`."""
+    from slowhand.api import SEED
+
+    parser.add_argument(
+        "scenario",
+        metavar="SCENARIO",
+        help="A .toml file, or a name that `slowhand scenarios` lists.",
+    )
+    parser.add_argument(
+        "--count",
+        metavar="N",
+        type=integer(1),
+        default=count,
+        help=f"{what} [default: {count}]",
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=integer(0),
+        default=SEED,
+        help=f"The first seed. [default: {SEED}]",
+    )
+
+
+def tell(
+    found: Found,
+    kind: str,
+    show: Callable[[Terminal], None],
+    capture: Callable[[Path], None],
+    files: Mapping[str, Output],
+    *,
+    as_json: bool,
+    out: Terminal,
+) -> int:
+    """Prints what was found, and writes `--records` and `--pcap`. Returns the exit code.
+
+    `kind` says in the file of records what its rows are; `capture` writes frames.
+    """
+    from slowhand import results
+
+    scenario, records, pcap = found.scenario, files.get("records"), files.get("pcap")
+    with signals.held() as late:  # they cost no report
+        if as_json:
+            extra = {"wireshark": wireshark(scenario, pcap)} if pcap else {}
+            print_json({**found.document(), **extra}, out)
+        else:
+            show(out)
+    stopped = found.stopped or next(iter(late), None)
+    written = True
+    if records:
+        about = {kind: True, "scenario": scenario.path, "overrides": scenario.overrides}
+        octets = results.encoded(found.frame(), about, csv=records.path.endswith(".csv"))
+        written &= is_written(records, lambda path: path.write_bytes(octets), private=False)
+    if pcap and not stopped:
+        captured = is_written(pcap, capture, private=True)
+        written &= captured
+        if captured and not as_json:
+            show_wireshark(scenario, pcap, out)
+    if stopped is not None:
+        if not isinstance(stopped, KeyboardInterrupt):
+            raise stopped
+        return signals.exit_code(stopped)
+    return DONE if written else NO
