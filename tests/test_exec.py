@@ -9,8 +9,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -142,21 +140,6 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         command = ["cc", "-O1", "-w", "-pthread", *options, "-o", str(folder / name)]
         subprocess.run([*command, str(SOURCES / source)], check=True)
     return folder
-
-
-@contextmanager
-def load() -> Iterator[None]:
-    """Keeps all processors busy meanwhile."""
-    busy = [
-        subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
-        for _ in range(2 * len(os.sched_getaffinity(0)))
-    ]
-    try:
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
 
 
 def alone(command: str | list[str], **options: Any) -> slowhand.Execution:
@@ -328,80 +311,6 @@ def test_what_is_missing_is_said_first_and_what_to_do() -> None:
     said = done.stderr.splitlines()[-1]
     assert "cannot make namespaces of mounts and processes: Operation not permitted" in said
     assert "--cap-add SYS_ADMIN" in said
-
-
-def test_openssl_is_the_same_five_times_under_load() -> None:
-    with load():
-        execution = slowhand.exec("lossy-line", client=CLIENT, server=SERVER, count=3, again=4)
-    assert execution.reproducible, execution.failures
-    frame = execution.frame()
-    assert frame["outcome"].to_list() == ["completed"] * 3
-    assert frame["secure"].all()
-    assert frame["duration_s"].n_unique() > 1  # other seeds have other losses
-    assert all(frames > 0 for frames in frame["frames_ack"])
-    assert {world["ending"] for world in execution.worlds} == {"quiet"}
-    for world in execution.worlds:  # the list of datagrams and the row count retransmissions alike
-        (conversation,) = world["conversations"]
-        row = conversation["record"]
-        again = [sent["again"] for sent in conversation["datagrams"]][: row["datagrams"]]
-        counts = (row["retransmissions_needed"], row["retransmissions_spurious"])
-        assert sum(again) == sum(counts) > 0
-
-
-COAP = "-m get -B 60 -k secretPSK -u user coaps://{server}/time"
-
-ASYNCIO = """
-import asyncio, secrets, sys, threading, time, uuid
-class Echo(asyncio.DatagramProtocol):
-    def connection_made(self, transport): self.transport = transport
-    def datagram_received(self, data, address): self.transport.sendto(b"re: " + data, address)
-class Client(asyncio.DatagramProtocol):
-    def datagram_received(self, data, address):
-        print(asyncio.get_running_loop().time(), data, flush=True)
-async def main():
-    loop = asyncio.get_running_loop()
-    if sys.argv[1] == "server":
-        await loop.create_datagram_endpoint(Echo, local_addr=(sys.argv[2], 9999))
-        await asyncio.sleep(1e6)
-    remote = (sys.argv[2], 9999)
-    transport, _ = await loop.create_datagram_endpoint(Client, remote_addr=remote)
-    for _ in range(3):
-        transport.sendto(secrets.token_hex(4).encode())
-        await asyncio.sleep(7.25)
-    def work(n):
-        time.sleep(n)
-        return time.time(), str(uuid.uuid4()), hash("a")
-    print(await asyncio.gather(*[loop.run_in_executor(None, work, n / 10) for n in range(4)]))
-asyncio.run(main())
-"""
-
-
-def test_other_programs_are_the_same_five_times_under_load(tmp_path: Path) -> None:
-    script = tmp_path / "udp.py"
-    script.write_text(ASYNCIO)
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    made = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout {key}"
-    made += f" -out {certificate} -subj /CN=server -days 7000"
-    subprocess.run(made.split(), check=True, capture_output=True)
-    python = [sys.executable, "-S", str(script)]
-    pairs = {
-        "libcoap": (f"coap-client-openssl {COAP}", "coap-server-openssl -A {address} -k secretPSK"),
-        "gnutls": (
-            "gnutls-cli --udp --insecure -p 5684 {address}",
-            f"gnutls-serv --udp -p 5684 --x509certfile {certificate} --x509keyfile {key}",
-        ),
-        "asyncio": ([*python, "client", "{address}"], [*python, "server", "{address}"]),
-    }
-    with load():
-        for name, (client, server) in pairs.items():
-            execution = slowhand.exec(
-                "csma", client=client, server=server, count=1, again=4, until="established"
-            )
-            assert execution.reproducible, (name, execution.failures, execution.notes)
-            (row,) = execution.rows()
-            assert (row["outcome"], row["secure"]) == ("completed", name != "asyncio")
-            if name != "gnutls":  # which reads its standard input to the end, and that has none
-                assert row["exit_client"] == 0
 
 
 def test_a_program_is_as_the_library_that_is_built_in(tmp_path: Path) -> None:
