@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	address, err := net.ResolveUDPAddr("udp", os.Args[2])
+	address, err := net.ResolveUDPAddr("udp", net.JoinHostPort(os.Args[2], "5684"))
 	check(err)
 	config := &dtls.Config{
 		PSK:             func([]byte) ([]byte, error) { return []byte("secretPSK"), nil },
