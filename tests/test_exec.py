@@ -136,6 +136,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("dynamic", "calls.c", []),
         ("static", "calls.c", ["-static"]),
         ("hostile", "hostile.c", []),
+        ("firmware", "firmware.c", []),
     ]:
         command = ["cc", "-O1", "-w", "-pthread", *options, "-o", str(folder / name)]
         subprocess.run([*command, str(SOURCES / source)], check=True)
@@ -273,6 +274,23 @@ def test_raw_icmpv6_crosses_the_network(tmp_path: Path) -> None:
     execution = slowhand.exec("csma", client=echo, server="sleep 100", count=1)
     assert output(execution) == "129\n"  # RFC 4443 section 4.2
     assert execution.reproducible
+
+
+@pytest.mark.parametrize("kind", ["tap", "tun"])
+def test_firmware_has_an_interface_of_its_own(compiled: Path, kind: str) -> None:
+    echo = [sys.executable, "-S", str(SOURCES / "udp.py"), "server", "{address}"]
+    firmware = [str(compiled / "firmware"), kind, "{address}"]
+    execution = slowhand.exec("csma", client=firmware, server=echo, count=1, set=AWAKE)
+    # RFC 4861 sections 4.2 and 4.4; RFC 4944 section 4.
+    router = ["router: type 134, hop limit 255, lifetime 9000 s", "mtu 1280"]
+    router += ["neighbour: type 136, the router"]
+    said = ["re: one. for it", "re: two. for it", "signals came"]
+    assert output(execution).splitlines() == (router if kind == "tap" else []) + said
+    assert execution.reproducible
+    (conversation,) = execution.worlds[0]["conversations"]
+    sent = [(each["from"], each["octets"]) for each in conversation["datagrams"]]
+    assert sent == [("client", 4), ("server", 8)] * 2
+    assert not any(each["again"] for each in conversation["datagrams"])
 
 
 def test_long_inputs_and_outputs(compiled: Path) -> None:

@@ -95,6 +95,10 @@ const X32: u32 = 0x4000_0000;
 /// Places in `struct seccomp_data` (Linux, include/uapi/linux/seccomp.h).
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
+const SECOND_ARGUMENT: u32 = 24;
+
+/// How many instructions stand between the calls and the answers.
+const IOCTL: usize = 3;
 
 /// The filter, as seccomp(2) takes it.
 pub(crate) fn program() -> Vec<sock_filter> {
@@ -109,13 +113,17 @@ pub(crate) fn program() -> Vec<sock_filter> {
     // After the calls stand: let it run; trap it. The calls of 32-bit programs have other numbers: all of them are trapped.
     let mut program = vec![
         statement(BPF_LD | BPF_W | BPF_ABS, ARCH),
-        jump(BPF_JEQ, ARCHITECTURE, 0, calls + 3),
+        jump(BPF_JEQ, ARCHITECTURE, 0, calls + IOCTL + 3),
         statement(BPF_LD | BPF_W | BPF_ABS, NUMBER),
-        jump(BPF_JSET, X32, calls + 1, 0),
+        jump(BPF_JSET, X32, calls + IOCTL + 1, 0),
     ];
     for (place, &call) in TRAPPED.iter().enumerate() {
-        program.push(jump(BPF_JEQ, call as u32, calls - place, 0));
+        program.push(jump(BPF_JEQ, call as u32, calls + IOCTL - place, 0));
     }
+    // Of the requests to devices, the one that makes an interface.
+    program.push(jump(BPF_JEQ, libc::SYS_ioctl as u32, 0, 2));
+    program.push(statement(BPF_LD | BPF_W | BPF_ABS, SECOND_ARGUMENT));
+    program.push(jump(BPF_JEQ, libc::TUNSETIFF as u32, 1, 0));
     program.push(statement(BPF_RET | BPF_K, libc::SECCOMP_RET_ALLOW));
     program.push(statement(BPF_RET | BPF_K, libc::SECCOMP_RET_TRACE));
     program

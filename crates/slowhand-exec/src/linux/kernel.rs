@@ -88,10 +88,10 @@ impl Kernel {
 
     fn set_up(&self) -> io::Result<()> {
         let control = Control::new()?;
-        control.flags("lo", |flags| flags | libc::IFF_UP)?;
+        control.flags(b"lo", |flags| flags | libc::IFF_UP)?;
         control.mtu(Side::of(self.host).mtu())?;
         control.queue(QUEUE)?;
-        control.flags(NAME, |flags| (flags & !libc::IFF_MULTICAST) | libc::IFF_UP)?;
+        control.flags(NAME.as_bytes(), |flags| (flags & !libc::IFF_MULTICAST) | libc::IFF_UP)?;
         control.address(self.host.address())?;
         control.default_route()
     }
@@ -169,7 +169,7 @@ fn dropped(devices: &str) -> Option<u64> {
 
 fn open_tun() -> io::Result<File> {
     let tun = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
-    let mut request = named(NAME);
+    let mut request = named(NAME.as_bytes());
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
     // SAFETY: TUNSETIFF reads and writes a `struct ifreq`.
     checked(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF, &raw mut request) }.into())?;
@@ -177,7 +177,7 @@ fn open_tun() -> io::Result<File> {
 }
 
 /// A socket for ioctl(2).
-struct Control(OwnedFd);
+pub(crate) struct Control(OwnedFd);
 
 /// `struct in6_ifreq` (Linux, include/uapi/linux/ipv6.h).
 #[repr(C)]
@@ -204,7 +204,7 @@ struct RouteRequest {
 }
 
 impl Control {
-    fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         // SAFETY: the call takes numbers.
         let socket = unsafe { libc::socket(libc::AF_INET6, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
         checked(socket.into())?;
@@ -219,7 +219,7 @@ impl Control {
         checked(unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument) }.into())
     }
 
-    fn flags(&self, name: &str, change: impl FnOnce(i32) -> i32) -> io::Result<()> {
+    pub(crate) fn flags(&self, name: &[u8], change: impl FnOnce(i32) -> i32) -> io::Result<()> {
         let mut request = named(name);
         // SAFETY: both requests take a `struct ifreq`, and after the first one it has the flags.
         unsafe {
@@ -229,8 +229,21 @@ impl Control {
         }
     }
 
+    /// Gives an interface another address of Ethernet.
+    pub(crate) fn hardware_address(&self, name: &[u8], address: [u8; 6]) -> io::Result<()> {
+        let mut request = named(name);
+        // SAFETY: both requests take a `struct ifreq`, and after the first one it has an address and its kind.
+        unsafe {
+            self.ioctl(libc::SIOCGIFHWADDR, &raw mut request)?;
+            for (place, octet) in request.ifr_ifru.ifru_hwaddr.sa_data.iter_mut().zip(address) {
+                *place = octet as libc::c_char;
+            }
+            self.ioctl(libc::SIOCSIFHWADDR, &raw mut request)
+        }
+    }
+
     fn mtu(&self, mtu: u16) -> io::Result<()> {
-        let mut request = named(NAME);
+        let mut request = named(NAME.as_bytes());
         request.ifr_ifru.ifru_mtu = mtu.into();
         // SAFETY: the request takes a `struct ifreq` with this number.
         unsafe { self.ioctl(libc::SIOCSIFMTU, &raw mut request) }
@@ -238,14 +251,14 @@ impl Control {
 
     /// How many packets may wait until they are taken.
     fn queue(&self, packets: i32) -> io::Result<()> {
-        let mut request = named(NAME);
+        let mut request = named(NAME.as_bytes());
         request.ifr_ifru.ifru_metric = packets; // netdevice(7): a number, as ifr_qlen is
         // SAFETY: the request takes a `struct ifreq` with this number.
         unsafe { self.ioctl(libc::SIOCSIFTXQLEN, &raw mut request) }
     }
 
-    fn index(&self) -> io::Result<i32> {
-        let mut request = named(NAME);
+    pub(crate) fn index(&self, name: &[u8]) -> io::Result<i32> {
+        let mut request = named(name);
         // SAFETY: the request takes a `struct ifreq`, and writes the number into it.
         unsafe {
             self.ioctl(libc::SIOCGIFINDEX, &raw mut request)?;
@@ -254,7 +267,8 @@ impl Control {
     }
 
     fn address(&self, address: Ipv6Addr) -> io::Result<()> {
-        let mut request = AddressRequest { address: address.octets(), prefix: 128, interface: self.index()? };
+        let mut request =
+            AddressRequest { address: address.octets(), prefix: 128, interface: self.index(NAME.as_bytes())? };
         // SAFETY: at a socket of IPv6 the request takes a `struct in6_ifreq`.
         unsafe { self.ioctl(libc::SIOCSIFADDR, &raw mut request) }
     }
@@ -263,7 +277,7 @@ impl Control {
         let mut request = RouteRequest {
             flags: u32::from(libc::RTF_UP),
             metric: 1,
-            interface: self.index()?,
+            interface: self.index(NAME.as_bytes())?,
             ..RouteRequest::default()
         };
         // SAFETY: at a socket of IPv6 the request takes a `struct in6_rtmsg`.
@@ -272,11 +286,11 @@ impl Control {
 }
 
 /// A `struct ifreq` with the name of an interface.
-fn named(name: &str) -> libc::ifreq {
+fn named(name: &[u8]) -> libc::ifreq {
     // SAFETY: all octets of a `struct ifreq` may be 0.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (place, octet) in request.ifr_name.iter_mut().zip(name.bytes()) {
-        *place = octet as libc::c_char;
+    for (place, octet) in request.ifr_name.iter_mut().zip(name) {
+        *place = *octet as libc::c_char;
     }
     request
 }

@@ -5,6 +5,7 @@ mod clocks;
 mod descriptor;
 mod events;
 mod filter;
+mod firmware;
 mod kernel;
 mod notes;
 mod requirements;

@@ -104,6 +104,8 @@ pub(crate) enum Call {
     Socket,
     /// Makes an event file in the place of a timer.
     Timer,
+    /// Makes an interface.
+    Interface,
 }
 
 /// Which way octets go.

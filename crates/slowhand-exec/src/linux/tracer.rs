@@ -3,6 +3,7 @@
 use crate::error::ExecError;
 use crate::linux::clocks::{Clocks, Nanos, SECOND};
 use crate::linux::filter;
+use crate::linux::firmware::Link;
 use crate::linux::kernel::Kernel;
 use crate::linux::notes::Notes;
 use crate::linux::spawn::{self, Streams};
@@ -61,6 +62,8 @@ pub(crate) struct Tracer<'a> {
     pub(crate) clocks: Clocks,
     pub(crate) world: World<'a>,
     pub(crate) kernels: Vec<Kernel>,
+    /// The interface that firmware at each host has made.
+    pub(crate) links: Vec<Option<Link>>,
     pub(crate) programs: Vec<Program>,
     pub(crate) threads: Threads,
     pub(crate) processes: BTreeMap<Pid, Process>,
@@ -112,6 +115,7 @@ impl<'a> Tracer<'a> {
             world,
             activity: vec![0; kernels.len()],
             ports: vec![0; kernels.len()],
+            links: kernels.iter().map(|_| None).collect(),
             kernels,
             programs,
             threads: Threads::default(),
@@ -460,7 +464,8 @@ impl<'a> Tracer<'a> {
         None
     }
 
-    /// Takes the packets that the kernels have sent. Returns true if a thread waits for the room that they leave.
+    /// Takes the packets that the kernels and firmware have sent. Returns true if a thread may go on: it waits for the room that they
+    /// leave, or its router has answered.
     fn drain(&mut self) -> bool {
         let mut has_room = false;
         for (place, kernel) in self.kernels.iter_mut().enumerate() {
@@ -468,6 +473,17 @@ impl<'a> Tracer<'a> {
             while let Some(packet) = kernel.read() {
                 self.world.send(host, packet);
                 any = true;
+            }
+            if let Some(link) = &mut self.links[place] {
+                let mut has_answered = false;
+                while let Some(packet) = link.read(&mut has_answered) {
+                    self.world.send(host, &packet);
+                }
+                if has_answered {
+                    self.activity[place] += 1;
+                    self.is_signalled = true; // it may have asked for a signal (`O_ASYNC`)
+                    has_room = true;
+                }
             }
             let waits = any
                 && self.threads.iter().any(|thread| {
@@ -488,7 +504,11 @@ impl<'a> Tracer<'a> {
         let mut any = false;
         for (host, packet) in self.world.arrivals() {
             let Some(place) = self.kernels.iter().position(|kernel| kernel.host == host) else { continue };
-            if !self.kernels[place].write(&packet) {
+            if let Some(link) = &mut self.links[place]
+                && link.write(&packet)
+            {
+                self.is_signalled = true; // it may have asked for a signal (`O_ASYNC`)
+            } else if !self.kernels[place].write(&packet) {
                 self.notes.add("the network", "a kernel did not take a packet", false);
             }
             self.activity[place] += 1;

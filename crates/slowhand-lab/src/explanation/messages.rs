@@ -86,7 +86,7 @@ impl DatagramReader {
         let (words, reader) = match datagram.first() {
             // RFC 7983 section 7, and RFC 9147 section 4 for the records of DTLS 1.3: the first octet tells them apart.
             Some(20..=63) => (joined(&self.names.of_dtls(&payload, 0)), Reader::Dtls { connection_id_length: 0 }),
-            Some(64..=127) => (name_of_coap(datagram), Reader::Coap),
+            Some(64..=127) if coap::decode(datagram).is_ok() => (name_of_coap(datagram), Reader::Coap),
             _ => return ("datagram".to_owned(), false),
         };
         let records = reader.read(&payload, phase);

@@ -99,6 +99,7 @@ impl Tracer<'_> {
             | libc::SYS_accept4 => self.enter_transfer(tid, registers, resumed),
             libc::SYS_connect | libc::SYS_listen => self.enter_stream(tid, registers),
             libc::SYS_socket => self.enter_socket(tid, registers),
+            libc::SYS_ioctl => self.attempt(tid, &registers, Trial::new(registers, Call::Interface, None)),
             libc::SYS_flock => self.enter_lock(tid, registers),
             libc::SYS_futex => self.enter_futex(tid, registers, resumed.as_ref()),
             libc::SYS_clone | libc::SYS_clone3 => self.enter_clone(tid, registers),
@@ -153,6 +154,7 @@ impl Tracer<'_> {
             Call::Signal => self.leave_signal(tid, trial, result),
             Call::Socket => self.leave_socket(tid, &trial, result),
             Call::Timer => self.leave_file_timer(tid, &trial, result),
+            Call::Interface => self.leave_interface(tid, &trial, result),
         }
     }
 

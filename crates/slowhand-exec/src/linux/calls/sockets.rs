@@ -1,9 +1,11 @@
 //! Sockets: which port they get, and what they may not do.
 
 use crate::linux::descriptor::{Reach, reach, set_port};
+use crate::linux::firmware::Link;
 use crate::linux::threads::{Call, Trial};
 use crate::linux::tracee::{self, Pid, Registers};
 use crate::linux::tracer::Tracer;
+use std::io;
 use std::os::fd::AsRawFd;
 
 /// The ports that nobody has asked for (RFC 6335 section 6).
@@ -36,6 +38,31 @@ impl Tracer<'_> {
             let _ = set_port(descriptor.as_raw_fd(), port); // a raw socket has none
         }
         self.finish(tid, &trial.entry, result);
+    }
+
+    /// Firmware has made an interface of its own.
+    pub(super) fn leave_interface(&mut self, tid: Pid, trial: &Trial, result: i64) {
+        if let Some(thread) = self.threads.get(tid).filter(|_| result == 0) {
+            let place = self.programs[thread.program].kernel;
+            if let Err(error) = self.open_link(tid, place, trial.entry.rdx) {
+                let program = self.name_of(tid);
+                self.notes.add(&program, &format!("has an interface that leads nowhere: {error}"), true);
+            }
+        }
+        self.finish(tid, &trial.entry, result);
+    }
+
+    /// The other side of an interface, which a `struct ifreq` (netdevice(7)) names.
+    fn open_link(&mut self, tid: Pid, place: usize, request: u64) -> io::Result<()> {
+        let Some(octets) = tracee::read_value::<[u8; libc::IFNAMSIZ + 2]>(tid, request) else { return Ok(()) };
+        let (name, flags) = octets.split_at(libc::IFNAMSIZ);
+        let name = name.split(|octet| *octet == 0).next().unwrap_or_default();
+        let has_frames = i32::from(u16::from_ne_bytes([flags[0], flags[1]])) & libc::IFF_TAP != 0;
+        let kernel = &self.kernels[place];
+        kernel.enter()?;
+        let link = Link::open(name, has_frames, kernel.host.address())?;
+        self.links[place] = Some(link);
+        Ok(())
     }
 
     /// Streams reach programs of the same host only.

@@ -1,0 +1,95 @@
+//! Firmware that is built for Linux: it opens a TUN or TAP interface of its own, and takes its other side for its network.
+//!
+//! The interface stays the kernel's. Instead of the kernel's IPv6 a packet socket (packet(7)) is at its other side, and behind that a
+//! router ([`neighbour`]) with the network of the scenario.
+
+mod neighbour;
+
+use crate::linux::kernel::{Control, checked};
+use neighbour::{Heard, INTERFACE, Neighbour};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::Ipv6Addr;
+use std::os::fd::{AsRawFd, FromRawFd};
+
+/// `ETH_P_ALL` (Linux, include/uapi/linux/if_ether.h), as packet(7) takes it.
+const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
+
+/// The longest frame: so much may an interface have in one piece.
+const LONGEST_FRAME: usize = 1 << 16;
+
+/// The other side of an interface of firmware.
+#[derive(Debug)]
+pub(crate) struct Link {
+    socket: File,
+    neighbour: Neighbour,
+    buffer: Vec<u8>,
+}
+
+impl Link {
+    /// Takes the other side of an interface that has just been made. The thread is in the namespace of its host.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub(crate) fn open(name: &[u8], has_frames: bool, node: Ipv6Addr) -> io::Result<Self> {
+        let control = Control::new()?;
+        // The kernel's own IPv6 says nothing there.
+        if let Ok(text) = std::str::from_utf8(name) {
+            std::fs::write(format!("/proc/sys/net/ipv6/conf/{text}/disable_ipv6"), "1")?;
+        }
+        if has_frames {
+            control.hardware_address(name, INTERFACE)?;
+        }
+        control.flags(name, |flags| flags | libc::IFF_UP)?;
+        let index = control.index(name)?;
+        let flags = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: the call takes numbers.
+        let socket = unsafe { libc::socket(libc::AF_PACKET, flags, 0) };
+        checked(socket.into())?;
+        // SAFETY: the kernel has just made this descriptor, so nobody else has it.
+        let socket = unsafe { File::from_raw_fd(socket) };
+        // Frames go to the interface at once, and not through queues that the kernel activates when it has time.
+        set_option(&socket, libc::PACKET_QDISC_BYPASS)?;
+        bind(&socket, index)?;
+        Ok(Self { socket, neighbour: Neighbour::new(has_frames, node), buffer: vec![0; LONGEST_FRAME] })
+    }
+
+    /// The next packet that the firmware has sent to the network. What it asks of its router is answered: `has_answered` says so.
+    pub(crate) fn read(&mut self, has_answered: &mut bool) -> Option<Vec<u8>> {
+        while let Ok(length) = self.socket.read(&mut self.buffer) {
+            match self.neighbour.hear(&self.buffer[..length]) {
+                Heard::Packet(packet) => return Some(packet),
+                Heard::Answer(frame) => *has_answered |= self.socket.write(&frame).is_ok(),
+                Heard::Nothing => {}
+            }
+        }
+        None
+    }
+
+    /// Hands a packet to the firmware. Returns false if it does not take it.
+    pub(crate) fn write(&mut self, packet: &[u8]) -> bool {
+        self.neighbour.frame(packet.to_vec()).is_some_and(|frame| self.socket.write(&frame).is_ok())
+    }
+}
+
+fn set_option(socket: &File, option: i32) -> io::Result<()> {
+    let on = 1_i32;
+    // SAFETY: the option reads a number of this length.
+    let result = unsafe {
+        let length = size_of_val(&on) as libc::socklen_t;
+        libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, option, (&raw const on).cast(), length)
+    };
+    checked(result.into())
+}
+
+/// Binds a packet socket to an interface: it gets all of its frames.
+fn bind(socket: &File, index: i32) -> io::Result<()> {
+    // SAFETY: all octets of a `struct sockaddr_ll` may be 0.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = ALL_PROTOCOLS;
+    address.sll_ifindex = index;
+    let length = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: `address` has the length that `length` says.
+    checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) }.into())
+}
