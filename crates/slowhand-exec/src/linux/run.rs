@@ -16,7 +16,7 @@ use slowhand_net::address::Host;
 use slowhand_net::random::Streams as RandomStreams;
 use std::any::Any;
 use std::ffi::OsString;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Keeps OpenSSL from the instructions RDRAND and RDSEED, whose numbers no seed gives (OPENSSL_ia32cap(3)).
 const OPENSSL_WITHOUT_RDRAND: (&str, &str) = ("OPENSSL_ia32cap", "~0x4000000000000000:~0x40000");
@@ -30,10 +30,7 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     let plan = Plan::new(scenario)?;
     let failed = |what: &'static str| move |error| ExecError::Kernel { what, error };
     let home = Home::new().map_err(failed("open the network namespace"))?;
-    let kernels = kernels(setup);
-    let came_back = home.enter();
-    let kernels = kernels?; // its error comes first: it says why nobody may come back either
-    came_back.map_err(failed("come back from a network namespace"))?;
+    let kernels = kernels(setup)?;
     let _blocked = Blocked::new();
     let programs = programs(setup, &kernels, seed)?;
     let world = World::new(scenario, &plan, seed, setup.capture.as_deref())?;
@@ -72,7 +69,10 @@ fn fault(panic: &(dyn Any + Send)) -> ExecError {
     ExecError::Fault(text.unwrap_or("unknown").to_owned())
 }
 
-/// The hosts of all programs, each once. The thread is in the namespace of the last one.
+/// How many hosts are made side by side: the kernel lets each of them wait. *Assumed*.
+const SIDE_BY_SIDE: usize = 16;
+
+/// The hosts of all programs, each once. Their namespaces are made by threads that have ended afterwards.
 fn kernels(setup: &Setup) -> Result<Vec<Kernel>, ExecError> {
     let mut hosts: Vec<Host> = Vec::new();
     for program in &setup.programs {
@@ -80,9 +80,19 @@ fn kernels(setup: &Setup) -> Result<Vec<Kernel>, ExecError> {
             hosts.push(program.host);
         }
     }
-    let mut kernels = hosts.into_iter().map(Kernel::new).collect::<Result<Vec<_>, _>>()?;
-    kernels.iter_mut().try_for_each(Kernel::wait_until_ready)?;
-    Ok(kernels)
+    let ready = |host: &Host| {
+        let mut kernel = Kernel::new(*host)?;
+        kernel.wait_until_ready()?;
+        Ok(kernel)
+    };
+    let parts = hosts.chunks(hosts.len().div_ceil(SIDE_BY_SIDE).max(1));
+    let made: Result<Vec<Vec<Kernel>>, ExecError> = std::thread::scope(|scope| {
+        let threads: Vec<_> = parts
+            .map(|part| scope.spawn(move || part.iter().map(ready).collect::<Result<Vec<_>, ExecError>>()))
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    Ok(made?.into_iter().flatten().collect())
 }
 
 fn programs(setup: &Setup, kernels: &[Kernel], seed: u64) -> Result<Vec<Program>, ExecError> {

@@ -72,6 +72,8 @@ pub(crate) struct Tracer<'a> {
     pub(crate) notes: Notes,
     /// How often something has happened at each host: what waits there is tried again.
     pub(crate) activity: Vec<u64>,
+    /// The same when its packets were taken.
+    drained: Vec<u64>,
     /// The ports that the sockets of each host got.
     pub(crate) ports: Vec<u16>,
     /// How many calls were trapped.
@@ -114,6 +116,7 @@ impl<'a> Tracer<'a> {
             clocks: Clocks::new(setup.date_s),
             world,
             activity: vec![0; kernels.len()],
+            drained: vec![0; kernels.len()],
             ports: vec![0; kernels.len()],
             links: kernels.iter().map(|_| None).collect(),
             kernels,
@@ -150,23 +153,40 @@ impl<'a> Tracer<'a> {
                 continue;
             }
             self.note_end();
-            let next = self.next_deadline();
-            if next.is_some_and(|next| self.forget_file_timers(Some(next))) {
+            let programs = self.next_deadline();
+            if programs.is_some_and(|next| self.forget_file_timers(Some(next))) {
                 continue;
             }
+            if let Some(ending) = self.go_on(programs)? {
+                return Ok(ending);
+            }
+            self.fire();
+        }
+    }
+
+    /// Lets time go on until a program has something to do: its deadline, or a packet that has arrived.
+    fn go_on(&mut self, programs: Option<Nanos>) -> Result<Option<Ending>, ExecError> {
+        loop {
+            let next = earlier(programs, self.world.deadline());
             if let Some(over) = self.over
                 && next.is_none_or(|next| next > over.saturating_add(LINGER))
             {
-                return Ok(if self.is_finished() { Ending::Finished } else { Ending::Established });
+                return Ok(Some(if self.is_finished() { Ending::Finished } else { Ending::Established }));
             }
-            let Some(next) = next else { return Ok(Ending::Quiet) };
+            let Some(next) = next else { return Ok(Some(Ending::Quiet)) };
             if next > self.setup.duration {
                 self.clocks.now = self.setup.duration.max(self.clocks.now);
-                return Ok(Ending::Duration);
+                return Ok(Some(Ending::Duration));
             }
             self.check_wall()?;
             self.clocks.now = next.max(self.clocks.now);
-            self.fire();
+            if programs.is_some_and(|programs| programs <= next) {
+                return Ok(None);
+            }
+            self.world.run_until(self.clocks.now);
+            if self.world.has_arrivals() {
+                return Ok(None);
+            }
         }
     }
 
@@ -469,6 +489,9 @@ impl<'a> Tracer<'a> {
     fn drain(&mut self) -> bool {
         let mut has_room = false;
         for (place, kernel) in self.kernels.iter_mut().enumerate() {
+            if std::mem::replace(&mut self.drained[place], self.activity[place]) == self.activity[place] {
+                continue; // nothing has happened there
+            }
             let (host, mut any) = (kernel.host, false);
             while let Some(packet) = kernel.read() {
                 self.world.send(host, packet);
@@ -568,6 +591,7 @@ impl<'a> Tracer<'a> {
         any
     }
 
+    /// When a program has something to do.
     fn next_deadline(&self) -> Option<Nanos> {
         let programs = self.programs.iter().flat_map(|program| {
             let start = program.running.started.is_none().then_some(program.start);
@@ -580,7 +604,7 @@ impl<'a> Tracer<'a> {
             .processes
             .values()
             .flat_map(|process| process.timers.values().map(|timer| timer.alarm.at).chain([process.alarm.at]));
-        programs.chain(threads).chain(timers).chain(alarms).chain([self.world.deadline()]).flatten().min()
+        programs.chain(threads).chain(timers).chain(alarms).flatten().min()
     }
 
     /// True if all clients have ended.
@@ -690,6 +714,10 @@ impl<'a> Tracer<'a> {
             }
         }
     }
+}
+
+fn earlier(one: Option<Nanos>, other: Option<Nanos>) -> Option<Nanos> {
+    one.into_iter().chain(other).min()
 }
 
 /// Until when a thread waits.

@@ -109,11 +109,16 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The next packet that has arrived at a host.
+    /// True if packets have arrived at hosts.
+    pub(crate) fn has_arrivals(&mut self) -> bool {
+        self.live.take_packets(&mut self.arrivals);
+        !self.arrivals.is_empty()
+    }
+
+    /// Takes the packets that have arrived at hosts.
     pub(crate) fn arrivals(&mut self) -> Vec<(Host, Vec<u8>)> {
-        let mut arrivals = std::mem::take(&mut self.arrivals);
-        arrivals.clear();
-        self.live.take_packets(&mut arrivals);
+        self.live.take_packets(&mut self.arrivals);
+        let arrivals = std::mem::take(&mut self.arrivals);
         for (host, packet) in &arrivals {
             self.note(b'<', *host, packet);
             self.watch_packet(packet, false);
