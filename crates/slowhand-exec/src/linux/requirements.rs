@@ -94,6 +94,10 @@ fn try_calls() -> Result<(), String> {
         let option = "a socket cannot have its own range of ports (IP_LOCAL_PORT_RANGE)";
         format!("{option}: {error}; Linux 6.3 or newer is needed, as Debian 13 or Ubuntu 24.04 have")
     })?;
+    // Addresses by chance change what programs do: the order of a table by pointers, say.
+    // SAFETY: the call takes a number.
+    checked(unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) }.into())
+        .map_err(failed("give programs the same addresses each time (personality)"))?;
     // SAFETY: the request has no other arguments.
     checked(unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) }).map_err(|error| {
         format!("ptrace is not allowed: {error}; sudo sysctl kernel.yama.ptrace_scope=1 (if it is 3, at the next start); {CONTAINER}")
