@@ -407,6 +407,14 @@ def _fields(capture: Path, shown: str, *fields: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+def test_a_fatal_alert_is_why_a_session_fails() -> None:
+    server = SERVER.replace("PSK-AES128-CCM8", "PSK-AES256-GCM-SHA384")
+    (row,) = slowhand.exec("csma", client=CLIENT, server=server, count=1, again=0).rows()
+    # RFC 5246 section 7.2: handshake_failure is 40.
+    said = ("alert", "client", "the peer sent the fatal alert 40")
+    assert (row["outcome"], row["failure_end"], row["failure_reason"]) == said
+
+
 def test_computing_delays_each_answer() -> None:
     def took(compute: dict[str, float]) -> float:
         execution = slowhand.exec(

@@ -43,14 +43,14 @@ mod datagrams;
 mod stream;
 
 use datagrams::Datagrams;
-use slowhand_sessions::Role;
+use slowhand_sessions::{Failure, FailureKind, Role};
 use stream::Stream;
 
 /// Watches one end of a conversation.
 ///
 /// ```
 /// use slowhand_live::handshake::Watcher;
-/// use slowhand_sessions::Role;
+/// use slowhand_sessions::{Failure, FailureKind, Role};
 ///
 /// let mut watcher = Watcher::of_datagrams(Role::Client);
 /// watcher.sent(&[0x40, 0x01, 0x12, 0x34]); // a request of CoAP
@@ -84,6 +84,15 @@ pub enum Alert {
     Sent(u8),
     /// It has received it.
     Received(u8),
+}
+
+impl Alert {
+    /// How the end that is watched has failed. `None` if it has sent the alert itself: who receives it fails.
+    pub fn failure(self) -> Option<Failure> {
+        let Self::Received(description) = self else { return None };
+        let reason = format!("the peer sent the fatal alert {description}");
+        Some(Failure { kind: FailureKind::AlertReceived { description }, reason })
+    }
 }
 
 /// Where octets go.

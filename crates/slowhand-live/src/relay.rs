@@ -3,7 +3,7 @@
 //! The world has the [`Relay`], as it has the session of a library. The driver has the [`Line`] to the same program, and
 //! moves octets between it and a socket.
 
-use crate::handshake::{Alert, Watcher};
+use crate::handshake::Watcher;
 use slowhand_sessions::{Failure, FailureKind, Received, Role, Session, Status, Transmit, WriteError};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -200,15 +200,11 @@ impl Session for Relay {
 
     fn status(&self) -> Status {
         let shared = lock(&self.shared);
-        let failed = |kind, reason| Status::Failed(Failure { kind, reason });
-        match (shared.established, &shared.failure, shared.watcher.alert()) {
-            (Some(at), ..) => Status::Established { at },
-            (None, Some(reason), _) => failed(FailureKind::Library { code: 0 }, reason.clone()),
-            (None, None, Some(Alert::Received(description))) => failed(
-                FailureKind::AlertReceived { description },
-                format!("the peer sent the fatal alert {description}"),
-            ),
-            (None, None, _) => Status::Handshaking, // who receives the alert that this end sent, fails
+        if let Some(at) = shared.established {
+            return Status::Established { at };
         }
+        let library = |reason: &String| Failure { kind: FailureKind::Library { code: 0 }, reason: reason.clone() };
+        let failure = shared.failure.as_ref().map(library).or_else(|| shared.watcher.alert()?.failure());
+        failure.map_or(Status::Handshaking, Status::Failed)
     }
 }

@@ -11,7 +11,7 @@ use slowhand_lab::live::{ConversationId, End, GivesUp, Hosts, Live, NewConversat
 use slowhand_lab::plan::Plan;
 use slowhand_lab::record::{Outcome, Phase};
 use slowhand_lab::scenario::Scenario;
-use slowhand_live::handshake::Watcher;
+use slowhand_live::handshake::{Alert, Watcher};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::{Endpoint, UdpDatagram};
@@ -302,6 +302,11 @@ impl Seen {
     }
 
     fn status(&self) -> Status {
-        self.lock().established.map_or(Status::Handshaking, |at| Status::Established { at })
+        let progress = self.lock();
+        match (progress.established, progress.watcher.alert().and_then(Alert::failure)) {
+            (Some(at), _) => Status::Established { at },
+            (None, Some(failure)) => Status::Failed(failure),
+            (None, None) => Status::Handshaking,
+        }
     }
 }
