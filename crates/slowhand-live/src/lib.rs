@@ -18,6 +18,7 @@ mod driver;
 mod event;
 mod event_queue;
 pub mod handshake;
+pub mod link;
 mod live;
 pub mod namespace;
 mod pieces;

@@ -4,19 +4,18 @@
 //! of the *Internet side* has the address of the server, and that of the border router: a router is at both sides, and so
 //! a device reaches it through the mesh. Everything that an interface is made of vanishes with its [`Tun`].
 
-use crate::namespace::{Namespace, NamespaceError, one_line};
+use crate::link::{self, Address, Change, Links, Route};
+use crate::namespace::{Namespace, NamespaceError};
 use rustix::io::Errno;
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType};
 use slowhand_net::address::{Host, MESH_PREFIX, NodeId, internet_address, mesh_address};
 use slowhand_net::ip::Ipv6Header;
 use std::collections::HashSet;
-use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::Ipv6Addr;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tun_tap::{Iface, Mode};
 
@@ -48,10 +47,46 @@ pub enum Interface {
     Existing(String),
 }
 
-/// A TUN interface: the packets that the kernel of one side sends and receives.
+/// A TUN interface: whole packets without anything before them. Reading does not wait.
+#[derive(Debug)]
+pub struct Device(Iface);
+
+impl Device {
+    /// Opens the interface of this name, in the namespace of the calling thread, and makes it if it does not exist.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn attach(name: &str) -> io::Result<Self> {
+        let interface = Iface::without_packet_info(name, Mode::Tun)?;
+        interface.set_non_blocking()?;
+        Ok(Self(interface))
+    }
+
+    /// The next packet that the kernel sent, if there is one: its length. `buffer` has room for [`LARGEST_PACKET`].
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match self.0.recv(buffer) {
+            Ok(length) => Ok(Some(length)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Hands a packet to the kernel.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn write(&self, packet: &[u8]) -> io::Result<()> {
+        self.0.send(packet).map(drop)
+    }
+}
+
+/// A TUN interface of one side: the packets that the kernel of one side sends and receives.
 #[derive(Debug)]
 pub struct Tun {
-    device: Iface,
+    device: Device,
     side: Side,
     /// The interface in words.
     name: String,
@@ -95,12 +130,12 @@ pub enum InterfaceError {
         remedy: &'static str,
     },
     /// Addresses or routes were refused.
-    #[error("{interface} cannot be set up: ip says: {said}")]
+    #[error("{interface} cannot be set up: {error}")]
     SetUp {
         /// The interface in words.
         interface: String,
-        /// What `ip` said.
-        said: String,
+        /// What the kernel said.
+        error: io::Error,
     },
 }
 
@@ -146,34 +181,28 @@ impl Side {
     }
 
     /// The addresses of its kernel, in a network of `nodes` nodes. Packets go out with the first one if the sender binds its
-    /// socket to no other.
-    fn addresses(self, nodes: usize) -> Vec<Ipv6Addr> {
+    /// socket to no other. That of the border router is deprecated, so that no other connection begins at it.
+    fn addresses(self, nodes: usize) -> Vec<Address> {
+        let usual = |address| Address { address, is_deprecated: false };
         match self {
             Self::Device => {
-                (1..u16::try_from(nodes).unwrap_or(u16::MAX)).map(|node| mesh_address(NodeId(node))).collect()
+                (1..u16::try_from(nodes).unwrap_or(u16::MAX)).map(|node| usual(mesh_address(NodeId(node)))).collect()
             }
-            Self::Internet => vec![internet_address(), mesh_address(NodeId::ROOT)],
+            Self::Internet => {
+                vec![usual(internet_address()), Address { address: mesh_address(NodeId::ROOT), is_deprecated: true }]
+            }
         }
     }
 
-    /// What `ip -6 -batch` reads to set up the interface. The address of the border router is deprecated (RFC 4862 section
-    /// 5.5.4), so that no other connection begins at it.
-    fn set_up(self, addresses: &[Ipv6Addr]) -> String {
-        // No address of the link and no groups: nothing leaves but what a program sends. Hence also the order.
-        let mut lines = format!(
-            "link set dev lo up\nlink set dev {NAME} mtu {} addrgenmode none multicast off\nlink set dev {NAME} up\n",
-            self.mtu()
-        );
-        for address in addresses {
-            let lifetime = if *address == mesh_address(NodeId::ROOT) { " preferred_lft 0" } else { "" };
-            let _ = writeln!(lines, "address add {address}/128 dev {NAME} nodad{lifetime}"); // into a string
-        }
+    /// Where its interface leads.
+    fn route(self, addresses: &[Address]) -> Route {
+        let mut mesh = [0; 16];
+        mesh[..MESH_PREFIX.len()].copy_from_slice(&MESH_PREFIX);
         let destination = match self {
-            Self::Device => "default".to_owned(),
-            Self::Internet => mesh_prefix(),
+            Self::Device => link::EVERYWHERE,
+            Self::Internet => (Ipv6Addr::from(mesh), 8 * MESH_PREFIX.len() as u8),
         };
-        let source = addresses.first().map(|address| format!(" src {address}")).unwrap_or_default();
-        lines + &format!("route add {destination} dev {NAME}{source}\n")
+        Route { destination, source: addresses.first().map(|first| first.address) }
     }
 }
 
@@ -203,11 +232,7 @@ impl Tun {
     /// # Errors
     /// See [`TunError`].
     pub fn read(&self, buffer: &mut [u8]) -> Result<Option<usize>, TunError> {
-        match self.device.recv(buffer) {
-            Ok(length) => Ok(Some(length)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            Err(error) => Err(self.error(error)),
-        }
+        self.device.read(buffer).map_err(|error| self.error(error))
     }
 
     /// Hands a packet to the kernel.
@@ -215,7 +240,7 @@ impl Tun {
     /// # Errors
     /// See [`TunError`].
     pub fn write(&self, packet: &[u8]) -> Result<(), TunError> {
-        self.device.send(packet).map(drop).map_err(|error| self.error(error))
+        self.device.write(packet).map_err(|error| self.error(error))
     }
 
     /// Whose kernel it is.
@@ -240,36 +265,22 @@ impl Tun {
 
 impl AsRawFd for Tun {
     fn as_raw_fd(&self) -> RawFd {
-        self.device.as_raw_fd()
+        self.device.0.as_raw_fd()
     }
 }
 
 /// Makes an interface in the namespace of the calling thread, and sets it up.
-fn make(side: Side, words: &str, nodes: usize) -> Result<Iface, InterfaceError> {
+fn make(side: Side, words: &str, nodes: usize) -> Result<Device, InterfaceError> {
     if interface_exists(NAME) {
         return Err(InterfaceError::Taken(words.to_owned()));
     }
     let interface = attach(NAME, words)?;
-    let failed = |said| InterfaceError::SetUp { interface: words.to_owned(), said };
-    let ip = Command::new("ip")
-        .args(["-6", "-batch", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut ip = ip.map_err(NamespaceError::NoIp)?;
     let addresses = side.addresses(nodes);
-    let written = ip.stdin.take().map_or(Ok(()), |mut input| input.write_all(side.set_up(&addresses).as_bytes()));
-    let ended = ip.wait_with_output().map_err(|error| failed(error.to_string()))?;
-    // If `ip` stopped reading, it says why.
-    match (ended.status.success(), written) {
-        (true, Ok(())) => {
-            wait_until_ready(&addresses);
-            Ok(interface)
-        }
-        (true, Err(error)) => Err(failed(error.to_string())),
-        (false, _) => Err(failed(one_line(&ended.stderr))),
-    }
+    let change = Change { mtu: Some(side.mtu()), is_silent: true, ..Change::default() };
+    link::set_up(NAME, &change, &addresses, side.route(&addresses))
+        .map_err(|error| InterfaceError::SetUp { interface: words.to_owned(), error })?;
+    wait_until_ready(&addresses);
+    Ok(interface)
 }
 
 /// How long an interface may take until it carries packets. *Assumed*: the kernel takes a second at most, between two
@@ -278,21 +289,20 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Waits until the new interface carries packets both ways. The kernel says earlier that it is set up, and drops packets
 /// until then. In a kernel that takes longer, the first packets are lost, as on any network.
-fn wait_until_ready(addresses: &[Ipv6Addr]) {
+fn wait_until_ready(addresses: &[Address]) {
     let began = Instant::now();
     while !(are_local(addresses) && is_running()) && began.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// True if the kernel has noticed that the interface has a carrier (RFC 2863: its state is no longer "down"): then it sends.
+/// True if the kernel sends at the interface, or does not say.
 fn is_running() -> bool {
-    let shown = Command::new("ip").args(["-oneline", "link", "show", "dev", NAME]).output();
-    !shown.is_ok_and(|shown| String::from_utf8_lossy(&shown.stdout).contains("state DOWN"))
+    Links::open().and_then(|links| links.has_carrier(NAME)).unwrap_or(true)
 }
 
 /// True if the kernel has routes to all of these addresses of its own: then it receives.
-fn are_local(addresses: &[Ipv6Addr]) -> bool {
+fn are_local(addresses: &[Address]) -> bool {
     const RTF_LOCAL: u32 = 0x8000_0000; // linux/ipv6_route.h
     // The columns are those of rt6_info_route in net/ipv6/route.c: the destination is the first, the flags the ninth.
     let routes = std::fs::read_to_string("/proc/thread-self/net/ipv6_route").unwrap_or_default();
@@ -302,11 +312,11 @@ fn are_local(addresses: &[Ipv6Addr]) -> bool {
         .filter(|columns| columns.clone().nth(8).filter(is_local).is_some())
         .filter_map(|mut columns| columns.next())
         .collect();
-    addresses.iter().all(|address| local.contains(&*format!("{:032x}", u128::from(*address))))
+    addresses.iter().all(|address| local.contains(&*format!("{:032x}", u128::from(address.address))))
 }
 
 /// Opens an interface that is there already, in the namespace of the calling thread.
-fn existing(name: &str, words: &str) -> Result<Iface, InterfaceError> {
+fn existing(name: &str, words: &str) -> Result<Device, InterfaceError> {
     let is_name = (1..=LONGEST_NAME).contains(&name.len())
         && !name.contains(|letter: char| letter == '/' || letter == '\0' || letter.is_whitespace())
         && ![".", ".."].contains(&name);
@@ -334,12 +344,8 @@ fn has_ipv6(name: &str) -> bool {
 }
 
 /// Opens the interface, and makes it if it does not exist. Reading does not wait.
-fn attach(name: &str, words: &str) -> Result<Iface, InterfaceError> {
-    let attached = Iface::without_packet_info(name, Mode::Tun).and_then(|interface| {
-        interface.set_non_blocking()?;
-        Ok(interface)
-    });
-    attached.map_err(|error| {
+fn attach(name: &str, words: &str) -> Result<Device, InterfaceError> {
+    Device::attach(name).map_err(|error| {
         let remedy = match error.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::NOENT | Errno::NODEV) => {
                 "load the kernel's module with sudo modprobe tun; a container needs --device /dev/net/tun"
@@ -354,11 +360,4 @@ fn attach(name: &str, words: &str) -> Result<Iface, InterfaceError> {
         };
         InterfaceError::Open { interface: words.to_owned(), error, remedy }
     })
-}
-
-/// The prefix of the mesh, as `ip` reads it.
-fn mesh_prefix() -> String {
-    let mut octets = [0; 16];
-    octets[..MESH_PREFIX.len()].copy_from_slice(&MESH_PREFIX);
-    format!("{}/{}", Ipv6Addr::from(octets), 8 * MESH_PREFIX.len())
 }

@@ -1,16 +1,16 @@
 //! The kernel's IPv6 of one host: a network namespace with a TUN interface in it.
 //!
-//! The interface is set up by ioctl(2) (netdevice(7), ipv6(7)). Addresses and queues become active in work queues of the
-//! kernel, after these calls have returned. So an ICMPv6 echo goes through the interface before any program starts.
+//! Addresses and queues become active in work queues of the
+//! kernel, after the calls that set them up have returned. So an ICMPv6 echo goes through the interface before any program starts.
 
 use crate::error::ExecError;
-use slowhand_live::tun::{LARGEST_PACKET, Side};
+use slowhand_live::link::{self, Address, Change, Route};
+use slowhand_live::tun::{Device, LARGEST_PACKET, Side};
 use slowhand_net::address::Host;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::Ipv6Addr;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 /// The name of the interface.
@@ -20,13 +20,13 @@ const NAME: &str = "slowhand0";
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many packets a program may send before all wait. *Assumed*: more than any does; 8 octets of memory each.
-const QUEUE: i32 = 10_000;
+const QUEUE: u32 = 10_000;
 
 /// One host: its kernel's side of the network.
 #[derive(Debug)]
 pub(crate) struct Kernel {
     pub(crate) host: Host,
-    tun: File,
+    tun: Device,
     namespace: File,
     buffer: Vec<u8>,
 }
@@ -41,7 +41,6 @@ const SETTINGS: &[(&str, &str)] = &[
     ("conf/slowhand0/router_solicitations", "0"),
     ("conf/slowhand0/accept_dad", "0"),
     ("conf/slowhand0/dad_transmits", "0"),
-    ("conf/slowhand0/addr_gen_mode", "1"),
 ];
 
 /// The namespace of this thread, to come back to it.
@@ -70,7 +69,7 @@ impl Kernel {
         // SAFETY: the call takes a number.
         checked(unsafe { libc::unshare(libc::CLONE_NEWNET) }.into()).map_err(failed("make a network namespace"))?;
         let namespace = File::open("/proc/thread-self/ns/net").map_err(failed("open the network namespace"))?;
-        let tun = open_tun().map_err(failed("open /dev/net/tun"))?;
+        let tun = Device::attach(NAME).map_err(failed("open /dev/net/tun"))?;
         for (name, value) in SETTINGS {
             // What a kernel does not have it does not do.
             match OpenOptions::new().write(true).open(format!("/proc/sys/net/ipv6/{name}")) {
@@ -87,13 +86,10 @@ impl Kernel {
     }
 
     fn set_up(&self) -> io::Result<()> {
-        let control = Control::new()?;
-        control.flags(b"lo", |flags| flags | libc::IFF_UP)?;
-        control.mtu(Side::of(self.host).mtu())?;
-        control.queue(QUEUE)?;
-        control.flags(NAME.as_bytes(), |flags| (flags & !libc::IFF_MULTICAST) | libc::IFF_UP)?;
-        control.address(self.host.address())?;
-        control.default_route()
+        let change =
+            Change { mtu: Some(Side::of(self.host).mtu()), queue: Some(QUEUE), is_silent: true, ..Change::default() };
+        let address = Address { address: self.host.address(), is_deprecated: false };
+        link::set_up(NAME, &change, &[address], Route { destination: link::EVERYWHERE, source: None })
     }
 
     /// Lets a program start in the namespace of this host.
@@ -108,7 +104,7 @@ impl Kernel {
 
     /// The next packet that the kernel has sent.
     pub(crate) fn read(&mut self) -> Option<&[u8]> {
-        let length = self.tun.read(&mut self.buffer).ok()?;
+        let length = self.tun.read(&mut self.buffer).ok()??;
         Some(&self.buffer[..length])
     }
 
@@ -165,134 +161,6 @@ fn echo_request(destination: Ipv6Addr) -> [u8; 48] {
 fn dropped(devices: &str) -> Option<u64> {
     let numbers = devices.lines().find_map(|line| line.trim().strip_prefix(NAME)?.strip_prefix(':'))?;
     numbers.split_whitespace().nth(8 + 3)?.parse().ok()
-}
-
-fn open_tun() -> io::Result<File> {
-    let tun = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
-    let mut request = named(NAME.as_bytes());
-    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
-    // SAFETY: TUNSETIFF reads and writes a `struct ifreq`.
-    checked(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF, &raw mut request) }.into())?;
-    Ok(tun)
-}
-
-/// A socket for ioctl(2).
-pub(crate) struct Control(OwnedFd);
-
-/// `struct in6_ifreq` (Linux, include/uapi/linux/ipv6.h).
-#[repr(C)]
-struct AddressRequest {
-    address: [u8; 16],
-    prefix: u32,
-    interface: i32,
-}
-
-/// `struct in6_rtmsg` (Linux, include/uapi/linux/ipv6_route.h).
-#[repr(C)]
-#[derive(Default)]
-struct RouteRequest {
-    destination: [u8; 16],
-    source: [u8; 16],
-    gateway: [u8; 16],
-    kind: u32,
-    destination_prefix: u16,
-    source_prefix: u16,
-    metric: u32,
-    info: libc::c_ulong,
-    flags: u32,
-    interface: i32,
-}
-
-impl Control {
-    pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: the call takes numbers.
-        let socket = unsafe { libc::socket(libc::AF_INET6, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-        checked(socket.into())?;
-        // SAFETY: the kernel has just made this descriptor, so nobody else has it.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(socket) }))
-    }
-
-    /// # Safety
-    /// `argument` is what `request` takes.
-    unsafe fn ioctl<T>(&self, request: libc::c_ulong, argument: *mut T) -> io::Result<()> {
-        // SAFETY: so says the caller.
-        checked(unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument) }.into())
-    }
-
-    pub(crate) fn flags(&self, name: &[u8], change: impl FnOnce(i32) -> i32) -> io::Result<()> {
-        let mut request = named(name);
-        // SAFETY: both requests take a `struct ifreq`, and after the first one it has the flags.
-        unsafe {
-            self.ioctl(libc::SIOCGIFFLAGS, &raw mut request)?;
-            request.ifr_ifru.ifru_flags = change(request.ifr_ifru.ifru_flags.into()) as i16;
-            self.ioctl(libc::SIOCSIFFLAGS, &raw mut request)
-        }
-    }
-
-    /// Gives an interface another address of Ethernet.
-    pub(crate) fn hardware_address(&self, name: &[u8], address: [u8; 6]) -> io::Result<()> {
-        let mut request = named(name);
-        // SAFETY: both requests take a `struct ifreq`, and after the first one it has an address and its kind.
-        unsafe {
-            self.ioctl(libc::SIOCGIFHWADDR, &raw mut request)?;
-            for (place, octet) in request.ifr_ifru.ifru_hwaddr.sa_data.iter_mut().zip(address) {
-                *place = octet as libc::c_char;
-            }
-            self.ioctl(libc::SIOCSIFHWADDR, &raw mut request)
-        }
-    }
-
-    fn mtu(&self, mtu: u16) -> io::Result<()> {
-        let mut request = named(NAME.as_bytes());
-        request.ifr_ifru.ifru_mtu = mtu.into();
-        // SAFETY: the request takes a `struct ifreq` with this number.
-        unsafe { self.ioctl(libc::SIOCSIFMTU, &raw mut request) }
-    }
-
-    /// How many packets may wait until they are taken.
-    fn queue(&self, packets: i32) -> io::Result<()> {
-        let mut request = named(NAME.as_bytes());
-        request.ifr_ifru.ifru_metric = packets; // netdevice(7): a number, as ifr_qlen is
-        // SAFETY: the request takes a `struct ifreq` with this number.
-        unsafe { self.ioctl(libc::SIOCSIFTXQLEN, &raw mut request) }
-    }
-
-    pub(crate) fn index(&self, name: &[u8]) -> io::Result<i32> {
-        let mut request = named(name);
-        // SAFETY: the request takes a `struct ifreq`, and writes the number into it.
-        unsafe {
-            self.ioctl(libc::SIOCGIFINDEX, &raw mut request)?;
-            Ok(request.ifr_ifru.ifru_ifindex)
-        }
-    }
-
-    fn address(&self, address: Ipv6Addr) -> io::Result<()> {
-        let mut request =
-            AddressRequest { address: address.octets(), prefix: 128, interface: self.index(NAME.as_bytes())? };
-        // SAFETY: at a socket of IPv6 the request takes a `struct in6_ifreq`.
-        unsafe { self.ioctl(libc::SIOCSIFADDR, &raw mut request) }
-    }
-
-    fn default_route(&self) -> io::Result<()> {
-        let mut request = RouteRequest {
-            flags: u32::from(libc::RTF_UP),
-            metric: 1,
-            interface: self.index(NAME.as_bytes())?,
-            ..RouteRequest::default()
-        };
-        // SAFETY: at a socket of IPv6 the request takes a `struct in6_rtmsg`.
-        unsafe { self.ioctl(libc::SIOCADDRT, &raw mut request) }
-    }
-}
-
-/// A `struct ifreq` with the name of an interface.
-fn named(name: &[u8]) -> libc::ifreq {
-    // SAFETY: all octets of a `struct ifreq` may be 0.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (place, octet) in request.ifr_name.iter_mut().zip(name) {
-        *place = *octet as libc::c_char;
-    }
-    request
 }
 
 /// The error of a call, if it is one.

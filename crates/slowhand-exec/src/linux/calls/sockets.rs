@@ -60,7 +60,7 @@ impl Tracer<'_> {
         let has_frames = i32::from(u16::from_ne_bytes([flags[0], flags[1]])) & libc::IFF_TAP != 0;
         let kernel = &self.kernels[place];
         kernel.enter()?;
-        let link = Link::open(name, has_frames, kernel.host.address())?;
+        let link = Link::open(&String::from_utf8_lossy(name), has_frames, kernel.host.address())?;
         self.links[place] = Some(link);
         Ok(())
     }

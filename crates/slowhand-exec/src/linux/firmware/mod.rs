@@ -5,8 +5,9 @@
 
 mod neighbour;
 
-use crate::linux::kernel::{Control, checked};
+use crate::linux::kernel::checked;
 use neighbour::{Heard, INTERFACE, Neighbour};
+use slowhand_live::link::{Change, Links};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::Ipv6Addr;
@@ -31,17 +32,13 @@ impl Link {
     ///
     /// # Errors
     /// What the kernel said.
-    pub(crate) fn open(name: &[u8], has_frames: bool, node: Ipv6Addr) -> io::Result<Self> {
-        let control = Control::new()?;
+    pub(crate) fn open(name: &str, has_frames: bool, node: Ipv6Addr) -> io::Result<Self> {
         // The kernel's own IPv6 says nothing there.
-        if let Ok(text) = std::str::from_utf8(name) {
-            std::fs::write(format!("/proc/sys/net/ipv6/conf/{text}/disable_ipv6"), "1")?;
-        }
-        if has_frames {
-            control.hardware_address(name, INTERFACE)?;
-        }
-        control.flags(name, |flags| flags | libc::IFF_UP)?;
-        let index = control.index(name)?;
+        std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1")?;
+        let links = Links::open()?;
+        let index = links.index(name)?;
+        links.change(index, &Change { hardware_address: has_frames.then_some(INTERFACE), ..Change::default() })?;
+        links.raise(index)?;
         let flags = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         // SAFETY: the call takes numbers.
         let socket = unsafe { libc::socket(libc::AF_PACKET, flags, 0) };
@@ -83,12 +80,12 @@ fn set_option(socket: &File, option: i32) -> io::Result<()> {
 }
 
 /// Binds a packet socket to an interface: it gets all of its frames.
-fn bind(socket: &File, index: i32) -> io::Result<()> {
+fn bind(socket: &File, index: u32) -> io::Result<()> {
     // SAFETY: all octets of a `struct sockaddr_ll` may be 0.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = ALL_PROTOCOLS;
-    address.sll_ifindex = index;
+    address.sll_ifindex = index as i32;
     let length = size_of_val(&address) as libc::socklen_t;
     // SAFETY: `address` has the length that `length` says.
     checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) }.into())
