@@ -75,6 +75,8 @@ pub struct ProgramReport {
     pub stdout: String,
     /// The same for errors.
     pub stderr: String,
+    /// True if it has done what it was to do: all of what was written, as the setup says. `None`: nobody asked.
+    pub success: Option<bool>,
 }
 
 /// How a process ended.

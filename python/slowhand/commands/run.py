@@ -111,6 +111,9 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     seed = scenario.seed if arguments.seed is None else arguments.seed
     check_seeds(seed, count)
     output.check(outputs.values(), inputs(scenario))
+    if scenario.value("programs"):
+        runs = "`slowhand run` opens the sessions of its libraries, and `slowhand exec` runs these"
+        say(f"{printable(scenario.path)}: has programs: {runs}")
     if outputs.keys() - {"pcap"}:
         results.import_polars()
     keep = "records" in outputs or "report" in outputs or arguments.slowest

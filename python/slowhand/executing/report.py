@@ -40,10 +40,13 @@ def show(execution: Execution, out: Terminal) -> None:
         what = "handshakes" if all(row["secure"] for row in execution.rows()) else "conversations"
         over = "the world ended"
         report.show_summary(summary, False, out, over=over, has_makespan=False, what=what)
-    elif execution.worlds:
+    elif execution.worlds and any(told["is_client"] for told in execution.told):
         out.paragraph("No client has sent a datagram to the server.", "bold red")
     if execution.worlds:
         out.print()
+        if line := success(execution):
+            is_whole = execution.successes == len(execution.worlds)
+            out.paragraph(line, "bold" if is_whole else "bold red")
         for line, style in _programs(execution):
             out.paragraph(line, style, indent="    ")
     for note in execution.notes:
@@ -117,12 +120,30 @@ def _programs(execution: Execution) -> list[tuple[str, str]]:
         ends = Counter(_end(each) for each in found)
         where = "on the Internet" if told["node"] is None else f"at node {told['node']}"
         counts = ", ".join(f"{end} in {count:,}" for end, count in ends.most_common())
+        if told["has_success"]:
+            done = sum(each["success"] for each in found)
+            counts += f"; did what it was to do in {done:,} of {len(found):,}"
         lines.append((f"{told['name']} {where}: {escaped(counts)}", ""))
-        failed = (each for each in found if each["exit"] not in (None, {"code": 0}))
+        failed = (each for each in found if _has_failed(each))
         if first := next(failed, None):
             said = (first["stderr"] or first["stdout"]).strip().splitlines()[-LAST_LINES:]
             lines += [(f"    {printable(line, 200)}", "yellow") for line in said]
     return lines
+
+
+def success(execution: Execution) -> str | None:
+    """In how many worlds the programs did what the scenario asks of them, if it asks."""
+    if execution.successes is None:
+        return None
+    worlds = len(execution.worlds)
+    return f"success in {execution.successes:,} of {worlds:,} worlds, as the scenario asks"
+
+
+def _has_failed(program: dict[str, Any]) -> bool:
+    """True if a program did not what it was to do, or ended with an error that nobody expects."""
+    if program["success"] is not None:
+        return not program["success"]
+    return program["exit"] not in (None, {"code": 0})
 
 
 def _end(program: dict[str, Any]) -> str:
@@ -141,7 +162,7 @@ def _verdict(execution: Execution) -> tuple[str, str]:
         return "reproducible: not known, the first seed was not run again to its end", "yellow"
     if execution.reproducible:
         return f"reproducible: yes; {ran}, with the same packets, times and outputs", ""
-    if any(note["differs"] for note in execution.notes):
+    if execution.doubts:
         return "reproducible: not certain, because of what is said above", "red"
     return f"reproducible: no; {ran}, and packets, times or outputs differ", "red"
 

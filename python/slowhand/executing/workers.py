@@ -36,19 +36,12 @@ class Workers:
     def __init__(
         self,
         scenario: Scenario,
-        programs: list[dict[str, Any]],
         limits: Limits,
         capture: str | None,
         *,
         threads: int | None,
     ):
-        sources = {
-            "scenario": scenario.file,
-            "files": scenario.files,
-            "overrides": scenario.overrides,
-        }
-        run = {**limits.told(), "programs": programs}
-        self._told = json.dumps({"sources": sources, "folder": "", "run": run})
+        self._told = json.dumps({"sources": scenario.sources, "folder": "", "run": limits.told()})
         self._patience = limits.wall_s + GRACE_S
         self._capture = capture
         self._threads = threads or processors()

@@ -17,7 +17,7 @@ use slowhand_net::clock::Instant;
 use slowhand_net::ip::{Endpoint, UdpDatagram};
 use slowhand_net::observer::{Observer, Transmission};
 use slowhand_sessions::{Role, Status};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -189,6 +189,14 @@ impl<'a> World<'a> {
         })
     }
 
+    /// The hosts at which a handshake of DTLS is complete.
+    pub(crate) fn finished_hosts(&self) -> BTreeSet<Host> {
+        let ends = self.conversations.iter().flat_map(|((client, _, server), conversation)| {
+            [Some(Host::Node(*client)), Host::of_address(server.address)].into_iter().zip(&conversation.ends)
+        });
+        ends.filter(|(_, seen)| seen.lock().has_finished()).filter_map(|(host, _)| host).collect()
+    }
+
     /// How many frames there were, their octets, and how many packets were refused.
     pub(crate) fn counts(&self) -> (u64, u64, u64) {
         (self.watch.frames, self.watch.octets, self.refused)
@@ -274,6 +282,13 @@ struct Seen(Arc<Mutex<Progress>>);
 struct Progress {
     watcher: Watcher,
     established: Option<Duration>,
+}
+
+impl Progress {
+    /// True if a handshake is complete at this end.
+    fn has_finished(&self) -> bool {
+        self.watcher.is_secure() && self.established.is_some()
+    }
 }
 
 impl Seen {
