@@ -588,6 +588,39 @@ def test_the_scenario_that_comes_along_and_its_sweep(cli: Cli, tmp_path: Path) -
     assert "has programs: `slowhand run` opens the sessions" in said
 
 
+def test_where_the_time_of_programs_went(cli: Cli, tmp_path: Path) -> None:
+    computing = {"client": 0.5, "server": 0.25}
+    execution = slowhand.exec("programs", count=1, again=0, compute=computing)
+    (row,) = execution.rows()
+    explanation = execution.explain()
+    assert explanation
+    assert sum(part["seconds"] for part in explanation.parts) == pytest.approx(row["duration_s"])
+    assert explanation.document["client"] == 3
+    programs = [each for each in explanation.parts if each["kind"] == "program"]
+    waits = {each["host"]: each["seconds"] for each in programs}
+    # Two of the three flights of the client are answers, and all of the server.
+    assert waits == pytest.approx({"node 3": 2 * 0.5, "Internet": 3 * 0.25})
+    without = slowhand.exec("programs", count=2, again=0)
+    slowest = without.slowest()
+    assert slowest
+    told = without.explain(seed=slowest[0]["seed"])
+    assert told and not [part for part in told.parts if part["kind"] == "program"]
+    assert {"air", "cells", "internet", "retries"} <= {part["kind"] for part in told.parts}
+    given = ["exec", "programs", "--count", 2, "--again", 0, "--explain", "--slowest"]
+    said = cli(*given, "--report", "page.html").stdout
+    assert f"Seed {slowest[0]['seed']}, client 3: {told.document['duration_s']:.2f} s" in said
+    page = (tmp_path / "page.html").read_text()
+    titles = re.findall("<h2 id.*?>(.*?)</h2>", page)
+    parts = ["Summary", "Programs", "Distributions", "Median handshake", "Worst handshake"]
+    assert titles == [*parts, "Scenario", "Assumptions", "Repeat"]
+    assert "success in 2 of 2 worlds, as the scenario asks" in page
+    assert "slowhand exec programs --seed 1 --count 2" in page
+    found = json.loads(cli(*given, "--json").stdout)
+    assert found["explanation"]["duration_s"] == told.document["duration_s"]
+    nothing = cli("exec", "programs", "--count", 1, "--client", "sleep 1", "--explain")
+    assert "seed 1 has no handshake of DTLS: nothing is explained" in nothing.stderr
+
+
 def test_a_client_of_yesterday_and_one_of_today(tmp_path: Path) -> None:
     """They are compared by their rows. A program that has changed gets rows of its own."""
     yesterday, today, script = (tmp_path / name for name in ("a.toml", "b.toml", "client.sh"))
@@ -603,6 +636,48 @@ def test_a_client_of_yesterday_and_one_of_today(tmp_path: Path) -> None:
     script.write_text(f'exec openssl s_client {other}  "$@"')
     with pytest.raises(slowhand.SweepError, match="has a configuration that this sweep does not"):
         slowhand.compare([yesterday, today], count=2, metric="bytes_payload", out=out)
+
+
+FIXTURE = """
+def test_client(slowhand_exec):
+    done = slowhand_exec("programs", count=2)
+    assert done.successes == 2
+    assert done.frame()["duration_s"].max() < 5
+
+
+def test_passes(slowhand_exec):
+    assert slowhand_exec("quickstart", client="true", count=1).reproducible
+
+
+def test_refused(slowhand_exec):
+    slowhand_exec("quickstart", client="no-such-program")
+"""
+
+
+def test_the_fixture_of_pytest(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(FIXTURE)
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", os.devnull]
+    kept = tmp_path / "kept"
+    done = subprocess.run(
+        [*command, "--rootdir", tmp_path, "--basetemp", kept, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert "2 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    section = re.search(r"-+ slowhand exec -+\n(.*?)\n(?=_|=|-)", done.stdout, re.S)
+    assert section
+    lines = section[1].splitlines()
+    assert lines[0].endswith("programs.toml, seeds 1 to 2")
+    assert lines[1:3] == [
+        "2 of 2 handshakes completed",
+        "success in 2 of 2 worlds, as the scenario asks",
+    ]
+    assert "reproducible: yes; seed 1 ran twice" in lines[-2]
+    capture = Path(lines[-1].removeprefix("capture  "))
+    assert capture.read_bytes().startswith(b"\x0a\x0d\x0d\x0a")  # pcapng: a section header block
+    assert [*kept.rglob("*.pcapng")] == [capture]
+    assert "slowhand.executing.programs.ProgramError: client: found no program" in done.stdout
 
 
 @pytest.mark.parametrize(

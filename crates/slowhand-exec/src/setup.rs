@@ -1,7 +1,7 @@
 //! What is run, and for how long.
 
 use slowhand_lab::scenario::Success;
-use slowhand_net::address::Host;
+use slowhand_net::address::{Host, NodeId};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -30,6 +30,8 @@ pub struct Setup {
     pub date_s: i64,
     /// The file that gets the frames as pcapng.
     pub capture: Option<PathBuf>,
+    /// The client whose handshake is explained: of several the longest.
+    pub explain: Option<NodeId>,
 }
 
 /// A program at a host of the network.

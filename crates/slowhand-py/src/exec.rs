@@ -8,8 +8,9 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use slowhand_exec::{Conversation, DATE_S, Ending, ExecError, Note, Program, ProgramReport, Report, Setup, Until};
+use slowhand_lab::explanation::Explanation;
 use slowhand_lab::plan::Plan;
-use slowhand_net::address::Host;
+use slowhand_net::address::{Host, NodeId};
 
 use crate::live::row;
 use crate::number::natural;
@@ -25,6 +26,8 @@ struct Told {
     cpu_s: f64,
     date_s: Option<i64>,
     capture: Option<PathBuf>,
+    /// The client whose handshake is explained.
+    explain: Option<u16>,
 }
 
 /// A program of the scenario. Times are seconds.
@@ -54,6 +57,7 @@ struct Answer<'a> {
     refused: u64,
     traps: u64,
     notes: &'a [Note],
+    explanation: Option<&'a Explanation>,
     digest: &'a str,
 }
 
@@ -96,7 +100,9 @@ pub fn exec(scenario: &Scenario, told: &str, seed: i128) -> PyResult<String> {
 }
 
 fn answer(report: &Report) -> PyResult<String> {
-    let Report { seed, ending, virtual_s, programs, frames, bytes_phy, refused, traps, notes, digest, .. } = report;
+    let Report {
+        seed, ending, virtual_s, programs, frames, bytes_phy, refused, traps, notes, explanation, digest, ..
+    } = report;
     let answer = to_json(&Answer {
         seed: *seed,
         ending: *ending,
@@ -107,6 +113,7 @@ fn answer(report: &Report) -> PyResult<String> {
         refused: *refused,
         traps: *traps,
         notes,
+        explanation: explanation.as_ref(),
         digest,
     })?;
     let conversations: Vec<String> = report
@@ -131,6 +138,7 @@ fn setup(told: Told, programs: Vec<Program>) -> Setup {
         cpu: seconds(told.cpu_s),
         date_s: told.date_s.unwrap_or(DATE_S),
         capture: told.capture,
+        explain: told.explain.map(NodeId),
     }
 }
 

@@ -11,6 +11,7 @@ from slowhand.arguments import LONGEST_WORD, Complaint, Parser, integer, number
 from slowhand.commands import worlds
 from slowhand.commands.common import (
     DONE,
+    LONGEST_PANIC,
     NO,
     check_seeds,
     inputs,
@@ -21,12 +22,14 @@ from slowhand.commands.common import (
     set_option,
     show_wireshark,
     threads_option,
+    warnings_said,
     wireshark,
 )
-from slowhand.terminal import Terminal, printable
+from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
     from slowhand.executing import Execution
+    from slowhand.explain import Explanation
 
 
 def options(parser: Parser) -> None:
@@ -103,12 +106,21 @@ def options(parser: Parser) -> None:
         help="Also list the datagrams of the slowest conversation, and who waited for what.",
     )
     parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="Say where the time of the first handshake went, as far as the network sees it; with"
+        " --slowest, of the slowest one.",
+    )
+    parser.add_argument(
         "--records",
         metavar="FILE",
         help="Write one row for each conversation to this .parquet file.",
     )
     parser.add_argument(
         "--pcap", metavar="FILE", help="Write the first seed's frames to this pcapng file."
+    )
+    parser.add_argument(
+        "--report", metavar="FILE", help="Write all of it as a page to this .html file."
     )
     parser.json()
 
@@ -122,20 +134,23 @@ PROGRAMS = (
 )
 """What a command may have in it."""
 
+SUFFIXES = {"records": (".parquet",), "pcap": (), "report": (".html",)}
+"""The files that `exec` can write, and how their names end."""
+
 PLACES = ("root", "internet")
 """The places of programs that have a name, beside those with an option of their own."""
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Runs the programs, prints what they did and writes the files."""
-    from slowhand import results
+    from slowhand import explain, results
     from slowhand.executing import Execution, report
     from slowhand.executing.programs import Limits, ProgramError, placed
 
     scenario = loaded(arguments.scenario, arguments.set)
     check_seeds(arguments.seed, arguments.count)
-    files = output_files(arguments, {"records": (".parquet",), "pcap": ()})
-    records, capture = files.get("records"), files.get("pcap")
+    files = output_files(arguments, SUFFIXES)
+    records, capture, page = (files.get(name) for name in SUFFIXES)
     output.check(files.values(), inputs(scenario))
     limits = Limits(
         arguments.duration, arguments.until, arguments.date, arguments.wall, arguments.cpu
@@ -156,7 +171,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         execution = Execution(scenario, limits, **{n: getattr(arguments, n) for n in names})
     except ProgramError as error:
         raise Complaint(str(error)) from None
-    if records:
+    if records or page:
         results.import_polars()
 
     def work(path: str | None) -> None:
@@ -167,14 +182,23 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         captured = is_written(capture, lambda path: work(str(path.absolute())), private=True)
     else:
         work(None)
+    explanation = _explanation(arguments, execution)
     with signals.held() as late:  # they cost no report
         if arguments.json:
-            extra = {"wireshark": wireshark(scenario, capture)} if capture else {}
+            extra: dict[str, object] = {}
+            if capture:
+                extra["wireshark"] = wireshark(scenario, capture)
+            if explanation:
+                extra["explanation"] = explanation.document
             print_json({**execution.document(), **extra}, out)
         else:
             report.show(execution, out)
             if arguments.slowest:
                 report.show_slowest(execution, out)
+            if explanation:
+                out.print()
+                out.print("Where the time went, as far as the network sees it", "bold cyan")
+                explain.show(explanation, out)
             if capture and captured:
                 show_wireshark(scenario, capture, out)
     written = captured
@@ -182,6 +206,13 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         octets = results.encoded(execution.frame(warns=False), execution.about())
         private = scenario.holds_keys
         written &= is_written(records, lambda path: path.write_bytes(octets), private=private)
+    if page and not execution.stopped:
+        from slowhand.pages import overview
+
+        private = scenario.holds_keys
+        written &= is_written(
+            page, lambda path: path.write_bytes(overview.encoded(execution)), private=private
+        )
     if interruption := execution.stopped or next(iter(late), None):
         assert isinstance(interruption, KeyboardInterrupt)
         return signals.exit_code(interruption)
@@ -197,6 +228,30 @@ def _watch(execution: Execution, capture: str | None) -> None:
         suppress(KeyboardInterrupt),
     ):
         execution.watch(progress.update, capture=capture)
+
+
+def _explanation(arguments: argparse.Namespace, execution: Execution) -> Explanation | None:
+    """The explanation that is asked for, after all worlds."""
+    from slowhand.api import WorldError
+
+    if not arguments.explain or execution.stopped:
+        return None
+    seed, client = execution.seed, None
+    if arguments.slowest and (slowest := execution.slowest()):
+        world, conversation = slowest
+        seed, client = world["seed"], conversation["record"]["client"]
+    try:
+        with warnings_said():
+            explanation = execution.explain(seed=seed, client=client)
+    except WorldError as error:
+        say(printable(str(error), LONGEST_PANIC))
+        return None
+    except KeyboardInterrupt as stopped:
+        execution.stopped = stopped
+        return None
+    if explanation is None:
+        say(f"--explain: seed {seed} has no handshake of DTLS: nothing is explained")
+    return explanation
 
 
 def _at(given: list[str]) -> dict[int | str, str]:

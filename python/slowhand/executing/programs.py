@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,6 +68,12 @@ class Limits:
             "date_s": self._date_s(),
         }
 
+    def options(self) -> list[str]:
+        """What differs from the defaults, as options of `slowhand exec`, in words for a shell."""
+        own, usual = vars(self), vars(Limits())
+        changed = [name for name in own if own[name] != usual[name]]
+        return [f"--{name.removesuffix('_s')} {shlex.quote(f'{own[name]}')}" for name in changed]
+
     def _date_s(self) -> int | None:
         if self.date is None:
             return None
@@ -98,8 +105,8 @@ def placed(
     commands |= {_place(place): command for place, command in (at or {}).items()}
     if client is not None:
         commands["client"] = client
-    own = [dict(each) for each in scenario.value("programs") or []]
-    entries = [each for each in own if _place(each["at"]) not in [*commands]]
+    own = scenario.value("programs") or []
+    entries = [dict(each) for each in own if _place(each["at"]) not in [*commands]]
     entries += [{"at": place, "command": command} for place, command in commands.items()]
     options: list[dict[str, str]] = [{} for _ in entries]
     for key, option, given in (("compute_s", "compute", compute), ("stdin", "stdin", stdin)):

@@ -18,6 +18,8 @@ from slowhand.terminal import printable
 if TYPE_CHECKING:
     import polars
 
+    from slowhand.explain import Explanation
+
 UNKNOWN = ("compute_client_s", "compute_server_s", "energy_client_cpu_mj", "energy_client_tpm_mj")
 """What is not known of programs, what they compute: None in each row."""
 
@@ -87,6 +89,30 @@ class Execution:
             self.stopped = stopped
             raise
 
+    def explain(self, *, seed: int | None = None, client: int | None = None) -> Explanation | None:
+        """Runs the world of a seed again, and says where the time of a handshake went.
+
+        As far as the network sees it: what a program does between what it gets and what it sends is
+        one part. By default it is the first seed and the first client; of several handshakes of a
+        client the longest. None: there was none with DTLS. Raises `WorldError` if the world is not
+        run to its end; a world that is not the same as before is a warning.
+        """
+        from slowhand.explain import Explanation
+
+        seed = self.seed if seed is None else seed
+        if client is None:
+            client = next((told["node"] for told in self.told if told["is_client"]), 0)
+        found: list[dict[str, Any] | Failure] = []
+        with Workers(self.scenario, self.limits, None, threads=1, explain=client) as workers:
+            workers.run([(0, seed)], lambda _, world: found.append(world))
+        (world,) = found
+        if isinstance(world, Failure):
+            raise api.WorldError(f"the world of seed {seed}: {world.reason}")
+        if any(w["seed"] == seed and w["digest"] != world["digest"] for w in self.worlds):
+            warnings.warn(f"explanation: seed {seed} ran again, and was not the same", stacklevel=2)
+        explanation = world["explanation"]
+        return explanation and Explanation({**explanation, "scenario": self.scenario.path})
+
     def cancel(self) -> None:
         """Nothing runs but in `watch`, which ends with what interrupts it."""
 
@@ -122,6 +148,16 @@ class Execution:
     def panicked(self) -> list[str]:
         """The same in words."""
         return [f"seed {failure.seed}: {failure.reason}" for failure in self.failures]
+
+    @property
+    def panicked_count(self) -> int:
+        """How many they are."""
+        return len(self.failures)
+
+    @property
+    def complete(self) -> int:
+        """The number of worlds that are done: `count`, or less if it was interrupted."""
+        return sum(number >= 0 for number in self._worlds)
 
     @property
     def notes(self) -> list[dict[str, Any]]:
@@ -256,7 +292,7 @@ class Execution:
             **api.origin(self.scenario),
             "exec": True,
             "seed": self.seed,
-            "count": sum(number >= 0 for number in self._worlds),
+            "count": self.complete,
             "interrupted": self.stopped is not None,
         }
 

@@ -40,8 +40,11 @@ class Workers:
         capture: str | None,
         *,
         threads: int | None,
+        explain: int | None = None,
     ):
-        self._told = json.dumps({"sources": scenario.sources, "folder": "", "run": limits.told()})
+        """`explain` is the client whose handshake each world explains."""
+        run = {**limits.told(), "explain": explain}
+        self._told = json.dumps({"sources": scenario.sources, "folder": "", "run": run})
         self._patience = limits.wall_s + GRACE_S
         self._capture = capture
         self._threads = threads or processors()

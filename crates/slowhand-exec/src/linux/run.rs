@@ -37,7 +37,7 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     came_back.map_err(failed("come back from a network namespace"))?;
     let _blocked = Blocked::new();
     let programs = programs(setup, &kernels, seed)?;
-    let world = World::new(scenario, &plan, seed, setup.capture.as_deref())?;
+    let world = World::new(scenario, &plan, seed, setup.capture.as_deref(), setup.explain.is_some())?;
     let mut tracer = Tracer::new(setup, world, kernels, programs);
     // No program may end more than its own world, whatever it does.
     let ended = catch_unwind(AssertUnwindSafe(|| tracer.run())).unwrap_or_else(|panic| Err(fault(&*panic)));
@@ -53,9 +53,9 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     };
     let programs: Vec<ProgramReport> = tracer.programs.into_iter().zip(&setup.programs).map(report).collect();
     let (frames, bytes_phy, refused) = world.counts();
-    let finished = world.finish(secrets); // also a capture of a run that has failed is complete until then
+    let finished = world.finish(secrets, scenario, setup.explain); // also a capture of a run that has failed is complete until then
     let ending = ended?;
-    let (conversations, digest) = finished?;
+    let (conversations, explanation, digest) = finished?;
     Ok(Report {
         seed,
         ending,
@@ -67,6 +67,7 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
         refused,
         traps: tracer.traps,
         notes: tracer.notes.list(),
+        explanation,
         digest,
     })
 }
