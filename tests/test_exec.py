@@ -588,6 +588,11 @@ def test_the_scenario_that_comes_along_and_its_sweep(cli: Cli, tmp_path: Path) -
     assert "has programs: `slowhand run` opens the sessions" in said
 
 
+def test_the_page_has_the_programs_of_the_scenario() -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "exec.md").read_text(), re.S)
+    assert (ROOT / "scenarios" / "programs.toml").read_text().endswith(shown)
+
+
 def test_where_the_time_of_programs_went(cli: Cli, tmp_path: Path) -> None:
     computing = {"client": 0.5, "server": 0.25}
     execution = slowhand.exec("programs", count=1, again=0, compute=computing)
@@ -645,17 +650,17 @@ def test_client(slowhand_exec):
     assert done.frame()["duration_s"].max() < 5
 
 
-def test_passes(slowhand_exec):
-    assert slowhand_exec("quickstart", client="true", count=1).reproducible
-
-
 def test_refused(slowhand_exec):
     slowhand_exec("quickstart", client="no-such-program")
 """
 
 
 def test_the_fixture_of_pytest(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text(FIXTURE)
+    """The example of the documentation passes, and two tests that fail say why."""
+    page = (ROOT / "docs" / "exec.md").read_text()
+    codes = re.findall(r"```python\n(.*?)```", page, re.S)
+    (example,) = [code for code in codes if "def test" in code]
+    (tmp_path / "test_it.py").write_text(f"{FIXTURE}\n\n{example}")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", os.devnull]
     kept = tmp_path / "kept"
     done = subprocess.run(
