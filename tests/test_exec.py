@@ -585,7 +585,7 @@ def test_the_scenario_that_comes_along_and_its_sweep(cli: Cli, tmp_path: Path) -
     again = json.loads(cli("exec", "one.parquet", "--count", 1, "--json").stdout)
     assert [each["argv"][0] for each in again["programs"]] == ["openssl", "true"]
     said = cli("run", "programs", "--count", 1).stderr
-    assert "has programs: `slowhand run` opens the sessions" in said
+    assert "its programs do not run, its libraries do" in said
 
 
 def test_the_page_has_the_programs_of_the_scenario() -> None:
@@ -626,7 +626,7 @@ def test_where_the_time_of_programs_went(cli: Cli, tmp_path: Path) -> None:
     assert "seed 1 has no handshake of DTLS: nothing is explained" in nothing.stderr
 
 
-def test_a_client_of_yesterday_and_one_of_today(tmp_path: Path) -> None:
+def test_a_client_of_yesterday_and_one_of_today(cli: Cli, tmp_path: Path) -> None:
     """They are compared by their rows. A program that has changed gets rows of its own."""
     yesterday, today, script = (tmp_path / name for name in ("a.toml", "b.toml", "client.sh"))
     text = (ROOT / "scenarios" / "programs.toml").read_text()
@@ -638,6 +638,13 @@ def test_a_client_of_yesterday_and_one_of_today(tmp_path: Path) -> None:
     table = slowhand.compare([yesterday, today], count=2, metric="bytes_payload", out=out)
     assert table["completed"].to_list() == [2, 2]
     assert table["difference_mean"][1] < 0
+    # A shorter hello is no reason to fail, a client that does not succeed is one.
+    given = ["compare", yesterday, today, "--count", 2, "--metric", "bytes_payload"]
+    cli(*given, "--fail-if", "0%", "--out", out)
+    code = "programs.1.success.exit=0,7"
+    worse = cli("sweep", yesterday, "--vary", code, "--count", 2, "--fail-if", "0%", code=1)
+    said = "success.exit=7: clearly fewer clients succeed: 0.0%, and 100.0% of the baseline"
+    assert said in " ".join(worse.stdout.split())
     script.write_text(f'exec openssl s_client {other}  "$@"')
     with pytest.raises(slowhand.SweepError, match="has a configuration that this sweep does not"):
         slowhand.compare([yesterday, today], count=2, metric="bytes_payload", out=out)

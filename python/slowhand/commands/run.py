@@ -27,6 +27,7 @@ from slowhand.commands.common import (
     set_option,
     show_wireshark,
     threads_option,
+    warnings_said,
     wireshark,
 )
 from slowhand.output import Output, OutputError
@@ -111,13 +112,11 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     seed = scenario.seed if arguments.seed is None else arguments.seed
     check_seeds(seed, count)
     output.check(outputs.values(), inputs(scenario))
-    if scenario.value("programs"):
-        runs = "`slowhand run` opens the sessions of its libraries, and `slowhand exec` runs these"
-        say(f"{printable(scenario.path)}: has programs: {runs}")
     if outputs.keys() - {"pcap"}:
         results.import_polars()
     keep = "records" in outputs or "report" in outputs or arguments.slowest
-    handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
+    with warnings_said():
+        handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
     stopped = _watch(handshakes)
     explanation = None
     try:

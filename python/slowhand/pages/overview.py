@@ -206,17 +206,16 @@ def _examples(frame: polars.DataFrame) -> dict[str, Example]:
 
 def _handshake(run: Run | Execution, example: Example) -> str:
     _, seed, client, why = example
+    about = f"{text(why)} Seed {seed}, client {client}."
     if _has_programs(run):
-        command = words.command_of_worlds(run, f"--seed {seed}", "--count 1 --explain")
         explanation = run.explain(seed=seed, client=client)
-    else:
-        command = words.command_of_worlds(run, f"--seed {seed} --explain --client {client}")
-        explanation = run.scenario.explain(seed=seed, client=client)
-    if explanation is None:
-        return f"<p>{text(why)} Seed {seed}, client {client}. It had no DTLS to be explained.</p>"
-    document = explanation.document
+        if explanation is None:
+            return f"<p>{about} It had no DTLS to be explained.</p>"
+        return f"<p>{about}</p>{lanes.section(explanation.document, example.name, level=3)}"
+    command = words.command_of_worlds(run, f"--seed {seed} --explain --client {client}")
+    document = run.scenario.explain(seed=seed, client=client).document
     return (
-        f"<p>{text(why)} Seed {seed}, client {client}. In a terminal:</p>"
+        f"<p>{about} In a terminal:</p>"
         f"<pre>{text(' '.join(command))}</pre>"
         f"{lanes.section(document, example.name, level=3)}"
     )

@@ -32,6 +32,7 @@ from slowhand.sweeps.queue import Queue
 from slowhand.sweeps.statistics import Baseline, Columns, Difference, Measured
 from slowhand.sweeps.threads import Threads
 from slowhand.sweeps.vary import Axis, Combination, Plain, SweepError, combinations
+from slowhand.sweeps.verdict import worse
 from slowhand.terminal import printable
 
 if TYPE_CHECKING:
@@ -283,6 +284,11 @@ class Sweep:
     def wall_s(self) -> float:
         """The seconds since this object was made."""
         return time.monotonic() - self._began
+
+    def worse(self, results: list[Result], most: float) -> list[str]:
+        """Why configurations are worse than the baseline by more than this share."""
+        to = self.baseline([result.measured for result in results])
+        return worse(results, to, self.sampling.metric, most)
 
     def json(self, results: list[Result], *, interrupted: bool) -> dict[str, Any]:
         """The results for JSON."""

@@ -43,6 +43,16 @@ def show(sweep: Sweep, results: list[Result], out: Terminal, *, interrupted: boo
         out.paragraph(line, "dim", indent="  ")
 
 
+def show_worse(worse: list[str], most: float, out: Terminal) -> None:
+    """Prints which configurations are worse than the baseline by more than a share."""
+    for text in worse[:MOST_FAILING]:
+        out.paragraph(f"worse: {escaped(text)}", "red", indent="  ")
+    if len(worse) > MOST_FAILING:
+        out.paragraph(f"and {len(worse) - MOST_FAILING:,} others are worse (see --json)", "red")
+    if not worse:
+        out.paragraph(f"none is worse by more than {100 * most:g} % (--fail-if)")
+
+
 def _failures(results: list[Result]) -> Iterator[str]:
     """What did not complete, by configuration."""
     failing = []

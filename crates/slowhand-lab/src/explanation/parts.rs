@@ -532,11 +532,10 @@ impl Namer<'_> {
     fn program(&self, piece: &Piece, end: usize, since: StepId) -> (Words, Short, Option<Key>) {
         let role = Context::role_of(end);
         // It has answered what it got: from then on it waited for an answer.
-        let Why { text: why, loss, .. } = match self.trace.sent_in(since).next() {
-            Some(_) => self.why_timer(end, piece.from, piece.to),
-            None => Why { text: "since something had last arrived there".to_owned(), loss: None, is_outage: false, is_forgotten: false },
-        };
-        let remedy = loss.and_then(|loss| self.remedy(&loss)).and_then(in_words);
+        let has_answered = self.trace.sent_in(since).next().is_some();
+        let why = has_answered.then(|| self.why_timer(end, piece.from, piece.to));
+        let remedy = why.as_ref().and_then(|why| self.remedy(why.loss.as_ref()?)).and_then(in_words);
+        let why = why.map_or_else(|| "since something had last arrived there".to_owned(), |why| why.text);
         let micros = piece.to.since(piece.from).as_micros();
         let text = format!("the {role}'s program waited for {}, or computed, {why}", length(micros));
         let short = Short::Other(format!("the {role}'s program waits or computes, {why}"));

@@ -167,7 +167,12 @@ struct Sections {
     /// Who reads the value of a node, and how often.
     #[serde(default)]
     readers: Readers,
-    /// Programs in the place of the libraries. Default: none.
+    /// Programs that run as they are, unmodified, in the place of the libraries: docs/exec.md. `slowhand exec`, `slowhand sweep` and
+    /// `slowhand compare` run them. All other commands ignore this table, and run the libraries of `[session]`.
+    ///
+    /// In a command, in `environment` and in `stdin`, `{server}` is the server's address in brackets, `{address}` the same without them,
+    /// `{port}` its port, `{node}` the node of the program, `{seed}` the seed of the world, `{keylog}` a file for the secrets of its
+    /// sessions. Default: none.
     #[serde(default)]
     programs: Vec<Program>,
     /// What a scenario may take of the machine that runs it.

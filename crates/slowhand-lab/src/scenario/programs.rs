@@ -13,11 +13,7 @@ use super::network::MAX_NODE;
 use super::{Mesh, ServerAt};
 use crate::input::{Document, InputError, Integer, Seconds};
 
-/// Programs that run as they are, unmodified, in the place of the libraries: docs/exec.md. `slowhand exec`, `slowhand sweep` and
-/// `slowhand compare` run them. All other commands ignore this table, and run the libraries of `[session]`.
-///
-/// In a command, in `environment` and in `stdin`, `{server}` is the server's address in brackets, `{address}` the same without them, `{port}`
-/// its port, `{node}` the node of the program, `{seed}` the seed of the world, `{keylog}` a file for the secrets of its sessions.
+/// A program in the place of a library.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
@@ -34,7 +30,7 @@ pub struct Program {
     /// Default: nothing comes, and the input does not end.
     #[serde(default)]
     pub stdin: Vec<Input>,
-    /// Variables of its environment, beside those of slowhand itself. Default: none.
+    /// Variables of its environment, beside those of slowhand itself, which they replace. Default: none.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
     /// How long it computes before it sends, after it has received something. Default: 0, computing takes no time.
