@@ -19,7 +19,7 @@ import slowhand
 from conftest import ASK_EXEC, COMMAND, ROOT, Cli, exec_lacks, the_message
 from programs import Program, free_port
 from slowhand.executing import Execution
-from slowhand.executing.programs import Limits
+from slowhand.executing.programs import Limits, placed
 from slowhand.executing.report import silence
 from slowhand.executing.workers import Failure
 
@@ -455,7 +455,8 @@ def test_what_was_lost_is_not_on_its_way() -> None:
 
 
 def test_a_world_that_fails_when_it_runs_again_is_told() -> None:
-    execution = Execution(slowhand.Scenario("lossy-line"), [], Limits(), 1, 1, again=1)
+    scenario = placed(slowhand.Scenario("lossy-line"), client="true")
+    execution = Execution(scenario, Limits(), count=1, seed=1, again=1)
     execution.add(-1, Failure(1, "why"))
     assert execution.failures == [Failure(1, "why")]
     assert execution.summary()["completed"] == 0 and execution.reproducible is None
@@ -480,16 +481,208 @@ def test_command_line(cli: Cli, tmp_path: Path) -> None:
     assert found["reproducible"] is True
 
 
+FILE = """
+network = {{ topology = {{ kind = "star", leaves = 2 }} }}
+mac = {{ kind = "csma" }}
+client = {{ device = "nrf52840" }}
+session = {{ stack = "tinydtls", suite = "TLS_PSK_WITH_AES_128_CCM_8" }}
+
+[[programs]]
+at = "client"
+command = ["sh", "-c", "read line; echo $WHERE $(date +%s) $line"]
+stdin = [[2, "seed {{seed}}\\n"]]
+environment = {{ WHERE = "node {{node}}" }}
+success = {{ exit = 0, output = "seed {seed}" }}
+
+[[programs]]
+at = ["NODES"]
+command = "sleep 1"
+start_s = 0.5
+success = {{ exit = 1 }}
+"""
+"""Clients that see one seed succeed, and programs that never do."""
+
+
+def test_programs_of_a_scenario(tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(FILE.format(seed=1).replace('["NODES"]', "[0, 1]"))
+    execution = slowhand.exec(file, count=2)
+    assert execution.reproducible and execution.successes == 0
+    table = execution.programs().filter(seed=1)
+    assert table["program"].to_list() == ["client 1", "client 2", "node 0", "node 1"]
+    assert table["success"].to_list() == [True, True, False, False]
+    assert table["ended_s"].to_list() == [2, 2, 1.5, 1.5]
+    assert table["stdout"][1] == "node 2 1893456002 seed 1\n"
+    assert execution.programs().filter(seed=2, program="client 1")["success"].to_list() == [False]
+    # Options replace what is at the same place, and say something about what is there.
+    given = ["exec", file, "--count", 1, "--at", "1=true", "--at", "root=true"]
+    other = json.loads(cli(*given, "--set", "programs.1.at=1", "--json").stdout)
+    names = [each["name"] for each in other["programs"]]
+    assert names == ["client 1", "client 2", "node 1", "node 0"]
+    assert other["successes"] == 1
+    failed = cli("exec", file, "--count", 2, code=1).stdout
+    assert "success in 0 of 2 worlds" in failed
+    assert "client 1 at node 1: exit code 0 in 2; did what it was to do in 1 of 2" in failed
+    only = cli("exec", file, "--count", 2, "--set", "programs.1.success=", code=1).stdout
+    assert "success in 1 of 2 worlds" in only
+    cli("exec", file, "--count", 1, "--set", "programs.1.success=")
+
+
+def test_the_scenario_that_comes_along_and_its_sweep(cli: Cli, tmp_path: Path) -> None:
+    execution = slowhand.exec("programs", count=2)
+    assert execution.reproducible and execution.successes == 2
+    rows = execution.frame()
+    assert rows["success"].to_list() == [True, True] and rows["secure"].all()
+    without = slowhand.exec("programs", count=1, client="sleep 1").programs()
+    assert without["success"].to_list() == [None, None]
+    # Nothing of what `finished` asks for has happened.
+    silent = slowhand.exec("programs", count=1, set={"programs.1.command": "sleep 1"})
+    assert silent.successes == 0 and not silent.rows()
+    key = "programs.1.compute_s"
+    given = ["sweep", "programs", "--vary", f"{key}=0,0.5", "--count", 2, "--out", "rows"]
+    assert f"{key}=0 (the first)" in " ".join(cli(*given).stdout.split())
+    kept = polars.read_parquet(tmp_path / "rows").sort(key, "seed")
+    assert kept["duration_s"].to_list()[:2] == rows["duration_s"].to_list()
+    table = slowhand.sweep("programs", {key: [0, 0.5]}, count=2)
+    assert table["completed"].to_list() == [2, 2]
+    assert table["duration_s_mean"][0] == pytest.approx(rows["duration_s"].mean())
+    # A result repeats its programs too.
+    cli("exec", "programs", "--count", 1, "--client", "true", "--records", "one.parquet")
+    again = json.loads(cli("exec", "one.parquet", "--count", 1, "--json").stdout)
+    assert [each["argv"][0] for each in again["programs"]] == ["openssl", "true"]
+    said = cli("run", "programs", "--count", 1).stderr
+    assert "its programs do not run, its libraries do" in said
+
+
+def test_the_page_has_the_programs_of_the_scenario() -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "exec.md").read_text(), re.S)
+    assert (ROOT / "scenarios" / "programs.toml").read_text().endswith(shown)
+
+
+def test_where_the_time_of_programs_went(cli: Cli, tmp_path: Path) -> None:
+    computing = {"client": 0.5, "server": 0.25}
+    execution = slowhand.exec("programs", count=1, again=0, compute=computing)
+    (row,) = execution.rows()
+    explanation = execution.explain()
+    assert explanation
+    assert sum(part["seconds"] for part in explanation.parts) == pytest.approx(row["duration_s"])
+    assert explanation.document["client"] == 3
+    programs = [each for each in explanation.parts if each["kind"] == "program"]
+    waits = {each["host"]: each["seconds"] for each in programs}
+    # Two of the three flights of the client are answers, and all of the server.
+    assert waits == pytest.approx({"node 3": 2 * 0.5, "Internet": 3 * 0.25})
+    without = slowhand.exec("programs", count=2, again=0)
+    slowest = without.slowest()
+    assert slowest
+    told = without.explain(seed=slowest[0]["seed"])
+    assert told and not [part for part in told.parts if part["kind"] == "program"]
+    assert {"air", "cells", "internet", "retries"} <= {part["kind"] for part in told.parts}
+    given = ["exec", "programs", "--count", 2, "--again", 0, "--explain", "--slowest"]
+    said = cli(*given, "--report", "page.html").stdout
+    assert f"Seed {slowest[0]['seed']}, client 3: {told.document['duration_s']:.2f} s" in said
+    page = (tmp_path / "page.html").read_text()
+    titles = re.findall("<h2 id.*?>(.*?)</h2>", page)
+    parts = ["Summary", "Programs", "Distributions", "Median handshake", "Worst handshake"]
+    assert titles == [*parts, "Scenario", "Assumptions", "Repeat"]
+    assert "success in 2 of 2 worlds, as the scenario asks" in page
+    assert "slowhand exec programs --seed 1 --count 2" in page
+    found = json.loads(cli(*given, "--json").stdout)
+    assert found["explanation"]["duration_s"] == told.document["duration_s"]
+    nothing = cli("exec", "programs", "--count", 1, "--client", "sleep 1", "--explain")
+    assert "seed 1 has no handshake of DTLS: nothing is explained" in nothing.stderr
+
+
+def test_a_client_of_yesterday_and_one_of_today(cli: Cli, tmp_path: Path) -> None:
+    """They are compared by their rows. A program that has changed gets rows of its own."""
+    yesterday, today, script = (tmp_path / name for name in ("a.toml", "b.toml", "client.sh"))
+    text = (ROOT / "scenarios" / "programs.toml").read_text()
+    yesterday.write_text(text)
+    today.write_text(text.replace("openssl s_client", f"sh {script}"))
+    other = "-no_ticket -sigalgs ECDSA+SHA256"
+    script.write_text(f'exec openssl s_client {other} "$@"')
+    out = tmp_path / "out"
+    table = slowhand.compare([yesterday, today], count=2, metric="bytes_payload", out=out)
+    assert table["completed"].to_list() == [2, 2]
+    assert table["difference_mean"][1] < 0
+    # A shorter hello is no reason to fail, a client that does not succeed is one.
+    given = ["compare", yesterday, today, "--count", 2, "--metric", "bytes_payload"]
+    cli(*given, "--fail-if", "0%", "--out", out)
+    code = "programs.1.success.exit=0,7"
+    worse = cli("sweep", yesterday, "--vary", code, "--count", 2, "--fail-if", "0%", code=1)
+    said = "success.exit=7: clearly fewer clients succeed: 0.0%, and 100.0% of the baseline"
+    assert said in " ".join(worse.stdout.split())
+    script.write_text(f'exec openssl s_client {other}  "$@"')
+    with pytest.raises(slowhand.SweepError, match="has a configuration that this sweep does not"):
+        slowhand.compare([yesterday, today], count=2, metric="bytes_payload", out=out)
+
+
+FIXTURE = """
+def test_client(slowhand_exec):
+    done = slowhand_exec("programs", count=2)
+    assert done.successes == 2
+    assert done.frame()["duration_s"].max() < 5
+
+
+def test_refused(slowhand_exec):
+    slowhand_exec("quickstart", client="no-such-program")
+"""
+
+
+def test_the_fixture_of_pytest(tmp_path: Path) -> None:
+    """The example of the documentation passes, and two tests that fail say why."""
+    page = (ROOT / "docs" / "exec.md").read_text()
+    codes = re.findall(r"```python\n(.*?)```", page, re.S)
+    (example,) = [code for code in codes if "def test" in code]
+    (tmp_path / "test_it.py").write_text(f"{FIXTURE}\n\n{example}")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", os.devnull]
+    kept = tmp_path / "kept"
+    done = subprocess.run(
+        [*command, "--rootdir", tmp_path, "--basetemp", kept, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert "2 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    section = re.search(r"-+ slowhand exec -+\n(.*?)\n(?=_|=|-)", done.stdout, re.S)
+    assert section
+    lines = section[1].splitlines()
+    assert lines[0].endswith("programs.toml, seeds 1 to 2")
+    assert lines[1:3] == [
+        "2 of 2 handshakes completed",
+        "success in 2 of 2 worlds, as the scenario asks",
+    ]
+    assert "reproducible: yes; seed 1 ran twice" in lines[-2]
+    capture = Path(lines[-1].removeprefix("capture  "))
+    assert capture.read_bytes().startswith(b"\x0a\x0d\x0d\x0a")  # pcapng: a section header block
+    assert [*kept.rglob("*.pcapng")] == [capture]
+    assert "slowhand.executing.programs.ProgramError: client: found no program" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "client, server: found none, allowed: at least one program"),
+        ("sweep --vary programs.1.command=none", "programs.1.command=none: client: found no"),
+        ("sweep --vary programs.2.start_s=1", "found 2, where the list has 2 entries"),
+        ("sweep --vary programs.1.compute_s=-1", "--vary programs.1.compute_s: "),
+        ("exec --set programs.1.at=9", "--set programs.1.at: programs[1].at: found 9"),
+    ],
+)
+def test_what_is_said_of_programs_of_a_scenario(cli: Cli, options: str, said: str) -> None:
+    command, *words = options.split()
+    assert said in the_message(cli(command, "programs", *words, code=2))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "programs: found none, allowed: a program for the client or the server"),
         (["--client", "no-such-program x"], "client: found no program no-such-program"),
-        (["--client", "sh 'x"], "client: sh 'x: No closing quotation"),
+        (["--client", "sh 'x"], 'client: found "sh \'x", allowed: a program and its arguments'),
         (["--client", "true", "--compute", "client"], "--compute: found client, allowed:"),
-        (["--client", "true", "--compute", "server=1"], "found server, allowed: client"),
+        (["--client", "true", "--compute", "server=1"], "compute: found server, allowed: client"),
+        (["--client", "true", "--compute", "client=-1"], "compute client: found -1.0, allowed:"),
         (["--client", "true", "--at", "x=true"], "--at: found x=true, allowed:"),
-        (["--client", "true", "--at", "9=true"], "at: found node 9, allowed: nodes 0 to 3"),
+        (["--client", "true", "--at", "9=true"], "node 9: found 9, allowed: nodes of the"),
         (["--client", "true", "--date", "soon"], "date: found soon, allowed:"),
         (["--client", "true", "--duration", "0"], "duration_s: found 0"),
     ],

@@ -775,3 +775,21 @@ def test_a_key_is_removed_whoever_has_set_it() -> None:
     assert scenario.with_({"session.mtu": 300}).value("session.mtu") == 300
     with pytest.raises(slowhand.ScenarioError, match="no such key to remove"):
         slowhand.Scenario(PSK).with_(["session.mtu="])
+
+
+def test_a_comparison_fails_if_it_is_worse_for_certain(cli: Cli) -> None:
+    given = ["sweep", "psk-tinydtls", "--vary", "network.link_pdr=1,0.8", "--count", 20]
+    found = json.loads(cli(*given, "--fail-if", "5%", "--json", code=1).stdout)
+    base, other = found["configurations"]
+    difference = other["difference"]
+    share = difference["mean"] / base["metrics"]["duration_s"]["mean"]
+    assert len(found["worse"]) == 1
+    assert f"network.link_pdr=0.8: duration {share:+.1%} ± " in found["worse"][0]
+    # The mean is worse than that, but not its whole interval.
+    least = (difference["mean"] - difference["half"]) / base["metrics"]["duration_s"]["mean"]
+    bound = f"{(least + share) / 2:.4f}"
+    assert "none is worse by more than" in cli(*given, "--fail-if", bound).stdout
+    lost = ["sweep", "psk-tinydtls", "--vary", "network.link_pdr=1,0.2", "--count", 5]
+    assert "clearly fewer handshakes complete: " in cli(*lost, "--fail-if", 9, code=1).stdout
+    refused = cli(*given, "--fail-if", "-1%", code=2)
+    assert "--fail-if: found -1%, allowed: 0% or more" in the_message(refused)

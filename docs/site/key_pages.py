@@ -113,6 +113,8 @@ class Keys:
         if alternatives:
             return " or ".join(dict.fromkeys(map(self.words, alternatives)))
         kind = schema.get("type")
+        if "prefixItems" in schema:
+            return f"a list of {' and '.join(map(self.words, schema['prefixItems']))}"
         if kind == "array":
             return f"a list, each entry {self.words(schema['items'])}"
         if kind == "object":

@@ -37,11 +37,10 @@ INTERNET_ADDRESS: str
 def mesh_address(node: int) -> str:
     """The address of a node of the mesh."""
 
-def exec_hosts(scenario: Scenario) -> tuple[list[int], int | None, str, int, int]:
-    """Where programs run.
+def exec_programs(scenario: Scenario) -> str:
+    """The programs of a scenario, each at its host, as an array of JSON.
 
-    The clients' nodes; the server's node (`None`: it is on the Internet), address and port; how
-    many nodes there are.
+    `{seed}` is still in their commands.
     """
 
 def prepare_exec() -> None:
@@ -51,7 +50,10 @@ def prepare_exec() -> None:
     """
 
 def exec(scenario: Scenario, told: str, seed: int) -> str:
-    """Runs programs in the world of a seed. `told` and the result are objects of JSON."""
+    """Runs the programs of a scenario in the world of a seed.
+
+    `told` has the limits and the file of the capture. It and the result are objects of JSON.
+    """
 
 class ArgumentError(ValueError):
     """An argument that is not allowed. The message names it, what was found and what is allowed."""

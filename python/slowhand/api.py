@@ -364,6 +364,8 @@ class Run:
     A world that panics, by an error in slowhand or in a library, has no record. The others are
     kept: `panicked` names such worlds, and `frame` warns of them.
 
+    If the scenario has programs, these do not run, and there is a warning: `exec` runs them.
+
     Ctrl-C, and every signal whose handler raises, ends the wait of a method, not the run.
 
     >>> import slowhand
@@ -383,6 +385,9 @@ class Run:
         records: bool = True,
     ):
         self.scenario = scenario = loaded(scenario)
+        if scenario.value("programs"):
+            text = "its programs do not run, its libraries do: `slowhand exec` runs the programs"
+            warnings.warn(f"{printable(scenario.path)}: {text}", stacklevel=2)
         self.count = natural("count", scenario.count if count is None else count)
         self.seed = natural("seed", scenario.seed if seed is None else seed)
         self.wall_s: float | None = None

@@ -66,7 +66,9 @@ def link_layers() -> list[str]:
 def _place(key: str) -> Mapping[str, Any]:
     place: Any = _whole()
     for part in key.split("."):
-        place = (_properties(place) or {}).get(part, {})
+        entries = [one["items"] for one in _alternatives(place) if "items" in one]
+        is_entry = part.isdecimal() and entries
+        place = entries[0] if is_entry else (_properties(place) or {}).get(part, {})
     return place if isinstance(place, Mapping) else {}
 
 

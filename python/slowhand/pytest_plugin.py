@@ -6,20 +6,20 @@ pytest finds this module by its entry point. It imports nothing until a test ask
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Any
 
+    from slowhand.executing import Execution
     from slowhand.realtime import Live
 
-SECTION = "slowhand live"
-"""The heading under which a test that failed says what its networks did."""
-
-_NETWORKS = pytest.StashKey["list[Live]"]()
-"""The networks of a test."""
+_ACCOUNTS = pytest.StashKey["dict[str, list[Callable[[], str]]]"]()
+"""What networks and programs of a test did, by the heading under which a failed test says it."""
 
 _FAILED = pytest.StashKey[bool]()
 """True if a test has failed."""
@@ -35,36 +35,78 @@ def slowhand_live(
     that fails says what its networks did, and keeps the capture of each. A network that could not
     keep up with the clock is a warning.
     """
-    import shutil
     from contextlib import ExitStack
 
     import slowhand
+    from slowhand.realtime import status
 
-    networks = request.node.stash.setdefault(_NETWORKS, [])
-    folder = tmp_path_factory.mktemp("slowhand")
-    with ExitStack() as running:
+    accounts = _accounts(request, "slowhand live")
+    with _folder(request, tmp_path_factory) as folder, ExitStack() as running:
 
         def start(scenario: Any, **options: Any) -> Live:
             __tracebackhide__ = True
-            options.setdefault("capture", folder / f"network-{len(networks) + 1}.pcapng")
+            options.setdefault("capture", folder / f"network-{len(accounts) + 1}.pcapng")
             network = running.enter_context(slowhand.live(scenario, **options))
-            networks.append(network)
+            accounts.append(lambda: status.account(network))
             return network
 
         yield start
+
+
+@pytest.fixture
+def slowhand_exec(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., Execution]]:
+    """Runs programs for a test: `slowhand_exec("lossy-line", client=..., server=..., count=20)`.
+
+    It is called as `slowhand.exec`. A test that fails says what its programs did, and keeps the
+    frames of the first world of each call.
+    """
+    import slowhand
+    from slowhand.executing import report
+
+    accounts = _accounts(request, "slowhand exec")
+    with _folder(request, tmp_path_factory) as folder:
+
+        def run(scenario: Any, **options: Any) -> Execution:
+            __tracebackhide__ = True
+            options.setdefault("capture", folder / f"programs-{len(accounts) + 1}.pcapng")
+            execution = slowhand.exec(scenario, **options)
+            accounts.append(lambda: report.told(execution, options["capture"]))
+            return execution
+
+        yield run
+
+
+def _accounts(request: pytest.FixtureRequest, heading: str) -> list[Callable[[], str]]:
+    """The accounts of a test under a heading."""
+    found = request.node.stash.setdefault(_ACCOUNTS, {})
+    accounts: list[Callable[[], str]] = found.setdefault(heading, [])
+    return accounts
+
+
+@contextmanager
+def _folder(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """A folder for captures, which stays if the test fails."""
+    import shutil
+
+    folder = tmp_path_factory.mktemp("slowhand")
+    yield folder
     if not request.node.stash.get(_FAILED, False):
         shutil.rmtree(folder)
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
-    """Adds to the report of a test that failed what its networks did until then."""
+    """Adds to the report of a test that failed what its networks and programs did until then."""
     report = (yield).get_result()
-    networks = item.stash.get(_NETWORKS, None)
-    if networks is None or not report.failed:
+    accounts = item.stash.get(_ACCOUNTS, None)
+    if accounts is None or not report.failed:
         return
     item.stash[_FAILED] = True
-    if networks and report.when == "call":
-        from slowhand.realtime import status
-
-        report.sections.append((SECTION, "\n\n".join(map(status.account, networks))))
+    if report.when == "call":
+        for heading, found in accounts.items():
+            if found:
+                report.sections.append((heading, "\n\n".join(account() for account in found)))

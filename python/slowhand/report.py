@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import slowhand
 from slowhand import data
@@ -16,6 +16,9 @@ from slowhand.estimate import half
 from slowhand.keys import toml
 from slowhand.table import Cell, Column, Table
 from slowhand.terminal import WIDTH, Terminal, escaped
+
+if TYPE_CHECKING:
+    from slowhand.executing import Execution
 
 STATES = {
     "cpu": "CPU",
@@ -483,14 +486,21 @@ def _ran(handshakes: Run) -> str:
     return f"{handshakes.scenario.path}, {seeds}, {handshakes.wall_s:.1f} s of wall time"
 
 
-def command(handshakes: Run) -> list[str]:
+def command(handshakes: Run | Execution) -> list[str]:
     """The command that repeats the run, in words for a shell."""
     # Of a run that was interrupted, as many worlds as it has.
-    seeds = [f"--seed {handshakes.seed}", f"--count {handshakes.complete or handshakes.count}"]
-    return [*command_of(handshakes.scenario), *seeds]
+    count = handshakes.complete or handshakes.count
+    return command_of_worlds(handshakes, f"--seed {handshakes.seed}", f"--count {count}")
 
 
-def command_of(scenario: Scenario) -> list[str]:
+def command_of_worlds(handshakes: Run | Execution, *options: str) -> list[str]:
+    """The command for worlds of the same run, with these options."""
+    if isinstance(handshakes, Run):
+        return [*command_of(handshakes.scenario), *options]
+    return [*command_of(handshakes.scenario, "exec"), *handshakes.limits.options(), *options]
+
+
+def command_of(scenario: Scenario, command: str = "run") -> list[str]:
     """The command that runs a scenario, in words for a shell: the first is `slowhand run`."""
     path = Path(scenario.read_from)
     bundled = data.files(data.SCENARIOS).get(path.stem) == path
@@ -498,7 +508,7 @@ def command_of(scenario: Scenario) -> list[str]:
     if name.startswith("-"):
         name = f"./{name}"
     overrides = [f"--set {quoted(override)}" for override in scenario.overrides]
-    return ["slowhand run", quoted(name), *overrides]
+    return [f"slowhand {command}", quoted(name), *overrides]
 
 
 def quoted(word: str) -> str:

@@ -13,6 +13,7 @@
 //! is for Linux on x86-64; elsewhere [`run`] refuses.
 
 mod error;
+mod programs;
 mod report;
 mod setup;
 
@@ -20,6 +21,7 @@ mod setup;
 mod linux;
 
 pub use error::ExecError;
+pub use programs::programs;
 pub use report::{Conversation, Datagram, Exit, Note, ProgramReport, Report};
 pub use setup::{DATE_S, Ending, Program, Setup, Until};
 

@@ -2,6 +2,7 @@
 
 use crate::setup::Ending;
 use serde::Serialize;
+use slowhand_lab::explanation::Explanation;
 use slowhand_lab::record::Record;
 
 /// What a run of programs gives.
@@ -27,6 +28,8 @@ pub struct Report {
     pub traps: u64,
     /// What a reader has to know.
     pub notes: Vec<Note>,
+    /// Where the time of the handshake went that the setup names. `None` if there was none with DTLS.
+    pub explanation: Option<Explanation>,
     /// SHA-256 of every packet with its time, and of all that the programs have written and returned: the same in every run
     /// of a seed.
     pub digest: String,
@@ -75,6 +78,8 @@ pub struct ProgramReport {
     pub stdout: String,
     /// The same for errors.
     pub stderr: String,
+    /// True if it has done what it was to do: all of what was written, as the setup says. `None`: nobody asked.
+    pub success: Option<bool>,
 }
 
 /// How a process ended.

@@ -1,12 +1,17 @@
 //! What is run, and for how long.
 
-use slowhand_net::address::Host;
+use slowhand_lab::scenario::Success;
+use slowhand_net::address::{Host, NodeId};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// The date at which a world begins, in seconds since 1970: 2030-01-01, as for the libraries that are built in.
 pub const DATE_S: i64 = (60 * 365 + 15) * 86_400;
+
+/// Where a program finds the file for the secrets of its sessions: a descriptor that it has.
+pub(crate) const KEY_LOG: &str = "/proc/self/fd/3";
 
 /// What is run, beside the scenario.
 #[derive(Clone, Debug)]
@@ -25,6 +30,8 @@ pub struct Setup {
     pub date_s: i64,
     /// The file that gets the frames as pcapng.
     pub capture: Option<PathBuf>,
+    /// The client whose handshake is explained: of several the longest.
+    pub explain: Option<NodeId>,
 }
 
 /// A program at a host of the network.
@@ -36,6 +43,8 @@ pub struct Program {
     pub host: Host,
     /// Its command, word by word.
     pub argv: Vec<OsString>,
+    /// Variables of its environment, beside those of this process.
+    pub environment: BTreeMap<String, String>,
     /// When it starts, in nanoseconds.
     pub start: u64,
     /// True if the run is over when it, and all others of which this is true, have ended.
@@ -44,6 +53,8 @@ pub struct Program {
     pub compute: u64,
     /// What comes to its standard input, and when, in nanoseconds. No octets: the input ends there.
     pub input: Vec<(u64, Vec<u8>)>,
+    /// When it has done what it was to do.
+    pub success: Option<Success>,
 }
 
 /// What ends a run, beside the end of all clients.

@@ -5,8 +5,11 @@
 //! caller's, which passes everything to a program, or a host outside of the world, which sends and receives whole packets.
 
 use crate::application::{Application, OpenAndStop};
+use crate::explanation::{Air, Explanation, Told};
+use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::record::Conversation as Report;
+use crate::scenario::Scenario;
 use crate::world::live::{Outside, end_points};
 use crate::world::silent::Silent;
 use crate::world::{Opening, World};
@@ -87,6 +90,19 @@ impl<'a> Live<'a> {
         let Hosts { nodes, internet } = outside;
         let world = World::live(plan, seed, Outside::new(nodes, internet));
         Self { plan, world, streams: Streams::new(seed), seed, clients: BTreeSet::new(), opened: 0, now: Instant::ZERO }
+    }
+
+    /// The same world, which keeps what its ends do, to explain a handshake.
+    pub fn with_trace(self) -> Self {
+        Self { world: self.world.with_trace(), ..self }
+    }
+
+    /// Where the time of the handshake of a conversation went, in a world with a trace that is over. `air` has observed it from its
+    /// beginning.
+    pub fn explain(&mut self, conversation: ConversationId, scenario: &Scenario, air: Air) -> Option<Explanation> {
+        let trace = self.world.take_trace()?;
+        let records = (0..=conversation.0).map(|number| self.world.report_now(number).handshake).collect();
+        Told::new(records, trace, air).explain(scenario, self.plan, conversation.0, &Interrupt::default())
     }
 
     /// When the world has something to do next.

@@ -1,6 +1,6 @@
 //! Programs in virtual time: one world, in a process that does nothing else.
 
-use std::ffi::OsString;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use slowhand_exec::{Conversation, DATE_S, Ending, ExecError, Note, Program, ProgramReport, Report, Setup, Until};
+use slowhand_lab::explanation::Explanation;
 use slowhand_lab::plan::Plan;
-use slowhand_lab::scenario::ServerAt;
 use slowhand_net::address::{Host, NodeId};
 
 use crate::live::row;
@@ -17,28 +17,32 @@ use crate::number::natural;
 use crate::scenario::{Scenario, not_captured, refused};
 use crate::to_json;
 
-/// What is run, as the command line says it. Times are seconds of the network, but for the two bounds.
+/// What is run beside the programs of the scenario. Times are seconds of the network, but for the two bounds.
 #[derive(Deserialize)]
 struct Told {
-    programs: Vec<ToldProgram>,
     duration_s: f64,
     until_established: bool,
     wall_s: f64,
     cpu_s: f64,
     date_s: Option<i64>,
     capture: Option<PathBuf>,
+    /// The client whose handshake is explained.
+    explain: Option<u16>,
 }
 
-#[derive(Deserialize)]
-struct ToldProgram {
+/// A program of the scenario. Times are seconds.
+#[derive(Serialize)]
+struct Listed {
     name: String,
     /// `None`: on the Internet.
     node: Option<u16>,
     argv: Vec<String>,
+    environment: BTreeMap<String, String>,
     start_s: f64,
     is_client: bool,
     compute_s: f64,
-    input: Vec<(f64, String)>,
+    /// True if the scenario says when it has done what it was to do.
+    has_success: bool,
 }
 
 /// The result of a world.
@@ -53,27 +57,28 @@ struct Answer<'a> {
     refused: u64,
     traps: u64,
     notes: &'a [Note],
+    explanation: Option<&'a Explanation>,
     digest: &'a str,
 }
 
-/// The nodes of the clients; the node of the server, if it is at one, its address and its port; how many nodes there are.
-type Hosts = (Vec<u16>, Option<u16>, String, u16, usize);
-
-/// Where the programs of a scenario run.
+/// The programs of a scenario, as an array of JSON. `{seed}` is still in their commands.
 #[pyfunction]
-pub fn exec_hosts(scenario: &Scenario) -> PyResult<Hosts> {
+pub fn exec_programs(scenario: &Scenario) -> PyResult<String> {
     let plan = Plan::new(&scenario.0).map_err(refused)?;
-    let server = match scenario.0.server.at {
-        ServerAt::Internet => None,
-        ServerAt::Node(node) => Some(node.0),
-        ServerAt::Leaves => {
-            let allowed = "the place of one server, where programs run";
-            return Err(PyValueError::new_err(format!("server.at: found \"leaves\", allowed: {allowed}")));
-        }
+    let listed = |program: Program| Listed {
+        name: program.name,
+        node: match program.host {
+            Host::Node(node) => Some(node.0),
+            Host::Internet => None,
+        },
+        argv: program.argv.into_iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        environment: program.environment,
+        start_s: program.start as f64 / 1e9,
+        is_client: program.is_client,
+        compute_s: program.compute as f64 / 1e9,
+        has_success: program.success.is_some(),
     };
-    let address = server.map_or(Host::Internet, |node| Host::Node(NodeId(node))).address().to_string();
-    let clients = plan.clients().iter().map(|client| client.0).collect();
-    Ok((clients, server, address, scenario.0.session.server_port(), plan.nodes()))
+    to_json(&slowhand_exec::programs(&scenario.0, &plan, None).into_iter().map(listed).collect::<Vec<_>>())
 }
 
 /// Checks what the machine must have, before this process has a second thread.
@@ -87,13 +92,17 @@ pub fn prepare_exec() -> PyResult<()> {
 pub fn exec(scenario: &Scenario, told: &str, seed: i128) -> PyResult<String> {
     let seed = natural("seed", seed)?;
     let told: Told = serde_json::from_str(told).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let plan = Plan::new(&scenario.0).map_err(refused)?;
+    let programs = slowhand_exec::programs(&scenario.0, &plan, Some(seed));
     // With the interpreter's lock: no other thread may run here.
-    let report = slowhand_exec::run(&scenario.0, &setup(told), seed).map_err(failed)?;
+    let report = slowhand_exec::run(&scenario.0, &setup(told, programs), seed).map_err(failed)?;
     answer(&report)
 }
 
 fn answer(report: &Report) -> PyResult<String> {
-    let Report { seed, ending, virtual_s, programs, frames, bytes_phy, refused, traps, notes, digest, .. } = report;
+    let Report {
+        seed, ending, virtual_s, programs, frames, bytes_phy, refused, traps, notes, explanation, digest, ..
+    } = report;
     let answer = to_json(&Answer {
         seed: *seed,
         ending: *ending,
@@ -104,6 +113,7 @@ fn answer(report: &Report) -> PyResult<String> {
         refused: *refused,
         traps: *traps,
         notes,
+        explanation: explanation.as_ref(),
         digest,
     })?;
     let conversations: Vec<String> = report
@@ -118,26 +128,17 @@ fn answer(report: &Report) -> PyResult<String> {
     Ok(format!(r#"{answer},"conversations":[{}]}}"#, conversations.join(",")))
 }
 
-fn setup(told: Told) -> Setup {
-    let nanos = |seconds: f64| (seconds * 1e9) as u64;
+fn setup(told: Told, programs: Vec<Program>) -> Setup {
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-    let program = |told: ToldProgram| Program {
-        name: told.name,
-        host: told.node.map_or(Host::Internet, |node| Host::Node(NodeId(node))),
-        argv: told.argv.into_iter().map(OsString::from).collect(),
-        start: nanos(told.start_s),
-        is_client: told.is_client,
-        compute: nanos(told.compute_s),
-        input: told.input.into_iter().map(|(at, text)| (nanos(at), text.into_bytes())).collect(),
-    };
     Setup {
-        programs: told.programs.into_iter().map(program).collect(),
-        duration: nanos(told.duration_s),
+        programs,
+        duration: (told.duration_s * 1e9) as u64,
         until: if told.until_established { Until::Established } else { Until::Finished },
         wall: seconds(told.wall_s),
         cpu: seconds(told.cpu_s),
         date_s: told.date_s.unwrap_or(DATE_S),
         capture: told.capture,
+        explain: told.explain.map(NodeId),
     }
 }
 

@@ -35,7 +35,7 @@ mod _native {
     #[pymodule_export]
     use crate::estimate::{Estimate, percentile};
     #[pymodule_export]
-    use crate::exec::{exec, exec_hosts, prepare_exec};
+    use crate::exec::{exec, exec_programs, prepare_exec};
     #[pymodule_export]
     use crate::joining::{capture_join, join, join_schema};
     #[pymodule_export]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from slowhand import output, signals
@@ -10,6 +11,7 @@ from slowhand.arguments import LONGEST_WORD, Complaint, Parser, integer, number
 from slowhand.commands import worlds
 from slowhand.commands.common import (
     DONE,
+    LONGEST_PANIC,
     NO,
     check_seeds,
     inputs,
@@ -20,15 +22,14 @@ from slowhand.commands.common import (
     set_option,
     show_wireshark,
     threads_option,
+    warnings_said,
     wireshark,
 )
-from slowhand.terminal import Terminal, printable
+from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from slowhand.executing import Execution, Failure
-    from slowhand.executing.workers import Workers
+    from slowhand.executing import Execution
+    from slowhand.explain import Explanation
 
 
 def options(parser: Parser) -> None:
@@ -46,10 +47,10 @@ def options(parser: Parser) -> None:
     )
     programs.add_argument(
         "--at",
-        metavar="NODE=COMMAND",
+        metavar="PLACE=COMMAND",
         action="append",
         default=[],
-        help="A program at another node. May be given again.",
+        help="A program at a node (its number), or at `internet`. May be given again.",
     )
     parser.add_argument(
         "--again",
@@ -65,7 +66,8 @@ def options(parser: Parser) -> None:
         metavar="PROGRAM=S",
         action="append",
         default=[],
-        help="How long client, server or `node N` computes before each answer. [default: 0]",
+        help="How long client, server or `node N` computes before each answer: compute_s."
+        " [default: 0]",
     )
     parser.add_argument(
         "--until",
@@ -104,6 +106,12 @@ def options(parser: Parser) -> None:
         help="Also list the datagrams of the slowest conversation, and who waited for what.",
     )
     parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="Say where the time of the first handshake went, as far as the network sees it; with"
+        " --slowest, of the slowest one.",
+    )
+    parser.add_argument(
         "--records",
         metavar="FILE",
         help="Write one row for each conversation to this .parquet file.",
@@ -111,112 +119,151 @@ def options(parser: Parser) -> None:
     parser.add_argument(
         "--pcap", metavar="FILE", help="Write the first seed's frames to this pcapng file."
     )
+    parser.add_argument(
+        "--report", metavar="FILE", help="Write all of it as a page to this .html file."
+    )
     parser.json()
 
 
 PROGRAMS = (
-    "A command's words are quoted as in a shell. {server} is the server's address in brackets,"
-    " {address} without them, {port} its port, {node} the program's node, {seed} the seed,"
-    " {keylog} a file for the secrets of its sessions, which --pcap gets (also SSLKEYLOGFILE)."
+    "The programs are those of the scenario ([[programs]]). One that is given here is added, and"
+    " replaces those that the scenario has at the same place. A command's words are quoted as in a"
+    " shell. {server} is the server's address in brackets, {address} without them, {port} its port,"
+    " {node} the program's node, {seed} the seed, {keylog} a file for the secrets of its sessions,"
+    " which --pcap gets (also SSLKEYLOGFILE)."
 )
 """What a command may have in it."""
+
+SUFFIXES = {"records": (".parquet",), "pcap": (), "report": (".html",)}
+"""The files that `exec` can write, and how their names end."""
+
+PLACES = ("root", "internet")
+"""The places of programs that have a name, beside those with an option of their own."""
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Runs the programs, prints what they did and writes the files."""
-    from slowhand import results
+    from slowhand import explain, results
     from slowhand.executing import Execution, report
-    from slowhand.executing.programs import Limits, ProgramError, programs
-    from slowhand.executing.workers import Workers
+    from slowhand.executing.programs import Limits, ProgramError, placed
 
     scenario = loaded(arguments.scenario, arguments.set)
     check_seeds(arguments.seed, arguments.count)
-    files = output_files(arguments, {"records": (".parquet",), "pcap": ()})
-    records, capture = files.get("records"), files.get("pcap")
+    files = output_files(arguments, SUFFIXES)
+    records, capture, page = (files.get(name) for name in SUFFIXES)
     output.check(files.values(), inputs(scenario))
     limits = Limits(
         arguments.duration, arguments.until, arguments.date, arguments.wall, arguments.cpu
     )
     try:
         limits.told()
-        told = programs(
+    except ProgramError as error:
+        raise Complaint(f"--{error}") from None
+    try:
+        scenario = placed(
             scenario,
             client=arguments.client,
             server=arguments.server,
             at=_at(arguments.at),
             compute=_compute(arguments.compute),
-            stdin={},
         )
+        names = ("count", "seed", "again", "threads")
+        execution = Execution(scenario, limits, **{n: getattr(arguments, n) for n in names})
     except ProgramError as error:
-        raise Complaint(f"--{error}") from None
-    if records:
+        raise Complaint(str(error)) from None
+    if records or page:
         results.import_polars()
-    seeds = (arguments.count, arguments.seed, arguments.again)
-    execution = Execution(scenario, told, limits, *seeds)
 
-    def work(path: str | None) -> KeyboardInterrupt | None:
-        with Workers(scenario, told, limits, path, threads=arguments.threads) as workers:
-            return _watch(execution, workers)
+    def work(path: str | None) -> None:
+        _watch(execution, path)
 
     captured = True
     if capture:
-        stopped: list[KeyboardInterrupt | None] = []
-        captured = is_written(
-            capture, lambda path: stopped.append(work(str(path.absolute()))), private=True
-        )
-        execution.stopped = next(iter(stopped), None)
+        captured = is_written(capture, lambda path: work(str(path.absolute())), private=True)
     else:
-        execution.stopped = work(None)
+        work(None)
+    explanation = _explanation(arguments, execution)
     with signals.held() as late:  # they cost no report
         if arguments.json:
-            extra = {"wireshark": wireshark(scenario, capture)} if capture else {}
+            extra: dict[str, object] = {}
+            if capture:
+                extra["wireshark"] = wireshark(scenario, capture)
+            if explanation:
+                extra["explanation"] = explanation.document
             print_json({**execution.document(), **extra}, out)
         else:
             report.show(execution, out)
             if arguments.slowest:
                 report.show_slowest(execution, out)
+            if explanation:
+                out.print()
+                out.print("Where the time went, as far as the network sees it", "bold cyan")
+                explain.show(explanation, out)
             if capture and captured:
                 show_wireshark(scenario, capture, out)
     written = captured
     if records:
-        about = {"exec": True, "scenario": scenario.path, "overrides": scenario.overrides}
-        octets = results.encoded(execution.frame(), about)
-        written &= is_written(records, lambda path: path.write_bytes(octets), private=False)
+        octets = results.encoded(execution.frame(warns=False), execution.about())
+        private = scenario.holds_keys
+        written &= is_written(records, lambda path: path.write_bytes(octets), private=private)
+    if page and not execution.stopped:
+        from slowhand.pages import overview
+
+        private = scenario.holds_keys
+        written &= is_written(
+            page, lambda path: path.write_bytes(overview.encoded(execution)), private=private
+        )
     if interruption := execution.stopped or next(iter(late), None):
         assert isinstance(interruption, KeyboardInterrupt)
         return signals.exit_code(interruption)
     return DONE if written and _is_good(execution) else NO
 
 
-def _watch(execution: Execution, workers: Workers) -> KeyboardInterrupt | None:
-    """Waits for the end and shows progress. Returns the signal that stopped it, if one did."""
+def _watch(execution: Execution, capture: str | None) -> None:
+    """Runs the worlds and shows progress. A signal that ends it is noted in the execution."""
     from slowhand.progress import Progress
 
-    done = 0
-    with Progress(execution.count + execution.again, "worlds") as progress:
-
-        def add(number: int, world: dict[str, Any] | Failure) -> None:
-            nonlocal done
-            done += 1
-            execution.add(number, world)
-            progress.update(done)
-
-        try:
-            workers.run(execution.seeds(), add)
-        except KeyboardInterrupt as stopped:
-            return stopped
-    return None
+    with (
+        Progress(execution.count + execution.again, "worlds") as progress,
+        suppress(KeyboardInterrupt),
+    ):
+        execution.watch(progress.update, capture=capture)
 
 
-def _at(given: list[str]) -> dict[int, str]:
-    """The programs of `--at`, by node."""
-    found = {}
+def _explanation(arguments: argparse.Namespace, execution: Execution) -> Explanation | None:
+    """The explanation that is asked for, after all worlds."""
+    from slowhand.api import WorldError
+
+    if not arguments.explain or execution.stopped:
+        return None
+    seed, client = execution.seed, None
+    if arguments.slowest and (slowest := execution.slowest()):
+        world, conversation = slowest
+        seed, client = world["seed"], conversation["record"]["client"]
+    try:
+        with warnings_said():
+            explanation = execution.explain(seed=seed, client=client)
+    except WorldError as error:
+        say(printable(str(error), LONGEST_PANIC))
+        return None
+    except KeyboardInterrupt as stopped:
+        execution.stopped = stopped
+        return None
+    if explanation is None:
+        say(f"--explain: seed {seed} has no handshake of DTLS: nothing is explained")
+    return explanation
+
+
+def _at(given: list[str]) -> dict[int | str, str]:
+    """The programs of `--at`, by place."""
+    found: dict[int | str, str] = {}
     for each in given:
-        node, equals, command = each.partition("=")
-        if not equals or not node.isdecimal():
+        place, equals, command = each.partition("=")
+        if not equals or not (place.isdecimal() or place in PLACES):
             shown = printable(each, LONGEST_WORD)
-            raise Complaint(f"--at: found {shown}, allowed: NODE=COMMAND, as 2='nc -u -l 5683'")
-        found[int(node)] = command
+            allowed = f"a node or {' or '.join(PLACES)}, and a command, as 2='nc -u -l 5683'"
+            raise Complaint(f"--at: found {shown}, allowed: {allowed}")
+        found[place] = command
     return found
 
 
@@ -236,7 +283,15 @@ def _compute(given: list[str]) -> dict[str, float]:
 
 
 def _is_good(execution: Execution) -> bool:
-    """True if a client did what it was to do in a world, and all worlds were run."""
+    """True if all worlds were run, and the programs did what they were to do.
+
+    That is what the scenario asks of them (`success`), in each world. If it asks nothing: a client
+    has done something in a world.
+    """
+    if execution.failures or execution.reproducible is False:
+        return False
+    if execution.successes is not None:
+        return execution.successes == len(execution.worlds)
     clients = {told["name"] for told in execution.told if told["is_client"]}
     codes = [
         program["exit"]
@@ -244,5 +299,4 @@ def _is_good(execution: Execution) -> bool:
         for program in world["programs"]
         if program["name"] in clients
     ]
-    is_done = execution.summary()["completed"] > 0 or any(code == {"code": 0} for code in codes)
-    return is_done and not execution.failures and execution.reproducible is not False
+    return execution.summary()["completed"] > 0 or any(code == {"code": 0} for code in codes)

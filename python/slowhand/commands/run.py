@@ -27,6 +27,7 @@ from slowhand.commands.common import (
     set_option,
     show_wireshark,
     threads_option,
+    warnings_said,
     wireshark,
 )
 from slowhand.output import Output, OutputError
@@ -114,7 +115,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     if outputs.keys() - {"pcap"}:
         results.import_polars()
     keep = "records" in outputs or "report" in outputs or arguments.slowest
-    handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
+    with warnings_said():
+        handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
     stopped = _watch(handshakes)
     explanation = None
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -93,6 +94,13 @@ def _sampling_options(parser: Parser) -> None:
         help=f"Show differences to the {' or the '.join(BASELINES)}. [default: {BASELINES[0]}]",
     )
     parser.add_argument(
+        "--fail-if",
+        metavar="SHARE",
+        type=share,
+        help="Exit with 1 if a configuration is worse than that: if the whole interval of its"
+        " difference is above this share of the metric, such as 5%%, or clearly fewer complete.",
+    )
+    parser.add_argument(
         "--seed", metavar="N", type=integer(0), default=SEED, help=f"[default: {SEED}]"
     )
     set_option(parser, "Replace a key in all configurations.")
@@ -146,6 +154,8 @@ def compare(arguments: argparse.Namespace, out: Terminal) -> int:
 def _sampling(arguments: argparse.Namespace) -> Sampling:
     from slowhand.sweeps import Sampling
 
+    if arguments.fail_if is not None and not 0 <= arguments.fail_if < math.inf:
+        raise Complaint(f"--fail-if: found {arguments.fail_if:.0%}, allowed: 0% or more")
     names = ("count", "seed", "precision", "max_count", "metric", "baseline")
     return Sampling(**{name: getattr(arguments, name) for name in names})
 
@@ -179,10 +189,15 @@ def _run_sweep(
                 say(printable(message + others, LONGEST_PANIC))
             interrupted = stopped is not None or failure is not None
             results = sweep.results()
+            most = arguments.fail_if
+            worse = None if most is None else sweep.worse(results, most)
             if arguments.json:
-                print_json(sweep.json(results, interrupted=interrupted), out)
+                extra = {} if most is None else {"fail_if": most, "worse": worse}
+                print_json({**sweep.json(results, interrupted=interrupted), **extra}, out)
             else:
                 report.show(sweep, results, out, interrupted=interrupted)
+                if worse is not None:
+                    report.show_worse(worse, most, out)
         stopped = stopped or next(iter(late), None)
         if failure:
             say(str(failure))
@@ -196,7 +211,7 @@ def _run_sweep(
                 say(str(error))
         if stopped:
             return signals.exit_code(stopped)
-        whole = not failure and not any(measured.panicked for measured, _ in results)
+        whole = not failure and not worse and not any(measured.panicked for measured, _ in results)
         return DONE if whole and any(measured.completed for measured, _ in results) else NO
 
 

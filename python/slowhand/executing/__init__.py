@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 
 from slowhand.api import SEED, Source, loaded
 from slowhand.bounds import natural
-from slowhand.executing.programs import Command, Limits, programs
+from slowhand.executing.programs import Command, Limits, ProgramError, placed
 from slowhand.executing.result import Execution
-from slowhand.executing.workers import Failure, Workers
+from slowhand.executing.workers import Failure
 from slowhand.keys import Settings
 
-__all__ = ["COUNT", "Execution", "Failure", "Limits", "exec"]
+__all__ = ["COUNT", "Execution", "Failure", "Limits", "ProgramError", "exec"]
 
 __tracebackhide__ = True
 """pytest leaves the functions of this module out of its tracebacks."""
@@ -33,7 +33,7 @@ def exec(
     *,
     client: Command | None = None,
     server: Command | None = None,
-    at: Mapping[int, Command] | None = None,
+    at: Mapping[int | str, Command] | None = None,
     count: int = COUNT,
     seed: int = SEED,
     again: int = 1,
@@ -50,11 +50,13 @@ def exec(
 ) -> Execution:
     """Runs programs, as they are, across the network of a scenario in virtual time.
 
-    `client` runs at every client of the scenario, `server` where its server is, and `at` has
-    programs for other nodes. A command is a text, of which each word is quoted as in a shell, or a
-    list of words. `{server}` is the server's address, `{node}` the number of the program's node,
-    `{seed}` that of the world. `count` worlds run, with the seeds from `seed` on; the first one
-    runs `again`, so often, to see whether it is the same (`Execution.reproducible`).
+    The programs are those of the scenario (`[[programs]]`). `client` runs at every client, `server`
+    where its server is, and `at` has programs for other places: a node, or `internet`; each
+    replaces those that the scenario has at the same place. A command is a text, of which each word
+    is quoted as in a shell, or a list of words. `{server}` is the server's address, `{node}` the
+    number of the program's node, `{seed}` that of the world. `count` worlds run, with the seeds
+    from `seed` on; the first one runs `again`, so often, to see whether it is the same
+    (`Execution.reproducible`).
 
     `compute` says how long a program (`client`, `server`, `node 2`) computes before it sends, after
     it has received something, in seconds; else computing takes no time. `stdin` has what comes to
@@ -77,31 +79,23 @@ def exec(
     '00:01:01'
     '00:01:01'
     """
-    scenario = loaded(scenario, set)
     limits = Limits(duration_s, until, date, wall_s, cpu_s)
-    if threads is not None:
-        threads = natural("threads", threads)
-    told = programs(
-        scenario,
-        client=client,
-        server=server,
-        at=at or {},
-        compute=compute or {},
-        stdin=stdin or {},
+    limits.told()
+    execution = Execution(
+        placed(
+            loaded(scenario, set),
+            client=client,
+            server=server,
+            at=at,
+            compute=compute,
+            stdin=stdin,
+        ),
+        limits,
+        count=natural("count", count),
+        seed=natural("seed", seed),
+        again=natural("again", again),
+        threads=None if threads is None else natural("threads", threads),
     )
     path = None if capture is None else os.path.abspath(capture)  # noqa: PTH100 (of any octets)
-    with Workers(scenario, told, limits, path, threads=threads) as workers:
-        execution = Execution(
-            scenario,
-            told,
-            limits,
-            natural("count", count),
-            natural("seed", seed),
-            natural("again", again),
-        )
-        try:
-            workers.run(execution.seeds(), execution.add)
-        except KeyboardInterrupt as stopped:
-            execution.stopped = stopped
-            raise
+    execution.watch(capture=path)
     return execution

@@ -1,33 +1,35 @@
-"""Which programs run where, and for how long: what a worker is told."""
+"""Which programs run where, and for how long: those of the scenario, and what options add."""
 
 from __future__ import annotations
 
 import datetime
+import hashlib
+import json
 import math
-import os
+import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from slowhand import _native
+from slowhand._native import ScenarioError
 from slowhand.api import Scenario
 from slowhand.terminal import printable
 
 Command = str | Sequence[str]
 """A command: a text whose words are quoted as in a shell, or its words."""
 
-CLIENT_STARTS_S = 1.0
-"""When the clients start, in seconds. Assumed: until then a server listens."""
-
 UNTIL = ("end", "established")
 """What ends a world."""
 
-KEY_LOG = "/proc/self/fd/3"
-"""Where a program writes the secrets of its sessions: a descriptor that each has."""
-
 EPOCH = datetime.date(1970, 1, 1)
+
+BLAMED = re.compile(r"programs\[(\d+)\]\.?(\w*)")
+"""The entry, and its key, that an error is about."""
 
 
 class ProgramError(ValueError):
@@ -66,6 +68,12 @@ class Limits:
             "date_s": self._date_s(),
         }
 
+    def options(self) -> list[str]:
+        """What differs from the defaults, as options of `slowhand exec`, in words for a shell."""
+        own, usual = vars(self), vars(Limits())
+        changed = [name for name in own if own[name] != usual[name]]
+        return [f"--{name.removesuffix('_s')} {shlex.quote(f'{own[name]}')}" for name in changed]
+
     def _date_s(self) -> int | None:
         if self.date is None:
             return None
@@ -79,74 +87,99 @@ class Limits:
         return (day - EPOCH).days * 86_400
 
 
-def programs(
+def placed(
     scenario: Scenario,
     *,
-    client: Command | None,
-    server: Command | None,
-    at: Mapping[int, Command],
-    compute: Mapping[str, float],
-    stdin: Mapping[str, Sequence[tuple[float, str]]],
-) -> list[dict[str, Any]]:
-    """What a worker is told of each program, the server first. Raises `ProgramError`."""
-    clients, place, address, port, nodes = _native.exec_hosts(scenario.native)
-    told: list[dict[str, Any]] = []
+    client: Command | None = None,
+    server: Command | None = None,
+    at: Mapping[int | str, Command] | None = None,
+    compute: Mapping[str, float] | None = None,
+    stdin: Mapping[str, Sequence[tuple[float, str]]] | None = None,
+) -> Scenario:
+    """The scenario with these programs, in place of those that it has at the same places.
 
-    def add(name: str, node: int | None, command: Command, *, is_client: bool) -> None:
-        kind = "client" if is_client else name
-        told.append(
-            {
-                "name": name,
-                "kind": kind,
-                "node": node,
-                "argv": _words(name, command, address, port, node),
-                "start_s": CLIENT_STARTS_S if is_client else 0.0,
-                "is_client": is_client,
-                "compute_s": compute.get(name, compute.get(kind, 0.0)),
-                "input": [list(each) for each in stdin.get(name, stdin.get(kind, ()))],
-            }
-        )
-
-    if server is not None:
-        add("server", place, server, is_client=False)
-    for node, command in at.items():
-        if node not in range(nodes):
-            raise ProgramError(f"at: found node {node}, allowed: nodes 0 to {nodes - 1}")
-        add(f"node {node}", node, command, is_client=False)
+    `compute` and `stdin` are about the programs of a place: `client`, `server`, `node 2`. Raises
+    `ProgramError`.
+    """
+    commands: dict[int | str, Command] = {} if server is None else {"server": server}
+    commands |= {_place(place): command for place, command in (at or {}).items()}
     if client is not None:
-        for node in clients:
-            name = "client" if len(clients) == 1 else f"client {node}"
-            add(name, node, client, is_client=True)
+        commands["client"] = client
+    own = scenario.value("programs") or []
+    entries = [dict(each) for each in own if _place(each["at"]) not in [*commands]]
+    entries += [{"at": place, "command": command} for place, command in commands.items()]
+    options: list[dict[str, str]] = [{} for _ in entries]
+    for key, option, given in (("compute_s", "compute", compute), ("stdin", "stdin", stdin)):
+        for name, value in (given or {}).items():
+            place = _place(name.removeprefix("node "))
+            found = [number for number, each in enumerate(entries) if _place(each["at"]) == place]
+            if not found:
+                allowed = ", ".join(dict.fromkeys(_name(each["at"]) for each in entries))
+                raise ProgramError(f"{option}: found {printable(name)}, allowed: {allowed}")
+            for number in found:
+                entries[number][key] = value
+                options[number][key] = f"{option} {name}"
+    if entries == own:
+        return scenario
+    try:
+        return scenario.with_({"programs": entries})
+    except ScenarioError as error:
+        blamed = BLAMED.match(error.key or "")
+        if blamed is None:
+            raise
+        number, key = int(blamed[1]), blamed[2]
+        option = options[number].get(key, _name(entries[number]["at"]))
+        raise ProgramError(f"{printable(option)}: {error.reason}") from None
+
+
+def _place(at: Any) -> Any:
+    """A place of a program, in one form: a node is its number."""
+    if isinstance(at, list) and len(at) == 1:
+        (at,) = at
+    if at == "root":
+        return 0
+    return int(at) if isinstance(at, str) and at.isdecimal() else at
+
+
+def _name(at: Any) -> str:
+    """A place as options and results name it."""
+    place = _place(at)
+    if isinstance(place, list):
+        return f"nodes {', '.join(map(str, place))}"
+    return f"node {place}" if isinstance(place, int) else str(place)
+
+
+def programs(scenario: Scenario) -> list[dict[str, Any]]:
+    """The programs of a scenario, each at its host. Raises `ProgramError`."""
+    told: list[dict[str, Any]] = json.loads(_native.exec_programs(scenario.native))
     if not told:
-        raise ProgramError("client, server: found none, allowed: at least one program")
-    names = {each[key] for each in told for key in ("name", "kind")}
-    for given in (compute, stdin):
-        for name in given:
-            if name not in names:
-                allowed = ", ".join(sorted(names))
-                raise ProgramError(f"program: found {printable(name)}, allowed: {allowed}")
-    for name, seconds in compute.items():
-        if not 0 <= seconds < math.inf:
-            raise ProgramError(f"compute {name}: found {seconds}, allowed: seconds from 0 on")
+        allowed = "a program for the client or the server, or [[programs]] in the scenario"
+        raise ProgramError(f"programs: found none, allowed: {allowed}")
+    for each in told:
+        program, path = each["argv"][0], each["environment"].get("PATH")
+        if shutil.which(program, path=path) is None:
+            allowed = "a program of PATH, or the path of one (a shell's commands: sh -c '...')"
+            found = f"found no program {printable(program)}"
+            raise ProgramError(f"{each['name']}: {found}, allowed: {allowed}")
     return told
 
 
-def _words(name: str, command: Command, address: str, port: int, node: int | None) -> list[str]:
-    """The words of a command. `{seed}` is put in later."""
-    try:
-        words = shlex.split(command) if isinstance(command, str) else list(command)
-    except ValueError as error:
-        raise ProgramError(f"{name}: {printable(str(command))}: {error}") from None
-    if not words or not words[0]:
-        raise ProgramError(f"{name}: found an empty command, allowed: a program and its arguments")
-    if shutil.which(words[0]) is None:
-        allowed = "a program of PATH, or the path of one (a shell's commands: sh -c '...')"
-        raise ProgramError(f"{name}: found no program {printable(words[0])}, allowed: {allowed}")
-    known = {"{server}": f"[{address}]", "{address}": address, "{port}": str(port)}
-    known["{keylog}"] = KEY_LOG
-    known["{node}"] = "" if node is None else str(node)
-    for key, value in known.items():
-        words = [word.replace(key, value) for word in words]
-    if "\0" in "".join(words):
-        raise ProgramError(f"{name}: found a zero in an argument, allowed: none")
-    return [os.fspath(word) for word in words]
+def fingerprint(scenario: Scenario) -> list[str]:
+    """The digests of the files that its commands name: of programs, scripts and certificates.
+
+    With other files the results are others. What a program loads by itself is not known.
+    """
+    told: list[dict[str, Any]] = json.loads(_native.exec_programs(scenario.native))
+    files = set()
+    for each in told:
+        program, *words = each["argv"]
+        found = shutil.which(program, path=each["environment"].get("PATH"))
+        files |= {found} if found else set()
+        files |= {word for word in words if "\0" not in word and Path(word).is_file()}
+    return [f"{file} {_digest(file, Path(file).stat().st_mtime_ns)}" for file in sorted(files)]
+
+
+@cache
+def _digest(path: str, _changed_ns: int) -> str:
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import slowhand
@@ -36,23 +37,52 @@ def show(execution: Execution, out: Terminal) -> None:
     if (more := len(execution.failures) - MOST_FAILURES) > 0:
         out.paragraph(f"{more:,} other worlds were not run to their end", "red")
     if summary["completed"] or summary["failed"]:
-        # Without DTLS a row is of all that two programs said.
-        what = "handshakes" if all(row["secure"] for row in execution.rows()) else "conversations"
-        over = "the world ended"
+        what, over = _what(execution), "the world ended"
         report.show_summary(summary, False, out, over=over, has_makespan=False, what=what)
-    elif execution.worlds:
+    elif execution.worlds and any(told["is_client"] for told in execution.told):
         out.paragraph("No client has sent a datagram to the server.", "bold red")
     if execution.worlds:
         out.print()
-        for line, style in _programs(execution):
-            out.paragraph(line, style, indent="    ")
-    for note in execution.notes:
-        worlds = f"{note['worlds']:,} of {len(execution.worlds):,} worlds"
-        text = f"{note['program']}: {note['what']} ({worlds})"
-        out.paragraph(text, "red" if note["differs"] else "yellow", indent="    ")
-    out.paragraph(*_verdict(execution))
+    for line, style in _account(execution):
+        out.paragraph(line, style, indent="    ")
     report.show_about(execution.scenario, _ran(execution), out, has_session=False)
     out.print(f"slowhand {slowhand.__version__}", "dim")
+
+
+def account(execution: Execution) -> list[str]:
+    """What the programs did, and whether they do it again, in lines."""
+    return [line for line, _ in _account(execution)]
+
+
+def _account(execution: Execution) -> Iterator[tuple[str, str]]:
+    """The same with a style for each line."""
+    count = len(execution.worlds)
+    if execution.worlds:
+        if execution.successes is not None:
+            line = f"success in {execution.successes:,} of {count:,} worlds, as the scenario asks"
+            yield line, "bold" if execution.successes == count else "bold red"
+        yield from _programs(execution)
+    for note in execution.notes:
+        text = f"{note['program']}: {note['what']} ({note['worlds']:,} of {count:,} worlds)"
+        yield text, "red" if note["differs"] else "yellow"
+    yield _verdict(execution)
+
+
+def told(execution: Execution, capture: object = None) -> str:
+    """The same in one text, with what ran, for a test that has failed."""
+    last = execution.seed + execution.count - 1
+    seeds = f"seed {last}" if execution.count == 1 else f"seeds {execution.seed} to {last}"
+    lines = [f"{execution.scenario.path}, {seeds}", *execution.panicked[:MOST_FAILURES]]
+    summary = execution.summary()
+    if summary["completed"] or summary["failed"]:
+        lines.append(report.outcomes(summary, _what(execution)))
+    lines += account(execution)
+    return "\n".join([*lines, *([] if capture is None else [f"capture  {capture}"])])
+
+
+def _what(execution: Execution) -> str:
+    """What the rows are about. Without DTLS a row is of all that two programs said."""
+    return "handshakes" if all(row["secure"] for row in execution.rows()) else "conversations"
 
 
 def show_slowest(execution: Execution, out: Terminal) -> None:
@@ -117,12 +147,22 @@ def _programs(execution: Execution) -> list[tuple[str, str]]:
         ends = Counter(_end(each) for each in found)
         where = "on the Internet" if told["node"] is None else f"at node {told['node']}"
         counts = ", ".join(f"{end} in {count:,}" for end, count in ends.most_common())
+        if told["has_success"]:
+            done = sum(each["success"] for each in found)
+            counts += f"; did what it was to do in {done:,} of {len(found):,}"
         lines.append((f"{told['name']} {where}: {escaped(counts)}", ""))
-        failed = (each for each in found if each["exit"] not in (None, {"code": 0}))
+        failed = (each for each in found if _has_failed(each))
         if first := next(failed, None):
             said = (first["stderr"] or first["stdout"]).strip().splitlines()[-LAST_LINES:]
             lines += [(f"    {printable(line, 200)}", "yellow") for line in said]
     return lines
+
+
+def _has_failed(program: dict[str, Any]) -> bool:
+    """True if a program did not what it was to do, or ended with an error that nobody expects."""
+    if program["success"] is not None:
+        return not program["success"]
+    return program["exit"] not in (None, {"code": 0})
 
 
 def _end(program: dict[str, Any]) -> str:
@@ -141,7 +181,7 @@ def _verdict(execution: Execution) -> tuple[str, str]:
         return "reproducible: not known, the first seed was not run again to its end", "yellow"
     if execution.reproducible:
         return f"reproducible: yes; {ran}, with the same packets, times and outputs", ""
-    if any(note["differs"] for note in execution.notes):
+    if execution.doubts:
         return "reproducible: not certain, because of what is said above", "red"
     return f"reproducible: no; {ran}, and packets, times or outputs differ", "red"
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from slowhand import api, results
 from slowhand.api import Scenario
 from slowhand.estimate import Estimate, percentile
-from slowhand.executing.programs import Limits
-from slowhand.executing.workers import Failure
+from slowhand.executing.programs import Limits, programs
+from slowhand.executing.workers import Failure, Workers
+from slowhand.terminal import printable
 
 if TYPE_CHECKING:
     import polars
+
+    from slowhand.explain import Explanation
 
 UNKNOWN = ("compute_client_s", "compute_server_s", "energy_client_cpu_mj", "energy_client_tpm_mj")
 """What is not known of programs, what they compute: None in each row."""
@@ -23,6 +27,7 @@ EXTRA = {
     "secure": "boolean",
     "exit_client": "integer",
     "exit_server": "integer",
+    "success": "boolean",
     "ending": "string",
     "virtual_s": "number",
     "digest": "string",
@@ -36,26 +41,80 @@ class Execution:
     def __init__(
         self,
         scenario: Scenario,
-        programs: list[dict[str, Any]],
         limits: Limits,
+        *,
         count: int,
         seed: int,
-        again: int = 1,
+        again: int = 0,
+        threads: int | None = None,
     ):
+        """Nothing runs yet. Raises `ProgramError` if the scenario has no programs that can run."""
         self.scenario = scenario
-        self.told = programs
-        """The programs, as they were told."""
+        self.told = programs(scenario)
+        """The programs, each at its host."""
         self.limits = limits
         self.count = count
         self.seed = seed
         self.again = again
         """How often the first seed is run again. These worlds have the numbers below 0."""
+        self.threads = threads
+        """How many worlds run side by side; None: one on each processor."""
         self.stopped: BaseException | None = None
         """What ended it early."""
         self._worlds: dict[int, dict[str, Any] | Failure] = {}
         self._began = time.monotonic()
         self.wall_s = 0.0
         """How long it took by the clock."""
+
+    def watch(
+        self,
+        update: Callable[[int], None] = lambda done: None,
+        *,
+        capture: str | None = None,
+    ) -> None:
+        """Runs the worlds. Calls `update` with the number that are done.
+
+        `capture` gets the frames of the first one. What ends it, as Ctrl-C does, keeps what is
+        complete. Raises `Refused` if the machine lacks something.
+        """
+
+        def add(number: int, world: dict[str, Any] | Failure) -> None:
+            self.add(number, world)
+            update(len(self._worlds))
+
+        try:
+            with Workers(self.scenario, self.limits, capture, threads=self.threads) as workers:
+                workers.run(self.seeds(), add)
+        except KeyboardInterrupt as stopped:
+            self.stopped = stopped
+            raise
+
+    def explain(self, *, seed: int | None = None, client: int | None = None) -> Explanation | None:
+        """Runs the world of a seed again, and says where the time of a handshake went.
+
+        As far as the network sees it: what a program does between what it gets and what it sends is
+        one part. By default it is the first seed and the first client; of several handshakes of a
+        client the longest. None: there was none with DTLS. Raises `WorldError` if the world is not
+        run to its end; a world that is not the same as before is a warning.
+        """
+        from slowhand.explain import Explanation
+
+        seed = self.seed if seed is None else seed
+        if client is None:
+            client = next((told["node"] for told in self.told if told["is_client"]), 0)
+        found: list[dict[str, Any] | Failure] = []
+        with Workers(self.scenario, self.limits, None, threads=1, explain=client) as workers:
+            workers.run([(0, seed)], lambda _, world: found.append(world))
+        (world,) = found
+        if isinstance(world, Failure):
+            raise api.WorldError(f"the world of seed {seed}: {world.reason}")
+        if any(w["seed"] == seed and w["digest"] != world["digest"] for w in self.worlds):
+            warnings.warn(f"explanation: seed {seed} ran again, and was not the same", stacklevel=2)
+        explanation = world["explanation"]
+        return explanation and Explanation({**explanation, "scenario": self.scenario.path})
+
+    def cancel(self) -> None:
+        """Nothing runs but in `watch`, which ends with what interrupts it."""
 
     def seeds(self) -> Iterator[tuple[int, int]]:
         """The worlds to run: their numbers and seeds."""
@@ -86,6 +145,21 @@ class Execution:
         return [world for world in found if isinstance(world, Failure)]
 
     @property
+    def panicked(self) -> list[str]:
+        """The same in words."""
+        return [f"seed {failure.seed}: {failure.reason}" for failure in self.failures]
+
+    @property
+    def panicked_count(self) -> int:
+        """How many they are."""
+        return len(self.failures)
+
+    @property
+    def complete(self) -> int:
+        """The number of worlds that are done: `count`, or less if it was interrupted."""
+        return sum(number >= 0 for number in self._worlds)
+
+    @property
     def notes(self) -> list[dict[str, Any]]:
         """What the programs did that a reader has to know, and in how many worlds."""
         counts: Counter[tuple[str, str, bool]] = Counter()
@@ -95,6 +169,11 @@ class Execution:
             {"program": program, "what": what, "differs": differs, "worlds": count}
             for (program, what, differs), count in sorted(counts.items())
         ]
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The notes because of which another run of a seed may differ, in words."""
+        return tuple(f"{n['program']}: {n['what']}" for n in self.notes if n["differs"])
 
     @property
     def reproducible(self) -> bool | None:
@@ -107,7 +186,7 @@ class Execution:
         if len(worlds) < max(2, len(found)):
             return None
         is_same = len({world["digest"] for world in worlds}) == 1
-        return is_same and not any(note["differs"] for note in self.notes)
+        return is_same and not self.doubts
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each conversation, by seed and client: as `slowhand.run` has them, and more.
@@ -116,20 +195,32 @@ class Execution:
         """
         rows = []
         for world in self.worlds:
-            exits = {each["name"]: each["exit"] for each in world["programs"]}
+            by_name = {each["name"]: each for each in world["programs"]}
             for conversation in world["conversations"]:
                 record = conversation["record"]
-                client = exits.get(f"client {record['client']}", exits.get("client"))
+                client = by_name.get(f"client {record['client']}", by_name.get("client", {}))
                 rows.append(
                     {
                         **record,
                         "secure": conversation["secure"],
-                        "exit_client": _code(client),
-                        "exit_server": _code(exits.get("server")),
+                        "exit_client": _code(client.get("exit")),
+                        "exit_server": _code(by_name.get("server", {}).get("exit")),
+                        "success": client.get("success"),
                         **{name: world[name] for name in ("ending", "virtual_s", "digest")},
                     }
                 )
         return rows
+
+    @property
+    def successes(self) -> int | None:
+        """In how many worlds each program did what the scenario asks of it (`success`).
+
+        None: it asks of none.
+        """
+        if not any(told["has_success"] for told in self.told):
+            return None
+        found = ([each["success"] for each in world["programs"]] for world in self.worlds)
+        return sum(False not in world for world in found)
 
     def slowest(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The conversation that took longest to complete, and its world. None: none completed."""
@@ -141,21 +232,27 @@ class Execution:
         ]
         return max(found, key=lambda each: each[1]["record"]["duration_s"], default=None)
 
-    def frame(self) -> polars.DataFrame:
-        """The rows as a data frame."""
+    def frame(self, *, warns: bool = True) -> polars.DataFrame:
+        """The rows as a data frame. Worlds that were not run to their end are a warning."""
+        if warns and (failures := self.panicked):
+            texts = f"{len(failures):,} worlds were not run to their end: {failures[0]}"
+            warnings.warn(printable(texts, 300), stacklevel=2)
         results.import_polars()
         import polars
 
         return polars.DataFrame(self.rows(), schema=_schema())
 
     def programs(self) -> polars.DataFrame:
-        """One row for each program and world: when it ran, how it ended, what it wrote."""
+        """One row for each program and world: when it ran, how it ended, what it wrote.
+
+        `success` is true if it did what the scenario asks of it; None if it asks nothing.
+        """
         results.import_polars()
         import polars
 
         kinds = {"seed": polars.UInt64, "program": polars.String, "node": polars.Int64}
         times = {"started_s": polars.Float64, "ended_s": polars.Float64}
-        exits = {"code": polars.Int64, "signal": polars.Int64}
+        exits = {"code": polars.Int64, "signal": polars.Int64, "success": polars.Boolean}
         texts = {"stdout": polars.String, "stderr": polars.String}
         rows = [
             {
@@ -166,6 +263,7 @@ class Execution:
                 "ended_s": each["ended_s"],
                 "code": (each["exit"] or {}).get("code"),
                 "signal": (each["exit"] or {}).get("signal"),
+                "success": each["success"],
                 "stdout": each["stdout"],
                 "stderr": each["stderr"],
             }
@@ -188,17 +286,24 @@ class Execution:
             "metrics_failed": _metrics(others),
         }
 
-    def document(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+    def about(self) -> dict[str, Any]:
+        """What repeats it: version, scenario, overrides, the text of all files, seeds."""
         return {
             **api.origin(self.scenario),
             "exec": True,
             "seed": self.seed,
-            "count": sum(number >= 0 for number in self._worlds),
+            "count": self.complete,
             "interrupted": self.stopped is not None,
+        }
+
+    def document(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return {
+            **self.about(),
             "programs": self.told,
             "limits": vars(self.limits),
             "reproducible": self.reproducible,
+            "successes": self.successes,
             "notes": self.notes,
             "failures": [failure._asdict() for failure in self.failures],
             "summary": self.summary(),

@@ -32,13 +32,10 @@ def main() -> None:
 def _answer(
     scenario: _native.Scenario, run: dict[str, Any], seed: int, capture: str | None
 ) -> dict[str, Any]:
-    programs = [
-        {**each, "argv": [word.replace("{seed}", str(seed)) for word in each["argv"]]}
-        for each in run["programs"]
-    ]
-    told = {**run, "programs": programs, "capture": capture}
     try:
-        found: dict[str, Any] = json.loads(_native.exec(scenario, json.dumps(told), seed))
+        found: dict[str, Any] = json.loads(
+            _native.exec(scenario, json.dumps({**run, "capture": capture}), seed)
+        )
     except (OSError, ValueError) as error:
         return {"seed": seed, "error": str(error)}
     return found

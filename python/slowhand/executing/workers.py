@@ -36,19 +36,15 @@ class Workers:
     def __init__(
         self,
         scenario: Scenario,
-        programs: list[dict[str, Any]],
         limits: Limits,
         capture: str | None,
         *,
         threads: int | None,
+        explain: int | None = None,
     ):
-        sources = {
-            "scenario": scenario.file,
-            "files": scenario.files,
-            "overrides": scenario.overrides,
-        }
-        run = {**limits.told(), "programs": programs}
-        self._told = json.dumps({"sources": sources, "folder": "", "run": run})
+        """`explain` is the client whose handshake each world explains."""
+        run = {**limits.told(), "explain": explain}
+        self._told = json.dumps({"sources": scenario.sources, "folder": "", "run": run})
         self._patience = limits.wall_s + GRACE_S
         self._capture = capture
         self._threads = threads or processors()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from slowhand import _native, explain
 from slowhand import report as words
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     import polars
 
     from slowhand.api import Run
+    from slowhand.executing import Execution
 
 
-def report(run: Run, path: str | os.PathLike[str]) -> None:
+def report(run: Run | Execution, path: str | os.PathLike[str]) -> None:
     """Writes the report of a run as an HTML file, which needs no network and no other file.
 
     It has the scenario, what was assumed, the table, distributions, why handshakes failed, where
@@ -34,12 +36,13 @@ def report(run: Run, path: str | os.PathLike[str]) -> None:
     Output("report", os.fspath(path)).write(lambda file: file.write_bytes(page), private=private)
 
 
-def encoded(run: Run) -> bytes:
+def encoded(run: Run | Execution) -> bytes:
     """The octets of that file."""
     frame = run.frame(warns=False)
     name = Path(run.scenario.path).name
     sections = {
         "Summary": _summary(run),
+        "Programs": _programs(run),
         "Distributions": _distributions(frame),
         "Failures and losses": _troubles(run.summary()),
         **{title: _handshake(run, example) for title, example in _examples(frame).items()},
@@ -63,7 +66,7 @@ def _anchor(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
-def _seeds(run: Run) -> str:
+def _seeds(run: Run | Execution) -> str:
     first, last = run.seed, run.seed + run.count - 1
     seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
     if run.complete < run.count:
@@ -75,14 +78,15 @@ OF_ALL = "Over all handshakes that completed; ± 95 %: half of the confidence in
 OF_ONE = "Of the one handshake"
 
 
-def _summary(run: Run) -> str:
+def _summary(run: Run | Execution) -> str:
     summary = run.summary()
     none = summary["failed"] and not summary["completed"]
     lines = [f'<p class="outcomes{" failed" if none else ""}">{text(words.outcomes(summary))}</p>']
     if span := words.makespan(summary):
         lines.append(f"<p>{text(span)}</p>")
     if run.panicked:
-        panics = f"{run.panicked_count:,} worlds panicked: {run.panicked[0]}"
+        what = "were not run to their end" if _has_programs(run) else "panicked"
+        panics = f"{run.panicked_count:,} worlds {what}: {run.panicked[0]}"
         lines.append(f'<p class="failed">{text(panics)}</p>')
     if table := words.metrics(summary):
         headings = [column.heading or "Value" for column in table.columns[2:]]
@@ -95,6 +99,22 @@ def _summary(run: Run) -> str:
         lines += (_row(row, headings) for row in table.rows)
         lines.append("</table></div>")
     return "\n".join(lines)
+
+
+def _has_programs(run: Run | Execution) -> TypeGuard[Execution]:
+    """True if programs ran in the place of libraries."""
+    return hasattr(run, "told")
+
+
+def _programs(run: Run | Execution) -> str:
+    """What programs did, if programs ran."""
+    if not _has_programs(run):
+        return ""
+    from slowhand.executing import report as of_programs
+
+    items = "".join(f"<li>{text(line)}</li>" for line in of_programs.account(run))
+    rows = [(text(t["name"]), f"<code>{text(shlex.join(t['argv']))}</code>") for t in run.told]
+    return f"<ul>{items}</ul>{skeleton.table(('Program', 'Command'), rows, caption='What ran')}"
 
 
 def _row(row: list[Any], headings: list[str]) -> str:
@@ -184,18 +204,24 @@ def _examples(frame: polars.DataFrame) -> dict[str, Example]:
     return found
 
 
-def _handshake(run: Run, example: Example) -> str:
+def _handshake(run: Run | Execution, example: Example) -> str:
     _, seed, client, why = example
-    command = [*words.command_of(run.scenario), f"--seed {seed} --explain --client {client}"]
+    about = f"{text(why)} Seed {seed}, client {client}."
+    if _has_programs(run):
+        explanation = run.explain(seed=seed, client=client)
+        if explanation is None:
+            return f"<p>{about} It had no DTLS to be explained.</p>"
+        return f"<p>{about}</p>{lanes.section(explanation.document, example.name, level=3)}"
+    command = words.command_of_worlds(run, f"--seed {seed} --explain --client {client}")
     document = run.scenario.explain(seed=seed, client=client).document
     return (
-        f"<p>{text(why)} Seed {seed}, client {client}. In a terminal:</p>"
+        f"<p>{about} In a terminal:</p>"
         f"<pre>{text(' '.join(command))}</pre>"
         f"{lanes.section(document, example.name, level=3)}"
     )
 
 
-def _scenario(run: Run) -> str:
+def _scenario(run: Run | Execution) -> str:
     scenario = run.scenario
     lines = []
     if scenario.overrides:
@@ -210,11 +236,10 @@ def _file(name: str, found: str, is_open: bool) -> str:
     return f"<details{opened}><summary>{text(name)}</summary><pre>{text(found)}</pre></details>"
 
 
-def _assumptions(run: Run) -> str:
+def _assumptions(run: Run | Execution) -> str:
     about = run.scenario.about()
-    lines = [
-        f"<p>{text(about['session'])}<br>{text(about['devices'])}: {text(about['network'])}</p>"
-    ]
+    session = "programs" if _has_programs(run) else about["session"]
+    lines = [f"<p>{text(session)}<br>{text(about['devices'])}: {text(about['network'])}</p>"]
     rows = [
         (text(device), str(len(names)), f"<code>{text(', '.join(names))}</code>")
         for device, names in about["assumed"].items()
@@ -227,11 +252,11 @@ def _assumptions(run: Run) -> str:
     return "\n".join(lines)
 
 
-def _repeat(run: Run) -> str:
+def _repeat(run: Run | Execution) -> str:
     return "\n".join(map("".join, _commands(run)))
 
 
-def _commands(run: Run) -> Iterator[tuple[str, ...]]:
+def _commands(run: Run | Execution) -> Iterator[tuple[str, ...]]:
     command = words.command(run)
     yield (
         "<p>The same scenario and seeds give the same numbers, with slowhand ",

@@ -32,6 +32,7 @@ from slowhand.sweeps.queue import Queue
 from slowhand.sweeps.statistics import Baseline, Columns, Difference, Measured
 from slowhand.sweeps.threads import Threads
 from slowhand.sweeps.vary import Axis, Combination, Plain, SweepError, combinations
+from slowhand.sweeps.verdict import worse
 from slowhand.terminal import printable
 
 if TYPE_CHECKING:
@@ -163,11 +164,16 @@ class Sweep:
         self.out = None if out is None else os.fspath(out)
         self.panicked: list[str] = []
         """Which worlds panicked, and how, since this object was made."""
+        self.notes: dict[str, None] = {}
+        """What programs did since then so that another run of a seed may differ, each once."""
         self._exits = ExitStack()
         self._began = time.monotonic()
         with ExitStack() as exits:
             self._place: Place = Threads(threads)
             if scheduler is not None:
+                if any(each.has_programs for each in self.configurations):
+                    allowed = "scenarios without: programs run on this computer"
+                    raise SweepError(f"--scheduler: found programs, allowed: {allowed}")
                 from slowhand.sweeps.cluster import Cluster
 
                 self._place = Cluster(scheduler)
@@ -213,6 +219,8 @@ class Sweep:
                 done += chunk.count
                 self._failed += rows.failed
                 self.panicked += rows.panicked
+                told = (f"{chunk.configuration.label}: {note}" for note in rows.notes)
+                self.notes |= dict.fromkeys(told)
                 tell(0)
         finally:
             running.close()
@@ -277,6 +285,11 @@ class Sweep:
         """The seconds since this object was made."""
         return time.monotonic() - self._began
 
+    def worse(self, results: list[Result], most: float) -> list[str]:
+        """Why configurations are worse than the baseline by more than this share."""
+        to = self.baseline([result.measured for result in results])
+        return worse(results, to, self.sampling.metric, most)
+
     def json(self, results: list[Result], *, interrupted: bool) -> dict[str, Any]:
         """The results for JSON."""
         sampling = self.sampling
@@ -303,6 +316,7 @@ class Sweep:
             "interrupted": interrupted,
             "out": self.out,
             "panicked": self.panicked,
+            "notes": list(self.notes),
             "wall_s": self.wall_s,
             "configurations": [
                 {
@@ -441,6 +455,13 @@ def _check(configuration: Configuration) -> None:
             place = f"with {printable(configuration.label)}"
             raise moved(error, f"{place}: {error.place}" if error.place else place) from error
         raise
+    if configuration.has_programs:
+        from slowhand.executing.programs import ProgramError, programs
+
+        try:
+            programs(configuration.scenario)
+        except ProgramError as error:
+            raise SweepError(f"{printable(configuration.label)}: {error}") from error
 
 
 def sweep(

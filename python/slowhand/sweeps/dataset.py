@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowhand import known, output, results
 from slowhand._native import ScenarioError, __version__
@@ -30,8 +30,13 @@ from slowhand.terminal import printable
 if TYPE_CHECKING:
     import polars
 
+    from slowhand.executing import Execution
+
 NAME = re.compile(r"([0-9a-f]{16})-(\d+)-(\d+)\.parquet")
 """The name of a file: digest, first and last seed."""
+
+PROGRAMS = "programs"
+"""The key of the programs of a scenario."""
 
 DIGEST = "configuration"
 """The key of the digest in what a file says about its rows."""
@@ -59,11 +64,27 @@ class Configuration:
         """The scenario with these keys. Raises `ScenarioError` if it is not possible."""
         return self.base.with_(self.overrides) if self.overrides else self.base
 
+    @property
+    def has_programs(self) -> bool:
+        """True if programs run in the place of libraries."""
+        is_varied = any(key.partition(".")[0] == PROGRAMS for key in self.settings)
+        if not is_varied:
+            return bool(self.base.value(PROGRAMS))
+        return bool(self.scenario.value(PROGRAMS))
+
     @cached_property
     def digest(self) -> str:
         """Names everything that the rows depend on, except for the seed."""
         settings = dict(self.settings)
-        about = {"slowhand": __version__, "name": self.name, "settings": settings}
+        about: dict[str, Any] = {
+            "slowhand": __version__,
+            "name": self.name,
+            "settings": settings,
+        }
+        if self.has_programs:
+            from slowhand.executing.programs import fingerprint
+
+            about["programs"] = fingerprint(self.scenario)
         text = json.dumps({**about, **self.base.sources}, sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -112,9 +133,13 @@ class Rows(NamedTuple):
     panicked: list[str]
     seconds: float
     """The wall time that it took."""
+    notes: tuple[str, ...] = ()
+    """What programs did so that another run of a seed may differ."""
 
 
-def rows_of(run: Run, name: str, settings: Mapping[str, Plain | None], digest: str) -> Rows:
+def rows_of(
+    run: Run | Execution, name: str, settings: Mapping[str, Plain | None], digest: str
+) -> Rows:
     """The rows of a run that has finished: its records after the columns that name them.
 
     `digest` is that of the configuration.
@@ -126,9 +151,11 @@ def rows_of(run: Run, name: str, settings: Mapping[str, Plain | None], digest: s
     columns = [polars.lit(v, dtype(v, key)).alias(key) for key, v in said.items()]
     frame = records.select(*columns, polars.all())
     about = {**run.about(), "settings": dict(settings), DIGEST: digest}
-    failed = int((records["outcome"] != "completed").sum()) + run.panicked_count
-    seconds = run.wall_s or 0.0
-    return Rows(bytes(results.encoded(frame, about)), len(frame), failed, run.panicked, seconds)
+    failed = int((records["outcome"] != "completed").sum())
+    failed += run.count - records["seed"].n_unique()
+    octets, seconds = bytes(results.encoded(frame, about)), run.wall_s or 0.0
+    notes = () if isinstance(run, Run) else run.doubts
+    return Rows(octets, len(frame), failed, run.panicked, seconds, notes)
 
 
 def dtype(value: Plain | None, key: str) -> polars.DataType:

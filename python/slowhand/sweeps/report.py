@@ -9,7 +9,7 @@ from slowhand.estimate import Estimate
 from slowhand.report import number
 from slowhand.sweeps import METRIC, UNITS, Result, Sweep
 from slowhand.sweeps.dataset import label, shown
-from slowhand.sweeps.statistics import METRICS, Metric
+from slowhand.sweeps.statistics import METRICS, Measured, Metric
 from slowhand.table import Cell, Column, Table
 from slowhand.terminal import Terminal, escaped, printable
 
@@ -37,8 +37,20 @@ def show(sweep: Sweep, results: list[Result], out: Terminal, *, interrupted: boo
         out.paragraph(escaped(text), "red", indent="  ")
     for text in _impossible(sweep):
         out.paragraph(escaped(text), "yellow", indent="  ")
+    for text in list(sweep.notes)[:MOST_FAILING]:
+        out.paragraph(f"another run may differ: {printable(text, 300)}", "yellow", indent="  ")
     for line in map(escaped, _about(sweep, results, interrupted=interrupted)):
         out.paragraph(line, "dim", indent="  ")
+
+
+def show_worse(worse: list[str], most: float, out: Terminal) -> None:
+    """Prints which configurations are worse than the baseline by more than a share."""
+    for text in worse[:MOST_FAILING]:
+        out.paragraph(f"worse: {escaped(text)}", "red", indent="  ")
+    if len(worse) > MOST_FAILING:
+        out.paragraph(f"and {len(worse) - MOST_FAILING:,} others are worse (see --json)", "red")
+    if not worse:
+        out.paragraph(f"none is worse by more than {100 * most:g} % (--fail-if)")
 
 
 def _failures(results: list[Result]) -> Iterator[str]:
@@ -51,12 +63,21 @@ def _failures(results: list[Result]) -> Iterator[str]:
             if outcome != "completed"
         ]
         if measured.panicked:
-            said.append(f"{measured.panicked:,} worlds panicked")
+            said.append(f"{measured.panicked:,} worlds {_without_row(measured)}")
+        if measured.unsuccessful:
+            said.append(f"{measured.unsuccessful:,} without success, as the scenario asks")
         if said:
             failing.append(f"{measured.configuration.label}: {', '.join(said)}")
     yield from failing[:MOST_FAILING]
     if len(failing) > MOST_FAILING:
         yield f"and {len(failing) - MOST_FAILING:,} other configurations have failures (see --json)"
+
+
+def _without_row(measured: Measured) -> str:
+    """Why worlds have no row."""
+    if measured.configuration.has_programs:
+        return "were not run to their end, or no client sent a datagram to the server in them"
+    return "panicked"
 
 
 def _impossible(sweep: Sweep) -> Iterator[str]:

@@ -69,6 +69,8 @@ class Measured:
     """The number of handshakes by outcome."""
     metrics: Mapping[str, Metric]
     """Empty if no handshake completed."""
+    unsuccessful: int = 0
+    """The number of handshakes whose client, a program, did not do what the scenario asks of it."""
 
     @property
     def handshakes(self) -> int:
@@ -95,6 +97,7 @@ class Measured:
             "completed": self.completed,
             "failed": failed,
             "panicked_count": self.panicked,
+            "unsuccessful": self.unsuccessful,
             "metrics": {name: metric.json() for name, metric in self.metrics.items()},
         }
 
@@ -158,7 +161,16 @@ def measure(data: DataSet, configuration: Configuration, metric: str) -> Measure
             metrics[name] = Metric(Estimate.of(values, seeds), seeds[0] != seeds[-1], p50, p95)
     worlds = data.worlds(configuration)
     outcomes = dict(sorted(columns.outcomes.items()))
-    return Measured(configuration, worlds, worlds - columns.worlds, outcomes, metrics)
+    missing = worlds - columns.worlds
+    failed = _unsuccessful(data, configuration)
+    return Measured(configuration, worlds, missing, outcomes, metrics, failed)
+
+
+def _unsuccessful(data: DataSet, configuration: Configuration) -> int:
+    """How many handshakes have a client that did not do what the scenario asks of it."""
+    if not configuration.has_programs:
+        return 0
+    return sum(int((~frame["success"]).sum()) for frame in data.frames(configuration, ["success"]))
 
 
 def times_more(columns: Columns, metric: str, last: int, precision: float) -> float:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING
 
 from slowhand.api import Run
 from slowhand.sweeps.dataset import Chunk, Rows, rows_of
 from slowhand.sweeps.queue import Queue
+
+if TYPE_CHECKING:
+    from slowhand.executing import Execution
 
 
 class Threads:
@@ -22,14 +26,9 @@ class Threads:
 
         While the caller writes a chunk, the next one runs.
         """
-        before: tuple[Chunk, Run] | None = None
+        before: tuple[Chunk, Run | Execution] | None = None
         while chunk := queue.take():
-            run = Run(
-                chunk.configuration.scenario,
-                seed=chunk.first,
-                count=chunk.count,
-                threads=self._threads,
-            )
+            run = _run(chunk, self._threads)
             try:
                 if before:
                     yield _finished(queue, *before)
@@ -45,7 +44,17 @@ class Threads:
         """Nothing is left open."""
 
 
-def _finished(queue: Queue, chunk: Chunk, run: Run) -> tuple[Chunk, Rows]:
+def _run(chunk: Chunk, threads: int | None) -> Run | Execution:
+    """The worlds of a chunk: their libraries run already, their programs when they are watched."""
+    scenario, seed, count = chunk.configuration.scenario, chunk.first, chunk.count
+    if not chunk.configuration.has_programs:
+        return Run(scenario, seed=seed, count=count, threads=threads)
+    from slowhand.executing import Execution, Limits
+
+    return Execution(scenario, Limits(), seed=seed, count=count, threads=threads)
+
+
+def _finished(queue: Queue, chunk: Chunk, run: Run | Execution) -> tuple[Chunk, Rows]:
     configuration = chunk.configuration
     rows = rows_of(run, configuration.name, configuration.settings, configuration.digest)
     queue.learn(chunk, rows)

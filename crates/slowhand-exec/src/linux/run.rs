@@ -2,19 +2,20 @@
 
 use crate::error::ExecError;
 use crate::linux::kernel::{Home, Kernel};
-use crate::linux::spawn::{KEY_LOG, Streams};
+use crate::linux::spawn::Streams;
 use crate::linux::threads::Running;
 use crate::linux::tracer::{Blocked, Program, Tracer};
 use crate::linux::world::World;
-use crate::report::{ProgramReport, Report};
-use crate::setup::Setup;
+use crate::report::{Exit, ProgramReport, Report};
+use crate::setup::{KEY_LOG, Setup};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slowhand_lab::plan::Plan;
-use slowhand_lab::scenario::Scenario;
+use slowhand_lab::scenario::{Scenario, Success};
 use slowhand_net::address::Host;
 use slowhand_net::random::Streams as RandomStreams;
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -33,8 +34,8 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     let kernels = kernels(setup)?;
     let _blocked = Blocked::new();
     let programs = programs(setup, &kernels, seed)?;
-    let world = World::new(scenario, &plan, seed, setup.capture.as_deref())?;
-    let mut tracer = Tracer::new(setup, world, kernels, programs, environment());
+    let world = World::new(scenario, &plan, seed, setup.capture.as_deref(), setup.explain.is_some())?;
+    let mut tracer = Tracer::new(setup, world, kernels, programs);
     // No program may end more than its own world, whatever it does.
     let ended = catch_unwind(AssertUnwindSafe(|| tracer.run())).unwrap_or_else(|panic| Err(fault(&*panic)));
     tracer.kill_all();
@@ -42,12 +43,16 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     home.enter().map_err(failed("come back from a network namespace"))?;
     let mut world = tracer.world;
     let mut secrets = Vec::new();
-    let programs: Vec<ProgramReport> =
-        tracer.programs.into_iter().map(|program| report(program, &mut world, &mut secrets)).collect();
+    let finished_hosts = world.finished_hosts();
+    let report = |(program, told): (Program, &crate::setup::Program)| {
+        let asked = told.success.as_ref().map(|success| (success, finished_hosts.contains(&told.host)));
+        report(program, asked, &mut world, &mut secrets)
+    };
+    let programs: Vec<ProgramReport> = tracer.programs.into_iter().zip(&setup.programs).map(report).collect();
     let (frames, bytes_phy, refused) = world.counts();
-    let finished = world.finish(secrets); // also a capture of a run that has failed is complete until then
+    let finished = world.finish(secrets, scenario, setup.explain); // also a capture of a run that has failed is complete until then
     let ending = ended?;
-    let (conversations, digest) = finished?;
+    let (conversations, explanation, digest) = finished?;
     Ok(Report {
         seed,
         ending,
@@ -59,6 +64,7 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
         refused,
         traps: tracer.traps,
         notes: tracer.notes.list(),
+        explanation,
         digest,
     })
 }
@@ -113,35 +119,59 @@ fn programs(setup: &Setup, kernels: &[Kernel], seed: u64) -> Result<Vec<Program>
             random: Xoshiro256PlusPlus::from_seed(streams.derive("program", number as u64)),
             running: Running::default(),
             argv: program.argv.clone(),
+            environment: environment(&program.environment),
         })
     };
     setup.programs.iter().enumerate().map(of).collect()
 }
 
-/// That of this process, what makes libraries reproducible, and where they write the secrets of sessions.
-fn environment() -> Vec<(OsString, OsString)> {
-    let own = [OPENSSL_WITHOUT_RDRAND, ("SSLKEYLOGFILE", KEY_LOG)];
-    let is_own = |name: &OsString| own.iter().any(|(key, _)| name == key);
-    let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().filter(|(name, _)| !is_own(name)).collect();
-    environment.extend(own.map(|(key, value)| (key.into(), value.into())));
+/// That of this process, what makes libraries reproducible, where they write the secrets of sessions; and what is told, which
+/// replaces all of these.
+fn environment(told: &BTreeMap<String, String>) -> Vec<(OsString, OsString)> {
+    let own = [OPENSSL_WITHOUT_RDRAND, ("SSLKEYLOGFILE", KEY_LOG)].map(|(key, value)| (key.into(), value.into()));
+    let told = told.iter().map(|(key, value)| (key.into(), value.into()));
+    let mut environment: Vec<(OsString, OsString)> = Vec::new();
+    for (name, value) in std::env::vars_os().chain(own).chain(told) {
+        environment.retain(|(other, _)| *other != name);
+        environment.push((name, value));
+    }
     environment
 }
 
-fn report(mut program: Program, world: &mut World<'_>, secrets: &mut Vec<String>) -> ProgramReport {
+/// What became of a program, of which somebody may have asked when it has done what it was to do, and whether a handshake is
+/// complete at its host.
+fn report(
+    mut program: Program,
+    asked: Option<(&Success, bool)>,
+    world: &mut World<'_>,
+    secrets: &mut Vec<String>,
+) -> ProgramReport {
     let [stdout, stderr, keys] = program.streams.output();
     secrets.extend(String::from_utf8_lossy(&keys).lines().filter(|line| is_secret(line)).map(str::to_owned));
     let running = program.running;
     world.note_output(&stdout);
     world.note_output(&stderr);
     world.note_output(format!("{:?}", running.ended).as_bytes());
+    let exit = running.ended.map(|(_, exit)| exit);
+    let is_done = |(success, has_finished): (&Success, bool)| {
+        success.exit.is_none_or(|code| exit == Some(Exit::Code(code.get() as i32)))
+            && success.output.as_ref().is_none_or(|text| has(&stdout, text) || has(&stderr, text))
+            && success.finished.is_none_or(|wanted| wanted == has_finished)
+    };
     ProgramReport {
         name: program.name,
         started_s: running.started.map(|at| at as f64 / 1e9),
         ended_s: running.ended.map(|(at, _)| at as f64 / 1e9),
-        exit: running.ended.map(|(_, exit)| exit),
+        exit,
         stdout: shown(&stdout),
         stderr: shown(&stderr),
+        success: asked.map(is_done),
     }
+}
+
+/// True if a text is in an output.
+fn has(output: &[u8], text: &str) -> bool {
+    output.windows(text.len()).any(|part| part == text.as_bytes())
 }
 
 /// The most octets of an output that are kept. *Assumed*: more than anyone reads.

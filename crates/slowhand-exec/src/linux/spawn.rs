@@ -30,9 +30,6 @@ pub(crate) struct Streams {
     outputs: [File; 3],
 }
 
-/// Where a program finds the file for the secrets of its sessions: a descriptor that it has.
-pub(crate) const KEY_LOG: &str = "/proc/self/fd/3";
-
 impl Streams {
     pub(crate) fn new() -> io::Result<Self> {
         let mut ends = [0; 2];

@@ -56,6 +56,7 @@ pub(crate) struct Program {
     pub(crate) random: Xoshiro256PlusPlus,
     pub(crate) running: Running,
     pub(crate) argv: Vec<std::ffi::OsString>,
+    pub(crate) environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
 }
 
 pub(crate) struct Tracer<'a> {
@@ -90,20 +91,13 @@ pub(crate) struct Tracer<'a> {
     held: Vec<(Pid, Change)>,
     setup: &'a Setup,
     began: Instant,
-    environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     client_nodes: Vec<NodeId>,
     /// When the run came to its end.
     over: Option<Nanos>,
 }
 
 impl<'a> Tracer<'a> {
-    pub(crate) fn new(
-        setup: &'a Setup,
-        world: World<'a>,
-        kernels: Vec<Kernel>,
-        programs: Vec<Program>,
-        environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
-    ) -> Self {
+    pub(crate) fn new(setup: &'a Setup, world: World<'a>, kernels: Vec<Kernel>, programs: Vec<Program>) -> Self {
         let client_nodes = programs
             .iter()
             .filter(|program| program.is_client)
@@ -133,7 +127,6 @@ impl<'a> Tracer<'a> {
             held: Vec::new(),
             setup,
             began: Instant::now(),
-            environment,
             client_nodes,
             over: None,
         }
@@ -199,7 +192,7 @@ impl<'a> Tracer<'a> {
             }
             let refused = |error| ExecError::Kernel { what: "enter a network namespace", error };
             self.kernels[program.kernel].enter().map_err(refused)?;
-            let first = spawn::start(&program.name, &program.argv, &self.environment, &program.streams)?;
+            let first = spawn::start(&program.name, &program.argv, &program.environment, &program.streams)?;
             let running = &mut self.programs[place].running;
             (running.first, running.started) = (Some(first), Some(self.clocks.now));
             self.programs[place].streams.begin();

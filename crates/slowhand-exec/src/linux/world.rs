@@ -6,7 +6,7 @@ use crate::report::Datagram;
 use sha2::{Digest, Sha256};
 use slowhand_lab::LiveCapture;
 use slowhand_lab::capture::{CaptureError, create_private};
-use slowhand_lab::explanation::DatagramReader;
+use slowhand_lab::explanation::{Air, DatagramReader, Explanation};
 use slowhand_lab::live::{ConversationId, End, GivesUp, Hosts, Live, NewConversation, end_points_of, to_std};
 use slowhand_lab::plan::Plan;
 use slowhand_lab::record::{Outcome, Phase};
@@ -15,9 +15,9 @@ use slowhand_live::handshake::{Alert, Watcher};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::{Endpoint, UdpDatagram};
-use slowhand_net::observer::{Observer, Transmission};
+use slowhand_net::observer::{Observer, RadioInterval, Reception, Transmission};
 use slowhand_sessions::{Role, Status};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -60,6 +60,8 @@ struct Watch {
     frames: u64,
     octets: u64,
     capture: Option<LiveCapture<BufWriter<File>>>,
+    /// What an explanation needs.
+    air: Option<Air>,
 }
 
 impl Observer for Watch {
@@ -68,6 +70,29 @@ impl Observer for Watch {
         self.octets += frame.octets.len() as u64 + FCS;
         if let Some(capture) = &mut self.capture {
             capture.transmission(frame);
+        }
+        if let Some(air) = &mut self.air {
+            air.transmission(frame);
+        }
+    }
+
+    fn watches_receptions(&self) -> bool {
+        self.air.is_some()
+    }
+
+    fn reception(&mut self, reception: &Reception) {
+        if let Some(air) = &mut self.air {
+            air.reception(reception);
+        }
+    }
+
+    fn watches_radios(&self) -> bool {
+        self.air.is_some()
+    }
+
+    fn radio(&mut self, interval: &RadioInterval) {
+        if let Some(air) = &mut self.air {
+            air.radio(interval);
         }
     }
 }
@@ -78,12 +103,14 @@ impl<'a> World<'a> {
         plan: &'a Plan,
         seed: u64,
         capture: Option<&Path>,
+        is_explained: bool,
     ) -> Result<Self, ExecError> {
         let capture = capture.map(|path| start_capture(scenario, path)).transpose()?;
+        let live = Live::new(plan, seed, Hosts { nodes: true, internet: true });
         Ok(Self {
-            live: Live::new(plan, seed, Hosts { nodes: true, internet: true }),
+            live: if is_explained { live.with_trace() } else { live },
             conversations: BTreeMap::new(),
-            watch: Watch { frames: 0, octets: 0, capture },
+            watch: Watch { frames: 0, octets: 0, capture, air: is_explained.then(Air::default) },
             arrivals: Vec::new(),
             digest: Sha256::new(),
             refused: 0,
@@ -194,18 +221,29 @@ impl<'a> World<'a> {
         })
     }
 
+    /// The hosts at which a handshake of DTLS is complete.
+    pub(crate) fn finished_hosts(&self) -> BTreeSet<Host> {
+        let ends = self.conversations.iter().flat_map(|((client, _, server), conversation)| {
+            [Some(Host::Node(*client)), Host::of_address(server.address)].into_iter().zip(&conversation.ends)
+        });
+        ends.filter(|(_, seen)| seen.lock().has_finished()).filter_map(|(host, _)| host).collect()
+    }
+
     /// How many frames there were, their octets, and how many packets were refused.
     pub(crate) fn counts(&self) -> (u64, u64, u64) {
         (self.watch.frames, self.watch.octets, self.refused)
     }
 
     /// Ends the world: its conversations, and a digest of all that programs have seen and done. The capture gets the secrets that
-    /// programs have written.
+    /// programs have written. The longest handshake of DTLS of a client is explained, if somebody asks.
     pub(crate) fn finish(
         mut self,
         mut secrets: Vec<String>,
-    ) -> Result<(Vec<crate::report::Conversation>, String), ExecError> {
+        scenario: &Scenario,
+        explain: Option<NodeId>,
+    ) -> Result<(Vec<crate::report::Conversation>, Option<Explanation>, String), ExecError> {
         let mut reports = Vec::new();
+        let mut explained: Option<(f64, ConversationId)> = None;
         for conversation in std::mem::take(&mut self.conversations).into_values() {
             self.live.complete(conversation.id);
             let mut record = self.live.report(conversation.id).handshake;
@@ -215,6 +253,13 @@ impl<'a> World<'a> {
                 record.outcome = if conversation.is_answered { Outcome::Completed } else { Outcome::GaveUp };
                 record.end_s = conversation.last.as_secs_f64();
                 record.duration_s = conversation.is_answered.then_some(record.end_s - record.start_s);
+            }
+            let took = record.duration_s.unwrap_or(f64::INFINITY);
+            if secure
+                && explain.is_some_and(|client| client.0 == record.client)
+                && explained.is_none_or(|(most, _)| took > most)
+            {
+                explained = Some((took, conversation.id));
             }
             let datagrams = conversation.datagrams.into_iter().map(|sent| sent.told).collect();
             reports.push(crate::report::Conversation { record, secure, datagrams });
@@ -227,8 +272,12 @@ impl<'a> World<'a> {
             }
             capture.finish()?;
         }
+        let now = self.live.now();
+        self.live.network().report_radios(now, &mut self.watch);
+        let explained = explained.map(|(_, conversation)| conversation).zip(self.watch.air.take());
+        let explanation = explained.and_then(|(conversation, air)| self.live.explain(conversation, scenario, air));
         let digest = self.digest.finalize().iter().map(|octet| format!("{octet:02x}")).collect();
-        Ok((reports, digest))
+        Ok((reports, explanation, digest))
     }
 }
 
@@ -279,6 +328,13 @@ struct Seen(Arc<Mutex<Progress>>);
 struct Progress {
     watcher: Watcher,
     established: Option<Duration>,
+}
+
+impl Progress {
+    /// True if a handshake is complete at this end.
+    fn has_finished(&self) -> bool {
+        self.watcher.is_secure() && self.established.is_some()
+    }
 }
 
 impl Seen {

@@ -61,9 +61,9 @@ pub(super) struct Attempt {
     pub(super) end: Instant,
 }
 
-/// Everything on the air of a world.
+/// Everything on the air of a world, which it observes from its beginning.
 #[derive(Debug, Default)]
-pub(crate) struct Air {
+pub struct Air {
     pub(super) on_air: Vec<OnAir>,
     pub(super) frames: Vec<Frame>,
     pub(super) radio: Vec<RadioInterval>,

@@ -21,6 +21,8 @@ pub(super) struct Context<'a> {
     sleepy: Vec<NodeId>,
     links: Links,
     qualities: BTreeMap<(NodeId, NodeId), LinkQuality>,
+    /// True if programs outside of the world take the place of the libraries.
+    has_programs: bool,
 }
 
 impl<'a> Context<'a> {
@@ -35,6 +37,7 @@ impl<'a> Context<'a> {
             // Who hears whom does not depend on the seed.
             links: scenario.mesh().links(&Streams::new(0)),
             qualities: qualities.collect(),
+            has_programs: trace.has_outside(),
         }
     }
 
@@ -45,7 +48,7 @@ impl<'a> Context<'a> {
 
     /// True if the sessions run over TCP.
     pub(super) fn is_stream(&self) -> bool {
-        self.scenario.session.protocol.is_stream()
+        self.scenario.session.protocol.is_stream() && !self.has_programs
     }
 
     /// The name of an end.

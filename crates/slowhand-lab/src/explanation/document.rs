@@ -51,7 +51,7 @@ pub struct HostEntry {
 }
 
 /// What parts are spent on. No other kinds exist.
-pub const KINDS: [(&str, &str); 21] = [
+pub const KINDS: [(&str, &str); 22] = [
     ("again", "the client waits before its next attempt"),
     ("air", "frames and acknowledgements on the air"),
     ("attempt", "an earlier attempt of the client, which failed"),
@@ -67,6 +67,7 @@ pub const KINDS: [(&str, &str); 21] = [
     ("other", "not explained: an error in slowhand, or a link layer of your own"),
     ("outage", "a radio is switched off"),
     ("poll", "a frame waits until a sleepy device polls"),
+    ("program", "a program waits for a timer of its own, or computes: nobody knows which"),
     ("queue", "a frame waits behind frames that the handshake does not need"),
     ("recovery", "the timer of fragment recovery"),
     ("retries", "attempts that failed, and the waits before the next ones"),

@@ -17,11 +17,11 @@ mod path;
 use crate::application::of_a_run;
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
-use crate::record::{Conversation, Record};
+use crate::record::{Conversation, Phase, Record};
 use crate::scenario::Scenario;
 use crate::world::World;
 use crate::world::trace::{Span, Trace};
-use air::Air;
+pub use air::Air;
 pub(crate) use comments::comments;
 use context::{Context, name_of};
 pub use document::{Event, Explanation, HostEntry, KINDS, Lane, Part, PathEntry};
@@ -76,26 +76,37 @@ pub fn explain(
 }
 
 /// A world that is over, with everything that happened in it.
-struct Told {
+pub(crate) struct Told {
     records: Vec<Record>,
     trace: Box<Trace>,
     air: Air,
 }
 
 impl Told {
+    /// A world that somebody has run, with the records of its conversations.
+    pub(crate) fn new(records: Vec<Record>, trace: Box<Trace>, mut air: Air) -> Self {
+        air.finish();
+        Self { records, trace, air }
+    }
+
     fn of_world(plan: &Plan, seed: u64, interrupt: &Interrupt) -> Option<Self> {
         let mut air = Air::default();
         let applications = of_a_run(plan.exchange());
         let world = World::new(plan, seed, &applications, interrupt)?.with_trace();
         let finished = world.run(interrupt, &mut air)?;
-        air.finish();
         let records = Conversation::handshakes(finished.conversations);
-        Some(Self { records, trace: finished.trace.unwrap_or_default(), air })
+        Some(Self::new(records, finished.trace.unwrap_or_default(), air))
     }
 
     /// Explains the handshake of the client at this place of the records: its last attempt in detail, and how long those
     /// before it and the waits between them took. `None` if it is interrupted.
-    fn explain(&self, scenario: &Scenario, plan: &Plan, position: usize, interrupt: &Interrupt) -> Option<Explanation> {
+    pub(crate) fn explain(
+        &self,
+        scenario: &Scenario,
+        plan: &Plan,
+        position: usize,
+        interrupt: &Interrupt,
+    ) -> Option<Explanation> {
         let Self { records, trace, air } = self;
         let record = &records[position];
         let attempts = &trace.attempts[position];
@@ -171,9 +182,10 @@ fn names(
     let protocol = context.scenario.session.protocol;
     let (mut datagrams, mut written) = (BTreeMap::new(), BTreeMap::new());
     for end in ends {
-        let mut reader = Names::default();
+        let (mut reader, mut from_outside) = (Names::default(), DatagramReader::default());
         for (datagram, sent) in trace.sent_by(end) {
             let name = match protocol.transport() {
+                _ if trace.is_outside(end) => from_outside.read(&sent.payload.octets, Phase::Handshake).0,
                 _ if protocol.is_stream() => name_of_segment(&sent.payload.octets),
                 None => name_of_coap(&sent.payload.octets),
                 Some(_) => joined(&reader.of_dtls(&sent.payload, connection_id)),

@@ -364,6 +364,9 @@ impl Namer<'_> {
             Sender::Proxy { .. } => None,
         };
         match timer {
+            Some((end, _)) if self.trace.is_outside(end) => {
+                (format!("what the {}'s program sent again needlessly", Context::role_of(end)), None)
+            }
             Some((end, length)) => {
                 let role = Context::role_of(end);
                 // The timers of TCP are measured: they are not as long as a key says.
@@ -450,6 +453,10 @@ impl Namer<'_> {
             let words = Words { kind: "giving-up", host: self.host(end), text, remedy };
             (words, Short::Other(short), event)
         };
+        if self.trace.is_outside(end) {
+            let text = "until the world was over: nothing came any more".to_owned();
+            return own(text.clone(), None, text, None);
+        }
         let longer = Remedy::raise("session.give_up_s");
         let Some(number) = run else {
             let text = "until session.give_up_s was over: nothing came any more".to_owned();
@@ -475,6 +482,9 @@ impl Namer<'_> {
         let Cause::Timer { set_by, due, .. } = self.trace.steps[step as usize].cause else {
             unreachable!("a timer is the cause of this step")
         };
+        if timer == Timer::Program {
+            return self.program(piece, end, set_by);
+        }
         let base = self.trace.base_of_timer(set_by, piece.to).0;
         let (role, micros) = (Context::role_of(end), due.since(base).as_micros());
         let Why { text: why, loss, is_outage, is_forgotten } = self.why_timer(end, base, due);
@@ -516,6 +526,20 @@ impl Namer<'_> {
         }
         let short = Short::Timer { whose, length: micros, why };
         (Words { kind, host, text: short.words(), remedy: advised.or(of_timer) }, short, key)
+    }
+
+    /// A program waited, or computed, since this step.
+    fn program(&self, piece: &Piece, end: usize, since: StepId) -> (Words, Short, Option<Key>) {
+        let role = Context::role_of(end);
+        // It has answered what it got: from then on it waited for an answer.
+        let has_answered = self.trace.sent_in(since).next().is_some();
+        let why = has_answered.then(|| self.why_timer(end, piece.from, piece.to));
+        let remedy = why.as_ref().and_then(|why| self.remedy(why.loss.as_ref()?)).and_then(in_words);
+        let why = why.map_or_else(|| "since something had last arrived there".to_owned(), |why| why.text);
+        let micros = piece.to.since(piece.from).as_micros();
+        let text = format!("the {role}'s program waited for {}, or computed, {why}", length(micros));
+        let short = Short::Other(format!("the {role}'s program waits or computes, {why}"));
+        (Words { kind: "program", host: self.host(end), text, remedy }, short, None)
     }
 
     /// What changes a loss.

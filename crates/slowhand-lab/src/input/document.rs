@@ -151,9 +151,9 @@ impl Document {
             let found = "no value, and no such key to remove".to_owned();
             return is_removed.then_some(()).ok_or_else(|| refuse(found, "key=value, or a key of the scenario"));
         };
-        self.root
-            .set(&parts, value, &Origin::Override(change.key.clone()))
-            .map_err(|found| refuse(found, "a path that leads through tables"))
+        self.root.set(&parts, value, &Origin::Override(change.key.clone())).map_err(|found| {
+            refuse(found, "a path that leads through tables, and lists with a number, as traffic.0.octets")
+        })
     }
 
     /// The document as a `T`.

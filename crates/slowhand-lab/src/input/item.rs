@@ -85,17 +85,26 @@ impl Item {
         }
     }
 
-    /// Sets the item at the end of a path to `value`, which was written at `origin`. Adds the tables that are missing.
+    /// Sets the item at the end of a path to `value`, which was written at `origin`. Adds the tables that are missing. An entry of
+    /// a list has its number as its key, counted from 0.
     ///
     /// # Errors
-    /// The item on the path that is no table.
+    /// The item on the path that is no table, and no such entry.
     pub(super) fn set(&mut self, path: &[&str], value: &Self, origin: &Origin) -> Result<(), String> {
         let [part, rest @ ..] = path else {
             *self = value.clone();
             return Ok(());
         };
-        let Value::Table(entries) = &mut self.value else {
-            return Err(format!("{} before .{part}, which has no keys of its own", self.written));
+        let entries = match &mut self.value {
+            Value::Table(entries) => entries,
+            Value::Array(items) => {
+                let length = items.len();
+                let item = part.parse().ok().and_then(|index: usize| items.get_mut(index));
+                let item =
+                    item.ok_or_else(|| format!("{part}, where the list has {length} entries, counted from 0"))?;
+                return item.set(rest, value, origin);
+            }
+            _ => return Err(format!("{} before .{part}, which has no keys of its own", self.written)),
         };
         let index = entries.iter().position(|(key, _)| key.name == *part).unwrap_or_else(|| {
             let key = Key { name: (*part).to_owned(), origin: origin.clone() };
@@ -112,7 +121,16 @@ impl Item {
 
     /// Removes the item at the end of a path. False if there is none.
     pub(super) fn remove(&mut self, path: &[&str]) -> bool {
-        let (Value::Table(entries), [part, rest @ ..]) = (&mut self.value, path) else { return false };
+        let [part, rest @ ..] = path else { return false };
+        let entries = match &mut self.value {
+            Value::Table(entries) => entries,
+            // An entry of a list stays where it is: others have their numbers behind it.
+            Value::Array(items) if !rest.is_empty() => {
+                let item = part.parse().ok().and_then(|index: usize| items.get_mut(index));
+                return item.is_some_and(|item| item.remove(rest));
+            }
+            _ => return false,
+        };
         let Some(index) = entries.iter().position(|(key, _)| key.name == *part) else { return false };
         if !rest.is_empty() {
             return entries[index].1.remove(rest);

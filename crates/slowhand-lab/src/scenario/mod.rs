@@ -13,6 +13,7 @@ mod lowpan;
 mod mac;
 mod network;
 mod profile;
+mod programs;
 mod psk;
 mod readers;
 mod running;
@@ -55,6 +56,7 @@ pub use mac::{
 };
 pub use network::{Capture, Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
 pub use profile::{Profile, ProfileNumber, ProfileNumbers};
+pub use programs::{CLIENTS_START, Command, Input, Program, ProgramAt, Success};
 pub use psk::Psk;
 pub use readers::{Readers, ReadersAt};
 pub use running::{CHANGEABLE_KEYS, NetworkChange, SwitchError};
@@ -101,6 +103,8 @@ pub struct Scenario {
     pub join: Join,
     /// Who reads the value of a node.
     pub readers: Readers,
+    /// Programs in the place of the libraries.
+    pub programs: Vec<Program>,
     /// What a scenario may take of the machine that runs it.
     pub limits: Limits,
     /// What a client runs on.
@@ -113,8 +117,8 @@ pub struct Scenario {
     holds_keys: bool,
 }
 
-/// The keys of a scenario whose values are secret.
-const SECRET_KEYS: [&str; 2] = ["session.psk", "mac.security.key"];
+/// The keys of a scenario whose values are secret. The commands of programs may have keys in them.
+const SECRET_KEYS: [&str; 3] = ["session.psk", "mac.security.key", "programs"];
 
 /// The number of a frame or a datagram, counted from 1.
 type Ordinal = Integer<1, 4_294_967_295>;
@@ -163,6 +167,14 @@ struct Sections {
     /// Who reads the value of a node, and how often.
     #[serde(default)]
     readers: Readers,
+    /// Programs that run as they are, unmodified, in the place of the libraries: docs/exec.md. `slowhand exec`, `slowhand sweep` and
+    /// `slowhand compare` run them. All other commands ignore this table, and run the libraries of `[session]`.
+    ///
+    /// In a command, in `environment` and in `stdin`, `{server}` is the server's address in brackets, `{address}` the same without them,
+    /// `{port}` its port, `{node}` the node of the program, `{seed}` the seed of the world, `{keylog}` a file for the secrets of its
+    /// sessions. Default: none.
+    #[serde(default)]
+    programs: Vec<Program>,
     /// What a scenario may take of the machine that runs it.
     #[serde(default)]
     limits: Limits,
@@ -260,6 +272,7 @@ impl Scenario {
             application,
             mut join,
             readers,
+            programs,
             limits,
         } = document.deserialize().map_err(|error| mac::name_kind(error, &document))?;
         let profile = network.profile.unwrap_or_else(|| mac.link_layer().default_profile());
@@ -293,6 +306,7 @@ impl Scenario {
             application,
             join,
             readers,
+            programs,
             limits,
             sources: Arc::new(sources),
             document: Arc::clone(&document),
@@ -346,8 +360,8 @@ impl Scenario {
         self.document.setting(key)
     }
 
-    /// True if its texts have a key of their own, `session.psk` or `mac.security.key`: then who reads a result that carries
-    /// them knows the key. It stays true if an override replaces or removes the key.
+    /// True if its texts have a key of their own, `session.psk` or `mac.security.key`, or programs, whose commands may have one: then
+    /// who reads a result that carries them knows the key. It stays true if an override replaces or removes the key.
     pub fn holds_keys(&self) -> bool {
         self.holds_keys
     }

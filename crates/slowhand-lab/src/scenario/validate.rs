@@ -36,6 +36,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     scenario.application.check(&scenario.session, document)?;
     scenario.join.check(document)?;
     scenario.readers.check(&scenario.mesh, scenario.server.at, document)?;
+    programs(scenario, document)?;
     limits(scenario, document)
 }
 
@@ -245,6 +246,12 @@ fn joining(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
 fn traffic(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let nodes = scenario.mesh.nodes();
     scenario.traffic.iter().enumerate().try_for_each(|(index, traffic)| traffic.check(index, nodes, document))
+}
+
+/// Checks each program.
+fn programs(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    let Scenario { programs, mesh, server, .. } = scenario;
+    programs.iter().enumerate().try_for_each(|(index, program)| program.check(index, mesh, server.at, document))
 }
 
 /// Checks the nodes and their links, works out the routes, and reads what changes with time.

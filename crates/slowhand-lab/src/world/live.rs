@@ -115,6 +115,9 @@ impl<'a> World<'a> {
 
     /// A session has something to send, or room for input, that no call of the world brought about.
     pub(crate) fn wake(&mut self, now: Instant, end: usize) {
+        if self.is_outside(self.ends[end].host) {
+            self.begin_outside(now, end, None);
+        }
         match self.ends[end].stream {
             Some(_) => self.serve(now, end),
             None => self.after_call(now, end),
@@ -259,11 +262,17 @@ impl<'a> World<'a> {
             return None;
         }
         self.begin(now, end / 2);
+        self.begin_outside(now, end, None);
         let phase = self.conversations[end / 2].phase();
-        Some(match is_tcp {
-            true => self.ledger.sent_segment(end, phase, &packet[Ipv6Header::LENGTH..]),
-            false => self.ledger.sent(end, phase, &packet[UdpDatagram::HEADERS..].into()),
-        })
+        if is_tcp {
+            return Some(self.ledger.sent_segment(end, phase, &packet[Ipv6Header::LENGTH..]));
+        }
+        let payload = packet[UdpDatagram::HEADERS..].into();
+        let datagram = self.ledger.sent(end, phase, &payload);
+        if let Some(trace) = &mut self.trace {
+            trace.send(now, end, datagram, &payload);
+        }
+        Some(datagram)
     }
 
     /// Takes the packets that have arrived outside.

@@ -36,6 +36,7 @@ use meter::Meter;
 use retransmission::Reader;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::datagram::DatagramId;
 use slowhand_net::ip::Endpoint;
 use slowhand_net::network::{Event as NetworkEvent, Events as NetworkEvents, Network};
 use slowhand_net::observer::Observer;
@@ -288,20 +289,24 @@ impl<'a> World<'a> {
         let peaks = self.peaks();
         let last_attempts = self.last_attempts();
         let conversations = last_attempts.iter().map(|&number| self.report(number, &peaks)).collect();
-        let mut trace = self.trace.take();
-        if let Some(trace) = &mut trace {
-            let numbers = 0..self.conversations.len();
-            trace.spans = numbers.clone().map(|number| self.handshake_span(number)).collect();
-            trace.clients = self.conversations.iter().map(|conversation| conversation.client).collect();
-            let attempt = |number: usize| Attempt {
-                conversation: number,
-                outcome: self.conversations[number].outcome_of_handshake(),
-            };
-            let attempts = |&last: &usize| self.attempts(last).into_iter().map(attempt).collect();
-            trace.attempts = last_attempts.iter().map(attempts).collect();
-            trace.repeated = numbers.flat_map(|number| self.ledger.repeated(number)).collect();
-        }
+        let trace = self.take_trace();
         Some(Finished { conversations, key_log, end, times, trace })
+    }
+
+    /// What the ends have done, if it was kept, at the end of the world.
+    pub(crate) fn take_trace(&mut self) -> Option<Box<Trace>> {
+        let mut trace = self.trace.take()?;
+        let numbers = 0..self.conversations.len();
+        trace.spans = numbers.clone().map(|number| self.handshake_span(number)).collect();
+        trace.clients = self.conversations.iter().map(|conversation| conversation.client).collect();
+        let attempt = |number: usize| Attempt {
+            conversation: number,
+            outcome: self.conversations[number].outcome_of_handshake(),
+        };
+        let attempts = |&last: &usize| self.attempts(last).into_iter().map(attempt).collect();
+        trace.attempts = self.last_attempts().iter().map(attempts).collect();
+        trace.repeated = numbers.flat_map(|number| self.ledger.repeated(number)).collect();
+        Some(trace)
     }
 
     /// The time of each node, by state.
@@ -396,9 +401,13 @@ impl<'a> World<'a> {
                 NetworkEvent::Delivered { datagram, at, .. } if Traffic::has(datagram) => {
                     self.ledger.traffic.arrived(datagram, at);
                 }
-                NetworkEvent::Segment { host, datagram, .. }
-                | NetworkEvent::Packet { host, datagram, .. }
-                | NetworkEvent::Delivered { host, datagram, .. }
+                NetworkEvent::Delivered { host, datagram, source, destination, .. } if self.is_outside(host) => {
+                    self.ledger.arrived(datagram);
+                    if let Some(end) = self.end_at(host, destination, source) {
+                        self.begin_outside(now, end, Some(datagram));
+                    }
+                }
+                NetworkEvent::Segment { host, datagram, .. } | NetworkEvent::Packet { host, datagram, .. }
                     if self.is_outside(host) =>
                 {
                     self.ledger.arrived(datagram);
@@ -463,6 +472,13 @@ impl<'a> World<'a> {
     fn begin_step(&mut self, now: Instant, end: usize, cause: Cause) {
         if let Some(trace) = &mut self.trace {
             trace.begin(now, end, cause);
+        }
+    }
+
+    /// An end outside of the world does something: the same.
+    fn begin_outside(&mut self, now: Instant, end: usize, arrived: Option<DatagramId>) {
+        if let Some(trace) = &mut self.trace {
+            trace.begin_outside(now, end, arrived);
         }
     }
 

@@ -47,6 +47,8 @@ pub(crate) enum Timer {
     Session,
     /// Of the TCP connection.
     Stream,
+    /// Of a program outside of the world. It is not known whether there was one: the program may have computed.
+    Program,
 }
 
 /// A datagram or a segment that was handed to the network.
@@ -157,6 +159,8 @@ pub(crate) struct Trace {
     pub(crate) attempts: Vec<Vec<Attempt>>,
     /// The datagrams that an end sent again: true if that was needed, false if it was spurious.
     pub(crate) repeated: BTreeMap<DatagramId, bool>,
+    /// The last step of each end that is outside of the world.
+    last_outside: BTreeMap<usize, StepId>,
 }
 
 impl Trace {
@@ -167,6 +171,28 @@ impl Trace {
             self.ready_after.entry(by).or_default().push(self.current);
         }
         self.steps.push(Step { at, end, cause });
+    }
+
+    /// An end outside of the world does something. The cause is what has arrived there now. If nothing has, the end has waited since it
+    /// did something last.
+    pub(super) fn begin_outside(&mut self, at: Instant, end: usize, arrived: Option<DatagramId>) {
+        match (arrived, self.last_outside.get(&end).copied()) {
+            (Some(datagram), _) => self.begin(at, end, Cause::Arrival { datagram, at }),
+            (None, Some(step)) if self.steps[step as usize].at == at => self.current = step,
+            (None, Some(step)) => self.begin(at, end, Cause::Timer { timer: Timer::Program, set_by: step, due: at }),
+            (None, None) => self.begin(at, end, Cause::Start),
+        }
+        self.last_outside.insert(end, self.current);
+    }
+
+    /// True if an end is outside of the world.
+    pub(crate) fn is_outside(&self, end: usize) -> bool {
+        self.last_outside.contains_key(&end)
+    }
+
+    /// True if ends are outside of the world.
+    pub(crate) fn has_outside(&self) -> bool {
+        !self.last_outside.is_empty()
     }
 
     /// A timer of an end is due, and the end handles it.

@@ -1,0 +1,59 @@
+"""Which configurations are worse than the baseline, for `--fail-if`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from slowhand.report import METRICS
+from slowhand.sweeps.statistics import CLEARLY_FEWER, Measured
+
+if TYPE_CHECKING:
+    from slowhand.sweeps import Result
+
+
+def worse(results: Sequence[Result], to: Measured | None, metric: str, most: float) -> list[str]:
+    """Why configurations are worse than the baseline `to`, in words: nothing if none is.
+
+    One is worse if the whole interval of its difference is more than the share `most` of the
+    baseline's mean; or if clearly fewer of its handshakes complete, or of its programs succeed.
+    """
+    if to is None or metric not in to.metrics:
+        return ["no handshake completed with the baseline, so nothing can be compared to it"]
+    return [
+        f"{result.measured.configuration.label}: {reason}"
+        for result in results
+        if result.measured is not to
+        for reason in _reasons(result, to, metric, most)
+    ]
+
+
+def _reasons(result: Result, to: Measured, metric: str, most: float) -> Iterator[str]:
+    measured, difference = result
+    if _completing(measured) < _completing(to) - CLEARLY_FEWER:
+        shares = f"{_completing(measured):.1%}, and {_completing(to):.1%} of the baseline"
+        yield f"clearly fewer handshakes complete: {shares}"
+    if _succeeding(measured) < _succeeding(to) - CLEARLY_FEWER:
+        shares = f"{_succeeding(measured):.1%}, and {_succeeding(to):.1%} of the baseline"
+        yield f"clearly fewer clients succeed: {shares}"
+    if difference:
+        mean, half = difference.estimate.mean, difference.estimate.half
+        base = abs(to.metrics[metric].estimate.mean)
+        if mean - half > most * base:
+            more = f"{mean / base:+.1%} ± {half / base:.1%}" if base else f"{mean:+g} ± {half:g}"
+            yield f"{_label(metric)} {more}"
+
+
+def _completing(measured: Measured) -> float:
+    """The share of handshakes that complete. A world without one has one that does not."""
+    return measured.completed / max(1, measured.handshakes + measured.panicked)
+
+
+def _succeeding(measured: Measured) -> float:
+    """The share of clients that do what the scenario asks of them, if it asks."""
+    return 1 - measured.unsuccessful / max(1, measured.handshakes)
+
+
+def _label(metric: str) -> str:
+    """The label of a metric in reports."""
+    return next(row[metric][0] for row in METRICS.values() if metric in row)
