@@ -155,7 +155,7 @@ def repeat(pair: Pair, folder: Path, times: int) -> None:
             server=server,
             count=1,
             again=times - 1,
-            until="established",
+            until="end" if pair.exits else "established",
             wall_s=600,
         )
     assert execution.reproducible, (execution.failures, execution.notes)
