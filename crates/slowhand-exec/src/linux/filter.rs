@@ -45,8 +45,13 @@ const TRAPPED: &[i64] = &[
     libc::SYS_accept,
     libc::SYS_accept4,
     libc::SYS_connect,
+    libc::SYS_bind,
     libc::SYS_listen,
     libc::SYS_socket,
+    libc::SYS_getsockname,
+    libc::SYS_getpeername,
+    libc::SYS_getsockopt,
+    libc::SYS_setsockopt,
     libc::SYS_flock,
     libc::SYS_io_uring_setup,
     // Threads and processes.

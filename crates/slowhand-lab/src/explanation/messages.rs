@@ -8,7 +8,8 @@ use slowhand_coap::message::{self as coap, CoapOption, MessageClass, Packet};
 use slowhand_coap::observe::REGISTER;
 use slowhand_coap::stream::{self, Signal};
 use slowhand_net::transport::tcp::{Flags, Segment};
-use slowhand_wire::{ContentType, Coverage, MessageType, dtls, tls};
+use slowhand_wire::{ContentType, Coverage, MessageType, RangeSet, dtls, tls};
+use std::collections::BTreeMap;
 
 /// Reads what one end sends, in order.
 #[derive(Debug, Default)]
@@ -93,6 +94,79 @@ impl DatagramReader {
         let is_again = records.is_in(&self.sent);
         records.add_to(&mut self.sent);
         (words, is_again)
+    }
+}
+
+/// What one end sends in segments of TCP, for one who sees them from outside.
+#[derive(Debug, Default)]
+pub struct SegmentReader {
+    names: Names,
+    /// The first sequence number: from there all others count.
+    start: Option<u32>,
+    sent: RangeSet,
+    /// What was in each segment with data, by its first number.
+    said: BTreeMap<u32, String>,
+    /// How far the stream has been read.
+    next: u32,
+    /// The begin of a record of TLS.
+    unread: Vec<u8>,
+    /// True if the stream is not TLS.
+    is_other: bool,
+}
+
+impl SegmentReader {
+    /// What is in the next segment in words, and whether it is a retransmission, as records count them.
+    pub fn read(&mut self, octets: &[u8]) -> (String, bool) {
+        let Ok(segment) = Segment::parse(octets) else { return ("segment".to_owned(), false) };
+        let first = segment.seq.0.wrapping_sub(*self.start.get_or_insert(segment.seq.0));
+        let span = first..first.saturating_add(segment.seq_len());
+        let is_again = !span.is_empty() && self.sent.contains(&span);
+        self.sent.insert(span);
+        let is = |flag| segment.flags.contains(flag);
+        if is(Flags::RST) || is(Flags::SYN) {
+            self.next = 1;
+            return (if is(Flags::RST) { "RST".to_owned() } else { name_of_segment(octets) }, is_again);
+        }
+        let mut names = Vec::new();
+        let end = first.saturating_add(segment.payload.len() as u32);
+        if first <= self.next && end > self.next {
+            names = self.messages(&segment.payload[(self.next - first) as usize..]);
+            self.next = end;
+            self.said.insert(first, joined(&names));
+        } else if !segment.payload.is_empty() {
+            names.push(self.said.get(&first).map_or("data", String::as_str).to_owned());
+        }
+        if is(Flags::FIN) {
+            names.push("FIN".to_owned());
+        }
+        (if names.is_empty() { "ACK".to_owned() } else { joined(&names) }, is_again)
+    }
+
+    /// The messages that end in the next octets of the stream.
+    fn messages(&mut self, octets: &[u8]) -> Vec<String> {
+        self.unread.extend_from_slice(octets);
+        let records = || tls::records(&self.unread).map_while(Result::ok);
+        let whole: usize = records().map(|record| tls::RECORD_HEADER + record.fragment.len()).sum();
+        // RFC 8446 section 5.1: the type, and a version that begins with 3.
+        self.is_other |= match self.unread[whole..] {
+            [] => false,
+            [kind] => !(20..=24).contains(&kind),
+            [kind, major, ..] => !(20..=24).contains(&kind) || major != 3,
+        };
+        if self.is_other {
+            self.unread = Vec::new();
+            return vec!["data".to_owned()];
+        }
+        let mut names = self.names.of_stream(&self.unread[..whole]);
+        self.unread.drain(..whole);
+        if names.is_empty() {
+            let kind = self.unread.get(tls::RECORD_HEADER).filter(|_| !self.names.is_encrypted);
+            let is_handshake =
+                self.unread.first().is_some_and(|&kind| ContentType::from(kind) == ContentType::Handshake);
+            let of = kind.filter(|_| is_handshake).map(|&kind| name_of(MessageType::from(kind)));
+            names.push(format!("a part of {}", of.unwrap_or_else(|| "a record".to_owned())));
+        }
+        names
     }
 }
 
