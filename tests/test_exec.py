@@ -258,7 +258,7 @@ def test_streams_of_one_host(compiled: Path) -> None:
         "recvfrom 0 550",  # 5 octets, 5 were there, and no address
         *("oob 0 -95", "half_closed 0 0", "write_after_shutdown 0 -32", "other_half 0 3"),
         *("end 0 0", "write_after_end 0 -32", "reset 0 -104"),
-        *(f"full {3 * S} 400000", "sum 400000"),
+        *(f"full {3 * S} 400000", "sum 400000", f"sendfile {3 * S} 400000"),
         "unconnected 14",  # EPOLLOUT, EPOLLHUP
         *("connect_nonblocking 0 -115", "connected 4 0", "accept_nonblocking 0 1"),
         *(f"accept_waits {2 * S} 1", "connect_4_to_6 0 0", "mapped 1 28", "unreachable 0 -101"),

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -145,6 +147,15 @@ static void local(void) {
     void *sum = 0;
     pthread_join(t, &sum);
     printf("sum %ld\n", (long)sum);
+
+    to(c = stream(0), "::1", 4000), a = accept(l, 0, 0);
+    pthread_create(&t, 0, reads_later, (void *)(long)a);
+    int file = memfd_create("file", 0);
+    ftruncate(file, 400000);
+    off_t sent = 0;
+    begin();
+    while (sent < 400000 && sendfile(c, file, &sent, 400000) > 0) ;
+    end("sendfile", sent);
 
     c = stream(SOCK_NONBLOCK);
     e = watched(c, EPOLLIN | EPOLLOUT | EPOLLET);

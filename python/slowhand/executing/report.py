@@ -36,7 +36,7 @@ def show(execution: Execution, out: Terminal) -> None:
     if (more := len(execution.failures) - MOST_FAILURES) > 0:
         out.paragraph(f"{more:,} other worlds were not run to their end", "red")
     if summary["completed"] or summary["failed"]:
-        # Without DTLS a row is of all that two programs said.
+        # Without DTLS or TLS a row is of all that two programs said.
         what = "handshakes" if all(row["secure"] for row in execution.rows()) else "conversations"
         over = "the world ended"
         report.show_summary(summary, False, out, over=over, has_makespan=False, what=what)

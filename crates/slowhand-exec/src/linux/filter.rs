@@ -42,6 +42,7 @@ const TRAPPED: &[i64] = &[
     libc::SYS_sendto,
     libc::SYS_sendmsg,
     libc::SYS_sendmmsg,
+    libc::SYS_sendfile,
     libc::SYS_accept,
     libc::SYS_accept4,
     libc::SYS_connect,

@@ -263,3 +263,54 @@ fn name_of(message: MessageType) -> String {
         known => format!("{known:?}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowhand_net::transport::tcp::{Options, SeqNumber};
+    use std::net::Ipv6Addr;
+
+    fn segment(seq: u32, flags: Flags, payload: &[u8]) -> Vec<u8> {
+        let segment = Segment {
+            source_port: 1,
+            destination_port: 2,
+            seq: SeqNumber(seq),
+            ack: SeqNumber(0),
+            flags,
+            window: 0,
+            urgent: 0,
+            options: Options::default(),
+            payload,
+        };
+        let mut octets = vec![0; segment.wire_len()];
+        segment.emit(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, &mut octets).unwrap();
+        octets
+    }
+
+    /// A ClientHello in two segments, of which the first is sent again, from a sequence number that wraps.
+    #[test]
+    fn segments_have_the_messages_that_end_in_them() {
+        let hello = [&[22, 3, 1, 0, 104, 1, 0, 0, 100][..], &[7; 100]].concat();
+        let start = u32::MAX - 20;
+        let at = |octets: u32| start.wrapping_add(1).wrapping_add(octets);
+        let mut reader = SegmentReader::default();
+        let mut read = |seq, flags, payload: &[u8]| reader.read(&segment(seq, flags, payload));
+        let said = |words: &str, again| (words.to_owned(), again);
+        assert_eq!(read(start, Flags::SYN, &[]), said("SYN", false));
+        assert_eq!(read(at(0), Flags::ACK, &[]), said("ACK", false));
+        assert_eq!(read(at(0), Flags::ACK, &hello[..60]), said("a part of ClientHello", false));
+        assert_eq!(read(at(60), Flags::ACK, &hello[60..]), said("ClientHello", false));
+        assert_eq!(read(at(0), Flags::ACK, &hello[..60]), said("a part of ClientHello", true));
+        assert_eq!(read(at(109), Flags::ACK | Flags::FIN, &[]), said("FIN", false));
+    }
+
+    #[test]
+    fn segments_of_other_protocols_have_data() {
+        let mut reader = SegmentReader::default();
+        reader.read(&segment(0, Flags::SYN, &[]));
+        for (seq, payload) in [(1, &b"G"[..]), (2, b"ET / HTTP/1.1")] {
+            assert_eq!(reader.read(&segment(seq, Flags::ACK, payload)), ("data".to_owned(), false));
+        }
+        assert_eq!(reader.read(&segment(15, Flags::RST, &[])), ("RST".to_owned(), false));
+    }
+}

@@ -73,7 +73,7 @@ impl Tracer<'_> {
         if let Some(descriptor) = descriptor {
             descriptor.set_nonblocking(false);
         }
-        let result = stream.map_or(result, |inode| self.end_transfer(inode, trial.number(), direction, result));
+        let result = stream.map_or(result, |inode| self.end_transfer(tid, inode, &trial.entry, direction, result));
         if self.is_interrupted(tid, &trial, result) {
             return self.keep(tid, trial);
         }
@@ -197,9 +197,12 @@ impl Tracer<'_> {
 
 pub(crate) fn direction_of(number: i64) -> Direction {
     match number {
-        libc::SYS_write | libc::SYS_writev | libc::SYS_sendto | libc::SYS_sendmsg | libc::SYS_sendmmsg => {
-            Direction::Out
-        }
+        libc::SYS_write
+        | libc::SYS_writev
+        | libc::SYS_sendto
+        | libc::SYS_sendmsg
+        | libc::SYS_sendmmsg
+        | libc::SYS_sendfile => Direction::Out,
         _ => Direction::In,
     }
 }

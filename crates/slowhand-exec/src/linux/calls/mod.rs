@@ -104,6 +104,7 @@ impl Tracer<'_> {
             | libc::SYS_sendto
             | libc::SYS_sendmsg
             | libc::SYS_sendmmsg
+            | libc::SYS_sendfile
             | libc::SYS_accept
             | libc::SYS_accept4 => self.enter_transfer(tid, registers, resumed),
             libc::SYS_connect => self.enter_connect(tid, registers, resumed.as_ref()),

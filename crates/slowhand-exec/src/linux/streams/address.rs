@@ -112,7 +112,7 @@ mod tests {
             let address: SocketAddr = address.parse().unwrap();
             let octets = family.write(address);
             assert_eq!(family.read(&octets), Ok(address));
-            assert_eq!(family.read(&octets[..octets.len() - 5]).is_ok(), false);
+            assert!(family.read(&octets[..octets.len() - 5]).is_err());
         }
         assert_eq!(Family::V6.read(&Family::V4.write("1.2.3.4:5".parse().unwrap())), Err(libc::EAFNOSUPPORT));
         assert_eq!(Family::V4.read(&[]), Err(libc::EINVAL));

@@ -23,6 +23,9 @@ const LONGEST_ADDRESS: u64 = 128;
 /// The longest option of a socket that is read.
 const LONGEST_OPTION: u64 = 1024;
 
+/// The place of the length of an address in `struct msghdr` (recv(2)).
+const LENGTH_OF_NAME: u64 = 8;
+
 /// What the type of a socket is, without its flags (socket(2)).
 const TYPE: i32 = 0xf;
 
@@ -177,7 +180,15 @@ impl Tracer<'_> {
     }
 
     /// It has come to its exit: its result.
-    pub(crate) fn end_transfer(&mut self, inode: u64, number: i64, direction: Direction, result: i64) -> i64 {
+    pub(crate) fn end_transfer(
+        &mut self,
+        tid: Pid,
+        inode: u64,
+        entry: &Registers,
+        direction: Direction,
+        result: i64,
+    ) -> i64 {
+        let number = entry.orig_rax as i64;
         if [libc::SYS_accept, libc::SYS_accept4].contains(&number) {
             return result;
         }
@@ -187,6 +198,9 @@ impl Tracer<'_> {
             && let Some(error) = self.streams.take_error(inode)
         {
             return -i64::from(error);
+        }
+        if number == libc::SYS_recvmsg && result >= 0 {
+            tracee::write_value(tid, entry.rsi.wrapping_add(LENGTH_OF_NAME), &0_u32); // streams have no addresses
         }
         if result > 0 {
             let now = self.instant();

@@ -462,7 +462,7 @@ fn keep_alive_and_nagle_can_be_changed_later() {
     assert_eq!(pair.a.statistics().segments_sent, sent + 1, "a probe");
     pair.a.set_keep_alive(now, None).unwrap();
     assert_eq!(pair.a.deadline(), None);
-    let mut segments_of_two_writes = |pair: &mut Pair| {
+    let segments_of_two_writes = |pair: &mut Pair| {
         let mut out = [0; 2048];
         let mut count = 0;
         for _ in 0..2 {
