@@ -576,6 +576,23 @@ def test_a_program_is_as_the_library_that_is_built_in(tmp_path: Path) -> None:
     assert execution.worlds[0]["programs"][1]["exit"] is None
 
 
+def test_tcp_of_programs_is_that_of_runs(tmp_path: Path) -> None:
+    """The frames of the segments that open a connection, over three hops: at the same time."""
+    library, program = tmp_path / "library.pcapng", tmp_path / "program.pcapng"
+    suite = "TLS_AES_128_GCM_SHA256"
+    keys = ["session.protocol=tls1.3", "session.stack=openssl", f"session.suite={suite}"]
+    scenario = slowhand.Scenario("csma", [*AWAKE, *keys])
+    scenario.capture(library, seed=1)
+    slowhand.exec(
+        scenario, client=TLS_CLIENT, server=TLS_SERVER, count=1, again=0, capture=program
+    )
+    fields = ("frame.time_relative", "wpan.src64", "tcp.flags", "tcp.len", "tcp.window_size_value")
+    ours, theirs = (_fields(capture, "tcp", *fields)[:9] for capture in (library, program))
+    assert ours == theirs
+    opens = ["0x0002", "0x0012", "0x0010"]  # SYN, SYN-ACK, ACK
+    assert [line.split("\t")[2] for line in ours] == [flags for flags in opens for _ in range(3)]
+
+
 def _messages(capture: Path) -> list[tuple[float, str, str, str]]:
     """The frames that end a datagram of DTLS: time, sender, types of records, length."""
     fields = ("frame.time_relative", "wpan.src64", "dtls.record.content_type", "udp.length")
