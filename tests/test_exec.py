@@ -583,9 +583,7 @@ def test_tcp_of_programs_is_that_of_runs(tmp_path: Path) -> None:
     keys = ["session.protocol=tls1.3", "session.stack=openssl", f"session.suite={suite}"]
     scenario = slowhand.Scenario("csma", [*AWAKE, *keys])
     scenario.capture(library, seed=1)
-    slowhand.exec(
-        scenario, client=TLS_CLIENT, server=TLS_SERVER, count=1, again=0, capture=program
-    )
+    slowhand.exec(scenario, client=TLS_CLIENT, server=TLS_SERVER, count=1, again=0, capture=program)
     fields = ("frame.time_relative", "wpan.src64", "tcp.flags", "tcp.len", "tcp.window_size_value")
     ours, theirs = (_fields(capture, "tcp", *fields)[:9] for capture in (library, program))
     assert ours == theirs
