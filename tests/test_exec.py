@@ -138,6 +138,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("static", "calls.c", ["-static"]),
         ("hostile", "hostile.c", []),
         ("firmware", "firmware.c", []),
+        ("streams", "streams.c", []),
     ]:
         command = ["cc", "-O1", "-w", "-pthread", *options, "-o", str(folder / name)]
         subprocess.run([*command, str(SOURCES / source)], check=True)
@@ -232,16 +233,83 @@ def test_what_waits_outside_of_virtual_time_is_said(compiled: Path) -> None:
     assert not _left(compiled)
 
 
-def test_tcp_on_one_host_has_the_timers_of_the_kernel(compiled: Path) -> None:
-    execution = alone([str(compiled / "hostile"), "tcp"])
-    assert output(execution).splitlines() == ["101", "0", "0", "2 hi"]  # ENETUNREACH
-    assert execution.reproducible is False
-    differs = {note["what"].partition(":")[0]: note["differs"] for note in execution.notes}
-    assert differs == {
-        "has a connection of TCP on its own host, whose timers are the kernel's": True,
-        "listens for TCP": False,
-        "was refused a connection of TCP (ENETUNREACH)": False,
-    }
+def test_streams_of_one_host(compiled: Path) -> None:
+    execution = alone([str(compiled / "streams"), "local"])
+    assert output(execution).splitlines() == [
+        *("refused 0 -111", "in_use 0 -98", "in_use_not_listening 0 -98", "in_use_closed 0 1"),
+        *("connect 0 0", "accept 0 1", "address 28 1 1", "ports 4000 4000"),
+        "socket 10 6 1",  # AF_INET6, IPPROTO_TCP, SOCK_STREAM
+        *("connect_again 0 -106", f"recv_timeout {3 * S // 2} {EAGAIN}"),
+        "recvfrom 0 550",  # 5 octets, 5 were there, and no address
+        *("oob 0 -95", "half_closed 0 0", "write_after_shutdown 0 -32", "other_half 0 3"),
+        *("end 0 0", "write_after_end 0 -32", "reset 0 -104"),
+        *(f"full {3 * S} 400000", "sum 400000", f"sendfile {3 * S} 400000"),
+        "unconnected 14",  # EPOLLOUT, EPOLLHUP
+        *("connect_nonblocking 0 -115", "connected 4 0", "accept_nonblocking 0 1"),
+        *(f"accept_waits {2 * S} 1", "connect_4_to_6 0 0", "mapped 1 28", "unreachable 0 -101"),
+        *("mptcp 0 -93", "not_connected 0 -107", "refused_when_closed 0 -111"),
+    ]
+    assert execution.reproducible
+
+
+STREAMS: list[tuple[str, int | None, int] | str] = [
+    ("refused", None, -111),
+    ("same_socket", None, 0),
+    "ports 4000 1",
+    "options 0 536",  # the preset `constrained`
+    ("echo", None, 5),
+    ("recv_timeout", 3 * S // 2, EAGAIN),
+    ("half_closed", None, 6),
+    ("end", None, 0),
+    ("timeout", 123 * S, -110),  # 1, 2, 4, 8, 16, 32 and 60 s, the longest
+    ("connect_timeout", 2 * S, -115),
+    ("still_opening", S, 0),
+    ("connect_interrupted", 3 * S, EINTR),
+    "unconnected 14",
+    ("connect_nonblocking", 0, -115),
+    f"opening 0 -114 {EAGAIN}",  # EALREADY
+    ("opened_before", None, 4),
+    "error 0",
+    ("connect_now", 0, 0),
+    ("readable", None, 1),
+    ("opened_after", None, 4),
+    ("refused_nonblocking", None, 0x1C),  # EPOLLOUT, EPOLLERR, EPOLLHUP
+    "errors 111 0",
+    ("closed", None, 0),
+    ("reset", None, -104),
+    ("write_after_reset", 0, -32),
+    "buffers 10000",
+    "waited 1 9000",
+    "all 1",
+    ("from_child", None, 5),
+    ("end_of_child", None, 0),
+]
+"""What `streams client` prints. A time follows from the call; None: it is that of the network."""
+
+
+def test_streams_between_hosts(compiled: Path) -> None:
+    streams = compiled / "streams"
+    execution = slowhand.exec(
+        "csma",
+        client=f"{streams} client {{address}}",
+        server=f"{streams} server",
+        count=1,
+        set=[*AWAKE, "transport.server.receive_buffer=4880"],
+    )
+    lines = output(execution).splitlines()
+    assert len(lines) == len(STREAMS)
+    for line, expected in zip(lines, STREAMS, strict=True):
+        if isinstance(expected, str):
+            assert line == expected
+            continue
+        name, took, result = expected
+        found = line.split()
+        assert (found[0], int(found[2])) == (name, result), line
+        assert int(found[1]) == took if took is not None else 0 < int(found[1]) < 6 * S, line
+    assert execution.reproducible, execution.notes
+    outcomes = [row["outcome"] for row in execution.rows()]
+    # Of the connections to the server. One that is closed with no octets, or refused, gave up.
+    assert outcomes.count("completed") == 4 and outcomes.count("gave_up") == 5
 
 
 def test_timers_whose_file_is_closed_end(compiled: Path) -> None:
@@ -332,6 +400,86 @@ def test_what_is_missing_is_said_first_and_what_to_do() -> None:
     assert "--cap-add SYS_ADMIN" in said
 
 
+TLS_PSK = "-tls1_3 -psk 00112233445566778899aabbccddeeff -ciphersuites TLS_AES_128_GCM_SHA256"
+TLS_CLIENT = f"openssl s_client -connect {{server}}:5684 {TLS_PSK}"
+TLS_SERVER = f"openssl s_server -accept 5684 -nocert {TLS_PSK}"
+
+ASYNCIO_TLS = """
+import asyncio, secrets, ssl, sys
+what, address, certificate, key = sys.argv[1:]
+async def serve(reader, writer):
+    while line := await reader.readline():
+        writer.write(b"re: " + line)
+        await writer.drain()
+    writer.close()
+async def main():
+    if what == "server":
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(certificate, key)
+        await (await asyncio.start_server(serve, None, 9999, ssl=context)).serve_forever()
+    context = ssl.create_default_context(cafile=certificate)
+    async def one(n):
+        named = {"ssl": context, "server_hostname": "server"}
+        reader, writer = await asyncio.open_connection(address, 9999, **named)
+        writer.write(secrets.token_hex(8).encode() + b"\\n")
+        print(n, asyncio.get_running_loop().time(), await reader.readline(), flush=True)
+        writer.close()
+        await writer.wait_closed()
+    await asyncio.gather(one(0), one(1))
+asyncio.run(main())
+"""
+
+
+def test_tls_over_tcp_is_the_same_five_times_under_load(tmp_path: Path) -> None:
+    key, certificate = _certificate(tmp_path)
+    script = tmp_path / "tls.py"
+    script.write_text(ASYNCIO_TLS)
+    python = [sys.executable, "-S", str(script)]
+    files = [str(certificate), str(key)]
+    pairs: dict[str, tuple[str | list[str], str | list[str]]] = {
+        "openssl": (TLS_CLIENT, TLS_SERVER),
+        "gnutls": (
+            "gnutls-cli --insecure -p 5684 {address}",
+            f"gnutls-serv -p 5684 --x509certfile {certificate} --x509keyfile {key}",
+        ),
+        "asyncio": (
+            [*python, "client", "{address}", *files],
+            [*python, "server", "{address}", *files],
+        ),
+    }
+    with load():
+        for name, (client, server) in pairs.items():
+            execution = slowhand.exec("lossy-line", client=client, server=server, count=1, again=4)
+            assert execution.reproducible, (name, execution.failures, execution.notes)
+            rows = execution.rows()
+            assert len(rows) == (2 if name == "asyncio" else 1)
+            for row, conversation in zip(rows, _conversations(execution), strict=True):
+                assert (row["outcome"], row["secure"]) == ("completed", True)
+                sent = conversation["datagrams"][: row["datagrams"]]
+                # What a run counts is in the list: the segments up to the end of the handshake.
+                assert sum(each["octets"] for each in sent) == row["bytes_payload"]
+                counts = (row["retransmissions_needed"], row["retransmissions_spurious"])
+                assert sum(each["again"] for each in sent) == sum(counts)
+                messages = [each["messages"] for each in sent]
+                assert messages[:2] == ["SYN", "SYN-ACK"]
+                assert any(message.endswith("ClientHello") for message in messages)
+            if name == "asyncio":
+                assert rows[0]["exit_client"] == 0
+
+
+def _certificate(folder: Path) -> tuple[Path, Path]:
+    """A key, and the certificate of a server with it."""
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    made = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout {key}"
+    made += f" -out {certificate} -subj /CN=server -addext subjectAltName=DNS:server -days 7000"
+    subprocess.run(made.split(), check=True, capture_output=True)
+    return key, certificate
+
+
+def _conversations(execution: Execution) -> list[dict[str, Any]]:
+    return [each for world in execution.worlds for each in world["conversations"]]
+
+
 def test_a_program_is_as_the_library_that_is_built_in(tmp_path: Path) -> None:
     """OpenSSL in slowhand, whose computing takes no time, and Debian's: the same messages.
 
@@ -387,6 +535,21 @@ def _compare(one: Path, other: Path) -> None:
             assert abs((frame[0] - before[0]) - (with_it[0] - after[0])) < 2 * 7 * 320e-6
             compared += 1
     assert compared >= 6  # three datagrams over two hops each
+
+
+def test_tcp_of_programs_is_that_of_runs(tmp_path: Path) -> None:
+    """The frames of the segments that open a connection, over three hops: at the same time."""
+    library, program = tmp_path / "library.pcapng", tmp_path / "program.pcapng"
+    suite = "TLS_AES_128_GCM_SHA256"
+    keys = ["session.protocol=tls1.3", "session.stack=openssl", f"session.suite={suite}"]
+    scenario = slowhand.Scenario("csma", [*AWAKE, *keys])
+    scenario.capture(library, seed=1)
+    slowhand.exec(scenario, client=TLS_CLIENT, server=TLS_SERVER, count=1, again=0, capture=program)
+    fields = ("frame.time_relative", "wpan.src64", "tcp.flags", "tcp.len", "tcp.window_size_value")
+    ours, theirs = (_fields(capture, "tcp", *fields)[:9] for capture in (library, program))
+    assert ours == theirs
+    opens = ["0x0002", "0x0012", "0x0010"]  # SYN, SYN-ACK, ACK
+    assert [line.split("\t")[2] for line in ours] == [flags for flags in opens for _ in range(3)]
 
 
 def _messages(capture: Path) -> list[tuple[float, str, str, str]]:

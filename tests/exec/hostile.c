@@ -45,22 +45,6 @@ int main(int argc, char **argv) {
     if (!strcmp(what, "writes")) { char b[65536]; memset(b, 'x', sizeof b); while (write(1, b, sizeof b) > 0) ; return 4; }
     if (!strcmp(what, "sleeps")) { while (1) sleep(10); }
     if (!strcmp(what, "ticks")) { signal(SIGALRM, handler); struct itimerval i = {{0, 1}, {0, 1}}; setitimer(ITIMER_REAL, &i, 0); while (1) pause(); }
-    if (!strcmp(what, "tcp")) {
-        int s = socket(AF_INET6, SOCK_STREAM, 0);
-        printf("%d\n", connect(s, (struct sockaddr *)&far, sizeof far) ? errno : 0);
-        int l = socket(AF_INET6, SOCK_STREAM, 0);
-        struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(8080)};
-        bind(l, (struct sockaddr *)&any, sizeof any);
-        printf("%d\n", listen(l, 5));
-        /* On this host it works. */
-        any.sin6_addr = (struct in6_addr)IN6ADDR_LOOPBACK_INIT;
-        int c = socket(AF_INET6, SOCK_STREAM, 0);
-        printf("%d\n", connect(c, (struct sockaddr *)&any, sizeof any));
-        int a = accept(l, 0, 0);
-        char b[3] = "";
-        write(c, "hi", 2);
-        printf("%zd %s\n", read(a, b, 2), b);
-    }
     if (!strcmp(what, "semop")) { int s = semget(IPC_PRIVATE, 1, 0600); struct sembuf o = {0, -1, 0}; alarm(5); signal(SIGALRM, handler); semop(s, &o, 1); semctl(s, 0, IPC_RMID); return 5; }
     if (!strcmp(what, "message")) {
         /* The child waits, and goes on before its parent does. */

@@ -5,7 +5,8 @@
 //! thing that is due: a deadline of a program, or an event of the network. A call that would wait is tried without waiting;
 //! if nothing is there, the thread stays stopped, and the call is made again when something has happened.
 //!
-//! Sockets stay the kernel's. Each host of the network has a network namespace with a TUN interface, so whole IPv6 packets go to
+//! Sockets stay the kernel's, but for those of TCP, whose timers must be virtual: these are sockets of Unix, with slowhand's TCP at
+//! their other end. Each host of the network has a network namespace with a TUN interface, so whole IPv6 packets go to
 //! [`slowhand_lab::live::Live`], the world of all other runs. So the same scenario, programs and seed give the same packets at
 //! the same times, on a busy machine too.
 //!

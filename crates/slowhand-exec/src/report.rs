@@ -38,15 +38,15 @@ pub struct Report {
 /// A conversation of two programs, as the network has seen it.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// What its handshake took. Without DTLS: what all of it took, from the first datagram to the last.
+    /// What its handshake took. Without DTLS or TLS: what all of it took, from the first datagram or segment to the last.
     pub record: Record,
-    /// True if the programs spoke DTLS.
+    /// True if the programs spoke DTLS or TLS.
     pub secure: bool,
-    /// Its datagrams, in the order in which they were sent.
+    /// Its datagrams or segments, in the order in which they were sent.
     pub datagrams: Vec<Datagram>,
 }
 
-/// A datagram of a conversation. Times are seconds of the network.
+/// A datagram of a conversation, or a segment of TCP. Times are seconds of the network.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Datagram {
     /// When it was sent.
@@ -59,7 +59,7 @@ pub struct Datagram {
     pub octets: usize,
     /// The messages in it, in words.
     pub messages: String,
-    /// True if the end has sent the same before: the same octets, or the same messages of a handshake.
+    /// True if the end has sent the same before: the same messages of a handshake, or the same octets of a stream.
     pub again: bool,
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct PidFd(OwnedFd);
 pub(crate) struct Descriptor {
     fd: OwnedFd,
     pub(crate) kind: Kind,
+    /// The inode of a socket.
+    pub(crate) socket: Option<u64>,
     /// True if its owner has made it non-blocking.
     pub(crate) is_nonblocking: bool,
 }
@@ -37,15 +39,6 @@ pub(crate) enum Kind {
     Socket,
     /// A pipe, an event, a terminal or another device.
     Other,
-}
-
-/// The address that a socket is to be connected to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// Not of the Internet's protocols, or of this host.
-    Local,
-    /// Another host.
-    Network,
 }
 
 impl PidFd {
@@ -85,7 +78,8 @@ impl PidFd {
         };
         // SAFETY: the call takes two numbers.
         let flags = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) };
-        Some(Descriptor { fd, kind, is_nonblocking: flags & libc::O_NONBLOCK != 0 })
+        let socket = (kind == Kind::Socket).then_some(stat.st_ino);
+        Some(Descriptor { fd, kind, socket, is_nonblocking: flags & libc::O_NONBLOCK != 0 })
     }
 }
 
@@ -127,9 +121,14 @@ impl Descriptor {
         (nanos > 0).then_some(nanos)
     }
 
-    /// True if it is a socket of the Internet's protocols, of the type `SOCK_STREAM`.
-    pub(crate) fn is_internet_stream(&self) -> bool {
-        self.is_internet() && self.option::<i32>(libc::SOL_SOCKET, libc::SO_TYPE) == Some(libc::SOCK_STREAM)
+    /// How many octets a socket has room for that are to be sent.
+    pub(crate) fn room(&self) -> u32 {
+        self.option::<u32>(libc::SOL_SOCKET, libc::SO_SNDBUF).unwrap_or(0)
+    }
+
+    /// Takes the error of a socket: 0 if it has none.
+    pub(crate) fn take_error(&self) -> i32 {
+        self.option::<i32>(libc::SOL_SOCKET, libc::SO_ERROR).unwrap_or(0)
     }
 
     /// True if it is a socket of the Internet's protocols.
@@ -167,22 +166,4 @@ pub(crate) fn set_port(socket: RawFd, port: u16) -> io::Result<()> {
 /// The number of an event file, in what proc(5) says of a descriptor.
 pub(crate) fn event_id(fdinfo: &str) -> Option<u64> {
     fdinfo.lines().find_map(|line| line.strip_prefix("eventfd-id:")?.trim().parse().ok())
-}
-
-/// Where an address of a socket (`struct sockaddr`) is.
-pub(crate) fn reach(address: &[u8]) -> Reach {
-    let family = address.get(..2).map(|family| i32::from(u16::from_ne_bytes([family[0], family[1]])));
-    let is_local = match family {
-        Some(libc::AF_INET) => address.get(4) == Some(&127),
-        Some(libc::AF_INET6) => {
-            let octets: Option<[u8; 16]> = address.get(8..24).and_then(|octets| octets.try_into().ok());
-            octets.map(std::net::Ipv6Addr::from).is_none_or(|address| {
-                address.is_loopback()
-                    || address.is_unspecified()
-                    || address.to_ipv4_mapped().is_some_and(|address| address.is_loopback())
-            })
-        }
-        _ => true,
-    };
-    if is_local { Reach::Local } else { Reach::Network }
 }

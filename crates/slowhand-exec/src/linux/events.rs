@@ -87,6 +87,11 @@ impl Tracer<'_> {
     fn note_exit(&mut self, tid: Pid, exit: Exit) -> Result<(), ExecError> {
         let Some(thread) = self.threads.remove(tid) else { return Ok(()) };
         let (place, process) = (thread.program, thread.process);
+        if let State::Waiting(wait) = &thread.state
+            && let Call::Connect { inode } = wait.call.what
+        {
+            self.abandon_opening(inode);
+        }
         if self.threads.iter().all(|other| other.process != process) {
             self.processes.remove(&process);
             let running = &mut self.programs[place].running;
@@ -315,11 +320,14 @@ impl Tracer<'_> {
         if let (Call::Sleep, Some(deadline)) = (&trial.what, trial.deadline) {
             self.write_rest(tid, &trial.entry, deadline);
         }
+        if matches!(trial.what, Call::Connect { .. }) {
+            self.leave_opening(tid, &trial.entry);
+        }
         let is_endless = trial.deadline.is_none();
         let result = match trial.what {
-            Call::Transfer { .. } | Call::Futex { .. } if is_endless => tracee::RESTART_SYS,
+            Call::Transfer { .. } | Call::Connect { .. } | Call::Futex { .. } if is_endless => tracee::RESTART_SYS,
             Call::Child | Call::Lock | Call::Spin | Call::Compute => tracee::RESTART_SYS,
-            Call::Transfer { .. } => -i64::from(libc::EINTR), // socket(7): with a timeout there is no restart
+            Call::Transfer { .. } | Call::Connect { .. } => -i64::from(libc::EINTR), // socket(7): with a timeout there is no restart
             _ => tracee::RESTART_NO_HANDLER,
         };
         self.set_result(tid, &trial.entry, result);

@@ -11,6 +11,7 @@ mod notes;
 mod requirements;
 mod run;
 mod spawn;
+mod streams;
 mod threads;
 mod tracee;
 mod tracer;

@@ -3,6 +3,7 @@
 use crate::error::ExecError;
 use crate::linux::kernel::{Home, Kernel};
 use crate::linux::spawn::Streams;
+use crate::linux::streams::Streams as TcpStreams;
 use crate::linux::threads::Running;
 use crate::linux::tracer::{Blocked, Program, Tracer};
 use crate::linux::world::World;
@@ -35,7 +36,8 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     let _blocked = Blocked::new();
     let programs = programs(setup, &kernels, seed)?;
     let world = World::new(scenario, &plan, seed, setup.capture.as_deref(), setup.explain.is_some())?;
-    let mut tracer = Tracer::new(setup, world, kernels, programs);
+    let streams = TcpStreams::new(scenario, &kernels, seed);
+    let mut tracer = Tracer::new(setup, world, streams, kernels, programs);
     // No program may end more than its own world, whatever it does.
     let ended = catch_unwind(AssertUnwindSafe(|| tracer.run())).unwrap_or_else(|panic| Err(fault(&*panic)));
     tracer.kill_all();

@@ -91,7 +91,18 @@ pub(crate) enum Call {
     /// Polls descriptors: 0 means that nothing is there.
     Poll,
     /// Reads or writes a descriptor: EAGAIN means that it would wait.
-    Transfer { descriptor: Option<Descriptor>, direction: Direction },
+    Transfer {
+        /// If it is non-blocking for this call alone.
+        descriptor: Option<Descriptor>,
+        direction: Direction,
+        /// The inode of a socket of TCP.
+        stream: Option<u64>,
+    },
+    /// Waits for a connection of TCP.
+    Connect {
+        /// That of its socket.
+        inode: u64,
+    },
     /// Waits for a lock of a file.
     Lock,
     /// Waits for a child.

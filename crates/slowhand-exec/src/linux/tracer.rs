@@ -7,6 +7,7 @@ use crate::linux::firmware::Link;
 use crate::linux::kernel::Kernel;
 use crate::linux::notes::Notes;
 use crate::linux::spawn::{self, Streams};
+use crate::linux::streams;
 use crate::linux::threads::{
     Call, Direction, FileTimer, MOST_THREADS, Process, Running, State, Thread, Threads, deliverable, stat,
 };
@@ -15,6 +16,7 @@ use crate::linux::world::World;
 use crate::setup::{Ending, Setup, Until};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slowhand_net::address::{Host, NodeId};
+use slowhand_net::ip::{Ipv6Header, next_header};
 use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
@@ -77,6 +79,10 @@ pub(crate) struct Tracer<'a> {
     drained: Vec<u64>,
     /// The ports that the sockets of each host got.
     pub(crate) ports: Vec<u16>,
+    /// The sockets of TCP.
+    pub(crate) streams: streams::Streams,
+    /// What had happened at each host when the octets of its streams were moved last.
+    pub(crate) moved: Vec<u64>,
     /// How many calls were trapped.
     pub(crate) traps: u64,
     /// True if a signal may have come for a thread that waits.
@@ -97,7 +103,13 @@ pub(crate) struct Tracer<'a> {
 }
 
 impl<'a> Tracer<'a> {
-    pub(crate) fn new(setup: &'a Setup, world: World<'a>, kernels: Vec<Kernel>, programs: Vec<Program>) -> Self {
+    pub(crate) fn new(
+        setup: &'a Setup,
+        world: World<'a>,
+        streams: streams::Streams,
+        kernels: Vec<Kernel>,
+        programs: Vec<Program>,
+    ) -> Self {
         let client_nodes = programs
             .iter()
             .filter(|program| program.is_client)
@@ -111,6 +123,8 @@ impl<'a> Tracer<'a> {
             world,
             activity: vec![0; kernels.len()],
             drained: vec![0; kernels.len()],
+            streams,
+            moved: vec![0; kernels.len()],
             ports: vec![0; kernels.len()],
             links: kernels.iter().map(|_| None).collect(),
             kernels,
@@ -512,7 +526,8 @@ impl<'a> Tracer<'a> {
                 has_room = true;
             }
         }
-        has_room
+        let has_moved = self.drain_streams();
+        has_room || has_moved
     }
 
     /// Hands over the packets that have arrived. Returns true if there were any.
@@ -520,16 +535,21 @@ impl<'a> Tracer<'a> {
         let mut any = false;
         for (host, packet) in self.world.arrivals() {
             let Some(place) = self.kernels.iter().position(|kernel| kernel.host == host) else { continue };
+            any = true;
             if let Some(link) = &mut self.links[place]
                 && link.write(&packet)
             {
                 self.is_signalled = true; // it may have asked for a signal (`O_ASYNC`)
+            } else if is_stream(&packet) {
+                let now = self.instant();
+                self.streams.receive(&self.kernels, place, &packet, now);
+                continue;
             } else if !self.kernels[place].write(&packet) {
                 self.notes.add("the network", "a kernel did not take a packet", false);
             }
             self.activity[place] += 1;
-            any = true;
         }
+        self.streams.take_changes(&mut self.activity);
         any
     }
 
@@ -538,6 +558,9 @@ impl<'a> Tracer<'a> {
         let now = self.clocks.now;
         self.feed();
         self.fire_timers();
+        let instant = self.instant();
+        self.streams.fire(&self.kernels, instant);
+        self.streams.take_changes(&mut self.activity);
         let due = self.threads.those(|thread| deadline_of(thread).is_some_and(|deadline| deadline <= now));
         for tid in due {
             let Some(thread) = self.threads.get_mut(tid) else { continue };
@@ -597,7 +620,7 @@ impl<'a> Tracer<'a> {
             .processes
             .values()
             .flat_map(|process| process.timers.values().map(|timer| timer.alarm.at).chain([process.alarm.at]));
-        programs.chain(threads).chain(timers).chain(alarms).flatten().min()
+        programs.chain(threads).chain(timers).chain(alarms).chain([self.streams.deadline()]).flatten().min()
     }
 
     /// True if all clients have ended.
@@ -711,6 +734,11 @@ impl<'a> Tracer<'a> {
 
 fn earlier(one: Option<Nanos>, other: Option<Nanos>) -> Option<Nanos> {
     one.into_iter().chain(other).min()
+}
+
+/// True for a packet of TCP: no kernel gets it.
+fn is_stream(packet: &[u8]) -> bool {
+    Ipv6Header::parse_packet(packet).is_ok_and(|(header, _)| header.next_header == next_header::TCP)
 }
 
 /// Until when a thread waits.

@@ -2,11 +2,12 @@
 
 use crate::error::ExecError;
 use crate::linux::clocks::Nanos;
+use crate::linux::streams::Outgoing;
 use crate::report::Datagram;
 use sha2::{Digest, Sha256};
 use slowhand_lab::LiveCapture;
 use slowhand_lab::capture::{CaptureError, create_private};
-use slowhand_lab::explanation::{Air, DatagramReader, Explanation};
+use slowhand_lab::explanation::{Air, DatagramReader, Explanation, SegmentReader};
 use slowhand_lab::live::{ConversationId, End, GivesUp, Hosts, Live, NewConversation, end_points_of, to_std};
 use slowhand_lab::plan::Plan;
 use slowhand_lab::record::{Outcome, Phase};
@@ -14,8 +15,9 @@ use slowhand_lab::scenario::Scenario;
 use slowhand_live::handshake::{Alert, Watcher};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
-use slowhand_net::ip::{Endpoint, UdpDatagram};
+use slowhand_net::ip::{Endpoint, Ipv6Header, UdpDatagram, next_header};
 use slowhand_net::observer::{Observer, RadioInterval, Reception, Transmission};
+use slowhand_net::transport::tcp::{Flags, Segment};
 use slowhand_sessions::{Role, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -27,8 +29,7 @@ use std::time::Duration;
 /// The world, and what is seen of it.
 pub(crate) struct World<'a> {
     live: Live<'a>,
-    /// The conversations, by the node of the client, its port and the server.
-    conversations: BTreeMap<(NodeId, u16, Endpoint), Conversation>,
+    conversations: BTreeMap<Key, Conversation>,
     watch: Watch,
     arrivals: Vec<(Host, Vec<u8>)>,
     /// Of every packet that was sent or has arrived: when, where, and its octets.
@@ -36,21 +37,40 @@ pub(crate) struct World<'a> {
     refused: u64,
 }
 
+/// What tells a conversation from the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    client: NodeId,
+    port: u16,
+    server: Endpoint,
+    /// True over TCP.
+    is_stream: bool,
+}
+
 struct Conversation {
     id: ConversationId,
     ends: [Seen; 2],
     last: Instant,
-    readers: [DatagramReader; 2],
+    readers: [Reader; 2],
     datagrams: Vec<Sent>,
     /// True if a datagram of the server has arrived.
     is_answered: bool,
 }
 
-/// A datagram, and what is looked for when one arrives.
+/// Reads what an end sends.
+enum Reader {
+    Datagrams(Box<DatagramReader>),
+    Segments(Box<SegmentReader>),
+}
+
+/// A datagram or segment, and what is looked for when one arrives.
 struct Sent {
     told: Datagram,
     payload: Box<[u8]>,
 }
+
+/// The place of the next header in a packet (RFC 8200 section 3).
+const NEXT_HEADER: usize = 6;
 
 /// Octets of the check sequence of a frame (IEEE 802.15.4 section 7.2.11).
 const FCS: u64 = 2;
@@ -153,6 +173,19 @@ impl<'a> World<'a> {
         arrivals
     }
 
+    /// What programs and their TCP do.
+    pub(crate) fn tell(&mut self, told: Outgoing) {
+        match told {
+            Outgoing::Packet { host, packet } => self.send(host, &packet),
+            Outgoing::Octets { own, peer: other, is_sent, octets } => {
+                let (source, destination) = if is_sent { (own, other) } else { (other, own) };
+                let Some((key, role)) = self.key(source, destination, true, false) else { return };
+                let end = if is_sent { role } else { peer(role) };
+                self.observe(key, end, is_sent, &octets);
+            }
+        }
+    }
+
     fn note(&mut self, way: u8, host: Host, packet: &[u8]) {
         self.digest.update([way]);
         self.digest.update(self.live.now().as_micros().to_le_bytes());
@@ -167,37 +200,63 @@ impl<'a> World<'a> {
         self.digest.update(octets);
     }
 
-    /// Tells the watchers of a conversation of a datagram. The first datagram of a node's port opens one.
+    /// Tells the watchers of a conversation of a datagram or segment. The first one of a node's port opens one.
     fn watch_packet(&mut self, packet: &[u8], is_sent: bool) {
-        let Some((source, destination)) = end_points_of(packet, false) else { return };
-        let Some((key, role)) = self.key(source, destination, is_sent) else { return };
+        let is_stream = packet.get(NEXT_HEADER) == Some(&next_header::TCP);
+        let Some((source, destination)) = end_points_of(packet, is_stream) else { return };
+        let begins = is_sent && (!is_stream || is_first(packet));
+        let Some((key, role)) = self.key(source, destination, is_stream, begins) else { return };
         let now = self.live.now();
         let conversation = self.conversations.entry(key).or_insert_with(|| {
-            let ends = [Role::Client, Role::Server].map(Seen::new);
+            let ends = [Role::Client, Role::Server].map(|role| Seen::new(role, is_stream));
             let id = self.live.open(NewConversation {
-                client: key.0,
-                client_port: Some(key.1),
-                server_port: Some(key.2.port),
+                client: key.client,
+                client_port: Some(key.port),
+                server_port: Some(key.server.port),
                 at: Some(now),
                 ends: ends.clone().map(|seen| End::Told(Box::new(move || seen.status()))),
                 gives_up: GivesUp::Never,
             });
-            Conversation { id, ends, last: now, readers: Default::default(), datagrams: Vec::new(), is_answered: false }
+            let readers = [Reader::new(is_stream), Reader::new(is_stream)];
+            Conversation { id, ends, last: now, readers, datagrams: Vec::new(), is_answered: false }
         });
         conversation.last = now;
-        let payload = &packet[UdpDatagram::HEADERS..];
         let end = if is_sent { role } else { peer(role) };
-        conversation.note(now, role, payload, is_sent);
-        conversation.ends[index(end)].observe(to_std(now), is_sent, payload);
+        match is_stream {
+            // What is in it is told when TCP has it in order.
+            true => conversation.note(now, role, &packet[Ipv6Header::LENGTH..], is_sent),
+            false => {
+                let payload = &packet[UdpDatagram::HEADERS..];
+                conversation.note(now, role, payload, is_sent);
+                conversation.ends[index(end)].observe(to_std(now), is_sent, payload);
+            }
+        }
+        self.wake(key, end);
+    }
+
+    /// Octets of a stream have gone to the TCP of an end, or have come from it.
+    fn observe(&mut self, key: Key, end: Role, is_sent: bool, octets: &[u8]) {
+        let now = self.live.now();
+        let Some(conversation) = self.conversations.get_mut(&key) else { return };
+        conversation.ends[index(end)].observe(to_std(now), is_sent, octets);
+        self.wake(key, end);
+    }
+
+    /// Looks whether the session of an end is established.
+    fn wake(&mut self, key: Key, end: Role) {
+        let now = self.live.now();
         self.live.run_until(now, &mut self.watch); // it begins before its first datagram
-        self.live.wake(conversation.id, end, &mut self.watch);
+        if let Some(conversation) = self.conversations.get(&key) {
+            self.live.wake(conversation.id, end, &mut self.watch);
+        }
     }
 
     /// The conversation of a datagram, and the end that has sent it. `None` if it is none of a client and the server of the scenario.
-    fn key(&self, source: Endpoint, destination: Endpoint, is_sent: bool) -> Option<((NodeId, u16, Endpoint), Role)> {
+    /// `begins`: it may be the first one.
+    fn key(&self, source: Endpoint, destination: Endpoint, is_stream: bool, begins: bool) -> Option<(Key, Role)> {
         let of = |client: Endpoint, server: Endpoint| {
             let Some(Host::Node(node)) = Host::of_address(client.address) else { return None };
-            Some((node, client.port, server))
+            Some(Key { client: node, port: client.port, server, is_stream })
         };
         let answered = of(destination, source).filter(|key| self.conversations.contains_key(key));
         if let Some(key) = answered {
@@ -206,8 +265,8 @@ impl<'a> World<'a> {
         let key = of(source, destination)?;
         let is_open = self.conversations.contains_key(&key);
         let may_open = || {
-            let is_client = is_sent && key.0 != NodeId::ROOT && !self.live.is_port_taken(key.0, key.1);
-            is_client && self.live.endpoints(key.0)[1].address == destination.address
+            let is_client = begins && key.client != NodeId::ROOT && !self.live.is_port_taken(key.client, key.port);
+            is_client && self.live.endpoints(key.client)[1].address == destination.address
         };
         (is_open || may_open()).then_some((key, Role::Client))
     }
@@ -215,16 +274,16 @@ impl<'a> World<'a> {
     /// True if each of these nodes has a conversation, and all of them carry data.
     pub(crate) fn are_established(&self, clients: &[NodeId]) -> bool {
         clients.iter().all(|client| {
-            let mut own = self.conversations.iter().filter(|(key, _)| key.0 == *client).peekable();
+            let mut own = self.conversations.iter().filter(|(key, _)| key.client == *client).peekable();
             own.peek().is_some()
                 && own.all(|(_, conversation)| self.live.state(conversation.id).phase != Phase::Handshake)
         })
     }
 
-    /// The hosts at which a handshake of DTLS is complete.
+    /// The hosts at which a handshake of DTLS or TLS is complete.
     pub(crate) fn finished_hosts(&self) -> BTreeSet<Host> {
-        let ends = self.conversations.iter().flat_map(|((client, _, server), conversation)| {
-            [Some(Host::Node(*client)), Host::of_address(server.address)].into_iter().zip(&conversation.ends)
+        let ends = self.conversations.iter().flat_map(|(key, conversation)| {
+            [Some(Host::Node(key.client)), Host::of_address(key.server.address)].into_iter().zip(&conversation.ends)
         });
         ends.filter(|(_, seen)| seen.lock().has_finished()).filter_map(|(host, _)| host).collect()
     }
@@ -244,7 +303,7 @@ impl<'a> World<'a> {
     ) -> Result<(Vec<crate::report::Conversation>, Option<Explanation>, String), ExecError> {
         let mut reports = Vec::new();
         let mut explained: Option<(f64, ConversationId)> = None;
-        for conversation in std::mem::take(&mut self.conversations).into_values() {
+        for (key, conversation) in std::mem::take(&mut self.conversations) {
             self.live.complete(conversation.id);
             let mut record = self.live.report(conversation.id).handshake;
             let secure = conversation.ends.iter().any(|seen| seen.lock().watcher.is_secure());
@@ -256,6 +315,7 @@ impl<'a> World<'a> {
             }
             let took = record.duration_s.unwrap_or(f64::INFINITY);
             if secure
+                && !key.is_stream
                 && explain.is_some_and(|client| client.0 == record.client)
                 && explained.is_none_or(|(most, _)| took > most)
             {
@@ -289,7 +349,7 @@ impl Conversation {
     fn note(&mut self, now: Instant, from: Role, payload: &[u8], is_sent: bool) {
         let at = now.as_secs_f64();
         if !is_sent {
-            self.is_answered |= from == Role::Server;
+            self.is_answered |= from == Role::Server && self.readers[index(from)].is_answer(payload);
             let mut on_their_way = self.datagrams.iter_mut().filter(|sent| sent.told.arrived_s.is_none());
             if let Some(sent) = on_their_way.find(|sent| sent.told.from == from && *sent.payload == *payload) {
                 sent.told.arrived_s = Some(at);
@@ -301,10 +361,47 @@ impl Conversation {
         }
         let is_established = self.ends[index(from)].lock().established.is_some();
         let phase = if is_established { Phase::Data } else { Phase::Handshake };
-        let (messages, again) = self.readers[index(from)].read(payload, phase);
-        let told = Datagram { sent_s: at, arrived_s: None, from, octets: payload.len(), messages, again };
+        let (messages, octets, again) = self.readers[index(from)].read(payload, phase);
+        let told = Datagram { sent_s: at, arrived_s: None, from, octets, messages, again };
         self.datagrams.push(Sent { told, payload: payload.into() });
     }
+}
+
+impl Reader {
+    fn new(is_stream: bool) -> Self {
+        match is_stream {
+            true => Self::Segments(Box::default()),
+            false => Self::Datagrams(Box::default()),
+        }
+    }
+
+    /// The messages in a datagram or segment, the octets of its payload, and whether it is a retransmission.
+    fn read(&mut self, octets: &[u8], phase: Phase) -> (String, usize, bool) {
+        match self {
+            Self::Datagrams(reader) => {
+                let (messages, again) = reader.read(octets, phase);
+                (messages, octets.len(), again)
+            }
+            Self::Segments(reader) => {
+                let (messages, again) = reader.read(octets);
+                (messages, Segment::parse(octets).map_or(0, |segment| segment.payload.len()), again)
+            }
+        }
+    }
+
+    /// True if the program of the end has answered with it. The kernel's TCP acknowledges too.
+    fn is_answer(&self, octets: &[u8]) -> bool {
+        match self {
+            Self::Datagrams(_) => true,
+            Self::Segments(_) => Segment::parse(octets).is_ok_and(|segment| !segment.payload.is_empty()),
+        }
+    }
+}
+
+/// True if a packet begins a connection of TCP.
+fn is_first(packet: &[u8]) -> bool {
+    let segment = packet.get(Ipv6Header::LENGTH..).and_then(|octets| Segment::parse(octets).ok());
+    segment.is_some_and(|segment| segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK))
 }
 
 fn start_capture(scenario: &Scenario, path: &Path) -> Result<LiveCapture<BufWriter<File>>, CaptureError> {
@@ -338,8 +435,9 @@ impl Progress {
 }
 
 impl Seen {
-    fn new(role: Role) -> Self {
-        Self(Arc::new(Mutex::new(Progress { watcher: Watcher::of_datagrams(role), established: None })))
+    fn new(role: Role, is_stream: bool) -> Self {
+        let watcher = if is_stream { Watcher::of_stream(role) } else { Watcher::of_datagrams(role) };
+        Self(Arc::new(Mutex::new(Progress { watcher, established: None })))
     }
 
     fn lock(&self) -> MutexGuard<'_, Progress> {

@@ -8,7 +8,8 @@ use slowhand_coap::message::{self as coap, CoapOption, MessageClass, Packet};
 use slowhand_coap::observe::REGISTER;
 use slowhand_coap::stream::{self, Signal};
 use slowhand_net::transport::tcp::{Flags, Segment};
-use slowhand_wire::{ContentType, Coverage, MessageType, dtls, tls};
+use slowhand_wire::{ContentType, Coverage, MessageType, RangeSet, dtls, tls};
+use std::collections::BTreeMap;
 
 /// Reads what one end sends, in order.
 #[derive(Debug, Default)]
@@ -93,6 +94,79 @@ impl DatagramReader {
         let is_again = records.is_in(&self.sent);
         records.add_to(&mut self.sent);
         (words, is_again)
+    }
+}
+
+/// What one end sends in segments of TCP, for one who sees them from outside.
+#[derive(Debug, Default)]
+pub struct SegmentReader {
+    names: Names,
+    /// The first sequence number: from there all others count.
+    start: Option<u32>,
+    sent: RangeSet,
+    /// What was in each segment with data, by its first number.
+    said: BTreeMap<u32, String>,
+    /// How far the stream has been read.
+    next: u32,
+    /// The begin of a record of TLS.
+    unread: Vec<u8>,
+    /// True if the stream is not TLS.
+    is_other: bool,
+}
+
+impl SegmentReader {
+    /// What is in the next segment in words, and whether it is a retransmission, as records count them.
+    pub fn read(&mut self, octets: &[u8]) -> (String, bool) {
+        let Ok(segment) = Segment::parse(octets) else { return ("segment".to_owned(), false) };
+        let first = segment.seq.0.wrapping_sub(*self.start.get_or_insert(segment.seq.0));
+        let span = first..first.saturating_add(segment.seq_len());
+        let is_again = !span.is_empty() && self.sent.contains(&span);
+        self.sent.insert(span);
+        let is = |flag| segment.flags.contains(flag);
+        if is(Flags::RST) || is(Flags::SYN) {
+            self.next = 1;
+            return (if is(Flags::RST) { "RST".to_owned() } else { name_of_segment(octets) }, is_again);
+        }
+        let mut names = Vec::new();
+        let end = first.saturating_add(segment.payload.len() as u32);
+        if first <= self.next && end > self.next {
+            names = self.messages(&segment.payload[(self.next - first) as usize..]);
+            self.next = end;
+            self.said.insert(first, joined(&names));
+        } else if !segment.payload.is_empty() {
+            names.push(self.said.get(&first).map_or("data", String::as_str).to_owned());
+        }
+        if is(Flags::FIN) {
+            names.push("FIN".to_owned());
+        }
+        (if names.is_empty() { "ACK".to_owned() } else { joined(&names) }, is_again)
+    }
+
+    /// The messages that end in the next octets of the stream.
+    fn messages(&mut self, octets: &[u8]) -> Vec<String> {
+        self.unread.extend_from_slice(octets);
+        let records = || tls::records(&self.unread).map_while(Result::ok);
+        let whole: usize = records().map(|record| tls::RECORD_HEADER + record.fragment.len()).sum();
+        // RFC 8446 section 5.1: the type, and a version that begins with 3.
+        self.is_other |= match self.unread[whole..] {
+            [] => false,
+            [kind] => !(20..=24).contains(&kind),
+            [kind, major, ..] => !(20..=24).contains(&kind) || major != 3,
+        };
+        if self.is_other {
+            self.unread = Vec::new();
+            return vec!["data".to_owned()];
+        }
+        let mut names = self.names.of_stream(&self.unread[..whole]);
+        self.unread.drain(..whole);
+        if names.is_empty() {
+            let kind = self.unread.get(tls::RECORD_HEADER).filter(|_| !self.names.is_encrypted);
+            let is_handshake =
+                self.unread.first().is_some_and(|&kind| ContentType::from(kind) == ContentType::Handshake);
+            let of = kind.filter(|_| is_handshake).map(|&kind| name_of(MessageType::from(kind)));
+            names.push(format!("a part of {}", of.unwrap_or_else(|| "a record".to_owned())));
+        }
+        names
     }
 }
 
@@ -187,5 +261,56 @@ fn name_of(message: MessageType) -> String {
         MessageType::Other(8) => "EncryptedExtensions".to_owned(),
         MessageType::Other(number) => format!("message {number}"),
         known => format!("{known:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowhand_net::transport::tcp::{Options, SeqNumber};
+    use std::net::Ipv6Addr;
+
+    fn segment(seq: u32, flags: Flags, payload: &[u8]) -> Vec<u8> {
+        let segment = Segment {
+            source_port: 1,
+            destination_port: 2,
+            seq: SeqNumber(seq),
+            ack: SeqNumber(0),
+            flags,
+            window: 0,
+            urgent: 0,
+            options: Options::default(),
+            payload,
+        };
+        let mut octets = vec![0; segment.wire_len()];
+        segment.emit(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, &mut octets).unwrap();
+        octets
+    }
+
+    /// A ClientHello in two segments, of which the first is sent again, from a sequence number that wraps.
+    #[test]
+    fn segments_have_the_messages_that_end_in_them() {
+        let hello = [&[22, 3, 1, 0, 104, 1, 0, 0, 100][..], &[7; 100]].concat();
+        let start = u32::MAX - 20;
+        let at = |octets: u32| start.wrapping_add(1).wrapping_add(octets);
+        let mut reader = SegmentReader::default();
+        let mut read = |seq, flags, payload: &[u8]| reader.read(&segment(seq, flags, payload));
+        let said = |words: &str, again| (words.to_owned(), again);
+        assert_eq!(read(start, Flags::SYN, &[]), said("SYN", false));
+        assert_eq!(read(at(0), Flags::ACK, &[]), said("ACK", false));
+        assert_eq!(read(at(0), Flags::ACK, &hello[..60]), said("a part of ClientHello", false));
+        assert_eq!(read(at(60), Flags::ACK, &hello[60..]), said("ClientHello", false));
+        assert_eq!(read(at(0), Flags::ACK, &hello[..60]), said("a part of ClientHello", true));
+        assert_eq!(read(at(109), Flags::ACK | Flags::FIN, &[]), said("FIN", false));
+    }
+
+    #[test]
+    fn segments_of_other_protocols_have_data() {
+        let mut reader = SegmentReader::default();
+        reader.read(&segment(0, Flags::SYN, &[]));
+        for (seq, payload) in [(1, &b"G"[..]), (2, b"ET / HTTP/1.1")] {
+            assert_eq!(reader.read(&segment(seq, Flags::ACK, payload)), ("data".to_owned(), false));
+        }
+        assert_eq!(reader.read(&segment(15, Flags::RST, &[])), ("RST".to_owned(), false));
     }
 }

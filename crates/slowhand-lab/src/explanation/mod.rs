@@ -26,7 +26,7 @@ pub(crate) use comments::comments;
 use context::{Context, name_of};
 pub use document::{Event, Explanation, HostEntry, KINDS, Lane, Part, PathEntry};
 use events::{Key, Sources};
-pub use messages::DatagramReader;
+pub use messages::{DatagramReader, SegmentReader};
 use messages::{Names, joined, name_of_coap, name_of_coap_in_stream, name_of_segment};
 use parts::{Grouped, Namer};
 use slowhand_net::datagram::DatagramId;

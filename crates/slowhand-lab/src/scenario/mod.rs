@@ -33,12 +33,13 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use slowhand_net::address::NodeId;
+use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::ip::Endpoint;
 use slowhand_net::link::Interferer;
 use slowhand_net::network::joiner_router::JoiningConfig;
 use slowhand_net::network::{MeshUnderConfig, NetworkConfig};
+use slowhand_net::transport::tcp;
 use slowhand_sessions::{BuildError, Family, Role, SessionConfig, credential_files};
 
 pub use application::{Application, Observe, RequestPattern, Retry, SessionUse};
@@ -417,6 +418,19 @@ impl Scenario {
             ServerAt::Node(_) | ServerAt::Leaves => Preset::Constrained,
         };
         [self.transport.client.endpoint(Preset::Constrained), self.transport.server.endpoint(server)]
+    }
+
+    /// TCP of a host whose programs are not emulated: the client's at a node, the server's where a server is. A host on the Internet
+    /// that is no server has the preset `linux`.
+    pub fn tcp_of(&self, host: Host) -> tcp::TcpConfig {
+        let [client, server] = self.transports().map(|transport| transport.tcp);
+        match (self.server.at, host) {
+            (ServerAt::Internet, Host::Internet) => server,
+            (_, Host::Internet) => tcp::TcpConfig::linux(),
+            (ServerAt::Node(at), Host::Node(node)) if at == node => server,
+            (ServerAt::Leaves, Host::Node(node)) if node != NodeId::ROOT => server,
+            _ => client,
+        }
     }
 
     /// The nodes that open a session each, in ascending order where the scenario does not name them. With servers at the leaves:

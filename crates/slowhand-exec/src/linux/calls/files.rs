@@ -36,15 +36,21 @@ impl Tracer<'_> {
         if number == libc::SYS_pread64 {
             return tracee::resume(tid, 0); // pipes and sockets have no places
         }
+        let mut registers = entry;
+        let stream = self.streams.inode_of(&descriptor);
+        if let Some(inode) = stream
+            && let Err(result) = self.begin_transfer(tid, inode, &descriptor, &mut registers, flags_of(&entry))
+        {
+            return self.answer(tid, entry, result);
+        }
         if descriptor.is_nonblocking || flags_of(&entry) & NEVER_WAITS != 0 {
-            let what = Call::Transfer { descriptor: None, direction };
-            return self.attempt(tid, &entry, Trial::new(entry, what, Some(0)));
+            let what = Call::Transfer { descriptor: None, direction, stream };
+            return self.attempt(tid, &registers, Trial::new(entry, what, Some(0)));
         }
         let resumed = resumed.filter(|resumed| !resumed.has_waited);
         let patience = descriptor.patience(direction == Direction::In).map(|nanos| self.clocks.after(nanos));
         let (deadline, progress) = resumed.map_or((patience, 0), |resumed| (resumed.deadline, resumed.progress));
         descriptor.set_nonblocking(true);
-        let mut registers = entry;
         match number {
             libc::SYS_recvmmsg => {
                 registers.rsi = entry.rsi.wrapping_add(MESSAGE.wrapping_mul(progress));
@@ -57,16 +63,17 @@ impl Tracer<'_> {
             }
             _ => {}
         }
-        let what = Call::Transfer { descriptor: Some(descriptor), direction };
+        let what = Call::Transfer { descriptor: Some(descriptor), direction, stream };
         self.attempt(tid, &registers, Trial { progress, ..Trial::new(entry, what, deadline) });
     }
 
     pub(super) fn leave_transfer(&mut self, tid: Pid, mut trial: Trial, result: i64) {
-        let Call::Transfer { descriptor, direction } = &trial.what else { return };
-        let (direction, is_blocking) = (*direction, descriptor.is_some());
+        let Call::Transfer { descriptor, direction, stream } = &trial.what else { return };
+        let (direction, stream, is_blocking) = (*direction, *stream, descriptor.is_some());
         if let Some(descriptor) = descriptor {
             descriptor.set_nonblocking(false);
         }
+        let result = stream.map_or(result, |inode| self.end_transfer(tid, inode, &trial.entry, direction, result));
         if self.is_interrupted(tid, &trial, result) {
             return self.keep(tid, trial);
         }
@@ -86,8 +93,8 @@ impl Tracer<'_> {
             return self.finish(tid, &trial.entry, result);
         }
         self.note_transfer(tid, direction);
-        if [libc::SYS_accept, libc::SYS_accept4].contains(&trial.number()) {
-            self.note_accepted(tid, result);
+        if let Some(inode) = stream.filter(|_| [libc::SYS_accept, libc::SYS_accept4].contains(&trial.number())) {
+            self.note_accepted(tid, inode, &trial.entry, result);
         }
         trial.progress += result as u64;
         let is_whole = trial.progress >= wanted(&trial.entry) || result == 0;
@@ -128,7 +135,8 @@ impl Tracer<'_> {
     /// A program that computes for its answer does so before it sends to the network.
     fn has_to_compute(&mut self, tid: Pid, descriptor: &crate::linux::descriptor::Descriptor) -> bool {
         let Some(thread) = self.threads.get(tid) else { return false };
-        if self.programs[thread.program].compute == 0 || !descriptor.is_internet() {
+        let is_to_network = descriptor.is_internet() || self.streams.inode_of(descriptor).is_some();
+        if self.programs[thread.program].compute == 0 || !is_to_network {
             return false;
         }
         let process = self.processes.get_mut(&thread.process);
@@ -187,11 +195,14 @@ impl Tracer<'_> {
     }
 }
 
-fn direction_of(number: i64) -> Direction {
+pub(crate) fn direction_of(number: i64) -> Direction {
     match number {
-        libc::SYS_write | libc::SYS_writev | libc::SYS_sendto | libc::SYS_sendmsg | libc::SYS_sendmmsg => {
-            Direction::Out
-        }
+        libc::SYS_write
+        | libc::SYS_writev
+        | libc::SYS_sendto
+        | libc::SYS_sendmsg
+        | libc::SYS_sendmmsg
+        | libc::SYS_sendfile => Direction::Out,
         _ => Direction::In,
     }
 }

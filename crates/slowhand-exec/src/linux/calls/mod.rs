@@ -1,7 +1,7 @@
 //! The calls that are trapped: what happens at the entry and at the exit of each.
 
 mod clocks;
-mod files;
+pub(crate) mod files;
 mod futex;
 mod polling;
 mod processes;
@@ -32,7 +32,16 @@ const CODE_OF_32_BITS: u64 = 0x23;
 impl Call {
     /// True if what the call waits for may have come when something has happened.
     pub(crate) fn may_change(&self) -> bool {
-        matches!(self, Self::Poll | Self::Transfer { .. } | Self::Lock | Self::Child | Self::Signal | Self::Suspend)
+        matches!(
+            self,
+            Self::Poll
+                | Self::Transfer { .. }
+                | Self::Connect { .. }
+                | Self::Lock
+                | Self::Child
+                | Self::Signal
+                | Self::Suspend
+        )
     }
 }
 
@@ -95,9 +104,16 @@ impl Tracer<'_> {
             | libc::SYS_sendto
             | libc::SYS_sendmsg
             | libc::SYS_sendmmsg
+            | libc::SYS_sendfile
             | libc::SYS_accept
             | libc::SYS_accept4 => self.enter_transfer(tid, registers, resumed),
-            libc::SYS_connect | libc::SYS_listen => self.enter_stream(tid, registers),
+            libc::SYS_connect => self.enter_connect(tid, registers, resumed.as_ref()),
+            libc::SYS_bind
+            | libc::SYS_listen
+            | libc::SYS_getsockname
+            | libc::SYS_getpeername
+            | libc::SYS_getsockopt
+            | libc::SYS_setsockopt => self.enter_stream_call(tid, registers),
             libc::SYS_socket => self.enter_socket(tid, registers),
             libc::SYS_ioctl => self.attempt(tid, &registers, Trial::new(registers, Call::Interface, None)),
             libc::SYS_flock => self.enter_lock(tid, registers),
@@ -146,7 +162,9 @@ impl Tracer<'_> {
             tracee::write(tid, address, &octets);
         }
         match trial.what {
-            Call::Sleep | Call::Spin | Call::Compute | Call::Futex { .. } => self.wait(tid, trial),
+            Call::Sleep | Call::Spin | Call::Compute | Call::Connect { .. } | Call::Futex { .. } => {
+                self.wait(tid, trial)
+            }
             Call::Suspend | Call::Poll => self.leave_poll(tid, trial, result),
             Call::Transfer { .. } => self.leave_transfer(tid, trial, result),
             Call::Lock => self.leave_lock(tid, trial, result),

@@ -446,6 +446,36 @@ fn the_timer_can_be_given_other_limits() {
     assert_eq!(pair.a.retransmission_timeout(), Duration::from_secs(4));
 }
 
+/// `SO_KEEPALIVE` and `TCP_NODELAY` of a program that sets them when its connection is open.
+#[test]
+fn keep_alive_and_nagle_can_be_changed_later() {
+    let config = TcpConfig { nagle: Nagle::Rfc896, ..plain() };
+    let mut pair = established(&config, &plain(), Path::default());
+    let keep = KeepAlive { idle: Duration::from_secs(15), interval: Duration::from_secs(15), probes: 9 };
+    let now = Instant::from_micros(2_000_000);
+    run_until(&mut pair, now);
+    pair.a.set_keep_alive(now, Some(keep)).unwrap();
+    assert_eq!(pair.a.deadline(), Some(now + keep.idle));
+    assert!(pair.a.set_keep_alive(now, Some(KeepAlive { idle: Duration::ZERO, ..keep })).is_err());
+    let sent = pair.a.statistics().segments_sent;
+    run_until(&mut pair, now + Duration::from_secs(16));
+    assert_eq!(pair.a.statistics().segments_sent, sent + 1, "a probe");
+    pair.a.set_keep_alive(now, None).unwrap();
+    assert_eq!(pair.a.deadline(), None);
+    let segments_of_two_writes = |pair: &mut Pair| {
+        let mut out = [0; 2048];
+        let mut count = 0;
+        for _ in 0..2 {
+            pair.a.write(b"small").unwrap();
+            count += usize::from(pair.a.poll_transmit(now, &mut out).is_some());
+        }
+        count
+    };
+    assert_eq!(segments_of_two_writes(&mut pair), 1, "the second one waits for an acknowledgment");
+    pair.a.set_nagle(Nagle::Off);
+    assert_eq!(segments_of_two_writes(&mut pair), 2);
+}
+
 #[test]
 fn abort_resets_the_peer() {
     let mut pair = established(&plain(), &plain(), Path::default());

@@ -9,7 +9,7 @@ use std::net::Ipv6Addr;
 use crate::clock::{Duration, Instant};
 pub use crate::ip::{Ecn as EcnMark, Endpoint};
 
-use super::config::{ConfigError, Rto, TcpConfig};
+use super::config::{ConfigError, KeepAlive, Nagle, Rto, TcpConfig};
 use super::options::{Options, TIMESTAMPS_LEN};
 use super::receiver::Receiver;
 use super::segment::HEADER_LEN;
@@ -232,6 +232,32 @@ impl Connection {
         config.validate()?;
         self.config = config;
         self.sender.rtt.set_limits(rto);
+        Ok(())
+    }
+
+    /// Changes when a small segment waits (`TCP_NODELAY`). It holds from the next segment on.
+    pub fn set_nagle(&mut self, nagle: Nagle) {
+        self.config.nagle = nagle;
+        self.sender.set_nagle(nagle);
+    }
+
+    /// Changes the probes on an idle connection (`SO_KEEPALIVE`): it is idle from now on.
+    ///
+    /// # Errors
+    /// A value is not allowed; then nothing changes.
+    pub fn set_keep_alive(&mut self, now: Instant, keep_alive: Option<KeepAlive>) -> Result<(), ConfigError> {
+        let config = TcpConfig { keep_alive, ..self.config.clone() };
+        config.validate()?;
+        self.config = config;
+        self.keep_alive_probes = 0;
+        self.timers.stop(Timer::KeepAlive);
+        let is_open = !matches!(
+            self.state,
+            State::Closed | State::Listen | State::SynSent | State::SynReceived | State::TimeWait
+        );
+        if let Some(keep) = keep_alive.filter(|_| is_open) {
+            self.timers.set(Timer::KeepAlive, now + keep.idle);
+        }
         Ok(())
     }
 

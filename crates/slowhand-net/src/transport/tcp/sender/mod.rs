@@ -133,6 +133,10 @@ impl Sender {
         }
     }
 
+    pub(super) fn set_nagle(&mut self, nagle: Nagle) {
+        self.config.nagle = nagle;
+    }
+
     /// Sets the negotiated values and the peer's first window after the handshake.
     pub(super) fn open(&mut self, mss: u32, sack: bool, window: u32, seq: SeqNumber) {
         self.mss = mss;

@@ -1,0 +1,218 @@
+//! TCP of the programs: sockets of Unix in the place of theirs, and the TCP that slowhand has.
+//!
+//! The timers of the kernel's TCP have the time of the machine. So a program that asks for a socket of TCP gets one of Unix, with the
+//! same descriptor and the same readiness; the kernel carries its octets, and the calls that tell the two apart are answered here.
+//! Two programs of one host are connected by the kernel. At a connection to another host the tracer is the other end of the
+//! program's socket: it moves octets between that and a [`Connection`](slowhand_net::transport::tcp::Connection), whose segments cross the
+//! network of the scenario, and never reach a kernel.
+
+mod address;
+mod calls;
+mod connections;
+mod ends;
+mod options;
+mod ports;
+
+use crate::linux::descriptor::Descriptor;
+use crate::linux::kernel::Kernel;
+use address::Family;
+use connections::{Connected, Opener};
+use ends::Doorway;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use slowhand_lab::scenario::Scenario;
+use slowhand_net::address::Host;
+use slowhand_net::clock::Instant;
+use slowhand_net::ip::Endpoint;
+use slowhand_net::random::Streams as RandomStreams;
+use slowhand_net::transport::tcp::{SeqNumber, TcpConfig};
+use std::collections::{BTreeMap, HashMap};
+use std::net::{Ipv6Addr, SocketAddr};
+
+/// All sockets of TCP, and the connections between hosts.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    /// By the place of the kernel of the host.
+    sites: Vec<Site>,
+    /// By inode, which all descriptors of a socket share. These numbers are not the same in every run, so nothing is in their order.
+    sockets: HashMap<u64, Socket>,
+    /// The inodes by number.
+    inodes: HashMap<u64, u64>,
+    /// By number, so in the order in which they came to be.
+    connections: BTreeMap<u64, Connected>,
+    /// The connections by host and ends, the host's own first.
+    of_ends: HashMap<(usize, Endpoint, Endpoint), u64>,
+    /// The number of the next socket or connection.
+    next: u64,
+    /// What is to be told to the network.
+    outgoing: Vec<Outgoing>,
+}
+
+/// TCP of one host.
+#[derive(Debug)]
+struct Site {
+    host: Host,
+    address: Ipv6Addr,
+    tcp: TcpConfig,
+    random: Xoshiro256PlusPlus,
+    doorway: Option<Doorway>,
+    /// The inodes of sockets with a port of their own, in the order in which they got it. Some may be closed.
+    bound: Vec<u64>,
+    /// True if something has happened that its programs can see.
+    has_changed: bool,
+}
+
+/// What the network is told, in this order.
+#[derive(Debug)]
+pub(crate) enum Outgoing {
+    /// A host sends a packet.
+    Packet { host: Host, packet: Vec<u8> },
+    /// A program has given its TCP these octets, or gets them from it.
+    Octets { own: Endpoint, peer: Endpoint, is_sent: bool, octets: Vec<u8> },
+}
+
+/// A socket of TCP, as its program sees it.
+#[derive(Debug)]
+struct Socket {
+    number: u64,
+    site: usize,
+    family: Family,
+    /// The port that it gets if its program asks for none.
+    spare_port: u16,
+    local: Option<SocketAddr>,
+    /// True if its number is its name.
+    is_named: bool,
+    state: State,
+    options: BTreeMap<(i32, i32), Vec<u8>>,
+    /// What has become of its connection, until the program is told.
+    error: Option<i32>,
+    /// True if the kernel's socket is to get its usual room.
+    needs_room: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Fresh,
+    Listening {
+        backlog: u32,
+        /// Connections from the network that are not accepted yet.
+        pending: u32,
+    },
+    /// Connects to another host: the number of the connection.
+    Opening(u64),
+    Open {
+        peer: SocketAddr,
+        /// `None`: to a program of this host.
+        connection: Option<u64>,
+        /// True if a call has said that it is open.
+        is_told: bool,
+    },
+    /// It could not be connected.
+    Failed,
+}
+
+impl Streams {
+    pub(crate) fn new(scenario: &Scenario, kernels: &[Kernel], seed: u64) -> Self {
+        let random = RandomStreams::new(seed);
+        let site = |(number, kernel): (usize, &Kernel)| Site {
+            host: kernel.host,
+            address: kernel.host.address(),
+            tcp: scenario.tcp_of(kernel.host),
+            random: Xoshiro256PlusPlus::from_seed(random.derive("streams of a host", number as u64)),
+            doorway: None,
+            bound: Vec::new(),
+            has_changed: false,
+        };
+        Self {
+            sites: kernels.iter().enumerate().map(site).collect(),
+            sockets: HashMap::new(),
+            inodes: HashMap::new(),
+            connections: BTreeMap::new(),
+            of_ends: HashMap::new(),
+            next: 0,
+            outgoing: Vec::new(),
+        }
+    }
+
+    /// The inode of a descriptor, if it is a socket of TCP.
+    pub(crate) fn inode_of(&self, descriptor: &Descriptor) -> Option<u64> {
+        descriptor.socket.filter(|inode| self.sockets.contains_key(inode))
+    }
+
+    /// True if no program has ever had a socket of TCP.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sockets.is_empty()
+    }
+
+    /// What the network is to be told.
+    pub(crate) fn take_outgoing(&mut self) -> Vec<Outgoing> {
+        std::mem::take(&mut self.outgoing)
+    }
+
+    /// Notes where programs can see something new. Returns true if they can.
+    pub(crate) fn take_changes(&mut self, activity: &mut [u64]) -> bool {
+        let mut any = false;
+        for (site, activity) in self.sites.iter_mut().zip(activity) {
+            if std::mem::take(&mut site.has_changed) {
+                *activity += 1;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// A program has made a socket.
+    fn add(&mut self, inode: u64, site: usize, family: Family, spare_port: u16) -> &mut Socket {
+        let number = self.number();
+        self.inodes.insert(number, inode);
+        let socket = Socket {
+            number,
+            site,
+            family,
+            spare_port,
+            local: None,
+            is_named: false,
+            state: State::Fresh,
+            options: BTreeMap::new(),
+            error: None,
+            needs_room: false,
+        };
+        if let Some(former) = self.sockets.insert(inode, socket) {
+            self.inodes.remove(&former.number); // the kernel gives the inodes of closed sockets again
+        }
+        self.sockets.get_mut(&inode).expect("it has just come in")
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    /// Begins a connection to another host.
+    fn open(&mut self, inode: u64, peer: Endpoint, fills: bool, now: Instant) -> Result<u64, i32> {
+        let number = self.number();
+        let socket = self.sockets.get_mut(&inode).ok_or(libc::EBADF)?;
+        let site = &mut self.sites[socket.site];
+        let port = socket.local.map_or(socket.spare_port, |local| local.port());
+        let own = Endpoint::new(site.address, port);
+        let ends = (socket.site, own, peer);
+        if let Some(former) = self.of_ends.get(&ends)
+            && !self.connections.get(former).is_none_or(Connected::is_past)
+        {
+            return Err(libc::EADDRNOTAVAIL);
+        }
+        let config = options::configured(&site.tcp, &socket.options);
+        let first = SeqNumber(site.random.next_u32());
+        let opener = Opener::Program { inode, fills };
+        // The plan has checked the configuration, and the options of the socket are in its bounds.
+        let connected = Connected::connect(socket.site, &config, own, peer, first, opener).map_err(|_| libc::EINVAL)?;
+        socket.local = Some(SocketAddr::new(own.address.into(), own.port));
+        socket.state = State::Opening(number);
+        if let Some(former) = self.of_ends.insert(ends, number) {
+            self.connections.remove(&former);
+        }
+        self.connections.insert(number, connected);
+        self.transmit(number, now);
+        Ok(number)
+    }
+}
