@@ -30,7 +30,7 @@ pub struct Setup {
     pub date_s: i64,
     /// The file that gets the frames as pcapng.
     pub capture: Option<PathBuf>,
-    /// The client whose handshake is explained: of several the longest.
+    /// The client whose handshake is explained: of several the longest that is complete, or else the longest.
     pub explain: Option<NodeId>,
 }
 

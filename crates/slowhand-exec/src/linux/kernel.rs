@@ -1,7 +1,7 @@
 //! The kernel's IPv6 of one host: a network namespace with a TUN interface in it.
 //!
-//! Addresses and queues become active in work queues of the
-//! kernel, after the calls that set them up have returned. So an ICMPv6 echo goes through the interface before any program starts.
+//! Addresses and queues become active in work queues of the kernel, after the calls that set them up have returned. So an ICMPv6
+//! echo goes through the interface before any program starts.
 
 use crate::error::ExecError;
 use slowhand_live::link::{self, Address, Change, Route};

@@ -18,6 +18,7 @@ use slowhand_net::random::Streams as RandomStreams;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Keeps OpenSSL from the instructions RDRAND and RDSEED, whose numbers no seed gives (OPENSSL_ia32cap(3)).
@@ -106,7 +107,13 @@ fn kernels(setup: &Setup) -> Result<Vec<Kernel>, ExecError> {
 fn programs(setup: &Setup, kernels: &[Kernel], seed: u64) -> Result<Vec<Program>, ExecError> {
     let streams = RandomStreams::new(seed);
     let of = |(number, program): (usize, &crate::setup::Program)| {
-        let failed = |error| ExecError::Kernel { what: "make the streams of a program", error };
+        let failed = |error: io::Error| match error.raw_os_error() {
+            Some(libc::EMFILE) => ExecError::Requirement(format!(
+                "there are too many programs, {}: this user may not open as many files; see ulimit -n",
+                setup.programs.len()
+            )),
+            _ => ExecError::Kernel { what: "make the streams of a program", error },
+        };
         let mut input = program.input.clone();
         input.sort_by_key(|(at, _)| *at);
         input.reverse();

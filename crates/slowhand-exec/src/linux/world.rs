@@ -294,7 +294,8 @@ impl<'a> World<'a> {
     }
 
     /// Ends the world: its conversations, and a digest of all that programs have seen and done. The capture gets the secrets that
-    /// programs have written. The longest handshake of DTLS of a client is explained, if somebody asks.
+    /// programs have written. Of a client the longest handshake of DTLS that is complete is
+    /// explained, or else the longest, if somebody asks.
     pub(crate) fn finish(
         mut self,
         mut secrets: Vec<String>,
@@ -302,7 +303,7 @@ impl<'a> World<'a> {
         explain: Option<NodeId>,
     ) -> Result<(Vec<crate::report::Conversation>, Option<Explanation>, String), ExecError> {
         let mut reports = Vec::new();
-        let mut explained: Option<(f64, ConversationId)> = None;
+        let mut explained: Option<((bool, f64), ConversationId)> = None;
         for (key, conversation) in std::mem::take(&mut self.conversations) {
             self.live.complete(conversation.id);
             let mut record = self.live.report(conversation.id).handshake;
@@ -313,13 +314,13 @@ impl<'a> World<'a> {
                 record.end_s = conversation.last.as_secs_f64();
                 record.duration_s = conversation.is_answered.then_some(record.end_s - record.start_s);
             }
-            let took = record.duration_s.unwrap_or(f64::INFINITY);
+            let rank = (record.duration_s.is_some(), record.end_s - record.start_s);
             if secure
                 && !key.is_stream
                 && explain.is_some_and(|client| client.0 == record.client)
-                && explained.is_none_or(|(most, _)| took > most)
+                && explained.is_none_or(|(highest, _)| rank > highest)
             {
-                explained = Some((took, conversation.id));
+                explained = Some((rank, conversation.id));
             }
             let datagrams = conversation.datagrams.into_iter().map(|sent| sent.told).collect();
             reports.push(crate::report::Conversation { record, secure, datagrams });

@@ -77,6 +77,8 @@ impl Names {
 pub struct DatagramReader {
     names: Names,
     sent: Coverage,
+    /// True after a record of DTLS.
+    is_dtls: bool,
 }
 
 impl DatagramReader {
@@ -84,9 +86,13 @@ impl DatagramReader {
     /// conversation is.
     pub fn read(&mut self, datagram: &[u8], phase: Phase) -> (String, bool) {
         let payload = Payload::from(datagram);
+        // RFC 7983 section 7: the first octet tells them apart; versions of DTLS are negative numbers. A protected record of DTLS 1.3 has
+        // no version (RFC 9147 section 4): the end has sent another one before.
+        self.is_dtls |= matches!(datagram, [20..=31, 0xfe, ..]);
         let (words, reader) = match datagram.first() {
-            // RFC 7983 section 7, and RFC 9147 section 4 for the records of DTLS 1.3: the first octet tells them apart.
-            Some(20..=63) => (joined(&self.names.of_dtls(&payload, 0)), Reader::Dtls { connection_id_length: 0 }),
+            Some(20..=63) if self.is_dtls => {
+                (joined(&self.names.of_dtls(&payload, 0)), Reader::Dtls { connection_id_length: 0 })
+            }
             Some(64..=127) if coap::decode(datagram).is_ok() => (name_of_coap(datagram), Reader::Coap),
             _ => return ("datagram".to_owned(), false),
         };

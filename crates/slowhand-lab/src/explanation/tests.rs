@@ -596,3 +596,18 @@ fn an_error_of_edhoc_is_none_of_its_messages() {
     let refusal = [0x60, 0x80, 0x00, 0x01, 0xc1, 0x40, 0xff, 0x02, 0x02];
     assert_eq!(name_of_coap(&refusal), "ACK 4.00 with an EDHOC error message");
 }
+
+/// RFC 7983 section 7: the first octet of DTLS is 20 to 63. So is that of other texts: "1" is 49.
+#[test]
+fn a_datagram_that_is_no_dtls_is_not_read_as_such() {
+    let mut reader = DatagramReader::default();
+    for _ in 0..2 {
+        assert_eq!(reader.read(b"1 degree, 2 degrees", Phase::Data), ("datagram".to_owned(), false));
+    }
+    let hello_verify_request =
+        [&[22, 0xfe, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15, 3, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 3][..], &[0xfe, 0xff, 0]]
+            .concat();
+    assert_eq!(reader.read(&hello_verify_request, Phase::Handshake), ("HelloVerifyRequest".to_owned(), false));
+    // A record of DTLS 1.3 (RFC 9147 section 4) of this end, which speaks DTLS.
+    assert_eq!(reader.read(&[0x2e, 0, 1, 2, 3, 4], Phase::Data).0, "encrypted record");
+}

@@ -58,7 +58,14 @@ impl Tracer<'_> {
         let kernel = &self.kernels[place];
         kernel.enter()?;
         let link = Link::open(&String::from_utf8_lossy(name), has_frames, kernel.host.address())?;
-        self.links[place] = Some(link);
+        if self.links[place].replace(link).is_some() {
+            let program = self.name_of(tid);
+            self.notes.add(
+                &program,
+                "has another interface at its node: only the last one leads to the network",
+                false,
+            );
+        }
         Ok(())
     }
 
