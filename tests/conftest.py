@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,21 @@ def until_signals_are_handled(process: subprocess.Popen[Any]) -> None:
             return
         assert process.poll() is None, "it ended before"
         time.sleep(0.001)
+
+
+@contextmanager
+def load() -> Iterator[None]:
+    """Keeps all processors busy meanwhile."""
+    busy = [
+        subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
+        for _ in range(2 * len(os.sched_getaffinity(0)))
+    ]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 def the_message(done: subprocess.CompletedProcess[str]) -> str:

@@ -16,7 +16,7 @@ import polars
 import pytest
 
 import slowhand
-from conftest import ASK_EXEC, COMMAND, ROOT, Cli, exec_lacks, the_message
+from conftest import ASK_EXEC, COMMAND, ROOT, Cli, exec_lacks, load, the_message
 from programs import Program, free_port
 from slowhand.executing import Execution
 from slowhand.executing.programs import Limits, placed

@@ -4,15 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 import slowhand
-from conftest import ROOT, exec_lacks
+from conftest import ROOT, exec_lacks, load
 
 SOURCES = ROOT / "tests" / "exec"
 FULL = "SLOWHAND_FULL" in os.environ
@@ -93,21 +91,6 @@ IN_FULL = {
         f"{JAVA} -cp {{folder}}:{{folder}}/jars/* Peer", is_secure=True, made_by="mvn"
     ),
 }
-
-
-@contextmanager
-def load() -> Iterator[None]:
-    """Keeps all processors busy meanwhile."""
-    busy = [
-        subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
-        for _ in range(2 * len(os.sched_getaffinity(0)))
-    ]
-    try:
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture(scope="module")
