@@ -12,8 +12,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 # What the README asks for, and what each Debian has (its packages with "Essential: yes").
 ALWAYS = {"bash", "cargo", "git", "python3", "rustc", "sh", "uname"}
-# Shells that read the scripts of `slowhand completion`: tests do without those that are not there.
-SHELLS = {"zsh", "fish"}
+# Shells that read the scripts of `slowhand completion`, and what runs the module of the laboratory
+# in a page: tests do without those that are not there.
+OPTIONAL = {"zsh", "fish", "node"}
 # Programs in these folders are the project's own, or packages of Python.
 OWN = [ROOT, Path(sysconfig.get_path("scripts")), Path(tempfile.gettempdir())]
 
@@ -37,7 +38,7 @@ def refuse_others(event: str, arguments: tuple[Any, ...]) -> None:
         return
     program = Path(os.fsdecode(arguments[0]))
     is_own = program.is_absolute() and any(program.is_relative_to(folder) for folder in OWN)
-    allowed = declared("pytest") | SHELLS
+    allowed = declared("pytest") | OPTIONAL
     if not is_own and program != Path(sys.executable) and program.name not in allowed:
         reason = "no line of tools/needs.txt asks for it, for pytest"
         raise FileNotFoundError(errno.ENOENT, reason, str(program))
