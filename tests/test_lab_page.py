@@ -262,6 +262,10 @@ def test_a_control_sets_its_key_and_the_address(reader: Reader) -> None:
     reader.set("session.stack", "rustls")
     reader.set("session.protocol", "tls1.3")
     assert not reader.browser.one("#error").is_displayed(), reader.browser.text("#error")
+    reader.browser.one("#reset").click()
+    reader.wait()
+    assert reader.browser.one("#set").get_property("value") == ""
+    assert not reader.browser.one("#reset").is_enabled()
     for mac in ("tsch", "xmac", "beacon", "csma"):
         reader.set("mac.kind", mac)
         assert not reader.browser.one("#error").is_displayed(), (

@@ -188,6 +188,7 @@ class Page {
     const candidates = followings(control, side.set, value, this.told[this.side]);
     side.set = candidates[0];
     one("set").value = side.set.join("\n");
+    one("reset").disabled = false;
     this.start(candidates);
   }
 
@@ -195,6 +196,7 @@ class Page {
     const side = this.state.sides[this.side], text = one("text").value;
     side.text = text === FACTS.scenarios[side.name] ? null : text;
     side.set = one("set").value.split("\n").map((line) => line.trim()).filter(Boolean);
+    one("reset").disabled = false;
     this.start();
   }
 
@@ -237,6 +239,7 @@ class Page {
   showSide() {
     const side = this.state.sides[this.side], told = this.told[this.side];
     one("scenario").value = side.name;
+    one("reset").disabled = side.text === null && !side.set.length;
     if (document.activeElement !== one("text")) one("text").value = textOf(side);
     if (document.activeElement !== one("set")) one("set").value = side.set.join("\n");
     if (!told) return;
@@ -304,6 +307,7 @@ class Page {
   listen() {
     for (const name of Object.keys(FACTS.scenarios)) one("scenario").append(element("option", name, { value: name }));
     one("scenario").addEventListener("change", () => this.setScenario(one("scenario").value));
+    one("reset").addEventListener("click", () => this.setScenario(one("scenario").value));
     for (const id of ["text", "set"]) {
       let later;
       one(id).addEventListener("input", () => {
