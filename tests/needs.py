@@ -12,9 +12,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 # What the README asks for, and what each Debian has (its packages with "Essential: yes").
 ALWAYS = {"bash", "cargo", "git", "python3", "rustc", "sh", "uname"}
-# What not every computer has: shells that read the scripts of `slowhand completion`, and what makes
-# programs for `slowhand exec`. The tests of those that are not there are left out.
-OPTIONAL = {"zsh", "fish", "go", "mvn", "javac"}
+# What not every computer has: shells that read the scripts of `slowhand completion`, what makes
+# programs for `slowhand exec`, and what runs the module of the laboratory in a page. The tests of
+# those that are not there are left out.
+OPTIONAL = {"zsh", "fish", "go", "mvn", "javac", "node"}
 # Programs in these folders are the project's own, or packages of Python.
 OWN = [ROOT, Path(sysconfig.get_path("scripts")), Path(tempfile.gettempdir())]
 

@@ -159,16 +159,21 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def started(folder: Path) -> Iterator[Browser]:
+    """Chromium with a folder of its own, until the caller goes on."""
     options = webdriver.ChromeOptions()
     options.binary_location = str(shutil.which("chromium"))
-    for option in [*OPTIONS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"]:
+    for option in [*OPTIONS, f"--user-data-dir={folder}"]:
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options, Service(shutil.which("chromedriver"), port=free_port()))
     yield Browser(driver)
     driver.quit()
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    yield from started(tmp_path_factory.mktemp("chromium"))
 
 
 @pytest.fixture

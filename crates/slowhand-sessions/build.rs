@@ -34,8 +34,10 @@ fn main() {
     shared(&checks);
     mbedtls(&carriers.directory("mbedtls-rs-sys").join("mbedtls"), &checks);
     tinydtls(&carriers.directory("tinydtls-sys").join("src/tinydtls"));
-    openssl::build(&carriers.directory("openssl-src").join("openssl"));
-    decoy();
+    if !is_wasm() {
+        openssl::build(&carriers.directory("openssl-src").join("openssl"));
+        decoy();
+    }
     println!("cargo::rustc-env=SLOWHAND_RUSTLS_VERSION={}", carriers.package("rustls", "version"));
     println!("cargo::rerun-if-changed=../../Cargo.lock");
 }
@@ -72,9 +74,25 @@ fn mirrors() -> PathBuf {
     directory
 }
 
+/// True if the module for web pages is built, which has no OpenSSL.
+fn is_wasm() -> bool {
+    env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm")
+}
+
+/// A compiler. In WebAssembly there is one thread, and the calls of allocation get their other names from it, because no tool
+/// renames them in its objects.
+fn compiler() -> cc::Build {
+    let mut build = cc::Build::new();
+    if is_wasm() {
+        build.include("csrc/wasm");
+        build = rename_calls(build, ALLOCATION);
+    }
+    build
+}
+
 /// Compiles the common part of the C adapters.
 fn shared(checks: &Path) {
-    cc::Build::new().include("csrc").include(checks).file("csrc/library.c").compile("slowhand_library");
+    compiler().include("csrc").include(checks).file("csrc/library.c").compile("slowhand_library");
 }
 
 /// Compiles a library for `tests/symbols.rs`. Only that test links it.
@@ -186,7 +204,7 @@ fn mbedtls(root: &Path, checks: &Path) {
     let library = root.join("library");
     let source = |name: &&str| library.join(format!("{name}.c"));
     let build = || {
-        let mut build = cc::Build::new();
+        let mut build = compiler();
         build
             .include(root.join("include"))
             .include(&library)
@@ -237,7 +255,7 @@ fn tinydtls(root: &Path) {
         &["netq", "peer", "session", "ccm", "dtls_debug", "aes/rijndael", "aes/rijndael_wrap", "sha2/sha2", "ecc/ecc"];
     let source = |name: &str| root.join(format!("{name}.c"));
     let build = || {
-        let mut build = cc::Build::new();
+        let mut build = compiler();
         build.include("csrc/tinydtls").include("csrc").include(root).warnings(false).opt_level(OPT_LEVEL);
         build
     };

@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 TARGET = ROOT / "target" / "site"
 
+LABORATORY = ROOT / "target" / "lab-page" / "slowhand.html"
+
 DOCUMENTS = (
     "*.md",
     "docs/**/*.md",
@@ -61,9 +63,20 @@ def stage(place: Path) -> None:
         copy(document, source)
     for path, text in {**pages(), **notebooks(source)}.items():
         write(source / path, text)
+    add_laboratory(source)
     here = ROOT / "docs" / "site"
     shutil.copy(here / "mkdocs.yml", place)
     shutil.copy(here / "site.css", source)
+
+
+def add_laboratory(source: Path) -> None:
+    """Adds the laboratory in a page, if `tools/lab-page` has built it, and a link to it."""
+    if not LABORATORY.exists():
+        return
+    shutil.copy(LABORATORY, source / "docs" / "laboratory.html")
+    about = source / "docs" / "lab.md"
+    heading, text = about.read_text().split("\n\n", 1)
+    about.write_text(f"{heading}\n\n**[Open the laboratory](laboratory.html)**\n\n{text}")
 
 
 def documents() -> list[Path]:

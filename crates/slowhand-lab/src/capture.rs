@@ -10,8 +10,11 @@
 //! (Exegin Technologies, "IEEE 802.15.4 TAP Link Type Specification").
 
 use std::borrow::Cow;
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::File;
+#[cfg(unix)]
+use std::fs::{OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
+#[cfg(unix)]
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -98,6 +101,7 @@ impl CaptureWriter<BufWriter<File>> {
 ///
 /// # Errors
 /// What the system says.
+#[cfg(unix)]
 pub fn create_private(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     let metadata = file.metadata()?;
@@ -105,6 +109,15 @@ pub fn create_private(path: &Path) -> io::Result<File> {
         let _ = file.set_permissions(Permissions::from_mode(0o600)); // a file of another user stays as it is
     }
     Ok(file)
+}
+
+/// The same for a page, which has no files: the system refuses.
+///
+/// # Errors
+/// What the system says.
+#[cfg(not(unix))]
+pub fn create_private(path: &Path) -> io::Result<File> {
+    File::create(path)
 }
 
 impl<W: Write> CaptureWriter<W> {

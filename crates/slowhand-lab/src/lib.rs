@@ -121,11 +121,13 @@
 
 #![forbid(unsafe_code)]
 
+mod about;
 mod admission;
 pub mod application;
 pub mod battery;
 pub mod capacity;
 pub mod capture;
+pub mod comparison;
 pub mod device;
 mod distribution;
 mod energy;
@@ -153,6 +155,7 @@ mod threads;
 pub mod traffic;
 mod world;
 
+pub use about::about;
 pub use slowhand_sessions::{CountingAllocator, StackInfo};
 pub use slowhand_sessions::{implementations, stacks};
-pub use sniffer::{CaptureRunError, LiveCapture, capture_run, wireshark_arguments};
+pub use sniffer::{CaptureRunError, LiveCapture, capture_octets, capture_run, wireshark_arguments};

@@ -46,15 +46,41 @@ pub fn capture_run(
     if interrupt.is_set() {
         return Ok(None);
     }
-    let mut writer = CaptureWriter::create(path, comment(scenario).as_deref())?;
+    let writer = CaptureWriter::create(path, comment(scenario).as_deref())?;
+    Ok(capture(scenario, &plan, seed, writer, interrupt)?.map(|(records, _)| records))
+}
+
+/// Runs the world of one seed, and returns every frame on the air as the octets of a pcapng file, with the secrets of the sessions
+/// in front. `None` if it is interrupted.
+///
+/// # Errors
+/// The scenario cannot be run.
+pub fn capture_octets(
+    scenario: &Scenario,
+    seed: u64,
+    interrupt: &Interrupt,
+) -> Result<Option<Vec<u8>>, CaptureRunError> {
+    let plan = Plan::new(scenario)?;
+    let writer = CaptureWriter::new(Vec::new(), Path::new("memory"), comment(scenario).as_deref())?;
+    Ok(capture(scenario, &plan, seed, writer, interrupt)?.map(|(_, octets)| octets))
+}
+
+/// Runs a world and writes its frames. Returns its records, and what it has written to.
+fn capture<W: Write>(
+    scenario: &Scenario,
+    plan: &Plan,
+    seed: u64,
+    mut writer: CaptureWriter<W>,
+    interrupt: &Interrupt,
+) -> Result<Option<(Vec<Record>, W)>, CaptureRunError> {
     let mut sniffer = Sniffer::new(scenario);
     let applications = of_a_run(plan.exchange());
-    let world = World::new(&plan, seed, &applications, interrupt).map(World::with_trace);
+    let world = World::new(plan, seed, &applications, interrupt).map(World::with_trace);
     let Some(finished) = world.and_then(|world| world.run(interrupt, &mut sniffer)) else { return Ok(None) };
     sniffer.air.finish();
     let trace = finished.trace.unwrap_or_default();
     // Both have all frames, in the order of time.
-    let comments = comments(&trace, &sniffer.air, scenario, &plan);
+    let comments = comments(&trace, &sniffer.air, scenario, plan);
     // Under contention frames overlap, and each is heard when it ends.
     sniffer.heard.sort_by_key(|heard| heard.time_us);
     writer.secrets(finished.key_log.iter().map(String::as_str))?;
@@ -65,8 +91,8 @@ pub fn capture_run(
         let comment = comments.get(&number).map(String::as_str);
         writer.frame(heard.time_us, heard.channel, heard.asn, &sniffer.octets[heard.octets.clone()], comment)?;
     }
-    writer.finish()?;
-    Ok(Some(Conversation::handshakes(finished.conversations)))
+    let written = writer.finish()?;
+    Ok(Some((Conversation::handshakes(finished.conversations), written)))
 }
 
 /// How to decrypt the frames of a capture. `None` if they are not secured.

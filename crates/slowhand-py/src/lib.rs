@@ -5,7 +5,6 @@
 
 #![forbid(unsafe_code)]
 
-mod about;
 mod argument;
 mod capacity;
 mod estimate;

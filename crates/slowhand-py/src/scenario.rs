@@ -9,14 +9,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{IntoPyObjectExt, create_exception};
 use serde_json::json;
-use slowhand_lab::CaptureRunError;
 use slowhand_lab::capture::CaptureError;
 use slowhand_lab::explanation::{ExplainError, explain};
 use slowhand_lab::input::{Blame, Setting};
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{self as lab, Override};
+use slowhand_lab::{CaptureRunError, about};
 
-use crate::about::about;
 use crate::argument::wrong;
 use crate::interruptible::{abandonable, interruptible};
 use crate::number::natural;

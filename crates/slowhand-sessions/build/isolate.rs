@@ -8,12 +8,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use crate::is_wasm;
+
 /// Makes the static library `name` of the files of `build` and of `objects`. Only the symbols `visible` are global in it. What it
 /// calls of `renamed` has the prefix `slowhand_`.
 pub(crate) fn compile(build: &cc::Build, mut objects: Vec<PathBuf>, name: &str, visible: &[&str], renamed: &[&str]) {
+    objects.extend(build.compile_intermediates());
+    if is_wasm() {
+        // Nothing else is in the module, and no tool renames the symbols of its objects.
+        cc::Build::new().objects(objects).compile(name);
+        return;
+    }
     let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let object = directory.join(format!("{name}.o"));
-    objects.extend(build.compile_intermediates());
     join(&objects, &object);
     let mut objcopy = Command::new(env::var_os("OBJCOPY").unwrap_or_else(|| "objcopy".into()));
     objcopy.args(visible.iter().map(|symbol| format!("--keep-global-symbol={symbol}")));

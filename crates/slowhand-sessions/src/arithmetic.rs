@@ -2,8 +2,8 @@
 //!
 //! Multiplications of points, or powers, are nearly all that a handshake with certificates costs. So the libraries hand
 //! them to these functions. On x86-64 they compute with OpenSSL's assembly (`csrc/openssl/nistz256.c`,
-//! `csrc/openssl/montgomery.c`); on other processors they have no result, and the libraries use their own code. The
-//! results are the same, to the bit. What a library reports to the device does not depend on who computes.
+//! `csrc/openssl/montgomery.c`). On other processors the crate `p256` computes with points (`portable`), and the libraries
+//! compute powers with their own code. The results are the same, to the bit. What a library reports to the device does not depend on who computes.
 //!
 //! Much is computed twice. Both ends of a session compute the same shared secret, and one end verifies the signature
 //! that the other end has just made. So results are kept in a [`Memo`]: one for the process, because a result depends
@@ -19,6 +19,8 @@ use crate::config::Arithmetic;
 use crate::device;
 
 pub(crate) mod ecdsa;
+#[cfg(any(test, not(target_arch = "x86_64")))]
+mod portable;
 mod powers;
 #[cfg(test)]
 mod tests;
@@ -199,23 +201,8 @@ mod assembly {
     }
 }
 
-/// No assembly: the libraries compute.
 #[cfg(not(target_arch = "x86_64"))]
-mod assembly {
-    use super::{Number, Point};
-
-    pub(super) fn multiply(_: &Number, _: Option<&Point>) -> Option<Point> {
-        None
-    }
-
-    pub(super) fn multiply_add(_: &Number, _: &Number, _: &Point) -> Option<Point> {
-        None
-    }
-
-    pub(super) fn invert(_: &Number) -> Option<Number> {
-        None
-    }
-}
+use portable as assembly;
 
 /// Copies octets of C.
 ///

@@ -14,6 +14,8 @@ use crate::tls::{KeyExchange, Resumption, Suite};
 pub struct Capabilities {
     /// Its name.
     pub stack: Stack,
+    /// False if this build does not have it: sessions of it are refused.
+    pub is_built: bool,
     /// Its licence, as an SPDX expression.
     pub licence: &'static str,
     /// How an end can prove its identity.
@@ -104,9 +106,9 @@ pub struct TlsVersion {
 }
 
 impl Capabilities {
-    /// The version that the library reports.
+    /// The version that the library reports; `not in this build` if there is none to ask.
     pub fn version(&self) -> String {
-        (self.version)()
+        if self.is_built { (self.version)() } else { "not in this build".to_owned() }
     }
 
     /// The protocols that it supports.

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
 use crate::coap::{Coap, Security, Transfer};
-use crate::config::{ConfigError, Credential, CredentialKind, Cryptography, Family, Protocol, Role, SessionConfig};
+use crate::config::{
+    ConfigError, Credential, CredentialKind, Cryptography, Family, Protocol, Role, SessionConfig, Stack,
+};
 use crate::credentials::{self, CertificateKey};
 use crate::tls::{Dtls, ECJPAKE_CURVES, KeyExchange, LeanProfile, PskMode, Suite, Tls};
 
@@ -33,6 +35,11 @@ impl Capabilities {
     /// # Errors
     /// The first value that the library does not support.
     pub(crate) fn check<'a>(&self, config: &'a SessionConfig) -> Result<Checked<'a>, ConfigError> {
+        if !self.is_built {
+            let built = Stack::ALL.iter().map(|stack| stack.capabilities()).filter(|other| other.is_built);
+            let built: Vec<_> = built.map(|other| other.stack).collect();
+            return Err(refusal("stack", &self.stack, format!("{} (this build has no other)", list(&built))));
+        }
         let protocols: Vec<_> = self.protocols().collect();
         one_of("protocol", config.protocol(), &protocols)?;
         let Family::Tls(tls) = &config.family else {

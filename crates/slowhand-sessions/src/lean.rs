@@ -30,6 +30,7 @@ use crypto::Counting;
 /// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::LeanDtls,
+    is_built: true,
     version: || lean_dtls::VERSION.to_owned(),
     licence: "MIT OR Apache-2.0",
     credentials: &[CredentialKind::Psk, CredentialKind::Certificate, CredentialKind::RawPublicKey],

@@ -27,6 +27,7 @@ const BOTH_RESUMPTIONS: &[Resumption] = &[Resumption::Id, Resumption::Ticket];
 /// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::Mbedtls,
+    is_built: true,
     version: || c_library::version(functions()),
     licence: "Apache-2.0 OR GPL-2.0-or-later",
     credentials: &[CredentialKind::Psk, CredentialKind::Ecjpake, CredentialKind::Certificate],

@@ -20,11 +20,19 @@ use crate::config::{CredentialKind, Protocol, Stack};
 use crate::credentials::RSA_BITS;
 use crate::tls::{CURVES, FRAGMENT_LENGTHS, Suite, TLS13_CURVES};
 
+#[cfg(not(target_family = "wasm"))]
 unsafe extern "C" {
     static slowhand_openssl: slowhand_library;
 }
 
 /// The library's functions.
+#[cfg(target_family = "wasm")]
+pub(crate) fn functions() -> &'static slowhand_library {
+    unreachable!("`Capabilities::check` refuses a library that is not in this build")
+}
+
+/// The library's functions.
+#[cfg(not(target_family = "wasm"))]
 pub(crate) fn functions() -> &'static slowhand_library {
     // SAFETY: it is a constant of csrc/openssl/session.c, and the compilers of C and Rust check its layout.
     unsafe { &slowhand_openssl }
@@ -33,6 +41,8 @@ pub(crate) fn functions() -> &'static slowhand_library {
 /// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::Openssl,
+    // The module for web pages would be twice as large.
+    is_built: cfg!(not(target_family = "wasm")),
     version: || c_library::version(functions()),
     licence: "Apache-2.0",
     credentials: &[CredentialKind::Psk, CredentialKind::Certificate],

@@ -40,6 +40,7 @@ use crate::tls::{Auth, Resumption, Suite, Version};
 /// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::Rustls,
+    is_built: true,
     // The library does not report its version; `build.rs` gets it from cargo.
     version: || env!("SLOWHAND_RUSTLS_VERSION").to_owned(),
     licence: "Apache-2.0 OR ISC OR MIT",

@@ -33,6 +33,7 @@ pub(crate) fn functions() -> &'static slowhand_library {
 /// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::Tinydtls,
+    is_built: true,
     version: || c_library::version(functions()),
     licence: "EPL-1.0 OR BSD-3-Clause",
     credentials: &[CredentialKind::Psk, CredentialKind::RawPublicKey],

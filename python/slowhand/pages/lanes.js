@@ -26,11 +26,20 @@ class Timeline {
     const margin = Math.max(LEAST, (this.events.last - this.events.first) * 0.01);
     this.bounds = { from: this.events.first - margin, to: this.events.last + margin };
     this.view = { ...this.bounds };
-    new ResizeObserver(() => this.layOut()).observe(this.lanes);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.picture.readColours(); this.redraw(); });
+    this.resizes = new ResizeObserver(() => this.layOut());
+    this.resizes.observe(this.lanes);
+    this.ends = new AbortController();
+    const colours = matchMedia("(prefers-color-scheme: dark)");
+    colours.addEventListener("change", () => { this.picture.readColours(); this.redraw(); }, { signal: this.ends.signal });
     this.picture.readColours();
     this.layOut();
     this.showList();
+  }
+
+  // Another handshake takes its place.
+  discard() {
+    this.resizes.disconnect();
+    this.ends.abort();
   }
 
   // ---- what is drawn

@@ -1,6 +1,8 @@
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
 #include "certificate.h"
 
+#include <string.h>
+
 #include "slowhand.h"
 
 #include "mbedtls/asn1.h"

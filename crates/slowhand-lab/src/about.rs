@@ -1,9 +1,10 @@
 //! A short description of a scenario, for the end of a report.
 
+use crate::scenario::{Network, Profile, Scenario, Topology};
 use serde_json::{Map, Value, json};
-use slowhand_lab::scenario::{Network, Profile, Scenario, Topology};
 
-/// The session, the network and the devices of a scenario, and what is assumed about them.
+/// The session, the network and the devices of a scenario in words, and the names of the constants that are assumed about its
+/// devices, as a JSON object.
 pub fn about(scenario: &Scenario) -> Value {
     json!({
         "session": session(scenario),
