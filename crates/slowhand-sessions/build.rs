@@ -34,7 +34,7 @@ fn main() {
     shared(&checks);
     mbedtls(&carriers.directory("mbedtls-rs-sys").join("mbedtls"), &checks);
     tinydtls(&carriers.directory("tinydtls-sys").join("src/tinydtls"));
-    if !is_wasm() {
+    if !isolate::is_wasm() {
         openssl::build(&carriers.directory("openssl-src").join("openssl"));
         decoy();
     }
@@ -74,16 +74,11 @@ fn mirrors() -> PathBuf {
     directory
 }
 
-/// True if the module for web pages is built, which has no OpenSSL.
-fn is_wasm() -> bool {
-    env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm")
-}
-
 /// A compiler. In WebAssembly there is one thread, and the calls of allocation get their other names from it, because no tool
 /// renames them in its objects.
 fn compiler() -> cc::Build {
     let mut build = cc::Build::new();
-    if is_wasm() {
+    if isolate::is_wasm() {
         build.include("csrc/wasm");
         build = rename_calls(build, ALLOCATION);
     }

@@ -11,10 +11,7 @@ use slowhand_net::address::{Host, NodeId};
 /// at the same place is `client (2)`, and so on.
 pub fn programs(scenario: &Scenario, plan: &Plan, seed: Option<u64>) -> Vec<Program> {
     let port = scenario.session.server_port();
-    let server = match scenario.server.at {
-        ServerAt::Internet | ServerAt::Leaves => Host::Internet, // a scenario with programs has one server
-        ServerAt::Node(node) => Host::Node(node),
-    };
+    let server = server_of(scenario);
     let mut programs: Vec<Program> = Vec::new();
     for told in &scenario.programs {
         for (place, host) in places(&told.at, server, plan.clients()) {
@@ -25,6 +22,14 @@ pub fn programs(scenario: &Scenario, plan: &Plan, seed: Option<u64>) -> Vec<Prog
         }
     }
     programs
+}
+
+/// Where the server of a scenario is.
+pub(crate) fn server_of(scenario: &Scenario) -> Host {
+    match scenario.server.at {
+        ServerAt::Internet | ServerAt::Leaves => Host::Internet, // a scenario with programs has one server
+        ServerAt::Node(node) => Host::Node(node),
+    }
 }
 
 /// The names of the hosts where a program runs, and the hosts.

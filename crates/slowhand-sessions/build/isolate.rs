@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::is_wasm;
+/// True if the module for web pages is built, which has no OpenSSL.
+pub(crate) fn is_wasm() -> bool {
+    env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm")
+}
 
 /// Makes the static library `name` of the files of `build` and of `objects`. Only the symbols `visible` are global in it. What it
 /// calls of `renamed` has the prefix `slowhand_`.

@@ -7,6 +7,7 @@ mod events;
 mod filter;
 mod firmware;
 mod kernel;
+mod names;
 mod notes;
 mod requirements;
 mod run;

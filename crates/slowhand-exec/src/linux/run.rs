@@ -2,6 +2,7 @@
 
 use crate::error::ExecError;
 use crate::linux::kernel::{Home, Kernel};
+use crate::linux::names::NameFile;
 use crate::linux::spawn::Streams;
 use crate::linux::streams::Streams as TcpStreams;
 use crate::linux::threads::Running;
@@ -38,7 +39,8 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     let programs = programs(setup, &kernels, seed)?;
     let world = World::new(scenario, &plan, seed, setup.capture.as_deref(), setup.explain.is_some())?;
     let streams = TcpStreams::new(scenario, &kernels, seed);
-    let mut tracer = Tracer::new(setup, world, streams, kernels, programs);
+    let names = NameFile::new(scenario, &plan).map_err(failed("write the names of the hosts"))?;
+    let mut tracer = Tracer::new(setup, world, streams, kernels, programs, names);
     // No program may end more than its own world, whatever it does.
     let ended = catch_unwind(AssertUnwindSafe(|| tracer.run())).unwrap_or_else(|panic| Err(fault(&*panic)));
     tracer.kill_all();

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The most octets of one file that a program may write, its output among them. *Assumed*: more than anyone reads.
 const LONGEST_FILE: u64 = 64 << 20;
@@ -80,6 +81,8 @@ struct Image {
     paths: Vec<CString>,
     argv: Vec<*const libc::c_char>,
     envp: Vec<*const libc::c_char>,
+    /// The file that it finds as /etc/hosts.
+    names: CString,
     filter: libc::sock_fprog,
     /// Those of the program, from 0 on.
     descriptors: [RawFd; 4],
@@ -92,6 +95,7 @@ pub(crate) fn start(
     argv: &[OsString],
     environment: &[(OsString, OsString)],
     streams: &Streams,
+    names: &Path,
 ) -> Result<Pid, ExecError> {
     let command = argv[0].to_string_lossy().into_owned();
     let failed = |error| ExecError::Start { program: name.to_owned(), command: command.clone(), error };
@@ -111,6 +115,7 @@ pub(crate) fn start(
         paths,
         argv: pointers(&words),
         envp: pointers(&variables),
+        names: c_string(names.as_os_str())?,
         filter: libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() },
         descriptors: descriptors(streams),
     };
@@ -166,6 +171,13 @@ unsafe fn first_process(image: &Image) -> ! {
         );
         if private == 0 {
             libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), 0, std::ptr::null());
+            libc::mount(
+                image.names.as_ptr(),
+                c"/etc/hosts".as_ptr(),
+                std::ptr::null(),
+                libc::MS_BIND,
+                std::ptr::null(),
+            );
         }
         let program = libc::fork();
         if program == 0 {

@@ -5,6 +5,7 @@ use crate::linux::clocks::{Clocks, Nanos, SECOND};
 use crate::linux::filter;
 use crate::linux::firmware::Link;
 use crate::linux::kernel::Kernel;
+use crate::linux::names::NameFile;
 use crate::linux::notes::Notes;
 use crate::linux::spawn::{self, Streams};
 use crate::linux::streams;
@@ -95,6 +96,7 @@ pub(crate) struct Tracer<'a> {
     early: Vec<Pid>,
     /// What threads that waited in the kernel came to while another one ran.
     held: Vec<(Pid, Change)>,
+    names: NameFile,
     setup: &'a Setup,
     began: Instant,
     client_nodes: Vec<NodeId>,
@@ -109,6 +111,7 @@ impl<'a> Tracer<'a> {
         streams: streams::Streams,
         kernels: Vec<Kernel>,
         programs: Vec<Program>,
+        names: NameFile,
     ) -> Self {
         let client_nodes = programs
             .iter()
@@ -139,6 +142,7 @@ impl<'a> Tracer<'a> {
             running: 0,
             early: Vec::new(),
             held: Vec::new(),
+            names,
             setup,
             began: Instant::now(),
             client_nodes,
@@ -206,7 +210,8 @@ impl<'a> Tracer<'a> {
             }
             let refused = |error| ExecError::Kernel { what: "enter a network namespace", error };
             self.kernels[program.kernel].enter().map_err(refused)?;
-            let first = spawn::start(&program.name, &program.argv, &program.environment, &program.streams)?;
+            let first =
+                spawn::start(&program.name, &program.argv, &program.environment, &program.streams, self.names.path())?;
             let running = &mut self.programs[place].running;
             (running.first, running.started) = (Some(first), Some(self.clocks.now));
             self.programs[place].streams.begin();
