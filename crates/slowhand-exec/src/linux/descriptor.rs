@@ -131,6 +131,18 @@ impl Descriptor {
         self.option::<i32>(libc::SOL_SOCKET, libc::SO_ERROR).unwrap_or(0)
     }
 
+    /// Lets another socket wait as long as this one.
+    pub(crate) fn copy_patience(&self, other: &Self) {
+        for option in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
+            let Some(value) = self.option::<[i64; 2]>(libc::SOL_SOCKET, option) else { continue };
+            let length = size_of_val(&value) as libc::socklen_t;
+            // SAFETY: `value` has the length that `length` says.
+            unsafe {
+                libc::setsockopt(other.fd.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const value).cast(), length)
+            };
+        }
+    }
+
     /// True if it is a socket of the Internet's protocols.
     pub(crate) fn is_internet(&self) -> bool {
         let domain = self.option::<i32>(libc::SOL_SOCKET, libc::SO_DOMAIN);

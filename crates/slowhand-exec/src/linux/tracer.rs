@@ -637,7 +637,7 @@ impl<'a> Tracer<'a> {
     /// Notes when the run has come to its end.
     fn note_end(&mut self) {
         let is_over = || {
-            self.is_finished()
+            (self.is_finished() && !self.streams.are_busy())
                 || (self.setup.until == Until::Established && self.world.are_established(&self.client_nodes))
         };
         if self.over.is_none() && is_over() {

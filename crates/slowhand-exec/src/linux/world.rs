@@ -390,7 +390,7 @@ impl Reader {
         }
     }
 
-    /// True if the program of the end has answered with it. The kernel's TCP acknowledges too.
+    /// True if the program of the end has answered with it. TCP acknowledges by itself.
     fn is_answer(&self, octets: &[u8]) -> bool {
         match self {
             Self::Datagrams(_) => true,

@@ -220,7 +220,12 @@ fn flags_of(entry: &Registers) -> u64 {
 fn wanted(entry: &Registers) -> u64 {
     match entry.orig_rax as i64 {
         libc::SYS_write | libc::SYS_sendto | libc::SYS_recvmmsg => entry.rdx,
-        libc::SYS_recvfrom if flags_of(entry) & libc::MSG_WAITALL as u64 != 0 => entry.rdx,
+        // What is only looked at stays, so there is no rest to wait for.
+        libc::SYS_recvfrom
+            if flags_of(entry) & (libc::MSG_WAITALL | libc::MSG_PEEK) as u64 == libc::MSG_WAITALL as u64 =>
+        {
+            entry.rdx
+        }
         _ => 0,
     }
 }

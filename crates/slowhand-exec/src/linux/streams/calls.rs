@@ -211,7 +211,11 @@ impl Tracer<'_> {
 
     /// accept(2) has given a socket.
     pub(crate) fn note_accepted(&mut self, tid: Pid, listener: u64, entry: &Registers, socket: i64) {
-        let descriptor = self.threads.get_mut(tid).and_then(|thread| thread.descriptor(socket as u64));
+        let Some(thread) = self.threads.get_mut(tid) else { return };
+        let descriptor = thread.descriptor(socket as u64);
+        if let (Some(from), Some(to)) = (thread.descriptor(entry.rdi), &descriptor) {
+            from.copy_patience(to); // accept(2): Linux passes on the options of the socket that listens
+        }
         if let Some(peer) = descriptor.and_then(|descriptor| self.streams.accept(listener, &descriptor))
             && entry.rsi != 0
         {

@@ -218,6 +218,11 @@ impl Streams {
         deadlines.min().map(|at| at.as_micros().saturating_mul(1000))
     }
 
+    /// True if an end has sent what its peer has not acknowledged: programs may have ended before it arrives.
+    pub(crate) fn are_busy(&self) -> bool {
+        self.connections.values().any(|connected| !connected.is_past() && !connected.connection.all_acknowledged())
+    }
+
     /// Everything that is due.
     pub(crate) fn fire(&mut self, kernels: &[Kernel], now: Instant) {
         let is_due = |connected: &Connected| connected.connection.deadline().is_some_and(|at| at <= now);
