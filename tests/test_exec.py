@@ -22,6 +22,7 @@ from slowhand.executing import Execution
 from slowhand.executing.programs import Limits, placed
 from slowhand.executing.report import silence
 from slowhand.executing.workers import Failure
+from test_exec_programs import load
 
 SOURCES = ROOT / "tests" / "exec"
 PSK = "-psk 00112233445566778899aabbccddeeff -cipher PSK-AES128-CCM8:@SECLEVEL=0"
@@ -772,7 +773,7 @@ def test_a_client_of_yesterday_and_one_of_today(cli: Cli, tmp_path: Path) -> Non
     cli(*given, "--fail-if", "0%", "--out", out)
     code = "programs.1.success.exit=0,7"
     worse = cli("sweep", yesterday, "--vary", code, "--count", 2, "--fail-if", "0%", code=1)
-    said = "success.exit=7: clearly fewer clients succeed: 0.0%, and 100.0% of the baseline"
+    said = "success.exit=7: clearly fewer worlds succeed: 0.0%, and 100.0% of the baseline"
     assert said in " ".join(worse.stdout.split())
     script.write_text(f'exec openssl s_client {other}  "$@"')
     with pytest.raises(slowhand.SweepError, match="has a configuration that this sweep does not"):

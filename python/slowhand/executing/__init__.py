@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from slowhand.api import SEED, Source, loaded
-from slowhand.bounds import natural
+from slowhand.bounds import natural, wrong
 from slowhand.executing.programs import Command, Limits, ProgramError, placed
 from slowhand.executing.result import Execution
 from slowhand.executing.workers import Failure
@@ -79,6 +79,8 @@ def exec(
     '00:01:01'
     '00:01:01'
     """
+    if natural("count", count) < 1:
+        raise wrong("count", f"found {count}, allowed: 1 or more")
     limits = Limits(duration_s, until, date, wall_s, cpu_s)
     limits.told()
     execution = Execution(
@@ -91,7 +93,7 @@ def exec(
             stdin=stdin,
         ),
         limits,
-        count=natural("count", count),
+        count=count,
         seed=natural("seed", seed),
         again=natural("again", again),
         threads=None if threads is None else natural("threads", threads),
