@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import slowhand
 from conftest import Cli, exec_lacks
 from slowhand.executing import Execution
-from slowhand.executing.programs import Limits, placed
+from slowhand.executing.programs import Limits, ProgramError, fingerprint, placed
 from slowhand.sweeps import Sampling, Sweep, compared
 from slowhand.sweeps.statistics import Measured
 
@@ -154,3 +155,43 @@ def test_a_note_of_a_world_that_ran_again_counts() -> None:
     assert execution.notes == [{**note, "worlds": 1}]
     with pytest.raises(ValueError, match="count: found 0, allowed: 1 or more"):
         slowhand.exec("lossy-line", client="true", count=0)
+
+
+def test_files_within_words_are_noticed(tmp_path: Path) -> None:
+    names = [f"{number}.sh" for number in range(7)]
+    zero, one, two, three, four, five, space = (str(tmp_path / name) for name in names)
+    space = space.replace("6.sh", "a b.sh")
+    for file in (zero, one, two, three, four, five, space):
+        Path(file).write_text("")
+    shell = f"sh -x '{one}' <{two};sh -c \"{three}\""
+    scenario = slowhand.Scenario("lossy-line").with_(
+        {
+            "programs": [
+                {
+                    "at": "client",
+                    "command": ["sh", "-c", shell, f"-k={four}"],
+                    "environment": {"FILE": five, "LONG": 5000 * "x"},
+                },
+                {"at": "server", "command": ["echo", zero, space, "it's", 5000 * "x"]},
+            ]
+        }
+    )
+    found = {line.rpartition(" ")[0] for line in fingerprint(scenario)}
+    assert {zero, one, two, three, four, five, space} < found
+
+
+def test_places_and_limits_of_python() -> None:
+    options: dict[str, Any] = {"at": {2: "cat"}, "stdin": {2: [(1, "a"), (2, "")]}}
+    scenario = placed(slowhand.Scenario("lossy-line"), **options, compute={2: 1.0})
+    (entry,) = scenario.value("programs")
+    assert (entry["at"], entry["compute_s"], len(entry["stdin"])) == (2, 1.0, 2)
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"until": 5}, "until: found 5, allowed: end or"),
+        ({"date": 5}, "date: found 5, allowed: a day"),
+        ({"duration_s": "5"}, "duration_s: found 5, allowed: a number"),
+    ]
+    for limits, said in wrong:
+        with pytest.raises(ProgramError, match=said):
+            slowhand.exec("lossy-line", client="true", **limits)
+    with pytest.raises(ProgramError, match="at: found node 0 twice"):
+        placed(slowhand.Scenario("lossy-line"), at={0: "true", "root": "true"})

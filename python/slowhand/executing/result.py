@@ -97,15 +97,16 @@ class Execution:
         """Runs the world of a seed again, and says where the time of a handshake went.
 
         As far as the network sees it: what a program does between what it gets and what it sends is
-        one part. By default it is the first seed and the first client; of several handshakes of a
-        client the longest. None: there was none with DTLS. Raises `WorldError` if the world is not
-        run to its end; a world that is not the same as before is a warning.
+        one part. By default it is the first seed and the first client that had a handshake then; of
+        several handshakes of a client the longest. None: there was none with DTLS. Raises
+        `WorldError` if the world is not run to its end; a world that is not the same as before is a
+        warning.
         """
         from slowhand.explain import Explanation
 
         seed = self.seed if seed is None else seed
         if client is None:
-            client = next((told["node"] for told in self.told if told["is_client"]), 0)
+            client = self._first_client(seed)
         found: list[dict[str, Any] | Failure] = []
         with Workers(self.scenario, self.limits, None, threads=1, explain=client) as workers:
             workers.run([(0, seed)], lambda _, world: found.append(world))
@@ -116,6 +117,18 @@ class Execution:
             warnings.warn(f"explanation: seed {seed} ran again, and was not the same", stacklevel=2)
         explanation = world["explanation"]
         return explanation and Explanation({**explanation, "scenario": self.scenario.path})
+
+    def _first_client(self, seed: int) -> int:
+        """The first client with a handshake in the world of a seed, else the first one of all."""
+        spoke = [
+            each["record"]["client"]
+            for world in self.worlds
+            if world["seed"] == seed
+            for each in world["conversations"]
+            if each["secure"]
+        ]
+        programs = [told["node"] for told in self.told if told["is_client"]]
+        return next(iter([*sorted(spoke), *programs]), 0)
 
     def cancel(self) -> None:
         """Nothing runs but in `watch`, which ends with what interrupts it."""
@@ -329,10 +342,11 @@ class Execution:
         }
 
     def about(self) -> dict[str, Any]:
-        """What repeats it: version, scenario, overrides, the text of all files, seeds."""
+        """What repeats it: version, scenario, overrides, the text of all files, limits, seeds."""
         return {
             **api.origin(self.scenario),
             "exec": True,
+            "limits": vars(self.limits),
             "seed": self.seed,
             "count": self.complete,
             "interrupted": self.stopped is not None,
@@ -343,7 +357,6 @@ class Execution:
         return {
             **self.about(),
             "programs": self.told,
-            "limits": vars(self.limits),
             "reproducible": self.reproducible,
             "successes": self.successes,
             "notes": self.notes,
