@@ -715,10 +715,27 @@ def test_the_scenario_that_comes_along_and_its_sweep(cli: Cli, tmp_path: Path) -
     table = slowhand.sweep("programs", {key: [0, 0.5]}, count=2)
     assert table["completed"].to_list() == [2, 2]
     assert table["duration_s_mean"][0] == pytest.approx(rows["duration_s"].mean())
-    # A result repeats its programs too.
-    cli("exec", "programs", "--count", 1, "--client", "true", "--records", "one.parquet", code=1)
-    again = json.loads(cli("exec", "one.parquet", "--count", 1, "--json", code=1).stdout)
+    # A result repeats its programs too, its seeds and its limits.
+    cli(
+        "exec",
+        "programs",
+        "--count",
+        1,
+        "--client",
+        "true",
+        "--seed",
+        7,
+        "--duration",
+        9,
+        "--records",
+        "one.parquet",
+        code=1,
+    )
+    again = json.loads(cli("exec", "one.parquet", "--json", code=1).stdout)
     assert [each["argv"][0] for each in again["programs"]] == ["openssl", "true"]
+    assert (again["seed"], again["count"], again["limits"]["duration_s"]) == (7, 1, 9)
+    other = slowhand.exec(tmp_path / "one.parquet", seed=8, until="established", again=0)
+    assert (other.seed, other.count, other.limits) == (8, 1, Limits(9, "established"))
     said = cli("run", "programs", "--count", 1).stderr
     assert "its programs do not run, its libraries do" in said
 

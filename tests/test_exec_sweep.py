@@ -1,5 +1,6 @@
 """Programs in `slowhand sweep` and `compare`: every client and every world counts."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import slowhand
 from conftest import Cli, exec_lacks
 from slowhand.executing import Execution
 from slowhand.executing.programs import Limits, ProgramError, fingerprint, placed
+from slowhand.executing.workers import Failure, Workers
+from slowhand.pages import overview
 from slowhand.sweeps import Sampling, Sweep, compared
 from slowhand.sweeps.statistics import Measured
 
@@ -195,3 +198,22 @@ def test_places_and_limits_of_python() -> None:
             slowhand.exec("lossy-line", client="true", **limits)
     with pytest.raises(ProgramError, match="at: found node 0 twice"):
         placed(slowhand.Scenario("lossy-line"), at={0: "true", "root": "true"})
+
+
+def test_a_page_of_conversations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    execution = slowhand.exec(made(tmp_path, "plain"), count=2, again=0)
+    failure = Failure(1, "the clock")
+    monkeypatch.setattr(Workers, "run", lambda _, seeds, add: add(0, failure))  # it runs no more
+    page = overview.encoded(execution).decode()
+    titles = re.findall("<h2 id.*?>(.*?)</h2>", page)
+    assert titles[3:5] == ["Median conversation", "Worst conversation"]
+    assert "4 of 4 conversations completed" in page and "handshakes" not in page
+    assert re.search(r"It could not be run again: the world of seed \d: the clock", page)
+
+
+def test_files_of_programs_and_libraries_have_the_same_columns(tmp_path: Path) -> None:
+    out = tmp_path / "rows"
+    slowhand.compare([made(tmp_path, "programs"), "psk-tinydtls"], count=1, out=out)
+    rows = polars.read_parquet(out)
+    assert rows.filter(scenario="psk-tinydtls.toml")["success_world"].to_list() == [None]
+    assert rows.filter(scenario="programs.toml")["secure"].to_list() == [False, False]

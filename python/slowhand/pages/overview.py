@@ -150,7 +150,7 @@ def _distributions(frame: polars.DataFrame, what: str) -> str:
 
     samples = {what: frame}
     pictures: dict[str, Callable[[Path], None]] = {
-        f"The share of {what} that completed within a time": partial(plot.ecdf, samples),
+        f"The share of {what} that completed within a time": partial(plot.ecdf, samples, what=what),
         "Duration": partial(plot.box, samples),
         "Energy of the client by state": partial(plot.energy, samples),
     }
