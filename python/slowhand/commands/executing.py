@@ -129,7 +129,8 @@ PROGRAMS = (
     " other keys (stdin, environment, success, ...) are kept. A command's words are quoted as in a"
     " shell. {server} is the server's address in brackets, {address} without them, {port} its port,"
     " {node} the program's node, {seed} the seed, {keylog} a file for the secrets of its sessions,"
-    " which --pcap gets (also SSLKEYLOGFILE)."
+    " which --pcap gets (also SSLKEYLOGFILE). A result (--records, --json) is a scenario too: its"
+    " programs, seeds, count and limits are repeated, but for what is given."
 )
 """What a command may have in it."""
 
