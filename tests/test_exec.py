@@ -22,6 +22,7 @@ from slowhand.executing import Execution
 from slowhand.executing.programs import Limits, placed
 from slowhand.executing.report import silence
 from slowhand.executing.workers import Failure
+from test_exec_programs import load
 
 SOURCES = ROOT / "tests" / "exec"
 PSK = "-psk 00112233445566778899aabbccddeeff -cipher PSK-AES128-CCM8:@SECLEVEL=0"
@@ -677,12 +678,17 @@ def test_programs_of_a_scenario(tmp_path: Path, cli: Cli) -> None:
     assert table["ended_s"].to_list() == [2, 2, 1.5, 1.5]
     assert table["stdout"][1] == "node 2 1893456002 seed 1\n"
     assert execution.programs().filter(seed=2, program="client 1")["success"].to_list() == [False]
-    # Options replace what is at the same place, and say something about what is there.
+    # Options replace the command at the same place: this one has still no success.
     given = ["exec", file, "--count", 1, "--at", "1=true", "--at", "root=true"]
-    other = json.loads(cli(*given, "--set", "programs.1.at=1", "--json").stdout)
+    other = json.loads(cli(*given, "--set", "programs.1.at=1", "--json", code=1).stdout)
     names = [each["name"] for each in other["programs"]]
     assert names == ["client 1", "client 2", "node 1", "node 0"]
-    assert other["successes"] == 1
+    assert other["successes"] == 0
+    assert [each["has_success"] for each in other["programs"]] == [True, True, True, False]
+    # A new command of the clients has the input and the environment of the old one.
+    new = 'sh -c "read line; echo new $WHERE $line"'
+    kept = slowhand.exec(file, client=new, count=1, again=0).programs()
+    assert kept["stdout"][1] == "new node 2 seed 1\n" and kept["success"][1]
     failed = cli("exec", file, "--count", 2, code=1).stdout
     assert "success in 0 of 2 worlds" in failed
     assert "client 1 at node 1: exit code 0 in 2; did what it was to do in 1 of 2" in failed
@@ -697,7 +703,7 @@ def test_the_scenario_that_comes_along_and_its_sweep(cli: Cli, tmp_path: Path) -
     rows = execution.frame()
     assert rows["success"].to_list() == [True, True] and rows["secure"].all()
     without = slowhand.exec("programs", count=1, client="sleep 1").programs()
-    assert without["success"].to_list() == [None, None]
+    assert without["success"].to_list() == [None, False]
     # Nothing of what `finished` asks for has happened.
     silent = slowhand.exec("programs", count=1, set={"programs.1.command": "sleep 1"})
     assert silent.successes == 0 and not silent.rows()
@@ -709,10 +715,27 @@ def test_the_scenario_that_comes_along_and_its_sweep(cli: Cli, tmp_path: Path) -
     table = slowhand.sweep("programs", {key: [0, 0.5]}, count=2)
     assert table["completed"].to_list() == [2, 2]
     assert table["duration_s_mean"][0] == pytest.approx(rows["duration_s"].mean())
-    # A result repeats its programs too.
-    cli("exec", "programs", "--count", 1, "--client", "true", "--records", "one.parquet")
-    again = json.loads(cli("exec", "one.parquet", "--count", 1, "--json").stdout)
+    # A result repeats its programs too, its seeds and its limits.
+    cli(
+        "exec",
+        "programs",
+        "--count",
+        1,
+        "--client",
+        "true",
+        "--seed",
+        7,
+        "--duration",
+        9,
+        "--records",
+        "one.parquet",
+        code=1,
+    )
+    again = json.loads(cli("exec", "one.parquet", "--json", code=1).stdout)
     assert [each["argv"][0] for each in again["programs"]] == ["openssl", "true"]
+    assert (again["seed"], again["count"], again["limits"]["duration_s"]) == (7, 1, 9)
+    other = slowhand.exec(tmp_path / "one.parquet", seed=8, until="established", again=0)
+    assert (other.seed, other.count, other.limits) == (8, 1, Limits(9, "established"))
     said = cli("run", "programs", "--count", 1).stderr
     assert "its programs do not run, its libraries do" in said
 
@@ -751,7 +774,7 @@ def test_where_the_time_of_programs_went(cli: Cli, tmp_path: Path) -> None:
     assert "slowhand exec programs --seed 1 --count 2" in page
     found = json.loads(cli(*given, "--json").stdout)
     assert found["explanation"]["duration_s"] == told.document["duration_s"]
-    nothing = cli("exec", "programs", "--count", 1, "--client", "sleep 1", "--explain")
+    nothing = cli("exec", "programs", "--count", 1, "--client", "sleep 1", "--explain", code=1)
     assert "seed 1 has no handshake of DTLS: nothing is explained" in nothing.stderr
 
 
@@ -772,7 +795,7 @@ def test_a_client_of_yesterday_and_one_of_today(cli: Cli, tmp_path: Path) -> Non
     cli(*given, "--fail-if", "0%", "--out", out)
     code = "programs.1.success.exit=0,7"
     worse = cli("sweep", yesterday, "--vary", code, "--count", 2, "--fail-if", "0%", code=1)
-    said = "success.exit=7: clearly fewer clients succeed: 0.0%, and 100.0% of the baseline"
+    said = "success.exit=7: clearly fewer worlds succeed: 0.0%, and 100.0% of the baseline"
     assert said in " ".join(worse.stdout.split())
     script.write_text(f'exec openssl s_client {other}  "$@"')
     with pytest.raises(slowhand.SweepError, match="has a configuration that this sweep does not"):
@@ -847,7 +870,11 @@ def test_what_is_said_of_programs_of_a_scenario(cli: Cli, options: str, said: st
         (["--client", "true", "--at", "x=true"], "--at: found x=true, allowed:"),
         (["--client", "true", "--at", "9=true"], "node 9: found 9, allowed: nodes of the"),
         (["--client", "true", "--date", "soon"], "date: found soon, allowed:"),
-        (["--client", "true", "--duration", "0"], "duration_s: found 0"),
+        (["--client", "true", "--duration", "nan"], "--duration: found nan, allowed:"),
+        (["--at", f"{5000 * '9'}=true"], "--at: found 9999"),
+        (["--at", "\u0662=true"], "--at: found \u0662=true, allowed:"),
+        (["--at", "2=true", "--at", "02=true"], "--at: found 02 twice, allowed:"),
+        (["--at", "root=true", "--at", "0=true"], "--at: found 0 twice, allowed:"),
     ],
 )
 def test_bad_input(cli: Cli, options: list[str], said: str) -> None:

@@ -29,7 +29,7 @@ from slowhand.keys import Setting
 from slowhand.progress import Progress
 from slowhand.sweeps import METRIC, Sampling, Sweep, varied
 from slowhand.sweeps.cluster import REQUIREMENT, Cluster
-from slowhand.sweeps.dataset import Chunk, Rows
+from slowhand.sweeps.dataset import Chunk, Part, Rows
 from slowhand.sweeps.queue import FIRST, LONGEST_S, MOST_WORLDS, Queue
 from slowhand.sweeps.vary import Axis, combinations
 
@@ -427,9 +427,9 @@ def test_two_sweeps_do_not_write_into_one_folder(tmp_path: Path) -> None:
 def test_chunks_have_the_seeds_that_are_missing(tmp_path: Path) -> None:
     (configuration,), _ = varied(slowhand.Scenario(PSK), [Axis.read("session.timeout_s=1")])
     with Sweep([configuration], Sampling(count=100), out=tmp_path / "r") as sweep:
-        nothing = Rows(b"", 0, 0, [], 1.0)
         for first, count in ((11, 5), (1, 2), (90, 11)):
-            sweep.data.store(Chunk(configuration, first, count), nothing)
+            part = Part(first, first + count - 1, b"")
+            sweep.data.store(Chunk(configuration, first, count), Rows((part,), 0, 0, [], 1.0))
         missing = [(c.first, c.count) for c in sweep.data.missing(configuration, 1, 100)]
         assert missing == [(3, 8), (16, 74)]
         assert list(sweep.data.missing(configuration, 90, 11)) == []
@@ -441,12 +441,12 @@ def test_a_chunk_takes_as_long_as_it_may() -> None:
     queue = Queue([Chunk(configuration, 1, 1000)])
     first = queue.take()
     assert first == Chunk(configuration, 1, FIRST)
-    queue.learn(first, Rows(b"", FIRST, 0, [], 1.0))
+    queue.learn(first, Rows((), FIRST, 0, [], 1.0))
     second = queue.take()
     assert second == Chunk(configuration, FIRST + 1, int(LONGEST_S * FIRST))
     assert queue.left == 1000 - FIRST - second.count
     # A world of a thousand handshakes: fewer at once.
-    queue.learn(second, Rows(b"", 1000 * second.count, 0, [], 1e-3))
+    queue.learn(second, Rows((), 1000 * second.count, 0, [], 1e-3))
     third = queue.take()
     assert third and third.count == MOST_WORLDS // 1000
 

@@ -73,6 +73,8 @@ class Scenario:
         overrides, texts = keys.overrides(set)
         self.count, self.seed = COUNT, SEED
         """The number of worlds and the first seed of a run, if not given."""
+        self.limits: dict[str, Any] = {}
+        """How long a world with programs may take, of a result of `exec`."""
         self.is_result = False
         """True if it was read from a result: then the scenario's own file is not read."""
         self.has_file = True
@@ -153,7 +155,7 @@ class Scenario:
         scenario = cls.__new__(cls)
         scenario.path = scenario.read_from = path
         scenario.count, scenario.seed = COUNT, SEED
-        scenario.is_result, scenario.has_file = False, True
+        scenario.is_result, scenario.has_file, scenario.limits = False, True, {}
         scenario._folder = None
         scenario._adopt(_native.Scenario.from_sources(json.dumps(sources)))
         return scenario
@@ -195,6 +197,7 @@ class Scenario:
         path = self.read_from
         about = results.about(path)
         self.path, self.count, self.seed = about["scenario"], about["count"], about["seed"]
+        self.limits = about.get("limits", {})
         if about["slowhand"] != _native.__version__:
             version = printable(about["slowhand"])
             versions = f"slowhand {version} made it, and this is {_native.__version__}"

@@ -497,7 +497,9 @@ def command_of_worlds(handshakes: Run | Execution, *options: str) -> list[str]:
     """The command for worlds of the same run, with these options."""
     if isinstance(handshakes, Run):
         return [*command_of(handshakes.scenario), *options]
-    return [*command_of(handshakes.scenario, "exec"), *handshakes.limits.options(), *options]
+    usual = type(handshakes.limits).of(handshakes.scenario)
+    limits = handshakes.limits.options(usual)
+    return [*command_of(handshakes.scenario, "exec"), *limits, *options]
 
 
 def command_of(scenario: Scenario, command: str = "run") -> list[str]:

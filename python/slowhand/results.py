@@ -96,6 +96,7 @@ def about(
 ) -> dict[str, Any]:
     """What the file of a result says about its run: `KEYS`, and `more` keys with their types.
 
+    If it ran programs, also their `limits`.
     Raises `ScenarioError` if it cannot be read, or is not the file of a result.
     """
     name = printable(os.fspath(path))
@@ -121,7 +122,8 @@ def about(
         allowed = "a file that `slowhand run --records` or `--json` wrote"
         reason = f"does not say how its run is repeated: {wrong}, allowed: {allowed}"
         raise refusal(reason, place=name)
-    return {key: found[key] for key in keys}
+    limits = found.get("limits")
+    return {key: found[key] for key in keys} | ({"limits": limits} if type(limits) is dict else {})
 
 
 def _about_json(path: str | os.PathLike[str]) -> Any:

@@ -38,6 +38,7 @@ def options(parser: Parser) -> None:
     from slowhand.executing.programs import UNTIL, Limits
 
     worlds.options(parser, COUNT)
+    parser.set_defaults(count=None, seed=None)  # a result has its own
     programs = parser.add_argument_group("programs", PROGRAMS)
     programs.add_argument(
         "--client", metavar="COMMAND", help="The program at every client of the scenario."
@@ -72,14 +73,13 @@ def options(parser: Parser) -> None:
     parser.add_argument(
         "--until",
         choices=UNTIL,
-        default=Limits.until,
-        help="A world ends when its clients have ended, or also when they have their sessions.",
+        help="A world ends when its clients have ended, or also when they have their sessions."
+        " [default: end]",
     )
     parser.add_argument(
         "--duration",
         metavar="S",
         type=number,
-        default=Limits.duration_s,
         help=f"A world ends after S seconds of the network. [default: {Limits.duration_s:.0f}]",
     )
     parser.add_argument(
@@ -89,14 +89,12 @@ def options(parser: Parser) -> None:
         "--wall",
         metavar="S",
         type=number,
-        default=Limits.wall_s,
         help=f"The most that a world may take by the clock. [default: {Limits.wall_s:.0f}]",
     )
     parser.add_argument(
         "--cpu",
         metavar="S",
         type=number,
-        default=Limits.cpu_s,
         help="The most that a thread may compute between two system calls. "
         f"[default: {Limits.cpu_s:.0f}]",
     )
@@ -127,10 +125,12 @@ def options(parser: Parser) -> None:
 
 PROGRAMS = (
     "The programs are those of the scenario ([[programs]]). One that is given here is added, and"
-    " replaces those that the scenario has at the same place. A command's words are quoted as in a"
+    " replaces those that the scenario has at the same place; of a single one only the command: its"
+    " other keys (stdin, environment, success, ...) are kept. A command's words are quoted as in a"
     " shell. {server} is the server's address in brackets, {address} without them, {port} its port,"
     " {node} the program's node, {seed} the seed, {keylog} a file for the secrets of its sessions,"
-    " which --pcap gets (also SSLKEYLOGFILE)."
+    " which --pcap gets (also SSLKEYLOGFILE). A result (--records, --json) is a scenario too: its"
+    " programs, seeds, count and limits are repeated, but for what is given."
 )
 """What a command may have in it."""
 
@@ -145,20 +145,28 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Runs the programs, prints what they did and writes the files."""
     from slowhand import explain, results
     from slowhand.executing import Execution, report
-    from slowhand.executing.programs import Limits, ProgramError, placed
+    from slowhand.executing.programs import Limits, ProgramError, counted, placed
 
     scenario = loaded(arguments.scenario, arguments.set)
-    check_seeds(arguments.seed, arguments.count)
+    count = counted(scenario, arguments.count)
+    seed = scenario.seed if arguments.seed is None else arguments.seed
+    check_seeds(seed, count)
     files = output_files(arguments, SUFFIXES)
     records, capture, page = (files.get(name) for name in SUFFIXES)
     output.check(files.values(), inputs(scenario))
-    limits = Limits(
-        arguments.duration, arguments.until, arguments.date, arguments.wall, arguments.cpu
+    limits = Limits.of(
+        scenario,
+        duration_s=arguments.duration,
+        until=arguments.until,
+        date=arguments.date,
+        wall_s=arguments.wall,
+        cpu_s=arguments.cpu,
     )
     try:
         limits.told()
     except ProgramError as error:
-        raise Complaint(f"--{error}") from None
+        name, _, reason = str(error).partition(":")
+        raise Complaint(f"--{name.removesuffix('_s')}:{reason}") from None
     try:
         scenario = placed(
             scenario,
@@ -167,8 +175,14 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
             at=_at(arguments.at),
             compute=_compute(arguments.compute),
         )
-        names = ("count", "seed", "again", "threads")
-        execution = Execution(scenario, limits, **{n: getattr(arguments, n) for n in names})
+        execution = Execution(
+            scenario,
+            limits,
+            count=count,
+            seed=seed,
+            again=arguments.again,
+            threads=arguments.threads,
+        )
     except ProgramError as error:
         raise Complaint(str(error)) from None
     if records or page:
@@ -209,10 +223,10 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     if page and not execution.stopped:
         from slowhand.pages import overview
 
+        with warnings_said():
+            octets_of_page = overview.encoded(execution)
         private = scenario.holds_keys
-        written &= is_written(
-            page, lambda path: path.write_bytes(overview.encoded(execution)), private=private
-        )
+        written &= is_written(page, lambda path: path.write_bytes(octets_of_page), private=private)
     if interruption := execution.stopped or next(iter(late), None):
         assert isinstance(interruption, KeyboardInterrupt)
         return signals.exit_code(interruption)
@@ -256,14 +270,19 @@ def _explanation(arguments: argparse.Namespace, execution: Execution) -> Explana
 
 def _at(given: list[str]) -> dict[int | str, str]:
     """The programs of `--at`, by place."""
+    from slowhand.executing.programs import is_node, place_of
+
     found: dict[int | str, str] = {}
     for each in given:
         place, equals, command = each.partition("=")
-        if not equals or not (place.isdecimal() or place in PLACES):
+        if not equals or not (is_node(place) or place in PLACES):
             shown = printable(each, LONGEST_WORD)
             allowed = f"a node or {' or '.join(PLACES)}, and a command, as 2='nc -u -l 5683'"
             raise Complaint(f"--at: found {shown}, allowed: {allowed}")
-        found[place] = command
+        if place_of(place) in found:
+            shown = printable(place, LONGEST_WORD)
+            raise Complaint(f"--at: found {shown} twice, allowed: one command for each place")
+        found[place_of(place)] = command
     return found
 
 

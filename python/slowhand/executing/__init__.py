@@ -9,9 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from slowhand.api import SEED, Source, loaded
-from slowhand.bounds import natural
-from slowhand.executing.programs import Command, Limits, ProgramError, placed
+from slowhand.api import Source, loaded
+from slowhand.bounds import natural, wrong
+from slowhand.executing.programs import (
+    COUNT,
+    ByPlace,
+    Command,
+    Limits,
+    ProgramError,
+    counted,
+    placed,
+)
 from slowhand.executing.result import Execution
 from slowhand.executing.workers import Failure
 from slowhand.keys import Settings
@@ -20,9 +28,6 @@ __all__ = ["COUNT", "Execution", "Failure", "Limits", "ProgramError", "exec"]
 
 __tracebackhide__ = True
 """pytest leaves the functions of this module out of its tracebacks."""
-
-COUNT = 20
-"""The number of worlds, if not given."""
 
 SHORTEST_S = 1e-6
 """The shortest duration: a microsecond, the unit of the network's time."""
@@ -34,38 +39,40 @@ def exec(
     client: Command | None = None,
     server: Command | None = None,
     at: Mapping[int | str, Command] | None = None,
-    count: int = COUNT,
-    seed: int = SEED,
+    count: int | None = None,
+    seed: int | None = None,
     again: int = 1,
     threads: int | None = None,
     set: Settings | None = None,
-    compute: Mapping[str, float] | None = None,
-    stdin: Mapping[str, Sequence[tuple[float, str]]] | None = None,
-    until: str = "end",
-    duration_s: float = Limits.duration_s,
+    compute: ByPlace[float] | None = None,
+    stdin: ByPlace[Sequence[tuple[float, str]]] | None = None,
+    until: str | None = None,
+    duration_s: float | None = None,
     date: str | None = None,
-    wall_s: float = Limits.wall_s,
-    cpu_s: float = Limits.cpu_s,
+    wall_s: float | None = None,
+    cpu_s: float | None = None,
     capture: str | os.PathLike[str] | None = None,
 ) -> Execution:
     """Runs programs, as they are, across the network of a scenario in virtual time.
 
     The programs are those of the scenario (`[[programs]]`). `client` runs at every client, `server`
     where its server is, and `at` has programs for other places: a node, or `internet`; each
-    replaces those that the scenario has at the same place. A command is a text, of which each word
+    replaces those that the scenario has at the same place (of a single one the command alone: what
+    else the scenario says of it is kept). A command is a text, of which each word
     is quoted as in a shell, or a list of words. `{server}` is the server's address, `{node}` the
     number of the program's node, `{seed}` that of the world. `count` worlds run, with the seeds
     from `seed` on; the first one runs `again`, so often, to see whether it is the same
     (`Execution.reproducible`).
 
-    `compute` says how long a program (`client`, `server`, `node 2`) computes before it sends, after
-    it has received something, in seconds; else computing takes no time. `stdin` has what comes to
-    its standard input: times in seconds, and texts; an empty text ends the input. A world ends when
-    all clients have ended, or when nothing can happen any more; with `until="established"` also
-    when all clients have their session; or after `duration_s`. `date` is the day on which it
-    begins, as 2026-12-31 (2030-01-01). `wall_s` and `cpu_s` bound a world by the clock, and a
-    thread by the processor's time between two of its calls. `capture` gets the first world's frames
-    as pcapng.
+    `compute` says how long a program (`client`, `server`, `node 2` or 2) computes before it sends,
+    after it has received something, in seconds; else computing takes no time. `stdin` has what
+    comes to its standard input: times in seconds, and texts; an empty text ends the input. A world
+    ends when all clients have ended, or when nothing can happen any more; with
+    `until="established"` also when all clients have their session; or after `duration_s`. `date` is
+    the day on which it begins, as 2026-12-31 (2030-01-01). `wall_s` and `cpu_s` bound a world by
+    the clock, and a thread by the processor's time between two of its calls. `capture` gets the
+    first world's frames as pcapng. If `scenario` is a result of programs, its count, seed and
+    limits are taken where none is given.
 
     Raises `OSError` if the machine lacks something, with what to do.
 
@@ -79,11 +86,17 @@ def exec(
     '00:01:01'
     '00:01:01'
     """
-    limits = Limits(duration_s, until, date, wall_s, cpu_s)
+    base = loaded(scenario, set)
+    count = natural("count", counted(base, count))
+    if count < 1:
+        raise wrong("count", f"found {count}, allowed: 1 or more")
+    limits = Limits.of(
+        base, duration_s=duration_s, until=until, date=date, wall_s=wall_s, cpu_s=cpu_s
+    )
     limits.told()
     execution = Execution(
         placed(
-            loaded(scenario, set),
+            base,
             client=client,
             server=server,
             at=at,
@@ -91,8 +104,8 @@ def exec(
             stdin=stdin,
         ),
         limits,
-        count=natural("count", count),
-        seed=natural("seed", seed),
+        count=count,
+        seed=natural("seed", base.seed if seed is None else seed),
         again=natural("again", again),
         threads=None if threads is None else natural("threads", threads),
     )

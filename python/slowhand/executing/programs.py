@@ -9,11 +9,11 @@ import math
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeAlias, TypeVar
 
 from slowhand import _native
 from slowhand._native import ScenarioError
@@ -22,6 +22,14 @@ from slowhand.terminal import printable
 
 Command = str | Sequence[str]
 """A command: a text whose words are quoted as in a shell, or its words."""
+
+Value = TypeVar("Value")
+
+ByPlace: TypeAlias = Mapping[int, Value] | Mapping[str, Value] | Mapping[int | str, Value]
+"""Something for the programs of places."""
+
+COUNT = 20
+"""The number of worlds, if not given."""
 
 UNTIL = ("end", "established")
 """What ends a world."""
@@ -51,15 +59,23 @@ class Limits:
     cpu_s: float = 10.0
     """Of the processor between two calls. Assumed: a key of RSA takes less."""
 
+    @classmethod
+    def of(cls, scenario: Scenario, **given: Any) -> Self:
+        """Those that are given (not None), else those of the result that the scenario is from."""
+        names = [each.name for each in fields(cls)]
+        own = {name: value for name, value in scenario.limits.items() if name in names}
+        return cls(**own | {name: value for name, value in given.items() if value is not None})
+
     def told(self) -> dict[str, Any]:
         """The same for a worker. Raises `ProgramError`."""
         for name in ("duration_s", "wall_s", "cpu_s"):
             value = getattr(self, name)
-            if not 0 < value < math.inf:
-                raise ProgramError(f"{name}: found {value}, allowed: a number of seconds above 0")
+            if not isinstance(value, int | float) or not 0 < value < math.inf:
+                found = printable(str(value))
+                raise ProgramError(f"{name}: found {found}, allowed: a number of seconds above 0")
         if self.until not in UNTIL:
             allowed = " or ".join(UNTIL)
-            raise ProgramError(f"until: found {printable(self.until)}, allowed: {allowed}")
+            raise ProgramError(f"until: found {printable(str(self.until))}, allowed: {allowed}")
         return {
             "duration_s": self.duration_s,
             "until_established": self.until == "established",
@@ -68,10 +84,10 @@ class Limits:
             "date_s": self._date_s(),
         }
 
-    def options(self) -> list[str]:
-        """What differs from the defaults, as options of `slowhand exec`, in words for a shell."""
-        own, usual = vars(self), vars(Limits())
-        changed = [name for name in own if own[name] != usual[name]]
+    def options(self, usual: Limits) -> list[str]:
+        """What differs from the usual, as options of `slowhand exec`, in words for a shell."""
+        own, usual_values = vars(self), vars(usual)
+        changed = [name for name in own if own[name] != usual_values[name]]
         return [f"--{name.removesuffix('_s')} {shlex.quote(f'{own[name]}')}" for name in changed]
 
     def _date_s(self) -> int | None:
@@ -79,12 +95,19 @@ class Limits:
             return None
         try:
             day = datetime.date.fromisoformat(self.date)
-        except ValueError:
-            found = printable(self.date)
+        except (TypeError, ValueError):
+            found = printable(str(self.date))
             raise ProgramError(f"date: found {found}, allowed: a day as 2026-12-31") from None
         if day < EPOCH:
             raise ProgramError(f"date: found {self.date}, allowed: a day from 1970 on")
         return (day - EPOCH).days * 86_400
+
+
+def counted(scenario: Scenario, count: int | None) -> int:
+    """The number of worlds: the one that is given, else that of a result."""
+    if count is not None:
+        return count
+    return scenario.count if scenario.is_result else COUNT
 
 
 def placed(
@@ -93,29 +116,33 @@ def placed(
     client: Command | None = None,
     server: Command | None = None,
     at: Mapping[int | str, Command] | None = None,
-    compute: Mapping[str, float] | None = None,
-    stdin: Mapping[str, Sequence[tuple[float, str]]] | None = None,
+    compute: ByPlace[float] | None = None,
+    stdin: ByPlace[Sequence[tuple[float, str]]] | None = None,
 ) -> Scenario:
     """The scenario with these programs, in place of those that it has at the same places.
 
-    `compute` and `stdin` are about the programs of a place: `client`, `server`, `node 2`. Raises
+    If it has one program at a place, only its command is replaced; several are replaced as a whole.
+    `compute` and `stdin` are about the programs of a place: `client`, `server`, `node 2`, 2. Raises
     `ProgramError`.
     """
-    commands: dict[int | str, Command] = {} if server is None else {"server": server}
-    commands |= {_place(place): command for place, command in (at or {}).items()}
-    if client is not None:
-        commands["client"] = client
+    given_at = [("server", server), *(at or {}).items(), ("client", client)]
+    commands: dict[int | str, Command] = {}
+    for at_place, command in given_at:
+        if command is None:
+            continue
+        if (place := place_of(at_place)) in commands:
+            raise ProgramError(f"at: found {_name(place)} twice, allowed: once")
+        commands[place] = command
     own = scenario.value("programs") or []
-    entries = [dict(each) for each in own if _place(each["at"]) not in [*commands]]
-    entries += [{"at": place, "command": command} for place, command in commands.items()]
+    entries = _replaced(own, commands)
     options: list[dict[str, str]] = [{} for _ in entries]
     for key, option, given in (("compute_s", "compute", compute), ("stdin", "stdin", stdin)):
         for name, value in (given or {}).items():
-            place = _place(name.removeprefix("node "))
-            found = [number for number, each in enumerate(entries) if _place(each["at"]) == place]
+            place = place_of(name.removeprefix("node ") if isinstance(name, str) else name)
+            found = [number for number, each in enumerate(entries) if place_of(each["at"]) == place]
             if not found:
                 allowed = ", ".join(dict.fromkeys(_name(each["at"]) for each in entries))
-                raise ProgramError(f"{option}: found {printable(name)}, allowed: {allowed}")
+                raise ProgramError(f"{option}: found {printable(str(name))}, allowed: {allowed}")
             for number in found:
                 entries[number][key] = value
                 options[number][key] = f"{option} {name}"
@@ -132,18 +159,42 @@ def placed(
         raise ProgramError(f"{printable(option)}: {error.reason}") from None
 
 
-def _place(at: Any) -> Any:
+def _replaced(
+    own: list[dict[str, Any]], commands: Mapping[int | str, Command]
+) -> list[dict[str, Any]]:
+    """The entries of a scenario with these commands in place of its own at the same places."""
+    places = [place_of(each["at"]) for each in own]
+    entries = [
+        dict(each)
+        for place, each in zip(places, own, strict=True)
+        if place not in [*commands] or places.count(place) == 1
+    ]
+    for place, command in commands.items():
+        single = [each for each in entries if place_of(each["at"]) == place]
+        if single:
+            single[0]["command"] = command
+        else:
+            entries.append({"at": place, "command": command})
+    return entries
+
+
+def place_of(at: Any) -> Any:
     """A place of a program, in one form: a node is its number."""
     if isinstance(at, list) and len(at) == 1:
         (at,) = at
     if at == "root":
         return 0
-    return int(at) if isinstance(at, str) and at.isdecimal() else at
+    return int(at) if isinstance(at, str) and is_node(at) else at
+
+
+def is_node(text: str) -> bool:
+    """True for the number of a node, as options have it: a short address has 16 bits."""
+    return text.isascii() and text.isdecimal() and len(text) <= 5
 
 
 def _name(at: Any) -> str:
     """A place as options and results name it."""
-    place = _place(at)
+    place = place_of(at)
     if isinstance(place, list):
         return f"nodes {', '.join(map(str, place))}"
     return f"node {place}" if isinstance(place, int) else str(place)
@@ -167,6 +218,7 @@ def programs(scenario: Scenario) -> list[dict[str, Any]]:
 def fingerprint(scenario: Scenario) -> list[str]:
     """The digests of the files that its commands name: of programs, scripts and certificates.
 
+    Also within a word, as of `sh -c`, and in variables of the environment.
     With other files the results are others. What a program loads by itself is not known.
     """
     told: list[dict[str, Any]] = json.loads(_native.exec_programs(scenario.native))
@@ -175,8 +227,33 @@ def fingerprint(scenario: Scenario) -> list[str]:
         program, *words = each["argv"]
         found = shutil.which(program, path=each["environment"].get("PATH"))
         files |= {found} if found else set()
-        files |= {word for word in words if "\0" not in word and Path(word).is_file()}
+        texts = [*words, *each["environment"].values()]
+        files |= {part for text in texts for part in _parts(text) if _is_file(part)}
     return [f"{file} {_digest(file, Path(file).stat().st_mtime_ns)}" for file in sorted(files)]
+
+
+def _parts(text: str) -> Iterator[str]:
+    """A word of a command and what is in it: words for a shell, the value of an option."""
+    yield text
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        words = [*lexer]
+    except ValueError:  # a quote without its end
+        words = text.split()
+    if words != [text]:
+        for word in words:
+            yield from _parts(word)
+    elif "=" in text:
+        yield from _parts(text.partition("=")[2])
+
+
+def _is_file(text: str) -> bool:
+    """True for the path of a file. A text may be no path: it is too long, or has a zero."""
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 @cache

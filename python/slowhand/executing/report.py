@@ -37,8 +37,8 @@ def show(execution: Execution, out: Terminal) -> None:
     if (more := len(execution.failures) - MOST_FAILURES) > 0:
         out.paragraph(f"{more:,} other worlds were not run to their end", "red")
     if summary["completed"] or summary["failed"]:
-        what, over = _what(execution), "the world ended"
-        report.show_summary(summary, False, out, over=over, has_makespan=False, what=what)
+        of, over = what(execution), "the world ended"
+        report.show_summary(summary, False, out, over=over, has_makespan=False, what=of)
     elif execution.worlds and any(told["is_client"] for told in execution.told):
         out.paragraph("No client has sent a datagram to the server.", "bold red")
     if execution.worlds:
@@ -75,12 +75,12 @@ def told(execution: Execution, capture: object = None) -> str:
     lines = [f"{execution.scenario.path}, {seeds}", *execution.panicked[:MOST_FAILURES]]
     summary = execution.summary()
     if summary["completed"] or summary["failed"]:
-        lines.append(report.outcomes(summary, _what(execution)))
+        lines.append(report.outcomes(summary, what(execution)))
     lines += account(execution)
     return "\n".join([*lines, *([] if capture is None else [f"capture  {capture}"])])
 
 
-def _what(execution: Execution) -> str:
+def what(execution: Execution) -> str:
     """What the rows are about. Without DTLS a row is of all that two programs said."""
     return "handshakes" if all(row["secure"] for row in execution.rows()) else "conversations"
 

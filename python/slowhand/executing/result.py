@@ -6,7 +6,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from slowhand import api, results
 from slowhand.api import Scenario
@@ -28,11 +28,15 @@ EXTRA = {
     "exit_client": "integer",
     "exit_server": "integer",
     "success": "boolean",
+    "success_world": "boolean",
     "ending": "string",
     "virtual_s": "number",
     "digest": "string",
 }
 """The columns that the rows of a run do not have, and their types."""
+
+SILENT = "gave_up"
+"""What became of a client that has sent nothing to the server."""
 
 
 class Execution:
@@ -93,15 +97,16 @@ class Execution:
         """Runs the world of a seed again, and says where the time of a handshake went.
 
         As far as the network sees it: what a program does between what it gets and what it sends is
-        one part. By default it is the first seed and the first client; of several handshakes of a
-        client the longest. None: there was none with DTLS. Raises `WorldError` if the world is not
-        run to its end; a world that is not the same as before is a warning.
+        one part. By default it is the first seed and the first client that had a handshake then; of
+        several handshakes of a client the longest. None: there was none with DTLS. Raises
+        `WorldError` if the world is not run to its end; a world that is not the same as before is a
+        warning.
         """
         from slowhand.explain import Explanation
 
         seed = self.seed if seed is None else seed
         if client is None:
-            client = next((told["node"] for told in self.told if told["is_client"]), 0)
+            client = self._first_client(seed)
         found: list[dict[str, Any] | Failure] = []
         with Workers(self.scenario, self.limits, None, threads=1, explain=client) as workers:
             workers.run([(0, seed)], lambda _, world: found.append(world))
@@ -112,6 +117,18 @@ class Execution:
             warnings.warn(f"explanation: seed {seed} ran again, and was not the same", stacklevel=2)
         explanation = world["explanation"]
         return explanation and Explanation({**explanation, "scenario": self.scenario.path})
+
+    def _first_client(self, seed: int) -> int:
+        """The first client with a handshake in the world of a seed, else the first one of all."""
+        spoke = [
+            each["record"]["client"]
+            for world in self.worlds
+            if world["seed"] == seed
+            for each in world["conversations"]
+            if each["secure"]
+        ]
+        programs = [told["node"] for told in self.told if told["is_client"]]
+        return next(iter([*sorted(spoke), *programs]), 0)
 
     def cancel(self) -> None:
         """Nothing runs but in `watch`, which ends with what interrupts it."""
@@ -136,7 +153,7 @@ class Execution:
     def worlds(self) -> list[dict[str, Any]]:
         """The worlds that were run to their end, by seed."""
         found = [self._worlds.get(number) for number in range(self.count)]
-        return [world for world in found if isinstance(world, dict)]
+        return [*filter(_is_whole, found)]
 
     @property
     def failures(self) -> list[Failure]:
@@ -162,12 +179,14 @@ class Execution:
     @property
     def notes(self) -> list[dict[str, Any]]:
         """What the programs did that a reader has to know, and in how many worlds."""
-        counts: Counter[tuple[str, str, bool]] = Counter()
-        for world in self.worlds:
-            counts.update({(n["program"], n["what"], n["differs"]) for n in world["notes"]})
+        seeds: dict[tuple[str, str, bool], set[int]] = {}
+        for world in filter(_is_whole, self._worlds.values()):  # also those that ran again
+            for note in world["notes"]:
+                said = (note["program"], note["what"], note["differs"])
+                seeds.setdefault(said, set()).add(world["seed"])
         return [
-            {"program": program, "what": what, "differs": differs, "worlds": count}
-            for (program, what, differs), count in sorted(counts.items())
+            {"program": program, "what": what, "differs": differs, "worlds": len(found)}
+            for (program, what, differs), found in sorted(seeds.items())
         ]
 
     @property
@@ -182,7 +201,7 @@ class Execution:
         The same packets, times, outputs and exit codes. None: it was not run again to its end.
         """
         found = [world for number, world in self._worlds.items() if number <= 0]
-        worlds = [world for world in found if isinstance(world, dict)]
+        worlds = [*filter(_is_whole, found)]
         if len(worlds) < max(2, len(found)):
             return None
         is_same = len({world["digest"] for world in worlds}) == 1
@@ -193,23 +212,54 @@ class Execution:
 
         A world without a conversation has none.
         """
+        return [
+            self._row(world, conversation)
+            for world in self.worlds
+            for conversation in world["conversations"]
+        ]
+
+    def silent(self) -> list[dict[str, Any]]:
+        """One row for each client that has sent nothing to the server: it gave up.
+
+        A world without clients and conversations has one row, without a client. So with `rows` each
+        world has a row.
+        """
+        clients = [told["node"] for told in self.told if told["is_client"]]
         rows = []
         for world in self.worlds:
-            by_name = {each["name"]: each for each in world["programs"]}
-            for conversation in world["conversations"]:
-                record = conversation["record"]
-                client = by_name.get(f"client {record['client']}", by_name.get("client", {}))
-                rows.append(
-                    {
-                        **record,
-                        "secure": conversation["secure"],
-                        "exit_client": _code(client.get("exit")),
-                        "exit_server": _code(by_name.get("server", {}).get("exit")),
-                        "success": client.get("success"),
-                        **{name: world[name] for name in ("ending", "virtual_s", "digest")},
-                    }
-                )
+            spoke = {each["record"]["client"] for each in world["conversations"]}
+            silent: list[int | None] = [*dict.fromkeys(c for c in clients if c not in spoke)]
+            if not clients and not spoke:
+                silent = [None]
+            for client in silent:
+                record = {"seed": world["seed"], "client": client, "outcome": SILENT}
+                nothing = {"record": {**record, "datagrams": 0}, "secure": False}
+                rows.append(self._row(world, nothing))
         return rows
+
+    def _row(self, world: dict[str, Any], conversation: dict[str, Any]) -> dict[str, Any]:
+        """The row of a conversation, or of a client without one."""
+        record = conversation["record"]
+        by_name = {each["name"]: each for each in world["programs"]}
+        ran = [*zip(self.told, world["programs"], strict=True)]
+        # Of the programs at its node that of the client is meant, if there is one.
+        ran.sort(key=lambda each: not each[0]["is_client"])
+        here = (each for told, each in ran if told["node"] == record["client"] is not None)
+        client: dict[str, Any] = next(here, {})
+        return {
+            **record,
+            "secure": conversation["secure"],
+            "exit_client": _code(client.get("exit")),
+            "exit_server": _code(by_name.get("server", {}).get("exit")),
+            "success": client.get("success"),
+            "success_world": self._success(world),
+            **{name: world[name] for name in ("ending", "virtual_s", "digest")},
+        }
+
+    def _success(self, world: dict[str, Any]) -> bool | None:
+        """True if each program of a world did what the scenario asks of it. None: it asks none."""
+        found = [each["success"] for each in world["programs"] if each["success"] is not None]
+        return all(found) if found else None
 
     @property
     def successes(self) -> int | None:
@@ -219,8 +269,7 @@ class Execution:
         """
         if not any(told["has_success"] for told in self.told):
             return None
-        found = ([each["success"] for each in world["programs"]] for world in self.worlds)
-        return sum(False not in world for world in found)
+        return sum(self._success(world) is True for world in self.worlds)
 
     def slowest(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The conversation that took longest to complete, and its world. None: none completed."""
@@ -232,15 +281,21 @@ class Execution:
         ]
         return max(found, key=lambda each: each[1]["record"]["duration_s"], default=None)
 
-    def frame(self, *, warns: bool = True) -> polars.DataFrame:
-        """The rows as a data frame. Worlds that were not run to their end are a warning."""
+    def frame(self, *, warns: bool = True, silent: bool = False) -> polars.DataFrame:
+        """The rows as a data frame. Worlds that were not run to their end are a warning.
+
+        With `silent` also those of clients that have sent nothing.
+        """
         if warns and (failures := self.panicked):
             texts = f"{len(failures):,} worlds were not run to their end: {failures[0]}"
             warnings.warn(printable(texts, 300), stacklevel=2)
         results.import_polars()
         import polars
 
-        return polars.DataFrame(self.rows(), schema=_schema())
+        if not silent:
+            return polars.DataFrame(self.rows(), schema=_schema())
+        rows = sorted([*self.rows(), *self.silent()], key=lambda row: row["seed"])
+        return polars.DataFrame(rows, schema=_schema())
 
     def programs(self) -> polars.DataFrame:
         """One row for each program and world: when it ran, how it ended, what it wrote.
@@ -287,10 +342,11 @@ class Execution:
         }
 
     def about(self) -> dict[str, Any]:
-        """What repeats it: version, scenario, overrides, the text of all files, seeds."""
+        """What repeats it: version, scenario, overrides, the text of all files, limits, seeds."""
         return {
             **api.origin(self.scenario),
             "exec": True,
+            "limits": vars(self.limits),
             "seed": self.seed,
             "count": self.complete,
             "interrupted": self.stopped is not None,
@@ -301,7 +357,6 @@ class Execution:
         return {
             **self.about(),
             "programs": self.told,
-            "limits": vars(self.limits),
             "reproducible": self.reproducible,
             "successes": self.successes,
             "notes": self.notes,
@@ -310,6 +365,11 @@ class Execution:
             "worlds": self.worlds,
             "wall_s": self.wall_s,
         }
+
+
+def _is_whole(world: dict[str, Any] | Failure | None) -> TypeGuard[dict[str, Any]]:
+    """True for a world that was run to its end."""
+    return isinstance(world, dict)
 
 
 def _code(exit: Mapping[str, int] | None) -> int | None:
@@ -359,21 +419,28 @@ def _numbers() -> list[str]:
     return [name for name in numbers if name not in ("seed", "client", *UNKNOWN)]
 
 
-def _schema() -> dict[str, Any]:
+def scalars() -> dict[str, Any]:
+    """The types of columns in a data frame, by their names in the schema."""
     import polars
 
-    scalars = {
+    return {
         "integer": polars.Int64,
         "number": polars.Float64,
         "string": polars.String,
         "boolean": polars.Boolean,
     }
+
+
+def _schema() -> dict[str, Any]:
+    import polars
+
     loss = {"reason": polars.String, "node": polars.Int64, "count": polars.Int64}
 
     def of(kind: str, items: Any) -> Any:
         if kind != "array":
-            return scalars[kind]
+            return scalars()[kind]
         return polars.List(polars.Struct(loss) if "properties" in items else polars.Int64)
 
     kinds = {name: of(*kind) for name, kind in _kinds().items()}
-    return {**kinds, **{name: scalars[kind] for name, kind in EXTRA.items()}, "seed": polars.UInt64}
+    extra = {name: scalars()[kind] for name, kind in EXTRA.items()}
+    return {**kinds, **extra, "seed": polars.UInt64}

@@ -40,12 +40,13 @@ def encoded(run: Run | Execution) -> bytes:
     """The octets of that file."""
     frame = run.frame(warns=False)
     name = Path(run.scenario.path).name
+    what = _what(run)
     sections = {
-        "Summary": _summary(run),
+        "Summary": _summary(run, what),
         "Programs": _programs(run),
-        "Distributions": _distributions(frame),
-        "Failures and losses": _troubles(run.summary()),
-        **{title: _handshake(run, example) for title, example in _examples(frame).items()},
+        "Distributions": _distributions(frame, what),
+        "Failures and losses": _troubles(run.summary(), what),
+        **{title: _handshake(run, example) for title, example in _examples(frame, what).items()},
         "Scenario": _scenario(run),
         "Assumptions": _assumptions(run),
         "Repeat": _repeat(run),
@@ -74,24 +75,34 @@ def _seeds(run: Run | Execution) -> str:
     return seeds
 
 
-OF_ALL = "Over all handshakes that completed; ± 95 %: half of the confidence interval of the mean"
-OF_ONE = "Of the one handshake"
+def _what(run: Run | Execution) -> str:
+    """What the rows are about. Of programs they may be conversations without a handshake."""
+    if not _has_programs(run):
+        return "handshakes"
+    from slowhand.executing import report as of_programs
+
+    return of_programs.what(run)
 
 
-def _summary(run: Run | Execution) -> str:
+OF_ALL = "Over all {}s that completed; ± 95 %: half of the confidence interval of the mean"
+OF_ONE = "Of the one {}"
+
+
+def _summary(run: Run | Execution, what: str) -> str:
     summary = run.summary()
     none = summary["failed"] and not summary["completed"]
-    lines = [f'<p class="outcomes{" failed" if none else ""}">{text(words.outcomes(summary))}</p>']
+    style = "outcomes failed" if none else "outcomes"
+    lines = [f'<p class="{style}">{text(words.outcomes(summary, what))}</p>']
     if span := words.makespan(summary):
         lines.append(f"<p>{text(span)}</p>")
     if run.panicked:
-        what = "were not run to their end" if _has_programs(run) else "panicked"
-        panics = f"{run.panicked_count:,} worlds {what}: {run.panicked[0]}"
+        why = "were not run to their end" if _has_programs(run) else "panicked"
+        panics = f"{run.panicked_count:,} worlds {why}: {run.panicked[0]}"
         lines.append(f'<p class="failed">{text(panics)}</p>')
-    if table := words.metrics(summary):
+    if table := words.metrics(summary, what):
         headings = [column.heading or "Value" for column in table.columns[2:]]
         cells = "".join(f'<th scope="col" class="number">{text(h)}</th>' for h in headings)
-        caption = OF_ALL if len(headings) > 1 else OF_ONE
+        caption = (OF_ALL if len(headings) > 1 else OF_ONE).format(what.removesuffix("s"))
         lines.append(
             f'<div class="scrolled"><table class="metrics stacked"><caption>{caption}</caption>'
             f'<thead><tr><th scope="col">Quantity</th><th scope="col">Unit</th>{cells}</tr></thead>'
@@ -130,16 +141,16 @@ def _row(row: list[Any], headings: list[str]) -> str:
     return f'<tr><th scope="row">{text(label.strip())}</th><td>{text(unit)}</td>{found}</tr>'
 
 
-def _distributions(frame: polars.DataFrame) -> str:
-    """The pictures of a run in which handshakes completed."""
+def _distributions(frame: polars.DataFrame, what: str) -> str:
+    """The pictures of a run in which handshakes completed, or what rows are about else."""
     completed = (frame["outcome"] == "completed").sum()
     if not completed:
         return ""
     from slowhand import plot
 
-    samples = {"handshakes": frame}
+    samples = {what: frame}
     pictures: dict[str, Callable[[Path], None]] = {
-        "The share of handshakes that completed within a time": partial(plot.ecdf, samples),
+        f"The share of {what} that completed within a time": partial(plot.ecdf, samples, what=what),
         "Duration": partial(plot.box, samples),
         "Energy of the client by state": partial(plot.energy, samples),
     }
@@ -162,11 +173,11 @@ def _figure(number: int, caption: str, draw: Callable[[Path], None]) -> str:
     return f"<figure>{svg}<figcaption>{text(caption)}</figcaption></figure>"
 
 
-def _troubles(summary: dict[str, Any]) -> str:
+def _troubles(summary: dict[str, Any], what: str) -> str:
     lines = []
     if failures := [*words.failures(summary)]:
         items = "".join(f"<li>{text(line)}</li>" for line in failures)
-        lines.append(f"<h3>Why handshakes failed</h3><ul>{items}</ul>")
+        lines.append(f"<h3>Why {what} failed</h3><ul>{items}</ul>")
     if summary["losses"]:
         losses = words.losses(summary["losses"])
         items = "".join(f"<li>{text(line)}</li>" for line, _ in losses)
@@ -186,29 +197,35 @@ class Example(NamedTuple):
     why: str
 
 
-def _examples(frame: polars.DataFrame) -> dict[str, Example]:
+def _examples(frame: polars.DataFrame, what: str) -> dict[str, Example]:
     """The handshakes that are shown in detail, by the titles of their sections."""
+    one = what.removesuffix("s")
     done = frame.filter(outcome="completed").sort("duration_s", "seed", "client")
     found = {}
     if len(done):
         seed, client = done.select("seed", "client").row((len(done) - 1) // 2)
-        why = f"Half of the {len(done):,} handshakes that completed were not faster than this one."
-        found["Median handshake"] = Example("median", seed, client, why)
+        why = f"Half of the {len(done):,} {what} that completed were not faster than this one."
+        found[f"Median {one}"] = Example("median", seed, client, why)
     if len(frame) > len(found):
         times = frame.select("duration_s", "seed", "client").to_dict(as_series=False)
         why = "The slowest one; none failed." if len(done) == len(frame) else FAILED
-        found["Worst handshake"] = Example("worst", *explain.slowest(times), why)
+        found[f"Worst {one}"] = Example("worst", *explain.slowest(times), why)
     if len(frame) == 1:
         (only,) = found.values()
-        return {"Handshake": only._replace(why="The only one.")}
+        return {one.capitalize(): only._replace(why="The only one.")}
     return found
 
 
 def _handshake(run: Run | Execution, example: Example) -> str:
+    from slowhand.api import WorldError
+
     _, seed, client, why = example
     about = f"{text(why)} Seed {seed}, client {client}."
     if _has_programs(run):
-        explanation = run.explain(seed=seed, client=client)
+        try:
+            explanation = run.explain(seed=seed, client=client)
+        except WorldError as error:
+            return f"<p>{about} It could not be run again: {text(str(error))}</p>"
         if explanation is None:
             return f"<p>{about} It had no DTLS to be explained.</p>"
         return f"<p>{about}</p>{lanes.section(explanation.document, example.name, level=3)}"

@@ -60,10 +60,12 @@ def groups(frame: polars.DataFrame, by: str) -> dict[str, polars.DataFrame]:
     return {f"{by}={_plain(value)}": part for (value,), part in parts.items()}
 
 
-def ecdf(samples: Samples, path: PathLike, *, metric: str = "duration_s") -> None:
+def ecdf(
+    samples: Samples, path: PathLike, *, metric: str = "duration_s", what: str = "handshakes"
+) -> None:
     """Draws the share of all handshakes that completed with a metric of at most x.
 
-    So a curve ends at the share that completed.
+    So a curve ends at the share that completed. `what` says what the rows are about.
     """
     _check(len(samples), "samples")
     with sheet(width=6.4) as made:
@@ -76,7 +78,7 @@ def ecdf(samples: Samples, path: PathLike, *, metric: str = "duration_s") -> Non
             axes.plot([], [], color=colour, label=_short(name))
         axes.set_ylim(0, 101)
         axes.set_xlabel(_label(metric))
-        axes.set_ylabel("handshakes that completed [% of all]")
+        axes.set_ylabel(f"{what} that completed [% of all]")
         _legend(axes, len(samples))
         _write(made, path)
 

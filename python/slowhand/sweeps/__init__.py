@@ -164,14 +164,13 @@ class Sweep:
         self.out = None if out is None else os.fspath(out)
         self.panicked: list[str] = []
         """Which worlds panicked, and how, since this object was made."""
-        self.notes: dict[str, None] = {}
-        """What programs did since then so that another run of a seed may differ, each once."""
         self._exits = ExitStack()
         self._began = time.monotonic()
         with ExitStack() as exits:
-            self._place: Place = Threads(threads)
+            has_programs = any(each.has_programs for each in self.configurations)
+            self._place: Place = Threads(threads, extra=has_programs)
             if scheduler is not None:
-                if any(each.has_programs for each in self.configurations):
+                if has_programs:
                     allowed = "scenarios without: programs run on this computer"
                     raise SweepError(f"--scheduler: found programs, allowed: {allowed}")
                 from slowhand.sweeps.cluster import Cluster
@@ -219,8 +218,6 @@ class Sweep:
                 done += chunk.count
                 self._failed += rows.failed
                 self.panicked += rows.panicked
-                told = (f"{chunk.configuration.label}: {note}" for note in rows.notes)
-                self.notes |= dict.fromkeys(told)
                 tell(0)
         finally:
             running.close()
@@ -281,6 +278,11 @@ class Sweep:
         return sum(map(self.data.worlds, self.configurations))
 
     @property
+    def notes(self) -> list[str]:
+        """What programs did so that another run of a seed may differ, each once."""
+        return list(self.data.notes)
+
+    @property
     def wall_s(self) -> float:
         """The seconds since this object was made."""
         return time.monotonic() - self._began
@@ -316,7 +318,7 @@ class Sweep:
             "interrupted": interrupted,
             "out": self.out,
             "panicked": self.panicked,
-            "notes": list(self.notes),
+            "notes": self.notes,
             "wall_s": self.wall_s,
             "configurations": [
                 {

@@ -14,9 +14,9 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -40,6 +40,9 @@ PROGRAMS = "programs"
 
 DIGEST = "configuration"
 """The key of the digest in what a file says about its rows."""
+
+NOTES = "notes"
+"""The key of what programs did so that another run of a seed may differ."""
 
 
 @dataclass(frozen=True)
@@ -115,18 +118,21 @@ class Chunk:
     first: int
     count: int
 
-    @property
-    def file(self) -> str:
-        """The name of its file."""
-        last = self.first + self.count - 1
-        return f"{self.configuration.digest}-{self.first}-{last}.parquet"
+
+class Part(NamedTuple):
+    """Worlds of a chunk with consecutive seeds that become a file."""
+
+    first: int
+    last: int
+    octets: bytes
 
 
 class Rows(NamedTuple):
     """The results of a chunk."""
 
-    octets: bytes
-    """The file."""
+    parts: tuple[Part, ...]
+    """The files: one, unless worlds with programs were not run to their end. Those run again when
+    the sweep continues: it may be the clock that has ended them."""
     handshakes: int
     failed: int
     """Handshakes that did not complete, and worlds that panicked."""
@@ -138,24 +144,59 @@ class Rows(NamedTuple):
 
 
 def rows_of(
-    run: Run | Execution, name: str, settings: Mapping[str, Plain | None], digest: str
+    run: Run | Execution,
+    name: str,
+    settings: Mapping[str, Plain | None],
+    digest: str,
+    *,
+    extra: bool = False,
 ) -> Rows:
     """The rows of a run that has finished: its records after the columns that name them.
 
-    `digest` is that of the configuration.
+    `digest` is that of the configuration. Rows of programs have one of each client, also if it has
+    sent nothing. With `extra` rows of libraries have the columns of those of programs, empty: the
+    files of a data set have the same columns.
     """
     import polars
 
-    records = run.frame(warns=False)
+    notes: tuple[str, ...] = ()
+    lost: set[int] = set()
+    if isinstance(run, Run):
+        records = run.frame(warns=False)
+        if extra:
+            records = records.with_columns(**_no_programs())
+    else:
+        records, notes = run.frame(warns=False, silent=True), run.doubts
+        lost = {failure.seed for failure in run.failures}
     said = {"scenario": name, "version": __version__, **settings}
     columns = [polars.lit(v, dtype(v, key)).alias(key) for key, v in said.items()]
     frame = records.select(*columns, polars.all())
-    about = {**run.about(), "settings": dict(settings), DIGEST: digest}
+    about = {**run.about(), "settings": dict(settings), DIGEST: digest, NOTES: list(notes)}
     failed = int((records["outcome"] != "completed").sum())
     failed += run.count - records["seed"].n_unique()
-    octets, seconds = bytes(results.encoded(frame, about)), run.wall_s or 0.0
-    notes = () if isinstance(run, Run) else run.doubts
-    return Rows(octets, len(frame), failed, run.panicked, seconds, notes)
+    parts = []
+    for first, last in _spans_without(lost, run.seed, run.seed + run.count - 1):
+        own = frame if not lost else frame.filter(polars.col("seed").is_between(first, last))
+        where = {"seed": first, "count": last - first + 1}
+        parts.append(Part(first, last, bytes(results.encoded(own, {**about, **where}))))
+    return Rows(tuple(parts), len(frame), failed, run.panicked, run.wall_s or 0.0, notes)
+
+
+def _spans_without(lost: Collection[int], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """The first and the last of consecutive seeds between two, without those that are lost."""
+    for seed in [*sorted(lost), last + 1]:
+        if first < seed:
+            yield first, seed - 1
+        first = seed + 1
+
+
+def _no_programs() -> dict[str, polars.Expr]:
+    """The columns of programs for rows of libraries."""
+    import polars
+
+    from slowhand.executing.result import EXTRA, scalars
+
+    return {name: polars.lit(None, scalars()[kind]) for name, kind in EXTRA.items()}
 
 
 def dtype(value: Plain | None, key: str) -> polars.DataType:
@@ -166,6 +207,15 @@ def dtype(value: Plain | None, key: str) -> polars.DataType:
     if kind is bool:
         return polars.Boolean()
     return polars.Float64() if kind is float else polars.String()
+
+
+def _write(octets: bytes, file: Path) -> None:
+    file.write_bytes(octets)
+
+
+def _told(configuration: Configuration, notes: Iterable[str]) -> Iterator[str]:
+    """Notes after what they are about."""
+    return (f"{configuration.label}: {note}" for note in notes)
 
 
 class DataSet:
@@ -191,6 +241,10 @@ class DataSet:
         self._lock = self._locked()
         self._spans: dict[str, list[tuple[int, int]]] = {}
         """The first and the last seed of each file, by digest."""
+        self._lost: dict[str, set[int]] = {}
+        """The seeds whose programs were not run to their end, since this was made, by digest."""
+        self.notes: dict[str, None] = {}
+        """What programs did so that another run of a seed may differ, each once."""
         try:
             self.read()
             self._check(first, last)
@@ -205,7 +259,7 @@ class DataSet:
     def missing(self, configuration: Configuration, first: int, count: int) -> Iterator[Chunk]:
         """The seeds of these that are not there yet."""
         following, end = first, first + count
-        for begin, last in self._spans.get(configuration.digest, []):
+        for begin, last in self._done(configuration):
             if begin > following and following < end:
                 yield Chunk(configuration, following, min(begin, end) - following)
             following = max(following, last + 1)
@@ -214,18 +268,32 @@ class DataSet:
 
     def store(self, chunk: Chunk, rows: Rows) -> None:
         """Writes a chunk. When this returns, it is on the disk."""
-        output.Output("--out", str(self._folder / chunk.file)).write(
-            lambda temporary: temporary.write_bytes(rows.octets),
-            private=chunk.configuration.scenario.holds_keys,
-        )
-        spans = self._spans.setdefault(chunk.configuration.digest, [])
-        spans.append((chunk.first, chunk.first + chunk.count - 1))
+        configuration = chunk.configuration
+        lost = self._lost.setdefault(configuration.digest, set())
+        lost.update(range(chunk.first, chunk.first + chunk.count))
+        spans = self._spans.setdefault(configuration.digest, [])
+        for first, last, octets in rows.parts:
+            output.Output("--out", str(self._file(configuration.digest, first, last))).write(
+                partial(_write, octets),
+                private=configuration.scenario.holds_keys,
+            )
+            lost.difference_update(range(first, last + 1))
+            spans.append((first, last))
         spans.sort()
+        self.notes |= dict.fromkeys(_told(configuration, rows.notes))
 
     def worlds(self, configuration: Configuration) -> int:
-        """The number of worlds that are there."""
+        """The number of worlds that are done: those that are there, and those that are lost."""
+        return sum(last - first + 1 for first, last in self._done(configuration))
+
+    def _done(self, configuration: Configuration) -> list[tuple[int, int]]:
+        """The first and the last seed of what is not to run (again)."""
+        lost = self._lost.get(configuration.digest, set())
         spans = self._spans.get(configuration.digest, [])
-        return sum(last - first + 1 for first, last in spans)
+        return sorted([*spans, *((seed, seed) for seed in lost)])
+
+    def _file(self, digest: str, first: int, last: int) -> Path:
+        return self._folder / f"{digest}-{first}-{last}.parquet"
 
     def frames(
         self, configuration: Configuration, columns: Sequence[str]
@@ -234,7 +302,7 @@ class DataSet:
         import polars
 
         for first, last in self._spans.get(configuration.digest, []):
-            file = self._folder / f"{configuration.digest}-{first}-{last}.parquet"
+            file = self._file(configuration.digest, first, last)
             try:
                 yield polars.read_parquet(file, columns=list(columns), glob=False)
             except (OSError, polars.exceptions.PolarsError) as error:
@@ -302,11 +370,12 @@ class DataSet:
         """Raises an error if a file has other rows than its name says."""
         remedy = "remove this file, and its seeds run again"
         try:
-            about = results.about(self._folder / name, more={DIGEST: str})
+            about = results.about(self._folder / name, more={DIGEST: str, NOTES: list})
         except ScenarioError as error:
             raise self._error(f"{error}: {remedy}") from error
         begin, end = about["seed"], about["seed"] + about["count"] - 1
         if (about[DIGEST], begin, end) == (digest, first, last):
+            self.notes |= dict.fromkeys(_told(self._by_digest[digest], about[NOTES]))
             return
         other = self._by_digest.get(about[DIGEST])
         of = other.label if other else "another configuration"

@@ -37,7 +37,7 @@ def show(sweep: Sweep, results: list[Result], out: Terminal, *, interrupted: boo
         out.paragraph(escaped(text), "red", indent="  ")
     for text in _impossible(sweep):
         out.paragraph(escaped(text), "yellow", indent="  ")
-    for text in list(sweep.notes)[:MOST_FAILING]:
+    for text in sweep.notes[:MOST_FAILING]:
         out.paragraph(f"another run may differ: {printable(text, 300)}", "yellow", indent="  ")
     for line in map(escaped, _about(sweep, results, interrupted=interrupted)):
         out.paragraph(line, "dim", indent="  ")
@@ -64,8 +64,10 @@ def _failures(results: list[Result]) -> Iterator[str]:
         ]
         if measured.panicked:
             said.append(f"{measured.panicked:,} worlds {_without_row(measured)}")
+        if measured.silent:
+            said.append(f"{measured.silent:,} of these sent nothing to the server")
         if measured.unsuccessful:
-            said.append(f"{measured.unsuccessful:,} without success, as the scenario asks")
+            said.append(f"{measured.unsuccessful:,} worlds without success, as the scenario asks")
         if said:
             failing.append(f"{measured.configuration.label}: {', '.join(said)}")
     yield from failing[:MOST_FAILING]
@@ -76,7 +78,7 @@ def _failures(results: list[Result]) -> Iterator[str]:
 def _without_row(measured: Measured) -> str:
     """Why worlds have no row."""
     if measured.configuration.has_programs:
-        return "were not run to their end, or no client sent a datagram to the server in them"
+        return "were not run to their end"
     return "panicked"
 
 

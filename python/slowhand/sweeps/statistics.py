@@ -64,13 +64,15 @@ class Measured:
     configuration: Configuration
     worlds: int
     panicked: int
-    """Worlds that have no row."""
+    """Worlds that have no row: of programs, those that were not run to their end."""
     outcomes: Mapping[str, int]
     """The number of handshakes by outcome."""
     metrics: Mapping[str, Metric]
     """Empty if no handshake completed."""
     unsuccessful: int = 0
-    """The number of handshakes whose client, a program, did not do what the scenario asks of it."""
+    """The number of worlds in which a program did not do what the scenario asks of it."""
+    silent: int = 0
+    """The number of programs of clients that sent nothing to the server. They gave up."""
 
     @property
     def handshakes(self) -> int:
@@ -98,6 +100,7 @@ class Measured:
             "failed": failed,
             "panicked_count": self.panicked,
             "unsuccessful": self.unsuccessful,
+            "silent": self.silent,
             "metrics": {name: metric.json() for name, metric in self.metrics.items()},
         }
 
@@ -162,15 +165,18 @@ def measure(data: DataSet, configuration: Configuration, metric: str) -> Measure
     worlds = data.worlds(configuration)
     outcomes = dict(sorted(columns.outcomes.items()))
     missing = worlds - columns.worlds
-    failed = _unsuccessful(data, configuration)
-    return Measured(configuration, worlds, missing, outcomes, metrics, failed)
+    programs = _programs(data, configuration)
+    return Measured(configuration, worlds, missing, outcomes, metrics, *programs)
 
 
-def _unsuccessful(data: DataSet, configuration: Configuration) -> int:
-    """How many handshakes have a client that did not do what the scenario asks of it."""
-    if not configuration.has_programs:
-        return 0
-    return sum(int((~frame["success"]).sum()) for frame in data.frames(configuration, ["success"]))
+def _programs(data: DataSet, configuration: Configuration) -> tuple[int, int]:
+    """In how many worlds programs did not do what they were to do; how many clients were silent."""
+    unsuccessful = silent = 0
+    if configuration.has_programs:
+        for frame in data.frames(configuration, ["seed", "success_world", "datagrams"]):
+            unsuccessful += frame.filter(success_world=False)["seed"].n_unique()
+            silent += len(frame.filter(datagrams=0))
+    return unsuccessful, silent
 
 
 def times_more(columns: Columns, metric: str, last: int, precision: float) -> float:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 class Threads:
     """The threads of this computer."""
 
-    def __init__(self, threads: int | None = None):
+    def __init__(self, threads: int | None = None, *, extra: bool = False):
+        """`extra`: rows of libraries have the columns of those of programs too."""
         self._threads = threads
+        self._extra = extra
 
     def run(
         self, queue: Queue, update: Callable[[int], None]
@@ -31,17 +33,23 @@ class Threads:
             run = _run(chunk, self._threads)
             try:
                 if before:
-                    yield _finished(queue, *before)
+                    yield self._finished(queue, *before)
                 run.watch(update)
             except BaseException:
                 run.cancel()
                 raise
             before = chunk, run
         if before:
-            yield _finished(queue, *before)
+            yield self._finished(queue, *before)
 
     def close(self) -> None:
         """Nothing is left open."""
+
+    def _finished(self, queue: Queue, chunk: Chunk, run: Run | Execution) -> tuple[Chunk, Rows]:
+        own = chunk.configuration
+        rows = rows_of(run, own.name, own.settings, own.digest, extra=self._extra)
+        queue.learn(chunk, rows)
+        return chunk, rows
 
 
 def _run(chunk: Chunk, threads: int | None) -> Run | Execution:
@@ -52,10 +60,3 @@ def _run(chunk: Chunk, threads: int | None) -> Run | Execution:
     from slowhand.executing import Execution, Limits
 
     return Execution(scenario, Limits(), seed=seed, count=count, threads=threads)
-
-
-def _finished(queue: Queue, chunk: Chunk, run: Run | Execution) -> tuple[Chunk, Rows]:
-    configuration = chunk.configuration
-    rows = rows_of(run, configuration.name, configuration.settings, configuration.digest)
-    queue.learn(chunk, rows)
-    return chunk, rows

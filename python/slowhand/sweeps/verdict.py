@@ -35,7 +35,7 @@ def _reasons(result: Result, to: Measured, metric: str, most: float) -> Iterator
         yield f"clearly fewer handshakes complete: {shares}"
     if _succeeding(measured) < _succeeding(to) - CLEARLY_FEWER:
         shares = f"{_succeeding(measured):.1%}, and {_succeeding(to):.1%} of the baseline"
-        yield f"clearly fewer clients succeed: {shares}"
+        yield f"clearly fewer worlds succeed: {shares}"
     if difference:
         mean, half = difference.estimate.mean, difference.estimate.half
         base = abs(to.metrics[metric].estimate.mean)
@@ -50,8 +50,8 @@ def _completing(measured: Measured) -> float:
 
 
 def _succeeding(measured: Measured) -> float:
-    """The share of clients that do what the scenario asks of them, if it asks."""
-    return 1 - measured.unsuccessful / max(1, measured.handshakes)
+    """The share of worlds whose programs do what the scenario asks of them, if it asks."""
+    return 1 - measured.unsuccessful / max(1, measured.worlds - measured.panicked)
 
 
 def _label(metric: str) -> str:

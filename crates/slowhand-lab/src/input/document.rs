@@ -147,9 +147,8 @@ impl Document {
             together: false,
         };
         let Some(value) = &change.value else {
-            let is_removed = self.root.remove(&parts);
-            let found = "no value, and no such key to remove".to_owned();
-            return is_removed.then_some(()).ok_or_else(|| refuse(found, "key=value, or a key of the scenario"));
+            let removed = self.root.remove(&parts);
+            return removed.map_err(|found| refuse(found.to_owned(), "key=value, or a key of the scenario"));
         };
         self.root.set(&parts, value, &Origin::Override(change.key.clone())).map_err(|found| {
             refuse(found, "a path that leads through tables, and lists with a number, as traffic.0.octets")

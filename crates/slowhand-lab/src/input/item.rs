@@ -99,7 +99,7 @@ impl Item {
             Value::Table(entries) => entries,
             Value::Array(items) => {
                 let length = items.len();
-                let item = part.parse().ok().and_then(|index: usize| items.get_mut(index));
+                let item = index(part).and_then(|index| items.get_mut(index));
                 let item =
                     item.ok_or_else(|| format!("{part}, where the list has {length} entries, counted from 0"))?;
                 return item.set(rest, value, origin);
@@ -119,24 +119,32 @@ impl Item {
         item.set(rest, value, origin)
     }
 
-    /// Removes the item at the end of a path. False if there is none.
-    pub(super) fn remove(&mut self, path: &[&str]) -> bool {
-        let [part, rest @ ..] = path else { return false };
+    const NO_KEY: &str = "no value, and no such key to remove";
+
+    /// Removes the item at the end of a path.
+    ///
+    /// # Errors
+    /// There is none, or it is the entry of a list.
+    pub(super) fn remove(&mut self, path: &[&str]) -> Result<(), &'static str> {
+        let [part, rest @ ..] = path else { return Err(Self::NO_KEY) };
         let entries = match &mut self.value {
             Value::Table(entries) => entries,
             // An entry of a list stays where it is: others have their numbers behind it.
             Value::Array(items) if !rest.is_empty() => {
-                let item = part.parse().ok().and_then(|index: usize| items.get_mut(index));
-                return item.is_some_and(|item| item.remove(rest));
+                let item = index(part).and_then(|index| items.get_mut(index)).ok_or(Self::NO_KEY)?;
+                return item.remove(rest);
             }
-            _ => return false,
+            Value::Array(items) if index(part).is_some_and(|index| index < items.len()) => {
+                return Err("no value, and an entry of a list cannot be removed");
+            }
+            _ => return Err(Self::NO_KEY),
         };
-        let Some(index) = entries.iter().position(|(key, _)| key.name == *part) else { return false };
+        let index = entries.iter().position(|(key, _)| key.name == *part).ok_or(Self::NO_KEY)?;
         if !rest.is_empty() {
             return entries[index].1.remove(rest);
         }
         entries.remove(index);
-        true
+        Ok(())
     }
 
     /// Adds the keys that only `base` has, also in tables that both have. A number and its source are one value: a
@@ -175,7 +183,7 @@ impl Item {
                 entries.iter().find(|(key, _)| key.name == part).map(|(key, item)| (&key.origin, item))
             }
             Value::Array(items) => {
-                let item = items.get(part.parse::<usize>().ok()?)?;
+                let item = items.get(index(part)?)?;
                 Some((&item.origin, item))
             }
             _ => None,
@@ -207,6 +215,12 @@ impl Value {
         };
         Self::Table(table.iter().map(entry).collect())
     }
+}
+
+/// The number of an entry of a list: digits, and no zero before them, so that an entry has one path.
+fn index(part: &str) -> Option<usize> {
+    let is_plain = part.bytes().all(|digit| digit.is_ascii_digit()) && (part == "0" || !part.starts_with('0'));
+    part.parse().ok().filter(|_| is_plain)
 }
 
 /// The text of a value: its first line, 60 characters at most.

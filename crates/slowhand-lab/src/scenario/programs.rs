@@ -1,6 +1,7 @@
 //! `[[programs]]`: programs in the place of the libraries.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -95,6 +96,15 @@ impl Program {
         self.start_s.unwrap_or(usual)
     }
 
+    /// An input that comes when the first empty text has ended the inputs. Of the same time the order of the list counts.
+    fn after_end(&self) -> Option<usize> {
+        let when = |place: &usize| (self.stdin[*place].at.get(), *place);
+        let places = || 0..self.stdin.len();
+        let end = places().filter(|&place| self.stdin[place].text.is_empty()).map(|place| when(&place));
+        let end = end.min_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal))?;
+        places().find(|place| when(place) > end)
+    }
+
     /// Checks what no type can say of the keys of `programs[index]`.
     pub(super) fn check(
         &self,
@@ -123,6 +133,10 @@ impl Program {
         }
         if let Some((name, _)) = self.environment.iter().find(|(_, value)| value.contains('\0')) {
             return blame(&format!("environment.{name}"), "a text with a zero".to_owned(), "none".to_owned());
+        }
+        if let Some(late) = self.after_end() {
+            let found = format!("{} s, when the input has ended", self.stdin[late].at.get());
+            return blame(&format!("stdin[{late}]"), found, "the empty text as the last one".to_owned());
         }
         match &self.success {
             Some(success) if *success == Success::default() => {

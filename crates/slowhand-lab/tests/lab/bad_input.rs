@@ -116,6 +116,28 @@ fn overrides_are_blamed_by_their_own_name() {
     }
 }
 
+/// An entry of a list has one path: its number, without a sign or zeros before it. It cannot be removed.
+#[test]
+fn an_entry_of_a_list_is_named_by_its_number() {
+    let set = |text: &str| Scenario::load(&scenario("programs"), &[text.parse().unwrap()]);
+    set("programs.1.start_s=2").unwrap();
+    set("programs.1.success=").unwrap();
+    let none = "where the list has 2 entries, counted from 0";
+    let not_there = "found no value, and no such key to remove";
+    for (change, said) in [
+        ("programs.01.start_s=2", none),
+        ("programs.+1.start_s=2", none),
+        ("programs.2.start_s=2", none),
+        ("programs.1=", "found no value, and an entry of a list cannot be removed"),
+        ("programs.2=", not_there),
+        ("programs.01=", not_there),
+        ("programs.+1.success=", not_there),
+    ] {
+        let error = set(change).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}\nnot {said}");
+    }
+}
+
 /// Each type of number names the bound that refused.
 #[test]
 fn the_bound_that_refused_is_the_bound_that_is_named() {
