@@ -22,7 +22,6 @@ from slowhand.executing import Execution
 from slowhand.executing.programs import Limits, placed
 from slowhand.executing.report import silence
 from slowhand.executing.workers import Failure
-from test_exec_programs import load
 
 SOURCES = ROOT / "tests" / "exec"
 PSK = "-psk 00112233445566778899aabbccddeeff -cipher PSK-AES128-CCM8:@SECLEVEL=0"
