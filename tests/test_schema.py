@@ -143,6 +143,7 @@ BETWEEN_KEYS = {
         "programs-environment-name",
         "programs-of-many-servers",
         "programs-open-quote",
+        "programs-stdin-after-end",
         "psk-mode-of-dtls13",
         "psk-suite-with-certificates",
         "psk-too-long",
