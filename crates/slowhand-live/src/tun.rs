@@ -51,6 +51,12 @@ pub enum Interface {
 #[derive(Debug)]
 pub struct Device(Iface);
 
+impl AsRawFd for Device {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
 impl Device {
     /// Opens the interface of this name, in the namespace of the calling thread, and makes it if it does not exist.
     ///
@@ -265,7 +271,7 @@ impl Tun {
 
 impl AsRawFd for Tun {
     fn as_raw_fd(&self) -> RawFd {
-        self.device.0.as_raw_fd()
+        self.device.as_raw_fd()
     }
 }
 
