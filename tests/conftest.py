@@ -71,6 +71,15 @@ def until_signals_are_handled(process: subprocess.Popen[Any]) -> None:
         time.sleep(0.001)
 
 
+def needs_exec() -> pytest.MarkDecorator:
+    """Leaves tests out where `slowhand exec` cannot run.
+
+    A container may have no /dev/net/tun, no namespaces, or an old kernel.
+    """
+    lacks = exec_lacks()
+    return pytest.mark.skipif(bool(lacks), reason=lacks)
+
+
 @contextmanager
 def load() -> Iterator[None]:
     """Keeps all processors busy meanwhile."""

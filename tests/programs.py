@@ -214,3 +214,12 @@ def make_certificates(folder: Path) -> None:
         files = ("-keyout", f"{name}.key", "-out", f"{name}.pem")
         names = ("-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1")
         run(*issue, *names, *files, folder=folder)
+
+
+def self_signed(folder: Path) -> tuple[Path, Path]:
+    """A key (`key.pem`), and the certificate of `server` with it (`certificate.pem`)."""
+    new = ["openssl", "req", "-x509", "-days", "7000", "-nodes"]
+    new += ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    names = ("-subj", "/CN=server", "-addext", "subjectAltName=DNS:server")
+    run(*new, *names, "-keyout", "key.pem", "-out", "certificate.pem", folder=folder)
+    return folder / "key.pem", folder / "certificate.pem"

@@ -16,8 +16,8 @@ import polars
 import pytest
 
 import slowhand
-from conftest import ASK_EXEC, COMMAND, ROOT, Cli, exec_lacks, load, the_message
-from programs import Program, free_port
+from conftest import ASK_EXEC, COMMAND, ROOT, Cli, load, needs_exec, the_message
+from programs import Program, free_port, self_signed
 from slowhand.executing import Execution
 from slowhand.executing.programs import Limits, placed
 from slowhand.executing.report import silence
@@ -31,9 +31,7 @@ SERVER = f"openssl s_server -dtls1_2 -timeout -accept 5684 -nocert {PSK}"
 AWAKE = ["mac.sleepy=none", "mac.poll_period_ms=", "server.internet_jitter_ms=0"]
 """What makes of `csma` a network whose delays are those of its frames."""
 
-# A container may have no /dev/net/tun, no namespaces, or an old kernel.
-MISSING = exec_lacks()
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
+pytestmark = needs_exec()
 
 S = 1_000_000_000
 EINTR, EAGAIN, EINVAL, ETIMEDOUT = -4, -11, -22, -110
@@ -431,7 +429,7 @@ asyncio.run(main())
 
 
 def test_tls_over_tcp_is_the_same_five_times_under_load(tmp_path: Path) -> None:
-    key, certificate = _certificate(tmp_path)
+    key, certificate = self_signed(tmp_path)
     script = tmp_path / "tls.py"
     script.write_text(ASYNCIO_TLS)
     python = [sys.executable, "-S", str(script)]
@@ -465,15 +463,6 @@ def test_tls_over_tcp_is_the_same_five_times_under_load(tmp_path: Path) -> None:
                 assert any(message.endswith("ClientHello") for message in messages)
             if name == "asyncio":
                 assert rows[0]["exit_client"] == 0
-
-
-def _certificate(folder: Path) -> tuple[Path, Path]:
-    """A key, and the certificate of a server with it."""
-    key, certificate = folder / "key.pem", folder / "certificate.pem"
-    made = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout {key}"
-    made += f" -out {certificate} -subj /CN=server -addext subjectAltName=DNS:server -days 7000"
-    subprocess.run(made.split(), check=True, capture_output=True)
-    return key, certificate
 
 
 def _conversations(execution: Execution) -> list[dict[str, Any]]:

@@ -10,13 +10,12 @@ from typing import NamedTuple
 import pytest
 
 import slowhand
-from conftest import ROOT, exec_lacks, load
+from conftest import ROOT, load, needs_exec
+from programs import self_signed
 
 SOURCES = ROOT / "tests" / "exec"
 FULL = "SLOWHAND_FULL" in os.environ
-# A container may have no /dev/net/tun, no namespaces, or an old kernel.
-MISSING = exec_lacks()
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
+pytestmark = needs_exec()
 
 JAVA = "java -XX:-UsePerfData -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """Without files of fixed names in /tmp, and with less to start."""
@@ -103,10 +102,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             command.split(), cwd=at, check=True, capture_output=True, env=os.environ | environment
         )
 
-    run(
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem"
-        " -out certificate.pem -subj /CN=server -days 7000"
-    )
+    self_signed(made)
     if FULL and shutil.which("go"):
         run(f"go build -o {made}/pion .", SOURCES / "pion", CGO_ENABLED="0")
     if FULL and shutil.which("mvn"):

@@ -9,7 +9,7 @@ import polars
 import pytest
 
 import slowhand
-from conftest import Cli, exec_lacks
+from conftest import Cli, needs_exec
 from slowhand.executing import Execution
 from slowhand.executing.programs import Limits, ProgramError, fingerprint, placed
 from slowhand.executing.workers import Failure, Workers
@@ -17,9 +17,7 @@ from slowhand.pages import overview
 from slowhand.sweeps import Sampling, Sweep, compared
 from slowhand.sweeps.statistics import Measured
 
-# A container may have no /dev/net/tun, no namespaces, or an old kernel.
-MISSING = exec_lacks()
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
+pytestmark = needs_exec()
 
 SOCKET = "import socket; s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)"
 PYTHON = f"{sys.executable} -S -c"

@@ -83,6 +83,7 @@ PAGE_MODULE = (
     "crates/slowhand-sessions/credentials",
     "crates/slowhand-sessions/src",
     "crates/slowhand-sessions/Cargo.toml",
+    "crates/slowhand-sessions/carriers.toml",
     "crates/slowhand-wasm/src",
     "crates/slowhand-wasm/Cargo.toml",
     "crates/slowhand-wire/src",
@@ -96,6 +97,7 @@ PAGE_MODULE = (
 PAGE = (
     *PAGE_MODULE,
     "docs/lab",
+    "python/slowhand/data/__init__.py",
     "python/slowhand/pages",
     "python/slowhand/report.py",
     "python/slowhand/sweeps/following.py",
@@ -134,7 +136,12 @@ STEPS = (
         "the laboratory in a page gives the native numbers, and does what a reader asks",
         ".venv/bin/python docs/lab/lab_page.py && SLOWHAND_PAGE=1 .venv/bin/python -m pytest"
         " -o cache_dir=.state/pytest tests/test_lab_page.py",
-        inputs=(*PAGE, "tests/test_lab_page.py", "tests/lab_page.cjs"),
+        inputs=(
+            *PAGE,
+            "tests/test_lab_page.py",
+            "tests/test_pages_in_browser.py",
+            "tests/lab_page.cjs",
+        ),
         needs=("build", "python"),
     ),
     Step(

@@ -6,8 +6,8 @@ function shellWord(word) {
   return `'${word.replaceAll("'", "'\"'\"'")}'`;
 }
 
-// A text in Python. JSON's strings are Python's, but for surrogates in pairs.
-const pythonText = (text) => JSON.stringify(text).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+// A text in Python: JSON's strings are Python's.
+const pythonText = (text) => JSON.stringify(text);
 
 const fileOf = (side, number) => (side.text === null ? side.name : `${side.name}-${"ab"[number]}.toml`);
 

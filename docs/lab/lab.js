@@ -98,7 +98,8 @@ class Page {
   }
 
   heard_broken({ message }) {
-    this.complain(`An error in slowhand or in a library; the laboratory has started anew. ${message}`);
+    const what = this.ready ? "An error in slowhand or in a library; the laboratory has started anew." : "The laboratory did not start.";
+    this.complain(`${what} ${message}`);
     this.forget();
     this.setRunning(false);
     this.say("");
@@ -160,12 +161,8 @@ class Page {
 
   // The handshake that is shown; null while it is not known.
   chosenHandshake() {
-    const { show, seed, sides } = this.state;
+    const { show, seed } = this.state;
     if (show === "first") return { side: this.side, seed, client: null };
-    if (show !== "median" && show !== "slowest") {
-      const [side, number, client] = show.split(" ");
-      return { side: Math.min("ab".indexOf(side), sides.length - 1), seed: Number(number), client: Number(client) };
-    }
     const rows = this.rows[this.side] ?? [];
     const time = (row) => (row.outcome === "completed" ? row.duration_s : Infinity); // one that failed is slower than all others
     const sorted = rows.filter((row) => show === "slowest" || row.outcome === "completed").sort((a, b) => time(a) - time(b));
@@ -232,6 +229,7 @@ class Page {
     one("scenario-heading").textContent = compares ? `Configuration ${"AB"[this.side]}` : "Scenario";
     one("count").value = this.state.count;
     one("seed").value = this.state.seed;
+    one("show").value = this.state.show;
     this.showSide();
   }
 
@@ -326,8 +324,7 @@ class Page {
       } else one(id).value = this.state[id];
     });
     number("count", 1, MOST_WORLDS);
-    number("seed", 0, Number.MAX_SAFE_INTEGER);
-    one("show").value = /^(first|median|slowest)$/.test(this.state.show) ? this.state.show : "first";
+    number("seed", 0, MOST_SEED);
     one("show").addEventListener("change", () => {
       this.state.show = one("show").value;
       this.keepAddress();

@@ -37,8 +37,8 @@ function isNothing(value, beside) {
   return Math.abs(value) <= 1e-12 * Math.abs(beside);
 }
 
-function count(number, one, many = `${one}s`) {
-  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+function count(number, one) {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : `${one}s`}`;
 }
 
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
@@ -79,6 +79,12 @@ function losses(summary) {
     let text = `${reason === "internet" ? "lost" : reason.replaceAll("_", " ")} ${place(node)}`;
     if (alike.length > 1) text += ` and ${count(alike.length - 1, "other node")}`;
     text += times === 1 ? ", once" : `, ${times.toLocaleString("en")} times`;
+    const held = alike.flatMap(({ holders }) => holders ?? []);
+    const useless = sum(held.map(({ lost }) => lost)), holders = sum(held.map(({ datagrams }) => datagrams));
+    if (useless) {
+      text += ` (${useless.toLocaleString("en")} of the ${holders.toLocaleString("en")} buffers were held by datagrams that had lost`;
+      text += " a fragment; lowpan.reassembly_timeout_s says for how long)";
+    }
     if (key) text += advice ? `: ${advice} ${key}` : `: ${key} asks for it`;
     return text;
   });
@@ -89,14 +95,11 @@ function losses(summary) {
 const STATISTICS = { mean: "mean", ci95: "± 95 %", min: "min", p50: "p50", p95: "p95", p99: "p99", max: "max" };
 const OPTIONAL = ["min", "p99"]; // a narrow window has no room for them
 
-// The metrics of a summary that there are: of the handshakes that completed, else of those that failed.
-function metricsOf(summary) {
-  return summary.completed ? summary.metrics : summary.metrics_failed;
-}
-
-// The groups of rows to show: label, unit, and the metric of each summary.
+// The groups of rows to show: label, unit, and the metric of each summary. Of the handshakes that completed; if none did anywhere, of
+// those that failed.
 function groups(summaries) {
-  const every = summaries.map(metricsOf), found = [];
+  const completed = summaries.some((summary) => summary.completed), found = [];
+  const every = summaries.map((summary) => (completed ? summary.metrics : summary.metrics_failed));
   for (const [group, rows] of Object.entries(FACTS.metrics)) {
     const shown = [];
     for (const [name, [label, unit]] of Object.entries(rows)) {
@@ -105,7 +108,7 @@ function groups(summaries) {
       if (largest < 0 || (FACTS.if_several.includes(name) && largest <= 1) || (FACTS.if_any.includes(name) && !largest)) continue;
       shown.push({ name, label, unit, metrics });
     }
-    if (shown.length) found.push([group, shown]);
+    if (shown.length) found.push([completed ? group : `${group} (failed handshakes)`, shown]);
   }
   return found;
 }

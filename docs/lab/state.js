@@ -1,6 +1,7 @@
 // What the reader has chosen, and the same as the part of the address after #, so that a link shows the same to others.
 
 const MOST_WORLDS = 10_000;
+const MOST_SEED = Number.MAX_SAFE_INTEGER - MOST_WORLDS; // so all seeds are exact
 const START = "csma"; // the scenario that a reader sees first
 
 function freshSide(name = START) {
@@ -38,16 +39,15 @@ function stateOf(address) {
     return text && Number.isInteger(number) && number >= least && number <= most ? number : otherwise;
   };
   const sides = ["a", "b"].filter((prefix) => words.has(prefix)).map((prefix) => {
-    const side = freshSide(/^[\w-]{1,60}$/.test(words.get(prefix)) ? words.get(prefix) : START);
+    const side = freshSide(Object.hasOwn(FACTS.scenarios, words.get(prefix)) ? words.get(prefix) : START);
     side.text = words.get(`${prefix}.text`);
-    if (side.text === null && !Object.hasOwn(FACTS.scenarios, side.name)) side.name = START;
     side.set = words.getAll(`${prefix}.set`);
     return side;
   });
   return {
     sides: sides.length ? sides : [freshSide()],
-    seed: whole("seed", 0, Number.MAX_SAFE_INTEGER, 1),
+    seed: whole("seed", 0, MOST_SEED, 1),
     count: whole("count", 1, MOST_WORLDS, 200),
-    show: /^(first|median|slowest|[ab] \d+ \d+)$/.test(words.get("show") ?? "") ? words.get("show") : "first",
+    show: /^(first|median|slowest)$/.test(words.get("show") ?? "") ? words.get("show") : "first",
   };
 }

@@ -478,28 +478,28 @@ def _two_digits(value: float) -> str:
     return f"{value:,.{max(0, 1 - math.floor(math.log10(value)))}f}"
 
 
-def _ran(handshakes: Run) -> str:
+def seeds(handshakes: Run | Execution) -> str:
+    """The seeds of a run in words."""
     first, last = handshakes.seed, handshakes.seed + handshakes.count - 1
-    seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
+    return f"seed {first}" if first == last else f"seeds {first} to {last}"
+
+
+def _ran(handshakes: Run) -> str:
+    told = seeds(handshakes)
     if handshakes.complete < handshakes.count:
-        seeds = f"{handshakes.complete:,} worlds of {seeds}"
-    return f"{handshakes.scenario.path}, {seeds}, {handshakes.wall_s:.1f} s of wall time"
+        told = f"{handshakes.complete:,} worlds of {told}"
+    return f"{handshakes.scenario.path}, {told}, {handshakes.wall_s:.1f} s of wall time"
 
 
 def command(handshakes: Run | Execution) -> list[str]:
     """The command that repeats the run, in words for a shell."""
     # Of a run that was interrupted, as many worlds as it has.
-    count = handshakes.complete or handshakes.count
-    return command_of_worlds(handshakes, f"--seed {handshakes.seed}", f"--count {count}")
-
-
-def command_of_worlds(handshakes: Run | Execution, *options: str) -> list[str]:
-    """The command for worlds of the same run, with these options."""
+    worlds = [f"--seed {handshakes.seed}", f"--count {handshakes.complete or handshakes.count}"]
     if isinstance(handshakes, Run):
-        return [*command_of(handshakes.scenario), *options]
+        return [*command_of(handshakes.scenario), *worlds]
     usual = type(handshakes.limits).of(handshakes.scenario)
     limits = handshakes.limits.options(usual)
-    return [*command_of(handshakes.scenario, "exec"), *limits, *options]
+    return [*command_of(handshakes.scenario, "exec"), *limits, *worlds]
 
 
 def command_of(scenario: Scenario, command: str = "run") -> list[str]:

@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
     (void)argc;
     self = argv[0];
     const char *what = argv[1];
-    struct sockaddr_in6 far = {.sin6_family = AF_INET6, .sin6_port = htons(80)};
+    struct sockaddr_in6 far = {.sin6_family = AF_INET6, .sin6_port = htons(5684)};
     inet_pton(AF_INET6, "2001:db8:1::1", &far.sin6_addr);
     if (!strcmp(what, "spin")) { volatile unsigned n = 0; while (1) n++; }
     if (!strcmp(what, "spin_for_thread")) { pthread_t t; pthread_create(&t, 0, sets, 0); while (!flag) ; puts("set"); }
@@ -104,7 +104,6 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(what, "bursts")) {
         int s = socket(AF_INET6, SOCK_DGRAM, 0), sent = 0;
-        far.sin6_port = htons(5684);
         for (int n = 0; n < 900; n++) sent += sendto(s, "x", 1, 0, (struct sockaddr *)&far, sizeof far) == 1;
         printf("%d\n", sent);
     }

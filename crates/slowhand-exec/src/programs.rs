@@ -2,7 +2,7 @@
 
 use crate::setup::{KEY_LOG, Program};
 use slowhand_lab::plan::Plan;
-use slowhand_lab::scenario::{self, ProgramAt, Scenario, ServerAt};
+use slowhand_lab::scenario::{self, ProgramAt, Scenario};
 use slowhand_net::address::{Host, NodeId};
 
 /// The programs of a scenario in the world of a seed, in the order of the scenario. Without a seed `{seed}` stays as it is.
@@ -26,10 +26,7 @@ pub fn programs(scenario: &Scenario, plan: &Plan, seed: Option<u64>) -> Vec<Prog
 
 /// Where the server of a scenario is.
 pub(crate) fn server_of(scenario: &Scenario) -> Host {
-    match scenario.server.at {
-        ServerAt::Internet | ServerAt::Leaves => Host::Internet, // a scenario with programs has one server
-        ServerAt::Node(node) => Host::Node(node),
-    }
+    scenario.server.at.hosts(NodeId::ROOT)[1] // a scenario with programs has one server, whoever its client is
 }
 
 /// The names of the hosts where a program runs, and the hosts.

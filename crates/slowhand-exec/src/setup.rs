@@ -43,7 +43,7 @@ pub struct Program {
     pub host: Host,
     /// Its command, word by word.
     pub argv: Vec<OsString>,
-    /// Variables of its environment, beside those of this process.
+    /// Variables of its environment, beside those of this process, which they replace.
     pub environment: BTreeMap<String, String>,
     /// When it starts, in nanoseconds.
     pub start: u64,
@@ -53,7 +53,7 @@ pub struct Program {
     pub compute: u64,
     /// What comes to its standard input, and when, in nanoseconds. No octets: the input ends there.
     pub input: Vec<(u64, Vec<u8>)>,
-    /// When it has done what it was to do.
+    /// When it has done what it was to do. `None`: nobody asks.
     pub success: Option<Success>,
 }
 

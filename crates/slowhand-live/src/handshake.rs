@@ -50,7 +50,7 @@ use stream::Stream;
 ///
 /// ```
 /// use slowhand_live::handshake::Watcher;
-/// use slowhand_sessions::{Failure, FailureKind, Role};
+/// use slowhand_sessions::Role;
 ///
 /// let mut watcher = Watcher::of_datagrams(Role::Client);
 /// watcher.sent(&[0x40, 0x01, 0x12, 0x34]); // a request of CoAP

@@ -135,7 +135,7 @@ fn make(name: &str) -> Result<Remover, NamespaceError> {
 }
 
 /// What a command said on stderr, in one line.
-pub(crate) fn one_line(stderr: &[u8]) -> String {
+fn one_line(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }

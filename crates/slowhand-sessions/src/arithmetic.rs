@@ -3,7 +3,8 @@
 //! Multiplications of points, or powers, are nearly all that a handshake with certificates costs. So the libraries hand
 //! them to these functions. On x86-64 they compute with OpenSSL's assembly (`csrc/openssl/nistz256.c`,
 //! `csrc/openssl/montgomery.c`). On other processors the crate `p256` computes with points (`portable`), and the libraries
-//! compute powers with their own code. The results are the same, to the bit. What a library reports to the device does not depend on who computes.
+//! compute powers with their own code. The results are the same, to the bit. What a library reports to the device does not depend
+//! on who computes.
 //!
 //! Much is computed twice. Both ends of a session compute the same shared secret, and one end verifies the signature
 //! that the other end has just made. So results are kept in a [`Memo`]: one for the process, because a result depends

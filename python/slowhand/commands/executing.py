@@ -74,7 +74,7 @@ def options(parser: Parser) -> None:
         "--until",
         choices=UNTIL,
         help="A world ends when its clients have ended, or also when they have their sessions."
-        " [default: end]",
+        f" [default: {Limits.until}]",
     )
     parser.add_argument(
         "--duration",

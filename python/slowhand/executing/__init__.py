@@ -29,9 +29,6 @@ __all__ = ["COUNT", "Execution", "Failure", "Limits", "ProgramError", "exec"]
 __tracebackhide__ = True
 """pytest leaves the functions of this module out of its tracebacks."""
 
-SHORTEST_S = 1e-6
-"""The shortest duration: a microsecond, the unit of the network's time."""
-
 
 def exec(
     scenario: Source,

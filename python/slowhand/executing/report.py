@@ -70,9 +70,8 @@ def _account(execution: Execution) -> Iterator[tuple[str, str]]:
 
 def told(execution: Execution, capture: object = None) -> str:
     """The same in one text, with what ran, for a test that has failed."""
-    last = execution.seed + execution.count - 1
-    seeds = f"seed {last}" if execution.count == 1 else f"seeds {execution.seed} to {last}"
-    lines = [f"{execution.scenario.path}, {seeds}", *execution.panicked[:MOST_FAILURES]]
+    lines = [f"{execution.scenario.path}, {report.seeds(execution)}"]
+    lines += execution.panicked[:MOST_FAILURES]
     summary = execution.summary()
     if summary["completed"] or summary["failed"]:
         lines.append(report.outcomes(summary, what(execution)))
@@ -195,10 +194,9 @@ def _ran(execution: Execution) -> list[str]:
     worlds = execution.worlds
     if not worlds:
         return []
-    last = execution.seed + execution.count - 1
-    seeds = f"seed {last}" if execution.count == 1 else f"seeds {execution.seed} to {last}"
     total = sum(world["virtual_s"] for world in worlds)
-    lines = [f"{seeds}: {total:,.0f} s of the network in {execution.wall_s:.1f} s"]
+    took = f"{total:,.0f} s of the network in {execution.wall_s:.1f} s"
+    lines = [f"{report.seeds(execution)}: {took}"]
     ends = Counter(world["ending"] for world in worlds)
     lines += [f"{count:,} ended when {ENDINGS[end]}" for end, count in ends.most_common()]
     computing = {told["name"]: told["compute_s"] for told in execution.told if told["compute_s"]}

@@ -68,8 +68,7 @@ def _anchor(title: str) -> str:
 
 
 def _seeds(run: Run | Execution) -> str:
-    first, last = run.seed, run.seed + run.count - 1
-    seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
+    seeds = words.seeds(run)
     if run.complete < run.count:
         return f"{run.complete:,} worlds of {seeds} (interrupted)"
     return seeds
@@ -229,7 +228,7 @@ def _handshake(run: Run | Execution, example: Example) -> str:
         if explanation is None:
             return f"<p>{about} It had no DTLS to be explained.</p>"
         return f"<p>{about}</p>{lanes.section(explanation.document, example.name, level=3)}"
-    command = words.command_of_worlds(run, f"--seed {seed} --explain --client {client}")
+    command = [*words.command_of(run.scenario), f"--seed {seed} --explain --client {client}"]
     document = run.scenario.explain(seed=seed, client=client).document
     return (
         f"<p>{about} In a terminal:</p>"

@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
@@ -175,19 +175,22 @@ def rows_of(
     failed = int((records["outcome"] != "completed").sum())
     failed += run.count - records["seed"].n_unique()
     parts = []
-    for first, last in _spans_without(lost, run.seed, run.seed + run.count - 1):
+    alone = [(seed, seed) for seed in sorted(lost)]
+    for first, last in _gaps(alone, run.seed, run.seed + run.count - 1):
         own = frame if not lost else frame.filter(polars.col("seed").is_between(first, last))
         where = {"seed": first, "count": last - first + 1}
         parts.append(Part(first, last, bytes(results.encoded(own, {**about, **where}))))
     return Rows(tuple(parts), len(frame), failed, run.panicked, run.wall_s or 0.0, notes)
 
 
-def _spans_without(lost: Collection[int], first: int, last: int) -> Iterator[tuple[int, int]]:
-    """The first and the last of consecutive seeds between two, without those that are lost."""
-    for seed in [*sorted(lost), last + 1]:
-        if first < seed:
-            yield first, seed - 1
-        first = seed + 1
+def _gaps(spans: Iterable[tuple[int, int]], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """The first and the last of consecutive seeds that spans, in order, leave between two seeds."""
+    for begin, end in spans:
+        if first < begin and first <= last:
+            yield first, min(begin - 1, last)
+        first = max(first, end + 1)
+    if first <= last:
+        yield first, last
 
 
 def _no_programs() -> dict[str, polars.Expr]:
@@ -258,13 +261,8 @@ class DataSet:
 
     def missing(self, configuration: Configuration, first: int, count: int) -> Iterator[Chunk]:
         """The seeds of these that are not there yet."""
-        following, end = first, first + count
-        for begin, last in self._done(configuration):
-            if begin > following and following < end:
-                yield Chunk(configuration, following, min(begin, end) - following)
-            following = max(following, last + 1)
-        if following < end:
-            yield Chunk(configuration, following, end - following)
+        for begin, last in _gaps(self._done(configuration), first, first + count - 1):
+            yield Chunk(configuration, begin, last - begin + 1)
 
     def store(self, chunk: Chunk, rows: Rows) -> None:
         """Writes a chunk. When this returns, it is on the disk."""

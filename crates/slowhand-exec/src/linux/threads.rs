@@ -126,6 +126,26 @@ pub(crate) enum Direction {
     Out,
 }
 
+impl Direction {
+    /// That of a call that reads or writes.
+    pub(crate) fn of(number: i64) -> Self {
+        match number {
+            libc::SYS_write
+            | libc::SYS_writev
+            | libc::SYS_sendto
+            | libc::SYS_sendmsg
+            | libc::SYS_sendmmsg
+            | libc::SYS_sendfile => Self::Out,
+            _ => Self::In,
+        }
+    }
+}
+
+/// True for a call that takes a connection.
+pub(crate) fn accepts(number: i64) -> bool {
+    [libc::SYS_accept, libc::SYS_accept4].contains(&number)
+}
+
 /// What a futex is, for all that share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FutexKey {

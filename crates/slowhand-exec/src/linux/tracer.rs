@@ -76,7 +76,7 @@ pub(crate) struct Tracer<'a> {
     pub(crate) notes: Notes,
     /// How often something has happened at each host: what waits there is tried again.
     pub(crate) activity: Vec<u64>,
-    /// The same when its packets were taken.
+    /// What had happened at each host when its packets were taken last.
     drained: Vec<u64>,
     /// The ports that the sockets of each host got.
     pub(crate) ports: Vec<u16>,
@@ -499,7 +499,7 @@ impl<'a> Tracer<'a> {
     /// Takes the packets that the kernels and firmware have sent. Returns true if a thread may go on: it waits for the room that they
     /// leave, or its router has answered.
     fn drain(&mut self) -> bool {
-        let mut has_room = false;
+        let mut may_go_on = false;
         for (place, kernel) in self.kernels.iter_mut().enumerate() {
             if std::mem::replace(&mut self.drained[place], self.activity[place]) == self.activity[place] {
                 continue; // nothing has happened there
@@ -517,7 +517,7 @@ impl<'a> Tracer<'a> {
                 if has_answered {
                     self.activity[place] += 1;
                     self.is_signalled = true; // it may have asked for a signal (`O_ASYNC`)
-                    has_room = true;
+                    may_go_on = true;
                 }
             }
             let waits = any
@@ -528,11 +528,11 @@ impl<'a> Tracer<'a> {
                 });
             if waits {
                 self.activity[place] += 1;
-                has_room = true;
+                may_go_on = true;
             }
         }
         let has_moved = self.drain_streams();
-        has_room || has_moved
+        may_go_on || has_moved
     }
 
     /// Hands over the packets that have arrived. Returns true if there were any.

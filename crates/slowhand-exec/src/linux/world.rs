@@ -53,7 +53,7 @@ struct Conversation {
     last: Instant,
     readers: [Reader; 2],
     datagrams: Vec<Sent>,
-    /// True if a datagram of the server has arrived.
+    /// True if a datagram of the server, or a segment with data, has arrived.
     is_answered: bool,
 }
 
@@ -294,8 +294,8 @@ impl<'a> World<'a> {
     }
 
     /// Ends the world: its conversations, and a digest of all that programs have seen and done. The capture gets the secrets that
-    /// programs have written. Of a client the longest handshake of DTLS that is complete is
-    /// explained, or else the longest, if somebody asks.
+    /// programs have written. `explain`: of this client the longest handshake of DTLS that is complete is explained, or else the
+    /// longest.
     pub(crate) fn finish(
         mut self,
         mut secrets: Vec<String>,

@@ -122,7 +122,7 @@ pub enum ServerAt {
 impl ServerAt {
     /// Where the client and the server of a session are. It has the name of the node of its client; with servers at the leaves,
     /// of its server.
-    pub(crate) fn hosts(self, session: NodeId) -> [Host; 2] {
+    pub fn hosts(self, session: NodeId) -> [Host; 2] {
         match self {
             Self::Internet => [Host::Node(session), Host::Internet],
             Self::Node(node) => [Host::Node(session), Host::Node(node)],

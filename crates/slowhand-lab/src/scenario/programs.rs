@@ -51,7 +51,7 @@ pub struct Success {
     /// It has written this text, to stdout or stderr.
     #[schemars(extend("minLength" = 1))]
     pub output: Option<String>,
-    /// True: a handshake of DTLS is complete at its host, as far as the network sees it: the `Finished` of the other end has
+    /// True: a handshake of DTLS or TLS is complete at its host, as far as the network sees it: the `Finished` of the other end has
     /// arrived, and its own was sent. False: none is.
     pub finished: Option<bool>,
 }

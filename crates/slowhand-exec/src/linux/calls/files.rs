@@ -1,7 +1,7 @@
 //! Reading and writing descriptors, whatever they are.
 
 use crate::linux::descriptor::Kind;
-use crate::linux::threads::{Call, Direction, Resumed, Trial};
+use crate::linux::threads::{Call, Direction, Resumed, Trial, accepts};
 use crate::linux::tracee::{self, Pid, Registers, errno};
 use crate::linux::tracer::Tracer;
 use rand_core::Rng;
@@ -21,7 +21,7 @@ const PIECE: u64 = 16;
 impl Tracer<'_> {
     pub(super) fn enter_transfer(&mut self, tid: Pid, entry: Registers, resumed: Option<Resumed>) {
         let number = entry.orig_rax as i64;
-        let direction = direction_of(number);
+        let direction = Direction::of(number);
         let descriptor = self.threads.get_mut(tid).and_then(|thread| thread.descriptor(entry.rdi));
         let Some(descriptor) = descriptor.filter(|descriptor| descriptor.kind != Kind::Disk) else {
             return tracee::resume(tid, 0);
@@ -93,7 +93,7 @@ impl Tracer<'_> {
             return self.finish(tid, &trial.entry, result);
         }
         self.note_transfer(tid, direction);
-        if let Some(inode) = stream.filter(|_| [libc::SYS_accept, libc::SYS_accept4].contains(&trial.number())) {
+        if let Some(inode) = stream.filter(|_| accepts(trial.number())) {
             self.note_accepted(tid, inode, &trial.entry, result);
         }
         trial.progress += result as u64;
@@ -192,18 +192,6 @@ impl Tracer<'_> {
             return self.wait(tid, trial);
         }
         self.finish(tid, &trial.entry, result);
-    }
-}
-
-pub(crate) fn direction_of(number: i64) -> Direction {
-    match number {
-        libc::SYS_write
-        | libc::SYS_writev
-        | libc::SYS_sendto
-        | libc::SYS_sendmsg
-        | libc::SYS_sendmmsg
-        | libc::SYS_sendfile => Direction::Out,
-        _ => Direction::In,
     }
 }
 

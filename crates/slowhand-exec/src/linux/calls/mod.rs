@@ -1,7 +1,7 @@
 //! The calls that are trapped: what happens at the entry and at the exit of each.
 
 mod clocks;
-pub(crate) mod files;
+mod files;
 mod futex;
 mod polling;
 mod processes;

@@ -8,6 +8,7 @@ mod neighbour;
 use crate::linux::kernel::checked;
 use neighbour::{Heard, INTERFACE, Neighbour};
 use slowhand_live::link::{Change, Links};
+use slowhand_live::tun::LARGEST_PACKET;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::Ipv6Addr;
@@ -15,9 +16,6 @@ use std::os::fd::{AsRawFd, FromRawFd};
 
 /// `ETH_P_ALL` (Linux, include/uapi/linux/if_ether.h), as packet(7) takes it.
 const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
-
-/// The longest frame: so much may an interface have in one piece.
-const LONGEST_FRAME: usize = 1 << 16;
 
 /// The other side of an interface of firmware.
 #[derive(Debug)]
@@ -48,7 +46,7 @@ impl Link {
         // Frames go to the interface at once, and not through queues that the kernel activates when it has time.
         set_option(&socket, libc::PACKET_QDISC_BYPASS)?;
         bind(&socket, index)?;
-        Ok(Self { socket, neighbour: Neighbour::new(has_frames, node), buffer: vec![0; LONGEST_FRAME] })
+        Ok(Self { socket, neighbour: Neighbour::new(has_frames, node), buffer: vec![0; LARGEST_PACKET] })
     }
 
     /// The next packet that the firmware has sent to the network. What it asks of its router is answered: `has_answered` says so.

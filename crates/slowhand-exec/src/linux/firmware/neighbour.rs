@@ -3,6 +3,7 @@
 //! Firmware has the address that it makes of the router's prefix, or one that it was built with. In the network it has the
 //! address of its node. So addresses are exchanged on the way, one for one, with the checksums that cover them.
 
+use slowhand_live::tun::Side;
 use slowhand_net::address::MESH_PREFIX;
 use slowhand_net::ip::{Ipv6Header, checksum, next_header};
 use std::net::Ipv6Addr;
@@ -43,9 +44,6 @@ const AUTONOMOUS: u8 = 0b0100_0000;
 /// How long the router serves, in seconds: the longest (RFC 4861 section 6.2.1), because it says so once.
 const ROUTER_LIFETIME_S: u16 = 9000;
 
-/// The MTU of IPv6 over IEEE 802.15.4 (RFC 4944 section 4).
-const LINK_MTU: u32 = 1280;
-
 /// What follows from a frame of the firmware.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
@@ -66,6 +64,7 @@ pub(crate) struct Neighbour {
     node: Ipv6Addr,
     /// The address that the firmware has.
     own: Option<Ipv6Addr>,
+    /// Where frames go: its address when it has sent one, before that to all.
     mac: Mac,
 }
 
@@ -176,7 +175,7 @@ fn advertisement() -> Vec<u8> {
     message.extend([SOURCE_ADDRESS, 1]);
     message.extend(ROUTER);
     message.extend([MTU, 1, 0, 0]);
-    message.extend(LINK_MTU.to_be_bytes());
+    message.extend(u32::from(Side::Device.mtu()).to_be_bytes());
     message.extend([PREFIX, 4, 64, AUTONOMOUS]);
     message.extend([0xff; 8]); // valid, and preferred, for ever
     message.extend([0; 4]);

@@ -1,5 +1,6 @@
 //! Addresses of sockets, as programs write and read them (ip(7), ipv6(7)).
 
+use slowhand_net::ip::Endpoint;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Octets of `struct sockaddr_in` and of `struct sockaddr_in6`.
@@ -11,6 +12,11 @@ const LENGTH_V6: usize = 28;
 pub(crate) enum Family {
     V4,
     V6,
+}
+
+/// An end of a connection as the address of a socket.
+pub(crate) fn of(end: Endpoint) -> SocketAddr {
+    SocketAddr::new(end.address.into(), end.port)
 }
 
 impl Family {

@@ -1,14 +1,13 @@
 //! The calls of programs on sockets of TCP.
 
-use super::address::{Family, destination, is_local};
+use super::address::{self, Family, destination, is_local};
 use super::connections::{Opener, number_of};
 use super::ends::{self, Doorway, End};
 use super::options::Answer;
 use super::{State, Streams};
-use crate::linux::calls::files::direction_of;
 use crate::linux::descriptor::Descriptor;
 use crate::linux::kernel::Kernel;
-use crate::linux::threads::{Call, Direction, Resumed, Trial};
+use crate::linux::threads::{Call, Direction, Resumed, Trial, accepts};
 use crate::linux::tracee::{self, Pid, Registers, errno};
 use crate::linux::tracer::Tracer;
 use slowhand_net::clock::Instant;
@@ -20,7 +19,7 @@ use std::os::fd::AsRawFd;
 /// The longest address of a socket (`struct sockaddr_storage`).
 const LONGEST_ADDRESS: u64 = 128;
 
-/// The longest option of a socket that is read.
+/// So much of an option is read. One that is longer than `options::LONGEST` is refused. *Assumed*.
 const LONGEST_OPTION: u64 = 1024;
 
 /// The place of the length of an address in `struct msghdr` (recv(2)).
@@ -163,12 +162,12 @@ impl Tracer<'_> {
         flags: u64,
     ) -> Result<(), i64> {
         let number = registers.orig_rax as i64;
-        let accepts = [libc::SYS_accept, libc::SYS_accept4].contains(&number);
+        let accepts = accepts(number);
         if accepts {
             (registers.rsi, registers.rdx) = (0, 0); // the address is written when it is known
             return Ok(());
         }
-        let is_out = direction_of(number) == Direction::Out;
+        let is_out = Direction::of(number) == Direction::Out;
         self.streams.may_transfer(inode, descriptor, is_out, flags).map_err(|error| -i64::from(error))?;
         if [libc::SYS_recvfrom, libc::SYS_sendto].contains(&number) {
             if number == libc::SYS_recvfrom && registers.r9 != 0 {
@@ -189,7 +188,7 @@ impl Tracer<'_> {
         result: i64,
     ) -> i64 {
         let number = entry.orig_rax as i64;
-        if [libc::SYS_accept, libc::SYS_accept4].contains(&number) {
+        if accepts(number) {
             return result;
         }
         let is_over = result == 0 || errno(result) == Some(libc::ECONNRESET);
@@ -405,7 +404,7 @@ impl Streams {
             return Err(number_of(error));
         }
         let Some(peer) = peer.filter(|_| is_open) else { return Ok(Outcome::Waits) };
-        let peer = SocketAddr::new(peer.address.into(), peer.port);
+        let peer = address::of(peer);
         socket.state = State::Open { peer, connection: Some(number), is_told: true };
         socket.needs_room = true;
         self.attach(kernels, inode, descriptor, number)?;
@@ -514,8 +513,7 @@ impl Streams {
             }
             connected.inode = Some(inode);
             let (own, peer) = (connected.connection.local(), connected.connection.remote()?);
-            let of = |end: Endpoint| SocketAddr::new(end.address.into(), end.port);
-            (of(own), of(peer), Some(number), connected.untold_error())
+            (address::of(own), address::of(peer), Some(number), connected.untold_error())
         } else {
             let other = self.sockets.get(self.inodes.get(&number)?)?;
             let State::Open { peer, .. } = other.state else { return None };

@@ -1,7 +1,7 @@
 //! Connections to other hosts: the octets between the sockets of programs and TCP, and the segments.
 
 use super::ends::{End, Taken};
-use super::{Outgoing, Site, State, Streams, options};
+use super::{Outgoing, Site, State, Streams, address, options};
 use crate::linux::clocks::Nanos;
 use crate::linux::kernel::Kernel;
 use rand_core::Rng;
@@ -10,7 +10,6 @@ use slowhand_net::ip::{Ecn, Endpoint, Ipv6Header, next_header};
 use slowhand_net::transport::tcp::{
     self, ConfigError, Connection, ConnectionError, Flags, Segment, SeqNumber, TcpConfig, checksum_holds,
 };
-use std::net::SocketAddr;
 
 /// How many octets are moved at once. *Assumed*.
 const PIECE: usize = 4096;
@@ -25,6 +24,7 @@ pub(super) struct Connected {
     end: Option<End>,
     /// The inode of the program's socket, when it has one.
     pub(super) inode: Option<u64>,
+    /// True until the program knows that it is open, or why it is not.
     is_opening: bool,
     /// True if a program that listens can accept it, or has done so.
     is_offered: bool,
@@ -283,7 +283,7 @@ impl Streams {
         own: Endpoint,
         peer: Endpoint,
     ) -> Result<Option<u64>, NoListener> {
-        let address = SocketAddr::new(own.address.into(), own.port);
+        let address = address::of(own);
         let listener = self.listener(kernels, site, address).ok_or(NoListener)?;
         let number = self.number();
         let socket = self.sockets.get_mut(&listener).ok_or(NoListener)?;
@@ -383,7 +383,7 @@ impl Streams {
                 let ends = connected.ends();
                 if let (Some(end), Some((_, _, peer))) = (&mut connected.end, ends) {
                     end.empty();
-                    let peer = SocketAddr::new(peer.address.into(), peer.port);
+                    let peer = address::of(peer);
                     socket.state = State::Open { peer, connection: Some(number), is_told: false };
                     socket.needs_room = true;
                 }

@@ -13,7 +13,8 @@ use std::os::unix::net::UnixStream;
 /// What abstract names begin with, behind their zero.
 const NAME: &[u8] = b"slowhand stream ";
 
-/// Octets that make a socket full whose room is the smallest: of those a quarter may be taken until it is not writable.
+/// Octets that make a socket full whose room is the smallest: of those a quarter may be taken until it is not
+/// writable (`unix_writable`, net/unix/af_unix.c).
 const FILLING: [u8; 2000] = [0; 2000];
 
 /// The tracer's end of a program's socket.
@@ -145,7 +146,7 @@ pub(crate) fn wake(program: &Descriptor) -> io::Result<()> {
     set_room(program.as_raw_fd(), program.room())
 }
 
-/// How many octets a socket has room for: as many at least, and about 4000.
+/// Gives a socket room for so many octets. The kernel gives no less than about 4,500 (`SOCK_MIN_SNDBUF`, include/net/sock.h).
 pub(crate) fn set_room(socket: RawFd, octets: u32) -> io::Result<()> {
     let half = (octets / 2).max(1) as i32; // socket(7): the kernel doubles it, and has its own least value
     // SAFETY: the option reads a number of this length.

@@ -206,7 +206,7 @@ impl Streams {
         let opener = Opener::Program { inode, fills };
         // The plan has checked the configuration, and the options of the socket are in its bounds.
         let connected = Connected::connect(socket.site, &config, own, peer, first, opener).map_err(|_| libc::EINVAL)?;
-        socket.local = Some(SocketAddr::new(own.address.into(), own.port));
+        socket.local = Some(address::of(own));
         socket.state = State::Opening(number);
         if let Some(former) = self.of_ends.insert(ends, number) {
             self.connections.remove(&former);

@@ -237,7 +237,6 @@ impl Connection {
 
     /// Changes when a small segment waits (`TCP_NODELAY`). It holds from the next segment on.
     pub fn set_nagle(&mut self, nagle: Nagle) {
-        self.config.nagle = nagle;
         self.sender.set_nagle(nagle);
     }
 
