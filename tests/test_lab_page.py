@@ -249,8 +249,11 @@ def test_what_is_written_twice_is_the_same(reader: Reader) -> None:
 
     The page has code of its own for this.
     """
-    reader.open("#a=lossy-line&a.set=session.give_up_s=12&count=30&show=slowest")
-    scenario = slowhand.Scenario("lossy-line", {"session.give_up_s": 12})
+    reader.open(
+        "#a=csma&a.set=lowpan.fragment_loss%3D0.15&a.set=session.give_up_s%3D6&count=30&show=slowest"
+    )
+    settings = {"lowpan.fragment_loss": 0.15, "session.give_up_s": 6}
+    scenario = slowhand.Scenario("csma", settings)
     run = slowhand.Run(scenario, count=30)
     summary = run.summary()
     assert summary["completed"] and summary["failed"] and summary["losses"]
