@@ -88,8 +88,25 @@ class Page {
     this.timeline?.discard();
     one("handshake").replaceChildren(section);
     this.timeline = new Timeline(section);
-    one("capture").disabled = false;
+    one("capture").disabled = one("play").disabled = false;
+    this.stopPlaying();
     document.documentElement.dataset.explainedMs = (performance.now() - this.asked).toFixed(0);
+  }
+
+  heard_played({ document: played }) {
+    this.stopPlaying();
+    const section = one("play-template").content.cloneNode(true).querySelector("section");
+    one("playback").replaceChildren(section);
+    this.playback = new Playback(section, played, this.timeline);
+    section.scrollIntoView();
+    section.querySelector(".mesh").focus({ preventScroll: true });
+  }
+
+  // The world that moves is that of the handshake that is shown.
+  stopPlaying() {
+    this.playback?.discard();
+    this.playback = null;
+    one("playback").replaceChildren();
   }
 
   heard_captured({ side, seed, digits }) {
@@ -330,7 +347,8 @@ class Page {
       this.keepAddress();
       this.explain();
     });
-    one("capture").disabled = true;
+    one("capture").disabled = one("play").disabled = true;
+    one("play").addEventListener("click", () => this.worker.postMessage({ do: "play", job: this.number, ...this.shown }));
     one("capture").addEventListener("click", () => {
       const { side, seed } = this.shown;
       this.worker.postMessage({ do: "capture", job: this.number, side, seed });

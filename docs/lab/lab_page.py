@@ -162,7 +162,7 @@ def page(module: bytes) -> str:
     script = "".join(
         [
             f'"use strict";\nconst FACTS = {skeleton.embedded(facts())};\n',
-            *map(skeleton.asset, skeleton.SCRIPTS),
+            *map(skeleton.asset, (*skeleton.TIMELINE, *skeleton.PLAYBACK)),
             *((HERE / name).read_text() for name in SCRIPTS),
         ]
     )
@@ -175,11 +175,12 @@ def page(module: bytes) -> str:
         "version": skeleton.text(_native.__version__),
         "most_worlds": re.findall(r"MOST_WORLDS = ([\d_]+)", script)[0].replace("_", ""),
         "handshake": handshake(),
+        "play": skeleton.asset("play.html").format(name="played", h="h3", data=""),
         "module": packed,
         "worker": worker,
     }.items():
         body = body.replace(f"{{{name}}}", value, 1)
-    styles = [skeleton.asset("page.css"), skeleton.asset("lanes.css")]
+    styles = [*map(skeleton.asset, (*skeleton.STYLES, skeleton.PLAYBACK_STYLE))]
     return skeleton.PAGE.format(
         policy=POLICY.format(hash=hashed),
         version=skeleton.text(_native.__version__),

@@ -3,10 +3,6 @@
 const LARGEST = 1e7, SMALLEST = 1e-4; // numbers from the one on or below the other are written with an exponent
 const COUNTED = (unit) => !["s", "mJ"].includes(unit);
 
-function fixed(value, decimals) {
-  return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
-}
-
 function exponent(value, decimals) {
   return value.toExponential(decimals).replace("e+", "e");
 }
@@ -164,14 +160,6 @@ function isClear(difference) {
 
 // ---- the distribution
 
-const SVG = "http://www.w3.org/2000/svg";
-
-function drawn(name, attributes, text = "") {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.textContent = text;
-  return made;
-}
 
 // The share of all handshakes that completed within a time, one line for each scenario.
 function showDistribution(svg, rows) {

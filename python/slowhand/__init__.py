@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from slowhand.executing import Execution, exec
     from slowhand.explain import Explanation
+    from slowhand.playback import Playback
     from slowhand.joining import join
     from slowhand.keys import Setting
     from slowhand.lives.life import battery
@@ -75,6 +76,7 @@ _MODULES = {
     "ArgumentError": "slowhand._native",
     "Execution": "slowhand.executing",
     "Explanation": "slowhand.explain",
+    "Playback": "slowhand.playback",
     "Live": "slowhand.realtime",
     "Replay": "slowhand.realtime.replaying",
     "ScenarioError": "slowhand._native",

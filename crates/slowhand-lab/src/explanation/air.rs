@@ -193,6 +193,11 @@ impl Air {
         }
     }
 
+    /// When radios were on.
+    pub(crate) fn radios(&self) -> &[RadioInterval] {
+        &self.radio
+    }
+
     /// The last frame with this datagram that a node had handled at a time or before.
     pub(super) fn last_handled(&self, node: NodeId, datagram: DatagramId, at: Instant) -> Option<usize> {
         let frames = self.handled_by.get(&(node, datagram))?;

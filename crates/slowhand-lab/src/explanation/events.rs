@@ -5,6 +5,7 @@ use super::comments;
 use super::context::{Context, name_of};
 use super::document::{Event, Lane};
 use super::losses::{self, Loss};
+use super::scene;
 use crate::world::trace::{Cause, Sender, StepId, Timer, Trace};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
@@ -302,31 +303,13 @@ impl Sources<'_> {
 
     fn frame(&self, number: usize) -> Draft {
         let seen = &self.air.on_air[number];
-        let fragment = seen.frame.map(|frame| &self.air.frames[frame]).filter(|_| seen.kind == FrameKind::Data);
-        let mut name = match seen.kind {
-            FrameKind::Data => "data",
-            FrameKind::Ack => "acknowledgement",
-            FrameKind::SixTop => "6P message",
-            FrameKind::Beacon => "beacon",
-            FrameKind::DataRequest => "data request",
-            FrameKind::Strobe => "strobe",
-            FrameKind::StrobeAck => "strobe acknowledgement",
-            FrameKind::Dio => "DIO",
-            FrameKind::Dis => "DIS",
-            FrameKind::KeepAlive => "keep-alive",
-            _ => "frame",
-        }
-        .to_owned();
-        if let Some(frame) = fragment.filter(|frame| frame.count > 1) {
-            name += &format!(", fragment {} of {}", frame.number, frame.count);
-        }
+        let mut name = scene::name_of_frame(self.air, seen);
         if seen.datagram != NO_DATAGRAM && !self.is_own(seen.datagram) {
             name += if self.trace.sent.contains_key(&seen.datagram) { ", other session" } else { ", other traffic" };
         }
-        let to = if seen.kind == FrameKind::Beacon || seen.kind == FrameKind::Dio {
-            "all neighbours".to_owned()
-        } else {
-            name_of(Host::Node(seen.to))
+        let to = match scene::is_for_all(seen.kind) {
+            true => "all neighbours".to_owned(),
+            false => name_of(Host::Node(seen.to)),
         };
         let mut detail = vec![
             ("to", to),
