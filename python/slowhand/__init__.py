@@ -42,6 +42,7 @@ __all__ = [
     "Inspection",
     "Live",
     "Replay",
+    "Playback",
     "Run",
     "Scenario",
     "ScenarioError",

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     seed = scenario.seed if arguments.seed is None else arguments.seed
     file = None
     if arguments.page is not None or not arguments.json:
-        name = arguments.page or f"{Path(scenario.name).stem}-seed-{seed}.html"
+        name = arguments.page or f"{Path(scenario.path).stem}-seed-{seed}.html"
         file = output.Output("--page", name)
         if Path(name).suffix != ".html":
             raise file.error("the name must end in .html")

@@ -22,6 +22,7 @@ class Playback {
     this.chosenBox = one(".picked");
     this.list = one(".onair");
     this.table = one(".energy tbody");
+    this.headings = [...section.querySelectorAll(".energy thead th")].map((heading) => heading.textContent);
     this.mesh = new Mesh(one(".mesh canvas"), this.world);
     this.shown = { node: -1, frame: -1 };
     this.us = Math.min(micro(this.explained.start_s), this.world.end);
@@ -102,7 +103,7 @@ class Playback {
     const quiet = begins - this.us, passes = this.section.querySelector(".quiet").checked && this.isQuiet();
     const speed = passes && quiet > QUIET_S * 1e6 * this.speed ? Math.max(this.speed, quiet / 1e6 / PASSES_S) : this.speed;
     this.us = Math.min(this.us + took * 1e6 * speed, passes ? Math.max(begins, this.us) : Infinity, this.world.end);
-    if (begins <= this.us) this.us += 1; // the frame that begins now is seen
+    if (begins <= this.us) this.us = Math.min(this.us + 1, this.world.end); // the frame that begins now is seen
     if (this.us >= this.world.end) this.play(false);
   }
 
@@ -206,6 +207,7 @@ class Playback {
       bar.append(element("meter", "", { value: energies[node], max: most, "aria-label": `radio of node ${node}` }), ` ${fixed(energies[node], 3)}`);
       row.append(head, element("td", RADIO[world.radioAt(node, us)]), element("td", `${fixed(100 * on, 2)} %`, { class: "number" }),
         bar, element("td", queued, { class: "number" }), element("td", octets, { class: "number" }));
+      this.headings.forEach((heading, place) => { if (place) row.cells[place].dataset.label = heading; });
       return row;
     }));
     const left = world.nodes.length - nodes.length;

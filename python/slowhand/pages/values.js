@@ -19,8 +19,9 @@ function element(name, text = "", attributes = {}) {
   return made;
 }
 
+// A part of a picture, as those that the page has from the beginning.
 function drawn(name, attributes, text = "") {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  const made = document.createElementNS(document.querySelector("svg").namespaceURI, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.textContent = text;
   return made;
