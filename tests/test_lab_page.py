@@ -407,3 +407,22 @@ def test_the_page_measures_its_speed(reader: Reader) -> None:
     reader.set("network.topology.hops", "2")
     took = {name: reader.data(name) for name in ("readyMs", "explainedMs")}
     assert all(re.fullmatch(r"\d+", value) for value in took.values()), took
+
+
+def test_the_network_moves(reader: Reader) -> None:
+    reader.open("#a=csma&count=1&seed=5")
+    reader.browser.one("#play").click()
+    WebDriverWait(reader.browser.driver, 30).until(
+        lambda _: reader.browser.run("return document.querySelector('#playback .clock')?.textContent")
+    )
+    told = slowhand.Scenario("csma").play(seed=5).document
+    reader.browser.run("document.querySelector('#playback .mesh').focus()")
+    reader.browser.keys("n")
+    reader.browser.settle()
+    chosen = reader.browser.text("#playback .picked")
+    # The words are those of slowhand's own readers, as there is no other in a page.
+    start = round(told["explanation"]["start_s"] * 1e6)
+    place = next(i for i, at in enumerate(told["frames"]["from_us"]) if at > start)
+    for line in told["decoded"]["frames"][place]:
+        assert told["decoded"]["lines"][line].strip() in chosen
+    assert reader.browser.hidden() == []
