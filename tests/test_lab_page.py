@@ -413,7 +413,9 @@ def test_the_network_moves(reader: Reader) -> None:
     reader.open("#a=csma&count=1&seed=5")
     reader.browser.one("#play").click()
     WebDriverWait(reader.browser.driver, 30).until(
-        lambda _: reader.browser.run("return document.querySelector('#playback .clock')?.textContent")
+        lambda _: reader.browser.run(
+            "return document.querySelector('#playback .clock')?.textContent"
+        )
     )
     told = slowhand.Scenario("csma").play(seed=5).document
     reader.browser.run("document.querySelector('#playback .mesh').focus()")

@@ -17,7 +17,9 @@ from test_pages import HOSTILE, LINKS, Tags
 
 def data(page: str) -> dict[str, Any]:
     """The data that the picture is drawn from."""
-    found = re.search(r'<script type="application/json" class="data">(\{"version".*?)</script>', page)
+    found = re.search(
+        r'<script type="application/json" class="data">(\{"version".*?)</script>', page
+    )
     assert found is not None
     document: dict[str, Any] = json.loads(found[1])
     return document

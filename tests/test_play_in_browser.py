@@ -139,7 +139,8 @@ def test_nodes_and_datagrams_are_chosen(
     browser.move((round(x), round(y)), pressed=True)
     assert browser.text(".picked strong") == "node 2"
     browser.run(
-        "document.querySelectorAll('.arrow')[2].dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+        "const arrow = document.querySelectorAll('.arrow')[2];"
+        "arrow.dispatchEvent(new MouseEvent('click', {bubbles: true}))"
     )
     client = [d for d in playback.document["datagrams"] if d["handshake"] == 0]
     assert browser.run("return playbacks[0].us") == client[2]["sent_us"]
@@ -161,7 +162,8 @@ def test_all_of_it_fits_the_screen(
     assert browser.hidden() == []
     nameless: list[str] = browser.run(
         """
-        const named = (e) => e.labels?.length || e.getAttribute("aria-label") || e.textContent.trim();
+        const words = (e) => e.getAttribute("aria-label") || e.textContent.trim();
+        const named = (e) => e.labels?.length || words(e);
         return [...document.querySelectorAll(".play :is(button, input, select, meter)")]
           .filter((e) => !named(e)).map((e) => e.outerHTML);
         """
@@ -183,7 +185,7 @@ def test_hostile_text_stays_text(
 def test_a_frame_of_the_picture_costs_the_same_in_a_long_world(
     browser: Browser, tmp_path: Path
 ) -> None:
-    """Ten times the events, the same number at a time: the cost may grow by a search, not tenfold."""
+    """Ten times the events, as many at a time: the cost may grow by a search, not tenfold."""
     costs = []
     for frames in (10_000, 100_000):
         show(browser, crowded(frames), tmp_path)
@@ -228,7 +230,7 @@ def crowded(count: int) -> slowhand.Playback:
     }
     each = range(0, 1000 * count, 50 * count)
     radio = {"from_us": [*each], "length_us": [5000] * len(each), "state": [2] * len(each)}
-    levels = {"from_us": [], "queued": [], "octets": [], "forwarding": []}
+    levels: dict[str, list[int]] = {"from_us": [], "queued": [], "octets": [], "forwarding": []}
     document |= {"radios": [radio] * nodes, "buffers": [levels] * nodes, "end_us": 1000 * count}
     document |= {"octets": [], "decoded": {"lines": [], "frames": []}, "texts": ["data"]}
     return slowhand.Playback(document)

@@ -70,7 +70,7 @@ class Page {
     this.done = done;
     rows.forEach((of, side) => { for (const row of of) this.rows[side].push(row); });
     this.setRunning(running);
-    const worlds = `${count(done, "world")} of ${this.state.count.toLocaleString("en")}`;
+    const worlds = `${countOf(done, "world")} of ${this.state.count.toLocaleString("en")}`;
     this.say(`${worlds}${this.state.sides.length > 1 ? " of each" : ""} in ${fixed(worked / 1000, 2)} s`);
     this.showSummaries(summaries, difference);
     showDistribution(one("distribution"), this.rows);
@@ -96,6 +96,7 @@ class Page {
   heard_played({ document: played }) {
     this.stopPlaying();
     const section = one("play-template").content.cloneNode(true).querySelector("section");
+    section.querySelector("[autofocus]").removeAttribute("autofocus"); // the reader is elsewhere
     one("playback").replaceChildren(section);
     this.playback = new Playback(section, played, this.timeline);
     section.scrollIntoView();
@@ -276,7 +277,7 @@ class Page {
     showTable(one("table"), summaries, difference);
     const pairs = difference?.duration_s?.pairs;
     one("difference").textContent = difference
-      ? `B − A in the same worlds, as the mean of ${count(pairs ?? 0, "pair")}. Bold: the interval does not contain 0.` : "";
+      ? `B − A in the same worlds, as the mean of ${countOf(pairs ?? 0, "pair")}. Bold: the interval does not contain 0.` : "";
     list("failures", summaries.flatMap((summary, side) => named(failures(summary), side)));
     list("losses", summaries.flatMap((summary, side) => named(losses(summary), side)));
   }

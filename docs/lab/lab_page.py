@@ -180,7 +180,7 @@ def page(module: bytes) -> str:
         "worker": worker,
     }.items():
         body = body.replace(f"{{{name}}}", value, 1)
-    styles = [*map(skeleton.asset, (*skeleton.STYLES, skeleton.PLAYBACK_STYLE))]
+    styles = [*map(skeleton.asset, skeleton.PLAYBACK_STYLES)]
     return skeleton.PAGE.format(
         policy=POLICY.format(hash=hashed),
         version=skeleton.text(_native.__version__),

@@ -33,10 +33,6 @@ function isNothing(value, beside) {
   return Math.abs(value) <= 1e-12 * Math.abs(beside);
 }
 
-function count(number, one) {
-  return `${number.toLocaleString("en")} ${number === 1 ? one : `${one}s`}`;
-}
-
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
 // How many handshakes completed, and what became of the others.
@@ -73,7 +69,7 @@ function losses(summary) {
   return counted.sort((a, b) => b[0] - a[0]).map(([times, alike]) => {
     const [{ reason, node, key, advice }] = alike;
     let text = `${reason === "internet" ? "lost" : reason.replaceAll("_", " ")} ${place(node)}`;
-    if (alike.length > 1) text += ` and ${count(alike.length - 1, "other node")}`;
+    if (alike.length > 1) text += ` and ${countOf(alike.length - 1, "other node")}`;
     text += times === 1 ? ", once" : `, ${times.toLocaleString("en")} times`;
     const held = alike.flatMap(({ holders }) => holders ?? []);
     const useless = sum(held.map(({ lost }) => lost)), holders = sum(held.map(({ datagrams }) => datagrams));

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     )
     from slowhand.executing import Execution, exec
     from slowhand.explain import Explanation
-    from slowhand.playback import Playback
     from slowhand.joining import join
     from slowhand.keys import Setting
     from slowhand.lives.life import battery
+    from slowhand.playback import Playback
     from slowhand.reading import oscar
     from slowhand.realtime import Live, live
     from slowhand.realtime.replaying import Replay, replay
@@ -41,8 +41,8 @@ __all__ = [
     "Explanation",
     "Inspection",
     "Live",
-    "Replay",
     "Playback",
+    "Replay",
     "Run",
     "Scenario",
     "ScenarioError",

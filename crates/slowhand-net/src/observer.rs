@@ -30,6 +30,24 @@ pub enum FrameKind {
     Dis,
 }
 
+impl FrameKind {
+    /// Its name in timelines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Ack => "acknowledgement",
+            Self::SixTop => "6P message",
+            Self::Beacon => "beacon",
+            Self::DataRequest => "data request",
+            Self::Strobe => "strobe",
+            Self::StrobeAck => "strobe acknowledgement",
+            Self::Dio => "DIO",
+            Self::Dis => "DIS",
+            Self::KeepAlive => "keep-alive",
+        }
+    }
+}
+
 /// One frame on the air. The observer sees all frames, also those that no node received.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmission<'a> {

@@ -84,10 +84,14 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     if arguments.json:
         print_json(played.document, out)
     elif file:
-        out.paragraph(f"Seed {seed}, client {played.document['explanation']['client']}: "
-                      f"{played.explanation.summary}.")
-        out.print(f"{len(played.document['nodes']):,} nodes and "
-                  f"{len(played.document['frames']['from_us']):,} frames move in {file.path}")
+        out.paragraph(
+            f"Seed {seed}, client {played.document['explanation']['client']}: "
+            f"{played.explanation.summary}."
+        )
+        out.print(
+            f"{len(played.document['nodes']):,} nodes and "
+            f"{len(played.document['frames']['from_us']):,} frames move in {file.path}"
+        )
     return code
 
 

@@ -34,9 +34,7 @@ def decoded(scenario: Scenario, seed: int, frames: int) -> dict[str, Any] | None
         scenario.capture(str(capture), seed=seed)
         words = [tshark, "-n", "-r", str(capture), "-T", "pdml"]
         words += scenario.native.wireshark_arguments()
-        run = subprocess.Popen(
-            words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder
-        )
+        run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder)
         with run:
             assert run.stdout is not None
             try:

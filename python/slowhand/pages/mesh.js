@@ -3,6 +3,7 @@
 const MOST_ROWS_OF_LEAVES = 36; // With more leaves the tree is drawn around its root.
 const LABELLED = 7; // Nodes of this radius in pixels or more have their number, queue and buffers beside them.
 const QUEUE_DRAWN = 12; // frames
+const FADES_S = 0.25; // How long a frame is still seen after its end, in seconds of the reader.
 const BUFFER_PX = 1 / 64; // The length of the bar of a reassembly buffer, in pixels an octet: 1,280 octets are 20 pixels.
 
 // The place of each node, in steps: a tree from left to right, or around its root. The Internet has the last place.

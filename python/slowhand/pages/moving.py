@@ -43,7 +43,9 @@ def encoded(playback: Playback, decoded: Mapping[str, Any] | None = None) -> byt
         f"{text(document['version'])}</p></header>\n<main>{section(document, decoded)}\n"
         f"{lanes.section(explanation, 'handshake', level=2)}</main>"
     )
-    return skeleton.page(f"{title}, played", body, plays=True).encode()
+    scripts = (*skeleton.TIMELINE, *skeleton.PLAYBACK, skeleton.START)
+    styles = skeleton.PLAYBACK_STYLES
+    return skeleton.page(f"{title}, played", body, scripts=scripts, styles=styles).encode()
 
 
 def section(document: Mapping[str, Any], decoded: Mapping[str, Any] | None) -> str:

@@ -1,7 +1,6 @@
 // The network that moves: one time for the mesh, the sequence diagram, the words and the timeline.
 
-const FADES_S = 0.25; // How long a frame is still seen after its end, in seconds of the reader.
-const PASSES_S = 0.3; // How long a quiet time takes that is passed quickly, likewise.
+const PASSES_S = 0.3; // How long a quiet time takes that is passed quickly, in seconds of the reader.
 const QUIET_S = 0.5; // Silence of at least this long is passed, likewise.
 const WRITES_S = 0.2; // How often words and tables follow while time passes, likewise.
 const MOST_NODES_LISTED = 12, MOST_FRAMES_LISTED = 8;
@@ -32,7 +31,7 @@ class Playback {
     this.ends = new AbortController();
     const handshake = data.handshakes.findIndex(({ client }) => client === this.explained.client);
     this.sequence = new Sequence(one(".sequence svg"), this.world, handshake, (us) => this.seek(us));
-    one(".sequence .note").textContent = this.sequence.left ? `and ${this.sequence.left} more datagrams` : "";
+    one(".sequence .note").textContent = this.sequence.left ? `and ${countOf(this.sequence.left, "more datagram")}` : "";
     one(".limits").textContent = this.limits(data);
     this.slider.max = this.world.end;
     one("select").replaceChildren(...SPEEDS.map((speed) => element("option", `${speed}×`, { value: speed, ...(speed === 1 && { selected: "" }) })));
@@ -264,7 +263,7 @@ class Playback {
       ["it has sent", share(SENDS)], ["received", share(RECEIVES)], ["listened in vain", share(LISTENS)],
       ["its radio used", `${fixed(world.radioEnergy(node, us), 3)} mJ until now`],
       ["the node uses", `${fixed(energy_mj, 3)} mJ until the end of the last handshake, with its processor`],
-      ["queue", `${queued} frames`], ["in reassembly", `${octets} octets`], ["forwarding buffers", forwarding],
+      ["queue", countOf(queued, "frame")], ["in reassembly", countOf(octets, "octet")], ["forwarding buffers", forwarding],
     ];
     for (const [key, value] of rows) list.append(element("dt", key), element("dd", value));
     return [element("strong", `node ${node}`), list];

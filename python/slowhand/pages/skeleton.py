@@ -44,21 +44,31 @@ START = "start.js"
 """The last script of a page."""
 
 STYLES = ("page.css", "lanes.css")
-PLAYBACK_STYLE = "play.css"
+"""The styles of a timeline."""
+
+PLAYBACK_STYLES = (*STYLES, "play.css")
+"""Those of a page with a mesh."""
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{hash}'"
 """The browser loads nothing, and runs only the script with this hash (W3C, CSP Level 3)."""
 
+ASKS = "; connect-src 'self'"
+"""It may ask the server that the page is from."""
 
-def page(title: str, body: str, *, plays: bool = False) -> str:
-    """A whole page. `body` is HTML, `title` is text. `plays`: the network moves in it."""
-    scripts, styles = (*TIMELINE, *(PLAYBACK if plays else ()), START), [*STYLES]
-    if plays:
-        styles.append(PLAYBACK_STYLE)
+
+def page(
+    title: str,
+    body: str,
+    *,
+    scripts: Iterable[str] = (*TIMELINE, START),
+    styles: Iterable[str] = STYLES,
+    asks: bool = False,
+) -> str:
+    """A whole page. `body` is HTML, `title` is text. `asks`: it has a server, and asks it."""
     script = "".join(map(asset, scripts))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return PAGE.format(
-        policy=POLICY.format(hash=digest),
+        policy=POLICY.format(hash=digest) + (ASKS if asks else ""),
         version=text(_native.__version__),
         title=text(title),
         style="".join(map(asset, styles)),

@@ -31,6 +31,10 @@ function fixed(value, decimals) {
   return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
+function countOf(number, one) {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : `${one}s`}`;
+}
+
 const micro = (seconds) => Math.round(seconds * 1e6); // a time of a document is exact to the microsecond
 
 function seconds(value) {

@@ -118,7 +118,7 @@ def _process(path: Path) -> str:
 
 def ask(path: Path, request: dict[str, Any]) -> dict[str, Any]:
     """Sends a request and returns the answer. Raises `ControlError` if it is an error."""
-    expected = "nodes" if "status" in request else "ok"
+    expected = "nodes" if {"status", "frames"} & {*request} else "ok"
     try:
         answer = _answer(path, request)
     except TimeoutError:

@@ -256,19 +256,7 @@ pub(super) fn is_for_all(kind: FrameKind) -> bool {
 
 /// What a frame is, and which fragment.
 pub(super) fn name_of_frame(air: &Air, seen: &OnAir) -> String {
-    let name = match seen.kind {
-        FrameKind::Data => "data",
-        FrameKind::Ack => "acknowledgement",
-        FrameKind::SixTop => "6P message",
-        FrameKind::Beacon => "beacon",
-        FrameKind::DataRequest => "data request",
-        FrameKind::Strobe => "strobe",
-        FrameKind::StrobeAck => "strobe acknowledgement",
-        FrameKind::Dio => "DIO",
-        FrameKind::Dis => "DIS",
-        FrameKind::KeepAlive => "keep-alive",
-        _ => "frame",
-    };
+    let name = seen.kind.name();
     let frame = seen.frame.map(|frame| &air.frames[frame]).filter(|_| seen.kind == FrameKind::Data);
     match frame.filter(|frame| frame.count > 1) {
         Some(frame) => format!("{name}, fragment {} of {}", frame.number, frame.count),
