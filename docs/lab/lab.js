@@ -11,6 +11,7 @@ class Page {
     this.told = []; // what the module told of each side
     this.forget();
     this.controls = new Controls(one("controls"), (control, value) => this.setControl(control, value));
+    for (const id of ["text", "set"]) new Completion(one(id), id === "text");
     this.listen();
     this.startWorker();
   }

@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
+import schema_keys  # noqa: E402
 from checks import NOT_RUN, PAGE, PAGE_MODULE, digest  # noqa: E402
 
 HERE = Path(__file__).parent
@@ -46,14 +48,35 @@ NEEDS = {
 }
 """What compiles the module, and the package of Debian 12 that has it."""
 
-SMALL = ("slowhand-lab", "serde", "serde_core", "serde_json", "toml", "toml_parser")
-"""Packages that are compiled for size: most of their code reads scenarios and writes answers. No
-handshake takes measurably longer."""
+SMALL = (
+    "slowhand-lab",
+    "slowhand-coap",
+    "slowhand-sessions",
+    "lean-dtls",
+    "rustls",
+    "rustls-webpki",
+    "coap-lite",
+    "serde",
+    "serde_core",
+    "serde_json",
+    "toml",
+    "toml_parser",
+)
+"""Packages that are compiled for size: most of their code reads scenarios and writes answers, or
+follows a protocol. No handshake takes measurably longer."""
 
 WORKER = ("module.js", "worker.js")
 """One script, in this order, that runs beside the page."""
 
-SCRIPTS = ("controls.js", "results.js", "handshake.js", "commands.js", "state.js", "lab.js")
+SCRIPTS = (
+    "controls.js",
+    "completion.js",
+    "results.js",
+    "handshake.js",
+    "commands.js",
+    "state.js",
+    "lab.js",
+)
 """The page's script, after `FACTS` and the scripts of the timeline."""
 
 POLICY = (
@@ -202,7 +225,7 @@ def handshake() -> str:
 
 def facts() -> dict[str, Any]:
     """What the page has to know beside the module: texts and names, each from its one place."""
-    from slowhand import data, report
+    from slowhand import _native, data, report
     from slowhand.sweeps import following
 
     scenarios = {name: file.read_text() for name, file in data.files(data.SCENARIOS).items()}
@@ -216,6 +239,7 @@ def facts() -> dict[str, Any]:
         "suites": following.SUITES,
         "suite_13": following.SUITE_13,
         "belongs": following.BELONGS,
+        "keys": schema_keys.keys(json.loads(_native.schema())),
     }
 
 
