@@ -71,7 +71,8 @@ def test_only_who_has_the_address_may_ask(served: Page) -> None:
 
 def test_commands_are_those_of_a_page_and_errors_are_the_networks(served: Page) -> None:
     path = urlsplit(served.address).path + "command"
-    for refused in ("{", "[]", "null", {"status": True}, {"set": 1}, {"node": 2, "on": "yes"}):
+    bad = [{"status": True}, {"set": 1}, {"node": 2, "on": "yes"}, {"link": [1], "on": True}]
+    for refused in ("{", "[]", "null", *bad):
         assert json.loads(ask(served, "POST", path, refused, **own(served))[1]) == {
             "error": "found no command"
         }

@@ -1,6 +1,7 @@
 """`slowhand play`: one world as a page, and what is in it."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def test_the_page_asks_for_nothing_and_is_the_same_each_time(tmp_path: Path) -> 
 
 def test_the_command_writes_what_the_library_gives(cli: Cli, tmp_path: Path) -> None:
     said = cli("play", "csma", "--seed", "2", "--client", "3")
-    assert "4 nodes and" in said.stdout
+    assert "csma-seed-2.html" in said.stdout
     document = data((tmp_path / "csma-seed-2.html").read_text())
     told = slowhand.Scenario("csma").play(seed=2, client=3).document
     for key in ("nodes", "links", "frames", "datagrams", "radios", "buffers", "octets"):
@@ -96,3 +97,18 @@ def changed(value: Any) -> Any:
 def test_too_many_frames_are_not_decoded() -> None:
     scenario = slowhand.Scenario("csma")
     assert decoded(scenario, 2, 1_000_000) is None
+
+
+def test_a_tshark_that_fails_costs_no_page(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "tshark").write_text("#!/bin/sh\nexit 3\n")
+    (folder / "tshark").chmod(0o755)
+    os.environ["PATH"], before = f"{folder}:{os.environ['PATH']}", os.environ["PATH"]
+    try:
+        said = cli("play", "csma", "--page", "a.html")
+    finally:
+        os.environ["PATH"] = before
+    assert "tshark does not decode the frames" in said.stderr
+    lines = data((tmp_path / "a.html").read_text())["decoded"]["lines"]
+    assert any(line.startswith("IEEE 802.15.4: ") for line in lines)

@@ -66,6 +66,35 @@ def test_keys_walk_through_the_frames_with_their_words(
     assert browser.text(".picked").startswith(texts[frames["name"][1]])
 
 
+def test_a_page_that_is_loaded_shows_its_words_and_numbers(
+    browser: Browser, playback: slowhand.Playback, tmp_path: Path
+) -> None:
+    show(browser, playback, tmp_path)
+    assert browser.text(".clock").startswith("0.3")  # when the client begins
+    assert browser.text(".now").startswith("Now: ")
+    assert len(browser.driver.find_elements("css selector", ".energy tbody tr")) == 4
+    assert "Choose a node" in browser.text(".picked")
+
+
+def test_keys_walk_through_the_datagrams(
+    browser: Browser, playback: slowhand.Playback, tmp_path: Path
+) -> None:
+    show(browser, playback, tmp_path)
+    browser.run("document.querySelector('.sequence').focus()")
+    browser.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    client = [d for d in playback.document["datagrams"] if d["handshake"] == 0]
+    assert browser.run("return playbacks[0].us") == client[1]["sent_us"]
+    chosen = browser.run(
+        "const box = document.querySelector('.sequence');"
+        "return document.getElementById(box.getAttribute('aria-activedescendant')).ariaLabel"
+    )
+    assert client[1]["name"] in chosen
+    # An arrow of the slider is a tenth of a second.
+    browser.run("document.querySelector('input[type=range]').focus()")
+    browser.keys(Keys.ARROW_RIGHT)
+    assert browser.run("return playbacks[0].us") == client[1]["sent_us"] + 100_000
+
+
 def test_the_words_of_the_explanation_follow_the_time(
     browser: Browser, playback: slowhand.Playback, tmp_path: Path
 ) -> None:
@@ -106,7 +135,7 @@ def test_playing_passes_time_and_stops(
     show(browser, playback, tmp_path)
     seek(browser, 0)
     before = drawn(browser)
-    browser.run("playbacks[0].speed = 100")
+    browser.run("playbacks[0].speed = 10")
     browser.one("[data-act=play]").click()
     assert browser.text("[data-act=play]") == "Pause"
     browser.driver.set_script_timeout(30)
@@ -214,7 +243,8 @@ def crowded(count: int) -> slowhand.Playback:
     parents = [None, *((node - 1) // 10 for node in range(1, nodes))]
     device = document["nodes"][0]
     document["nodes"] = [{**device, "parent": parent} for parent in parents]
-    document["links"] = [[node, parents[node], 0.9] for node in range(1, nodes)]
+    ups = [[node, parents[node], 0.9] for node in range(1, nodes)]
+    document["links"] = [link for up in ups for link in (up, [up[1], up[0], 0.8])]
     document["frames"] = {
         "from_us": [1000 * i for i in range(count)],
         "length_us": [4000] * count,

@@ -43,12 +43,6 @@ function coloursOf(parts) {
   return new Map([...new Set(parts.map((part) => part.kind))].map((kind, number) => [kind, number]));
 }
 
-function outcomeOf({ start_s, end_s, outcome, reason }) {
-  const took = seconds(end_s - start_s);
-  if (outcome === "completed") return `The handshake completed in ${took}.`;
-  return `The handshake failed after ${took}, ${outcome.replaceAll("_", " ")}${reason ? `: ${reason}` : ""}.`;
-}
-
 // Fills the copy of the section in the page's template.
 function handshakeSection(document) {
   const section = globalThis.document.getElementById("handshake-template").content.cloneNode(true).querySelector("section");

@@ -94,7 +94,10 @@ class Page {
     document.documentElement.dataset.explainedMs = (performance.now() - this.asked).toFixed(0);
   }
 
-  heard_played({ document: played }) {
+  heard_played({ side, document: played }) {
+    one("play").disabled = false;
+    const { seed, explanation: { client } } = played;
+    if (side !== this.shown.side || seed !== this.shown.seed || client !== this.shown.client) return; // another is shown since
     this.stopPlaying();
     const section = one("play-template").content.cloneNode(true).querySelector("section");
     section.querySelector("[autofocus]").removeAttribute("autofocus"); // the reader is elsewhere
@@ -350,7 +353,10 @@ class Page {
       this.explain();
     });
     one("capture").disabled = one("play").disabled = true;
-    one("play").addEventListener("click", () => this.worker.postMessage({ do: "play", job: this.number, ...this.shown }));
+    one("play").addEventListener("click", () => {
+      one("play").disabled = true; // until it is there
+      this.worker.postMessage({ do: "play", job: this.number, ...this.shown });
+    });
     one("capture").addEventListener("click", () => {
       const { side, seed } = this.shown;
       this.worker.postMessage({ do: "capture", job: this.number, side, seed });

@@ -5,6 +5,7 @@ mod dissection;
 
 use crate::application::of_a_run;
 use crate::explanation::{ExplainError, Explanation, Scene, Told, position};
+use crate::inspect;
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::record::Conversation;
@@ -24,7 +25,7 @@ pub const MOST_OCTETS: usize = 20_000;
 /// radio listened and received nothing are left out.
 pub const MOST_INTERVALS: usize = 1_000_000;
 
-/// The world of one seed. Times are in microseconds of virtual time.
+/// The world of one seed, until the end of its last handshake. Times are in microseconds of virtual time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Playback {
     /// The version of slowhand.
@@ -109,21 +110,22 @@ pub fn play(
 ) -> Result<Option<Playback>, ExplainError> {
     let plan = Plan::new(scenario)?;
     let position = position(&plan, client)?;
-    let mut watch = Watch { sniffer: Sniffer::new(scenario), buffers: Vec::new() };
+    let mut watch = Watch { sniffer: Sniffer::new(scenario), inspected: inspect::Watch::default() };
     let applications = of_a_run(plan.exchange());
     let world = World::new(&plan, seed, &applications, interrupt).map(World::with_trace);
     let Some(finished) = world.and_then(|world| world.run(interrupt, &mut watch)) else { return Ok(None) };
-    let Watch { sniffer, buffers } = watch;
+    let Watch { sniffer, inspected } = watch;
     let (air, mut octets) = sniffer.into_parts();
-    if octets.len() > MOST_OCTETS {
-        octets.clear();
-    }
-    let intervals = air.radios().to_vec();
+    let (intervals, levels) = inspected.until(finished.end);
     let without_listening = intervals.len() > MOST_INTERVALS;
     let records = Conversation::handshakes(finished.conversations);
     let told = Told::new(records, finished.trace.unwrap_or_default(), air);
     let Some(explanation) = told.explain(scenario, &plan, position, interrupt) else { return Ok(None) };
-    let scene = told.scene(scenario, &plan);
+    let scene = told.scene(scenario, &plan, finished.end);
+    octets.truncate(scene.frames.from_us.len());
+    if octets.len() > MOST_OCTETS {
+        octets.clear();
+    }
     let dissector = Dissector {
         contexts: scenario.network_config().contexts,
         connection_id: plan.connection_id(),
@@ -162,39 +164,32 @@ pub fn play(
         decoded,
         radios: radios(plan.nodes(), intervals, without_listening),
         without_listening,
-        buffers: levels(plan.nodes(), buffers),
+        buffers: buffers(plan.nodes(), levels),
         explanation,
     }))
 }
 
-fn radios(nodes: usize, mut intervals: Vec<RadioInterval>, without_listening: bool) -> Vec<Radio> {
-    intervals.retain(|interval| !(without_listening && interval.state == RadioState::Listen));
-    intervals.sort_by_key(|interval| (interval.node, interval.from));
+fn radios(nodes: usize, intervals: Vec<RadioInterval>, without_listening: bool) -> Vec<Radio> {
     let mut radios = vec![Radio::default(); nodes];
     for RadioInterval { node, state, from, to } in intervals {
+        let state = match state {
+            RadioState::Transmit => 0,
+            RadioState::Receive => 1,
+            RadioState::Listen if without_listening => continue,
+            RadioState::Listen => 2,
+        };
         let radio = &mut radios[node.index()];
         radio.from_us.push(from.as_micros());
         radio.length_us.push(to.since(from).as_micros());
-        radio.state.push(match state {
-            RadioState::Transmit => 0,
-            RadioState::Receive => 1,
-            RadioState::Listen => 2,
-        });
+        radio.state.push(state);
     }
     radios
 }
 
-fn levels(nodes: usize, levels: Vec<BufferLevel>) -> Vec<Buffers> {
+fn buffers(nodes: usize, levels: Vec<BufferLevel>) -> Vec<Buffers> {
     let mut buffers = vec![Buffers::default(); nodes];
     for BufferLevel { at, node, queued, octets, forwarding, .. } in levels {
         let of_node = &mut buffers[node.index()];
-        // Of several changes at one instant the last counts.
-        if of_node.from_us.last() == Some(&at.as_micros()) {
-            of_node.from_us.pop();
-            of_node.queued.pop();
-            of_node.octets.pop();
-            of_node.forwarding.pop();
-        }
         of_node.from_us.push(at.as_micros());
         of_node.queued.push(queued);
         of_node.octets.push(octets);
@@ -206,7 +201,7 @@ fn levels(nodes: usize, levels: Vec<BufferLevel>) -> Vec<Buffers> {
 /// Keeps all that an observer sees.
 struct Watch {
     sniffer: Sniffer,
-    buffers: Vec<BufferLevel>,
+    inspected: inspect::Watch,
 }
 
 impl Observer for Watch {
@@ -227,7 +222,7 @@ impl Observer for Watch {
     }
 
     fn buffers(&mut self, level: &BufferLevel) {
-        self.buffers.push(*level);
+        self.inspected.buffers(level);
     }
 
     fn watches_radios(&self) -> bool {
@@ -236,6 +231,7 @@ impl Observer for Watch {
 
     fn radio(&mut self, interval: &RadioInterval) {
         self.sniffer.radio(interval);
+        self.inspected.radio(interval);
     }
 }
 

@@ -217,9 +217,10 @@ pub(crate) struct SeenFrame {
     pub(crate) to: Option<u16>,
     /// What it is.
     pub(crate) name: &'static str,
-    /// True if it carries a part of a datagram of a session.
+    /// True if it carries a part of a datagram.
     pub(crate) carries: bool,
-    pub(crate) received: bool,
+    /// True if its receiver has not received it.
+    pub(crate) lost: bool,
 }
 
 /// A node now.

@@ -45,7 +45,7 @@ impl Observer for Recent {
             }
             self.frames.pop_front();
         }
-        let is_for_all = frame.to == NodeId::EVERYONE || matches!(frame.kind, FrameKind::Beacon | FrameKind::Dio);
+        let is_for_all = frame.to == NodeId::EVERYONE || frame.kind.is_for_all();
         let length: Duration = air_time(frame.octets.len() + FCS);
         self.frames.push_back(SeenFrame {
             at_us: frame.at.as_micros(),
@@ -53,8 +53,8 @@ impl Observer for Recent {
             from: frame.from.0,
             to: (!is_for_all).then_some(frame.to.0),
             name: frame.kind.name(),
-            carries: frame.datagram != NO_DATAGRAM,
-            received: frame.received,
+            carries: frame.kind == FrameKind::Data && frame.datagram != NO_DATAGRAM,
+            lost: !frame.received && !is_for_all && frame.kind.is_for_one(),
         });
     }
 }

@@ -31,6 +31,16 @@ pub enum FrameKind {
 }
 
 impl FrameKind {
+    /// True if it is for all neighbours.
+    pub const fn is_for_all(self) -> bool {
+        matches!(self, Self::Beacon | Self::Dio)
+    }
+
+    /// True if one neighbour is to receive it, so that it can be lost. Strobes are sent until their receiver is awake.
+    pub const fn is_for_one(self) -> bool {
+        !self.is_for_all() && !matches!(self, Self::Strobe)
+    }
+
     /// Its name in timelines.
     pub const fn name(self) -> &'static str {
         match self {

@@ -291,7 +291,7 @@ class View:
 
         changes = self._network.scenario.value("network.changes") or []
         page = self._stack.enter_context(Page(path, changes=changes))
-        if self._opens and not webbrowser.open(page.address):
+        if self._opens and not webbrowser.open(page.entrance()):
             self.warn("--open: no browser is found; open the page yourself")
         return page.address
 

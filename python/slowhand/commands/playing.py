@@ -21,7 +21,7 @@ from slowhand.commands.common import (
     print_json,
     set_option,
 )
-from slowhand.terminal import Terminal, printable, say
+from slowhand.terminal import Terminal, printable, say, warn
 
 if TYPE_CHECKING:
     from slowhand.api import Scenario
@@ -76,7 +76,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         return NO
     code = DONE
     if file:
-        if not is_written(file, lambda out: out.write_bytes(_page(scenario, played)), private=True):
+        page = _page(scenario, played)
+        if not is_written(file, lambda out: out.write_bytes(page), private=True):
             return NO
         if arguments.open and not webbrowser.open(Path(file.path).resolve().as_uri()):
             say("--open: no browser is found; open the page yourself")
@@ -84,14 +85,13 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     if arguments.json:
         print_json(played.document, out)
     elif file:
+        told = played.document["explanation"]
+        failed = "" if told["outcome"] == "completed" else f"{told['outcome'].replace('_', ' ')}: "
         out.paragraph(
-            f"Seed {seed}, client {played.document['explanation']['client']}: "
-            f"{played.explanation.summary}."
+            f"Seed {seed}, client {told['client']}: {failed}{played.explanation.summary}."
         )
-        out.print(
-            f"{len(played.document['nodes']):,} nodes and "
-            f"{len(played.document['frames']['from_us']):,} frames move in {file.path}"
-        )
+        frames = len(played.document["frames"]["from_us"])
+        out.print(f"{len(played.document['nodes']):,} nodes and {frames:,} frames: {file.path}")
     return code
 
 
@@ -109,9 +109,14 @@ def _played(scenario: Scenario, seed: int, client: int | None) -> Playback | Non
 
 
 def _page(scenario: Scenario, played: Playback) -> bytes:
-    from slowhand.pages.decoded import decoded
+    """The page. Without tshark it has slowhand's own words for the bytes of frames."""
+    from slowhand.pages.decoded import UndecodedError, decoded
     from slowhand.pages.moving import encoded
 
     document = played.document
-    frames = len(document["frames"]["from_us"])
-    return encoded(played, decoded(scenario, document["seed"], frames))
+    try:
+        lines = decoded(scenario, document["seed"], len(document["frames"]["from_us"]))
+    except UndecodedError as error:
+        warn(f"{printable(str(error), LONGEST_PANIC)}; the page has slowhand's own words for them")
+        lines = None
+    return encoded(played, lines)

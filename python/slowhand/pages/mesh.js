@@ -4,6 +4,7 @@ const MOST_ROWS_OF_LEAVES = 36; // With more leaves the tree is drawn around its
 const LABELLED = 7; // Nodes of this radius in pixels or more have their number, queue and buffers beside them.
 const QUEUE_DRAWN = 12; // frames
 const FADES_S = 0.25; // How long a frame is still seen after its end, in seconds of the reader.
+const MOST_DRAWN = 500; // frames at a time
 const BUFFER_PX = 1 / 64; // The length of the bar of a reassembly buffer, in pixels an octet: 1,280 octets are 20 pixels.
 
 // The place of each node, in steps: a tree from left to right, or around its root. The Internet has the last place.
@@ -111,14 +112,17 @@ class Mesh {
     c.fillStyle = colours.back;
     c.fillRect(0, 0, this.width, this.height);
     const isRoute = (from, to) => world.nodes[from].parent === to || world.nodes[to].parent === from;
+    const linked = new Set(world.links.map(([from, to]) => `${from} ${to}`));
+    const pairs = world.nodes.map(({ parent }, node) => [Math.min(node, parent ?? node), Math.max(node, parent ?? node), 1]);
+    const links = [...world.links, ...pairs.filter(([from, to]) => from !== to && !linked.has(`${from} ${to}`))];
     const line = (from, to) => { c.moveTo(px[from], py[from]); c.lineTo(px[to], py[to]); };
     const thin = world.nodes.length > 400 ? 0.5 : 1;
     // Four shades: the fewer frames arrive, the more gaps a line has.
     const shades = [[0.95, []], [0.8, [9, 3]], [0.5, [5, 5]], [-1, [2, 6]]];
     for (const routes of [false, true]) for (const [place, [least, dashes]] of shades.entries()) {
       c.beginPath();
-      for (const [from, to, pdr] of world.data.links) {
-        if (from > to || isRoute(from, to) !== routes || (!this.isSeen(from) && !this.isSeen(to))) continue;
+      for (const [from, to, pdr] of links) {
+        if (isRoute(from, to) !== routes || (!this.isSeen(from) && !this.isSeen(to))) continue;
         if (pdr >= least && (place === 0 || pdr < shades[place - 1][0])) line(from, to);
       }
       c.setLineDash(dashes);
@@ -148,7 +152,7 @@ class Mesh {
     c.textAlign = "center";
     this.named = []; // where the names of frames stand
     this.drawNodes(us, shown);
-    world.frames(us - glow, us, (i) => this.drawFrame(i, us, glow, i === shown.frame));
+    world.frames(us - glow, us, (i) => this.drawFrame(i, us, glow, i === shown.frame), MOST_DRAWN);
     world.crossingAt(us, (place, span) => this.drawCrossing(place, span, us));
     c.globalAlpha = 1;
   }
@@ -156,7 +160,8 @@ class Mesh {
   drawNodes(us, shown) {
     const { context: c, colours, world, px, py, radius } = this, count = world.nodes.length;
     const fills = [colours.c1, colours.c2, colours.c4, colours.back], groups = [[], [], [], []];
-    for (let node = 0; node < count; node++) if (this.isSeen(node)) groups[world.radioAt(node, us)].push(node);
+    const states = world.radiosAt(us);
+    for (let node = 0; node < count; node++) if (this.isSeen(node)) groups[states[node]].push(node);
     const labelled = radius >= LABELLED;
     for (const [state, nodes] of groups.entries()) {
       c.fillStyle = fills[state];
@@ -230,7 +235,7 @@ class Mesh {
   colourOf(i) {
     const { colours, world } = this;
     if (world.state[i] === LOST) return colours.bad;
-    return world.data.frames.datagram[i] === null ? colours.soft : colours.c0;
+    return world.carries(i) ? colours.c0 : colours.soft;
   }
 
   drawFrame(i, us, glow, isChosen) {

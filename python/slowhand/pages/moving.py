@@ -16,7 +16,7 @@ from slowhand.pages.skeleton import embedded, text
 if TYPE_CHECKING:
     from slowhand.playback import Playback
 
-EXPLAINED = ("start_s", "end_s", "client", "summary", "path")
+EXPLAINED = ("start_s", "end_s", "client", "outcome", "reason", "summary", "path")
 """What the picture needs of the explanation; the timeline has the rest."""
 
 
@@ -29,7 +29,7 @@ def playback(
     (`slowhand.pages.decoded`); without it the page has slowhand's own, shorter words.
     """
     page = encoded(playback, decoded)
-    Output("playback", os.fspath(path)).write(lambda file: file.write_bytes(page))
+    Output("playback", os.fspath(path)).write(lambda file: file.write_bytes(page), private=True)
 
 
 def encoded(playback: Playback, decoded: Mapping[str, Any] | None = None) -> bytes:

@@ -27,12 +27,14 @@ class Playback {
     this.us = Math.min(micro(this.explained.start_s), this.world.end);
     this.speed = 1;
     this.plays = false;
-    this.wrote = 0;
+    this.wrote = -Infinity;
     this.ends = new AbortController();
     const handshake = data.handshakes.findIndex(({ client }) => client === this.explained.client);
-    this.sequence = new Sequence(one(".sequence svg"), this.world, handshake, (us) => this.seek(us));
+    this.sequence = new Sequence(one(".sequence svg"), this.world, handshake, (us) => this.seek(us), section.querySelector(".sequence").id);
+    this.sequence.listen(one(".sequence"));
     one(".sequence .note").textContent = this.sequence.left ? `and ${countOf(this.sequence.left, "more datagram")}` : "";
     one(".limits").textContent = this.limits(data);
+    if (!this.world.listens) one(".energy caption").textContent = "Until the end of the last handshake, with the processor";
     this.slider.max = this.world.end;
     one("select").replaceChildren(...SPEEDS.map((speed) => element("option", `${speed}×`, { value: speed, ...(speed === 1 && { selected: "" }) })));
     this.listenToControls();
@@ -54,7 +56,7 @@ class Playback {
 
   limits(data) {
     const said = [];
-    if (data.without_listening) said.push("Radios that listened in vain are not shown: there are too many intervals.");
+    if (data.without_listening) said.push("Radios that listen in vain are not known here, there are too many intervals: so neither is the energy until a time.");
     if (!data.octets.length && this.world.count) said.push("The bytes of frames are not kept: there are too many frames.");
     return said.join(" ");
   }
@@ -78,7 +80,7 @@ class Playback {
 
   seek(us) {
     this.us = Math.min(Math.max(us, 0), this.world.end);
-    this.wrote = 0;
+    this.wrote = -Infinity;
     this.redraw();
   }
 
@@ -90,13 +92,13 @@ class Playback {
     button.textContent = plays ? "Pause" : "Play";
     button.setAttribute("aria-pressed", plays);
     this.before = performance.now();
-    this.wrote = 0;
+    this.wrote = -Infinity;
     this.redraw();
   }
 
   // Lets the time of the reader pass in the world.
   pass(now) {
-    const took = Math.min((now - this.before) / 1000, 0.1);
+    const took = Math.min(Math.max((now - this.before) / 1000, 0), 0.1);
     this.before = now;
     const next = this.world.after(this.us), begins = next < this.world.count ? this.world.from[next] : this.world.end;
     const quiet = begins - this.us, passes = this.section.querySelector(".quiet").checked && this.isQuiet();
@@ -177,53 +179,71 @@ class Playback {
   wordsAt(us) {
     const { path, parts, start_s, end_s, summary, client } = this.explained;
     if (us < micro(start_s)) return `Client ${client} has not begun.`;
-    if (us >= micro(end_s)) return `The handshake of client ${client} is over: ${summary}.`;
+    if (us >= micro(end_s)) return `${outcomeOf(this.explained)} ${summary}.`;
     const piece = path.find(({ from_s, to_s }) => micro(from_s) <= us && us < micro(to_s));
     return piece ? `Now: ${parts[piece.part].text} (${seconds(piece.to_s - piece.from_s)} of ${seconds(parts[piece.part].seconds)} for this in all).` : "";
   }
 
   writeFrames() {
-    const frames = [];
-    this.world.frames(this.us - this.glow(), this.us, (i) => frames.push(i));
+    const frames = [], since = this.plays ? this.us - this.glow() : this.us;
+    this.world.frames(since, this.us, (i) => frames.push(i), MOST_DRAWN);
+    this.section.querySelector(".just").textContent = this.plays ? "Just now on the air" : "On the air";
+    const key = `${frames.length} ${frames.at(-1)}`;
+    if (key === this.listed) return; // the buttons stay, so that no click is lost
+    this.listed = key;
     const shown = frames.slice(-MOST_FRAMES_LISTED).map((i) => {
       const item = element("li");
       item.append(element("button", this.world.words(i), { type: "button", "data-frame": i }));
       return item;
     });
     if (frames.length > shown.length) shown.push(element("li", `and ${frames.length - shown.length} others`));
-    this.list.replaceChildren(...(shown.length ? shown : [element("li", "Nothing is on the air.")]));
+    this.list.replaceChildren(...(shown.length ? shown : [element("li", "nothing")]));
   }
 
   writeTable() {
-    const { world, us } = this, energies = world.nodes.map((_, node) => world.radioEnergy(node, us));
+    const { world, us } = this, energies = world.nodes.map((_, node) => (world.listens ? world.radioEnergy(node, us) : world.nodes[node].energy_mj));
     const nodes = energies.map((_, node) => node);
     if (nodes.length > MOST_NODES_LISTED) nodes.sort((a, b) => energies[b] - energies[a]).length = MOST_NODES_LISTED;
     const most = nodes.reduce((a, node) => Math.max(a, energies[node]), 1e-9);
-    this.table.replaceChildren(...nodes.map((node) => {
-      const times = world.radioTimes(node, us), on = us ? 1 - times[OFF] / us : 0, { queued, octets } = world.buffersAt(node, us);
-      const row = element("tr"), head = element("th", "", { scope: "row" }), bar = element("td");
-      head.append(element("button", `node ${node}`, { type: "button", "data-node": node }));
-      bar.append(element("meter", "", { value: energies[node], max: most, "aria-label": `radio of node ${node}` }), ` ${fixed(energies[node], 3)}`);
-      row.append(head, element("td", RADIO[world.radioAt(node, us)]), element("td", `${fixed(100 * on, 2)} %`, { class: "number" }),
-        bar, element("td", queued, { class: "number" }), element("td", octets, { class: "number" }));
-      this.headings.forEach((heading, place) => { if (place) row.cells[place].dataset.label = heading; });
-      return row;
-    }));
+    while (this.table.rows.length < nodes.length) this.table.append(this.energyRow());
+    nodes.forEach((node, place) => {
+      const { cells } = this.table.rows[place], { queued, octets } = world.buffersAt(node, us);
+      const [button, meter] = [cells[0].firstChild, cells[3].firstChild];
+      button.textContent = `node ${node}`;
+      button.dataset.node = node;
+      cells[1].textContent = RADIO[world.radioAt(node, us)];
+      cells[2].textContent = world.listens ? `${fixed(us ? 100 * (1 - world.radioTimes(node, us)[OFF] / us) : 0, 2)} %` : "not known";
+      [meter.max, meter.value] = [most, energies[node]];
+      meter.setAttribute("aria-label", `energy of node ${node}`);
+      cells[3].lastChild.textContent = ` ${fixed(energies[node], 3)}`;
+      cells[4].textContent = queued;
+      cells[5].textContent = octets;
+    });
     const left = world.nodes.length - nodes.length;
     this.section.querySelector(".others").textContent = left ? `Those that used most; ${left.toLocaleString("en")} other nodes are not listed.` : "";
+  }
+
+  // The elements of a row stay, so that no click and no focus is lost.
+  energyRow() {
+    const row = element("tr"), head = element("th", "", { scope: "row" });
+    head.append(element("button", "", { type: "button" }));
+    row.append(head);
+    this.headings.slice(1).forEach((heading, place) => row.append(element("td", "", { "data-label": heading, ...(place !== 2 && place && { class: "number" }) })));
+    row.cells[3].append(element("meter"), "");
+    return row;
   }
 
   // ---- choosing
 
   chooseFrame(i) {
     this.shown = { node: -1, frame: i };
-    this.wrote = 0;
+    this.wrote = -Infinity;
     this.redraw();
   }
 
   chooseNode(node) {
     this.shown = { node, frame: -1 };
-    this.wrote = 0;
+    this.wrote = -Infinity;
     this.redraw();
   }
 
@@ -231,6 +251,7 @@ class Playback {
     const { node, frame } = this.shown, key = `${node} ${frame} ${node >= 0 ? this.us : ""}`;
     if (key === this.written) return;
     this.written = key;
+    this.chosenBox.setAttribute("aria-live", this.plays ? "off" : "polite"); // a reader would never be done
     const parts = frame >= 0 ? this.describeFrame(frame) : node >= 0 ? this.describeNode(node) : [element("p", "Choose a node or a frame to see what it holds.")];
     this.chosenBox.replaceChildren(...parts);
   }
@@ -242,7 +263,8 @@ class Playback {
       ["time", `${time(world.from[i])} to ${time(world.to[i])}, ${duration(world.to[i] - world.from[i])}`],
       ["channel", frames.channel[i]], ["attempt", frames.attempt[i]], ["octets", frames.octets[i]],
     ];
-    if (carried) rows.push(["carries", `${carried.name}, ${world.hostName(carried.from)} to ${world.hostName(carried.to)}`]);
+    const isData = this.world.frameName(i).startsWith("data,") || this.world.frameName(i) === "data";
+    if (carried) rows.push([isData ? "carries" : "belongs to", `${carried.name}, ${world.hostName(carried.from)} to ${world.hostName(carried.to)}`]);
     if (frames.comment[i] !== null) rows.push(["said of it", world.texts[frames.comment[i]]]);
     const list = element("dl");
     for (const [key, value] of rows) list.append(element("dt", key), element("dd", value));
@@ -256,12 +278,12 @@ class Playback {
   describeNode(node) {
     const { world, us } = this, { device, parent, energy_mj } = world.nodes[node], times = world.radioTimes(node, us);
     const { queued, octets, forwarding } = world.buffersAt(node, us), list = element("dl");
-    const share = (of) => (us ? `${seconds(times[of] / 1e6)} (${fixed((100 * times[of]) / us, 2)} %)` : "0 s");
+    const share = (of) => (!world.listens && of === LISTENS ? "not known" : us ? `${seconds(times[of] / 1e6)} (${fixed((100 * times[of]) / us, 2)} %)` : "0 s");
     const rows = [
       ["device", device], ["next hop", parent === null ? "none: it is the border router" : `node ${parent}`],
       ["radio", RADIO[world.radioAt(node, us)] + (world.computesAt(node, us) ? "; the processor computes" : "")],
       ["it has sent", share(SENDS)], ["received", share(RECEIVES)], ["listened in vain", share(LISTENS)],
-      ["its radio used", `${fixed(world.radioEnergy(node, us), 3)} mJ until now`],
+      ...(world.listens ? [["its radio used", `${fixed(world.radioEnergy(node, us), 3)} mJ until now`]] : []),
       ["the node uses", `${fixed(energy_mj, 3)} mJ until the end of the last handshake, with its processor`],
       ["queue", countOf(queued, "frame")], ["in reassembly", countOf(octets, "octet")], ["forwarding buffers", forwarding],
     ];
@@ -289,6 +311,14 @@ class Playback {
     this.slider.addEventListener("input", () => {
       this.shown.frame = -1;
       this.seek(Number(this.slider.value));
+    });
+    // An arrow is a tenth of a second of the reader, not a microsecond.
+    this.slider.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
+      if (!by || event.ctrlKey || event.altKey || event.metaKey) return;
+      event.preventDefault();
+      this.nudge(by);
+      this.slider.value = this.us;
     });
     this.section.querySelector("select").addEventListener("change", ({ target }) => { this.speed = Number(target.value); this.redraw(); });
   }
@@ -326,6 +356,7 @@ class Playback {
       if (hit?.frame !== undefined) this.chooseFrame(hit.frame);
       else this.chooseNode(hit?.node ?? -1);
     });
+    canvas.addEventListener("pointercancel", () => { drag = null; });
     canvas.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !this.view.contains(document.activeElement)) return; // the page scrolls
       event.preventDefault();

@@ -9,16 +9,15 @@ class Present {
   constructor(nodes) {
     this.nodes = nodes;
     this.internet = -1;
-    this.data = { links: [], computing: [], frames: { datagram: [] } };
+    this.links = [];
+    this.data = { computing: [] };
     this.buffers = new Map();
-    this.off = new Set();
     this.seen = [];
     this.index();
   }
 
   add(frames, us) {
-    this.seen.push(...frames);
-    this.seen = this.seen.filter((frame) => frame.at_us > us - KEEPS_US);
+    this.seen = this.seen.concat(frames).filter((frame) => frame.at_us > us - KEEPS_US);
     this.index();
   }
 
@@ -28,8 +27,7 @@ class Present {
     this.receiver = this.seen.map((frame) => frame.to ?? -1);
     this.from = this.seen.map((frame) => frame.at_us);
     this.to = this.seen.map((frame) => frame.at_us + frame.length_us);
-    this.state = this.seen.map((frame) => (frame.to !== null && !frame.received ? LOST : OK));
-    this.data.frames.datagram = this.seen.map((frame) => (frame.carries ? 0 : null));
+    this.state = this.seen.map((frame) => (frame.lost ? LOST : OK));
   }
 
   frames(from, to, visit) {
@@ -37,15 +35,16 @@ class Present {
   }
 
   crossingAt() {}
+  carries(i) { return this.seen[i].carries; }
   frameName(i) { return this.seen[i].name; }
 
-  radioAt(node, us) {
-    let state = OFF;
+  radiosAt(us) {
+    const states = new Uint8Array(this.nodes.length).fill(OFF);
     this.frames(us, us, (i) => {
-      if (this.sender[i] === node) state = SENDS;
-      else if (this.receiver[i] === node && this.state[i] === OK) state = RECEIVES;
+      states[this.sender[i]] = SENDS;
+      if (this.receiver[i] >= 0 && this.state[i] === OK) states[this.receiver[i]] = RECEIVES;
     });
-    return state;
+    return states;
   }
 
   buffersAt(node) { return this.buffers.get(node) ?? { queued: 0, octets: 0, forwarding: 0 }; }
@@ -59,8 +58,7 @@ class Running {
     this.picked = one(".picked");
     this.said = one(".said");
     this.state = document.querySelector(".state");
-    this.changes = JSON.parse(one(".data").textContent).changes; // of the scenario
-    this.cut = new Map(); // links that are switched off here, and since when
+    this.cut = new Set(); // links that are switched off
     this.chosen = { node: -1, link: null };
     this.resizes = new ResizeObserver(() => this.layOut());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.mesh?.readColours());
@@ -75,6 +73,10 @@ class Running {
   }
 
   heard(told) {
+    if (told.silent !== undefined) {
+      this.state.textContent = told.silent;
+      return;
+    }
     if (told.ended !== undefined) {
       this.ended = true;
       this.source.close();
@@ -87,13 +89,18 @@ class Running {
     const { present } = this;
     present.add(told.seen, this.now.us);
     present.buffers = new Map(told.nodes.map(({ node, queued, reassembly_bytes }) => [node, { queued, octets: reassembly_bytes, forwarding: 0 }]));
-    const links = told.links.filter(({ to }) => to !== null).map(({ from, to, frames, received }) => [from, to, received / frames]);
-    if (links.length !== present.data.links.length) this.mesh.isStill = false;
-    present.data.links = links;
+    this.cut = new Set(told.cut.map(([one, other]) => `${one} ${other}`));
+    if (!(told.time_s < this.drawnUntil)) { // the shades of the links, once a second
+      present.links = [...worst(told.links.filter(({ to }) => to !== null).map(({ from, to, frames, received }) => [from, to, received / frames]))];
+      this.mesh.isStill = false;
+      this.drawnUntil = told.time_s + told.speed;
+    }
     const { sessions, datagrams, frames } = told;
     const lost = Object.values(datagrams.lost).reduce((a, b) => a + b, 0);
     this.state.textContent = `${told.time_s.toFixed(1)} s: ${countOf(sessions.open, "session")} open, ${sessions.completed} completed, ${sessions.failed} failed; `
       + `${countOf(datagrams.sent, "datagram")} sent, ${datagrams.delivered} delivered, ${lost} lost; ${countOf(frames, "frame")} on the air`;
+    const reasons = Object.entries(datagrams.lost).map(([reason, count]) => `${reason.replaceAll("_", " ")} ${count}`);
+    document.querySelector(".lost").textContent = reasons.length ? `Lost datagrams: ${reasons.join(", ")}` : "";
     this.write();
   }
 
@@ -127,7 +134,7 @@ class Running {
       c.stroke();
     };
     for (const { node, on } of this.told.nodes) if (!on) cross(px[node], py[node], radius);
-    for (const link of this.cut.keys()) {
+    for (const link of this.cut) {
       const [a, b] = link.split(" ").map(Number);
       cross((px[a] + px[b]) / 2, (py[a] + py[b]) / 2, 8);
     }
@@ -189,23 +196,19 @@ class Running {
 
   choose(chosen) {
     this.chosen = { node: -1, link: null, ...chosen };
-    if (this.told && (this.chosen.node >= 0 || this.chosen.link)) this.describe();
+    if (this.chosen.node >= 0 || this.chosen.link) {
+      this.describe();
+      this.said.textContent = this.picked.firstChild.textContent; // for a screen reader, once
+    } else {
+      this.described = null;
+      this.picked.replaceChildren(element("p", "Nothing is chosen."));
+    }
   }
 
-  async toggle() {
+  toggle() {
     const { node, link } = this.chosen;
-    if (!link) return this.send({ node, on: !this.told.nodes[node].on });
-    const before = new Map(this.cut);
-    if (!this.cut.delete(link)) this.cut.set(link, this.told.time_s);
-    const [number, text] = [(value) => (typeof value === "string" ? JSON.stringify(value) : String(value)), (change) =>
-      `{ ${Object.entries(change).map(([key, value]) => `${key} = ${number(value)}`).join(", ")} }`];
-    const cut = [...this.cut].map(([pair, since]) => {
-      const [from, to] = pair.split(" ").map(Number);
-      return { at_s: since, from, to, pdr: 0 };
-    });
-    const all = [...this.changes, ...cut];
-    if (!await this.send({ set: `network.changes=[${all.map(text).join(", ")}]` })) this.cut = before;
-    this.describe();
+    if (link) return this.send({ link: link.split(" ").map(Number), on: this.cut.has(link) });
+    return this.send({ node, on: !this.told.nodes[node].on });
   }
 
   async send(command) {
@@ -213,7 +216,6 @@ class Running {
       .then((response) => response.json()).catch(() => ({ error: "The network does not answer." }));
     this.said.textContent = answer.error ?? "Done.";
     this.said.classList.toggle("failed", answer.error !== undefined);
-    return answer.error === undefined;
   }
 
   // The pairs of nodes that have exchanged frames, or are parent and child.
@@ -249,6 +251,7 @@ class Running {
       const [nearest] = this.pairs().sort((a, b) => far(a) - far(b));
       this.choose(nearest && far(nearest) < 12 ? { link: nearest } : {});
     });
+    canvas.addEventListener("pointercancel", () => { drag = null; });
     const keys = {
       ArrowDown: () => this.walkNodes(1), ArrowUp: () => this.walkNodes(-1), ArrowRight: () => this.walkLinks(1), ArrowLeft: () => this.walkLinks(-1),
       "+": () => this.mesh.zoom(1.5), "=": () => this.mesh.zoom(1.5), "-": () => this.mesh.zoom(1 / 1.5), 0: () => this.mesh.zoom(1e-9), Escape: () => this.choose({}),

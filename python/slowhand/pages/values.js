@@ -41,3 +41,9 @@ function seconds(value) {
   if (value >= 0.01) return `${fixed(value, 3)} s`;
   return value ? `${fixed(value * 1e6, 0)} µs` : "0 s";
 }
+
+function outcomeOf({ start_s, end_s, outcome, reason }) {
+  const took = seconds(end_s - start_s);
+  if (outcome === "completed") return `The handshake completed in ${took}.`;
+  return `The handshake failed after ${took}, ${outcome.replaceAll("_", " ")}${reason ? `: ${reason}` : ""}.`;
+}

@@ -13,6 +13,16 @@ function upTo(numbers, value) {
   return low;
 }
 
+// Links with the worse of their two directions: sender, receiver, share of frames that arrive.
+function* worst(links) {
+  const pairs = new Map();
+  for (const [from, to, pdr] of links) {
+    const pair = Math.min(from, to) * 65536 + Math.max(from, to);
+    pairs.set(pair, Math.min(pdr, pairs.get(pair) ?? 1));
+  }
+  for (const [pair, pdr] of pairs) yield [Math.floor(pair / 65536), pair % 65536, pdr];
+}
+
 class World {
   constructor(data) {
     this.data = data;
@@ -34,16 +44,18 @@ class World {
     this.longestCrossing = this.crossings.reduce((most, { span }) => Math.max(most, span[1] - span[0]), 0);
     this.crossings.sort((a, b) => a.span[0] - b.span[0]);
     this.crossed = Float64Array.from(this.crossings, ({ span }) => span[0]);
-    this.end = Math.max(data.end_us, this.to.reduce((a, b) => Math.max(a, b), 0));
-    this.neighbours = new Map(); // of those that speak to all of theirs
+    this.end = data.end_us;
+    this.listens = !data.without_listening; // else nobody knows how long a radio was on
+    this.links = [...worst(data.links)];
   }
 
   // The place of the first frame that begins after a time.
   after(us) { return upTo(this.from, us); }
 
-  // Calls `visit` with each frame that is at least partly in this time.
-  frames(from, to, visit) {
-    for (let i = upTo(this.from, from - this.longest - 1); i < this.count && this.from[i] <= to; i++)
+  // Calls `visit` with each frame that is at least partly in this time; with the last ones, if they are many.
+  frames(from, to, visit, most = Infinity) {
+    const behind = upTo(this.from, to);
+    for (let i = Math.max(upTo(this.from, from - this.longest - 1), behind - most); i < behind; i++)
       if (this.to[i] >= from) visit(i);
   }
 
@@ -52,6 +64,9 @@ class World {
     for (let i = upTo(this.crossed, us - this.longestCrossing - 1); i < this.crossings.length && this.crossed[i] <= us; i++)
       if (this.crossings[i].span[1] >= us) visit(this.crossings[i].place, this.crossings[i].span);
   }
+
+  // What each radio does at a time.
+  radiosAt(us) { return this.nodes.map((_, node) => this.radioAt(node, us)); }
 
   radioAt(node, us) {
     const { from, to, state } = this.radios[node], i = upTo(from, us) - 1;
@@ -83,10 +98,13 @@ class World {
     return this.data.computing.some((one) => one.host === host && one.from_us <= us && us < one.to_us);
   }
 
+  // True if a frame carries or acknowledges a part of a datagram of a session.
+  carries(i) { return this.data.frames.datagram[i] !== null; }
+
   hostName(host) { return host === this.internet ? "the Internet" : `node ${host}`; }
   frameName(i) { return this.texts[this.data.frames.name[i]]; }
 
-  // What a frame carries of a session.
+  // The datagram that a frame carries a part of, or acknowledges, or is sent for.
   carried(i) {
     const place = this.data.frames.datagram[i];
     return place === null ? null : this.datagrams[place];

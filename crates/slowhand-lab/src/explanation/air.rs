@@ -193,9 +193,13 @@ impl Air {
         }
     }
 
-    /// When radios were on.
-    pub(crate) fn radios(&self) -> &[RadioInterval] {
-        &self.radio
+    /// What a frame is, and which fragment.
+    pub(super) fn name(&self, seen: &OnAir) -> String {
+        let frame = seen.frame.map(|frame| &self.frames[frame]).filter(|_| seen.kind == FrameKind::Data);
+        match frame.filter(|frame| frame.count > 1) {
+            Some(frame) => format!("{}, fragment {} of {}", seen.kind.name(), frame.number, frame.count),
+            None => seen.kind.name().to_owned(),
+        }
     }
 
     /// The last frame with this datagram that a node had handled at a time or before.

@@ -5,7 +5,6 @@ use super::comments;
 use super::context::{Context, name_of};
 use super::document::{Event, Lane};
 use super::losses::{self, Loss};
-use super::scene;
 use crate::world::trace::{Cause, Sender, StepId, Timer, Trace};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
@@ -303,11 +302,11 @@ impl Sources<'_> {
 
     fn frame(&self, number: usize) -> Draft {
         let seen = &self.air.on_air[number];
-        let mut name = scene::name_of_frame(self.air, seen);
+        let mut name = self.air.name(seen);
         if seen.datagram != NO_DATAGRAM && !self.is_own(seen.datagram) {
             name += if self.trace.sent.contains_key(&seen.datagram) { ", other session" } else { ", other traffic" };
         }
-        let to = match scene::is_for_all(seen.kind) {
+        let to = match seen.kind.is_for_all() {
             true => "all neighbours".to_owned(),
             false => name_of(Host::Node(seen.to)),
         };

@@ -2,12 +2,12 @@
 //! way.
 
 use super::Told;
-use super::air::{Air, OnAir};
+use super::air::Air;
 use super::context::Context;
 use super::{comments, losses, names};
 use crate::plan::Plan;
 use crate::scenario::Scenario;
-use crate::world::trace::Sent;
+use crate::world::trace::{Sender, Sent};
 use serde::Serialize;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
@@ -122,8 +122,8 @@ pub struct Computing {
 }
 
 impl Told {
-    /// Everything that happened.
-    pub(crate) fn scene(&self, scenario: &Scenario, plan: &Plan) -> Scene {
+    /// Everything that happened until a time.
+    pub(crate) fn scene(&self, scenario: &Scenario, plan: &Plan, until: Instant) -> Scene {
         let Self { records, trace, air } = self;
         let context = Context::new(scenario, trace);
         let internet = plan.nodes();
@@ -154,11 +154,17 @@ impl Told {
             in_order.iter().enumerate().map(|(place, (datagram, _))| (*datagram, place)).collect();
         let datagram = |&(id, sent): &(DatagramId, &Sent)| {
             let name = carried.get(&id).cloned().unwrap_or_else(|| "datagram".to_owned());
-            let [from, to] = [context.host_of(sent.end), context.host_of(sent.end ^ 1)];
-            let arrived = trace.arrived.get(&id).map(|&(at, _)| at);
+            // The TCP proxy of the border router sends in the name of an end, and takes what is for an end.
+            let from = match sent.by {
+                Sender::Proxy { .. } => Host::Node(NodeId::ROOT),
+                Sender::End(_) => context.host_of(sent.end),
+            };
+            let found = trace.arrived.get(&id);
+            let arrived = found.map(|&(at, _)| at);
+            let to = found.map_or_else(|| context.host_of(sent.end ^ 1), |&(_, host)| host);
             let loss = losses.get(&id);
             let ended = arrived.or(loss.map(|loss| loss.at));
-            let internet_us = internet_span(air, id, sent.at, [from, to], ended);
+            let internet_us = internet_span(air, id, sent.at, [from, to], ended, loss.map(|loss| loss.host));
             Datagram {
                 handshake: handshake_of.get(&(sent.end / 2)).copied(),
                 from: number(from),
@@ -187,14 +193,14 @@ impl Told {
         let comments = comments(trace, air, scenario, plan);
         let mut texts = Texts::default();
         let mut frames = Frames::default();
-        for (place, seen) in air.on_air.iter().enumerate() {
+        for (place, seen) in air.on_air.iter().enumerate().take_while(|(_, seen)| seen.at <= until) {
             let is_lost = comments::miss(air, &context, place).is_some();
             let repeated = trace.repeated.get(&seen.datagram).filter(|_| seen.kind == FrameKind::Data);
             frames.from_us.push(seen.at.as_micros());
             frames.length_us.push(seen.end.since(seen.at).as_micros());
             frames.from.push(seen.from.0);
-            frames.to.push((!is_for_all(seen.kind)).then_some(seen.to.0));
-            frames.name.push(texts.place(name_of_frame(air, seen)));
+            frames.to.push((!seen.kind.is_for_all()).then_some(seen.to.0));
+            frames.name.push(texts.place(air.name(seen)));
             frames.datagram.push(places.get(&seen.datagram).copied());
             frames.state.push(state(is_lost, repeated));
             frames.comment.push(comments.get(&place).map(|words| texts.place(words.clone())));
@@ -214,22 +220,20 @@ fn in_order(sent: &BTreeMap<DatagramId, Sent>) -> Vec<(DatagramId, &Sent)> {
     in_order
 }
 
-/// When a datagram was between the border router and a host on the Internet.
+/// When a datagram was between the border router and a host on the Internet. `lost_at`: the host that has lost it.
 fn internet_span(
     air: &Air,
     datagram: DatagramId,
     sent: Instant,
     [from, to]: [Host; 2],
     ended: Option<Instant>,
+    lost_at: Option<Host>,
 ) -> Option<[Instant; 2]> {
     let root = Host::Node(NodeId::ROOT);
-    let end = ended?;
     match (from, to) {
-        (Host::Internet, to) => {
-            let queued = air.first_queued(NodeId::ROOT, datagram).filter(|_| to != root);
-            Some([sent, queued.unwrap_or(end)])
-        }
-        (from, Host::Internet) => {
+        (Host::Internet, _) => Some([sent, air.first_queued(NodeId::ROOT, datagram).or(ended)?]),
+        (from, Host::Internet) if lost_at.is_none_or(|host| host == Host::Internet) => {
+            let end = ended?;
             let handled = air.last_handled(NodeId::ROOT, datagram, end);
             let left = handled.and_then(|frame| air.frames[frame].handled);
             let begin = if from == root { Some(sent) } else { left };
@@ -246,21 +250,6 @@ fn state(is_lost: bool, repeated: Option<&bool>) -> usize {
         (_, Some(true)) => 2,
         (_, Some(false)) => 3,
         _ => 0,
-    }
-}
-
-/// True if a frame of this kind is for all neighbours.
-pub(super) fn is_for_all(kind: FrameKind) -> bool {
-    matches!(kind, FrameKind::Beacon | FrameKind::Dio)
-}
-
-/// What a frame is, and which fragment.
-pub(super) fn name_of_frame(air: &Air, seen: &OnAir) -> String {
-    let name = seen.kind.name();
-    let frame = seen.frame.map(|frame| &air.frames[frame]).filter(|_| seen.kind == FrameKind::Data);
-    match frame.filter(|frame| frame.count > 1) {
-        Some(frame) => format!("{name}, fragment {} of {}", frame.number, frame.count),
-        None => name.to_owned(),
     }
 }
 

@@ -9,7 +9,7 @@ use slowhand_net::lowpan::mesh::MeshHeader;
 use slowhand_net::lowpan::recovery::{Rfrag, RfragAck};
 use slowhand_net::lowpan::{Link, MAX_DECOMPRESSED, decompress};
 use slowhand_net::radio::frame::{Address, FCS, FrameType, FrameView};
-use slowhand_net::transport::tcp::Segment;
+use slowhand_net::transport::tcp::{Flags, Segment};
 use slowhand_wire::dtls;
 use std::collections::BTreeMap;
 
@@ -112,7 +112,7 @@ impl Dissector {
             match datagram_offset {
                 Some(offset) => {
                     let begin = 8 * usize::from(offset);
-                    lines.push(format!("  octets {begin} to {} of the datagram", begin + rest.len() - 1));
+                    lines.push(format!("  {} octets from octet {begin} of the datagram", rest.len()));
                 }
                 None => self.packet(rest, link, Some(datagram_size.into()), lines),
             }
@@ -198,12 +198,15 @@ fn tcp(body: &[u8], lines: &mut Vec<String>) {
     let Ok(segment) = Segment::parse(body) else {
         return lines.push("TCP: a segment that goes on in later fragments".to_owned());
     };
-    let Segment { source_port, destination_port, window, .. } = segment;
+    let Segment { source_port, destination_port, window, flags, .. } = segment;
     lines.push(format!("TCP: port {source_port} to {destination_port}, {} octets of payload", segment.payload.len()));
-    lines.push(format!(
-        "  sequence number {:?}, acknowledges {:?}, window {window}, {:?}",
-        segment.seq, segment.ack, segment.flags
-    ));
+    let names =
+        [(Flags::SYN, "SYN"), (Flags::ACK, "ACK"), (Flags::PSH, "PSH"), (Flags::FIN, "FIN"), (Flags::RST, "RST")];
+    let set: Vec<&str> = names.iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, name)| *name).collect();
+    lines.push(format!("  {}, sequence number {}, window {window}", set.join(" "), segment.seq.0));
+    if flags.contains(Flags::ACK) {
+        lines.push(format!("  it acknowledges all before {}", segment.ack.0));
+    }
 }
 
 fn address_in_words(address: Address) -> String {

@@ -18,13 +18,14 @@ fn played(scenario: &Scenario, seed: u64) -> Playback {
     play(scenario, seed, None, &Interrupt::default()).unwrap().unwrap()
 }
 
-const WORLDS: [(&str, &[&str]); 7] = [
+const WORLDS: [(&str, &[&str]); 8] = [
+    ("quickstart.toml", &["network.link_pdr=0.3"]),
     ("lossy-line.toml", &[]),
     ("csma.toml", &["network.link_pdr=0.8"]),
     ("xmac.toml", &[]),
     ("beacon.toml", &[]),
     ("thread.toml", &[]),
-    ("gateway.toml", &["session.protocol=tls1.2"]),
+    ("gateway.toml", &["session.protocol=tls1.2", "gateway.tcp_proxy=true"]),
     ("rpl.toml", &[]),
 ];
 
@@ -61,10 +62,11 @@ fn it_agrees_with_the_explanation_and_the_inspection() {
 #[test]
 fn times_and_states_fit_each_other() {
     for (name, changes) in WORLDS {
-        let Playback { scene, octets, .. } = played(&scenario(name, changes), 5);
+        let Playback { scene, octets, nodes, end_us, .. } = played(&scenario(name, changes), 5);
         let Scene { frames, datagrams, handshakes, .. } = &scene;
         assert!(frames.from_us.is_sorted(), "{name}");
         assert_eq!(octets.len(), frames.from_us.len());
+        assert!(frames.from_us.last().is_some_and(|last| *last <= end_us));
         assert!(octets.iter().zip(&frames.octets).all(|(digits, octets)| digits.len() == 2 * octets));
         assert!(!datagrams.is_empty() && !handshakes.is_empty());
         for datagram in datagrams {
@@ -73,6 +75,9 @@ fn times_and_states_fit_each_other() {
             assert!(datagram.arrived_us.is_none_or(|arrived| arrived >= datagram.sent_us));
             let last = datagram.arrived_us.or(datagram.loss.as_ref().map(|loss| loss.at_us));
             let span = datagram.internet_us;
+            let internet = nodes.len();
+            let is_lost_elsewhere = datagram.loss.as_ref().is_some_and(|loss| loss.host != internet);
+            assert!(!(is_lost_elsewhere && datagram.to == internet && span.is_some()), "{name}: {datagram:?}");
             assert!(
                 span.is_none_or(|[from, to]| datagram.sent_us <= from && from <= to && Some(to) <= last),
                 "{name}: {datagram:?}"
