@@ -407,3 +407,53 @@ def test_the_page_measures_its_speed(reader: Reader) -> None:
     reader.set("network.topology.hops", "2")
     took = {name: reader.data(name) for name in ("readyMs", "explainedMs")}
     assert all(re.fullmatch(r"\d+", value) for value in took.values()), took
+
+
+def test_the_network_moves(reader: Reader) -> None:
+    reader.open("#a=csma&count=1&seed=5")
+    reader.browser.one("#play").click()
+    WebDriverWait(reader.browser.driver, 30).until(
+        lambda _: reader.browser.run(
+            "return document.querySelector('#playback .clock')?.textContent"
+        )
+    )
+    told = slowhand.Scenario("csma").play(seed=5).document
+    reader.browser.run("document.querySelector('#playback .mesh').focus()")
+    reader.browser.keys("n")
+    reader.browser.settle()
+    chosen = reader.browser.text("#playback .picked")
+    # The words are those of slowhand's own readers, as there is no other in a page.
+    start = round(told["explanation"]["start_s"] * 1e6)
+    place = next(i for i, at in enumerate(told["frames"]["from_us"]) if at > start)
+    for line in told["decoded"]["frames"][place]:
+        assert told["decoded"]["lines"][line].strip() in chosen
+    assert reader.browser.hidden() == []
+
+
+def test_keys_and_words_are_completed_from_the_schema(reader: Reader) -> None:
+    reader.open("#a=csma&count=1")
+    set_ = reader.browser.one("#set")
+    set_.send_keys("session.time")
+    offers = reader.browser.text("#set-offers")
+    assert offers.startswith("session.timeout_s ")
+    set_.send_keys(Keys.TAB, "=2\nsession.st", Keys.TAB, '="lean')
+    assert reader.browser.text("#set-offers") == '"lean-dtls"'
+    set_.send_keys(Keys.ARROW_DOWN, Keys.ENTER)
+    assert set_.get_property("value") == 'session.timeout_s=2\nsession.stack="lean-dtls"'
+    assert not reader.browser.one("#set-offers").is_displayed()
+    # In the text of the scenario a key belongs to the table above it.
+    text = reader.browser.one("#text")
+    text.send_keys("\n[netw", Keys.TAB, "]\nlink_p")
+    assert reader.browser.text("#text-offers").startswith("link_pdr ")
+    text.send_keys(Keys.ESCAPE, "x")
+    assert str(text.get_property("value")).endswith("[network]\nlink_px")
+    reader.wait()
+
+
+def test_every_key_that_is_offered_is_one_of_the_schema() -> None:
+    from schema_keys import keys
+
+    found = keys(json.loads(_native.schema()))
+    assert {"network.link_pdr", "session.stack", "mac.csl.period_ms", "traffic.from"} <= {*found}
+    assert '"lean-dtls"' in found["session.stack"]["values"]
+    assert all(len(key["about"]) <= 90 for key in found.values())

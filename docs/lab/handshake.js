@@ -2,7 +2,6 @@
 // --timeline` has the same section from lanes.py.
 
 const BECAME = ["ok", "lost", "needed", "spurious"];
-const micro = (seconds) => Math.round(seconds * 1e6); // a time of the document is exact to the microsecond
 
 // The events in columns of numbers, as `Events` reads them: times in microseconds, texts in a list.
 function packed(document) {
@@ -42,17 +41,6 @@ function packed(document) {
 // A number for each kind of part. Those of the largest parts come first.
 function coloursOf(parts) {
   return new Map([...new Set(parts.map((part) => part.kind))].map((kind, number) => [kind, number]));
-}
-
-function seconds(value) {
-  if (value >= 0.01) return `${fixed(value, 3)} s`;
-  return value ? `${fixed(value * 1e6, 0)} µs` : "0 s";
-}
-
-function outcomeOf({ start_s, end_s, outcome, reason }) {
-  const took = seconds(end_s - start_s);
-  if (outcome === "completed") return `The handshake completed in ${took}.`;
-  return `The handshake failed after ${took}, ${outcome.replaceAll("_", " ")}${reason ? `: ${reason}` : ""}.`;
 }
 
 // Fills the copy of the section in the page's template.

@@ -11,6 +11,7 @@ class Page {
     this.told = []; // what the module told of each side
     this.forget();
     this.controls = new Controls(one("controls"), (control, value) => this.setControl(control, value));
+    for (const id of ["text", "set"]) new Completion(one(id), id === "text");
     this.listen();
     this.startWorker();
   }
@@ -70,7 +71,7 @@ class Page {
     this.done = done;
     rows.forEach((of, side) => { for (const row of of) this.rows[side].push(row); });
     this.setRunning(running);
-    const worlds = `${count(done, "world")} of ${this.state.count.toLocaleString("en")}`;
+    const worlds = `${countOf(done, "world")} of ${this.state.count.toLocaleString("en")}`;
     this.say(`${worlds}${this.state.sides.length > 1 ? " of each" : ""} in ${fixed(worked / 1000, 2)} s`);
     this.showSummaries(summaries, difference);
     showDistribution(one("distribution"), this.rows);
@@ -88,8 +89,29 @@ class Page {
     this.timeline?.discard();
     one("handshake").replaceChildren(section);
     this.timeline = new Timeline(section);
-    one("capture").disabled = false;
+    one("capture").disabled = one("play").disabled = false;
+    this.stopPlaying();
     document.documentElement.dataset.explainedMs = (performance.now() - this.asked).toFixed(0);
+  }
+
+  heard_played({ side, document: played }) {
+    one("play").disabled = false;
+    const { seed, explanation: { client } } = played;
+    if (side !== this.shown.side || seed !== this.shown.seed || client !== this.shown.client) return; // another is shown since
+    this.stopPlaying();
+    const section = one("play-template").content.cloneNode(true).querySelector("section");
+    section.querySelector("[autofocus]").removeAttribute("autofocus"); // the reader is elsewhere
+    one("playback").replaceChildren(section);
+    this.playback = new Playback(section, played, this.timeline);
+    section.scrollIntoView();
+    section.querySelector(".mesh").focus({ preventScroll: true });
+  }
+
+  // The world that moves is that of the handshake that is shown.
+  stopPlaying() {
+    this.playback?.discard();
+    this.playback = null;
+    one("playback").replaceChildren();
   }
 
   heard_captured({ side, seed, digits }) {
@@ -259,7 +281,7 @@ class Page {
     showTable(one("table"), summaries, difference);
     const pairs = difference?.duration_s?.pairs;
     one("difference").textContent = difference
-      ? `B − A in the same worlds, as the mean of ${count(pairs ?? 0, "pair")}. Bold: the interval does not contain 0.` : "";
+      ? `B − A in the same worlds, as the mean of ${countOf(pairs ?? 0, "pair")}. Bold: the interval does not contain 0.` : "";
     list("failures", summaries.flatMap((summary, side) => named(failures(summary), side)));
     list("losses", summaries.flatMap((summary, side) => named(losses(summary), side)));
   }
@@ -330,7 +352,11 @@ class Page {
       this.keepAddress();
       this.explain();
     });
-    one("capture").disabled = true;
+    one("capture").disabled = one("play").disabled = true;
+    one("play").addEventListener("click", () => {
+      one("play").disabled = true; // until it is there
+      this.worker.postMessage({ do: "play", job: this.number, ...this.shown });
+    });
     one("capture").addEventListener("click", () => {
       const { side, seed } = this.shown;
       this.worker.postMessage({ do: "capture", job: this.number, side, seed });

@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
+import schema_keys  # noqa: E402
 from checks import NOT_RUN, PAGE, PAGE_MODULE, digest  # noqa: E402
 
 HERE = Path(__file__).parent
@@ -46,14 +48,39 @@ NEEDS = {
 }
 """What compiles the module, and the package of Debian 12 that has it."""
 
-SMALL = ("slowhand-lab", "serde", "serde_core", "serde_json", "toml", "toml_parser")
-"""Packages that are compiled for size: most of their code reads scenarios and writes answers. No
-handshake takes measurably longer."""
+SMALL = (
+    "slowhand-lab",
+    "slowhand-coap",
+    "slowhand-sessions",
+    "lean-dtls",
+    "rustls",
+    "rustls-webpki",
+    "coap-lite",
+    "lakers",
+    "sketches-ddsketch",
+    "toml_writer",
+    "winnow",
+    "serde",
+    "serde_core",
+    "serde_json",
+    "toml",
+    "toml_parser",
+)
+"""Packages that are compiled for size: most of their code reads scenarios and writes answers, or
+follows a protocol. No handshake takes measurably longer."""
 
 WORKER = ("module.js", "worker.js")
 """One script, in this order, that runs beside the page."""
 
-SCRIPTS = ("controls.js", "results.js", "handshake.js", "commands.js", "state.js", "lab.js")
+SCRIPTS = (
+    "controls.js",
+    "completion.js",
+    "results.js",
+    "handshake.js",
+    "commands.js",
+    "state.js",
+    "lab.js",
+)
 """The page's script, after `FACTS` and the scripts of the timeline."""
 
 POLICY = (
@@ -162,7 +189,7 @@ def page(module: bytes) -> str:
     script = "".join(
         [
             f'"use strict";\nconst FACTS = {skeleton.embedded(facts())};\n',
-            *map(skeleton.asset, skeleton.SCRIPTS),
+            *map(skeleton.asset, (*skeleton.TIMELINE, *skeleton.PLAYBACK)),
             *((HERE / name).read_text() for name in SCRIPTS),
         ]
     )
@@ -175,11 +202,12 @@ def page(module: bytes) -> str:
         "version": skeleton.text(_native.__version__),
         "most_worlds": re.findall(r"MOST_WORLDS = ([\d_]+)", script)[0].replace("_", ""),
         "handshake": handshake(),
+        "play": skeleton.asset("play.html").format(name="played", h="h3", data=""),
         "module": packed,
         "worker": worker,
     }.items():
         body = body.replace(f"{{{name}}}", value, 1)
-    styles = [skeleton.asset("page.css"), skeleton.asset("lanes.css")]
+    styles = [*map(skeleton.asset, skeleton.PLAYBACK_STYLES)]
     return skeleton.PAGE.format(
         policy=POLICY.format(hash=hashed),
         version=skeleton.text(_native.__version__),
@@ -201,7 +229,7 @@ def handshake() -> str:
 
 def facts() -> dict[str, Any]:
     """What the page has to know beside the module: texts and names, each from its one place."""
-    from slowhand import data, report
+    from slowhand import _native, data, report
     from slowhand.sweeps import following
 
     scenarios = {name: file.read_text() for name, file in data.files(data.SCENARIOS).items()}
@@ -215,6 +243,7 @@ def facts() -> dict[str, Any]:
         "suites": following.SUITES,
         "suite_13": following.SUITE_13,
         "belongs": following.BELONGS,
+        "keys": schema_keys.keys(json.loads(_native.schema())),
     }
 
 

@@ -3,10 +3,6 @@
 const LARGEST = 1e7, SMALLEST = 1e-4; // numbers from the one on or below the other are written with an exponent
 const COUNTED = (unit) => !["s", "mJ"].includes(unit);
 
-function fixed(value, decimals) {
-  return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
-}
-
 function exponent(value, decimals) {
   return value.toExponential(decimals).replace("e+", "e");
 }
@@ -35,10 +31,6 @@ function interval({ mean, ci95, half: width }) {
 // True if a number is what is left of the rounding of another one.
 function isNothing(value, beside) {
   return Math.abs(value) <= 1e-12 * Math.abs(beside);
-}
-
-function count(number, one) {
-  return `${number.toLocaleString("en")} ${number === 1 ? one : `${one}s`}`;
 }
 
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
@@ -77,7 +69,7 @@ function losses(summary) {
   return counted.sort((a, b) => b[0] - a[0]).map(([times, alike]) => {
     const [{ reason, node, key, advice }] = alike;
     let text = `${reason === "internet" ? "lost" : reason.replaceAll("_", " ")} ${place(node)}`;
-    if (alike.length > 1) text += ` and ${count(alike.length - 1, "other node")}`;
+    if (alike.length > 1) text += ` and ${countOf(alike.length - 1, "other node")}`;
     text += times === 1 ? ", once" : `, ${times.toLocaleString("en")} times`;
     const held = alike.flatMap(({ holders }) => holders ?? []);
     const useless = sum(held.map(({ lost }) => lost)), holders = sum(held.map(({ datagrams }) => datagrams));
@@ -164,14 +156,6 @@ function isClear(difference) {
 
 // ---- the distribution
 
-const SVG = "http://www.w3.org/2000/svg";
-
-function drawn(name, attributes, text = "") {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.textContent = text;
-  return made;
-}
 
 // The share of all handshakes that completed within a time, one line for each scenario.
 function showDistribution(svg, rows) {

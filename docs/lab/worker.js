@@ -124,6 +124,9 @@ const ACTIONS = {
   explain({ job: number, shown }) {
     explain(number, shown);
   },
+  play({ job: number, side, seed, client }) {
+    postMessage({ say: "played", job: number, side, document: laboratory.ask({ do: "play", side, seed, client }) });
+  },
   capture({ job: number, side, seed }) {
     postMessage({ say: "captured", job: number, side, seed, digits: laboratory.ask({ do: "capture", side, seed }) });
   },

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from slowhand.joining import join
     from slowhand.keys import Setting
     from slowhand.lives.life import battery
+    from slowhand.playback import Playback
     from slowhand.reading import oscar
     from slowhand.realtime import Live, live
     from slowhand.realtime.replaying import Replay, replay
@@ -40,6 +41,7 @@ __all__ = [
     "Explanation",
     "Inspection",
     "Live",
+    "Playback",
     "Replay",
     "Run",
     "Scenario",
@@ -75,6 +77,7 @@ _MODULES = {
     "ArgumentError": "slowhand._native",
     "Execution": "slowhand.executing",
     "Explanation": "slowhand.explain",
+    "Playback": "slowhand.playback",
     "Live": "slowhand.realtime",
     "Replay": "slowhand.realtime.replaying",
     "ScenarioError": "slowhand._native",

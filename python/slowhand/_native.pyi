@@ -129,6 +129,9 @@ class Scenario:
     def about(self) -> str:
         """A short description, and what is assumed about its devices, as a JSON object."""
 
+    def play(self, seed: int, client: int | None) -> str:
+        """Everything that happens in the world of a seed, as JSON (docs/play.md)."""
+
     def explain(self, seed: int, client: int | None) -> str:
         """Where the time of a handshake went, in the world of `seed`, as a JSON object.
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import polars
 
     from slowhand.explain import Explanation
+    from slowhand.playback import Playback
 
 
 __tracebackhide__ = True
@@ -302,6 +303,26 @@ class Scenario:
         with _naming(seed):
             document = json.loads(self.native.explain(seed, client))
         return Explanation({**document, "scenario": self.path})
+
+    def play(self, *, seed: int | None = None, client: int | None = None) -> Playback:
+        """Runs the world of `seed` and keeps everything that happens in it.
+
+        `seed` defaults to the scenario's: 1, or the first one of a result. The handshake of the
+        client with the node `client` is explained; by default it is the first one. Raises
+        `WorldError` if the world panics.
+
+        >>> import slowhand
+        >>> playback = slowhand.Scenario("quickstart").play(seed=17)
+        >>> slowhand.pages.playback(playback, "played.html")
+        """
+        from slowhand.playback import Playback
+
+        seed = natural("seed", self.seed if seed is None else seed)
+        client = None if client is None else natural("client", client)
+        with _naming(seed):
+            document = json.loads(self.native.play(seed, client))
+        document["explanation"]["scenario"] = self.path
+        return Playback(document)
 
     def inspect(self, *, seed: int | None = None) -> Inspection:
         """Runs the world of `seed` and returns the details of every node.

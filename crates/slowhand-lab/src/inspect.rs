@@ -98,14 +98,14 @@ pub fn inspect(scenario: &Scenario, seed: u64, interrupt: &Interrupt) -> Result<
 
 /// Keeps what the radios do, and what the buffers hold.
 #[derive(Default)]
-struct Watch {
+pub(crate) struct Watch {
     timeline: Vec<RadioInterval>,
     buffers: Vec<BufferLevel>,
 }
 
 impl Watch {
     /// What was before `end`: a slot is shown in full when it begins, and datagrams travel after the last handshake.
-    fn until(self, end: Instant) -> (Vec<RadioInterval>, Vec<BufferLevel>) {
+    pub(crate) fn until(self, end: Instant) -> (Vec<RadioInterval>, Vec<BufferLevel>) {
         let Self { mut timeline, mut buffers } = self;
         timeline.retain_mut(|interval| {
             interval.to = interval.to.min(end);

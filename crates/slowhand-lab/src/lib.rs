@@ -143,6 +143,7 @@ pub mod joining;
 pub mod life;
 pub mod live;
 pub mod plan;
+pub mod playback;
 pub mod readers;
 pub mod record;
 pub mod requests;

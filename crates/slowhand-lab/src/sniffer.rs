@@ -13,7 +13,7 @@ use slowhand_net::address::{Addressing, Eui64, NodeId, PAN_ID};
 use slowhand_net::clock::Instant;
 use slowhand_net::network::RplEncoding;
 use slowhand_net::network::joiner_router::{JOINER_PORT, MANAGEMENT_PORT};
-use slowhand_net::observer::{Observer, Reception, Transmission};
+use slowhand_net::observer::{Observer, RadioInterval, Reception, Transmission};
 use slowhand_net::radio::frame::{self, MAX_FRAME};
 use slowhand_net::radio::security::OutgoingSecurity;
 use slowhand_sessions::{Credential, OSCORE_IDS, Protocol, Role};
@@ -81,8 +81,7 @@ fn capture<W: Write>(
     let trace = finished.trace.unwrap_or_default();
     // Both have all frames, in the order of time.
     let comments = comments(&trace, &sniffer.air, scenario, plan);
-    // Under contention frames overlap, and each is heard when it ends.
-    sniffer.heard.sort_by_key(|heard| heard.time_us);
+    sniffer.sort();
     writer.secrets(finished.key_log.iter().map(String::as_str))?;
     for (number, heard) in sniffer.heard.iter().enumerate() {
         if interrupt.is_set() {
@@ -175,7 +174,7 @@ pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
 
 /// Keeps every frame until the secrets, which stand in front of them in the file, are known.
 #[derive(Default)]
-struct Sniffer {
+pub(crate) struct Sniffer {
     /// `None` if frames are not secured.
     security: Option<OutgoingSecurity>,
     heard: Vec<Heard>,
@@ -192,7 +191,7 @@ struct Heard {
 }
 
 impl Sniffer {
-    fn new(scenario: &Scenario) -> Self {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
         let security = scenario.mac.security().map(|security| OutgoingSecurity::new(security.key.0));
         Self { security, ..Self::default() }
     }
@@ -213,6 +212,18 @@ impl Sniffer {
         let octets = start..self.octets.len();
         self.heard.push(Heard { time_us: frame.at.as_micros(), channel: frame.channel, asn: frame.asn, octets });
     }
+
+    /// What belongs together, and the octets of the frames in the order of time.
+    pub(crate) fn into_parts(mut self) -> (Air, Vec<Vec<u8>>) {
+        self.sort();
+        let frames = self.heard.iter().map(|heard| self.octets[heard.octets.clone()].to_vec()).collect();
+        (self.air, frames)
+    }
+
+    /// Under contention frames overlap, and each is heard when it ends.
+    fn sort(&mut self) {
+        self.heard.sort_by_key(|heard| heard.time_us);
+    }
 }
 
 impl Observer for Sniffer {
@@ -227,6 +238,10 @@ impl Observer for Sniffer {
 
     fn reception(&mut self, reception: &Reception) {
         self.air.reception(reception);
+    }
+
+    fn radio(&mut self, interval: &RadioInterval) {
+        self.air.radio(interval);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Commands from other processes: a Unix socket, and one JSON object a line each way.
 //!
-//! `{"set": "network.link_pdr=0.7"}`, `{"node": 1, "on": false}` and `{"status": true}`. The answer is `{"ok": true}`,
-//! `{"error": "..."}` or a snapshot.
+//! `{"set": "network.link_pdr=0.7"}`, `{"node": 1, "on": false}`, `{"status": true}` and `{"frames": true}`. The answer is
+//! `{"ok": true}`, `{"error": "..."}`, a snapshot, or a snapshot with the frames since the last time that somebody asked for them.
 
 use crate::setup::LiveError;
 use mio::net::{UnixListener, UnixStream};
@@ -40,6 +40,7 @@ pub(crate) enum Request {
     Set { set: String },
     Switch { node: u16, on: bool },
     Status { status: bool },
+    Frames { frames: bool },
 }
 
 /// The socket, and who is connected.
@@ -129,7 +130,7 @@ impl Control {
             }
             let request = serde_json::from_slice(&line);
             requests.push(request.map_err(|_| {
-                r#"found no command, allowed: {"set": "KEY=VALUE"}, {"node": N, "on": true|false}, {"status": true}"#.to_owned()
+                r#"found no command, allowed: {"set": "KEY=VALUE"}, {"node": N, "on": true|false}, {"status": true}, {"frames": true}"#.to_owned()
             }));
         }
         requests

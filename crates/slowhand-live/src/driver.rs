@@ -11,6 +11,7 @@ use crate::control::LONGEST_SILENCE;
 use crate::event::{EndReason, Event, Report, Snapshot};
 use crate::event_queue::Teller;
 use crate::programs::{Conversation, Plug, Socket};
+use crate::recent::Recent;
 use crate::recording::{EndKind, Input, Opening, Recorder};
 use crate::relay::index;
 use crate::setup::{Setup, Ways};
@@ -105,12 +106,14 @@ pub(crate) struct Driver<'a> {
 /// Sees every frame.
 struct Watch {
     tally: Tally,
+    recent: Recent,
     capture: Option<Capture>,
 }
 
 impl Observer for Watch {
     fn transmission(&mut self, frame: &Transmission<'_>) {
         self.tally.transmission(frame);
+        self.recent.transmission(frame);
         if let Some(capture) = &mut self.capture {
             capture.transmission(frame);
         }
@@ -145,7 +148,7 @@ impl<'a> Driver<'a> {
             scenario,
             world,
             clock: Clock::start(setup.speed),
-            watch: Watch { tally: Tally::new(plan.nodes()), capture },
+            watch: Watch { tally: Tally::new(plan.nodes()), recent: Recent::default(), capture },
             conversations: BTreeMap::new(),
             of_client: HashMap::new(),
             of_port: HashMap::new(),

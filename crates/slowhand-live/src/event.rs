@@ -197,6 +197,32 @@ pub struct Snapshot {
     pub open: Vec<OpenSession>,
 }
 
+/// A live network as it is now, with the frames since somebody asked last.
+#[derive(Debug, Serialize)]
+pub(crate) struct Seen {
+    #[serde(flatten)]
+    pub(crate) snapshot: Snapshot,
+    pub(crate) seen: Vec<SeenFrame>,
+}
+
+/// A frame on the air.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct SeenFrame {
+    /// The time of its first symbol, in microseconds of the network.
+    pub(crate) at_us: u64,
+    /// How long it was on the air.
+    pub(crate) length_us: u64,
+    pub(crate) from: u16,
+    /// `None`: all who hear it.
+    pub(crate) to: Option<u16>,
+    /// What it is.
+    pub(crate) name: &'static str,
+    /// True if it carries a part of a datagram.
+    pub(crate) carries: bool,
+    /// True if its receiver has not received it.
+    pub(crate) lost: bool,
+}
+
 /// A node now.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeState {

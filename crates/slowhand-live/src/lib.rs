@@ -24,6 +24,7 @@ pub mod namespace;
 mod pieces;
 pub mod privileges;
 mod programs;
+mod recent;
 mod recording;
 mod relay;
 mod replay;

@@ -30,6 +30,34 @@ pub enum FrameKind {
     Dis,
 }
 
+impl FrameKind {
+    /// True if it is for all neighbours.
+    pub const fn is_for_all(self) -> bool {
+        matches!(self, Self::Beacon | Self::Dio)
+    }
+
+    /// True if one neighbour is to receive it, so that it can be lost. Strobes are sent until their receiver is awake.
+    pub const fn is_for_one(self) -> bool {
+        !self.is_for_all() && !matches!(self, Self::Strobe)
+    }
+
+    /// Its name in timelines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Ack => "acknowledgement",
+            Self::SixTop => "6P message",
+            Self::Beacon => "beacon",
+            Self::DataRequest => "data request",
+            Self::Strobe => "strobe",
+            Self::StrobeAck => "strobe acknowledgement",
+            Self::Dio => "DIO",
+            Self::Dis => "DIS",
+            Self::KeepAlive => "keep-alive",
+        }
+    }
+}
+
 /// One frame on the air. The observer sees all frames, also those that no node received.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmission<'a> {

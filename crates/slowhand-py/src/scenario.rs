@@ -13,6 +13,7 @@ use slowhand_lab::capture::CaptureError;
 use slowhand_lab::explanation::{ExplainError, explain};
 use slowhand_lab::input::{Blame, Setting};
 use slowhand_lab::plan::Plan;
+use slowhand_lab::playback::play;
 use slowhand_lab::scenario::{self as lab, Override};
 use slowhand_lab::{CaptureRunError, about};
 
@@ -102,12 +103,23 @@ impl Scenario {
     fn explain(&self, py: Python<'_>, seed: i128, client: Option<i128>) -> PyResult<String> {
         let client = client.map(|client| natural("client", client)).transpose()?;
         let (seed, scenario) = (natural("seed", seed)?, Arc::clone(&self.0));
-        let explained = interruptible(py, move |interrupt| explain(&scenario, seed, client, interrupt))?;
-        match explained {
-            Ok(explanation) => to_json(&explanation),
-            Err(ExplainError::Plan(error)) => Err(refused(error)),
-            Err(error) => Err(wrong("client", &error.to_string())),
-        }
+        told(interruptible(py, move |interrupt| explain(&scenario, seed, client, interrupt))?)
+    }
+
+    /// Everything that happens in the world of `seed`, with an explanation of the handshake of a client.
+    fn play(&self, py: Python<'_>, seed: i128, client: Option<i128>) -> PyResult<String> {
+        let client = client.map(|client| natural("client", client)).transpose()?;
+        let (seed, scenario) = (natural("seed", seed)?, Arc::clone(&self.0));
+        told(interruptible(py, move |interrupt| play(&scenario, seed, client, interrupt))?)
+    }
+}
+
+/// What is told of a world, as JSON.
+fn told(told: Result<impl serde::Serialize, ExplainError>) -> PyResult<String> {
+    match told {
+        Ok(told) => to_json(&told),
+        Err(ExplainError::Plan(error)) => Err(refused(error)),
+        Err(error) => Err(wrong("client", &error.to_string())),
     }
 }
 

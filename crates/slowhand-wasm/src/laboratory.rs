@@ -9,6 +9,7 @@ use slowhand_lab::explanation::{ExplainError, explain};
 use slowhand_lab::input::{Blame, Setting};
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::plan::Plan;
+use slowhand_lab::playback::play;
 use slowhand_lab::record::{self, Record};
 use slowhand_lab::scenario::{Scenario, Sources};
 use slowhand_lab::summary::Summariser;
@@ -46,6 +47,8 @@ enum Request {
     Columns { side: usize },
     /// Where the time of one handshake went.
     Explain { side: usize, seed: u64, client: Option<u16> },
+    /// Everything that happened in a world, with the same of one handshake.
+    Play { side: usize, seed: u64, client: Option<u16> },
     /// The frames of a world as pcapng, in hexadecimal digits.
     Capture { side: usize, seed: u64 },
 }
@@ -124,6 +127,10 @@ impl Laboratory {
             Request::Explain { side, seed, client } => {
                 let explained = explain(&self.side(side)?.scenario, seed, client, &Interrupt::default());
                 json!(explained.map_err(unexplained)?)
+            }
+            Request::Play { side, seed, client } => {
+                let played = play(&self.side(side)?.scenario, seed, client, &Interrupt::default());
+                json!(played.map_err(unexplained)?)
             }
             Request::Capture { side, seed } => {
                 let octets = capture_octets(&self.side(side)?.scenario, seed, &Interrupt::default());

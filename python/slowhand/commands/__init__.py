@@ -16,6 +16,7 @@ from slowhand.commands import (
     live,
     oscar,
     papers,
+    playing,
     run,
     settings,
     sweeps,
@@ -40,6 +41,12 @@ COMMANDS = {
         "quickstart xmac --count 1000",
         sweeps.compare_options,
         sweeps.compare,
+    ),
+    "play": Command(
+        "Write a page in which the network of one seed moves.",
+        "lossy-line --seed 3 --open",
+        playing.options,
+        playing.run,
     ),
     "advise": Command(
         "Find the best configuration for a network, and say what others would cost.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import webbrowser
 from collections import Counter
 from contextlib import ExitStack
 from functools import partial
@@ -88,6 +89,13 @@ def options(parser: Parser) -> None:
         "--watch", action="store_true", help="Draw nodes, links and sessions meanwhile; q ends it."
     )
     parser.add_argument(
+        "--page",
+        action="store_true",
+        help="Serve a page that draws it, for browsers on this computer; nodes and links can be"
+        " switched there.",
+    )
+    parser.add_argument("--open", action="store_true", help="With --page: show it in the browser.")
+    parser.add_argument(
         "--json", action="store_true", help="Print each event as a line of JSON, nothing else."
     )
     parser.epilog = f"{WHILE_IT_RUNS} {parser.epilog}"
@@ -161,6 +169,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         raise Complaint("--watch: found --json too, allowed: one of the two")
     if arguments.watch and not is_drawable(sys.stdout):
         raise Complaint("--watch: found a stdout that cannot be drawn on, allowed: a terminal")
+    if arguments.open and not arguments.page:
+        raise Complaint("--open: found no --page, add --page")
     endings = {"records": (".parquet",), "pcap": (), "record": (RECORDING,)}
     outputs = output_files(arguments, endings)
     given = sides.sides(vars(arguments))
@@ -168,7 +178,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     view = View(network, given, out, is_json=arguments.json)
     _warn_of_timers(network, view, arguments.speed)
     with signals.asked() as came:
-        view.watch(came, draws=arguments.watch)
+        view.watch(came, draws=arguments.watch, page=arguments.page, opens=arguments.open)
         with signals.held() as late:  # they cost no report
             network.close()
             for message in view.warnings():
@@ -210,11 +220,16 @@ class View:
         self._line = Line(PICTURE_EVERY_S)
         self._screen: Screen | None = None
         self._places: list[str] = []
+        self._stack = ExitStack()
+        self._has_page = self._opens = False
         self._latest = ""
 
-    def watch(self, came: Sequence[object], *, draws: bool) -> None:
+    def watch(
+        self, came: Sequence[object], *, draws: bool, page: bool = False, opens: bool = False
+    ) -> None:
         """Follows the network to its end, which a signal that `came` brings about."""
-        with ExitStack() as stack:
+        self._has_page, self._opens = page, opens
+        with self._stack as stack:
             stack.callback(self._line.clear)
             if draws:
                 from slowhand.realtime.screen import Screen
@@ -245,10 +260,14 @@ class View:
         from slowhand.realtime import sides, status
 
         if self._is_json:
+            if event["event"] == "started" and self._has_page:
+                event = {**event, "page": self._serve(Path(event["control"]))}
             self._out.print(json.dumps(event, allow_nan=False))
         elif event["event"] == "started":
             self._places = [_place(each) for each in event["addresses"]]
             self._places += sides.places(self._given, _nodes(self._network))
+            if self._has_page:
+                self._places.append(f"page {self._serve(Path(event['control']))}")
             if not self._screen:
                 for place in self._places:
                     self._out.print(place)
@@ -265,6 +284,16 @@ class View:
             self.end = event["reason"]
         self.time_s = event.get("time_s", 0.0)
         self._latest = status.told(event) or self._latest
+
+    def _serve(self, path: Path) -> str:
+        """Serves the page of the network with this control socket. Returns its address."""
+        from slowhand.realtime.page import Page
+
+        changes = self._network.scenario.value("network.changes") or []
+        page = self._stack.enter_context(Page(path, changes=changes))
+        if self._opens and not webbrowser.open(page.entrance()):
+            self.warn("--open: no browser is found; open the page yourself")
+        return page.address
 
     def _update(self, came: Sequence[object], event: Mapping[str, Any] | None) -> None:
         from slowhand.realtime import status

@@ -1,5 +1,4 @@
-"use strict";
-// The events of one handshake, as the page's data has them, and how times are written.
+// The events of one handshake, as the page's data has them.
 
 const STATES = ["", "lost", "sent again, needed", "sent again, spurious"];
 const [OK, LOST, NEEDED, SPURIOUS] = [0, 1, 2, 3];
@@ -110,21 +109,3 @@ class Events {
 }
 
 const MOST_ROWS = 6; // Events that overlap more than this share the last row.
-
-// A time in microseconds, with as many decimals as a step of `step` microseconds needs.
-function time(us, step = 1) {
-  const decimals = Math.min(6, Math.max(0, Math.ceil(6 - Math.log10(Math.max(step, 1)) - 1e-9)));
-  return `${(us / 1e6).toFixed(decimals)} s`;
-}
-
-function duration(us) {
-  if (us >= 1e6) return `${(us / 1e6).toFixed(3)} s`;
-  return us >= 1e3 ? `${(us / 1e3).toFixed(3)} ms` : `${us.toFixed(0)} µs`;
-}
-
-function element(name, text = "", attributes = {}) {
-  const made = document.createElement(name);
-  made.textContent = text;
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}

@@ -16,7 +16,7 @@ class Timeline {
     this.list = one(".list");
     this.search = one("input");
     this.picture = new Picture(this.canvas, this.events);
-    this.shown = { chosen: -1, part: -1, found: null, range: null };
+    this.shown = { chosen: -1, part: -1, found: null, range: null, cursor: null };
     this.hovered = -1;
     this.step = -1;
     this.makeLabels(one(".labels"));
@@ -105,6 +105,14 @@ class Timeline {
       else button.removeAttribute("aria-current");
     }
     this.redraw();
+    if (i >= 0) this.section.dispatchEvent(new CustomEvent("chosen", { detail: this.events.from[i] }));
+  }
+
+  // Marks a time. `follows`: it stays in view.
+  point(us, follows = false) {
+    this.shown.cursor = us;
+    if (follows && us > this.view.to && us < this.bounds.to) this.show(us, us + this.span());
+    else this.redraw();
   }
 
   reveal(i) {
@@ -439,5 +447,3 @@ class Timeline {
     this.close(lane, !lane.closed);
   }
 }
-
-for (const section of document.querySelectorAll("section.handshake")) new Timeline(section);

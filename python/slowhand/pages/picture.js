@@ -83,6 +83,10 @@ class Picture {
     for (const i of marked) this.event(i, shown);
     this.arrows(shown);
     if (shown.chosen >= 0) this.frame(shown.chosen, colours.accent, 3);
+    if (shown.cursor !== null) {
+      c.fillStyle = colours.accent;
+      c.fillRect(Math.round(this.x(shown.cursor)), HEAD, 2, this.height);
+    }
     c.restore();
     this.head(step, shown);
     if (shown.range) {

@@ -34,22 +34,44 @@ PAGE = """<!DOCTYPE html>
 </html>
 """
 
-SCRIPTS = ("events.js", "picture.js", "lanes.js")
-"""One script, in this order."""
+TIMELINE = ("values.js", "events.js", "picture.js", "lanes.js")
+"""The scripts of a timeline. All scripts of a page become one, in this order."""
+
+PLAYBACK = ("world.js", "mesh.js", "sequence.js", "play.js")
+"""Those of the network that moves, which stands above a timeline."""
+
+START = "start.js"
+"""The last script of a page."""
+
+STYLES = ("page.css", "lanes.css")
+"""The styles of a timeline."""
+
+PLAYBACK_STYLES = (*STYLES, "play.css")
+"""Those of a page with a mesh."""
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{hash}'"
 """The browser loads nothing, and runs only the script with this hash (W3C, CSP Level 3)."""
 
+ASKS = "; connect-src 'self'"
+"""It may ask the server that the page is from."""
 
-def page(title: str, body: str) -> str:
-    """A whole page. `body` is HTML, `title` is text."""
-    script = "".join(map(asset, SCRIPTS))
+
+def page(
+    title: str,
+    body: str,
+    *,
+    scripts: Iterable[str] = (*TIMELINE, START),
+    styles: Iterable[str] = STYLES,
+    asks: bool = False,
+) -> str:
+    """A whole page. `body` is HTML, `title` is text. `asks`: it has a server, and asks it."""
+    script = "".join(map(asset, scripts))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return PAGE.format(
-        policy=POLICY.format(hash=digest),
+        policy=POLICY.format(hash=digest) + (ASKS if asks else ""),
         version=text(_native.__version__),
         title=text(title),
-        style=asset("page.css") + asset("lanes.css"),
+        style="".join(map(asset, styles)),
         body=body,
         script=script,
     )

@@ -62,7 +62,7 @@ def prepare(path: str | None) -> Path:
     if os.path.lexists(chosen):
         if not stat.S_ISSOCK(chosen.lstat().st_mode):
             raise _refused(chosen, "found a file, allowed: a path where nothing is")
-        if _answers(chosen):
+        if answers(chosen):
             raise _refused(chosen, "another network is there")
         chosen.unlink(missing_ok=True)
     return chosen
@@ -76,7 +76,7 @@ def running() -> list[Path]:
     _check(place)
     found = []
     for path in sorted(place.glob("live-*.sock")):
-        if _answers(path):
+        if answers(path):
             found.append(path)
         elif not Path("/proc", _process(path)).exists():  # else it may be just starting
             path.unlink(missing_ok=True)
@@ -118,7 +118,7 @@ def _process(path: Path) -> str:
 
 def ask(path: Path, request: dict[str, Any]) -> dict[str, Any]:
     """Sends a request and returns the answer. Raises `ControlError` if it is an error."""
-    expected = "nodes" if "status" in request else "ok"
+    expected = "nodes" if {"status", "frames"} & {*request} else "ok"
     try:
         answer = _answer(path, request)
     except TimeoutError:
@@ -150,7 +150,7 @@ def _answer(path: Path, request: dict[str, Any]) -> Any:
         return None
 
 
-def _answers(path: Path) -> bool:
+def answers(path: Path) -> bool:
     """True if a process listens there."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(PATIENCE_S)

@@ -193,6 +193,15 @@ impl Air {
         }
     }
 
+    /// What a frame is, and which fragment.
+    pub(super) fn name(&self, seen: &OnAir) -> String {
+        let frame = seen.frame.map(|frame| &self.frames[frame]).filter(|_| seen.kind == FrameKind::Data);
+        match frame.filter(|frame| frame.count > 1) {
+            Some(frame) => format!("{}, fragment {} of {}", seen.kind.name(), frame.number, frame.count),
+            None => seen.kind.name().to_owned(),
+        }
+    }
+
     /// The last frame with this datagram that a node had handled at a time or before.
     pub(super) fn last_handled(&self, node: NodeId, datagram: DatagramId, at: Instant) -> Option<usize> {
         let frames = self.handled_by.get(&(node, datagram))?;

@@ -73,8 +73,7 @@ pub(super) enum Miss {
 /// Why the destination of a frame did not receive it. `None` if it did, or if nobody in particular was to receive it.
 pub(super) fn miss(air: &Air, context: &Context<'_>, number: usize) -> Option<Miss> {
     let seen = &air.on_air[number];
-    let is_for_one = !matches!(seen.kind, FrameKind::Beacon | FrameKind::Dio | FrameKind::Strobe);
-    if seen.received || !is_for_one {
+    if seen.received || !seen.kind.is_for_one() {
         return None;
     }
     let is_off =

@@ -302,31 +302,13 @@ impl Sources<'_> {
 
     fn frame(&self, number: usize) -> Draft {
         let seen = &self.air.on_air[number];
-        let fragment = seen.frame.map(|frame| &self.air.frames[frame]).filter(|_| seen.kind == FrameKind::Data);
-        let mut name = match seen.kind {
-            FrameKind::Data => "data",
-            FrameKind::Ack => "acknowledgement",
-            FrameKind::SixTop => "6P message",
-            FrameKind::Beacon => "beacon",
-            FrameKind::DataRequest => "data request",
-            FrameKind::Strobe => "strobe",
-            FrameKind::StrobeAck => "strobe acknowledgement",
-            FrameKind::Dio => "DIO",
-            FrameKind::Dis => "DIS",
-            FrameKind::KeepAlive => "keep-alive",
-            _ => "frame",
-        }
-        .to_owned();
-        if let Some(frame) = fragment.filter(|frame| frame.count > 1) {
-            name += &format!(", fragment {} of {}", frame.number, frame.count);
-        }
+        let mut name = self.air.name(seen);
         if seen.datagram != NO_DATAGRAM && !self.is_own(seen.datagram) {
             name += if self.trace.sent.contains_key(&seen.datagram) { ", other session" } else { ", other traffic" };
         }
-        let to = if seen.kind == FrameKind::Beacon || seen.kind == FrameKind::Dio {
-            "all neighbours".to_owned()
-        } else {
-            name_of(Host::Node(seen.to))
+        let to = match seen.kind.is_for_all() {
+            true => "all neighbours".to_owned(),
+            false => name_of(Host::Node(seen.to)),
         };
         let mut detail = vec![
             ("to", to),

@@ -13,6 +13,7 @@ mod losses;
 mod messages;
 mod parts;
 mod path;
+mod scene;
 
 use crate::application::of_a_run;
 use crate::interrupt::Interrupt;
@@ -29,6 +30,7 @@ use events::{Key, Sources};
 pub use messages::{DatagramReader, SegmentReader};
 use messages::{Names, joined, name_of_coap, name_of_coap_in_stream, name_of_segment};
 use parts::{Grouped, Namer};
+pub use scene::{Computing, Datagram, Frames, Handshake, Loss, STATES, Scene};
 use slowhand_net::datagram::DatagramId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,18 +63,24 @@ pub fn explain(
     interrupt: &Interrupt,
 ) -> Result<Option<Explanation>, ExplainError> {
     let plan = Plan::new(scenario)?;
-    let position = match client {
-        None => 0,
-        Some(found) => plan.clients().iter().position(|client| client.0 == found).ok_or_else(|| {
-            /// More would fill the screen.
-            const MOST: usize = 10;
-            let mut nodes: Vec<String> = plan.clients().iter().take(MOST).map(ToString::to_string).collect();
-            nodes.extend((plan.clients().len() > MOST).then(|| "...".to_owned()));
-            ExplainError::Client { found, allowed: nodes.join(", ") }
-        })?,
-    };
+    let position = position(&plan, client)?;
     let told = Told::of_world(&plan, seed, interrupt);
     Ok(told.and_then(|told| told.explain(scenario, &plan, position, interrupt)))
+}
+
+/// The place of the client with this node among the clients; `None`: of the first client.
+///
+/// # Errors
+/// No client has this node.
+pub(crate) fn position(plan: &Plan, client: Option<u16>) -> Result<usize, ExplainError> {
+    let Some(found) = client else { return Ok(0) };
+    plan.clients().iter().position(|client| client.0 == found).ok_or_else(|| {
+        /// More would fill the screen.
+        const MOST: usize = 10;
+        let mut nodes: Vec<String> = plan.clients().iter().take(MOST).map(ToString::to_string).collect();
+        nodes.extend((plan.clients().len() > MOST).then(|| "...".to_owned()));
+        ExplainError::Client { found, allowed: nodes.join(", ") }
+    })
 }
 
 /// A world that is over, with everything that happened in it.

@@ -2,7 +2,7 @@
 
 use super::Driver;
 use crate::control::Request;
-use crate::event::{DatagramCounts, Event, NodeState, OpenSession, Report, SessionCounts, Snapshot};
+use crate::event::{DatagramCounts, Event, NodeState, OpenSession, Report, Seen, SessionCounts, Snapshot};
 use crate::programs::Conversation;
 use mio::Token;
 use slowhand_lab::live::ConversationId;
@@ -139,6 +139,10 @@ impl Driver<'_> {
                 Ok(Request::Switch { node, on }) => done(self.switch(node, on)),
                 Ok(Request::Status { .. }) => {
                     serde_json::to_string(&self.snapshot()).unwrap_or_else(|_| error("no status"))
+                }
+                Ok(Request::Frames { .. }) => {
+                    let seen = Seen { seen: self.watch.recent.take(), snapshot: self.snapshot() };
+                    serde_json::to_string(&seen).unwrap_or_else(|_| error("no frames"))
                 }
             };
             if let Some(control) = &mut self.opened.control {
