@@ -144,8 +144,8 @@ COMMANDS = {
         capacity.run,
     ),
     "links": Command(
-        "Convert a testbed's data set into delivery ratios over time, for network.trace.",
-        "grenoble.k7.gz --out grenoble.csv",
+        "Convert measurements of real links into a scenario, or into ratios over time.",
+        "sniffed.pcapng --scenario mine.toml",
         links.options,
         links.run,
     ),
