@@ -5,6 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import action
 import pytest
 
 import slowhand
@@ -12,9 +13,8 @@ from conftest import ROOT
 
 SCENARIO = (ROOT / "scenarios" / "quickstart.toml").read_text()
 SLOWER = SCENARIO.replace("link_pdr = 0.95 ", "link_pdr = 0.7 ")
-# A radio that sleeps: the life is that of the sessions.
-ASKS = '[application]\npattern = "periodic"\nperiod_s = 600\n\n[mac]\n'
-LIVES = (ROOT / "scenarios" / "csma.toml").read_text().replace("[mac]\n", ASKS)
+ASKS = '[application]\npattern = "periodic"\nperiod_s = 3600\n\n[client]\n'
+LIVES = SCENARIO.replace("[client]\n", ASKS).replace("slotframe = 5 ", "slotframe = 31 ")
 
 
 def git(folder: Path, *words: str) -> str:
@@ -43,26 +43,28 @@ class Runner:
 
     def run(self, scenarios: str, code: int, **inputs: str) -> str:
         """Runs the action; what it prints."""
-        given = {"base": self.commits[0], "count": "20", "days": "1", "wheel": "", **inputs}
-        variables = {f"INPUT_{name.upper()}": value for name, value in given.items()}
         done = subprocess.run(
             [ROOT / "tools" / "action"],
             cwd=self.workspace,
-            env={
-                **os.environ,
-                **variables,
-                "INPUT_SCENARIOS": scenarios,
-                "GITHUB_WORKSPACE": str(self.workspace),
-                "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"),
-                "GITHUB_OUTPUT": str(self.folder / "output"),
-                "RUNNER_TEMP": str(self.folder / "temporary"),
-            },
+            env={**os.environ, **self.variables(scenarios, **inputs)},
             capture_output=True,
             text=True,
         )
         assert done.returncode == code, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
         return done.stdout
+
+    def variables(self, scenarios: str, **inputs: str) -> dict[str, str]:
+        """The environment of the action."""
+        given = {"base": self.commits[0], "count": "20", "days": "1", "wheel": "", **inputs}
+        return {
+            **{f"INPUT_{name.upper()}": value for name, value in given.items()},
+            "INPUT_SCENARIOS": scenarios,
+            "GITHUB_WORKSPACE": str(self.workspace),
+            "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"),
+            "GITHUB_OUTPUT": str(self.folder / "output"),
+            "RUNNER_TEMP": str(self.folder / "temporary"),
+        }
 
     def written(self, name: str) -> str:
         """A file that the action has written."""
@@ -92,8 +94,8 @@ def test_a_slower_handshake_fails_it(tmp_path: Path) -> None:
 
 
 def test_a_shorter_life_fails_it(tmp_path: Path) -> None:
-    """A poll four times as often; handshakes get faster by it. The same again fails nothing."""
-    often = LIVES.replace("poll_period_ms = 1000", "poll_period_ms = 250")
+    """Cells three times as often; handshakes get faster by it. The same again fails nothing."""
+    often = LIVES.replace("slotframe = 31 ", "slotframe = 11 ")
     runner = Runner(tmp_path, {"a.toml": LIVES}, {"a.toml": often})
     runner.run("a.toml", 1)
     text = runner.written("summary.md")
@@ -120,11 +122,19 @@ def test_a_shorter_life_fails_it(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_compared(
-    scenarios: str, inputs: dict[str, str], message: str, tmp_path: Path
+    scenarios: str,
+    inputs: dict[str, str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     runner = Runner(tmp_path, {"a.toml": SCENARIO}, {})
-    said = runner.run(scenarios, 2, **inputs).splitlines()[-1]
-    assert said.startswith("::error::") and message in said
+    for name, value in runner.variables(scenarios, **inputs).items():
+        monkeypatch.setenv(name, value)
+    assert action.main() == 2
+    said = capsys.readouterr().out
+    assert said.startswith("::error::") and said.count("\n") == 1 and message in said
 
 
 def test_the_action_gives_its_script_what_it_reads() -> None:

@@ -1,7 +1,7 @@
 //! Commands from other processes: a Unix socket, and one JSON object a line each way.
 //!
-//! `{"set": "network.link_pdr=0.7"}`, `{"node": 1, "on": false}` and `{"status": true}`. The answer is `{"ok": true}`,
-//! `{"error": "..."}` or a snapshot.
+//! `{"set": "network.link_pdr=0.7"}`, `{"node": 1, "on": false}`, `{"capture": "/path/of/a/fifo"}` and `{"status": true}`. The
+//! answer is `{"ok": true}`, `{"error": "..."}` or a snapshot.
 
 use crate::setup::LiveError;
 use mio::net::{UnixListener, UnixStream};
@@ -39,6 +39,7 @@ const BACKLOG: i32 = 128;
 pub(crate) enum Request {
     Set { set: String },
     Switch { node: u16, on: bool },
+    Capture { capture: PathBuf },
     Status { status: bool },
 }
 
@@ -129,7 +130,7 @@ impl Control {
             }
             let request = serde_json::from_slice(&line);
             requests.push(request.map_err(|_| {
-                r#"found no command, allowed: {"set": "KEY=VALUE"}, {"node": N, "on": true|false}, {"status": true}"#.to_owned()
+                r#"found no command, allowed: {"set": "KEY=VALUE"}, {"node": N, "on": true|false}, {"capture": "FIFO"}, {"status": true}"#.to_owned()
             }));
         }
         requests

@@ -11,6 +11,7 @@ from slowhand.commands import (
     completion,
     controlling,
     executing,
+    extcap,
     joining,
     links,
     live,
@@ -88,6 +89,18 @@ COMMANDS = {
         "--json",
         controlling.status_options,
         controlling.show_status,
+    ),
+    "live metrics": Command(
+        "Print what a network that runs says of itself for Prometheus, or answer it.",
+        "--listen 9464",
+        controlling.metrics_options,
+        controlling.show_metrics,
+    ),
+    "live extcap": Command(
+        "Make the networks that run interfaces of Wireshark.",
+        "--install",
+        extcap.options,
+        extcap.run,
     ),
     "exec": Command(
         "Run your own programs, unmodified, across a network in virtual time.",

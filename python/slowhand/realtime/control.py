@@ -62,7 +62,7 @@ def prepare(path: str | None) -> Path:
     if os.path.lexists(chosen):
         if not stat.S_ISSOCK(chosen.lstat().st_mode):
             raise _refused(chosen, "found a file, allowed: a path where nothing is")
-        if _answers(chosen):
+        if answers(chosen):
             raise _refused(chosen, "another network is there")
         chosen.unlink(missing_ok=True)
     return chosen
@@ -76,9 +76,9 @@ def running() -> list[Path]:
     _check(place)
     found = []
     for path in sorted(place.glob("live-*.sock")):
-        if _answers(path):
+        if answers(path):
             found.append(path)
-        elif not Path("/proc", _process(path)).exists():  # else it may be just starting
+        elif not Path("/proc", process(path)).exists():  # else it may be just starting
             path.unlink(missing_ok=True)
     return found
 
@@ -91,27 +91,33 @@ def find(path: str | None) -> Path:
     if not found:
         raise ControlError("no network runs: start one with slowhand live, or name its --control")
     if len(found) > 1:
-        networks = "; ".join(f"{printable(str(path))}{_started_as(path)}" for path in found)
+        networks = "; ".join(_named(path) for path in found)
         raise ControlError(f"--control: found {len(found)} networks, allowed: one of {networks}")
     return found[0]
 
 
-def _started_as(path: Path) -> str:
+def _named(path: Path) -> str:
+    """A network in a message: its socket, and how it was started."""
+    words = started_as(path)
+    return printable(str(path)) + (f" ({words})" if words else "")
+
+
+def started_as(path: Path) -> str:
     """The scenario and the ways in of a network, from the command of its process (proc(5)).
 
     Empty if it was started otherwise, as by Python, or is somebody else's.
     """
     try:
-        octets = Path("/proc", _process(path), "cmdline").read_bytes()
+        octets = Path("/proc", process(path), "cmdline").read_bytes()
     except OSError:
         return ""
     words = os.fsdecode(octets).rstrip("\0").split("\0")
     if "live" not in words:
         return ""
-    return f" ({printable(' '.join(words[words.index('live') + 1 :]))})"
+    return printable(" ".join(words[words.index("live") + 1 :]))
 
 
-def _process(path: Path) -> str:
+def process(path: Path) -> str:
     """The number of the process that has this socket, if it is at its default place."""
     return path.stem.removeprefix("live-")
 
@@ -150,7 +156,7 @@ def _answer(path: Path, request: dict[str, Any]) -> Any:
         return None
 
 
-def _answers(path: Path) -> bool:
+def answers(path: Path) -> bool:
     """True if a process listens there."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(PATIENCE_S)
