@@ -7,6 +7,7 @@ from pathlib import Path
 
 import action
 import pytest
+import yaml
 
 import slowhand
 from conftest import ROOT
@@ -139,15 +140,23 @@ def test_what_cannot_be_compared(
 
 def test_the_action_gives_its_script_what_it_reads() -> None:
     """Inputs reach the script as variables alone, and other actions have a commit."""
-    text = (ROOT / "action.yml").read_text()
-    inputs = re.findall(r"^  ([\w-]+):$", text.partition("outputs:")[0], re.MULTILINE)
-    given = dict(re.findall(r"INPUT_(\w+): \$\{\{ inputs\.([\w-]+) \}\}", text))
-    assert {*given.values(), "artefact"} == set(inputs)
+    described = yaml.safe_load((ROOT / "action.yml").read_text())
+    assert described["runs"]["using"] == "composite"
+    compare, upload = described["runs"]["steps"]
+    assert compare["shell"] == "sh" and "${{" not in compare["run"]
+    assert (ROOT / compare["run"].strip('"').removeprefix("$GITHUB_ACTION_PATH/")).is_file()
+    inputs = set(described["inputs"])
+    given = {name: f"INPUT_{name.upper().replace('-', '_')}" for name in inputs - {"artefact"}}
+    assert compare["env"] == {
+        variable: f"${{{{ inputs.{name} }}}}" for name, variable in given.items()
+    }
     script = (ROOT / "tools" / "action.py").read_text() + (ROOT / "tools" / "action").read_text()
-    for variable, name in given.items():
-        assert variable == name.upper().replace("-", "_")
-        assert f'"{variable.lower()}"' in script or f"INPUT_{variable}" in script or name == "count"
-    runs = [line for line in text.splitlines() if line.lstrip().startswith("run:")]
-    assert runs and not any("${{" in line for line in runs)
-    uses = re.findall(r"uses: (\S+)", text)
-    assert uses and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", used) for used in uses)
+    for variable in given.values():
+        assert f'"{variable.removeprefix("INPUT_").lower()}"' in script or variable in script
+    output = f"${{{{ steps.{compare['id']}.outputs.worse }}}}"
+    assert described["outputs"]["worse"]["value"] == output
+    assert upload["if"] == "always()"
+    assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", upload["uses"])
+    page = (ROOT / "docs" / "action.md").read_text()
+    for name in inputs:
+        assert f"`{name}`" in page

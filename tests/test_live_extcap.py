@@ -88,42 +88,31 @@ def test_captures_come_and_go(tmp_path: Path) -> None:
             control.ask(path, {"capture": str(air)})
 
 
-def tshark(folder: Path, *arguments: str) -> str:
-    """What tshark prints that finds the programs of this folder.
-
-    It takes WIRESHARK_EXTCAP_DIR from nobody with privileges. Root has the folder in the place of
-    the system's, in a mount namespace.
-    """
-    command = ["tshark", *arguments]
-    if os.getuid() == 0:
-        listed = subprocess.run(["tshark", "-G", "folders"], stdout=subprocess.PIPE, text=True)
-        place = re.search(r"^Extcap path:\s*(\S+)", listed.stdout, re.MULTILINE)
-        assert place
-        there = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"']
-        command = [*there, str(folder), place[1], *command]
-    environment = {**os.environ, "WIRESHARK_EXTCAP_DIR": str(folder)}
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S
-    )
-    if done.returncode and "mount" in done.stderr:
-        pytest.skip(f"no mount namespace: {done.stderr.strip()}")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_tshark_lists_the_network_and_captures_its_frames(cli: Cli, tmp_path: Path) -> None:
+def test_tshark_lists_the_network_and_captures_its_frames(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What it shows is in the capture of the network itself, with the same times and octets."""
-    folder = tmp_path / "extcap"
-    said = cli("live", "extcap", "--install", folder).stdout
-    assert said.startswith(str(folder / "slowhand"))
-    assert sys.executable in (folder / "slowhand").read_text()
+
+    def tshark(*arguments: str | Path) -> str:
+        return subprocess.run(
+            ["tshark", *arguments], check=True, capture_output=True, text=True, timeout=PATIENCE_S
+        ).stdout
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    written = cli("live", "extcap", "--install").stdout.splitlines()[:2]
+    places = (".local/lib/wireshark/extcap/slowhand", ".config/wireshark/extcap/slowhand")
+    assert written == [str(tmp_path / place) for place in places]
+    assert all(sys.executable in Path(place).read_text() for place in written)
     whole = tmp_path / "whole.pcapng"
     fields = ["-T", "fields", "-e", "frame.time_epoch", "-e", "wpan.seq_no", "-e", "frame.len"]
     with running("--pcap", whole) as (network, _):
         interface = f"slowhand-{network.pid}"
-        listed = tshark(folder, "-D")
-        assert re.search(rf"^\d+\. {interface} \(slowhand live busy", listed, re.MULTILINE)
-        seen = tshark(folder, "-i", interface, "-c", "6", *fields).splitlines()
-    frames = subprocess.run(["tshark", "-r", whole, *fields], stdout=subprocess.PIPE, text=True)
+        named = re.findall(r"^\d+\. (slowhand-\d+) \((.*)\)$", tshark("-D"), re.MULTILINE)
+        assert [name for name, _ in named] == [interface]  # once, though in two folders
+        assert named[0][1].startswith("slowhand live busy --udp 9")
+        seen = tshark("-i", interface, "-c", "6", *fields).splitlines()
     assert len(seen) == 6
-    assert "\n".join(seen) in frames.stdout
+    assert "\n".join(seen) in tshark("-r", whole, *fields)
+    mine = cli("live", "extcap", "--install", tmp_path / "mine").stdout.splitlines()[0]
+    assert os.access(mine, os.X_OK) and Path(mine).parent == tmp_path / "mine"

@@ -69,6 +69,16 @@ impl Captures {
         self.asked.retain_mut(|capture| goes_on(capture, false));
         ended
     }
+
+    /// Writes all that is left. The captures wait together for those who read them.
+    pub(crate) fn finish(&mut self) -> Vec<Ended> {
+        self.each(|capture| {
+            capture.close();
+            None
+        });
+        let began = std::time::Instant::now();
+        self.each(|capture| capture.writer.finish_since(began))
+    }
 }
 
 /// A capture that is written while the network runs.
@@ -115,10 +125,11 @@ impl Capture {
         Some(self.stop(error))
     }
 
-    /// Writes all that is left.
-    pub(crate) fn finish(&mut self) -> Option<String> {
-        drop(self.frames.take()?.finish()); // the writer says what failed
-        self.writer.finish()
+    /// Hands over all that is left.
+    fn close(&mut self) {
+        if let Some(frames) = self.frames.take() {
+            drop(frames.finish()); // the writer says what failed
+        }
     }
 
     fn stop(&mut self, error: CaptureError) -> String {

@@ -5,7 +5,7 @@ mod opened;
 mod reports;
 
 use crate::admission::Refusal;
-use crate::capture::{Capture, Captures};
+use crate::capture::Captures;
 use crate::clock::{Clock, FAR_BEHIND, Lateness};
 use crate::control::LONGEST_SILENCE;
 use crate::event::{EndReason, Event, Report, Snapshot};
@@ -712,7 +712,7 @@ impl<'a> Driver<'a> {
         if let Some(message) = recorded {
             self.warn_of_capture(message);
         }
-        let ended = self.watch.captures.each(Capture::finish);
+        let ended = self.watch.captures.finish();
         self.warn_of_captures(ended);
         let report = self.report();
         let time_s = self.world.now().as_secs_f64();

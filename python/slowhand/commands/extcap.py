@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE
 from slowhand.terminal import Terminal, printable
 
-FOLDER = "~/.local/lib/wireshark/extcap"
-"""The same as in `realtime.extcap`, which is read when it is needed."""
+LONGEST_PATH = 4096
+"""The longest path that is shown whole (Linux: PATH_MAX)."""
 
 
 def options(parser: Parser) -> None:
@@ -18,9 +19,9 @@ def options(parser: Parser) -> None:
         "--install",
         metavar="FOLDER",
         nargs="?",
-        const=FOLDER,
+        const="",
         help="Make Wireshark list the networks that run: write a program for it into this folder,"
-        f" {FOLDER} if none is named.",
+        " or into those where it looks for your own.",
     )
     for option, text in (
         ("interfaces", "List the networks that run."),
@@ -40,8 +41,10 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand.realtime import control, extcap
 
     if arguments.install is not None:
-        file = extcap.install(arguments.install)
-        out.paragraph(f"{printable(str(file))}: Wireshark lists the networks that run from now on")
+        chosen = [Path(arguments.install)] if arguments.install else extcap.folders()
+        for file in map(extcap.install, chosen):
+            out.print(printable(str(file), LONGEST_PATH))
+        out.paragraph("Wireshark lists the networks that run when it starts the next time.")
     elif arguments.extcap_interfaces:
         for line in extcap.interfaces():
             out.print(line)

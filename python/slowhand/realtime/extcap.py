@@ -17,9 +17,6 @@ from slowhand._native import __version__
 from slowhand.output import replacing
 from slowhand.realtime import control
 
-FOLDER = "~/.local/lib/wireshark/extcap"
-"""Where Wireshark 4.2 and newer look for programs of a user."""
-
 NAME = "slowhand"
 PREFIX = "slowhand-"
 """How the name of an interface begins; the number of the network's process follows."""
@@ -70,14 +67,19 @@ def capture(interface: str, fifo: str) -> None:
         time.sleep(PAUSE_S)
 
 
-def install(folder: str) -> Path:
+def folders() -> Iterator[Path]:
+    """Where Wireshark looks for programs of a user: from version 4.2 on, and before."""
+    yield Path("~/.local/lib/wireshark/extcap").expanduser()
+    settings = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    yield Path(settings, "wireshark", "extcap").expanduser()
+
+
+def install(folder: Path) -> Path:
     """Writes a program for Wireshark into this folder, and returns its path."""
-    place = Path(folder).expanduser()
-    place.mkdir(parents=True, exist_ok=True)
-    file = place / NAME
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / NAME
     with replacing(file) as temporary:
         temporary.write_text(SCRIPT.format(python=shlex.quote(sys.executable)), encoding="utf-8")
-        temporary.chmod(0o755)
     file.chmod(0o755)
     return file
 
