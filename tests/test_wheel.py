@@ -197,7 +197,9 @@ def test_every_kind_of_command_works_in_the_bare_root(installed: Installed, home
     assert "difference" in compared
     assert "MBEDTLS" in installed("settings", "psk-tinydtls")
     (home / "links.csv").write_text("time_s,from,to,channel,pdr\n0,a,b,,0.9\n0,b,a,,0.8\n")
-    assert "pdr = 0.9" in installed("links", "links.csv", "--out", "trace.csv")
+    assert "pdr = 0.9" in installed("links", "links.csv", "--scenario", "mine.toml")
+    assert "1 of 1" in installed("run", "mine.toml", "--count", 1)
+    assert installed("live", "extcap", "--extcap-interfaces").startswith("extcap {version=")
     choices = ["--choose", "session.timeout_s=3,9", "--budget", 480]
     assert "recommended" in installed("advise", "quickstart", *choices).lower()
     assert "CR2032" in installed("battery", "quickstart", "--period", "1h", "--days", 1)
