@@ -23,7 +23,7 @@ from polars.testing import assert_frame_equal
 
 import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message, with_files_of_at_most
-from slowhand import SweepError, sweeps
+from slowhand import SweepError, output, sweeps
 from slowhand.keys import Setting
 from slowhand.progress import Progress
 from slowhand.sweeps import METRIC, Sampling, Sweep, varied
@@ -461,6 +461,24 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> polars.DataFrame:
     with running(folder, *fast(*MANY, "--out", "r", "--threads", 1)) as process:
         assert process.wait(timeout=300) == 0
     return rows(folder / "r")
+
+
+def test_a_signal_just_after_a_file_is_complete_counts_its_worlds_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = output.Output.write
+
+    def stopped(file: output.Output, *arguments: Any, **options: Any) -> None:
+        write(file, *arguments, **options)
+        raise KeyboardInterrupt
+
+    scenario = slowhand.Scenario(PSK, SETTINGS)
+    configurations, _ = varied(scenario, [Axis.read("session.timeout_s=1")])
+    with Sweep(configurations, Sampling(count=5), out=tmp_path / "r") as sweep:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(output.Output, "write", stopped)
+            sweep.run()
+        assert [measured.worlds for measured, _ in sweep.results()] == [len(rows(tmp_path / "r"))]
 
 
 def test_ctrl_c_keeps_what_is_written_and_the_same_command_continues(
