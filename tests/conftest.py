@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -93,6 +94,22 @@ def load() -> Iterator[None]:
         for process in busy:
             process.kill()
             process.wait()
+
+
+def with_files_of_at_most(
+    octets: int, *arguments: str | int | Path, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Runs the command line as on a full disk: writing more to a file is an error (EFBIG).
+
+    -B: Python keeps nothing that it has compiled. Half of that would stay, which nobody can read.
+    """
+    return subprocess.run(
+        [sys.executable, "-B", *COMMAND[1:], *map(str, arguments)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (octets, octets)),
+        capture_output=True,
+        text=True,
+        **options,
+    )
 
 
 def the_message(done: subprocess.CompletedProcess[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 # What the README asks for, and what each Debian has (its packages with "Essential: yes").
-ALWAYS = {"bash", "cargo", "git", "python3", "rustc", "sh", "uname"}
+ALWAYS = {"bash", "cargo", "git", "ldd", "python3", "rustc", "sh", "true", "uname"}
 # What not every computer has: shells that read the scripts of `slowhand completion`, what makes
 # programs for `slowhand exec`, and what runs the module of the laboratory in a page. The tests of
 # those that are not there are left out.
@@ -39,7 +39,7 @@ def refuse_others(event: str, arguments: tuple[Any, ...]) -> None:
         return
     program = Path(os.fsdecode(arguments[0]))
     is_own = program.is_absolute() and any(program.is_relative_to(folder) for folder in OWN)
-    allowed = declared("pytest") | OPTIONAL
+    allowed = declared("pytest", "wheel") | OPTIONAL
     if not is_own and program != Path(sys.executable) and program.name not in allowed:
         reason = "no line of tools/needs.txt asks for it, for pytest"
         raise FileNotFoundError(errno.ENOENT, reason, str(program))

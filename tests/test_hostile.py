@@ -56,7 +56,7 @@ OPTIONS = {
         *("--udp", "--tcp", "--server", "--listen", "--speed", "--seed", "--set", "--handshakes"),
         *("--control", "--records", "--pcap", "--watch", "--json"),
     ],
-    "links": ["--out", "--root", "--least-pdr", "--json"],
+    "links": ["--out", "--scenario", "--like", "--root", "--least-pdr", "--json"],
     "papers": ["--out", "--json"],
 }
 

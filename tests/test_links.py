@@ -144,7 +144,8 @@ def test_other_wrong_input(cli: Cli, tmp_path: Path) -> None:
     for share in ("-0.1", "1.5", "nan"):
         said = the_message(cli("links", file, "--out", "t.csv", "--least-pdr", share, code=2))
         assert said == f"slowhand: --least-pdr: found {float(share)}, allowed: a share from 0 to 1"
-    assert "--out" in the_message(cli("links", file, code=2))
+    assert "--like" in the_message(cli("links", file, "--like", "thread", code=2))
+    assert ".toml" in the_message(cli("links", file, "--scenario", "s.txt", code=2))
     table = tmp_path / "trace.csv"
     table.write_text(K7)
     assert "this file is read" in the_message(cli("links", table, "--out", table, code=2))

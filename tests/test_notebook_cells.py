@@ -84,7 +84,9 @@ def test_a_run_that_fails_says_why() -> None:
 def test_a_live_network_shows_where_it_listens_and_then_what_came_out() -> None:
     with slowhand.live("quickstart", udp="0=5685") as net:
         ((host, port),) = net.udp
-        assert f"It runs; it listens at {host}, port {port}." in cell(net).text
+        shown = cell(net).text
+        assert f"It runs; it listens at {host}, port {port}." in shown
+        assert re.search(r"0:00:0\d  (late [\d.]+ ms \(p99\), )?no sessions", shown)
     with slowhand.live("quickstart", speed=100) as net:
         net.wait(timeout_s=60)
     assert "1 of 1 handshakes completed" in cell(net).text

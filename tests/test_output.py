@@ -2,29 +2,22 @@
 
 import json
 import os
-import resource
 import stat
 import subprocess
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import polars
 import pytest
 
 import slowhand
-from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
+from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message, with_files_of_at_most
 from slowhand.output import Output
 
 RUN = ("run", str(QUICKSTART), "--count", "2")
 
 # More than the fixture's time allows: an answer comes before the work.
 MANY = ("run", QUICKSTART, "--count", 10_000_000)
-
-
-def with_files_of_at_most(octets: int) -> Callable[[], None]:
-    """A disk that is full, without a disk: writing more is an error (EFBIG)."""
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (octets, octets))
 
 
 def files(folder: Path) -> set[str]:
@@ -45,12 +38,7 @@ def test_a_disk_that_fills_costs_the_file_but_not_the_report(
 ) -> None:
     path = tmp_path / f"x.{ending}"
     path.write_text("old")
-    done = subprocess.run(
-        [*COMMAND, *RUN, option, str(path), "--json"],
-        capture_output=True,
-        text=True,
-        preexec_fn=with_files_of_at_most(64),
-    )
+    done = with_files_of_at_most(64, *RUN, option, path, "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout)["completed"] == 2
     (message,) = done.stderr.splitlines()
@@ -280,13 +268,8 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_work(
 
 def test_a_figure_that_cannot_be_written_costs_no_report(tmp_path: Path) -> None:
     arguments = ("papers", "claeys2021", "fig8", "--count", "2", "--out", str(tmp_path / "new"))
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        capture_output=True,
-        text=True,
-        preexec_fn=with_files_of_at_most(64),
-        env={**os.environ, "MPLCONFIGDIR": str(tmp_path / "matplotlib")},
-    )
+    environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path / "matplotlib")}
+    done = with_files_of_at_most(64, *arguments, env=environment)
     assert done.returncode == 1
     assert "others: signs" in done.stdout
     assert f"slowhand: --out {tmp_path}/new/fig8.png: cannot be written: " in done.stderr

@@ -6,7 +6,6 @@ import math
 import os
 import random
 import re
-import resource
 import signal
 import statistics
 import subprocess
@@ -23,8 +22,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import slowhand
-from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
-from slowhand import SweepError, sweeps
+from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message, with_files_of_at_most
+from slowhand import SweepError, output, sweeps
 from slowhand.keys import Setting
 from slowhand.progress import Progress
 from slowhand.sweeps import METRIC, Sampling, Sweep, varied
@@ -167,15 +166,8 @@ def test_a_value_that_is_not_possible_leaves_no_traceback(cli: Cli, value: str) 
 
 def test_a_disk_that_is_full_keeps_what_is_written(tmp_path: Path) -> None:
     # As on a full disk: no file may be longer than the first two, or a few more.
-    limit = resource.RLIMIT_FSIZE, (40_000, 40_000)
-    done = subprocess.run(
-        [*COMMAND, *fast("--vary", "session.timeout_s=1", "--count", 20_000, "--out", "r")],
-        cwd=tmp_path,
-        preexec_fn=lambda: resource.setrlimit(*limit),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    arguments = fast("--vary", "session.timeout_s=1", "--count", 20_000, "--out", "r")
+    done = with_files_of_at_most(40_000, *arguments, cwd=tmp_path, timeout=60)
     assert done.returncode == 1
     said = re.search(
         r"--out r/\w+-(\d+)-\d+\.parquet: cannot be written: File too large$", done.stderr
@@ -469,6 +461,24 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> polars.DataFrame:
     with running(folder, *fast(*MANY, "--out", "r", "--threads", 1)) as process:
         assert process.wait(timeout=300) == 0
     return rows(folder / "r")
+
+
+def test_a_signal_just_after_a_file_is_complete_counts_its_worlds_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = output.Output.write
+
+    def stopped(file: output.Output, *arguments: Any, **options: Any) -> None:
+        write(file, *arguments, **options)
+        raise KeyboardInterrupt
+
+    scenario = slowhand.Scenario(PSK, SETTINGS)
+    configurations, _ = varied(scenario, [Axis.read("session.timeout_s=1")])
+    with Sweep(configurations, Sampling(count=5), out=tmp_path / "r") as sweep:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(output.Output, "write", stopped)
+            sweep.run()
+        assert [measured.worlds for measured, _ in sweep.results()] == [len(rows(tmp_path / "r"))]
 
 
 def test_ctrl_c_keeps_what_is_written_and_the_same_command_continues(

@@ -1,75 +1,137 @@
-"""The wheel, in an empty environment outside the clone."""
+"""The wheel, installed into a root that has Python and nothing else: no shell, no compiler.
 
+`./test wheel` builds the wheel and runs these tests.
+"""
+
+import importlib.metadata
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import licences
 import pytest
 
 from conftest import ROOT, Cli, without_time
 
-# The wheel has the features of its own crates alone, so nearly all of them are compiled again.
-pytestmark = pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="a minute; ./test --full")
+pytestmark = pytest.mark.skipif(
+    "SLOWHAND_WHEEL" not in os.environ, reason="./test wheel: it compiles for minutes"
+)
+
+MOST_OCTETS = 15_000_000
+# A new root, as root or, where the system allows it, as anybody.
+CHROOT = ["unshare", *([] if os.getuid() == 0 else ["--map-root-user"])]
 
 Installed = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this clone."""
-    folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run([ROOT / "tools" / "wheel", "--out", folder], check=True)
-    (file,) = folder.glob("*.whl")
-    return file
+def wheel() -> Path:
+    """The wheel that `tools/wheel` has just built."""
+    found = (ROOT / "target" / "wheels").glob("slowhand-*.whl")
+    return max(found, key=lambda file: file.stat().st_mtime)
 
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment with nothing but the wheel and the packages that it depends on.
-
-    These need no network: a .pth file names the folder that has them. Python does not read the
-    .pth files of that folder, so that the clone's package is not found through it.
-    """
+    """A virtual environment with the wheel, and with what pip would install for it."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / "bin" / "python"
     pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python]
     options = ["-q", "--no-index", "--no-deps", "--disable-pip-version-check"]
     subprocess.run([*pip, "install", *options, wheel], check=True)
-    packages = (
-        folder / "lib" / Path(sysconfig.get_path("purelib")).relative_to(Path(sys.prefix) / "lib")
-    )
-    (packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    from_here = Path(sysconfig.get_path("purelib"))
+    packages = folder / from_here.relative_to(sys.prefix)
+    for name in set(re.findall(r"^([\w.-]+)==", (ROOT / "python/run.lock").read_text(), re.M)):
+        for file in importlib.metadata.files(name) or ():
+            place = Path(str(file.locate()))
+            if place.is_relative_to(from_here) and place.exists():
+                link(place, packages / place.relative_to(from_here))
     return folder
 
 
-@pytest.fixture
-def installed(environment: Path, tmp_path: Path) -> Installed:
-    """Runs the installed command line in an empty folder. Returns what it prints."""
-    variables = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+@pytest.fixture(scope="module")
+def bare(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with Python, its libraries and the environment, all at the paths that they have."""
+    root = tmp_path_factory.mktemp("bare")
+    python = Path(sys.executable).resolve()
+    library = Path(sysconfig.get_path("stdlib"))
+    ours = [python, *files_of(library, leave_out={"site-packages", "dist-packages", "test"})]
+    ours += files_of(environment, leave_out=set())
+    for file in [*ours, *libraries(file for file in ours if ".so" in file.name or file == python)]:
+        link(file, root / file.relative_to("/"))
+    for name in ("dev/null", "home/user/.empty"):
+        (root / name).parent.mkdir(parents=True)
+        (root / name).touch()
+    (root / "tmp").mkdir(exist_ok=True)
+    return root
 
-    def run(*arguments: str | int) -> str:
+
+@pytest.fixture
+def home(bare: Path) -> Iterator[Path]:
+    """An empty folder in the bare root, in which commands run."""
+    folder = bare / "home" / "user"
+    shutil.rmtree(folder)
+    folder.mkdir()
+    yield folder
+
+
+@pytest.fixture
+def installed(environment: Path, bare: Path, home: Path) -> Installed:
+    """Runs the installed command line in the bare root. Returns what it prints."""
+    if subprocess.run([*CHROOT, "true"], capture_output=True).returncode != 0:
+        pytest.skip("the system allows no new root to others than root")
+
+    def run(*arguments: str | int, code: int = 0) -> str:
+        chroot: list[str | Path] = [*CHROOT, f"--root={bare}", "--wd=/home/user"]
         done = subprocess.run(
-            [environment / "bin" / "slowhand", *map(str, arguments)],
-            cwd=tmp_path,
-            env=variables,
+            [*chroot, environment / "bin" / "slowhand", *map(str, arguments)],
+            env={"HOME": "/home/user", "PATH": "/bin"},
             capture_output=True,
             text=True,
             timeout=300,
         )
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
         return done.stdout
 
     return run
 
 
-def test_the_wheel_carries_all_data_and_its_licences(wheel: Path) -> None:
+def link(file: Path, place: Path) -> None:
+    """The content of a file at another place."""
+    if place.exists():
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(file.resolve(), place)
+    except OSError:  # on another disk
+        shutil.copy2(file, place)
+
+
+def files_of(folder: Path, leave_out: set[str]) -> Iterator[Path]:
+    """All files in a folder."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in {"__pycache__", *leave_out}]
+        yield from (Path(place, name) for name in names)
+
+
+def libraries(files: Iterable[Path]) -> set[Path]:
+    """The libraries of the system that these need, and the loader, by `ldd`."""
+    said = subprocess.run(["ldd", *files], stdout=subprocess.PIPE, text=True).stdout
+    return {Path(found) for found in re.findall(r"(?:=> |^\s+)(/\S+) \(0x", said, re.M)}
+
+
+def test_the_wheel_is_small_and_carries_all_data(wheel: Path) -> None:
+    assert wheel.stat().st_size < MOST_OCTETS
     names = set(zipfile.ZipFile(wheel).namelist())
     data = [
         file.relative_to(ROOT)
@@ -83,8 +145,6 @@ def test_the_wheel_carries_all_data_and_its_licences(wheel: Path) -> None:
     scripts = [file.name for file in pages if file.suffix in (".css", ".html", ".js")]
     assert len(scripts) > 5
     assert {f"slowhand/pages/{name}" for name in scripts} <= names
-    ends = {name.partition(".dist-info/")[2] for name in names}
-    assert {"licenses/LICENSE-MIT", "licenses/LICENSE-APACHE"} <= ends
     (entries,) = (name for name in names if name.endswith(".dist-info/entry_points.txt"))
     assert (
         "[pytest11]\nslowhand=slowhand.pytest_plugin\n"
@@ -92,12 +152,59 @@ def test_the_wheel_carries_all_data_and_its_licences(wheel: Path) -> None:
     )
 
 
+def test_the_wheel_has_the_licences_of_all_that_is_in_it(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    texts = {
+        Path(name).name: archive.read(name).decode()
+        for name in archive.namelist()
+        if ".dist-info/licenses/" in name
+    }
+    assert {"LICENSE-MIT", "LICENSE-APACHE", "rust-library.html"} <= set(texts)
+    text = texts["third-party.txt"]
+    for package in licences.packages():
+        assert f"\n{package['name']} {package['version']}: " in text
+    for words in ("Eclipse Distribution License", "Aaron D. Gifford", "Mbed TLS files", "Inria"):
+        assert words in text
+
+
+def test_the_native_module_is_stripped(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (name for name in archive.namelist() if name.endswith(".so"))
+    module = archive.read(name)
+    assert b".symtab\0" not in module and b".debug_line\0" not in module
+
+
 def test_the_installed_package_does_what_the_clone_does(installed: Installed, cli: Cli) -> None:
     for arguments in (["stacks"], ["schema"], ["papers"], ["devices", "wismote"]):
         assert installed(*arguments, "--json") == cli(*arguments, "--json").stdout
+    assert installed("completion", "bash") == cli("completion", "bash").stdout
     for scenario in listed(installed, "scenarios"):
         arguments = ["scenarios", scenario["scenario"]]
         assert installed(*arguments) == cli(*arguments).stdout
+
+
+def test_every_kind_of_command_works_in_the_bare_root(installed: Installed, home: Path) -> None:
+    output = installed("run", "quickstart", "--count", 4, "--report", "run.html")
+    assert "4 of 4 handshakes completed" in output
+    assert "</html>" in (home / "run.html").read_text()
+    assert "client" in installed("run", "quickstart", "--explain", "--seed", 1)
+    installed("run", "quickstart", "--count", 1, "--pcap", "run.pcapng", "--records", "run.parquet")
+    assert (home / "run.pcapng").stat().st_size > 1000
+    sweep = ["sweep", "quickstart", "--vary", "session.mtu=600,1280", "--count", 2]
+    assert "1280" in installed(*sweep, "--plot", "mtu.png")
+    assert (home / "mtu.png").read_bytes().startswith(b"\x89PNG")
+    compared = installed("compare", "quickstart", "lossy-line", "--count", 2)
+    assert "difference" in compared
+    assert "MBEDTLS" in installed("settings", "psk-tinydtls")
+    (home / "links.csv").write_text("time_s,from,to,channel,pdr\n0,a,b,,0.9\n0,b,a,,0.8\n")
+    assert "pdr = 0.9" in installed("links", "links.csv", "--scenario", "mine.toml")
+    assert "1 of 1" in installed("run", "mine.toml", "--count", 1)
+    assert installed("live", "extcap", "--extcap-interfaces").startswith("extcap {version=")
+    choices = ["--choose", "session.timeout_s=3,9", "--budget", 480]
+    assert "recommended" in installed("advise", "quickstart", *choices).lower()
+    assert "CR2032" in installed("battery", "quickstart", "--period", "1h", "--days", 1)
+    assert "completed" in installed("live", "quickstart", "--speed", 100)
+    assert "joined" in installed("join", "join", "--count", 1)
 
 
 def test_a_paper_is_reproduced_outside_the_clone(installed: Installed, cli: Cli) -> None:
@@ -106,9 +213,9 @@ def test_a_paper_is_reproduced_outside_the_clone(installed: Installed, cli: Cli)
 
 
 def test_a_bundled_scenario_runs_by_name_and_as_a_copy(
-    installed: Installed, cli: Cli, tmp_path: Path
+    installed: Installed, cli: Cli, home: Path
 ) -> None:
-    (tmp_path / "mine.toml").write_text(installed("scenarios", "quickstart"))
+    (home / "mine.toml").write_text(installed("scenarios", "quickstart"))
     expected = without_time(cli("run", ROOT / "scenarios/quickstart.toml", "--json").stdout)
     for scenario in ("quickstart", "mine.toml"):
         output = without_time(installed("run", scenario, "--json"))

@@ -165,7 +165,7 @@ STEPS = (
     ),
     Step(
         "pytest",
-        "the Python tests, paths in all Markdown files, the notebooks, the site, the wheel",
+        "the Python tests, paths in all Markdown files, the notebooks, the site",
         f".venv/bin/python -m pytest -n {PYTESTS} --dist loadfile -o cache_dir=.state/pytest",
         needs=("build", "python"),
     ),
@@ -201,6 +201,15 @@ STEPS = (
         "BoringSSL as a peer of lean-dtls; it takes three minutes to compile",
         "cargo test -q --locked -p slowhand-interop --features boringssl --no-fail-fast",
         needs=("build",),
+        in_target=True,
+        only_full=True,
+    ),
+    Step(
+        "wheel",
+        "the wheel is small, has all licences, and works in a root with nothing but Python",
+        "tools/wheel && SLOWHAND_WHEEL=1 .venv/bin/python -m pytest"
+        " -o cache_dir=.state/pytest tests/test_wheel.py",
+        needs=("build", "python"),
         in_target=True,
         only_full=True,
     ),

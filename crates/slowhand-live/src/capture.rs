@@ -1,4 +1,4 @@
-//! The capture of a live network.
+//! The captures of a live network: that of its start, and those that somebody asks for meanwhile.
 
 use crate::pieces::{Pieces, Writer};
 use crate::setup::LiveError;
@@ -11,6 +11,75 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+
+/// The most captures that are asked for at a time. *Assumed*: one for each Wireshark.
+const MOST_ASKED: usize = 8;
+
+/// All captures of a network.
+pub(crate) struct Captures {
+    first: Option<Capture>,
+    asked: Vec<Capture>,
+}
+
+/// Why a capture has ended.
+pub(crate) struct Ended {
+    pub(crate) message: String,
+    /// True if it was that of the start.
+    pub(crate) is_first: bool,
+}
+
+impl Captures {
+    pub(crate) fn new(first: Option<Capture>) -> Self {
+        Self { first, asked: Vec::new() }
+    }
+
+    /// Starts one more capture, into a FIFO, which has the secrets of the sessions that there are.
+    pub(crate) fn ask(&mut self, scenario: &Scenario, path: &Path, secrets: &[String]) -> Result<(), String> {
+        if !path.is_absolute() || !path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+            return Err("capture: found no FIFO, allowed: the absolute path of one".to_owned());
+        }
+        if self.asked.len() >= MOST_ASKED {
+            return Err(format!("capture: found {MOST_ASKED} already, allowed: no more at a time"));
+        }
+        let mut capture = Capture::start(scenario, path, true).map_err(|error| error.to_string())?;
+        match capture.secrets(secrets) {
+            Some(message) => Err(message),
+            None => {
+                self.asked.push(capture);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn transmission(&mut self, frame: &Transmission<'_>) {
+        self.first.iter_mut().chain(&mut self.asked).for_each(|capture| capture.transmission(frame));
+    }
+
+    /// Does something with each capture. Those that fail at it end.
+    pub(crate) fn each(&mut self, mut work: impl FnMut(&mut Capture) -> Option<String>) -> Vec<Ended> {
+        let mut ended = Vec::new();
+        let mut goes_on = |capture: &mut Capture, is_first| match work(capture) {
+            Some(message) => {
+                ended.push(Ended { message, is_first });
+                false
+            }
+            None => true,
+        };
+        self.first.take_if(|capture| !goes_on(capture, true));
+        self.asked.retain_mut(|capture| goes_on(capture, false));
+        ended
+    }
+
+    /// Writes all that is left. The captures wait together for those who read them.
+    pub(crate) fn finish(&mut self) -> Vec<Ended> {
+        self.each(|capture| {
+            capture.close();
+            None
+        });
+        let began = std::time::Instant::now();
+        self.each(|capture| capture.writer.finish_since(began))
+    }
+}
 
 /// A capture that is written while the network runs.
 pub(crate) struct Capture {
@@ -56,10 +125,11 @@ impl Capture {
         Some(self.stop(error))
     }
 
-    /// Writes all that is left.
-    pub(crate) fn finish(mut self) -> Option<String> {
-        drop(self.frames.take()?.finish()); // the writer says what failed
-        self.writer.finish()
+    /// Hands over all that is left.
+    fn close(&mut self) {
+        if let Some(frames) = self.frames.take() {
+            drop(frames.finish()); // the writer says what failed
+        }
     }
 
     fn stop(&mut self, error: CaptureError) -> String {

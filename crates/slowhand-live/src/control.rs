@@ -1,7 +1,8 @@
 //! Commands from other processes: a Unix socket, and one JSON object a line each way.
 //!
-//! `{"set": "network.link_pdr=0.7"}`, `{"node": 1, "on": false}`, `{"status": true}` and `{"frames": true}`. The answer is
-//! `{"ok": true}`, `{"error": "..."}`, a snapshot, or a snapshot with the frames since the last time that somebody asked for them.
+//! `{"set": "network.link_pdr=0.7"}`, `{"node": 1, "on": false}`, `{"capture": "/path/of/a/fifo"}`, `{"status": true}` and
+//! `{"frames": true}`. The answer is `{"ok": true}`, `{"error": "..."}`, a snapshot, or a snapshot with the frames since the last
+//! time that somebody asked for them.
 
 use crate::setup::LiveError;
 use mio::net::{UnixListener, UnixStream};
@@ -39,6 +40,7 @@ const BACKLOG: i32 = 128;
 pub(crate) enum Request {
     Set { set: String },
     Switch { node: u16, on: bool },
+    Capture { capture: PathBuf },
     Status { status: bool },
     Frames { frames: bool },
 }
@@ -130,7 +132,11 @@ impl Control {
             }
             let request = serde_json::from_slice(&line);
             requests.push(request.map_err(|_| {
-                r#"found no command, allowed: {"set": "KEY=VALUE"}, {"node": N, "on": true|false}, {"status": true}, {"frames": true}"#.to_owned()
+                concat!(
+                    r#"found no command, allowed: {"set": "KEY=VALUE"}, {"node": N, "on": true|false}, "#,
+                    r#"{"capture": "FIFO"}, {"status": true}, {"frames": true}"#
+                )
+                .to_owned()
             }));
         }
         requests

@@ -5,7 +5,7 @@ mod opened;
 mod reports;
 
 use crate::admission::Refusal;
-use crate::capture::Capture;
+use crate::capture::Captures;
 use crate::clock::{Clock, FAR_BEHIND, Lateness};
 use crate::control::LONGEST_SILENCE;
 use crate::event::{EndReason, Event, Report, Snapshot};
@@ -107,16 +107,14 @@ pub(crate) struct Driver<'a> {
 struct Watch {
     tally: Tally,
     recent: Recent,
-    capture: Option<Capture>,
+    captures: Captures,
 }
 
 impl Observer for Watch {
     fn transmission(&mut self, frame: &Transmission<'_>) {
         self.tally.transmission(frame);
         self.recent.transmission(frame);
-        if let Some(capture) = &mut self.capture {
-            capture.transmission(frame);
-        }
+        self.captures.transmission(frame);
     }
 
     fn watches_buffers(&self) -> bool {
@@ -141,14 +139,14 @@ impl<'a> Driver<'a> {
         let routes = scenario.mesh().routes();
         let is_stream = scenario.session.protocol.is_stream();
         let parents = (0..plan.nodes()).map(|node| routes.parent(NodeId(node as u16))).collect();
-        let capture = opened.capture.take();
+        let captures = Captures::new(opened.capture.take());
         let mut world = World::new(plan, setup.seed, hosts, is_stream);
         world.recorder = opened.recorder.take();
         Self {
             scenario,
             world,
             clock: Clock::start(setup.speed),
-            watch: Watch { tally: Tally::new(plan.nodes()), recent: Recent::default(), capture },
+            watch: Watch { tally: Tally::new(plan.nodes()), recent: Recent::default(), captures },
             conversations: BTreeMap::new(),
             of_client: HashMap::new(),
             of_port: HashMap::new(),
@@ -516,9 +514,9 @@ impl<'a> Driver<'a> {
         if let Some(control) = &mut self.opened.control {
             control.close_silent(LONGEST_SILENCE);
         }
-        if let Some(message) = self.watch.capture.as_mut().and_then(|capture| capture.write_until(self.world.now())) {
-            self.warn_of_capture(message);
-        }
+        let now = self.world.now();
+        let ended = self.watch.captures.each(|capture| capture.write_until(now));
+        self.warn_of_captures(ended);
         if let Some(message) = self.world.recorder.as_mut().and_then(Recorder::flush) {
             self.world.recorder = None;
             self.warn_of_capture(message);
@@ -717,9 +715,8 @@ impl<'a> Driver<'a> {
         if let Some(message) = recorded {
             self.warn_of_capture(message);
         }
-        if let Some(message) = self.watch.capture.take().and_then(Capture::finish) {
-            self.warn_of_capture(message);
-        }
+        let ended = self.watch.captures.finish();
+        self.warn_of_captures(ended);
         let report = self.report();
         let time_s = self.world.now().as_secs_f64();
         self.tell(Event::Ended { time_s, reason, summary: Box::new(report.clone()) });

@@ -53,13 +53,18 @@ impl Writer {
     /// The file has ended by an error: a message.
     pub(crate) fn ended(&mut self, error: io::Error) -> String {
         // A thread that has failed says why. One that waits for a reader is left alone: the network does not wait.
-        let cause = if error.kind() == io::ErrorKind::BrokenPipe { self.join().err() } else { None };
+        let cause = if error.kind() == io::ErrorKind::BrokenPipe { self.join(Instant::now()).err() } else { None };
         format!("{}; the {} ends here, the rest goes on", self.message(&cause.unwrap_or(error)), self.what)
     }
 
     /// Waits until all is written, but not long for somebody else. The pieces have been dropped. Returns a message if it is not.
     pub(crate) fn finish(&mut self) -> Option<String> {
-        self.join().err().map(|error| format!("{}; the end of the {} is missing", self.message(&error), self.what))
+        self.finish_since(Instant::now())
+    }
+
+    /// The same for one of several files, whose end has begun.
+    pub(crate) fn finish_since(&mut self, began: Instant) -> Option<String> {
+        self.join(began).err().map(|error| format!("{}; the end of the {} is missing", self.message(&error), self.what))
     }
 
     fn message(&self, error: &io::Error) -> String {
@@ -73,9 +78,8 @@ impl Writer {
         format!("{path}: cannot write the {what}: {error}{remedy}")
     }
 
-    fn join(&mut self) -> io::Result<()> {
+    fn join(&mut self, began: Instant) -> io::Result<()> {
         let Some(thread) = self.thread.take() else { return Ok(()) };
-        let began = Instant::now();
         while !thread.is_finished() && began.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(5));
         }

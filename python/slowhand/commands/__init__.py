@@ -11,6 +11,7 @@ from slowhand.commands import (
     completion,
     controlling,
     executing,
+    extcap,
     joining,
     links,
     live,
@@ -96,6 +97,18 @@ COMMANDS = {
         controlling.status_options,
         controlling.show_status,
     ),
+    "live metrics": Command(
+        "Print what a network that runs says of itself for Prometheus, or answer it.",
+        "--listen 9464",
+        controlling.metrics_options,
+        controlling.show_metrics,
+    ),
+    "live extcap": Command(
+        "Make the networks that run interfaces of Wireshark.",
+        "--install",
+        extcap.options,
+        extcap.run,
+    ),
     "exec": Command(
         "Run your own programs, unmodified, across a network in virtual time.",
         "lossy-line --client 'coap-client -m get coap://{server}/time' --server coap-server",
@@ -151,8 +164,8 @@ COMMANDS = {
         capacity.run,
     ),
     "links": Command(
-        "Convert a testbed's data set into delivery ratios over time, for network.trace.",
-        "grenoble.k7.gz --out grenoble.csv",
+        "Convert measurements of real links into a scenario, or into ratios over time.",
+        "sniffed.pcapng --scenario mine.toml",
         links.options,
         links.run,
     ),

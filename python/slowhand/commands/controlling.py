@@ -1,14 +1,18 @@
-"""`slowhand live set`, `live node` and `live status`: a network that runs is changed, or asked."""
+"""`slowhand live set`, `node`, `status` and `metrics`: a network that runs is changed, or asked."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import ipaddress
+from typing import TYPE_CHECKING, Any
 
 from slowhand._native import CHANGEABLE_KEYS
 from slowhand.arguments import Complaint, Parser, integer
 from slowhand.commands.common import DONE, print_json
 from slowhand.terminal import Terminal, printable
+
+if TYPE_CHECKING:
+    from slowhand.realtime.metrics import Server
 
 MAX_NODE = 2**16 - 1
 """The largest number of a node."""
@@ -40,13 +44,27 @@ def status_options(parser: Parser) -> None:
     _options(parser)
 
 
+def metrics_options(parser: Parser) -> None:
+    """The options of `live metrics`."""
+    parser.add_argument(
+        "--listen",
+        metavar="ADDRESS",
+        help="Do not print them, but answer Prometheus at this port, until Ctrl-C.",
+    )
+    _control_option(parser)
+
+
 def _options(parser: Parser) -> None:
+    _control_option(parser)
+    parser.json()
+
+
+def _control_option(parser: Parser) -> None:
     parser.add_argument(
         "--control",
         metavar="PATH",
         help="The socket of the network. [default: that of the only one that runs]",
     )
-    parser.json()
 
 
 def set_keys(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -78,6 +96,38 @@ def show_status(arguments: argparse.Namespace, out: Terminal) -> int:
         for row in dashboard.picture(snapshot, "slowhand live", [], size, dashboard.glyphs(out)):
             out.print("".join(out.style(text, style) for text, style in row).rstrip())
     return DONE
+
+
+def show_metrics(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Prints metrics of a network for Prometheus, or answers it."""
+    from slowhand.realtime import metrics
+    from slowhand.realtime.places import Address
+
+    if arguments.listen is None:
+        out.write(metrics.text(_ask(arguments, [{"status": True}])[0]))
+        return DONE
+    with _server(arguments) as server:
+        host, port = server.server_address[:2]
+        place = Address(str(host), int(port))
+        out.print(f"http://{place}{metrics.PATH}; Ctrl-C ends it")
+        server.serve_forever()
+    return DONE
+
+
+def _server(arguments: argparse.Namespace) -> Server:
+    from slowhand.realtime import metrics
+    from slowhand.realtime.places import address
+
+    try:
+        place = address(arguments.listen, least=0)
+        if not ipaddress.ip_address(place.host).is_loopback:
+            raise ValueError(f"found {place.host}, allowed: an address of this computer's loopback")
+        return metrics.Server(place, arguments.control)
+    except ValueError as error:
+        raise Complaint(f"--listen: {error}") from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise Complaint(f"--listen {printable(arguments.listen)}: {reason}") from error
 
 
 def _answered(

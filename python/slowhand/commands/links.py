@@ -15,10 +15,21 @@ from slowhand.terminal import Terminal, printable
 def options(parser: Parser) -> None:
     """The options of `links`."""
     parser.add_argument(
-        "file", metavar="FILE", help="A K7 file, a raw data set of Mercator, or a table."
+        "file",
+        metavar="FILE",
+        nargs="+",
+        help="A data set (K7, Mercator, a table), a capture of a sniffer (pcap, pcapng), or what"
+        " the console of OpenThread or Contiki-NG has printed; several are of several nodes.",
+    )
+    parser.add_argument("--out", metavar="TRACE", help="Write the trace to this .csv file.")
+    parser.add_argument(
+        "--scenario", metavar="SCENARIO", help="Write a whole scenario to this .toml file."
     )
     parser.add_argument(
-        "--out", metavar="TRACE", required=True, help="Write the trace to this .csv file."
+        "--like",
+        metavar="SCENARIO",
+        help="All but the network of --scenario is that of this scenario. [default: by the kind of"
+        " FILE, thread or csma]",
     )
     parser.add_argument(
         "--root", metavar="NODE", help="The node that becomes node 0. [default: the first name]"
@@ -34,35 +45,60 @@ def options(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
-    """Converts a data set, and prints the section of a scenario that uses it."""
-    from slowhand import links
+    """Converts measurements of links, and prints the section of a scenario that uses them."""
+    from slowhand import api, links
 
-    trace_file = Output("--out", arguments.out)
-    if not arguments.out.endswith(".csv"):
-        raise trace_file.error("the name must end in .csv")
-    trace_file.check()
-    output.check([trace_file], [arguments.file])
-    file = Path(arguments.file)
+    if arguments.like and not arguments.scenario:
+        raise Complaint("--like: allowed with --scenario alone")
+    files = {
+        name: Output(f"--{name}", path)
+        for name, path in (("out", arguments.out), ("scenario", arguments.scenario))
+        if path
+    }
+    for name, suffix in (("out", ".csv"), ("scenario", ".toml")):
+        if name in files and not files[name].path.endswith(suffix):
+            raise files[name].error(f"the name must end in {suffix}")
+    for file in files.values():
+        file.check()
+    output.check(files.values(), arguments.file)
     try:
-        rows = links.read(file)
-        trace = links.Trace(rows, root=arguments.root, least_pdr=arguments.least_pdr)
+        found = links.read([Path(file) for file in arguments.file])
+        trace = links.Trace(found.rows, root=arguments.root, least_pdr=arguments.least_pdr)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise Complaint(f"{printable(arguments.file)}: cannot be read: {reason}") from error
+        raise Complaint(f"{printable(str(error.filename))}: cannot be read: {reason}") from error
     except links.TraceError as error:
-        place = "" if error.option else f"{printable(arguments.file)}: "
+        file_name = error.filename or arguments.file[0]
+        place = "" if error.option else f"{printable(str(file_name))}: "
         raise Complaint(f"{place}{error}") from error
-    trace_file.write(lambda path: path.write_text(trace.csv(), encoding="utf-8"))
+    trace_name = Path(arguments.out).name if arguments.out else None
+    if "scenario" in files:
+        like = api.loaded(arguments.like or found.like)
+        text = links.scenario(
+            trace,
+            like.files[like.file],
+            about=f"Links of {', '.join(arguments.file)}, converted by slowhand links.",
+            trace_file=trace_name,
+        )
+        name = Path(arguments.scenario).name
+        texts = {**like.files, name: text, **({trace_name: trace.csv()} if trace_name else {})}
+        sources = {"scenario": name, "files": texts, "overrides": like.overrides}
+        api.Scenario.from_sources(arguments.scenario, sources)  # a message, if it cannot run
+        files["scenario"].write(lambda path: path.write_text(text, encoding="utf-8"))
+    if "out" in files:
+        files["out"].write(lambda path: path.write_text(trace.csv(), encoding="utf-8"))
     if arguments.json:
-        print_json(trace.about(), out)
+        print_json({**trace.about(), "notes": found.notes}, out)
         return DONE
     for name, node in trace.nodes.items():
         out.print(f"node {node}  {printable(name)}")
     for name in trace.left_out:
         out.print(f"left out, no path to node 0: {printable(name)}", "dim")
+    for note in found.notes:
+        out.print(printable(note, 200), "dim")
     out.print(
         f"{len(trace.rows):,} measurements of {len(trace.links):,} links. For a scenario:", "dim"
     )
     out.print()
-    out.write(trace.network(Path(arguments.out).name))
+    out.write(trace.network(trace_name))
     return DONE

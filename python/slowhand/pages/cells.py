@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slowhand import report
 from slowhand.pages.skeleton import text
+from slowhand.realtime import status
 
 if TYPE_CHECKING:
     from slowhand.advice.answer import Advice
@@ -23,6 +24,9 @@ SHOWN = (
     *("retransmissions_needed", "retransmissions_spurious", "energy_client_mj"),
 )
 """The metrics of a cell. The others are in `summary()`."""
+
+WIDEST = 200
+"""The most characters of the line about a network that runs."""
 
 
 def run(run: Run) -> str:
@@ -45,6 +49,8 @@ def live(net: Live) -> str:
     listening = [*net.udp, *net.tcp, *([net.listen] if net.listen else [])]
     places = ", ".join(f"{host}, port {port}" for host, port in listening)
     lines.append(f"<p>It runs{text(f'; it listens at {places}' if places else '')}.</p>")
+    if (state := net.status()) is not None:
+        lines.append(f"<p>{text(status.line(state, WIDEST))}</p>")
     return _block(lines)
 
 

@@ -78,7 +78,7 @@ def running() -> list[Path]:
     for path in sorted(place.glob("live-*.sock")):
         if answers(path):
             found.append(path)
-        elif not Path("/proc", _process(path)).exists():  # else it may be just starting
+        elif not Path("/proc", process(path)).exists():  # else it may be just starting
             path.unlink(missing_ok=True)
     return found
 
@@ -91,27 +91,33 @@ def find(path: str | None) -> Path:
     if not found:
         raise ControlError("no network runs: start one with slowhand live, or name its --control")
     if len(found) > 1:
-        networks = "; ".join(f"{printable(str(path))}{_started_as(path)}" for path in found)
+        networks = "; ".join(_named(path) for path in found)
         raise ControlError(f"--control: found {len(found)} networks, allowed: one of {networks}")
     return found[0]
 
 
-def _started_as(path: Path) -> str:
+def _named(path: Path) -> str:
+    """A network in a message: its socket, and how it was started."""
+    words = started_as(path)
+    return printable(str(path)) + (f" ({words})" if words else "")
+
+
+def started_as(path: Path) -> str:
     """The scenario and the ways in of a network, from the command of its process (proc(5)).
 
     Empty if it was started otherwise, as by Python, or is somebody else's.
     """
     try:
-        octets = Path("/proc", _process(path), "cmdline").read_bytes()
+        octets = Path("/proc", process(path), "cmdline").read_bytes()
     except OSError:
         return ""
     words = os.fsdecode(octets).rstrip("\0").split("\0")
     if "live" not in words:
         return ""
-    return f" ({printable(' '.join(words[words.index('live') + 1 :]))})"
+    return printable(" ".join(words[words.index("live") + 1 :]))
 
 
-def _process(path: Path) -> str:
+def process(path: Path) -> str:
     """The number of the process that has this socket, if it is at its default place."""
     return path.stem.removeprefix("live-")
 

@@ -267,8 +267,7 @@ class DataSet:
     def store(self, chunk: Chunk, rows: Rows) -> None:
         """Writes a chunk. When this returns, it is on the disk."""
         configuration = chunk.configuration
-        lost = self._lost.setdefault(configuration.digest, set())
-        lost.update(range(chunk.first, chunk.first + chunk.count))
+        lost = set(range(chunk.first, chunk.first + chunk.count))
         spans = self._spans.setdefault(configuration.digest, [])
         for first, last, octets in rows.parts:
             output.Output("--out", str(self._file(configuration.digest, first, last))).write(
@@ -277,6 +276,8 @@ class DataSet:
             )
             lost.difference_update(range(first, last + 1))
             spans.append((first, last))
+        # Not before: a signal may end this, and a seed that is in a file is not lost.
+        self._lost.setdefault(configuration.digest, set()).update(lost)
         spans.sort()
         self.notes |= dict.fromkeys(_told(configuration, rows.notes))
 

@@ -1,6 +1,7 @@
 //! What a live network tells, and the commands that change it.
 
 use super::Driver;
+use crate::capture::Ended;
 use crate::control::Request;
 use crate::event::{DatagramCounts, Event, NodeState, OpenSession, Report, Seen, SessionCounts, Snapshot};
 use crate::programs::Conversation;
@@ -8,6 +9,7 @@ use mio::Token;
 use slowhand_lab::live::ConversationId;
 use slowhand_net::address::NodeId;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 impl Driver<'_> {
     pub(super) fn tell(&self, event: Event) {
@@ -20,6 +22,20 @@ impl Driver<'_> {
 
     pub(super) fn warn_of_capture(&self, message: String) {
         self.tell(Event::Warning { time_s: self.world.now().as_secs_f64(), message, ends_capture: true });
+    }
+
+    /// Captures have ended. One that was asked for meanwhile may: who reads it has seen enough.
+    pub(super) fn warn_of_captures(&self, ended: Vec<Ended>) {
+        for Ended { message, is_first } in ended {
+            if is_first { self.warn_of_capture(message) } else { self.warn(message) }
+        }
+    }
+
+    /// Starts a capture into a FIFO.
+    fn start_capture(&mut self, fifo: &Path) -> Result<(), String> {
+        let ids: Vec<ConversationId> = self.conversations.values().map(|conversation| conversation.id).collect();
+        let secrets: Vec<String> = ids.into_iter().flat_map(|id| self.world.key_log(id)).collect();
+        self.watch.captures.ask(&self.scenario, fifo, &secrets)
     }
 
     /// Something is not let in. The owner hears of the first, the tenth, the hundredth ...
@@ -38,9 +54,8 @@ impl Driver<'_> {
         let duration_s = self.world.handshake_s(id);
         self.tell(Event::Established { time_s: self.world.now().as_secs_f64(), session, node, duration_s });
         let key_log = self.world.key_log(id);
-        if let Some(message) = self.watch.capture.as_mut().and_then(|capture| capture.secrets(&key_log)) {
-            self.warn_of_capture(message);
-        }
+        let ended = self.watch.captures.each(|capture| capture.secrets(&key_log));
+        self.warn_of_captures(ended);
     }
 
     pub(super) fn report(&self) -> Report {
@@ -137,6 +152,7 @@ impl Driver<'_> {
                 Err(message) => error(&message),
                 Ok(Request::Set { set }) => done(self.set(&set)),
                 Ok(Request::Switch { node, on }) => done(self.switch(node, on)),
+                Ok(Request::Capture { capture }) => done(self.start_capture(&capture)),
                 Ok(Request::Status { .. }) => {
                     serde_json::to_string(&self.snapshot()).unwrap_or_else(|_| error("no status"))
                 }

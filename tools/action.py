@@ -1,0 +1,220 @@
+"""The action of action.yml: compares scenarios of a commit with those of another one.
+
+It reads its inputs and the paths of the runner from the environment, runs the command line, and
+writes a report into RUNNER_TEMP/slowhand-report and a summary for the page of the job. Exit code 1:
+something is worse. 2: it could not be compared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SLOWHAND = [sys.executable, "-P", "-m", "slowhand"]
+WORSE, FAILED = 1, 2
+# A name of a commit or a branch. It cannot be taken for an option.
+COMMIT = re.compile(r"[0-9A-Za-z][\w./-]*")
+NO_COMMIT = re.compile(r"0*")
+
+
+class Failed(Exception):
+    """What cannot be compared. The message says why, and what to do."""
+
+
+@dataclass
+class Compared:
+    """What was found of a scenario."""
+
+    name: str
+    metric: str = ""
+    life: str = ""
+    worse: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Action:
+    """The inputs of the action, and the folders in which it works."""
+
+    inputs: Mapping[str, str]
+    workspace: Path
+    temporary: Path
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str]) -> Action:
+        """From the environment of a runner. Raises `Failed`."""
+        prefix = "INPUT_"
+        inputs = {
+            name.removeprefix(prefix).lower(): value.strip()
+            for name, value in environment.items()
+            if name.startswith(prefix)
+        }
+        places = [environment.get(name) for name in ("GITHUB_WORKSPACE", "RUNNER_TEMP")]
+        if not all(places):
+            raise Failed("GITHUB_WORKSPACE and RUNNER_TEMP are missing: this runs in a workflow")
+        workspace, temporary = (Path(place or "") for place in places)
+        return cls(inputs, workspace, temporary)
+
+    @property
+    def report(self) -> Path:
+        """The folder that becomes the artefact."""
+        return self.temporary / "slowhand-report"
+
+    def run(self) -> list[Compared]:
+        """Compares all scenarios. Raises `Failed`."""
+        scenarios = [line.strip() for line in self.inputs.get("scenarios", "").splitlines()]
+        scenarios = [scenario for scenario in scenarios if scenario]
+        if not scenarios:
+            raise Failed("scenarios: found none, allowed: one or more paths, one a line")
+        self.report.mkdir(parents=True, exist_ok=True)
+        base = self._checked_out()
+        return [self._compare(scenario, base) for scenario in scenarios]
+
+    def _checked_out(self) -> Path:
+        """The folder with the files of the commit to compare with."""
+        base = self.inputs.get("base", "")
+        if NO_COMMIT.fullmatch(base):
+            raise Failed("base: found no commit, allowed: one, as on a pull request")
+        if not COMMIT.fullmatch(base):
+            raise Failed(f"base: found {base!r}, allowed: a commit or a branch")
+        if not self._git("cat-file", "-e", f"{base}^{{commit}}", check=False):
+            self._git("fetch", "-q", "--no-tags", "--depth=1", "origin", base)
+            base = "FETCH_HEAD"
+        folder = self.temporary / "slowhand-base"
+        self._git("worktree", "add", "-q", "--force", "--detach", str(folder), base)
+        return folder
+
+    def _git(self, *words: str, check: bool = True) -> bool:
+        done = subprocess.run(
+            ["git", *words], cwd=self.workspace, stderr=subprocess.PIPE, text=True, check=False
+        )
+        if check and done.returncode:
+            raise Failed(f"git {' '.join(words)}: {done.stderr.strip()}")
+        return done.returncode == 0
+
+    def _compare(self, scenario: str, base: Path) -> Compared:
+        """Compares one scenario with what it was."""
+        found = Compared(scenario)
+        before, after = base / scenario, self.workspace / scenario
+        place = self.report / re.sub(r"[^\w.-]+", "-", scenario)
+        self._slowhand("run", after, "--count", self._count, "--report", f"{place}.html")
+        if not before.exists():
+            found.metric = "new"
+            return found
+        metric = self.inputs.get("metric") or "duration_s"
+        most = self.inputs.get("fail_if") or "5%"
+        options = ["--count", self._count, "--metric", metric, "--fail-if", most]
+        compared = self._slowhand("compare", before, after, *options, "--json")
+        Path(f"{place}.compare.json").write_text(json.dumps(compared, indent=2))
+        found.metric = told(compared, metric)
+        # The label is the path of a temporary folder; the reason is behind it.
+        found.worse += [text.rpartition(": ")[2] for text in compared["worse"]]
+        lives = [self._life(file) for file in (before, after)]
+        if lives[0] and lives[1]:
+            found.life = life_told(*lives)
+            if is_shorter(lives[0], lives[1], compared["fail_if"]):
+                found.worse.append(f"the battery's life is shorter: {found.life}")
+        return found
+
+    @property
+    def _count(self) -> str:
+        return self.inputs.get("count") or "100"
+
+    def _life(self, file: Path) -> dict[str, Any]:
+        """The answer of `slowhand battery`; nothing if the scenario says no requests."""
+        if not asks(file):
+            return {}
+        options: list[str] = []
+        for name in ("battery", "days"):
+            if value := self.inputs.get(name):
+                options += [f"--{name}", value]
+        return self._slowhand("battery", file, *options, "--json")
+
+    def _slowhand(self, *words: str | Path) -> dict[str, Any]:
+        """What a command prints as JSON, if it does. Raises `Failed`."""
+        command = [*SLOWHAND, *map(str, words)]
+        done = subprocess.run(
+            command, cwd=self.workspace, capture_output=True, text=True, check=False
+        )
+        if done.returncode not in (0, 1) or ("--json" in words and not done.stdout):
+            raise Failed(done.stderr.strip() or f"slowhand {words[0]} ended with {done.returncode}")
+        return dict(json.loads(done.stdout)) if "--json" in words else {}
+
+
+def asks(file: Path) -> bool:
+    """True if the scenario says what its client asks for over a long time."""
+    import slowhand
+
+    return slowhand.Scenario(file).value("application.pattern") is not None
+
+
+def told(compared: Mapping[str, Any], metric: str) -> str:
+    """Means before and after, and the difference with its interval."""
+    before, after = compared["configurations"]
+    if metric not in before["metrics"] or metric not in after["metrics"]:
+        return f"{before['completed']} of {before['worlds']} and {after['completed']} complete"
+    was, now = (each["metrics"][metric]["mean"] for each in (before, after))
+    text = f"{was:.4g} → {now:.4g}"
+    if (difference := after["difference"]) and was:
+        text += f" ({difference['mean'] / was:+.1%} ± {difference['half'] / was:.1%})"
+    return text
+
+
+def life_told(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Lives before and after."""
+    was, now = before["years"], after["years"]
+    if was < 1:
+        return f"{was * 365.25:.3g} → {now * 365.25:.3g} days ({now / was - 1:+.1%})"
+    return f"{was:.3g} → {now:.3g} years ({now / was - 1:+.1%})"
+
+
+def is_shorter(before: Mapping[str, Any], after: Mapping[str, Any], most: float) -> bool:
+    """True if the whole interval of the life is shorter by more than this share."""
+    return bool(after["years_ci95"][1] < (1 - most) * before["years_ci95"][0])
+
+
+def summary(found: list[Compared], metric: str) -> Iterator[str]:
+    """The lines of the page of the job, as Markdown."""
+    worse = [(each, reason) for each in found for reason in each.worse]
+    title = "something got worse" if worse else "nothing got worse"
+    yield f"### slowhand: {title}\n\n| scenario | {cell(metric)} | battery's life |\n"
+    yield "| --- | --- | --- |\n"
+    for each in found:
+        yield f"| {cell(each.name)} | {cell(each.metric)} | {cell(each.life)} |\n"
+    yield "\n" if worse else ""
+    for each, reason in worse:
+        yield f"- {cell(each.name)}: {cell(reason)}\n"
+
+
+def cell(text: str) -> str:
+    """Text as it is, in Markdown: no character of it means anything."""
+    return "".join(c if c.isalnum() or c in " .,:+%±→-/()'" else f"&#{ord(c)};" for c in text)
+
+
+def main() -> int:
+    """Runs the action."""
+    try:
+        action = Action.read(os.environ)
+        found = action.run()
+    except Failed as error:
+        # A command of the runner: it shows the line in the page of the job.
+        print(f"::error::{str(error).replace('%', '%25').replace(chr(10), '%0A')}")
+        return FAILED
+    is_worse = any(each.worse for each in found)
+    lines = "".join(summary(found, action.inputs.get("metric") or "duration_s"))
+    print(lines)
+    for name, text in (("STEP_SUMMARY", lines), ("OUTPUT", f"worse={str(is_worse).lower()}\n")):
+        if place := os.environ.get(f"GITHUB_{name}"):
+            with Path(place).open("a", encoding="utf-8") as file:
+                file.write(text)
+    return WORSE if is_worse else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
