@@ -179,7 +179,7 @@ unsafe fn first_process(image: &Image) -> ! {
                 std::ptr::null(),
             );
         }
-        let program = libc::fork();
+        let program = fork();
         if program == 0 {
             begin(image);
         }
@@ -191,6 +191,13 @@ unsafe fn first_process(image: &Image) -> ! {
             }
         }
     }
+}
+
+/// fork(2) as the kernel has it. That of the C library takes locks, which another thread of this process may have had when this one
+/// began.
+unsafe fn fork() -> Pid {
+    // SAFETY: without a stack this is a fork.
+    unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as Pid }
 }
 
 /// Becomes the program.
