@@ -51,7 +51,7 @@ impl Tracer<'_> {
     fn handle_first(&mut self, place: usize, first: Pid, change: Change) -> Result<(), ExecError> {
         match change {
             Change::Ended(_) => self.programs[place].running.first = None,
-            Change::Stopped { event: libc::PTRACE_EVENT_FORK, .. } => {
+            Change::Stopped { event: libc::PTRACE_EVENT_VFORK, .. } => {
                 if let Some(main) = tracee::event_message(first)
                     && self.adopt(main, place, None)?
                 {

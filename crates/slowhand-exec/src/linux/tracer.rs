@@ -695,9 +695,10 @@ impl<'a> Tracer<'a> {
     /// A thread of this host has changed while another host ran.
     pub(crate) fn hold(&mut self, tid: Pid, change: Change) {
         let mut programs = self.programs.iter_mut();
-        match programs.find(|program| program.running.first == Some(tid) && matches!(change, Change::Ended(_))) {
-            Some(program) => program.running.first = None, // its number may be another process's soon
+        match programs.find(|program| program.running.first == Some(tid)) {
             None => self.held.push((tid, change)),
+            Some(_) if matches!(change, Change::Stopped { .. }) => tracee::resume(tid, 0),
+            Some(program) => program.running.first = None, // its number may be another process's soon
         }
     }
 
