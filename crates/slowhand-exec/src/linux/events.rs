@@ -57,7 +57,7 @@ impl Tracer<'_> {
                 {
                     self.programs[place].running.main = Some(main);
                 }
-                tracee::resume(first, 0);
+                tracee::detach(first); // it only waits from now on
             }
             Change::Stopped { event: 0, signal } if signal != libc::SIGSTOP => tracee::resume(first, signal),
             Change::Stopped { .. } => tracee::resume(first, 0),

@@ -96,10 +96,10 @@ impl<'scope, 'a: 'scope> Team<'scope, 'a> {
 
     /// Kills all programs. Returns the hosts, in the order of their places.
     pub(crate) fn end(mut self) -> Vec<Tracer<'a>> {
+        let threads: Vec<_> = self.others.into_iter().map(|member| member.thread).collect(); // they are told no more
         self.own.kill_all();
         let mut hosts = self.own.hosts;
-        for Member { tasks, thread } in self.others {
-            drop(tasks);
+        for thread in threads {
             hosts.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
         hosts.sort_by_key(|(place, _)| *place);

@@ -351,8 +351,9 @@ impl<'a> Tracer<'a> {
     /// The next change of any thread. `None` if the thread that runs now waits in the kernel.
     fn next_change(&mut self) -> Result<Option<(Pid, Change)>, ExecError> {
         let mut asleep = 0;
+        let only = (self.threads.len() == 1).then_some(self.running);
         loop {
-            match tracee::wait_for_change() {
+            match tracee::wait_for_change(only) {
                 Ok(found) => return Ok(Some(found)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => {
@@ -696,9 +697,8 @@ impl<'a> Tracer<'a> {
     pub(crate) fn hold(&mut self, tid: Pid, change: Change) {
         let mut programs = self.programs.iter_mut();
         match programs.find(|program| program.running.first == Some(tid)) {
+            Some(program) => program.running.first = None, // it has ended: its number may be another process's soon
             None => self.held.push((tid, change)),
-            Some(_) if matches!(change, Change::Stopped { .. }) => tracee::resume(tid, 0),
-            Some(program) => program.running.first = None, // its number may be another process's soon
         }
     }
 
