@@ -18,7 +18,10 @@ LONGEST_S = 70.0
 
 
 def took(scenario: Source, count: int, threads: int, **programs: str | Mapping[int, str]) -> float:
-    """Seconds of the clock for one world. A single one has the threads for its hosts. A world that fails ends the measurement."""
+    """Seconds of the clock for one world. A world that fails ends the measurement.
+
+    A single world has the threads for its hosts.
+    """
     began = time.monotonic()
     done = slowhand.exec(
         scenario,

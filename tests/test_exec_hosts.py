@@ -14,12 +14,10 @@ PSK = "-psk 00112233 -cipher PSK-AES128-CCM8:@SECLEVEL=0"
 PAIRS = [(1, 2), (3, 4), (5, 6)]
 
 
-def world(threads: int, at: Mapping[int, str], **options: float) -> slowhand.Execution:
+def world(threads: int, at: Mapping[int | str, str]) -> slowhand.Execution:
     """Programs at nodes of a network of ten, whose hosts run on so many threads."""
     scenario = slowhand.Scenario("storm-csma", ["network.topology.nodes=10", "client.count=1"])
-    execution = slowhand.exec(
-        scenario, at={**at}, count=1, again=0, threads=threads, duration_s=20.0, **options
-    )
+    execution = slowhand.exec(scenario, at=at, count=1, again=0, threads=threads, duration_s=20.0)
     assert not execution.failures
     return execution
 
@@ -30,7 +28,7 @@ def outputs(execution: slowhand.Execution) -> dict[str, str]:
 
 
 def test_threads_do_not_change_a_world() -> None:
-    at = {}
+    at: dict[int | str, str] = {}
     for server, client in PAIRS:
         dtls = f"-dtls1_2 -timeout {PSK}"
         connect = f"openssl s_client -connect node{server}:5684 {dtls}"
@@ -57,12 +55,14 @@ def test_who_changes_files_waits_for_its_turn(tmp_path: Path) -> None:
         shared.write_text("begin\n")
         # At the same instant each of them reads the file, appends its line, and reads again.
         twice = f"cat {shared}; echo {{node}} >> {shared}; cat {shared}; echo -"
-        at = {node: f"sh -c 'sleep 1; {twice}; sleep 1; {twice}'" for node in (1, 2, 3)}
+        command = f"sh -c 'sleep 1; {twice}; sleep 1; {twice}'"
+        at: dict[int | str, str] = {1: command, 2: command, 3: command}
         at[4] = f"sh -c 'sleep 1; cat {shared}; sleep 1; cat {shared}'"  # it only reads
         execution = world(threads, at)
         assert execution.worlds[0]["notes"] == []
         seen.append(outputs(execution))
-    # The first time all read before anyone writes; then the writers come one after the other, in the order of the hosts.
+    # The first time all read before anyone writes; then those that write come one after the other,
+    # in the order of the hosts.
     first = ["begin", "1", "2", "3"]
     second = [*first, "1", "2", "3"]
     for node in (1, 2, 3):
@@ -88,5 +88,5 @@ def test_one_of_two_hosts_is_first(changes: str, tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "one").touch()
         command = changes.replace("{folder}", str(folder))
-        said = outputs(world(threads, {node: f"sh -c '{command}'" for node in (1, 2, 3)}))
+        said = outputs(world(threads, dict.fromkeys((1, 2, 3), f"sh -c '{command}'")))
         assert [said[f"node {node}"].strip() for node in (1, 2, 3)] == ["made", "taken", "taken"]
