@@ -1,7 +1,7 @@
 //! Unmodified programs on the network of a scenario, in virtual time.
 //!
 //! The programs run under ptrace(2). System calls that tell the time, wait, draw random numbers or touch sockets are trapped by
-//! seccomp(2); all others run as usual. One thread of all programs runs at a time. When all wait, time goes on to the next
+//! seccomp(2); all others run as usual. One thread of each host runs at a time, and hosts run side by side. When all wait, time goes on to the next
 //! thing that is due: a deadline of a program, or an event of the network. A call that would wait is tried without waiting;
 //! if nothing is there, the thread stays stopped, and the call is made again when something has happened.
 //!
@@ -10,8 +10,8 @@
 //! [`slowhand_lab::live::Live`], the world of all other runs. So the same scenario, programs and seed give the same packets at
 //! the same times, on a busy machine too.
 //!
-//! ptrace, children and namespaces belong to a thread or a process: a run needs a process whose only thread it is. All of this
-//! is for Linux on x86-64; elsewhere [`run`] refuses.
+//! ptrace, children and namespaces belong to a thread or a process: a run needs a process whose only thread it is, before it makes
+//! more. All of this is for Linux on x86-64; elsewhere [`run`] refuses.
 
 mod error;
 mod programs;

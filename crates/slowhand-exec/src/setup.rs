@@ -22,6 +22,8 @@ pub struct Setup {
     pub duration: u64,
     /// What else ends it.
     pub until: Until,
+    /// How many threads run the hosts side by side. The result does not depend on it.
+    pub threads: usize,
     /// How long it may take by the clock.
     pub wall: Duration,
     /// How long a thread may compute without a system call that is trapped, in time of the processor.

@@ -22,6 +22,7 @@ use crate::to_json;
 struct Told {
     duration_s: f64,
     until_established: bool,
+    threads: usize,
     wall_s: f64,
     cpu_s: f64,
     date_s: Option<i64>,
@@ -134,6 +135,7 @@ fn setup(told: Told, programs: Vec<Program>) -> Setup {
         programs,
         duration: (told.duration_s * 1e9) as u64,
         until: if told.until_established { Until::Established } else { Until::Finished },
+        threads: told.threads,
         wall: seconds(told.wall_s),
         cpu: seconds(told.cpu_s),
         date_s: told.date_s.unwrap_or(DATE_S),

@@ -1,7 +1,8 @@
 """Unmodified programs in virtual time: `slowhand.exec` and what it returns.
 
 Each world has a process of its own while it runs (`worker`), because a tracer and its namespaces
-belong to a process; `workers` starts them, one for each processor.
+belong to a process; `workers` starts them, one for each processor. Where there are fewer worlds
+than processors, the hosts of each world run side by side.
 """
 
 from __future__ import annotations

@@ -108,7 +108,9 @@ class Execution:
         if client is None:
             client = self._first_client(seed)
         found: list[dict[str, Any] | Failure] = []
-        with Workers(self.scenario, self.limits, None, threads=1, explain=client) as workers:
+        with Workers(
+            self.scenario, self.limits, None, threads=self.threads, explain=client
+        ) as workers:
             workers.run([(0, seed)], lambda _, world: found.append(world))
         (world,) = found
         if isinstance(world, Failure):

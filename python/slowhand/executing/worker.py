@@ -1,6 +1,7 @@
 """A process that runs worlds with programs, one after the other. It reads and writes lines of JSON.
 
-The first line says what is run, each other one is a seed. It has one thread: a tracer needs that.
+The first line says what is run, each other one is a seed. It begins with one thread: a namespace of
+users needs that.
 """
 
 from __future__ import annotations

@@ -43,8 +43,9 @@ class Workers:
         explain: int | None = None,
     ):
         """`explain` is the client whose handshake each world explains."""
-        run = {**limits.told(), "explain": explain}
-        self._told = json.dumps({"sources": scenario.sources, "folder": "", "run": run})
+        self._run = {**limits.told(), "explain": explain}
+        self._sources = scenario.sources
+        self._told = ""
         self._patience = limits.wall_s + GRACE_S
         self._capture = capture
         self._threads = threads or processors()
@@ -89,7 +90,11 @@ class Workers:
         done: queue.SimpleQueue[tuple[int, dict[str, Any] | Failure] | Refused] = (
             queue.SimpleQueue()
         )
-        for _ in range(min(self._threads, count)):
+        worlds = max(1, min(self._threads, count))
+        # What worlds side by side leave of the processors is for the hosts of each of them.
+        run = {**self._run, "threads": max(1, self._threads // worlds)}
+        self._told = json.dumps({"sources": self._sources, "folder": "", "run": run})
+        for _ in range(worlds):
             threading.Thread(target=self._work, args=(todo, done), daemon=True).start()
         for _ in range(count):
             result = _next(done)

@@ -24,9 +24,7 @@ impl Tracer<'_> {
             return self.handle_first(place, tid, change);
         }
         if self.threads.get(tid).is_none() {
-            if let Change::Stopped { .. } = change {
-                self.note_early(tid);
-            }
+            self.strays.push((tid, change));
             return Ok(());
         }
         match change {
@@ -53,13 +51,13 @@ impl Tracer<'_> {
     fn handle_first(&mut self, place: usize, first: Pid, change: Change) -> Result<(), ExecError> {
         match change {
             Change::Ended(_) => self.programs[place].running.first = None,
-            Change::Stopped { event: libc::PTRACE_EVENT_FORK, .. } => {
+            Change::Stopped { event: libc::PTRACE_EVENT_VFORK, .. } => {
                 if let Some(main) = tracee::event_message(first)
                     && self.adopt(main, place, None)?
                 {
                     self.programs[place].running.main = Some(main);
                 }
-                tracee::resume(first, 0);
+                tracee::detach(first); // it only waits from now on
             }
             Change::Stopped { event: 0, signal } if signal != libc::SIGSTOP => tracee::resume(first, signal),
             Change::Stopped { .. } => tracee::resume(first, 0),
@@ -107,7 +105,7 @@ impl Tracer<'_> {
         }
         // Who waits for it finds out itself: the kernel would have woken it here.
         self.wake_after_exit(process);
-        self.note_activity(place);
+        self.activity += 1;
         self.is_signalled = true;
         self.is_unsettled = true;
         Ok(())
@@ -235,7 +233,7 @@ impl Tracer<'_> {
     /// The thread, at the exit of a call, waits.
     pub(crate) fn wait(&mut self, tid: Pid, trial: Trial) {
         let is_spin = matches!(trial.what, Call::Spin);
-        let tried = self.threads.get(tid).map_or(0, |thread| self.activity[self.programs[thread.program].kernel]);
+        let tried = self.activity;
         if let Some(thread) = self.threads.get_mut(tid) {
             if !is_spin {
                 thread.idle_calls = 0;
@@ -263,9 +261,7 @@ impl Tracer<'_> {
     pub(crate) fn wake(&mut self, tid: Pid, result: i64) {
         let Some(trial) = self.take_waiting(tid) else { return };
         self.set_result(tid, &trial.entry, result);
-        if let Some(thread) = self.threads.get(tid) {
-            self.note_activity(thread.program);
-        }
+        self.activity += 1;
     }
 
     /// The call of a thread that waits begins again.

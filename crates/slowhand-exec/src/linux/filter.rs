@@ -87,6 +87,90 @@ const TRAPPED: &[i64] = &[
     libc::SYS_getrandom,
 ];
 
+/// The calls that change what programs at other hosts can see: folders and the attributes of files, objects of System V and of
+/// POSIX with names, keys, the name of the machine. What opens a file for writing is in [`TRAPPED_FOR`].
+pub(crate) const CHANGES: &[i64] = &[
+    libc::SYS_creat,
+    libc::SYS_openat2,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_mkdir,
+    libc::SYS_mkdirat,
+    libc::SYS_rmdir,
+    libc::SYS_mknod,
+    libc::SYS_mknodat,
+    libc::SYS_link,
+    libc::SYS_linkat,
+    libc::SYS_symlink,
+    libc::SYS_symlinkat,
+    libc::SYS_unlink,
+    libc::SYS_unlinkat,
+    libc::SYS_rename,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_truncate,
+    libc::SYS_chmod,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    SYS_FCHMODAT2,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    libc::SYS_shmget,
+    libc::SYS_semget,
+    libc::SYS_msgget,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_bpf,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+];
+
+/// Calls that are trapped for some values of an argument.
+const TRAPPED_FOR: &[(i64, u32, Values)] = &[
+    // Of the requests to devices, the one that makes an interface.
+    (libc::SYS_ioctl, SECOND_ARGUMENT, Values::These(&[libc::TUNSETIFF as u32])),
+    (libc::SYS_open, SECOND_ARGUMENT, Values::WithAny(WRITES)),
+    (libc::SYS_openat, THIRD_ARGUMENT, Values::WithAny(WRITES)),
+    (libc::SYS_fcntl, SECOND_ARGUMENT, Values::These(LOCKS)),
+];
+
+/// Values of an argument.
+enum Values {
+    These(&'static [u32]),
+    /// Those with one of these bits.
+    WithAny(u32),
+}
+
+/// Flags of open(2) that change a file or a folder.
+const WRITES: u32 = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC) as u32;
+
+/// Operations of fcntl(2) that other processes can see.
+const LOCKS: &[u32] = &[
+    libc::F_SETLK as u32,
+    libc::F_SETLKW as u32,
+    libc::F_OFD_SETLK as u32,
+    libc::F_OFD_SETLKW as u32,
+    libc::F_SETLEASE as u32,
+    libc::F_NOTIFY as u32,
+];
+
+/// Linux, include/uapi/asm-generic/unistd.h.
+const SYS_FCHMODAT2: i64 = 452;
+
 /// Linux, arch/x86/entry/syscalls/syscall_64.tbl.
 pub(crate) const SYS_FUTEX_WAKE: i64 = 454;
 pub(crate) const SYS_FUTEX_WAIT: i64 = 455;
@@ -102,37 +186,57 @@ const X32: u32 = 0x4000_0000;
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const SECOND_ARGUMENT: u32 = 24;
-
-/// How many instructions stand between the calls and the answers.
-const IOCTL: usize = 3;
+const THIRD_ARGUMENT: u32 = 32;
 
 /// The filter, as seccomp(2) takes it.
 pub(crate) fn program() -> Vec<sock_filter> {
-    let statement = |code: u32, k: u32| sock_filter { code: code as u16, jt: 0, jf: 0, k };
-    let jump = |code: u32, k: u32, jt: usize, jf: usize| sock_filter {
-        code: (BPF_JMP | code | BPF_K) as u16,
-        jt: jt as u8, // there are fewer than 200 calls
-        jf: jf as u8,
-        k,
-    };
-    let calls = TRAPPED.len();
-    // After the calls stand: let it run; trap it. The calls of 32-bit programs have other numbers: all of them are trapped.
-    let mut program = vec![
-        statement(BPF_LD | BPF_W | BPF_ABS, ARCH),
-        jump(BPF_JEQ, ARCHITECTURE, 0, calls + IOCTL + 3),
-        statement(BPF_LD | BPF_W | BPF_ABS, NUMBER),
-        jump(BPF_JSET, X32, calls + IOCTL + 1, 0),
-    ];
-    for (place, &call) in TRAPPED.iter().enumerate() {
-        program.push(jump(BPF_JEQ, call as u32, calls + IOCTL - place, 0));
+    let of_values: usize = TRAPPED_FOR.iter().map(|(_, _, values)| 2 + values.tests().len()).sum();
+    let (load, answer) = (BPF_LD | BPF_W | BPF_ABS, BPF_RET | BPF_K);
+    // At the end stand: let it run; trap it.
+    let runs = 4 + TRAPPED.len() + CHANGES.len() + of_values;
+    let mut program = vec![statement(load, ARCH)];
+    // The calls of 32-bit programs have other numbers: all of them are trapped.
+    add_jump(&mut program, BPF_JEQ, ARCHITECTURE, None, Some(runs + 1));
+    program.push(statement(load, NUMBER));
+    add_jump(&mut program, BPF_JSET, X32, Some(runs + 1), None);
+    for &call in TRAPPED.iter().chain(CHANGES) {
+        add_jump(&mut program, BPF_JEQ, call as u32, Some(runs + 1), None);
     }
-    // Of the requests to devices, the one that makes an interface.
-    program.push(jump(BPF_JEQ, libc::SYS_ioctl as u32, 0, 2));
-    program.push(statement(BPF_LD | BPF_W | BPF_ABS, SECOND_ARGUMENT));
-    program.push(jump(BPF_JEQ, libc::TUNSETIFF as u32, 1, 0));
-    program.push(statement(BPF_RET | BPF_K, libc::SECCOMP_RET_ALLOW));
-    program.push(statement(BPF_RET | BPF_K, libc::SECCOMP_RET_TRACE));
+    for (call, argument, values) in TRAPPED_FOR {
+        let tests = values.tests();
+        let next = program.len() + 2 + tests.len();
+        add_jump(&mut program, BPF_JEQ, *call as u32, None, Some(next));
+        program.push(statement(load, *argument));
+        for (number, (code, value)) in tests.iter().enumerate() {
+            let is_last = number + 1 == tests.len();
+            add_jump(&mut program, *code, *value, Some(runs + 1), is_last.then_some(runs));
+        }
+    }
+    program.push(statement(answer, libc::SECCOMP_RET_ALLOW));
+    program.push(statement(answer, libc::SECCOMP_RET_TRACE));
     program
+}
+
+fn statement(code: u32, k: u32) -> sock_filter {
+    sock_filter { code: code as u16, jt: 0, jf: 0, k }
+}
+
+/// A comparison, and to which instruction the program goes if it is true, or not. `None`: to the next one.
+fn add_jump(program: &mut Vec<sock_filter>, code: u32, k: u32, if_true: Option<usize>, if_false: Option<usize>) {
+    let here = program.len() + 1;
+    let distance = |to: Option<usize>| to.map_or(0, |to| u8::try_from(to - here).expect("the filter is short"));
+    let code = (BPF_JMP | code | BPF_K) as u16;
+    program.push(sock_filter { code, jt: distance(if_true), jf: distance(if_false), k });
+}
+
+impl Values {
+    /// The comparisons that find them.
+    fn tests(&self) -> Vec<(u32, u32)> {
+        match self {
+            Self::These(values) => values.iter().map(|value| (BPF_JEQ, *value)).collect(),
+            Self::WithAny(bits) => vec![(BPF_JSET, *bits)],
+        }
+    }
 }
 
 /// The name of a call, for messages.
@@ -168,4 +272,56 @@ pub(crate) fn name(call: i64) -> String {
         .iter()
         .find(|(number, _)| *number == call)
         .map_or_else(|| format!("call {call}"), |(_, name)| (*name).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the filter says of a call with these arguments: true if it is trapped.
+    fn is_trapped(call: i64, arguments: [u32; 3]) -> bool {
+        let program = program();
+        let (mut place, mut value) = (0, 0);
+        loop {
+            let instruction = &program[place];
+            place += 1;
+            match u32::from(instruction.code) {
+                code if code == BPF_LD | BPF_W | BPF_ABS => {
+                    value = match instruction.k {
+                        NUMBER => call as u32,
+                        ARCH => ARCHITECTURE,
+                        offset => arguments[(offset as usize - 16) / 8],
+                    };
+                }
+                code if code == BPF_RET | BPF_K => return instruction.k == libc::SECCOMP_RET_TRACE,
+                code => {
+                    let is_true = match code & 0xf0 {
+                        BPF_JEQ => value == instruction.k,
+                        _ => value & instruction.k != 0,
+                    };
+                    place += usize::from(if is_true { instruction.jt } else { instruction.jf });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_filter_traps_what_it_says() {
+        for &call in TRAPPED.iter().chain(CHANGES) {
+            assert!(is_trapped(call, [0; 3]), "{call}");
+        }
+        for call in [libc::SYS_mmap, libc::SYS_close, libc::SYS_brk, libc::SYS_execve, libc::SYS_rt_sigaction] {
+            assert!(!is_trapped(call, [u32::MAX; 3]), "{call}");
+        }
+        let (reads, writes) = (libc::O_RDONLY | libc::O_CLOEXEC, libc::O_WRONLY);
+        assert!(!is_trapped(libc::SYS_openat, [u32::MAX, u32::MAX, reads as u32]));
+        assert!(is_trapped(libc::SYS_openat, [0, 0, writes as u32]));
+        assert!(!is_trapped(libc::SYS_open, [u32::MAX, reads as u32, u32::MAX]));
+        assert!(is_trapped(libc::SYS_open, [0, (reads | libc::O_CREAT) as u32, 0]));
+        assert!(!is_trapped(libc::SYS_fcntl, [0, libc::F_GETFL as u32, 0]));
+        assert!(is_trapped(libc::SYS_fcntl, [0, libc::F_SETLK as u32, 0]));
+        assert!(is_trapped(libc::SYS_fcntl, [0, libc::F_NOTIFY as u32, 0]));
+        assert!(!is_trapped(libc::SYS_ioctl, [0, libc::TIOCGWINSZ as u32, 0]));
+        assert!(is_trapped(libc::SYS_ioctl, [0, libc::TUNSETIFF as u32, 0]));
+    }
 }

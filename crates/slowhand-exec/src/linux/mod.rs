@@ -2,6 +2,7 @@
 
 mod calls;
 mod clocks;
+mod conductor;
 mod descriptor;
 mod events;
 mod filter;
@@ -13,7 +14,9 @@ mod requirements;
 mod run;
 mod spawn;
 mod streams;
+mod team;
 mod threads;
+mod ticks;
 mod tracee;
 mod tracer;
 mod world;

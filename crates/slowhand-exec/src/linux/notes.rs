@@ -3,6 +3,7 @@
 use crate::Note;
 use std::collections::BTreeMap;
 
+/// Of one host.
 #[derive(Debug, Default)]
 pub(crate) struct Notes(BTreeMap<(String, String), (u64, bool)>);
 
@@ -12,8 +13,13 @@ impl Notes {
         note.0 += 1;
     }
 
-    pub(crate) fn list(self) -> Vec<Note> {
-        let notes = self.0.into_iter();
+    /// Those of all hosts.
+    pub(crate) fn list(hosts: impl Iterator<Item = Self>) -> Vec<Note> {
+        let mut all = BTreeMap::new();
+        for (told, (count, differs)) in hosts.flat_map(|notes| notes.0) {
+            all.entry(told).or_insert((0, differs)).0 += count;
+        }
+        let notes = all.into_iter();
         notes.map(|((program, what), (count, differs))| Note { program, what, count, differs }).collect()
     }
 }

@@ -1,12 +1,15 @@
 //! A run of programs, from their hosts to the report.
 
 use crate::error::ExecError;
+use crate::linux::conductor::Conductor;
 use crate::linux::kernel::{Home, Kernel};
 use crate::linux::names::NameFile;
+use crate::linux::notes::Notes;
 use crate::linux::spawn::Streams;
 use crate::linux::streams::Streams as TcpStreams;
+use crate::linux::team::{Team, fault};
 use crate::linux::threads::Running;
-use crate::linux::tracer::{Blocked, Program, Tracer};
+use crate::linux::tracer::{Program, Tracer};
 use crate::linux::world::World;
 use crate::report::{Exit, ProgramReport, Report};
 use crate::setup::{KEY_LOG, Setup};
@@ -16,7 +19,6 @@ use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{Scenario, Success};
 use slowhand_net::address::Host;
 use slowhand_net::random::Streams as RandomStreams;
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
@@ -35,25 +37,35 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     let failed = |what: &'static str| move |error| ExecError::Kernel { what, error };
     let home = Home::new().map_err(failed("open the network namespace"))?;
     let kernels = kernels(setup)?;
-    let _blocked = Blocked::new();
-    let programs = programs(setup, &kernels, seed)?;
-    let world = World::new(scenario, &plan, seed, setup.capture.as_deref(), setup.explain.is_some())?;
-    let streams = TcpStreams::new(scenario, &kernels, seed);
+    let mut programs = programs(setup, seed)?;
+    let mut world = World::new(scenario, &plan, seed, setup.capture.as_deref(), setup.explain.is_some())?;
     let names = NameFile::new(scenario, &plan).map_err(failed("write the names of the hosts"))?;
-    let mut tracer = Tracer::new(setup, world, streams, kernels, programs, names);
-    // No program may end more than its own world, whatever it does.
-    let ended = catch_unwind(AssertUnwindSafe(|| tracer.run())).unwrap_or_else(|panic| Err(fault(&*panic)));
-    tracer.kill_all();
-    tracer.note_dropped();
+    let hosts: Vec<Host> = kernels.iter().map(|kernel| kernel.host).collect();
+    let tracer = |(number, kernel): (usize, Kernel)| {
+        let streams = TcpStreams::new(scenario, kernel.host, number as u64, seed);
+        let own = programs.extract_if(.., |program| setup.programs[program.place].host == kernel.host).collect();
+        Tracer::new(setup, streams, kernel, own, names.path())
+    };
+    let tracers = kernels.into_iter().enumerate().map(tracer).collect();
+    let (ended, now, mut tracers) = std::thread::scope(|scope| {
+        let team = Team::new(scope, tracers, setup.threads).map_err(failed("make a timer"))?;
+        let mut conductor = Conductor::new(team, &mut world, setup, hosts);
+        let ended = catch_unwind(AssertUnwindSafe(|| conductor.run())).unwrap_or_else(|panic| Err(fault(&*panic)));
+        Ok::<_, ExecError>((ended, conductor.now, conductor.end()))
+    })?;
+    tracers.iter_mut().for_each(Tracer::note_dropped);
     home.enter().map_err(failed("come back from a network namespace"))?;
-    let mut world = tracer.world;
+    let traps = tracers.iter().map(|tracer| tracer.traps).sum();
+    let notes = Notes::list(tracers.iter_mut().map(|tracer| std::mem::take(&mut tracer.notes)));
+    let mut programs: Vec<Program> = tracers.into_iter().flat_map(|tracer| tracer.programs).collect();
+    programs.sort_by_key(|program| program.place);
     let mut secrets = Vec::new();
     let finished_hosts = world.finished_hosts();
     let report = |(program, told): (Program, &crate::setup::Program)| {
         let asked = told.success.as_ref().map(|success| (success, finished_hosts.contains(&told.host)));
         report(program, asked, &mut world, &mut secrets)
     };
-    let programs: Vec<ProgramReport> = tracer.programs.into_iter().zip(&setup.programs).map(report).collect();
+    let programs: Vec<ProgramReport> = programs.into_iter().zip(&setup.programs).map(report).collect();
     let (frames, bytes_phy, refused) = world.counts();
     let finished = world.finish(secrets, scenario, setup.explain); // also a capture of a run that has failed is complete until then
     let ending = ended?;
@@ -61,23 +73,17 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     Ok(Report {
         seed,
         ending,
-        virtual_s: tracer.clocks.now as f64 / 1e9,
+        virtual_s: now as f64 / 1e9,
         conversations,
         programs,
         frames,
         bytes_phy,
         refused,
-        traps: tracer.traps,
-        notes: tracer.notes.list(),
+        traps,
+        notes,
         explanation,
         digest,
     })
-}
-
-/// A panic, as an error.
-fn fault(panic: &(dyn Any + Send)) -> ExecError {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    ExecError::Fault(text.unwrap_or("unknown").to_owned())
 }
 
 /// How many hosts are made side by side: the kernel lets each of them wait. *Assumed*.
@@ -106,7 +112,7 @@ fn kernels(setup: &Setup) -> Result<Vec<Kernel>, ExecError> {
     Ok(made?.into_iter().flatten().collect())
 }
 
-fn programs(setup: &Setup, kernels: &[Kernel], seed: u64) -> Result<Vec<Program>, ExecError> {
+fn programs(setup: &Setup, seed: u64) -> Result<Vec<Program>, ExecError> {
     let streams = RandomStreams::new(seed);
     let of = |(number, program): (usize, &crate::setup::Program)| {
         let failed = |error: io::Error| match error.raw_os_error() {
@@ -120,8 +126,8 @@ fn programs(setup: &Setup, kernels: &[Kernel], seed: u64) -> Result<Vec<Program>
         input.sort_by_key(|(at, _)| *at);
         input.reverse();
         Ok(Program {
+            place: number,
             name: program.name.clone(),
-            kernel: kernels.iter().position(|kernel| kernel.host == program.host).expect("each host has one"),
             is_client: program.is_client,
             start: program.start,
             compute: program.compute,

@@ -86,7 +86,12 @@ struct Image {
     filter: libc::sock_fprog,
     /// Those of the program, from 0 on.
     descriptors: [RawFd; 4],
+    /// The end of the memory that the program's process has as its stack until it is the program.
+    stack: *mut libc::max_align_t,
 }
+
+/// How many words that stack has. *Assumed*: ten times what is needed.
+const STACK: usize = 1024;
 
 /// Starts a program in the network namespace of this thread. Returns the number of our first process of its namespace, which
 /// has stopped and is traced.
@@ -108,6 +113,8 @@ pub(crate) fn start(
     let path = environment.iter().find(|(key, _)| key == "PATH").map(|(_, value)| value.as_os_str());
     let paths = candidates(&argv[0], path).iter().map(|path| c_string(path)).collect::<Result<Vec<_>, _>>()?;
     let mut filter = filter::program();
+    // SAFETY: all octets of these words may be 0.
+    let mut stack = vec![unsafe { std::mem::zeroed::<libc::max_align_t>() }; STACK];
     let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
         texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
     };
@@ -118,6 +125,7 @@ pub(crate) fn start(
         names: c_string(names.as_os_str())?,
         filter: libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() },
         descriptors: descriptors(streams),
+        stack: stack.as_mut_ptr_range().end,
     };
     let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::SIGCHLD;
     // SAFETY: without a stack this is a fork. The child calls `first_process` alone, which allocates nothing.
@@ -179,10 +187,9 @@ unsafe fn first_process(image: &Image) -> ! {
                 std::ptr::null(),
             );
         }
-        let program = libc::fork();
-        if program == 0 {
-            begin(image);
-        }
+        // Without a copy of the memory: this process goes on when the other one has become the program.
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        libc::clone(begin, image.stack.cast(), flags, std::ptr::from_ref(image).cast_mut().cast());
         libc::close_range(0, !0, 0);
         let mut status = 0;
         loop {
@@ -195,11 +202,12 @@ unsafe fn first_process(image: &Image) -> ! {
 
 /// Becomes the program.
 ///
-/// # Safety
-/// It is the only thread of a new process.
-unsafe fn begin(image: &Image) -> ! {
-    // SAFETY: all arguments are numbers, or point to what lives until the end; nothing allocates.
+/// It is the only thread of a new process, whose memory is that of its parent, which waits.
+extern "C" fn begin(image: *mut libc::c_void) -> i32 {
+    // SAFETY: `image` is what `first_process` has. All other arguments are numbers, or point to what lives until the end; nothing
+    // allocates.
     unsafe {
+        let image = &*image.cast::<Image>();
         libc::setsid();
         for (number, &fd) in image.descriptors.iter().enumerate() {
             libc::dup2(fd, number as i32);

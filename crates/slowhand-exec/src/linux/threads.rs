@@ -49,6 +49,8 @@ pub(crate) enum State {
     },
     /// It was computing for long, and lets others run until then.
     Preempted(Nanos),
+    /// It is about to do what other hosts can see, and waits until none of them runs.
+    BeforeTurn,
     /// It waits until a child that shares its memory has begun a program or has ended (vfork(2)).
     InVfork,
 }

@@ -34,12 +34,20 @@ const MOST_ERRNO: i64 = 4095;
 pub(crate) const RESTART_SYS: i64 = -512;
 pub(crate) const RESTART_NO_HANDLER: i64 = -514;
 
-/// The next change of any child. `None` if there is none now.
+/// The next change of any child of this thread. `None` if there is none now.
 ///
 /// # Errors
 /// There is no child (`ECHILD`).
 pub(crate) fn next_change() -> io::Result<Option<(Pid, Change)>> {
     wait(-1, libc::WNOHANG)
+}
+
+/// Waits for the next change of any child of this thread, or of one alone: the kernel finds that one without a look at all others.
+///
+/// # Errors
+/// There is no such child (`ECHILD`), or a signal has come ([`Ticks`](crate::linux::ticks::Ticks)).
+pub(crate) fn wait_for_change(tid: Option<Pid>) -> io::Result<(Pid, Change)> {
+    wait(tid.unwrap_or(-1), 0)?.ok_or_else(|| io::ErrorKind::Interrupted.into())
 }
 
 /// Waits for the next change of this thread.
@@ -57,10 +65,11 @@ pub(crate) fn change_of(tid: Pid) -> io::Result<Change> {
     }
 }
 
+/// Of the children of this thread: those of others are theirs.
 fn wait(tid: Pid, options: i32) -> io::Result<Option<(Pid, Change)>> {
     let mut status = 0;
     // SAFETY: `status` is a valid place for the result.
-    let found = unsafe { libc::waitpid(tid, &raw mut status, libc::__WALL | options) };
+    let found = unsafe { libc::waitpid(tid, &raw mut status, libc::__WALL | libc::__WNOTHREAD | options) };
     if found < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -92,6 +101,11 @@ pub(crate) fn resume(tid: Pid, signal: i32) {
 /// Lets a thread that stopped at the entry of a system call run to the exit of it.
 pub(crate) fn resume_to_exit(tid: Pid) {
     let _ = request(libc::PTRACE_SYSCALL, tid, 0);
+}
+
+/// Lets a thread that has stopped go on, and traces it no more.
+pub(crate) fn detach(tid: Pid) {
+    let _ = request(libc::PTRACE_DETACH, tid, 0);
 }
 
 /// Says which events are wanted of a program's first process, and of all that it starts. All of them die with the tracer.

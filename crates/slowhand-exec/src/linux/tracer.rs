@@ -1,36 +1,31 @@
-//! The programs in virtual time: one thread of all of them runs at a time, and time goes on when all wait.
+//! The programs of one host in virtual time: one thread of all of them runs at a time, until all wait.
 
 use crate::error::ExecError;
-use crate::linux::clocks::{Clocks, Nanos, SECOND};
+use crate::linux::clocks::{Clocks, Nanos};
 use crate::linux::filter;
 use crate::linux::firmware::Link;
 use crate::linux::kernel::Kernel;
-use crate::linux::names::NameFile;
 use crate::linux::notes::Notes;
 use crate::linux::spawn::{self, Streams};
-use crate::linux::streams;
+use crate::linux::streams::{self, Outgoing};
 use crate::linux::threads::{
     Call, Direction, FileTimer, MOST_THREADS, Process, Running, State, Thread, Threads, deliverable, stat,
 };
 use crate::linux::tracee::{self, Change, Pid};
-use crate::linux::world::World;
-use crate::setup::{Ending, Setup, Until};
+use crate::setup::Setup;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use slowhand_net::address::{Host, NodeId};
 use slowhand_net::ip::{Ipv6Header, next_header};
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
-
-/// How long a run goes on when it has come to its end, for what is still on its way. *Assumed*: as in a live network.
-const LINGER: Nanos = 2 * SECOND;
-
-/// How often a thread that does not stop is looked at. *Assumed*.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// How often in a row a thread must be asleep until it waits in the kernel. *Assumed*: on a busy machine a call may take
 /// milliseconds that does not wait for others.
 const ASLEEP: u32 = 8;
+
+/// How long is waited for a thread that is about to stop, until it is looked at again. *Assumed*.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// After this share of the bound of `Setup::cpu`, a thread that computes is stopped for a moment if its process has others: it may
 /// wait for them. *Assumed*: what is no such wait takes less.
@@ -47,9 +42,9 @@ const NEVER_TRIED: u64 = u64::MAX;
 
 /// A program that runs.
 pub(crate) struct Program {
+    /// Its place among all programs.
+    pub(crate) place: usize,
     pub(crate) name: String,
-    /// The place of the kernel of its host.
-    pub(crate) kernel: usize,
     pub(crate) is_client: bool,
     pub(crate) start: Nanos,
     pub(crate) compute: Nanos,
@@ -62,75 +57,104 @@ pub(crate) struct Program {
     pub(crate) environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
 }
 
+/// Why a host comes to run.
+pub(crate) struct Task {
+    pub(crate) now: Nanos,
+    /// True if time has gone on, so that something may be due.
+    pub(crate) is_due: bool,
+    /// The packets that have arrived.
+    pub(crate) packets: Vec<Vec<u8>>,
+    /// True if no other host runs meanwhile.
+    pub(crate) is_alone: bool,
+}
+
+/// What a host has come to.
+pub(crate) enum Stop {
+    /// It is about to do what other hosts can see: it is to go on alone.
+    WantsTurn,
+    /// All of its threads wait.
+    Rests(Rest),
+}
+
+/// A host whose threads all wait.
+#[derive(Default)]
+pub(crate) struct Rest {
+    /// What its programs have sent.
+    pub(crate) outgoing: Vec<Outgoing>,
+    /// When it has something to do.
+    pub(crate) deadline: Option<Nanos>,
+    /// True if a thread of it waits in the kernel, or has come out of it.
+    pub(crate) is_restless: bool,
+    /// True if it has done what other hosts can see: it never runs beside them again.
+    pub(crate) shares: bool,
+    /// True if all clients have ended, and what they have sent by TCP is acknowledged.
+    pub(crate) is_finished: bool,
+}
+
 pub(crate) struct Tracer<'a> {
     pub(crate) clocks: Clocks,
-    pub(crate) world: World<'a>,
-    pub(crate) kernels: Vec<Kernel>,
-    /// The interface that firmware at each host has made.
-    pub(crate) links: Vec<Option<Link>>,
+    pub(crate) kernel: Kernel,
+    /// The interface that firmware has made.
+    pub(crate) link: Option<Link>,
     pub(crate) programs: Vec<Program>,
     pub(crate) threads: Threads,
     pub(crate) processes: BTreeMap<Pid, Process>,
     /// Timers that are files, by the number of their file.
     pub(crate) file_timers: BTreeMap<u64, FileTimer>,
     pub(crate) notes: Notes,
-    /// How often something has happened at each host: what waits there is tried again.
-    pub(crate) activity: Vec<u64>,
-    /// What had happened at each host when its packets were taken last.
-    drained: Vec<u64>,
-    /// The ports that the sockets of each host got.
-    pub(crate) ports: Vec<u16>,
+    /// How often something has happened: what waits is tried again.
+    pub(crate) activity: u64,
+    /// What had happened when packets were taken last.
+    drained: u64,
+    /// How many sockets have got a port.
+    pub(crate) ports: u16,
     /// The sockets of TCP.
     pub(crate) streams: streams::Streams,
-    /// What had happened at each host when the octets of its streams were moved last.
-    pub(crate) moved: Vec<u64>,
+    /// What had happened when the octets of streams were moved last.
+    pub(crate) moved: u64,
+    /// What is to be told to the network.
+    pub(crate) outgoing: Vec<Outgoing>,
     /// How many calls were trapped.
     pub(crate) traps: u64,
     /// True if a signal may have come for a thread that waits.
     pub(crate) is_signalled: bool,
     /// True if threads may have died that had stopped.
     pub(crate) is_unsettled: bool,
+    /// True if no other host runs now.
+    pub(crate) is_alone: bool,
+    /// True if it has done what other hosts can see.
+    pub(crate) shares: bool,
+    /// True if a thread is about to do that for the first time.
+    pub(crate) wants_turn: bool,
     /// The thread that runs.
     running: Pid,
-    /// New threads that stopped before their maker told of them.
-    early: Vec<Pid>,
+    /// Changes of threads that this host does not know: of new ones, before their maker told of them, or of other hosts.
+    pub(crate) strays: Vec<(Pid, Change)>,
     /// What threads that waited in the kernel came to while another one ran.
     held: Vec<(Pid, Change)>,
-    names: NameFile,
+    names: &'a Path,
     setup: &'a Setup,
     began: Instant,
-    client_nodes: Vec<NodeId>,
-    /// When the run came to its end.
-    over: Option<Nanos>,
 }
 
 impl<'a> Tracer<'a> {
     pub(crate) fn new(
         setup: &'a Setup,
-        world: World<'a>,
         streams: streams::Streams,
-        kernels: Vec<Kernel>,
+        kernel: Kernel,
         programs: Vec<Program>,
-        names: NameFile,
+        names: &'a Path,
     ) -> Self {
-        let client_nodes = programs
-            .iter()
-            .filter(|program| program.is_client)
-            .filter_map(|program| match kernels[program.kernel].host {
-                Host::Node(node) => Some(node),
-                Host::Internet => None,
-            })
-            .collect();
         Self {
             clocks: Clocks::new(setup.date_s),
-            world,
-            activity: vec![0; kernels.len()],
-            drained: vec![0; kernels.len()],
+            activity: 0,
+            drained: 0,
             streams,
-            moved: vec![0; kernels.len()],
-            ports: vec![0; kernels.len()],
-            links: kernels.iter().map(|_| None).collect(),
-            kernels,
+            moved: 0,
+            outgoing: Vec::new(),
+            ports: 0,
+            link: None,
+            kernel,
             programs,
             threads: Threads::default(),
             processes: BTreeMap::new(),
@@ -139,65 +163,49 @@ impl<'a> Tracer<'a> {
             traps: 0,
             is_signalled: false,
             is_unsettled: false,
+            is_alone: false,
+            shares: false,
+            wants_turn: false,
             running: 0,
-            early: Vec::new(),
+            strays: Vec::new(),
             held: Vec::new(),
             names,
             setup,
             began: Instant::now(),
-            client_nodes,
-            over: None,
         }
     }
 
-    /// Runs the programs to the end of the run.
-    pub(crate) fn run(&mut self) -> Result<Ending, ExecError> {
+    /// Runs the programs until all of them wait.
+    pub(crate) fn go_on(&mut self, task: Task) -> Result<Stop, ExecError> {
+        (self.clocks.now, self.is_alone) = (task.now, task.is_alone);
+        for packet in task.packets {
+            self.take_packet(&packet);
+        }
+        self.take_changes();
+        if task.is_due {
+            self.fire();
+        }
         loop {
             self.start_due()?;
             self.run_all()?;
-            self.world.run_until(self.clocks.now); // before packets come into it, which are of this instant
-            if self.drain() {
-                continue;
+            if self.wants_turn {
+                return Ok(Stop::WantsTurn);
             }
-            self.world.run_until(self.clocks.now);
-            if self.hand_over() || self.feed() {
-                continue;
+            if !self.drain() && !self.feed() && !self.forget_due_file_timers() {
+                return Ok(Stop::Rests(self.rest()));
             }
-            self.note_end();
-            let programs = self.next_deadline();
-            if programs.is_some_and(|next| self.forget_file_timers(Some(next))) {
-                continue;
-            }
-            if let Some(ending) = self.go_on(programs)? {
-                return Ok(ending);
-            }
-            self.fire();
         }
     }
 
-    /// Lets time go on until a program has something to do: its deadline, or a packet that has arrived.
-    fn go_on(&mut self, programs: Option<Nanos>) -> Result<Option<Ending>, ExecError> {
-        loop {
-            let next = earlier(programs, self.world.deadline());
-            if let Some(over) = self.over
-                && next.is_none_or(|next| next > over.saturating_add(LINGER))
-            {
-                return Ok(Some(if self.is_finished() { Ending::Finished } else { Ending::Established }));
-            }
-            let Some(next) = next else { return Ok(Some(Ending::Quiet)) };
-            if next > self.setup.duration {
-                self.clocks.now = self.setup.duration.max(self.clocks.now);
-                return Ok(Some(Ending::Duration));
-            }
-            self.check_wall()?;
-            self.clocks.now = next.max(self.clocks.now);
-            if programs.is_some_and(|programs| programs <= next) {
-                return Ok(None);
-            }
-            self.world.run_until(self.clocks.now);
-            if self.world.has_arrivals() {
-                return Ok(None);
-            }
+    fn rest(&mut self) -> Rest {
+        let in_kernel = |thread: &Thread| matches!(thread.state, State::InKernel { .. } | State::InVfork);
+        let mut clients = self.programs.iter().filter(|program| program.is_client);
+        Rest {
+            outgoing: std::mem::take(&mut self.outgoing),
+            deadline: self.next_deadline(),
+            is_restless: !self.held.is_empty() || self.threads.iter().any(in_kernel),
+            shares: self.shares,
+            is_finished: clients.all(|program| program.running.ended.is_some()) && !self.streams.are_busy(),
         }
     }
 
@@ -209,9 +217,8 @@ impl<'a> Tracer<'a> {
                 continue;
             }
             let refused = |error| ExecError::Kernel { what: "enter a network namespace", error };
-            self.kernels[program.kernel].enter().map_err(refused)?;
-            let first =
-                spawn::start(&program.name, &program.argv, &program.environment, &program.streams, self.names.path())?;
+            self.kernel.enter().map_err(refused)?;
+            let first = spawn::start(&program.name, &program.argv, &program.environment, &program.streams, self.names)?;
             let running = &mut self.programs[place].running;
             (running.first, running.started) = (Some(first), Some(self.clocks.now));
             self.programs[place].streams.begin();
@@ -226,11 +233,15 @@ impl<'a> Tracer<'a> {
 
     /// Lets all threads run until each of them waits.
     fn run_all(&mut self) -> Result<(), ExecError> {
-        loop {
+        if self.is_alone {
+            self.take_turn()?;
+        }
+        while !self.wants_turn {
             self.check_wall()?;
             let mut has_run = self.interrupt_all()?;
-            for (tid, change) in std::mem::take(&mut self.held) {
+            while !self.wants_turn && !self.held.is_empty() {
                 has_run = true;
+                let (tid, change) = self.held.remove(0);
                 self.take_up(tid, change)?;
             }
             for tid in self.threads.those(|_| true) {
@@ -241,27 +252,40 @@ impl<'a> Tracer<'a> {
                 }
             }
             if !has_run && !self.is_signalled && self.held.is_empty() && !self.look_into_kernel()? {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
+    }
+
+    /// Goes on with the thread that waited until no other host runs.
+    fn take_turn(&mut self) -> Result<(), ExecError> {
+        self.wants_turn = false;
+        for tid in self.threads.those(|thread| matches!(thread.state, State::BeforeTurn)) {
+            self.set_state(tid, State::Running);
+            self.running = tid;
+            self.enter(tid)?;
+            self.follow()?;
+            self.note_turn(tid);
+        }
+        Ok(())
     }
 
     /// Lets a thread run if it may. Returns true if that may have changed anything for others.
     fn turn(&mut self, tid: Pid) -> Result<bool, ExecError> {
-        let Some(thread) = self.threads.get(tid) else { return Ok(false) };
-        let kernel = self.programs[thread.program].kernel;
+        let Some(thread) = self.threads.get(tid).filter(|_| !self.wants_turn) else { return Ok(false) };
         match &thread.state {
             State::Runnable => {
                 self.go(tid, |tid| tracee::resume(tid, 0))?;
-                self.note_turn(tid, kernel);
+                self.note_turn(tid);
                 Ok(true)
             }
-            State::Waiting(wait) if wait.call.what.may_change() && wait.tried != self.activity[kernel] => {
-                let (before, traps) = (self.activity[kernel], self.traps);
+            State::Waiting(wait) if wait.call.what.may_change() && wait.tried != self.activity => {
+                let (before, traps) = (self.activity, self.traps);
                 self.begin_again(tid);
                 self.go(tid, |tid| tracee::resume(tid, 0))?;
                 // A thread that only asked again, and waits again, has changed nothing.
-                let has_only_asked = self.traps == traps + 1 && self.activity[kernel] == before;
+                let has_only_asked = self.traps == traps + 1 && self.activity == before;
                 if let Some(thread) = self.threads.get_mut(tid)
                     && let State::Waiting(wait) = &mut thread.state
                     && has_only_asked
@@ -269,19 +293,19 @@ impl<'a> Tracer<'a> {
                     wait.tried = before;
                     return Ok(false);
                 }
-                self.note_turn(tid, kernel);
+                self.note_turn(tid);
                 Ok(true)
             }
             _ => Ok(false),
         }
     }
 
-    fn note_turn(&mut self, tid: Pid, kernel: usize) {
-        self.activity[kernel] += 1;
+    fn note_turn(&mut self, tid: Pid) {
+        self.activity += 1;
         if let Some(thread) = self.threads.get_mut(tid)
             && let State::Waiting(wait) = &mut thread.state
         {
-            wait.tried = self.activity[kernel];
+            wait.tried = self.activity;
         }
     }
 
@@ -298,14 +322,13 @@ impl<'a> Tracer<'a> {
     /// Goes on with a thread that came out of the kernel.
     fn take_up(&mut self, tid: Pid, change: Change) -> Result<(), ExecError> {
         let Some(thread) = self.threads.get_mut(tid) else { return self.handle(tid, change) };
-        let kernel = self.programs[thread.program].kernel;
         if let State::InKernel { .. } = thread.state {
             thread.state = State::Running;
             self.running = tid;
         }
         self.handle(tid, change)?;
         self.follow()?;
-        self.note_turn(tid, kernel);
+        self.note_turn(tid);
         Ok(())
     }
 
@@ -328,18 +351,15 @@ impl<'a> Tracer<'a> {
     /// The next change of any thread. `None` if the thread that runs now waits in the kernel.
     fn next_change(&mut self) -> Result<Option<(Pid, Change)>, ExecError> {
         let mut asleep = 0;
+        let only = (self.threads.len() == 1).then_some(self.running);
         loop {
-            match tracee::next_change() {
-                Ok(Some(found)) => return Ok(Some(found)),
-                Ok(None) => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            match tracee::wait_for_change(only) {
+                Ok(found) => return Ok(Some(found)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => {
                     self.threads.remove(self.running); // no child is left
                     return Ok(None);
                 }
-            }
-            if wait_for_child(LOOK) {
-                continue;
             }
             self.check_wall()?;
             let (state, now) = stat(self.running);
@@ -433,7 +453,7 @@ impl<'a> Tracer<'a> {
             });
             asleep = if are_asleep { asleep + 1 } else { 0 };
             if asleep < ASLEEP {
-                wait_for_child(Duration::from_millis(1));
+                std::thread::sleep(MOMENT);
                 self.check_wall()?;
             }
         }
@@ -446,7 +466,7 @@ impl<'a> Tracer<'a> {
         let began = Instant::now();
         loop {
             let dying = self.threads.iter().any(|thread| {
-                matches!(thread.state, State::Runnable | State::Waiting(_))
+                matches!(thread.state, State::Runnable | State::Waiting(_) | State::BeforeTurn)
                     && !matches!(stat(thread.tid).0, b't' | b'T')
             });
             if !dying || began.elapsed() > Duration::from_secs(5) {
@@ -459,7 +479,7 @@ impl<'a> Tracer<'a> {
                     _ => self.handle(tid, change)?,
                 },
                 Ok(None) => {
-                    wait_for_child(Duration::from_millis(1));
+                    std::thread::sleep(MOMENT);
                 }
                 Err(_) => return Ok(()),
             }
@@ -469,7 +489,8 @@ impl<'a> Tracer<'a> {
     /// Interrupts the threads that wait and for which signals have come, before anything else makes them go on.
     fn interrupt_all(&mut self) -> Result<bool, ExecError> {
         let mut any = false;
-        while std::mem::take(&mut self.is_signalled)
+        while !self.wants_turn
+            && std::mem::take(&mut self.is_signalled)
             && let Some(tid) = self.interrupt_one()
         {
             any = true;
@@ -496,66 +517,46 @@ impl<'a> Tracer<'a> {
         None
     }
 
-    /// Takes the packets that the kernels and firmware have sent. Returns true if a thread may go on: it waits for the room that they
-    /// leave, or its router has answered.
+    /// Takes the packets that the kernel and firmware have sent, and moves the octets of streams. Returns true if a thread may go on:
+    /// it waits for the room that they leave, its router has answered, or a stream has come on.
     fn drain(&mut self) -> bool {
-        let mut may_go_on = false;
-        for (place, kernel) in self.kernels.iter_mut().enumerate() {
-            if std::mem::replace(&mut self.drained[place], self.activity[place]) == self.activity[place] {
-                continue; // nothing has happened there
-            }
-            let (host, mut any) = (kernel.host, false);
-            while let Some(packet) = kernel.read() {
-                self.world.send(host, packet);
-                any = true;
-            }
-            if let Some(link) = &mut self.links[place] {
-                let mut has_answered = false;
-                while let Some(packet) = link.read(&mut has_answered) {
-                    self.world.send(host, &packet);
-                }
-                if has_answered {
-                    self.activity[place] += 1;
-                    self.is_signalled = true; // it may have asked for a signal (`O_ASYNC`)
-                    may_go_on = true;
-                }
-            }
-            let waits = any
-                && self.threads.iter().any(|thread| {
-                    let is_here = self.programs[thread.program].kernel == place;
-                    let is_out = |call: &Call| matches!(call, Call::Transfer { direction: Direction::Out, .. });
-                    is_here && matches!(&thread.state, State::Waiting(wait) if is_out(&wait.call.what))
-                });
-            if waits {
-                self.activity[place] += 1;
-                may_go_on = true;
-            }
-        }
-        let has_moved = self.drain_streams();
-        may_go_on || has_moved
+        let may_go_on = std::mem::replace(&mut self.drained, self.activity) != self.activity && self.drain_packets();
+        self.drain_streams() || may_go_on
     }
 
-    /// Hands over the packets that have arrived. Returns true if there were any.
-    fn hand_over(&mut self) -> bool {
-        let mut any = false;
-        for (host, packet) in self.world.arrivals() {
-            let Some(place) = self.kernels.iter().position(|kernel| kernel.host == host) else { continue };
-            any = true;
-            if let Some(link) = &mut self.links[place]
-                && link.write(&packet)
-            {
-                self.is_signalled = true; // it may have asked for a signal (`O_ASYNC`)
-            } else if is_stream(&packet) {
-                let now = self.instant();
-                self.streams.receive(&self.kernels, place, &packet, now);
-                continue;
-            } else if !self.kernels[place].write(&packet) {
-                self.notes.add("the network", "a kernel did not take a packet", false);
-            }
-            self.activity[place] += 1;
+    fn drain_packets(&mut self) -> bool {
+        let before = self.outgoing.len();
+        while let Some(packet) = self.kernel.read() {
+            self.outgoing.push(Outgoing::Packet(packet.to_vec()));
         }
-        self.streams.take_changes(&mut self.activity);
-        any
+        let any = self.outgoing.len() > before;
+        let mut has_answered = false;
+        if let Some(link) = &mut self.link {
+            while let Some(packet) = link.read(&mut has_answered) {
+                self.outgoing.push(Outgoing::Packet(packet));
+            }
+        }
+        self.is_signalled |= has_answered; // it may have asked for a signal (`O_ASYNC`)
+        let is_out = |call: &Call| matches!(call, Call::Transfer { direction: Direction::Out, .. });
+        let waits = |thread: &Thread| matches!(&thread.state, State::Waiting(wait) if is_out(&wait.call.what));
+        let may_go_on = has_answered || (any && self.threads.iter().any(waits));
+        self.activity += u64::from(may_go_on);
+        may_go_on
+    }
+
+    /// A packet has arrived.
+    fn take_packet(&mut self, packet: &[u8]) {
+        if let Some(link) = &mut self.link
+            && link.write(packet)
+        {
+            self.is_signalled = true; // it may have asked for a signal (`O_ASYNC`)
+        } else if is_stream(packet) {
+            let now = self.instant();
+            return self.streams.receive(&self.kernel, packet, now);
+        } else if !self.kernel.write(packet) {
+            self.notes.add("the network", "a kernel did not take a packet", false);
+        }
+        self.activity += 1;
     }
 
     /// Everything that is due.
@@ -564,8 +565,8 @@ impl<'a> Tracer<'a> {
         self.feed();
         self.fire_timers();
         let instant = self.instant();
-        self.streams.fire(&self.kernels, instant);
-        self.streams.take_changes(&mut self.activity);
+        self.streams.fire(&self.kernel, instant);
+        self.take_changes();
         let due = self.threads.those(|thread| deadline_of(thread).is_some_and(|deadline| deadline <= now));
         for tid in due {
             let Some(thread) = self.threads.get_mut(tid) else { continue };
@@ -605,7 +606,7 @@ impl<'a> Tracer<'a> {
                     }
                     Some(Err(_)) | None => program.streams.feed = None, // the program has closed it; or here is its end
                 }
-                self.activity[program.kernel] += 1;
+                self.activity += 1;
                 any = true;
             }
         }
@@ -613,7 +614,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// When a program has something to do.
-    fn next_deadline(&self) -> Option<Nanos> {
+    pub(crate) fn next_deadline(&self) -> Option<Nanos> {
         let programs = self.programs.iter().flat_map(|program| {
             let start = program.running.started.is_none().then_some(program.start);
             let input = program.input.last().map(|(at, _)| *at);
@@ -626,23 +627,6 @@ impl<'a> Tracer<'a> {
             .values()
             .flat_map(|process| process.timers.values().map(|timer| timer.alarm.at).chain([process.alarm.at]));
         programs.chain(threads).chain(timers).chain(alarms).chain([self.streams.deadline()]).flatten().min()
-    }
-
-    /// True if all clients have ended.
-    fn is_finished(&self) -> bool {
-        let mut clients = self.programs.iter().filter(|program| program.is_client).peekable();
-        clients.peek().is_some() && clients.all(|program| program.running.ended.is_some())
-    }
-
-    /// Notes when the run has come to its end.
-    fn note_end(&mut self) {
-        let is_over = || {
-            (self.is_finished() && !self.streams.are_busy())
-                || (self.setup.until == Until::Established && self.world.are_established(&self.client_nodes))
-        };
-        if self.over.is_none() && is_over() {
-            self.over = Some(self.clocks.now);
-        }
     }
 
     fn check_wall(&self) -> Result<(), ExecError> {
@@ -670,15 +654,10 @@ impl<'a> Tracer<'a> {
         })
     }
 
-    /// What waits at the hosts of a program is tried again.
-    pub(crate) fn note_activity(&mut self, program: usize) {
-        self.activity[self.programs[program].kernel] += 1;
-    }
-
     /// A thread has come to be, which has stopped or is about to.
     pub(crate) fn adopt(&mut self, tid: Pid, program: usize, of: Option<Pid>) -> Result<bool, ExecError> {
-        match self.early.iter().position(|early| *early == tid) {
-            Some(place) => drop(self.early.swap_remove(place)),
+        match self.strays.iter().position(|(stray, _)| *stray == tid) {
+            Some(place) => drop(self.strays.swap_remove(place)),
             None => match tracee::change_of(tid) {
                 Ok(Change::Stopped { .. }) => {}
                 _ => return Ok(false), // it was killed
@@ -695,50 +674,41 @@ impl<'a> Tracer<'a> {
         Ok(true)
     }
 
-    pub(crate) fn note_early(&mut self, tid: Pid) {
-        self.early.push(tid);
-    }
-
     /// The thread that runs has another number now.
     pub(crate) fn renumber_running(&mut self, tid: Pid) {
         self.running = tid;
     }
 
-    /// Notes the packets that no kernel had room for.
+    /// Notes the packets that the kernel had no room for.
     pub(crate) fn note_dropped(&mut self) {
-        for (place, kernel) in self.kernels.iter().enumerate() {
-            let count = kernel.dropped();
-            let program = self.programs.iter().find(|program| program.kernel == place);
-            if let Some(program) = program.filter(|_| count > 0) {
-                let what =
-                    format!("sent faster than its kernel has room for: {count} packets did not reach the network");
-                self.notes.add(&program.name, &what, false);
-            }
+        let count = self.kernel.dropped();
+        if let Some(program) = self.programs.first().filter(|_| count > 0) {
+            let what = format!("sent faster than its kernel has room for: {count} packets did not reach the network");
+            self.notes.add(&program.name, &what, false);
         }
     }
 
-    /// Kills all programs, and waits for their end.
+    /// True if a thread is one of this host.
+    pub(crate) fn knows(&self, tid: Pid) -> bool {
+        self.threads.get(tid).is_some() || self.programs.iter().any(|program| program.running.first == Some(tid))
+    }
+
+    /// A thread of this host has changed while another host ran.
+    pub(crate) fn hold(&mut self, tid: Pid, change: Change) {
+        let mut programs = self.programs.iter_mut();
+        match programs.find(|program| program.running.first == Some(tid)) {
+            Some(program) => program.running.first = None, // it has ended: its number may be another process's soon
+            None => self.held.push((tid, change)),
+        }
+    }
+
+    /// Kills all programs. Their end is still to be waited for.
     pub(crate) fn kill_all(&mut self) {
         for first in self.programs.iter_mut().filter_map(|program| program.running.first.take()) {
             // SAFETY: the call takes two numbers; the process is a child that nobody has waited for.
             unsafe { libc::kill(first, libc::SIGKILL) };
         }
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(10) {
-            match tracee::next_change() {
-                Ok(Some((tid, Change::Stopped { .. }))) => tracee::resume(tid, libc::SIGKILL),
-                Ok(Some(_)) => {}
-                Ok(None) => {
-                    wait_for_child(Duration::from_millis(1));
-                }
-                Err(_) => return, // no child is left
-            }
-        }
     }
-}
-
-fn earlier(one: Option<Nanos>, other: Option<Nanos>) -> Option<Nanos> {
-    one.into_iter().chain(other).min()
 }
 
 /// True for a packet of TCP: no kernel gets it.
@@ -759,40 +729,4 @@ fn deadline_of(thread: &Thread) -> Option<Nanos> {
 fn call_of(tid: Pid) -> i64 {
     let text = std::fs::read_to_string(format!("/proc/{tid}/syscall")).unwrap_or_default();
     text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(-1)
-}
-
-/// Waits until a child may have changed. Returns false if none has.
-fn wait_for_child(most: Duration) -> bool {
-    let time = libc::timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() };
-    let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: `set` is initialised by sigemptyset, and the kernel only reads it and `time`.
-    unsafe {
-        libc::sigemptyset(set.as_mut_ptr());
-        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
-        libc::sigtimedwait(set.as_ptr(), std::ptr::null_mut(), &raw const time) >= 0
-    }
-}
-
-/// Blocks SIGCHLD while it lives, so that it can be waited for.
-pub(crate) struct Blocked(libc::sigset_t);
-
-impl Blocked {
-    pub(crate) fn new() -> Self {
-        let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-        let mut old = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: both sets are initialised by these calls.
-        unsafe {
-            libc::sigemptyset(set.as_mut_ptr());
-            libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
-            libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), old.as_mut_ptr());
-            Self(old.assume_init())
-        }
-    }
-}
-
-impl Drop for Blocked {
-    fn drop(&mut self) {
-        // SAFETY: it is a set of signals.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
-    }
 }

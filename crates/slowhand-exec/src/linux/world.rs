@@ -148,7 +148,7 @@ impl<'a> World<'a> {
     }
 
     /// A host has sent a packet.
-    pub(crate) fn send(&mut self, host: Host, packet: &[u8]) {
+    fn send(&mut self, host: Host, packet: &[u8]) {
         self.note(b'>', host, packet);
         self.watch_packet(packet, true);
         if self.live.send_packet(packet, &mut self.watch).is_err() {
@@ -173,10 +173,10 @@ impl<'a> World<'a> {
         arrivals
     }
 
-    /// What programs and their TCP do.
-    pub(crate) fn tell(&mut self, told: Outgoing) {
+    /// What the programs of a host and their TCP do.
+    pub(crate) fn tell(&mut self, host: Host, told: Outgoing) {
         match told {
-            Outgoing::Packet { host, packet } => self.send(host, &packet),
+            Outgoing::Packet(packet) => self.send(host, &packet),
             Outgoing::Octets { own, peer: other, is_sent, octets } => {
                 let (source, destination) = if is_sent { (own, other) } else { (other, own) };
                 let Some((key, role)) = self.key(source, destination, true, false) else { return };

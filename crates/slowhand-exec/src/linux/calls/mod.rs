@@ -5,6 +5,7 @@ mod files;
 mod futex;
 mod polling;
 mod processes;
+mod sharing;
 mod sockets;
 mod timers;
 
@@ -14,6 +15,7 @@ use crate::linux::filter::{SYS_FUTEX_REQUEUE, SYS_FUTEX_WAIT, SYS_FUTEX_WAKE};
 use crate::linux::threads::{Call, Resumed, State, Trial};
 use crate::linux::tracee::{self, Pid, Registers};
 use crate::linux::tracer::Tracer;
+use sharing::is_seen_by_others;
 
 /// How often in a row a thread may ask for the time, or for something that is not there. Then it waits for this long, as if each
 /// question took some microseconds: who waits for an instant in this way would wait for ever. *Assumed*.
@@ -60,6 +62,16 @@ impl Tracer<'_> {
     /// A thread makes a call that is trapped.
     pub(crate) fn enter(&mut self, tid: Pid) -> Result<(), ExecError> {
         let Some(registers) = tracee::registers(tid) else { return Ok(()) };
+        if !self.shares && is_seen_by_others(tid, &registers) {
+            if !self.is_alone {
+                self.wants_turn = true;
+                if let Some(thread) = self.threads.get_mut(tid) {
+                    thread.state = State::BeforeTurn;
+                }
+                return Ok(());
+            }
+            self.shares = true;
+        }
         self.traps += 1;
         if let Some(thread) = self.threads.get_mut(tid) {
             thread.computes_since = None;

@@ -27,10 +27,9 @@ impl Tracer<'_> {
     pub(super) fn leave_socket(&mut self, tid: Pid, trial: &Trial, result: i64) {
         let descriptor =
             self.threads.get_mut(tid).filter(|_| result >= 0).and_then(|thread| thread.descriptor(result as u64));
-        if let (Some(descriptor), Some(thread)) = (descriptor, self.threads.get(tid)) {
-            let site = self.programs[thread.program].kernel;
-            let port = self.next_port(site);
-            if !self.note_stream(&trial.entry, &descriptor, site, port) {
+        if let Some(descriptor) = descriptor {
+            let port = self.next_port();
+            if !self.note_stream(&trial.entry, &descriptor, port) {
                 let _ = set_port(descriptor.as_raw_fd(), port); // a raw socket has none
             }
         }
@@ -39,26 +38,24 @@ impl Tracer<'_> {
 
     /// Firmware has made an interface of its own.
     pub(super) fn leave_interface(&mut self, tid: Pid, trial: &Trial, result: i64) {
-        if let Some(thread) = self.threads.get(tid).filter(|_| result == 0) {
-            let place = self.programs[thread.program].kernel;
-            if let Err(error) = self.open_link(tid, place, trial.entry.rdx) {
-                let program = self.name_of(tid);
-                self.notes.add(&program, &format!("has an interface that leads nowhere: {error}"), true);
-            }
+        if result == 0
+            && let Err(error) = self.open_link(tid, trial.entry.rdx)
+        {
+            let program = self.name_of(tid);
+            self.notes.add(&program, &format!("has an interface that leads nowhere: {error}"), true);
         }
         self.finish(tid, &trial.entry, result);
     }
 
     /// The other side of an interface, which a `struct ifreq` (netdevice(7)) names.
-    fn open_link(&mut self, tid: Pid, place: usize, request: u64) -> io::Result<()> {
+    fn open_link(&mut self, tid: Pid, request: u64) -> io::Result<()> {
         let Some(octets) = tracee::read_value::<[u8; libc::IFNAMSIZ + 2]>(tid, request) else { return Ok(()) };
         let (name, flags) = octets.split_at(libc::IFNAMSIZ);
         let name = name.split(|octet| *octet == 0).next().unwrap_or_default();
         let has_frames = i32::from(u16::from_ne_bytes([flags[0], flags[1]])) & libc::IFF_TAP != 0;
-        let kernel = &self.kernels[place];
-        kernel.enter()?;
-        let link = Link::open(&String::from_utf8_lossy(name), has_frames, kernel.host.address())?;
-        if self.links[place].replace(link).is_some() {
+        self.kernel.enter()?;
+        let link = Link::open(&String::from_utf8_lossy(name), has_frames, self.kernel.host.address())?;
+        if self.link.replace(link).is_some() {
             let program = self.name_of(tid);
             self.notes.add(
                 &program,
@@ -69,11 +66,10 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// The next port of a host that nobody has asked for.
-    pub(crate) fn next_port(&mut self, site: usize) -> u16 {
-        let next = &mut self.ports[site];
-        let port = FIRST_PORT + *next % PORTS;
-        *next = next.wrapping_add(1);
+    /// The next port that nobody has asked for.
+    pub(crate) fn next_port(&mut self) -> u16 {
+        let port = FIRST_PORT + self.ports % PORTS;
+        self.ports = self.ports.wrapping_add(1);
         port
     }
 }

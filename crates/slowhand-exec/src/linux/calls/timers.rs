@@ -215,8 +215,14 @@ impl Tracer<'_> {
         self.finish(tid, &trial.entry, result);
     }
 
+    /// Forgets the timers that are due next if no program has their file any more. Returns true if there were any.
+    pub(crate) fn forget_due_file_timers(&mut self) -> bool {
+        let next = self.next_deadline();
+        next.is_some() && self.forget_file_timers(next)
+    }
+
     /// Forgets timers whose file no program has any more: those that are due at a time, or all. Returns true if there were any.
-    pub(crate) fn forget_file_timers(&mut self, due: Option<Nanos>) -> bool {
+    fn forget_file_timers(&mut self, due: Option<Nanos>) -> bool {
         let before = self.file_timers.len();
         let threads = &self.threads;
         self.file_timers.retain(|id, timer| {
@@ -239,14 +245,12 @@ impl Tracer<'_> {
     /// Everything that is due.
     pub(crate) fn fire_timers(&mut self) {
         let now = self.clocks.now;
-        let mut programs = Vec::new();
         for timer in self.file_timers.values_mut() {
             if timer.alarm.fires(now) {
                 let _ = timer.file.write(&1_u64.to_ne_bytes()); // it is full after 2^64 times
-                programs.push(timer.program);
+                self.activity += 1;
             }
         }
-        programs.into_iter().for_each(|program| self.note_activity(program));
         for (&pid, process) in &mut self.processes {
             if process.alarm.fires(now) {
                 // SAFETY: the call takes two numbers.
@@ -264,8 +268,7 @@ impl Tracer<'_> {
             }
         }
         if self.is_signalled {
-            // What waits for signals that are blocked is tried again.
-            (0..self.activity.len()).for_each(|kernel| self.activity[kernel] += 1);
+            self.activity += 1; // what waits for signals that are blocked is tried again
         }
     }
 }

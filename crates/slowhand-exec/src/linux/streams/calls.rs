@@ -4,7 +4,7 @@ use super::address::{self, Family, destination, is_local};
 use super::connections::{Opener, number_of};
 use super::ends::{self, Doorway, End};
 use super::options::Answer;
-use super::{State, Streams};
+use super::{Socket, State, Streams};
 use crate::linux::descriptor::Descriptor;
 use crate::linux::kernel::Kernel;
 use crate::linux::threads::{Call, Direction, Resumed, Trial, accepts};
@@ -54,12 +54,12 @@ impl Tracer<'_> {
     }
 
     /// A socket has been made. Returns true if it is one of TCP.
-    pub(crate) fn note_stream(&mut self, entry: &Registers, descriptor: &Descriptor, site: usize, port: u16) -> bool {
+    pub(crate) fn note_stream(&mut self, entry: &Registers, descriptor: &Descriptor, port: u16) -> bool {
         let is_stream = entry.rsi as i32 & TYPE == libc::SOCK_STREAM;
         let (true, Some(inode), Some(family)) = (is_stream, descriptor.socket, Family::of(entry.rdi as i32)) else {
             return false;
         };
-        self.streams.add(inode, site, family, port);
+        self.streams.add(inode, family, port);
         true
     }
 
@@ -79,11 +79,11 @@ impl Tracer<'_> {
         let result = match entry.orig_rax as i64 {
             libc::SYS_bind => {
                 let address = read_address(tid, entry.rsi, entry.rdx);
-                self.streams.bind_call(&self.kernels, inode, &descriptor, &address).map(|()| 0)
+                self.streams.bind_call(&self.kernel, inode, &descriptor, &address).map(|()| 0)
             }
             libc::SYS_listen => {
                 let backlog = entry.rsi as i32;
-                self.streams.listen_call(&self.kernels, inode, &descriptor, backlog).map(|()| 0)
+                self.streams.listen_call(&self.kernel, inode, &descriptor, backlog).map(|()| 0)
             }
             libc::SYS_getsockname => {
                 self.streams.own_address(inode).and_then(|address| write_address(tid, entry.rsi, entry.rdx, &address))
@@ -122,17 +122,17 @@ impl Tracer<'_> {
         };
         let address = read_address(tid, entry.rsi, entry.rdx);
         let now = self.instant();
-        match self.streams.connect_call(&self.kernels, inode, &descriptor, &address, now) {
+        match self.streams.connect_call(&self.kernel, inode, &descriptor, &address, now) {
             Ok(Outcome::Done(result)) => self.answer(tid, entry, result),
             Err(error) => {
-                if let Some(site) = self.streams.lacks_port(inode) {
-                    let port = self.next_port(site);
+                if self.streams.lacks_port(inode) {
+                    let port = self.next_port();
                     self.streams.set_port(inode, port);
                 }
                 self.answer(tid, entry, -i64::from(error));
             }
             Ok(Outcome::Waits) if deadline.is_some_and(|deadline| deadline <= self.clocks.now) => {
-                self.streams.waits_no_more(&self.kernels, inode, &descriptor);
+                self.streams.waits_no_more(&self.kernel, inode, &descriptor);
                 self.answer(tid, entry, -i64::from(libc::EINPROGRESS)); // socket(7), SO_SNDTIMEO
             }
             Ok(Outcome::Waits) => self.skip(tid, Trial::new(entry, Call::Connect { inode }, deadline)),
@@ -142,14 +142,14 @@ impl Tracer<'_> {
     /// A signal has ended the wait for a connection, which goes on.
     pub(crate) fn leave_opening(&mut self, tid: Pid, entry: &Registers) {
         if let Some((descriptor, inode)) = self.stream_at(tid, entry.rdi) {
-            self.streams.waits_no_more(&self.kernels, inode, &descriptor);
+            self.streams.waits_no_more(&self.kernel, inode, &descriptor);
         }
     }
 
     /// A thread has ended that waited for a connection: nobody else does.
     pub(crate) fn abandon_opening(&mut self, inode: u64) {
         let now = self.instant();
-        self.streams.abandon(&self.kernels, inode, now);
+        self.streams.abandon(&self.kernel, inode, now);
     }
 
     /// A call that reads or writes begins. `Err`: its result.
@@ -203,7 +203,7 @@ impl Tracer<'_> {
         }
         if result > 0 {
             let now = self.instant();
-            self.streams.transferred(&self.kernels, inode, now);
+            self.streams.transferred(&self.kernel, inode, now);
         }
         result
     }
@@ -222,63 +222,51 @@ impl Tracer<'_> {
         }
     }
 
-    /// Moves the octets of streams at the hosts where something has happened, and tells the network. Returns true if a program can
-    /// see something new.
+    /// Moves the octets of streams if something has happened. Returns true if a program can see something new.
     pub(crate) fn drain_streams(&mut self) -> bool {
         let now = self.instant();
-        if !self.streams.is_empty() {
-            for site in 0..self.kernels.len() {
-                if self.moved[site] != self.activity[site] {
-                    self.streams.move_octets(&self.kernels, site, now);
-                    self.moved[site] = self.activity[site];
-                }
-            }
+        if !self.streams.is_empty() && self.moved != self.activity {
+            self.streams.move_octets(&self.kernel, now);
+            self.moved = self.activity;
         }
-        for told in self.streams.take_outgoing() {
-            self.world.tell(told);
-        }
-        self.streams.take_changes(&mut self.activity)
+        self.outgoing.append(&mut self.streams.take_outgoing());
+        self.take_changes()
+    }
+
+    /// Notes that programs can see something new. Returns true if they can.
+    pub(crate) fn take_changes(&mut self) -> bool {
+        let has_changed = self.streams.take_change();
+        self.activity += u64::from(has_changed);
+        has_changed
     }
 }
 
 impl Streams {
-    fn bind_call(
-        &mut self,
-        kernels: &[Kernel],
-        inode: u64,
-        descriptor: &Descriptor,
-        address: &[u8],
-    ) -> Result<(), i32> {
+    fn bind_call(&mut self, kernel: &Kernel, inode: u64, descriptor: &Descriptor, address: &[u8]) -> Result<(), i32> {
         let socket = self.sockets.get(&inode).ok_or(libc::EBADF)?;
         let address = socket.family.read(address)?;
-        let host = self.sites[socket.site].address;
+        let host = self.site.address;
         if socket.local.is_some() || socket.state != State::Fresh {
             return Err(libc::EINVAL);
         }
         if !is_local(address.ip(), host) {
             return Err(libc::EADDRNOTAVAIL);
         }
-        self.bind(kernels, inode, address)?;
+        self.bind(kernel, inode, address)?;
         self.give_name(inode, descriptor)
     }
 
-    fn listen_call(
-        &mut self,
-        kernels: &[Kernel],
-        inode: u64,
-        descriptor: &Descriptor,
-        backlog: i32,
-    ) -> Result<(), i32> {
+    fn listen_call(&mut self, kernel: &Kernel, inode: u64, descriptor: &Descriptor, backlog: i32) -> Result<(), i32> {
         let socket = self.sockets.get(&inode).ok_or(libc::EBADF)?;
         let (family, is_bound) = (socket.family, socket.local.is_some());
         if !matches!(socket.state, State::Fresh | State::Listening { .. }) {
             return Err(libc::EINVAL);
         }
         if !is_bound {
-            self.bind(kernels, inode, SocketAddr::new(family.any(), 0))?;
+            self.bind(kernel, inode, SocketAddr::new(family.any(), 0))?;
             self.give_name(inode, descriptor)?;
         }
-        if !self.may_listen(kernels, inode) {
+        if !self.may_listen(kernel, inode) {
             return Err(libc::EADDRINUSE);
         }
         ends::listen(descriptor.as_raw_fd(), backlog).map_err(code)?;
@@ -313,14 +301,14 @@ impl Streams {
 
     fn connect_call(
         &mut self,
-        kernels: &[Kernel],
+        kernel: &Kernel,
         inode: u64,
         descriptor: &Descriptor,
         address: &[u8],
         now: Instant,
     ) -> Result<Outcome, i32> {
         let socket = self.sockets.get_mut(&inode).ok_or(libc::EBADF)?;
-        let (site, is_blocking) = (socket.site, !descriptor.is_nonblocking);
+        let is_blocking = !descriptor.is_nonblocking;
         match &mut socket.state {
             State::Listening { .. } => return Err(libc::EISCONN),
             State::Open { is_told, .. } => {
@@ -330,7 +318,7 @@ impl Streams {
             State::Failed => return Err(socket.error.take().unwrap_or(libc::ECONNABORTED)),
             State::Opening(number) => {
                 let number = *number;
-                return match self.try_open(kernels, inode, descriptor, number)? {
+                return match self.try_open(kernel, inode, descriptor, number)? {
                     Outcome::Waits if !is_blocking => Err(libc::EALREADY),
                     outcome => Ok(outcome),
                 };
@@ -338,29 +326,28 @@ impl Streams {
             State::Fresh => {}
         }
         let peer = destination(socket.family.read(address)?);
-        let host = self.sites[site].address;
+        let host = self.site.address;
         if is_local(peer.ip(), host) {
-            return self.connect_here(kernels, inode, descriptor, peer);
+            return self.connect_here(kernel, inode, descriptor, peer);
         }
         let IpAddr::V6(ip) = peer.ip() else { return Err(libc::ENETUNREACH) };
         let number = self.open(inode, Endpoint::new(ip, peer.port()), !is_blocking, now)?;
         if is_blocking {
             return Ok(Outcome::Waits);
         }
-        self.fill(kernels, inode, descriptor, number)?;
+        self.fill(kernel, descriptor, number)?;
         Err(libc::EINPROGRESS)
     }
 
     /// Connects to a program of the same host: the kernel does.
     fn connect_here(
         &mut self,
-        kernels: &[Kernel],
+        kernel: &Kernel,
         inode: u64,
         descriptor: &Descriptor,
         peer: SocketAddr,
     ) -> Result<Outcome, i32> {
-        let site = self.sockets.get(&inode).ok_or(libc::EBADF)?.site;
-        let listener = self.listener(kernels, site, peer).ok_or(libc::ECONNREFUSED)?;
+        let listener = self.listener(kernel, peer).ok_or(libc::ECONNREFUSED)?;
         let listener = self.sockets.get(&listener).ok_or(libc::ECONNREFUSED)?.number;
         self.give_name(inode, descriptor)?;
         match ends::connect(descriptor, listener) {
@@ -381,13 +368,7 @@ impl Streams {
     }
 
     /// Looks whether a connection is open that a call waits for.
-    fn try_open(
-        &mut self,
-        kernels: &[Kernel],
-        inode: u64,
-        descriptor: &Descriptor,
-        number: u64,
-    ) -> Result<Outcome, i32> {
+    fn try_open(&mut self, kernel: &Kernel, inode: u64, descriptor: &Descriptor, number: u64) -> Result<Outcome, i32> {
         let connected = self.connections.get(&number).ok_or(libc::ECONNABORTED)?;
         if matches!(connected.opener, Opener::Program { fills: true, .. }) {
             return Ok(Outcome::Waits); // it is no more `Opening` when it is open
@@ -407,29 +388,29 @@ impl Streams {
         let peer = address::of(peer);
         socket.state = State::Open { peer, connection: Some(number), is_told: true };
         socket.needs_room = true;
-        self.attach(kernels, inode, descriptor, number)?;
+        self.attach(kernel, descriptor, number)?;
         if let Some(connected) = self.connections.get_mut(&number) {
             connected.told_open();
         }
-        self.sites[self.sockets[&inode].site].has_changed = true; // what has come with the last segment is moved
+        self.site.has_changed = true; // what has come with the last segment is moved
         Ok(Outcome::Done(0))
     }
 
     /// The call for a connection returns before it is open: the socket is to be not writable.
-    fn waits_no_more(&mut self, kernels: &[Kernel], inode: u64, descriptor: &Descriptor) {
+    fn waits_no_more(&mut self, kernel: &Kernel, inode: u64, descriptor: &Descriptor) {
         let Some(State::Opening(number)) = self.sockets.get(&inode).map(|socket| socket.state) else { return };
         let Some(connected) = self.connections.get_mut(&number) else { return };
         if let Opener::Program { fills, .. } = &mut connected.opener
             && !std::mem::replace(fills, true)
         {
-            let _ = self.fill(kernels, inode, descriptor, number);
+            let _ = self.fill(kernel, descriptor, number);
         }
     }
 
-    /// The host of a socket that has lost its port: its connection has failed, and its program has not asked for the port.
-    fn lacks_port(&self, inode: u64) -> Option<usize> {
-        let socket = self.sockets.get(&inode)?;
-        (socket.state == State::Fresh && socket.local.is_some() && !socket.is_named).then_some(socket.site)
+    /// True if a socket has lost its port: its connection has failed, and its program has not asked for the port.
+    fn lacks_port(&self, inode: u64) -> bool {
+        let lacks = |socket: &Socket| socket.state == State::Fresh && socket.local.is_some() && !socket.is_named;
+        self.sockets.get(&inode).is_some_and(lacks)
     }
 
     fn set_port(&mut self, inode: u64, port: u16) {
@@ -438,29 +419,28 @@ impl Streams {
         }
     }
 
-    fn abandon(&mut self, kernels: &[Kernel], inode: u64, now: Instant) {
+    fn abandon(&mut self, kernel: &Kernel, inode: u64, now: Instant) {
         let Some(State::Opening(number)) = self.sockets.get(&inode).map(|socket| socket.state) else { return };
         if let Some(connected) = self.connections.get_mut(&number) {
             connected.abandon();
-            self.advance(kernels, number, now);
+            self.advance(kernel, number, now);
         }
     }
 
-    fn fill(&mut self, kernels: &[Kernel], inode: u64, descriptor: &Descriptor, number: u64) -> Result<(), i32> {
-        self.attach(kernels, inode, descriptor, number)?;
+    fn fill(&mut self, kernel: &Kernel, descriptor: &Descriptor, number: u64) -> Result<(), i32> {
+        self.attach(kernel, descriptor, number)?;
         End::fill(descriptor).map_err(code)
     }
 
     /// The tracer becomes the other end of a program's socket.
-    fn attach(&mut self, kernels: &[Kernel], inode: u64, descriptor: &Descriptor, number: u64) -> Result<(), i32> {
-        let site = self.sockets.get(&inode).ok_or(libc::EBADF)?.site;
-        if self.sites[site].doorway.is_none() {
+    fn attach(&mut self, kernel: &Kernel, descriptor: &Descriptor, number: u64) -> Result<(), i32> {
+        if self.site.doorway.is_none() {
             let name = self.number();
-            let doorway = kernels[site].enter().and_then(|()| Doorway::new(name)).map_err(code)?;
-            self.sites[site].doorway = Some(doorway);
+            let doorway = kernel.enter().and_then(|()| Doorway::new(name)).map_err(code)?;
+            self.site.doorway = Some(doorway);
         }
         let connected = self.connections.get_mut(&number).ok_or(libc::ECONNABORTED)?;
-        let doorway = self.sites[site].doorway.as_ref().ok_or(libc::ECONNABORTED)?;
+        let doorway = self.site.doorway.as_ref().ok_or(libc::ECONNABORTED)?;
         connected.attach(doorway.connect(descriptor, connected.room()).map_err(code)?);
         Ok(())
     }
@@ -483,7 +463,7 @@ impl Streams {
             _ => return Err(if is_out { libc::EPIPE } else { libc::ENOTCONN }),
         }
         if std::mem::take(&mut socket.needs_room) {
-            let room = self.sites[socket.site].tcp.send_buffer;
+            let room = self.site.tcp.send_buffer;
             let _ = ends::set_room(descriptor.as_raw_fd(), room); // else it has what the kernel gives
         }
         Ok(())
@@ -494,10 +474,10 @@ impl Streams {
     }
 
     /// A program has read or written.
-    fn transferred(&mut self, kernels: &[Kernel], inode: u64, now: Instant) {
+    fn transferred(&mut self, kernel: &Kernel, inode: u64, now: Instant) {
         let state = self.sockets.get(&inode).map(|socket| socket.state);
         if let Some(State::Open { connection: Some(number), .. }) = state {
-            self.advance(kernels, number, now);
+            self.advance(kernel, number, now);
         }
     }
 
@@ -506,7 +486,7 @@ impl Streams {
         let inode = descriptor.socket?;
         let number = ends::peer_of(descriptor)?;
         let socket = self.sockets.get_mut(&listener)?;
-        let (site, family, options) = (socket.site, socket.family, socket.options.clone());
+        let (family, options) = (socket.family, socket.options.clone());
         let (local, peer, connection, error) = if let Some(connected) = self.connections.get_mut(&number) {
             if let State::Listening { pending, .. } = &mut socket.state {
                 *pending = pending.saturating_sub(1);
@@ -519,7 +499,7 @@ impl Streams {
             let State::Open { peer, .. } = other.state else { return None };
             (peer, other.local?, None, None)
         };
-        let accepted = self.add(inode, site, family, 0);
+        let accepted = self.add(inode, family, 0);
         (accepted.local, accepted.error) = (Some(local), error);
         (accepted.options, accepted.is_named) = (options, true);
         (accepted.state, accepted.needs_room) = (State::Open { peer, connection, is_told: true }, connection.is_some());

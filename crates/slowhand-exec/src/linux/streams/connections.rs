@@ -1,7 +1,7 @@
 //! Connections to other hosts: the octets between the sockets of programs and TCP, and the segments.
 
 use super::ends::{End, Taken};
-use super::{Outgoing, Site, State, Streams, address, options};
+use super::{Outgoing, State, Streams, address, options};
 use crate::linux::clocks::Nanos;
 use crate::linux::kernel::Kernel;
 use rand_core::Rng;
@@ -17,7 +17,6 @@ const PIECE: usize = 4096;
 /// A connection to another host.
 #[derive(Debug)]
 pub(super) struct Connected {
-    site: usize,
     pub(super) connection: Connection,
     pub(super) opener: Opener,
     /// The other end of the program's socket. `None`: the program has none yet, or none any more.
@@ -53,7 +52,6 @@ pub(super) enum Opener {
 
 impl Connected {
     pub(super) fn connect(
-        site: usize,
         config: &TcpConfig,
         own: Endpoint,
         peer: Endpoint,
@@ -61,16 +59,15 @@ impl Connected {
         opener: Opener,
     ) -> Result<Self, ConfigError> {
         let connection = Connection::connect(config, own, peer, first)?;
-        Ok(Self::new(site, connection, config, opener))
+        Ok(Self::new(connection, config, opener))
     }
 
-    fn new(site: usize, connection: Connection, config: &TcpConfig, opener: Opener) -> Self {
+    fn new(connection: Connection, config: &TcpConfig, opener: Opener) -> Self {
         let inode = match opener {
             Opener::Program { inode, .. } => Some(inode),
             Opener::Network { .. } => None,
         };
         Self {
-            site,
             connection,
             opener,
             end: None,
@@ -122,8 +119,8 @@ impl Connected {
         self.room
     }
 
-    fn ends(&self) -> Option<(usize, Endpoint, Endpoint)> {
-        Some((self.site, self.connection.local(), self.connection.remote()?))
+    fn ends(&self) -> Option<(Endpoint, Endpoint)> {
+        Some((self.connection.local(), self.connection.remote()?))
     }
 
     /// Octets of the program go to TCP, as far as it has room. Returns true if the program's socket has more room then.
@@ -205,7 +202,7 @@ impl Connected {
     }
 
     fn note(&self, outgoing: &mut Vec<Outgoing>, is_sent: bool, octets: &[u8]) {
-        let Some((_, own, peer)) = self.ends() else { return };
+        let Some((own, peer)) = self.ends() else { return };
         outgoing.push(Outgoing::Octets { own, peer, is_sent, octets: octets.to_vec() });
     }
 }
@@ -224,7 +221,7 @@ impl Streams {
     }
 
     /// Everything that is due.
-    pub(crate) fn fire(&mut self, kernels: &[Kernel], now: Instant) {
+    pub(crate) fn fire(&mut self, kernel: &Kernel, now: Instant) {
         let is_due = |connected: &Connected| connected.connection.deadline().is_some_and(|at| at <= now);
         let due: Vec<u64> =
             self.connections.iter().filter(|(_, each)| is_due(each)).map(|(number, _)| *number).collect();
@@ -232,59 +229,53 @@ impl Streams {
             if let Some(connected) = self.connections.get_mut(&number) {
                 connected.connection.handle_timeout(now);
             }
-            self.advance(kernels, number, now);
+            self.advance(kernel, number, now);
         }
     }
 
-    /// Moves the octets of all programs of a host.
-    pub(crate) fn move_octets(&mut self, kernels: &[Kernel], site: usize, now: Instant) {
-        let here = |connected: &Connected| connected.site == site && connected.end.is_some();
+    /// Moves the octets of all programs.
+    pub(crate) fn move_octets(&mut self, kernel: &Kernel, now: Instant) {
+        let here = |connected: &Connected| connected.end.is_some();
         let numbers: Vec<u64> =
             self.connections.iter().filter(|(_, each)| here(each)).map(|(number, _)| *number).collect();
         for number in numbers {
-            self.advance(kernels, number, now);
+            self.advance(kernel, number, now);
         }
     }
 
-    /// A segment has arrived at a host.
-    pub(crate) fn receive(&mut self, kernels: &[Kernel], site: usize, packet: &[u8], now: Instant) {
+    /// A segment has arrived.
+    pub(crate) fn receive(&mut self, kernel: &Kernel, packet: &[u8], now: Instant) {
         let Ok((header, octets)) = Ipv6Header::parse_packet(packet) else { return };
         let Ok(segment) = Segment::parse(octets) else { return };
-        let is_ours = header.destination == self.sites[site].address;
+        let is_ours = header.destination == self.site.address;
         if !is_ours || !checksum_holds(header.source, header.destination, octets) {
             return;
         }
         let own = Endpoint::new(header.destination, segment.destination_port);
         let peer = Endpoint::new(header.source, segment.source_port);
         let opens = segment.flags.contains(Flags::SYN) && !segment.flags.intersects(Flags::ACK | Flags::RST);
-        let known = self.of_ends.get(&(site, own, peer)).copied();
+        let known = self.of_ends.get(&(own, peer)).copied();
         let is_past = known.and_then(|number| self.connections.get(&number)).is_none_or(Connected::is_past);
         let number = match known {
             Some(number) if !(opens && is_past) => Some(number),
-            _ if opens => match self.listen_to(kernels, site, own, peer) {
+            _ if opens => match self.listen_to(kernel, own, peer) {
                 Ok(number) => number,
-                Err(NoListener) => return self.refuse(site, &header, &segment),
+                Err(NoListener) => return self.refuse(&header, &segment),
             },
-            _ => return self.refuse(site, &header, &segment),
+            _ => return self.refuse(&header, &segment),
         };
         let Some(number) = number else { return };
         if let Some(connected) = self.connections.get_mut(&number) {
             let ecn = Ecn::of_traffic_class(header.traffic_class);
             let _ = connected.connection.handle_segment(now, header.source, ecn, octets); // it has been checked
         }
-        self.advance(kernels, number, now);
+        self.advance(kernel, number, now);
     }
 
     /// A connection for a program that listens. `None`: it has too many that it has not accepted, as tcp(7) has it.
-    fn listen_to(
-        &mut self,
-        kernels: &[Kernel],
-        site: usize,
-        own: Endpoint,
-        peer: Endpoint,
-    ) -> Result<Option<u64>, NoListener> {
+    fn listen_to(&mut self, kernel: &Kernel, own: Endpoint, peer: Endpoint) -> Result<Option<u64>, NoListener> {
         let address = address::of(own);
-        let listener = self.listener(kernels, site, address).ok_or(NoListener)?;
+        let listener = self.listener(kernel, address).ok_or(NoListener)?;
         let number = self.number();
         let socket = self.sockets.get_mut(&listener).ok_or(NoListener)?;
         let State::Listening { backlog, pending } = &mut socket.state else { return Err(NoListener) };
@@ -292,12 +283,11 @@ impl Streams {
             return Ok(None);
         }
         *pending += 1;
-        let site_of = &mut self.sites[site];
-        let config = options::configured(&site_of.tcp, &socket.options);
-        let first = SeqNumber(site_of.random.next_u32());
+        let config = options::configured(&self.site.tcp, &socket.options);
+        let first = SeqNumber(self.site.random.next_u32());
         let connection = Connection::listen(&config, own, first).map_err(|_| NoListener)?;
-        let connected = Connected::new(site, connection, &config, Opener::Network { listener });
-        if let Some(former) = self.of_ends.insert((site, own, peer), number) {
+        let connected = Connected::new(connection, &config, Opener::Network { listener });
+        if let Some(former) = self.of_ends.insert((own, peer), number) {
             self.connections.remove(&former);
         }
         self.connections.insert(number, connected);
@@ -305,26 +295,26 @@ impl Streams {
     }
 
     /// Answers a segment of no connection (RFC 9293 section 3.10.7.1).
-    fn refuse(&mut self, site: usize, header: &Ipv6Header, segment: &Segment<'_>) {
+    fn refuse(&mut self, header: &Ipv6Header, segment: &Segment<'_>) {
         let Some(reply) = segment.reset_reply() else { return };
         let mut octets = vec![0; reply.wire_len()];
         if reply.emit(header.destination, header.source, &mut octets).is_ok() {
             let (own, peer) = (header.destination, header.source);
             let packet = packet(own, peer, Ecn::NotCapable, &octets);
-            self.outgoing.push(Outgoing::Packet { host: self.sites[site].host, packet });
+            self.outgoing.push(Outgoing::Packet(packet));
         }
     }
 
     /// Goes on with a connection to which something has happened.
-    pub(super) fn advance(&mut self, kernels: &[Kernel], number: u64, now: Instant) {
+    pub(super) fn advance(&mut self, kernel: &Kernel, number: u64, now: Instant) {
         if let Some(connected) = self.connections.get_mut(&number).filter(|connected| connected.is_opening) {
             match connected.end.as_ref().is_some_and(End::is_closed) {
                 true => connected.abandon(),
-                false => self.go_on_opening(kernels, number),
+                false => self.go_on_opening(kernel, number),
             }
         }
         let Some(connected) = self.connections.get_mut(&number) else { return };
-        let site = &mut self.sites[connected.site];
+        let site = &mut self.site;
         if !connected.is_opening {
             let socket = connected.inode.and_then(|inode| self.sockets.get_mut(&inode));
             let lingers = socket.as_ref().is_none_or(|socket| !options::resets(&socket.options));
@@ -351,19 +341,18 @@ impl Streams {
     /// Sends the segments of a connection that are due.
     pub(super) fn transmit(&mut self, number: u64, now: Instant) {
         let Some(connected) = self.connections.get_mut(&number) else { return };
-        let Some((site, own, peer)) = connected.ends() else { return };
-        let host = self.sites[site].host;
+        let Some((own, peer)) = connected.ends() else { return };
         let mut octets = vec![0; connected.connection.max_segment_len()];
         while let Some(sent) = connected.connection.poll_transmit(now, &mut octets) {
             let packet = packet(own.address, peer.address, sent.ecn, &octets[..sent.len]);
-            self.outgoing.push(Outgoing::Packet { host, packet });
+            self.outgoing.push(Outgoing::Packet(packet));
         }
     }
 
     /// Tells a program that its connection is open, or why it is not.
-    fn go_on_opening(&mut self, kernels: &[Kernel], number: u64) {
+    fn go_on_opening(&mut self, kernel: &Kernel, number: u64) {
         let Some(connected) = self.connections.get_mut(&number) else { return };
-        let site: &mut Site = &mut self.sites[connected.site];
+        let site = &mut self.site;
         let error = connected.connection.error();
         if error.is_none() && !connected.is_open() {
             return;
@@ -381,7 +370,7 @@ impl Streams {
                     return;
                 }
                 let ends = connected.ends();
-                if let (Some(end), Some((_, _, peer))) = (&mut connected.end, ends) {
+                if let (Some(end), Some((_, peer))) = (&mut connected.end, ends) {
                     end.empty();
                     let peer = address::of(peer);
                     socket.state = State::Open { peer, connection: Some(number), is_told: false };
@@ -393,7 +382,7 @@ impl Streams {
                 let socket = self.sockets.get_mut(&listener);
                 let named = socket.as_ref().map(|socket| socket.number).filter(|_| error.is_none());
                 let end = named.and_then(|named| {
-                    kernels[connected.site].enter().ok()?;
+                    kernel.enter().ok()?;
                     End::connect_to(named, number, connected.room).ok()
                 });
                 if end.is_some() {

@@ -14,7 +14,6 @@ mod options;
 mod ports;
 
 use crate::linux::descriptor::Descriptor;
-use crate::linux::kernel::Kernel;
 use address::Family;
 use connections::{Connected, Opener};
 use ends::Doorway;
@@ -29,29 +28,27 @@ use slowhand_net::transport::tcp::{SeqNumber, TcpConfig};
 use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv6Addr, SocketAddr};
 
-/// All sockets of TCP, and the connections between hosts.
+/// The sockets of TCP of one host, and its connections to others.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    /// By the place of the kernel of the host.
-    sites: Vec<Site>,
+    site: Site,
     /// By inode, which all descriptors of a socket share. These numbers are not the same in every run, so nothing is in their order.
     sockets: HashMap<u64, Socket>,
     /// The inodes by number.
     inodes: HashMap<u64, u64>,
     /// By number, so in the order in which they came to be.
     connections: BTreeMap<u64, Connected>,
-    /// The connections by host and ends, the host's own first.
-    of_ends: HashMap<(usize, Endpoint, Endpoint), u64>,
+    /// The connections by their ends, the host's own first.
+    of_ends: HashMap<(Endpoint, Endpoint), u64>,
     /// The number of the next socket or connection.
     next: u64,
     /// What is to be told to the network.
     outgoing: Vec<Outgoing>,
 }
 
-/// TCP of one host.
+/// What its sockets have in common.
 #[derive(Debug)]
 struct Site {
-    host: Host,
     address: Ipv6Addr,
     tcp: TcpConfig,
     random: Xoshiro256PlusPlus,
@@ -62,11 +59,11 @@ struct Site {
     has_changed: bool,
 }
 
-/// What the network is told, in this order.
+/// What a host tells the network, in this order.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
-    /// A host sends a packet.
-    Packet { host: Host, packet: Vec<u8> },
+    /// It sends a packet.
+    Packet(Vec<u8>),
     /// A program has given its TCP these octets, or gets them from it.
     Octets { own: Endpoint, peer: Endpoint, is_sent: bool, octets: Vec<u8> },
 }
@@ -75,7 +72,6 @@ pub(crate) enum Outgoing {
 #[derive(Debug)]
 struct Socket {
     number: u64,
-    site: usize,
     family: Family,
     /// The port that it gets if its program asks for none.
     spare_port: u16,
@@ -112,19 +108,19 @@ enum State {
 }
 
 impl Streams {
-    pub(crate) fn new(scenario: &Scenario, kernels: &[Kernel], seed: u64) -> Self {
+    /// Of the host with this number.
+    pub(crate) fn new(scenario: &Scenario, host: Host, number: u64, seed: u64) -> Self {
         let random = RandomStreams::new(seed);
-        let site = |(number, kernel): (usize, &Kernel)| Site {
-            host: kernel.host,
-            address: kernel.host.address(),
-            tcp: scenario.tcp_of(kernel.host),
-            random: Xoshiro256PlusPlus::from_seed(random.derive("streams of a host", number as u64)),
+        let site = Site {
+            address: host.address(),
+            tcp: scenario.tcp_of(host),
+            random: Xoshiro256PlusPlus::from_seed(random.derive("streams of a host", number)),
             doorway: None,
             bound: Vec::new(),
             has_changed: false,
         };
         Self {
-            sites: kernels.iter().enumerate().map(site).collect(),
+            site,
             sockets: HashMap::new(),
             inodes: HashMap::new(),
             connections: BTreeMap::new(),
@@ -149,25 +145,17 @@ impl Streams {
         std::mem::take(&mut self.outgoing)
     }
 
-    /// Notes where programs can see something new. Returns true if they can.
-    pub(crate) fn take_changes(&mut self, activity: &mut [u64]) -> bool {
-        let mut any = false;
-        for (site, activity) in self.sites.iter_mut().zip(activity) {
-            if std::mem::take(&mut site.has_changed) {
-                *activity += 1;
-                any = true;
-            }
-        }
-        any
+    /// True if something has happened that programs can see.
+    pub(crate) fn take_change(&mut self) -> bool {
+        std::mem::take(&mut self.site.has_changed)
     }
 
     /// A program has made a socket.
-    fn add(&mut self, inode: u64, site: usize, family: Family, spare_port: u16) -> &mut Socket {
+    fn add(&mut self, inode: u64, family: Family, spare_port: u16) -> &mut Socket {
         let number = self.number();
         self.inodes.insert(number, inode);
         let socket = Socket {
             number,
-            site,
             family,
             spare_port,
             local: None,
@@ -192,10 +180,10 @@ impl Streams {
     fn open(&mut self, inode: u64, peer: Endpoint, fills: bool, now: Instant) -> Result<u64, i32> {
         let number = self.number();
         let socket = self.sockets.get_mut(&inode).ok_or(libc::EBADF)?;
-        let site = &mut self.sites[socket.site];
+        let site = &mut self.site;
         let port = socket.local.map_or(socket.spare_port, |local| local.port());
         let own = Endpoint::new(site.address, port);
-        let ends = (socket.site, own, peer);
+        let ends = (own, peer);
         if let Some(former) = self.of_ends.get(&ends)
             && !self.connections.get(former).is_none_or(Connected::is_past)
         {
@@ -205,7 +193,7 @@ impl Streams {
         let first = SeqNumber(site.random.next_u32());
         let opener = Opener::Program { inode, fills };
         // The plan has checked the configuration, and the options of the socket are in its bounds.
-        let connected = Connected::connect(socket.site, &config, own, peer, first, opener).map_err(|_| libc::EINVAL)?;
+        let connected = Connected::connect(&config, own, peer, first, opener).map_err(|_| libc::EINVAL)?;
         socket.local = Some(address::of(own));
         socket.state = State::Opening(number);
         if let Some(former) = self.of_ends.insert(ends, number) {

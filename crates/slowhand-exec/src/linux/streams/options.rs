@@ -89,7 +89,7 @@ impl Streams {
         if let State::Open { connection: Some(number), .. } | State::Opening(number) = socket.state
             && let Some(connected) = self.connections.get_mut(&number)
         {
-            let site = &self.sites[socket.site];
+            let site = &self.site;
             let config = configured(&site.tcp, &socket.options);
             connected.connection.set_nagle(config.nagle);
             let keeps =
@@ -104,7 +104,7 @@ impl Streams {
     /// getsockopt(2).
     pub(super) fn option(&mut self, inode: u64, descriptor: &Descriptor, level: i32, option: i32) -> Answer {
         let Some(socket) = self.sockets.get_mut(&inode) else { return Answer::Error(libc::EBADF) };
-        let site = &self.sites[socket.site];
+        let site = &self.site;
         let number = |number: i32| Answer::Value(number.to_ne_bytes().to_vec());
         let connection = match socket.state {
             State::Open { connection: Some(number), .. } | State::Opening(number) => self.connections.get(&number),

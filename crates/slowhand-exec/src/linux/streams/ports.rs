@@ -9,9 +9,8 @@ impl Streams {
     ///
     /// # Errors
     /// Another socket has it.
-    pub(super) fn bind(&mut self, kernels: &[Kernel], inode: u64, address: SocketAddr) -> Result<(), i32> {
-        let site = self.sockets.get(&inode).ok_or(libc::EBADF)?.site;
-        let others = self.others(kernels, site, inode);
+    pub(super) fn bind(&mut self, kernel: &Kernel, inode: u64, address: SocketAddr) -> Result<(), i32> {
+        let others = self.others(kernel, inode);
         let socket = self.sockets.get_mut(&inode).ok_or(libc::EBADF)?;
         let port = if address.port() == 0 { socket.spare_port } else { address.port() };
         let address = SocketAddr::new(address.ip(), port);
@@ -20,23 +19,22 @@ impl Streams {
             self.sockets.get_mut(&inode).ok_or(libc::EBADF)?.local = None;
             return Err(libc::EADDRINUSE);
         }
-        self.sites[site].bound.push(inode);
+        self.site.bound.push(inode);
         Ok(())
     }
 
     /// True if a socket that is to listen may do so.
-    pub(super) fn may_listen(&mut self, kernels: &[Kernel], inode: u64) -> bool {
-        let Some(site) = self.sockets.get(&inode).map(|socket| socket.site) else { return false };
-        let others = self.others(kernels, site, inode);
-        !others.iter().any(|other| self.conflicts(inode, *other, true))
+    pub(super) fn may_listen(&mut self, kernel: &Kernel, inode: u64) -> bool {
+        let others = self.others(kernel, inode);
+        self.sockets.contains_key(&inode) && !others.iter().any(|other| self.conflicts(inode, *other, true))
     }
 
     /// The other sockets of a host that have a port of their own. Those that are closed are forgotten.
-    fn others(&mut self, kernels: &[Kernel], site: usize, inode: u64) -> Vec<u64> {
-        let bound = std::mem::take(&mut self.sites[site].bound);
-        let is_there = |inode: &u64| self.sockets.get(inode).is_some_and(|socket| is_there(kernels, socket));
+    fn others(&mut self, kernel: &Kernel, inode: u64) -> Vec<u64> {
+        let bound = std::mem::take(&mut self.site.bound);
+        let is_there = |inode: &u64| self.sockets.get(inode).is_some_and(|socket| is_there(kernel, socket));
         let bound: Vec<u64> = bound.into_iter().filter(is_there).collect();
-        self.sites[site].bound.clone_from(&bound);
+        self.site.bound.clone_from(&bound);
         bound.into_iter().filter(|other| *other != inode).collect()
     }
 
@@ -53,23 +51,23 @@ impl Streams {
     }
 
     /// The socket that listens for connections to an address: one that has this address before one that has all.
-    pub(super) fn listener(&mut self, kernels: &[Kernel], site: usize, address: SocketAddr) -> Option<u64> {
+    pub(super) fn listener(&mut self, kernel: &Kernel, address: SocketAddr) -> Option<u64> {
         let rank = |inode: &u64| {
             let socket = self.sockets.get(inode)?;
             let local = socket.local.filter(|_| matches!(socket.state, State::Listening { .. }))?;
             let takes = local.port() == address.port() && takes(socket, local.ip(), address.ip());
             takes.then_some((local.ip().is_unspecified(), *inode))
         };
-        let mut ranked: Vec<(bool, u64)> = self.sites[site].bound.iter().filter_map(rank).collect();
+        let mut ranked: Vec<(bool, u64)> = self.site.bound.iter().filter_map(rank).collect();
         ranked.sort_by_key(|(takes_all, _)| *takes_all); // stable: else the first one that has listened
-        let is_there = |inode: &u64| self.sockets.get(inode).is_some_and(|socket| is_there(kernels, socket));
+        let is_there = |inode: &u64| self.sockets.get(inode).is_some_and(|socket| is_there(kernel, socket));
         ranked.into_iter().map(|(_, inode)| inode).find(is_there)
     }
 }
 
 /// True if a program has this socket, which has a name. Afterwards the thread is in the namespace of its host.
-fn is_there(kernels: &[Kernel], socket: &Socket) -> bool {
-    kernels[socket.site].enter().is_ok() && ends::is_there(socket.number)
+fn is_there(kernel: &Kernel, socket: &Socket) -> bool {
+    kernel.enter().is_ok() && ends::is_there(socket.number)
 }
 
 /// True if a socket with this local address takes connections to an address.
