@@ -13,6 +13,7 @@ use std::time::Instant;
 /// How long a run goes on when it has come to its end, for what is still on its way. *Assumed*: as in a live network.
 const LINGER: Nanos = 2 * SECOND;
 
+/// A world that runs.
 pub(crate) struct Conductor<'w, 'a, 'scope> {
     team: Team<'scope, 'a>,
     world: &'w mut World<'a>,
@@ -104,8 +105,8 @@ impl<'w, 'a: 'scope, 'scope> Conductor<'w, 'a, 'scope> {
         }
     }
 
-    /// Lets hosts run until they rest, those with packets or with something that is due. Then the network is told what they have
-    /// sent, host by host.
+    /// Lets hosts run until they rest, those with packets or with something that is due. First side by side those that only read what
+    /// others can see, then one by one those that change it. Then the network is told what they have sent, host by host.
     fn play(&mut self, mut tasks: BTreeMap<usize, Vec<Vec<u8>>>, is_due: bool) -> Result<(), ExecError> {
         let now = self.now;
         for (place, _) in self.hosts.iter().enumerate().filter(|(_, seat)| seat.rest.is_restless) {

@@ -107,15 +107,12 @@ impl<'scope, 'a: 'scope> Team<'scope, 'a> {
     }
 }
 
-/// Which of so many members has a host: the sum of its digits in that base. So neighbours go to different members, and so do the
-/// hosts of every pattern in their order, such as all servers.
+/// Which of so many members has a host: multiples of the golden ratio spread evenly (Knuth, The Art of Computer Programming, volume 3,
+/// section 6.4). So neighbours go to different members, and so do the hosts of a pattern in their order, such as all servers.
 fn member_of(place: usize, members: usize) -> usize {
-    let (mut rest, mut sum) = (place, 0);
-    while members > 1 && rest > 0 {
-        sum += rest % members;
-        rest /= members;
-    }
-    sum % members
+    const RATIO: u64 = 0x9e37_79b9_7f4a_7c15; // of 2^64
+    let spread = (place as u64).wrapping_mul(RATIO) >> 32;
+    ((spread * members as u64) >> 32) as usize
 }
 
 impl<'a> Group<'a> {
