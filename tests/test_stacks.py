@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ import pytest
 import slowhand
 from conftest import Cli
 from slowhand import data, own_stacks
+from test_settings import carrier
 
-TOY = data.INCLUDE / "slowhand" / "toy.c"
+TOY = data.CSRC / "slowhand" / "toy.c"
 """The example of docs/own-stack.md."""
 
 DRAW = "slowhand_host->random(session->random, RANDOM);"
@@ -164,10 +166,23 @@ def test_a_wrong_stack_is_not_added(toy: Make, old: str, new: str, said: str) ->
     assert own_stacks.builds(["wrong"]) == before
 
 
+def test_a_stack_that_makes_no_session_is_named(cli: Cli, toy: Make) -> None:
+    toy("none", "if (session == NULL ||", "if (1 ||")
+    said = cli("run", "psk-tinydtls", "--set", "session.stack=none", code=2).stderr
+    assert "the stack none makes no session: no memory, or a key that is too long" in said
+
+
+def test_a_deadline_that_stays_in_the_past_does_not_stop_time(toy: Make) -> None:
+    toy("late", "if (slowhand_host->now_ns() >= session->deadline_ns) {", "if (0) {")
+    overrides = ["session.stack=late", "session.give_up_s=2", "network.link_pdr=0.02"]
+    frame = slowhand.run("psk-tinydtls", count=1, set=overrides)
+    assert list(frame["outcome"]) == ["gave_up"]
+
+
 def test_an_object_of_another_version_is_refused(cli: Cli, toy: Make) -> None:
     folder = toy("old")
     octets = (folder / "stack.so").read_bytes()
-    version = own_stacks.INCLUDE / "slowhand" / "stack.h"
+    version = data.CSRC / "slowhand" / "stack.h"
     assert "#define SLOWHAND_STACK_VERSION 1\n" in version.read_text()
     # What the macro writes first: the version, with what fills up to the next pointer.
     source = folder / "old.c"
@@ -196,3 +211,36 @@ def test_an_object_of_another_version_is_refused(cli: Cli, toy: Make) -> None:
 )
 def test_wrong_arguments_are_refused(cli: Cli, toy: Make, arguments: list[str], said: str) -> None:
     assert said in cli("stacks", "add", *arguments, code=2).stderr
+
+
+def test_builds_of_mbedtls_stand_side_by_side(cli: Cli, toy: Make, tmp_path: Path) -> None:
+    source = carrier("mbedtls-rs-sys") / "mbedtls"
+    config = tmp_path / "own.h"
+    options = ("PROTO_TLS1_3", "DTLS_CONNECTION_ID", "DTLS_CONNECTION_ID_COMPAT")
+    config.write_text("".join(f"#undef MBEDTLS_SSL_{option}\n" for option in options))
+    cli("stacks", "add", "own", "mbedtls", "--source", source, "--config", config, "--cflags=-O0")
+    # One symbol is visible, and none is looked for outside but those of the C library.
+    object_ = str(own_stacks.folder() / "own" / "stack.so")
+    defined = own_stacks._run(["nm", "-D", "--defined-only", object_]).stdout.split()
+    assert defined[2::3] == ["slowhand_stack"]
+    sought = own_stacks._run(["nm", "-D", "--undefined-only", object_]).stdout
+    assert "mbedtls" not in sought
+    assert "slowhand" not in sought
+    # The same sources give the same: alone, and with the other build as its peer.
+    rows = {
+        (client, server): slowhand.run(
+            "quickstart", count=2, set=[f"session.stack={client}", f"session.server_stack={server}"]
+        )
+        for client, server in product(("mbedtls", "own"), repeat=2)
+    }
+    assert all(frame.equals(rows["mbedtls", "mbedtls"]) for frame in rows.values())
+    # What it can do follows from its options.
+    refused = cli(
+        *("run", "quickstart", "--set", "session.stack=own", "--set", "session.protocol=tls1.3"),
+        code=2,
+    )
+    assert "found tls1.3, allowed: dtls1.2, tls1.2" in refused.stderr
+    # Without its adapter, no other version.
+    (tmp_path / "old" / "library").mkdir(parents=True)
+    said = cli("stacks", "add", "old", "mbedtls", "--source", tmp_path / "old", code=2).stderr
+    assert "allowed: the folder of Mbed TLS 3.6" in said

@@ -13,6 +13,7 @@ mod layout;
 #[path = "build/openssl.rs"]
 mod openssl;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -108,44 +109,6 @@ fn decoy() {
 }
 
 fn mbedtls(root: &Path) {
-    const CALLERS: &[&str] = &[
-        "ecjpake",
-        "md",
-        "pk_wrap",
-        "psa_crypto_ecp",
-        "psa_crypto_hash",
-        "ssl_msg",
-        "ssl_ticket",
-        "ssl_tls",
-        "ssl_tls12_client",
-        "ssl_tls12_server",
-    ];
-    const COUNTED: &[&str] = &[
-        "mbedtls_sha1",
-        "mbedtls_sha1_update",
-        "mbedtls_sha1_finish",
-        "mbedtls_sha256",
-        "mbedtls_sha256_update",
-        "mbedtls_sha256_finish",
-        "mbedtls_sha512",
-        "mbedtls_sha512_update",
-        "mbedtls_sha512_finish",
-        "mbedtls_cipher_auth_encrypt_ext",
-        "mbedtls_cipher_auth_decrypt_ext",
-        "mbedtls_cipher_crypt",
-        "mbedtls_ecp_mul",
-        "mbedtls_ecp_muladd",
-        "mbedtls_ecp_gen_keypair_base",
-        "mbedtls_ecdh_make_params",
-        "mbedtls_ecdh_make_public",
-        "mbedtls_ecdh_calc_secret",
-        "mbedtls_ecdsa_write_signature",
-        "mbedtls_ecdsa_read_signature",
-        "mbedtls_rsa_pkcs1_sign",
-        "mbedtls_rsa_pkcs1_verify",
-        "mbedtls_rsa_pkcs1_encrypt",
-        "mbedtls_rsa_pkcs1_decrypt",
-    ];
     const REPLACED: &[&str] = &[
         "mbedtls_ecp_muladd_restartable",
         "mbedtls_mpi_exp_mod",
@@ -209,6 +172,7 @@ fn mbedtls(root: &Path) {
     ];
     let library = root.join("library");
     let source = |name: &&str| library.join(format!("{name}.c"));
+    let (callers, counted) = (listed("callers"), listed("counted"));
     let build = || {
         let mut build = adapter("mbedtls");
         build
@@ -221,7 +185,9 @@ fn mbedtls(root: &Path) {
             .opt_level(OPT_LEVEL);
         build
     };
-    let mut objects = rename_calls(build(), COUNTED).files(CALLERS.iter().map(source)).compile_intermediates();
+    let callers = callers.iter().map(|name| library.join(format!("{name}.c")));
+    let counted: Vec<_> = counted.iter().map(String::as_str).collect();
+    let mut objects = rename_calls(build(), &counted).files(callers).compile_intermediates();
     // The files that compute with points and with powers, over the fast arithmetic of `csrc/mbedtls/arithmetic.c`.
     let computing = ["ecdsa", "rsa"];
     objects.extend(rename_calls(build(), REPLACED).files(computing.iter().map(source)).compile_intermediates());
@@ -240,6 +206,14 @@ fn mbedtls(root: &Path) {
     let visible =
         ["slowhand_mbedtls", "slowhand_mbedtls_case", "slowhand_mbedtls_issue", "slowhand_mbedtls_error_text"];
     isolate::compile(&others, objects, "slowhand_mbedtls", &visible, ALLOCATION);
+}
+
+/// A list of `csrc/mbedtls/counted.json`, which is also for builds of the user: the files whose calls of cryptography are counted, and
+/// the functions that they call.
+fn listed(key: &str) -> Vec<String> {
+    let text = fs::read_to_string("csrc/mbedtls/counted.json").expect("the list is in the package");
+    let mut lists: BTreeMap<String, Vec<String>> = serde_json::from_str(&text).expect("the list has its form");
+    lists.remove(key).unwrap_or_else(|| panic!("there is no list {key}"))
 }
 
 fn tinydtls(root: &Path) {

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,14 +26,17 @@ from slowhand import _native, data
 from slowhand.blame import refusal
 from slowhand.terminal import printable
 
-INCLUDE = data.INCLUDE
-"""What `#include "slowhand/stack.h"` is found in."""
-
-GUARD = INCLUDE / "slowhand" / "guard.c"
+GUARD = data.CSRC / "slowhand" / "guard.c"
 """What is linked with each stack: it refuses clocks and the like."""
+
+LIBRARIES = ("mbedtls",)
+"""The libraries that have an adapter here, so that a stack can be made of their sources alone."""
 
 FLAGS = ("-std=gnu11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", "-U_FORTIFY_SOURCE", "-pthread")
 """How a stack is compiled: only `slowhand_stack` is visible, and no call gets another name."""
+
+_SYSTEM = ("-isystem", os.fspath(data.CSRC))
+"""Where `#include "slowhand/stack.h"` is found."""
 
 DIGEST = 16
 """How many hexadecimal digits name a build."""
@@ -67,8 +71,18 @@ def folder() -> Path:
     return Path(found)
 
 
-def add(name: str, sources: Sequence[str | os.PathLike[str]], cflags: Sequence[str] = ()) -> Path:
+def add(
+    name: str,
+    sources: Sequence[str | os.PathLike[str]],
+    cflags: Sequence[str] = (),
+    *,
+    source: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+) -> Path:
     """Compiles a stack from sources in C, in the place of one of the same name.
+
+    Or from the folder `source` of a library, if that is the only one of `sources`: its options are
+    slowhand's own, with those that the header `config` changes.
 
     Returns its folder. The compiler is `CC`, or `cc`. What was there before stays if something is
     wrong.
@@ -76,19 +90,21 @@ def add(name: str, sources: Sequence[str | os.PathLike[str]], cflags: Sequence[s
     file = _file(name)
     if name in _native.built_in_stacks():
         raise StackError(f"NAME: found {name}, which is built in, allowed: another name")
-    files = [Path(source) for source in sources]
-    for source in files:
-        if source.suffix != ".c" or not source.is_file():
-            allowed = "a file that ends in .c"
-            raise StackError(f"FILE: found {printable(os.fspath(source))}, allowed: {allowed}")
+    is_library = source is not None or config is not None
+    parts = _library(sources, source, config) if is_library else [Part(_sources(sources))]
     target = file.parent
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=target.parent) as made:
         new = Path(made) / name
         new.mkdir()
-        _compile(files, cflags, new / file.name)
-        about = {"sources": [os.fspath(source) for source in sources], "cflags": list(cflags)}
-        (new / "digest").write_text(_digest(files, cflags) + "\n")
+        _compile([*parts, Part([GUARD])], cflags, new / file.name)
+        words = {"source": source, "config": config}
+        about = {
+            "sources": [os.fspath(each) for each in sources],
+            "cflags": list(cflags),
+            **{key: os.fspath(word) for key, word in words.items() if word is not None},
+        }
+        (new / "digest").write_text(_digest(parts, cflags) + "\n")
         (new / "about.json").write_text(json.dumps(about, indent=1) + "\n")
         if problem := _problem(name, Path(made)):
             raise StackError(problem)
@@ -96,6 +112,59 @@ def add(name: str, sources: Sequence[str | os.PathLike[str]], cflags: Sequence[s
             target.rename(Path(made) / "before")
         new.rename(target)
     return target
+
+
+class Part(NamedTuple):
+    """Sources that are compiled with the same options."""
+
+    files: Sequence[Path]
+    flags: Sequence[str] = ()
+
+
+def _sources(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    files = [Path(source) for source in sources]
+    for file in files:
+        if file.suffix != ".c" or not file.is_file():
+            found = printable(os.fspath(file))
+            libraries = " or ".join(LIBRARIES)
+            allowed = f"a file that ends in .c, or {libraries} with --source"
+            raise StackError(f"FILE: found {found}, allowed: {allowed}")
+    return files
+
+
+def _library(
+    names: Sequence[str | os.PathLike[str]],
+    source: str | os.PathLike[str] | None,
+    config: str | os.PathLike[str] | None,
+) -> list[Part]:
+    """The sources of mbedTLS and of our adapter. Those that call cryptography call counters."""
+    if [os.fspath(name) for name in names] != list(LIBRARIES):
+        found = printable(" ".join(os.fspath(name) for name in names))
+        raise StackError(f"FILE: found {found}, allowed with --source: {', '.join(LIBRARIES)}")
+    root = Path(source or ".")
+    library = sorted((root / "library").glob("*.c"))
+    if source is None or not (root / "include" / "mbedtls" / "ssl.h").is_file() or not library:
+        allowed = "the folder of Mbed TLS 3.6, with library/ and include/mbedtls/ssl.h"
+        raise StackError(f"--source: found {printable(os.fspath(root))}, allowed: {allowed}")
+    if config is not None and not Path(config).is_file():
+        raise StackError(f"--config: found {printable(os.fspath(config))}, which is no file")
+    adapter = data.CSRC / "mbedtls"
+    flags = [
+        *(f"-I{folder}" for folder in (root / "include", root / "library", adapter, data.CSRC)),
+        f'-DMBEDTLS_CONFIG_FILE="{adapter / "config.h"}"',
+        "-w",
+    ]
+    if config is not None:
+        flags.append(f'-DMBEDTLS_USER_CONFIG_FILE="{Path(config).resolve()}"')
+    lists = json.loads((adapter / "counted.json").read_text())
+    counters = [f"-D{function}=slowhand_{function}" for function in lists["counted"]]
+    callers = [file for file in library if file.stem in lists["callers"]]
+    own = [adapter / f"{name}.c" for name in ("session", "stack", "operations", "plain")]
+    others = [file for file in library if file not in callers]
+    return [
+        Part(callers, [*flags, *counters]),
+        Part([*own, data.CSRC / "library.c", *others], flags),
+    ]
 
 
 def remove(name: str) -> None:
@@ -185,6 +254,9 @@ def require(wanted: Any, *, place: str) -> None:
             continue
         sources = " ".join(printable(str(source)) for source in build.get("sources") or ["FILE.c"])
         command = f"slowhand stacks add {printable(name)} {sources}"
+        for option in ("source", "config"):
+            if option in build:
+                command += f" --{option} {printable(str(build[option]))}"
         flags = [printable(str(flag)) for flag in build.get("cflags") or []]
         command += f" --cflags {shlex.quote(shlex.join(flags))}" if flags else ""
         raise refusal(
@@ -217,33 +289,43 @@ def _about(name: str) -> dict[str, Any]:
         about = json.loads(_file(name).with_name("about.json").read_text())
     except (OSError, ValueError):
         return {}
-    return {"sources": [Path(s).name for s in about["sources"]], "cflags": about["cflags"]}
+    return {
+        "sources": [Path(source).name for source in about["sources"]],
+        "cflags": about["cflags"],
+        **{key: Path(about[key]).name for key in ("source", "config") if key in about},
+    }
 
 
 def _compiler() -> list[str]:
     return shlex.split(os.environ.get("CC", "")) or ["cc"]
 
 
-def _compile(files: Sequence[Path], cflags: Sequence[str], made: Path) -> None:
+def _compile(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> None:
     wrapped = re.findall(r"__wrap_(\w+)\(|^REFUSED\((\w+)", GUARD.read_text(), re.MULTILINE)
     names = [plain or refused for plain, refused in wrapped]
-    done = _run(
-        [
-            *_compiler(),
-            *FLAGS,
-            *("-isystem", os.fspath(INCLUDE)),
-            *cflags,
-            *("-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL"),
-            *(f"-Wl,--wrap={name}" for name in names),
-            *("-o", os.fspath(made)),
-            *map(os.fspath, files),
-            os.fspath(GUARD),
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        files = [(file, part.flags) for part in parts for file in part.files]
+        objects = [Path(folder) / f"{number}.o" for number in range(len(files))]
+        commands = [
+            [*_compiler(), *FLAGS, *_SYSTEM, *flags, *cflags, "-c", "-o", str(made), str(file)]
+            for (file, flags), made in zip(files, objects, strict=True)
         ]
-    )
-    if done.stderr:
-        sys.stderr.write(done.stderr)
-    if done.returncode:
-        raise StackError(f"{_compiler()[0]} could not make the stack: its messages are above")
+        link = [
+            *_compiler(),
+            *("-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL"),
+            *(f"-Wl,--wrap={name}" for name in names),
+            *("-o", str(made), *map(str, objects)),
+        ]
+        if all(pool.map(_succeeds, commands)) and _succeeds(link):
+            return
+    raise StackError(f"{_compiler()[0]} could not make the stack: its messages are above")
+
+
+def _succeeds(command: Sequence[str]) -> bool:
+    """Runs a compiler, and passes on what it says."""
+    done = _run(command)
+    sys.stderr.write(done.stderr)
+    return done.returncode == 0
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -256,20 +338,18 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         ) from error
 
 
-def _digest(files: Sequence[Path], cflags: Sequence[str]) -> str:
-    """Names what was built: the texts of the sources and their own headers, and the options."""
-    listed = _run(
-        [
-            *_compiler(),
-            "-MM",
-            *("-isystem", os.fspath(INCLUDE)),
-            *cflags,
-            *map(os.fspath, files),
-        ]
-    )
-    read = shlex.split(listed.stdout.replace("\\\n", " "))
-    texts = {Path(word).read_bytes() for word in read if Path(word).is_file()}
+def _digest(parts: Sequence[Part], cflags: Sequence[str]) -> str:
+    """Names what was built: the texts of the sources and their own headers, and the options.
+
+    The folders in which the files are do not matter.
+    """
     digest = hashlib.sha256(json.dumps([*FLAGS, *cflags]).encode())
+    texts = set()
+    for files, flags in parts:
+        digest.update(json.dumps([flag for flag in flags if os.sep not in flag]).encode())
+        listed = _run([*_compiler(), "-MM", *_SYSTEM, *flags, *cflags, *map(os.fspath, files)])
+        read = shlex.split(listed.stdout.replace("\\\n", " "))
+        texts |= {Path(word).read_bytes() for word in read if Path(word).is_file()}
     for text in sorted(texts):
         digest.update(hashlib.sha256(text).digest())
     return digest.hexdigest()[:DIGEST]

@@ -19,6 +19,9 @@ const RSA_PKCS1_SHA256: u16 = 0x0401;
 /// Likewise. In version 1.2, it does not fix the curve.
 const ECDSA_SECP256R1_SHA256: u16 = 0x0403;
 
+/// When a timeout is due that is over already: *assumed*, as long as the least timer of the built-in libraries.
+const LEAST_TIMEOUT: Duration = Duration::from_millis(1);
+
 /// One end of a session inside a C library.
 pub(crate) struct CLibrary {
     stack: Stack,
@@ -69,7 +72,7 @@ impl CLibrary {
         let session = unsafe { (functions.create)(&options, &mut progress) };
         drop(running);
         let Some(session) = NonNull::new(session) else {
-            return Err(violation(stack).unwrap_or_else(|| progress.failure()));
+            return Err(violation(stack).unwrap_or_else(|| refusal(stack, progress.failure())));
         };
         let made = Self { stack, functions, session, protocol: checked.config.protocol(), _secret: secret };
         violation(stack).map_or(Ok(made), Err)
@@ -85,6 +88,15 @@ impl CLibrary {
             Some(failure) => Progress { state: State::Failed(failure), deadline: None },
         }
     }
+}
+
+/// Why there is no session. A stack of the user is named, because its words may say nothing.
+fn refusal(stack: Stack, failure: Failure) -> Failure {
+    if Stack::BUILT_IN.contains(&stack) {
+        return failure;
+    }
+    let reason = if failure.reason.is_empty() { "it does not say why" } else { &failure.reason };
+    Failure { reason: format!("the stack {stack} makes no session: {reason}"), ..failure }
 }
 
 /// What the stack has just done that no stack may, as the failure of its session.
@@ -114,7 +126,11 @@ impl Library for CLibrary {
     fn handle_timeout(&mut self) -> Progress {
         let handle_timeout = self.functions.handle_timeout;
         // SAFETY: see above.
-        self.call(|session, progress| unsafe { handle_timeout(session, progress) })
+        let mut progress = self.call(|session, progress| unsafe { handle_timeout(session, progress) });
+        // Time must go on, also with a stack that does nothing about its deadline.
+        let now = device::clock();
+        progress.deadline = progress.deadline.map(|at| if at > now { at } else { now + LEAST_TIMEOUT });
+        progress
     }
 
     fn write(&mut self, data: &[u8]) -> Progress {

@@ -81,10 +81,11 @@
 //! the public test keys, and issues certificates of other lengths.
 //!
 //! The modules form layers, and imports run downwards only. From the lowest: operations, configurations and the trait;
-//! the account of the heap; the device, the arithmetic and the credentials; the capabilities and their check; the library that
-//! runs on a device; the adapters; the list of libraries; building and memory; the heap of a session; its
-//! credentials as files. All `unsafe` code is in
-//! the account of the heap, in the device, in the arithmetic, in the adapters, and in the module that issues certificates.
+//! the account of the heap; the device, the arithmetic; the table of functions for libraries in C; the credentials; the capabilities
+//! and their check; the library that runs on a device; the adapters; the stacks of the user; the list of libraries; building and
+//! memory; the heap of a session; its credentials as files; the trial of a stack. All `unsafe` code is in the account of the heap, in
+//! the table, in the arithmetic, in the adapters of C and what they say of themselves, in the loading of stacks, in what tells their
+//! crash, in what asks the system about a trial, and in the module that issues certificates.
 //!
 //! # Add a library
 //!

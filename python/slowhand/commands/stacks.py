@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from slowhand import own_stacks
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, NO, print_json
 from slowhand.nearest import none_of
@@ -20,7 +20,6 @@ def options(parser: Parser) -> None:
 
 def show(arguments: argparse.Namespace, out: Terminal) -> int:
     """Lists what has a protocol, or one of it."""
-    from slowhand import report
     from slowhand.api import stacks
 
     found = {stack["name"]: stack for stack in stacks()}
@@ -30,6 +29,8 @@ def show(arguments: argparse.Namespace, out: Terminal) -> int:
     if arguments.json:
         print_json(found[name] if name else list(found.values()), out)
     else:
+        from slowhand import report
+
         report.show_stacks([found[name]] if name else list(found.values()), out)
     return DONE
 
@@ -38,7 +39,16 @@ def add_options(parser: Parser) -> None:
     """The options of `stacks add`."""
     parser.add_argument("name", metavar="NAME", help="The name of the stack in a scenario.")
     parser.add_argument(
-        "sources", metavar="FILE", nargs="+", help="Its sources in C; docs/own-stack.md has one."
+        "sources",
+        metavar="FILE",
+        nargs="+",
+        help="Its sources in C, as docs/own-stack.md has them; or mbedtls, with --source.",
+    )
+    parser.add_argument(
+        "--source", metavar="FOLDER", help="The sources of Mbed TLS 3.6: your version, or patched."
+    )
+    parser.add_argument(
+        "--config", metavar="FILE", help="A header that changes its options, by #define and #undef."
     )
     parser.add_argument(
         "--cflags", metavar="FLAGS", default="", help="More options of the compiler, in one word."
@@ -48,9 +58,19 @@ def add_options(parser: Parser) -> None:
 
 def add(arguments: argparse.Namespace, out: Terminal) -> int:
     """Compiles a stack."""
+    import shlex
+
+    from slowhand import own_stacks
+
     name = arguments.name
     with _complaining():
-        folder = own_stacks.add(name, arguments.sources, shlex.split(arguments.cflags))
+        folder = own_stacks.add(
+            name,
+            arguments.sources,
+            shlex.split(arguments.cflags),
+            source=arguments.source,
+            config=arguments.config,
+        )
         build = own_stacks.builds([name])[name]
     if arguments.json:
         print_json({"name": name, "folder": str(folder), **build}, out)
@@ -70,6 +90,8 @@ def remove_options(parser: Parser) -> None:
 
 def remove(arguments: argparse.Namespace, out: Terminal) -> int:
     """Removes a stack."""
+    from slowhand import own_stacks
+
     with _complaining():
         own_stacks.remove(arguments.name)
     if arguments.json:
@@ -85,6 +107,7 @@ def check_options(parser: Parser) -> None:
 
 def check(arguments: argparse.Namespace, out: Terminal) -> int:
     """Tries a stack."""
+    from slowhand import own_stacks
     from slowhand.table import Column, Table
 
     with _complaining():
@@ -120,12 +143,12 @@ COLUMNS = ("datagrams", "octets", "problems", "kept (octets)")
 """The columns of numbers of a check: of a handshake without losses, and of all handshakes."""
 
 
-class _complaining:
+@contextmanager
+def _complaining() -> Iterator[None]:
     """Makes the error of a stack that of the command."""
+    from slowhand.own_stacks import StackError
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, own_stacks.StackError):
-            raise Complaint(str(error)) from error
+    try:
+        yield
+    except StackError as error:
+        raise Complaint(str(error)) from error

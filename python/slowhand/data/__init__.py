@@ -1,7 +1,7 @@
 """The data that comes with slowhand: batteries, devices, papers and scenarios.
 
-Beside this file are four folders of TOML files, `footprint.json`, and the header of stacks of one's
-own. In a clone they are links to the folders of the same names at its top, to the file in
+Beside this file are four folders of TOML files, `footprint.json`, and the C of stacks of one's own.
+In a clone they are links to the folders of the same names at its top, to the file in
 `firmware/` and to a folder of `crates/slowhand-sessions`; in an installed package they are copies.
 """
 
@@ -26,8 +26,8 @@ BATTERIES = (_HERE / "batteries").resolve()
 DEVICES = (_HERE / "devices").resolve()
 """One file for each device that is built in."""
 
-INCLUDE = _HERE / "include"
-"""Has `slowhand/stack.h`, an example and what is linked with a stack of one's own."""
+CSRC = (_HERE / "csrc").resolve()
+"""Where `#include "slowhand/stack.h"` is found: with an example, and our adapter to mbedTLS."""
 
 PAPERS = (_HERE / "papers").resolve()
 """One folder for each paper: its scenarios, `reported.toml` and `assumptions.toml`."""

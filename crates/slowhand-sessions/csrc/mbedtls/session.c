@@ -213,6 +213,7 @@ static void export_keys(void *context, mbedtls_ssl_key_export_type type, const u
     case MBEDTLS_SSL_KEY_EXPORT_TLS12_MASTER_SECRET:
         slowhand_master_secret(client_random, secret, secret_len);
         break;
+#if defined(MBEDTLS_SSL_PROTO_TLS1_3)
     case MBEDTLS_SSL_KEY_EXPORT_TLS1_3_CLIENT_HANDSHAKE_TRAFFIC_SECRET:
         slowhand_host->key_log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client_random, secret, secret_len);
         break;
@@ -225,6 +226,7 @@ static void export_keys(void *context, mbedtls_ssl_key_export_type type, const u
     case MBEDTLS_SSL_KEY_EXPORT_TLS1_3_SERVER_APPLICATION_TRAFFIC_SECRET:
         slowhand_host->key_log("SERVER_TRAFFIC_SECRET_0", client_random, secret, secret_len);
         break;
+#endif
     default:
         break;
     }
@@ -281,20 +283,27 @@ static int configure_resumption(struct session *session, const struct slowhand_o
     session->resumption = options->resumption;
     int has_tickets = options->resumption == SLOWHAND_RESUMPTION_TICKET;
     /* In TLS 1.3, resumption uses a pre-shared key, which comes from a ticket. */
+#if defined(MBEDTLS_SSL_PROTO_TLS1_3)
     mbedtls_ssl_conf_tls13_key_exchange_modes(conf, has_tickets ? MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL_ALL
                                                                 : MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL);
+#endif
     if (!options->is_server) {
+#if defined(MBEDTLS_SSL_SESSION_TICKETS)
         mbedtls_ssl_conf_session_tickets(conf, has_tickets ? MBEDTLS_SSL_SESSION_TICKETS_ENABLED
                                                            : MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
+#endif
+#if defined(MBEDTLS_SSL_PROTO_TLS1_3)
         mbedtls_ssl_conf_tls13_enable_signal_new_session_tickets(
             conf, has_tickets ? MBEDTLS_SSL_TLS1_3_SIGNAL_NEW_SESSION_TICKETS_ENABLED
                               : MBEDTLS_SSL_TLS1_3_SIGNAL_NEW_SESSION_TICKETS_DISABLED);
+#endif
         return 0;
     }
     if (options->resumption == SLOWHAND_RESUMPTION_ID) {
         mbedtls_ssl_conf_session_cache(conf, session, cache_get, cache_set);
         return options->previous == NULL ? 0 : keep(session, options->previous, options->previous_len);
     }
+#if defined(MBEDTLS_SSL_SESSION_TICKETS)
     if (has_tickets) {
         struct ticket_key *key = &session->ticket_key;
         if (options->previous_len == sizeof *key)
@@ -309,6 +318,7 @@ static int configure_resumption(struct session *session, const struct slowhand_o
         mbedtls_ssl_conf_session_tickets_cb(conf, mbedtls_ssl_ticket_write, mbedtls_ssl_ticket_parse,
                                             &session->tickets);
     }
+#endif
     return 0;
 }
 
@@ -330,11 +340,15 @@ static int configure(struct session *session, const struct slowhand_options *opt
                                        (uint32_t) (options->maximum_timeout_ns / NS_PER_MS));
     if ((ret = configure_credentials(session, options)) != 0)
         return ret;
+#if defined(MBEDTLS_SSL_MAX_FRAGMENT_LENGTH)
     if (options->max_fragment_length != 0 && (ret = mbedtls_ssl_conf_max_frag_len(conf, options->max_fragment_length)) != 0)
         return ret;
+#endif
+#if defined(MBEDTLS_SSL_DTLS_CONNECTION_ID)
     if (options->connection_id >= 0
         && (ret = mbedtls_ssl_conf_cid(conf, (size_t) options->connection_id, MBEDTLS_SSL_UNEXPECTED_CID_IGNORE)) != 0)
         return ret;
+#endif
     if (options->is_server && !options->is_stream) {
         if (options->cookie) {
             if ((ret = mbedtls_ssl_cookie_setup(&session->cookie, random_octets, NULL)) != 0)
@@ -357,8 +371,10 @@ static int prepare_handshake(struct session *session)
     if (is_server && is_datagram(session)
         && (ret = mbedtls_ssl_set_client_transport_id(ssl, TRANSPORT_ID, sizeof TRANSPORT_ID)) != 0)
         return ret;
+#if defined(MBEDTLS_KEY_EXCHANGE_ECJPAKE_ENABLED)
     if (session->password != NULL)
         return mbedtls_ssl_set_hs_ecjpake_password(ssl, session->password, session->password_len);
+#endif
     return 0;
 }
 
@@ -380,12 +396,14 @@ static int set_up(struct session *session, const struct slowhand_options *option
     int ret = mbedtls_ssl_setup(ssl, &session->conf);
     if (ret != 0)
         return ret;
+#if defined(MBEDTLS_SSL_DTLS_CONNECTION_ID)
     if (options->connection_id >= 0) {
         unsigned char cid[MBEDTLS_SSL_CID_IN_LEN_MAX];
         slowhand_host->random(cid, (size_t) options->connection_id);
         if ((ret = mbedtls_ssl_set_cid(ssl, MBEDTLS_SSL_CID_ENABLED, cid, (size_t) options->connection_id)) != 0)
             return ret;
     }
+#endif
     session->password = options->password;
     session->password_len = options->password_len;
     if ((ret = prepare_handshake(session)) != 0)
@@ -413,7 +431,9 @@ static void destroy(void *context)
     mbedtls_x509_crt_free(&session->certificate);
     mbedtls_pk_free(&session->key);
     mbedtls_ssl_cookie_free(&session->cookie);
+#if defined(MBEDTLS_SSL_SESSION_TICKETS)
     mbedtls_ssl_ticket_free(&session->tickets);
+#endif
     free(session->cached);
     free(session);
 }
@@ -445,7 +465,9 @@ static void *create(const struct slowhand_options *options, struct slowhand_prog
     mbedtls_x509_crt_init(&session->certificate);
     mbedtls_pk_init(&session->key);
     mbedtls_ssl_cookie_init(&session->cookie);
+#if defined(MBEDTLS_SSL_SESSION_TICKETS)
     mbedtls_ssl_ticket_init(&session->tickets);
+#endif
     session->intermediate_ns = session->final_ns = SLOWHAND_NO_TIMER;
     int error = configure(session, options);
     if (error == 0)
@@ -639,6 +661,7 @@ static uint16_t suite(const void *context)
 static int connection_id(const void *context)
 {
     const struct session *session = context;
+#if defined(MBEDTLS_SSL_DTLS_CONNECTION_ID)
     int enabled = MBEDTLS_SSL_CID_DISABLED;
     unsigned char cid[MBEDTLS_SSL_CID_OUT_LEN_MAX];
     size_t length = 0;
@@ -647,6 +670,10 @@ static int connection_id(const void *context)
         || enabled != MBEDTLS_SSL_CID_ENABLED)
         return -1;
     return (int) length;
+#else
+    (void) session;
+    return -1;
+#endif
 }
 
 const struct slowhand_library mbedtls_library = {
