@@ -5,7 +5,7 @@
 mod carriers;
 #[path = "../crates/slowhand-sessions/build/isolate.rs"]
 mod isolate;
-#[path = "../crates/slowhand-sessions/build/layout.rs"]
+#[path = "build/layout.rs"]
 mod layout;
 
 use std::path::{Path, PathBuf};

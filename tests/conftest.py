@@ -33,6 +33,8 @@ sys.addaudithook(needs.refuse_others)
 # tools/setup.sh says.
 os.environ.pop("PYTHONUNBUFFERED", None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# The stacks of who runs the tests are no part of them. (This is no folder.)
+os.environ["SLOWHAND_STACKS"] = os.devnull
 sys.dont_write_bytecode = False
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]

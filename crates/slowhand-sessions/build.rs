@@ -13,6 +13,7 @@ mod layout;
 #[path = "build/openssl.rs"]
 mod openssl;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -30,11 +31,14 @@ fn main() {
     println!("cargo::rerun-if-changed=Cargo.toml");
     println!("cargo::rerun-if-changed=csrc");
     let carriers = Carriers::locate("sessions");
-    let checks = mirrors();
-    shared(&checks);
-    mbedtls(&carriers.directory("mbedtls-rs-sys").join("mbedtls"), &checks);
+    mirrors();
+    shared();
+    mbedtls(&carriers.directory("mbedtls-rs-sys").join("mbedtls"));
     tinydtls(&carriers.directory("tinydtls-sys").join("src/tinydtls"));
-    if !isolate::is_wasm() {
+    if isolate::is_wasm() {
+        // What it could do, without it.
+        adapter("openssl").file("csrc/openssl/stack.c").compile("slowhand_openssl");
+    } else {
         openssl::build(&carriers.directory("openssl-src").join("openssl"));
         decoy();
     }
@@ -42,36 +46,32 @@ fn main() {
     println!("cargo::rerun-if-changed=../../Cargo.lock");
 }
 
-/// Generates what keeps the C headers and Rust the same: constants, and checks of structs and functions. Returns the directory
-/// of the checks for C.
-fn mirrors() -> PathBuf {
-    const STRUCTS: &[&str] = &["slowhand_options", "slowhand_progress", "slowhand_library"];
-    const ENUMS: &[&str] = &["slowhand_resumption", "slowhand_state"];
-    const LIMITS: &[&str] = &["SLOWHAND_NO_TIMER", "SLOWHAND_NO_DATAGRAMS"];
-    let width = env::var("CARGO_CFG_TARGET_POINTER_WIDTH").expect("cargo sets it");
-    let pointer = width.parse::<usize>().expect("a number of bits") / 8;
+/// Generates what Rust has of the C headers.
+fn mirrors() {
+    const STRUCTS: &[&str] = &[
+        "slowhand_host",
+        "slowhand_options",
+        "slowhand_progress",
+        "slowhand_library",
+        "slowhand_protocol",
+        "slowhand_credential",
+        "slowhand_capabilities",
+        "slowhand_stack",
+    ];
+    const ENUMS: &[&str] =
+        &["slowhand_resumption", "slowhand_state", "slowhand_protocol_name", "slowhand_credential_name"];
+    const DEFINED: &[&str] = &["SLOWHAND_STACK_VERSION", "SLOWHAND_NO_TIMER", "SLOWHAND_NO_DATAGRAMS"];
     let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("mirrors");
     fs::create_dir_all(&directory).expect("the build directory can be written");
     let read = |header| fs::read_to_string(header).expect("the header is in the package");
     let write = |file, text| fs::write(directory.join(file), text).expect("the build directory can be written");
 
-    let header = read("csrc/library.h");
-    let structs = STRUCTS.iter().map(|name| layout::Struct::read(&header, name, pointer)).collect::<Vec<_>>();
-    let enums = ENUMS.iter().map(|name| layout::Enum::read(&header, name)).collect::<Vec<_>>();
-    let limits = LIMITS.iter().map(|name| layout::limit(&header, name));
-    let constants = enums.iter().map(layout::Enum::rust).chain(limits);
-    write("library.rs", structs.iter().map(layout::Struct::rust).chain(constants).collect::<String>());
-    write("library_checks.h", structs.iter().map(layout::Struct::c).chain(enums.iter().map(layout::Enum::c)).collect());
-
-    let certificate =
-        layout::Struct::read(&read("csrc/mbedtls/certificate.h"), "slowhand_mbedtls_certificate", pointer);
-    write("certificate.rs", certificate.rust());
-    write("certificate_checks.h", certificate.c());
-
-    write("device.rs", layout::functions(&read("csrc/slowhand.h")));
-    write("arithmetic.rs", layout::functions(&read("csrc/p256.h")));
-    write("powers.rs", layout::functions(&read("csrc/power.h")));
-    directory
+    let header = read("csrc/slowhand/stack.h");
+    let structs = STRUCTS.iter().map(|name| layout::mirror(&header, name));
+    let constants = ENUMS.iter().map(|name| layout::constants(&header, name));
+    let defined = DEFINED.iter().map(|name| layout::defined(&header, name));
+    write("stack.rs", structs.chain(constants).chain(defined).collect::<String>());
+    write("certificate.rs", layout::mirror(&read("csrc/mbedtls/certificate.h"), "slowhand_mbedtls_certificate"));
 }
 
 /// A compiler. In WebAssembly there is one thread, and the calls of allocation get their other names from it, because no tool
@@ -86,8 +86,20 @@ fn compiler() -> cc::Build {
 }
 
 /// Compiles the common part of the C adapters.
-fn shared(checks: &Path) {
-    compiler().include("csrc").include(checks).file("csrc/library.c").compile("slowhand_library");
+fn shared() {
+    compiler().include("csrc").file("csrc/library.c").compile("slowhand_library");
+}
+
+/// A compiler for an adapter: the stack, and the host as it sees it, have names of their own, because all are in one program.
+fn adapter(name: &str) -> cc::Build {
+    named(compiler(), name)
+}
+
+fn named(mut build: cc::Build, name: &str) -> cc::Build {
+    build.include("csrc");
+    build.define("slowhand_stack", format!("slowhand_{name}").as_str());
+    build.define("slowhand_host", format!("slowhand_host_of_{name}").as_str());
+    build
 }
 
 /// Compiles a library for `tests/symbols.rs`. Only that test links it.
@@ -96,45 +108,7 @@ fn decoy() {
     cc::Build::new().file("tests/symbols.c").cargo_metadata(false).compile("slowhand_decoy");
 }
 
-fn mbedtls(root: &Path, checks: &Path) {
-    const CALLERS: &[&str] = &[
-        "ecjpake",
-        "md",
-        "pk_wrap",
-        "psa_crypto_ecp",
-        "psa_crypto_hash",
-        "ssl_msg",
-        "ssl_ticket",
-        "ssl_tls",
-        "ssl_tls12_client",
-        "ssl_tls12_server",
-    ];
-    const COUNTED: &[&str] = &[
-        "mbedtls_sha1",
-        "mbedtls_sha1_update",
-        "mbedtls_sha1_finish",
-        "mbedtls_sha256",
-        "mbedtls_sha256_update",
-        "mbedtls_sha256_finish",
-        "mbedtls_sha512",
-        "mbedtls_sha512_update",
-        "mbedtls_sha512_finish",
-        "mbedtls_cipher_auth_encrypt_ext",
-        "mbedtls_cipher_auth_decrypt_ext",
-        "mbedtls_cipher_crypt",
-        "mbedtls_ecp_mul",
-        "mbedtls_ecp_muladd",
-        "mbedtls_ecp_gen_keypair_base",
-        "mbedtls_ecdh_make_params",
-        "mbedtls_ecdh_make_public",
-        "mbedtls_ecdh_calc_secret",
-        "mbedtls_ecdsa_write_signature",
-        "mbedtls_ecdsa_read_signature",
-        "mbedtls_rsa_pkcs1_sign",
-        "mbedtls_rsa_pkcs1_verify",
-        "mbedtls_rsa_pkcs1_encrypt",
-        "mbedtls_rsa_pkcs1_decrypt",
-    ];
+fn mbedtls(root: &Path) {
     const REPLACED: &[&str] = &[
         "mbedtls_ecp_muladd_restartable",
         "mbedtls_mpi_exp_mod",
@@ -198,21 +172,22 @@ fn mbedtls(root: &Path, checks: &Path) {
     ];
     let library = root.join("library");
     let source = |name: &&str| library.join(format!("{name}.c"));
+    let (callers, counted) = (listed("callers"), listed("counted"));
     let build = || {
-        let mut build = compiler();
+        let mut build = adapter("mbedtls");
         build
             .include(root.join("include"))
             .include(&library)
-            .include("csrc")
             .include("csrc/mbedtls")
-            .include(checks)
             .define("MBEDTLS_CONFIG_FILE", "\"csrc/mbedtls/config.h\"")
             .include(".")
             .warnings(false)
             .opt_level(OPT_LEVEL);
         build
     };
-    let mut objects = rename_calls(build(), COUNTED).files(CALLERS.iter().map(source)).compile_intermediates();
+    let callers = callers.iter().map(|name| library.join(format!("{name}.c")));
+    let counted: Vec<_> = counted.iter().map(String::as_str).collect();
+    let mut objects = rename_calls(build(), &counted).files(callers).compile_intermediates();
     // The files that compute with points and with powers, over the fast arithmetic of `csrc/mbedtls/arithmetic.c`.
     let computing = ["ecdsa", "rsa"];
     objects.extend(rename_calls(build(), REPLACED).files(computing.iter().map(source)).compile_intermediates());
@@ -226,10 +201,19 @@ fn mbedtls(root: &Path, checks: &Path) {
         .file("csrc/mbedtls/cases.c")
         .file("csrc/mbedtls/certificate.c")
         .file("csrc/mbedtls/session.c")
+        .file("csrc/mbedtls/stack.c")
         .file("csrc/mbedtls/operations.c");
     let visible =
         ["slowhand_mbedtls", "slowhand_mbedtls_case", "slowhand_mbedtls_issue", "slowhand_mbedtls_error_text"];
     isolate::compile(&others, objects, "slowhand_mbedtls", &visible, ALLOCATION);
+}
+
+/// A list of `csrc/mbedtls/counted.json`, which is also for builds of the user: the files whose calls of cryptography are counted, and
+/// the functions that they call.
+fn listed(key: &str) -> Vec<String> {
+    let text = fs::read_to_string("csrc/mbedtls/counted.json").expect("the list is in the package");
+    let mut lists: BTreeMap<String, Vec<String>> = serde_json::from_str(&text).expect("the list has its form");
+    lists.remove(key).unwrap_or_else(|| panic!("there is no list {key}"))
 }
 
 fn tinydtls(root: &Path) {
@@ -250,8 +234,8 @@ fn tinydtls(root: &Path) {
         &["netq", "peer", "session", "ccm", "dtls_debug", "aes/rijndael", "aes/rijndael_wrap", "sha2/sha2", "ecc/ecc"];
     let source = |name: &str| root.join(format!("{name}.c"));
     let build = || {
-        let mut build = compiler();
-        build.include("csrc/tinydtls").include("csrc").include(root).warnings(false).opt_level(OPT_LEVEL);
+        let mut build = adapter("tinydtls");
+        build.include("csrc/tinydtls").include(root).warnings(false).opt_level(OPT_LEVEL);
         build
     };
     // crypto.c defines the other functions, which dtls.c calls.
@@ -267,6 +251,7 @@ fn tinydtls(root: &Path) {
         .files(OTHERS.iter().map(|name| source(name)))
         .file("csrc/tinydtls/arithmetic.c")
         .file("csrc/tinydtls/session.c")
+        .file("csrc/tinydtls/stack.c")
         .file("csrc/tinydtls/operations.c");
     isolate::compile(&others, callers, "slowhand_tinydtls", &["slowhand_tinydtls"], ALLOCATION);
 }

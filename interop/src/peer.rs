@@ -32,9 +32,9 @@ pub enum Peer {
 impl Peer {
     /// Every library but lean-dtls.
     pub const OTHERS: &[Self] = &[
-        Self::Laboratory(Stack::Mbedtls),
-        Self::Laboratory(Stack::Openssl),
-        Self::Laboratory(Stack::Tinydtls),
+        Self::Laboratory(Stack::MBEDTLS),
+        Self::Laboratory(Stack::OPENSSL),
+        Self::Laboratory(Stack::TINYDTLS),
         Self::Dimpl,
         Self::Gnutls,
         Self::Wolfssl,
@@ -73,9 +73,9 @@ impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::LeanDtls => "lean-dtls",
-            Self::Laboratory(Stack::Mbedtls) => "mbedTLS",
-            Self::Laboratory(Stack::Openssl) => "OpenSSL",
-            Self::Laboratory(Stack::Tinydtls) => "tinyDTLS",
+            Self::Laboratory(Stack::MBEDTLS) => "mbedTLS",
+            Self::Laboratory(Stack::OPENSSL) => "OpenSSL",
+            Self::Laboratory(Stack::TINYDTLS) => "tinyDTLS",
             Self::Laboratory(stack) => return stack.fmt(f),
             Self::Dimpl => "dimpl",
             Self::Gnutls => "GnuTLS",

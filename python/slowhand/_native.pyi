@@ -241,7 +241,28 @@ def capture(scenario: Scenario, seed: int, path: str | PathLike[str]) -> None:
     """Runs the handshake of `seed` and writes its frames to `path` as pcapng."""
 
 def stacks() -> str:
-    """The libraries that are built in, as a JSON array."""
+    """What has a protocol, as a JSON array: libraries, stacks of the user, what stands alone."""
+
+def built_in_stacks() -> list[str]:
+    """The names of the libraries of TLS and DTLS that are built in."""
+
+def own_stacks() -> list[str]:
+    """The names of the user's stacks, also of those that cannot be used."""
+
+def stacks_folder() -> str | None:
+    """The folder of the user's stacks; `None` if the system has no folder for data."""
+
+def stack_file(name: str) -> str | None:
+    """The shared object of a stack of the user; `None` if no stack may have such a name."""
+
+def stack_build(name: str) -> tuple[str, str] | None:
+    """Version and digest of a stack of the user; `None` if it is built in.
+
+    Raises `ValueError` if there is none of this name, or if it cannot be used.
+    """
+
+def try_stack(name: str) -> str:
+    """A trial of a stack, as JSON. Raises `ValueError` as `stack_build` does."""
 
 def override_value(text: str) -> Any:
     """The value of an override, `key=value`, as `--set` reads it; `None` if it removes the key."""

@@ -9,7 +9,7 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -197,6 +197,10 @@ class Scenario:
         """What a result says about its run, which is taken over; and what differs, as a warning."""
         path = self.read_from
         about = results.about(path)
+        if stacks := about.get("stacks"):
+            from slowhand import own_stacks
+
+            own_stacks.require(stacks, place=printable(os.fspath(path)))
         self.path, self.count, self.seed = about["scenario"], about["count"], about["seed"]
         self.limits = about.get("limits", {})
         if about["slowhand"] != _native.__version__:
@@ -580,14 +584,32 @@ def loaded(source: Source, set: Settings | None = None) -> Scenario:
 
 
 def origin(scenario: Scenario) -> dict[str, Any]:
-    """What a result says of its scenario: version, names, overrides, the text of all files."""
+    """What a result says of its scenario: version, names, overrides, the text of all files.
+
+    If it names stacks of one's own, also what was built (`stacks`).
+    """
     return {
         "slowhand": _native.__version__,
         "scenario": scenario.path,
         "file": scenario.file,
         "overrides": scenario.overrides,
         "files": scenario.files,
+        **own_builds(scenario.value(key) for key in STACK_KEYS),
     }
+
+
+STACK_KEYS = ("session.stack", "session.server_stack")
+"""The keys that name the libraries of the two ends."""
+
+
+def own_builds(names: Iterable[str | None]) -> dict[str, Any]:
+    """What results say of the stacks of one's own among these names (`stacks`): what was built."""
+    own = set(names) - {None, *_native.built_in_stacks()}
+    if not own:
+        return {}
+    from slowhand import own_stacks  # only here: few have stacks of their own
+
+    return {"stacks": own_stacks.builds(sorted(map(str, own)))}
 
 
 def told(run: Run) -> str:
@@ -600,7 +622,8 @@ def told(run: Run) -> str:
 def stacks() -> list[dict[str, Any]]:
     """What has a protocol: name, version, licence, what each can do, known holes.
 
-    First the libraries of TLS and DTLS, which `session.stack` names; then what stands alone.
+    First the libraries of TLS and DTLS, which `session.stack` names: those that are built in, then
+    your own. Then what stands alone.
 
     >>> import slowhand
     >>> [stack["name"] for stack in slowhand.stacks()]

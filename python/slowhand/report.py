@@ -193,7 +193,7 @@ def show_stacks(stacks: list[dict[str, Any]], out: Terminal) -> None:
                 text = holes(**value)
             else:
                 text = ", ".join(value) if isinstance(value, list) else str(value)
-            if name == "name":
+            if name == "name" or (stack.get("problem") and name != "problem"):
                 continue
             if out.width < WIDTH:  # as wide as the name of a suite
                 out.print(name)

@@ -41,6 +41,9 @@ KEYS = {
 }
 """What a result says about its run, and the types."""
 
+SOMETIMES = ("limits", "stacks")
+"""Dictionaries that some results have: limits of programs, and stacks of one's own."""
+
 
 def import_polars() -> None:
     """Imports polars, if nothing has yet: whole, because signals wait meanwhile.
@@ -96,7 +99,7 @@ def about(
 ) -> dict[str, Any]:
     """What the file of a result says about its run: `KEYS`, and `more` keys with their types.
 
-    If it ran programs, also their `limits`.
+    And those of `SOMETIMES` that it has.
     Raises `ScenarioError` if it cannot be read, or is not the file of a result.
     """
     name = printable(os.fspath(path))
@@ -122,8 +125,8 @@ def about(
         allowed = "a file that `slowhand run --records` or `--json` wrote"
         reason = f"does not say how its run is repeated: {wrong}, allowed: {allowed}"
         raise refusal(reason, place=name)
-    limits = found.get("limits")
-    return {key: found[key] for key in keys} | ({"limits": limits} if type(limits) is dict else {})
+    some = {key: found[key] for key in SOMETIMES if type(found.get(key)) is dict}
+    return {key: found[key] for key in keys} | some
 
 
 def _about_json(path: str | os.PathLike[str]) -> Any:

@@ -1,17 +1,19 @@
-/* The device below the libraries, as the laboratory has it for them (csrc/slowhand.h, csrc/library.h, interop/csrc/host.h): here it
- * is this computer. Who else computes has no result, so the libraries compute with their own code. */
+/* The device below the libraries, as the laboratory has it for them (csrc/slowhand/stack.h, interop/csrc/host.h): here it is this
+ * computer. Who else computes has no result, so the libraries compute with their own code. */
 #include "end.h"
+
+#include "../../crates/slowhand-sessions/csrc/slowhand/stack.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-uint64_t slowhand_now_ns(void)
+static uint64_t device_now_ns(void)
 {
     return now_ms() * 1000000;
 }
 
-uint64_t slowhand_unix_time_ms(void)
+static uint64_t device_unix_time_ms(void)
 {
     return (uint64_t) time(NULL) * 1000;
 }
@@ -22,7 +24,7 @@ uint64_t interop_unix_time_ms(void)
     return (uint64_t) time(NULL) * 1000;
 }
 
-void slowhand_random(uint8_t *octets, size_t length)
+static void device_random(uint8_t *octets, size_t length)
 {
     fill_randomly(octets, length);
 }
@@ -62,30 +64,56 @@ void slowhand_free(void *memory)
     free(memory);
 }
 
-#define HAS_NO_RESULT(name) \
-    int name(void)          \
-    {                       \
-        return 0;           \
-    }
-HAS_NO_RESULT(slowhand_p256_multiply)
-HAS_NO_RESULT(slowhand_p256_multiply_add)
-HAS_NO_RESULT(slowhand_p256_invert)
-HAS_NO_RESULT(slowhand_p256_is_signed)
-HAS_NO_RESULT(slowhand_p256_signed)
-HAS_NO_RESULT(slowhand_power)
-HAS_NO_RESULT(slowhand_inverse)
-HAS_NO_RESULT(slowhand_sha1)
-HAS_NO_RESULT(slowhand_sha256)
-HAS_NO_RESULT(slowhand_sha512)
-HAS_NO_RESULT(slowhand_seal)
-HAS_NO_RESULT(slowhand_open)
-HAS_NO_RESULT(slowhand_cbc)
-HAS_NO_RESULT(slowhand_ecdh_generate)
-HAS_NO_RESULT(slowhand_ecdh_agree)
-HAS_NO_RESULT(slowhand_ecdsa_sign)
-HAS_NO_RESULT(slowhand_ecdsa_verify)
-HAS_NO_RESULT(slowhand_rsa_sign)
-HAS_NO_RESULT(slowhand_rsa_verify)
-HAS_NO_RESULT(slowhand_rsa_encrypt)
-HAS_NO_RESULT(slowhand_rsa_decrypt)
-HAS_NO_RESULT(slowhand_verified)
+static int no_result()
+{
+    return 0;
+}
+
+static void nothing()
+{
+}
+
+static void nothing_of(uint16_t number)
+{
+    (void) number;
+}
+
+/* The functions that a library calls in a session here. */
+static const struct slowhand_host DEVICE = {
+    .version = SLOWHAND_STACK_VERSION,
+    .now_ns = device_now_ns,
+    .unix_time_ms = device_unix_time_ms,
+    .random = device_random,
+    .verified = nothing,
+    .sha1 = nothing,
+    .sha256 = nothing,
+    .sha512 = nothing,
+    .seal = nothing,
+    .open = nothing,
+    .cbc = nothing,
+    .ecdh_generate = nothing_of,
+    .ecdh_agree = nothing_of,
+    .ecdsa_sign = nothing_of,
+    .ecdsa_verify = nothing_of,
+    .rsa_sign = nothing_of,
+    .rsa_verify = nothing_of,
+    .rsa_encrypt = nothing_of,
+    .rsa_decrypt = nothing_of,
+    .p256_multiply = no_result,
+    .p256_multiply_add = no_result,
+    .p256_invert = no_result,
+    .p256_is_signed = no_result,
+    .p256_signed = nothing,
+    .power = no_result,
+    .inverse = no_result,
+};
+
+/* The library of this program, if it is one of the laboratory. */
+extern const struct slowhand_stack slowhand_mbedtls __attribute__((weak)), slowhand_openssl __attribute__((weak));
+
+__attribute__((constructor)) static void attach(void)
+{
+    const struct slowhand_stack *stack = &slowhand_mbedtls != NULL ? &slowhand_mbedtls : &slowhand_openssl;
+    if (stack != NULL)
+        *stack->host = &DEVICE;
+}

@@ -18,6 +18,7 @@ mod readers;
 mod records;
 mod run;
 mod scenario;
+mod stacks;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -42,6 +43,8 @@ mod _native {
     #[pymodule_export]
     use crate::live::{Live, Recording, mesh_address};
     #[pymodule_export]
+    use crate::profiles;
+    #[pymodule_export]
     use crate::readers::{Reading, capture_readers, readers_schema};
     #[pymodule_export]
     use crate::records::open_ccm_8;
@@ -50,7 +53,7 @@ mod _native {
     #[pymodule_export]
     use crate::scenario::{Scenario, ScenarioError, capture, device_schema, override_value, schema};
     #[pymodule_export]
-    use crate::{profiles, stacks};
+    use crate::stacks::{built_in_stacks, own_stacks, stack_build, stack_file, stacks, stacks_folder, try_stack};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -80,12 +83,6 @@ mod _native {
 /// So that `Scenario.session_memory` counts the libraries in Rust too.
 #[global_allocator]
 static ALLOCATOR: slowhand_lab::CountingAllocator = slowhand_lab::CountingAllocator;
-
-/// The libraries built in, as a JSON array.
-#[pyfunction]
-fn stacks() -> PyResult<String> {
-    to_json(&slowhand_lab::implementations())
-}
 
 /// The profiles of the nodes' software, as a JSON array.
 #[pyfunction]

@@ -1,168 +1,113 @@
-//! Keeps the C headers and Rust the same.
-//!
-//! - Structs: this module computes the offset of each field from the header. The C compiler checks the offsets beside the
-//!   header, and the Rust compiler checks them in the mirror. If a field is moved, added or widened on only one side, the build
-//!   fails.
-//! - Numbers: Rust gets its constants from the header, and the C compiler checks the values of the enums.
-//! - Functions that C calls: the Rust compiler checks their types against the prototypes.
+//! Keeps the C headers and Rust the same: what Rust has of a header is generated from it, types and numbers. It reads declarations as
+//! our headers have them, and not all of C.
 
 use std::fmt::Write as _;
 
-/// A struct of a header, with the offsets of its fields: each at the next multiple of its alignment, as in C.
-pub struct Struct {
-    pub name: String,
-    pub size: usize,
-    pub fields: Vec<(String, usize)>,
-}
-
-impl Struct {
-    /// Reads `struct NAME { ... };` for a target with pointers of `pointer` octets.
-    pub fn read(header: &str, name: &str, pointer: usize) -> Self {
-        let begin = format!("struct {name} {{");
-        let body = header.split(&begin).nth(1).and_then(|rest| rest.split("\n};").next());
-        let body = without_comments(body.unwrap_or_else(|| panic!("the header has no struct {name}")));
-        let mut read = Self { name: name.to_owned(), size: 0, fields: Vec::new() };
-        let mut alignment = 1;
-        for declaration in body.split(';').map(str::trim).filter(|declaration| !declaration.is_empty()) {
-            for (field, size, count) in declared(declaration, pointer) {
-                alignment = alignment.max(size);
-                let offset = read.size.next_multiple_of(size);
-                read.size = offset + size * count;
-                read.fields.push((field, offset));
-            }
+/// The mirror in Rust of `struct NAME { ... };`. It is visible in the crate, and a function in it is never null.
+pub fn mirror(header: &str, name: &str) -> String {
+    let body = without_comments(header);
+    let begin = format!("struct {name} {{");
+    let body = body.split(&begin).nth(1).and_then(|rest| rest.split("\n};").next());
+    let body = body.unwrap_or_else(|| panic!("the header has no struct {name}"));
+    let mut text = format!("#[repr(C)]\npub(crate) struct {name} {{\n");
+    for declaration in body.split(';').map(words).filter(|declaration| !declaration.is_empty()) {
+        for (field, kind) in fields(&declaration) {
+            let _ = writeln!(text, "    pub(crate) {field}: {kind},");
         }
-        read.size = read.size.next_multiple_of(alignment);
-        read
     }
-
-    /// The checks of the mirror in Rust. The mirror has the same name.
-    pub fn rust(&self) -> String {
-        let Self { name, size, fields } = self;
-        let mut checks = format!("const _: () = {{\n    assert!(size_of::<{name}>() == {size});\n");
-        for (field, offset) in fields {
-            let _ = writeln!(checks, "    assert!(std::mem::offset_of!({name}, {field}) == {offset});");
-        }
-        checks + "};\n"
-    }
-
-    /// The checks of the struct in C.
-    pub fn c(&self) -> String {
-        let Self { name, size, fields } = self;
-        let mut checks = format!("_Static_assert(sizeof(struct {name}) == {size}, \"size\");\n");
-        for (field, offset) in fields {
-            let _ = writeln!(checks, "_Static_assert(offsetof(struct {name}, {field}) == {offset}, \"{field}\");");
-        }
-        checks
-    }
+    text + "}\n"
 }
 
-/// An enum of a header whose constants count from 0.
-pub struct Enum {
-    pub names: Vec<String>,
+/// The constants in Rust of `enum NAME { ... };`, which count from 0. Rust may need only some of them.
+pub fn constants(header: &str, name: &str) -> String {
+    let body = without_comments(header);
+    let begin = format!("enum {name} {{");
+    let body = body.split(&begin).nth(1).and_then(|rest| rest.split("\n};").next());
+    let body = body.unwrap_or_else(|| panic!("the header has no enum {name}"));
+    let names = body.split(',').map(str::trim).filter(|name| !name.is_empty()).enumerate();
+    names
+        .map(|(value, name)| format!("#[allow(dead_code)]\npub(crate) const {name}: std::ffi::c_int = {value};\n"))
+        .collect()
 }
 
-impl Enum {
-    /// Reads `enum NAME { ... };`.
-    pub fn read(header: &str, name: &str) -> Self {
-        let begin = format!("enum {name} {{");
-        let body = header.split(&begin).nth(1).and_then(|rest| rest.split("\n};").next());
-        let body = without_comments(body.unwrap_or_else(|| panic!("the header has no enum {name}")));
-        Self { names: body.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect() }
-    }
-
-    /// The constants in Rust. Rust may need only some of them.
-    pub fn rust(&self) -> String {
-        let constant = |(value, name)| format!("#[allow(dead_code)]\nconst {name}: std::ffi::c_int = {value};\n");
-        self.names.iter().enumerate().map(constant).collect()
-    }
-
-    /// The checks of the values in C.
-    pub fn c(&self) -> String {
-        let check = |(value, name)| format!("_Static_assert({name} == {value}, \"{name}\");\n");
-        self.names.iter().enumerate().map(check).collect()
-    }
-}
-
-/// The constant in Rust of `#define NAME LIMIT`, where the limit is the largest value of a type.
-pub fn limit(header: &str, name: &str) -> String {
+/// The constant in Rust of `#define NAME VALUE`: the largest value of a type, or a small number.
+pub fn defined(header: &str, name: &str) -> String {
     let begin = format!("#define {name} ");
-    let limit = header.lines().find_map(|line| line.strip_prefix(&begin));
-    let base = match limit.unwrap_or_else(|| panic!("the header has no {name}")) {
-        "UINT64_MAX" => "u64",
-        "SIZE_MAX" => "usize",
-        other => panic!("an unknown limit: {other}"),
+    let value = header.lines().find_map(|line| line.strip_prefix(&begin)).and_then(|rest| rest.split(' ').next());
+    let (kind, value) = match value.unwrap_or_else(|| panic!("the header has no {name}")) {
+        "UINT64_MAX" => ("u64", "u64::MAX"),
+        "SIZE_MAX" => ("usize", "usize::MAX"),
+        number => ("u32", number),
     };
-    format!("const {name}: {base} = {base}::MAX;\n")
+    format!("pub(crate) const {name}: {kind} = {value};\n")
 }
 
-/// The checks that functions in Rust have the types of the prototypes of a header.
-pub fn functions(header: &str) -> String {
-    let code = without_comments(header);
-    let code = code.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join(" ");
-    let prototypes = code.split(';').map(str::trim).filter(|prototype| !prototype.is_empty());
-    prototypes.map(function).collect()
+/// The names and types in Rust of a declaration of one field or more.
+fn fields(declaration: &str) -> Vec<(String, String)> {
+    if let Some((result, rest)) = declaration.split_once("(*") {
+        let (name, parameters) = rest.split_once(")(").unwrap_or_else(|| panic!("no function: {declaration}"));
+        let parameters = parameters.trim_end_matches(')').split(',').map(str::trim).filter(|each| *each != "void");
+        let parameters: Vec<_> = parameters.map(|each| typed(each).1).collect();
+        let result = match result.trim() {
+            "void" => String::new(),
+            result => format!(" -> {}", typed(&format!("{result} result")).1),
+        };
+        return vec![(name.to_owned(), format!("unsafe extern \"C\" fn({}){result}", parameters.join(", ")))];
+    }
+    let (first, others) = declaration.split_once(',').map_or((declaration, None), |(first, rest)| (first, Some(rest)));
+    let base = first[..first.rfind([' ', '*']).expect("a type and a name") + 1].trim_end_matches('*');
+    let mut declared = vec![whole(first)];
+    for other in others.into_iter().flat_map(|others| others.split(',')) {
+        declared.push(whole(&format!("{base}{}", other.trim())));
+    }
+    declared
 }
 
-fn function(prototype: &str) -> String {
-    let (head, parameters) = prototype.split_once('(').unwrap_or_else(|| panic!("no function: {prototype}"));
-    let (result, name) = head.rsplit_once(' ').unwrap_or_else(|| panic!("no function: {prototype}"));
-    let parameters =
-        parameters.trim_end_matches(')').split(',').map(str::trim).filter(|parameter| *parameter != "void");
-    let parameters = parameters.map(parameter).collect::<Vec<_>>().join(", ");
-    let result = if result == "void" { String::new() } else { format!(" -> {}", rust_type(result)) };
-    format!("const _: unsafe extern \"C\" fn({parameters}){result} = {name};\n")
-}
-
-/// The type in Rust of a parameter. An array is passed as a pointer.
-fn parameter(declaration: &str) -> String {
-    let is_pointer = declaration.contains(['*', '[']);
-    let is_const = declaration.starts_with("const ");
-    let base = declaration.trim_start_matches("const ").split(' ').next().unwrap_or_default();
-    match (is_pointer, is_const) {
-        (true, true) => format!("*const {}", rust_type(base)),
-        (true, false) => format!("*mut {}", rust_type(base)),
-        (false, _) => rust_type(base).to_owned(),
+/// A field with its type, also if it is an array.
+fn whole(declaration: &str) -> (String, String) {
+    match declaration.split_once('[') {
+        None => typed(declaration),
+        Some((before, count)) => {
+            let (name, kind) = typed(before);
+            (name, format!("[{kind}; {}]", count.trim_end_matches(']')))
+        }
     }
 }
 
-fn rust_type(name: &str) -> &'static str {
+/// The name and the type in Rust of a parameter or a field. An array is a pointer here, as in parameters of C.
+fn typed(declaration: &str) -> (String, String) {
+    let is_array = declaration.contains('[');
+    let declaration = declaration.split('[').next().unwrap_or_default();
+    let is_const = declaration.starts_with("const ");
+    let words = declaration.trim_start_matches("const ").trim_start_matches("struct ");
+    let end = words.find([' ', '*']).unwrap_or_else(|| panic!("no type and name: {declaration}"));
+    let (base, name) = words.split_at(end);
+    let stars = name.matches('*').count() + usize::from(is_array);
+    let mut kind = rust_type(base).to_owned();
+    for star in 0..stars {
+        kind = format!("{} {kind}", if star == 0 && is_const { "*const" } else { "*mut" });
+    }
+    (name.trim_start_matches([' ', '*']).to_owned(), kind)
+}
+
+fn rust_type(name: &str) -> &str {
     match name {
         "char" => "std::ffi::c_char",
         "int" => "std::ffi::c_int",
+        "void" => "std::ffi::c_void",
         "uint8_t" => "u8",
         "uint16_t" => "u16",
         "uint32_t" => "u32",
         "uint64_t" => "u64",
         "size_t" => "usize",
+        of_ours if of_ours.starts_with("slowhand_") => of_ours,
         other => panic!("a type without a mirror: {other}"),
     }
 }
 
-/// The fields of a declaration, each with the size and the number of its elements.
-fn declared(declaration: &str, pointer: usize) -> Vec<(String, usize, usize)> {
-    if let Some((_, rest)) = declaration.split_once("(*") {
-        let name = rest.split(')').next().unwrap_or_default();
-        return vec![(name.to_owned(), pointer, 1)];
-    }
-    let words = declaration.trim_start_matches("const ");
-    let (base, fields) = words.split_once(' ').unwrap_or_else(|| panic!("no field: {declaration}"));
-    let base = match base {
-        // Only pointers are of type void.
-        "char" | "uint8_t" | "void" => 1,
-        "uint16_t" => 2,
-        "int" | "uint32_t" => 4,
-        "uint64_t" => 8,
-        "size_t" => pointer,
-        other => panic!("a type whose size is unknown: {other}"),
-    };
-    let field = |field: &str| match (field.strip_prefix('*'), field.split_once('[')) {
-        (Some(name), _) => (name.to_owned(), pointer, 1),
-        (None, Some((name, count))) => {
-            (name.to_owned(), base, count.trim_end_matches(']').parse().expect("a number of elements"))
-        }
-        (None, None) => (field.to_owned(), base, 1),
-    };
-    fields.split(',').map(|name| field(name.trim())).collect()
+/// A declaration on one line.
+fn words(declaration: &str) -> String {
+    declaration.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn without_comments(text: &str) -> String {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::{ALLOCATION, OPT_LEVEL, isolate, rename_calls};
+use crate::{ALLOCATION, OPT_LEVEL, isolate, named, rename_calls};
 
 /// Features that no session here uses: other protocols and versions, other algorithms, programs, and code that is loaded at run
 /// time. Assembly is off too, so that the library is the same on every processor.
@@ -82,8 +82,8 @@ pub(crate) fn build(root: &Path) {
     let library = kept.unwrap_or_else(|| Library::compile(root, &directory));
     let record = library.record(root);
     records.iter().flatten().for_each(|file| replace(file, &record));
-    let mut adapter = library.compiler();
-    adapter.include("csrc").include(root);
+    let mut adapter = named(library.compiler(), "openssl");
+    adapter.include(root).file("csrc/openssl/stack.c");
     adapter.file("csrc/openssl/arithmetic.c").file("csrc/openssl/session.c").file("csrc/openssl/operations.c");
     let mut objects = library.objects.clone();
     if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("x86_64") {

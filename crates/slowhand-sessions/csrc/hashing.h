@@ -2,7 +2,7 @@
 #ifndef SLOWHAND_HASHING_H
 #define SLOWHAND_HASHING_H
 
-#include "slowhand.h"
+#include "slowhand/stack.h"
 
 /* True during a signature with a deterministic nonce (as in RFC 6979). Hashing for the nonce is part of the signature, so it is
  * not counted. */
@@ -12,19 +12,19 @@ static _Thread_local int inside_signature;
 static inline void count_sha1(uint32_t blocks)
 {
     if (blocks > 0)
-        slowhand_sha1(blocks);
+        slowhand_host->sha1(blocks);
 }
 
 static inline void count_sha256(uint32_t blocks)
 {
     if (blocks > 0 && !inside_signature)
-        slowhand_sha256(blocks);
+        slowhand_host->sha256(blocks);
 }
 
 static inline void count_sha512(uint32_t blocks)
 {
     if (blocks > 0 && !inside_signature)
-        slowhand_sha512(blocks);
+        slowhand_host->sha512(blocks);
 }
 
 /* The number of compressions to finish a hash after `length` octets. The padding needs one octet, and an eighth of a block for

@@ -11,9 +11,7 @@
 //! on nothing but the operands. It is not important what the memo holds and for how long.
 
 use std::collections::BTreeMap;
-use std::ffi::c_int;
 use std::mem;
-use std::slice;
 use std::sync::{Mutex, PoisonError};
 
 use crate::config::Arithmetic;
@@ -22,7 +20,7 @@ use crate::device;
 pub(crate) mod ecdsa;
 #[cfg(any(test, not(target_arch = "x86_64")))]
 mod portable;
-mod powers;
+pub(crate) mod powers;
 #[cfg(test)]
 mod tests;
 
@@ -204,98 +202,3 @@ mod assembly {
 
 #[cfg(not(target_arch = "x86_64"))]
 use portable as assembly;
-
-/// Copies octets of C.
-///
-/// # Safety
-/// The pointer is to `N` octets that can be read.
-unsafe fn read<const N: usize>(octets: *const u8) -> [u8; N] {
-    // SAFETY: the caller's duty. An array of octets has no alignment.
-    unsafe { octets.cast::<[u8; N]>().read() }
-}
-
-/// Writes a result for C. Returns 1, or 0 if there is none.
-///
-/// # Safety
-/// The pointer is to `N` octets that can be written.
-unsafe fn write<const N: usize>(out: *mut u8, result: Option<[u8; N]>) -> c_int {
-    let Some(result) = result else { return 0 };
-    // SAFETY: the caller's duty. An array of octets has no alignment.
-    unsafe { out.cast::<[u8; N]>().write(result) };
-    1
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_p256_multiply(out: *mut u8, scalar: *const u8, point: *const u8) -> c_int {
-    // SAFETY: the caller passes a number, a point or NULL, and room for a point.
-    unsafe {
-        let point = (!point.is_null()).then(|| read(point));
-        write(out, multiply(&read(scalar), point.as_ref()))
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_p256_multiply_add(
-    out: *mut u8,
-    of_generator: *const u8,
-    of_point: *const u8,
-    point: *const u8,
-) -> c_int {
-    // SAFETY: the caller passes two numbers, a point, and room for a point.
-    unsafe { write(out, multiply_add(&read(of_generator), &read(of_point), &read(point))) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_p256_invert(out: *mut u8, number: *const u8) -> c_int {
-    // SAFETY: the caller passes a number, and room for a number.
-    unsafe { write(out, invert(&read(number))) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_p256_sign(
-    out: *mut u8,
-    private_key: *const u8,
-    nonce: *const u8,
-    hash: *const u8,
-) -> c_int {
-    // SAFETY: the caller passes three numbers, and room for a signature, which is as long as a point.
-    unsafe { write(out, ecdsa::sign_with(&read(private_key), &read(nonce), &read(hash))) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_p256_is_valid(point: *const u8, hash: *const u8, signature: *const u8) -> c_int {
-    // SAFETY: the caller passes a point, a hash of 32 octets, and a signature, which is as long as a point.
-    let (point, hash, signature) = unsafe { (read(point), read(hash), read(signature)) };
-    ecdsa::is_valid_octets(&point, &hash, &signature).into()
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_p256_is_signed(
-    point: *const u8,
-    hash: *const u8,
-    hash_length: usize,
-    signature: *const u8,
-    length: usize,
-) -> c_int {
-    // SAFETY: the caller passes a point, a hash and a signature; neither is empty.
-    let (point, hash, signature) =
-        unsafe { (read(point), slice::from_raw_parts(hash, hash_length), slice::from_raw_parts(signature, length)) };
-    is_signed(&point, hash, signature).into()
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_p256_signed(
-    point: *const u8,
-    hash: *const u8,
-    hash_length: usize,
-    signature: *const u8,
-    length: usize,
-) {
-    // SAFETY: the caller passes a point, a hash and a signature; neither is empty.
-    let (point, hash, signature) =
-        unsafe { (read(point), slice::from_raw_parts(hash, hash_length), slice::from_raw_parts(signature, length)) };
-    signed(&point, hash, signature);
-}
-
-// Checks the types of the functions above. build.rs computes them from `csrc/p256.h`.
-include!(concat!(env!("OUT_DIR"), "/mirrors/arithmetic.rs"));

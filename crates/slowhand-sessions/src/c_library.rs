@@ -1,25 +1,30 @@
-//! The adapter of all C libraries, over the interface of `csrc/library.h`.
-#![allow(non_camel_case_types)]
+//! The adapter of all C libraries, over the interface of `csrc/slowhand/stack.h`.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::check::Checked;
-use crate::config::{Credential, Negotiated, Protocol, Role};
-use crate::credentials;
+use crate::config::{Credential, Negotiated, Protocol, Role, Stack};
+use crate::crash::Running;
+use crate::interface::*;
 use crate::library::{Library, Progress, State};
 use crate::session::{Failure, FailureKind, Resumable};
 use crate::tls::{Auth, Resumption, Suite};
+use crate::{credentials, device};
 
 /// SignatureScheme of RFC 8446 section 4.2.3; in version 1.2 the hash and the algorithm of RFC 5246 section 7.4.1.4.1.
 const RSA_PKCS1_SHA256: u16 = 0x0401;
 /// Likewise. In version 1.2, it does not fix the curve.
 const ECDSA_SECP256R1_SHA256: u16 = 0x0403;
 
+/// When a timeout is due that is over already: *assumed*, as long as the least timer of the built-in libraries.
+const LEAST_TIMEOUT: Duration = Duration::from_millis(1);
+
 /// One end of a session inside a C library.
 pub(crate) struct CLibrary {
+    stack: Stack,
     functions: &'static slowhand_library,
     session: NonNull<c_void>,
     protocol: Protocol,
@@ -60,25 +65,48 @@ impl CLibrary {
         };
         let options = options(checked, &suite_name, &secret, previous)?;
         let mut progress = slowhand_progress::new();
+        let stack = checked.config.stack;
+        let running = Running::enter(stack);
         // SAFETY: `options` points to static credentials and into `secret`, which live as long as the session. It
         // also points to `suite_name` and `previous`, which live as long as the call and are not used after it.
         let session = unsafe { (functions.create)(&options, &mut progress) };
-        let Some(session) = NonNull::new(session) else { return Err(progress.failure()) };
-        Ok(Self { functions, session, protocol: checked.config.protocol(), _secret: secret })
+        drop(running);
+        let Some(session) = NonNull::new(session) else {
+            return Err(violation(stack).unwrap_or_else(|| refusal(stack, progress.failure())));
+        };
+        let made = Self { stack, functions, session, protocol: checked.config.protocol(), _secret: secret };
+        violation(stack).map_or(Ok(made), Err)
     }
 
     fn call(&mut self, call: impl FnOnce(*mut c_void, *mut slowhand_progress)) -> Progress {
         let mut progress = slowhand_progress::new();
+        let running = Running::enter(self.stack);
         call(self.session.as_ptr(), &mut progress);
-        progress.read()
+        drop(running);
+        match violation(self.stack) {
+            None => progress.read(),
+            Some(failure) => Progress { state: State::Failed(failure), deadline: None },
+        }
     }
 }
 
-/// The version that a C library reports.
-pub(crate) fn version(functions: &slowhand_library) -> String {
-    // SAFETY: the function returns a constant C string.
-    let version = unsafe { CStr::from_ptr((functions.version)()) };
-    version.to_string_lossy().into_owned()
+/// Why there is no session. A stack of the user is named, because its words may say nothing.
+fn refusal(stack: Stack, failure: Failure) -> Failure {
+    if Stack::BUILT_IN.contains(&stack) {
+        return failure;
+    }
+    let reason = if failure.reason.is_empty() { "it does not say why" } else { &failure.reason };
+    Failure { reason: format!("the stack {stack} makes no session: {reason}"), ..failure }
+}
+
+/// What the stack has just done that no stack may, as the failure of its session.
+fn violation(stack: Stack) -> Option<Failure> {
+    let function = device::take_violation()?;
+    let reason = format!(
+        "the stack {stack} calls {function}, which depends on the computer: a stack has no clock, randomness, thread or file but \
+         what slowhand gives it (slowhand/stack.h)"
+    );
+    Some(Failure::library(0, reason))
 }
 
 // SAFETY of the calls below: the session lives as long as `self`, and the arguments live as long as the call.
@@ -98,7 +126,11 @@ impl Library for CLibrary {
     fn handle_timeout(&mut self) -> Progress {
         let handle_timeout = self.functions.handle_timeout;
         // SAFETY: see above.
-        self.call(|session, progress| unsafe { handle_timeout(session, progress) })
+        let mut progress = self.call(|session, progress| unsafe { handle_timeout(session, progress) });
+        // Time must go on, also with a stack that does nothing about its deadline.
+        let now = device::clock();
+        progress.deadline = progress.deadline.map(|at| if at > now { at } else { now + LEAST_TIMEOUT });
+        progress
     }
 
     fn write(&mut self, data: &[u8]) -> Progress {
@@ -146,6 +178,7 @@ impl Library for CLibrary {
 
 impl Drop for CLibrary {
     fn drop(&mut self) {
+        let _running = Running::enter(self.stack);
         // SAFETY: the session is alive, and nothing uses it after this.
         unsafe { (self.functions.destroy)(self.session.as_ptr()) };
     }
@@ -228,44 +261,6 @@ fn raw_keys(options: &mut slowhand_options, role: Role, auth: Auth) {
     }
 }
 
-#[repr(C)]
-pub(crate) struct slowhand_options {
-    is_server: c_int,
-    is_stream: c_int,
-    version: u16,
-    suite: u16,
-    group: u16,
-    signature: u16,
-    suite_name: *const c_char,
-    request_client_certificate: c_int,
-    psk: *const u8,
-    psk_identity: *const u8,
-    psk_len: usize,
-    psk_identity_len: usize,
-    password: *const u8,
-    password_len: usize,
-    trusted: *const u8,
-    certificate: *const u8,
-    key: *const u8,
-    trusted_len: usize,
-    certificate_len: usize,
-    key_len: usize,
-    private_key: *const u8,
-    public_x: *const u8,
-    public_y: *const u8,
-    peer_x: *const u8,
-    peer_y: *const u8,
-    cookie: c_int,
-    mtu: u16,
-    max_fragment_length: u8,
-    first_timeout_ns: u64,
-    maximum_timeout_ns: u64,
-    resumption: c_int,
-    previous: *const u8,
-    previous_len: usize,
-    connection_id: c_int,
-}
-
 impl slowhand_options {
     /// No option is set.
     const EMPTY: Self = Self {
@@ -306,14 +301,6 @@ impl slowhand_options {
     };
 }
 
-#[repr(C)]
-pub(crate) struct slowhand_progress {
-    state: c_int,
-    code: c_int,
-    deadline_ns: u64,
-    words: [c_char; 256],
-}
-
 impl slowhand_progress {
     const fn new() -> Self {
         Self { state: SLOWHAND_HANDSHAKING, code: 0, deadline_ns: SLOWHAND_NO_TIMER, words: [0; 256] }
@@ -341,25 +328,3 @@ impl slowhand_progress {
         Failure { kind, reason: String::from_utf8_lossy(&octets).into_owned() }
     }
 }
-
-type Call = unsafe extern "C" fn(*mut c_void, *mut slowhand_progress);
-type CallWithOctets = unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut slowhand_progress);
-
-#[repr(C)]
-pub(crate) struct slowhand_library {
-    create: unsafe extern "C" fn(*const slowhand_options, *mut slowhand_progress) -> *mut c_void,
-    destroy: unsafe extern "C" fn(*mut c_void),
-    start: Call,
-    handle_input: CallWithOctets,
-    handle_timeout: Call,
-    write: CallWithOctets,
-    close: Call,
-    max_data: unsafe extern "C" fn(*const c_void) -> usize,
-    suite: unsafe extern "C" fn(*const c_void) -> u16,
-    connection_id: unsafe extern "C" fn(*const c_void) -> c_int,
-    resumable: unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> usize,
-    version: unsafe extern "C" fn() -> *const c_char,
-}
-
-// The constants of `csrc/library.h`, and checks of the offsets of all fields. build.rs computes both from the header.
-include!(concat!(env!("OUT_DIR"), "/mirrors/library.rs"));

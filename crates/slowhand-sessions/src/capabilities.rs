@@ -28,14 +28,15 @@ pub struct Capabilities {
     pub tls: TlsCapabilities,
     /// Other behaviour that a user has to know, in words.
     pub remarks: &'static [&'static str],
-    pub(crate) version: fn() -> String,
+    /// The version that the library reports; `not in this build` if there is none to ask.
+    pub version: &'static str,
 }
 
 /// What a library supports in sessions over datagrams.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagrams {
-    /// The smallest limit for the size of a datagram, by the kind of credential.
-    pub minimum_mtu: fn(CredentialKind) -> u16,
+    /// The smallest limit for the size of a datagram, for each kind of credential.
+    pub minimum_mtu: &'static [(CredentialKind, u16)],
     /// Why smaller limits are not possible.
     pub minimum_mtu_reason: &'static str,
     /// True if it fragments handshake messages to fit into smaller datagrams.
@@ -106,11 +107,6 @@ pub struct TlsVersion {
 }
 
 impl Capabilities {
-    /// The version that the library reports; `not in this build` if there is none to ask.
-    pub fn version(&self) -> String {
-        if self.is_built { (self.version)() } else { "not in this build".to_owned() }
-    }
-
     /// The protocols that it supports.
     pub fn protocols(&self) -> impl Iterator<Item = Protocol> {
         self.tls.versions.iter().map(|version| version.protocol)

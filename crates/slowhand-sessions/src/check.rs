@@ -36,7 +36,7 @@ impl Capabilities {
     /// The first value that the library does not support.
     pub(crate) fn check<'a>(&self, config: &'a SessionConfig) -> Result<Checked<'a>, ConfigError> {
         if !self.is_built {
-            let built = Stack::ALL.iter().map(|stack| stack.capabilities()).filter(|other| other.is_built);
+            let built = Stack::BUILT_IN.iter().map(|stack| stack.capabilities()).filter(|other| other.is_built);
             let built: Vec<_> = built.map(|other| other.stack).collect();
             return Err(refusal("stack", &self.stack, format!("{} (this build has no other)", list(&built))));
         }
@@ -188,7 +188,8 @@ fn certificate(credential: &Credential, tls: &Tls, suite: Suite) -> Option<(Cert
 
 fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Duration, Duration), ConfigError> {
     if let Some(mtu) = config.mtu {
-        let least = (datagrams.minimum_mtu)(config.credential.kind());
+        let of_kind = datagrams.minimum_mtu.iter().find(|(kind, _)| *kind == config.credential.kind());
+        let least = of_kind.map_or(0, |(_, least)| *least);
         let allowed = format_args!("{least} octets or more ({})", datagrams.minimum_mtu_reason);
         check("mtu", &mtu, allowed, |mtu| *mtu >= least)?;
     }

@@ -22,27 +22,42 @@ pub enum Role {
     Server,
 }
 
-/// The name of a library. [`Capabilities`](crate::Capabilities) lists what it can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Stack {
-    /// lean-dtls.
-    #[serde(rename = "lean-dtls")]
-    LeanDtls,
-    /// Mbed TLS.
-    Mbedtls,
-    /// OpenSSL.
-    Openssl,
-    /// rustls.
-    Rustls,
-    /// Eclipse tinyDTLS.
-    Tinydtls,
-}
+/// A library, by its name. It is one of the built-in ones, or it was found by [`Stack::named`].
+/// [`Capabilities`](crate::Capabilities) lists what it can do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct Stack(pub(crate) &'static str);
 
 impl Stack {
-    /// Every library.
-    pub const ALL: &[Self] = &[Self::LeanDtls, Self::Mbedtls, Self::Openssl, Self::Rustls, Self::Tinydtls];
+    /// lean-dtls.
+    pub const LEAN_DTLS: Self = Self("lean-dtls");
+    /// Mbed TLS.
+    pub const MBEDTLS: Self = Self("mbedtls");
+    /// OpenSSL.
+    pub const OPENSSL: Self = Self("openssl");
+    /// rustls.
+    pub const RUSTLS: Self = Self("rustls");
+    /// Eclipse tinyDTLS.
+    pub const TINYDTLS: Self = Self("tinydtls");
+
+    /// Every library that is built in.
+    pub const BUILT_IN: &[Self] = &[Self::LEAN_DTLS, Self::MBEDTLS, Self::OPENSSL, Self::RUSTLS, Self::TINYDTLS];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Debug for Stack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl fmt::Display for Stack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0)
+    }
 }
 
 /// The name of a protocol, of any family.
@@ -436,7 +451,7 @@ macro_rules! displayed_as_serialised {
     )*};
 }
 
-displayed_as_serialised!(Role, Stack, Protocol, CredentialKind, Cryptography, Arithmetic);
+displayed_as_serialised!(Role, Protocol, CredentialKind, Cryptography, Arithmetic);
 
 /// What the two ends have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

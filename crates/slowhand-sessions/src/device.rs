@@ -1,6 +1,6 @@
 //! The device under a library: its clock, its randomness, and what the library sends and receives.
 //!
-//! The C libraries call the functions of `csrc/slowhand.h`. These have no argument that names the device. So
+//! The C libraries call the functions of `struct slowhand_host` (`host`). These have no argument that names the device. So
 //! [`Device::run`] makes each library call: during the call, the device is the current one of this thread. Threads
 //! share nothing, so worlds may run on any number of threads.
 //!
@@ -11,12 +11,10 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::ffi::{CStr, c_char};
 use std::fmt;
 use std::ops::Range;
 use std::panic::{self, AssertUnwindSafe};
-use std::ptr::{self, NonNull};
-use std::slice;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +23,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::config::{Arithmetic, Role};
 use crate::heap::Counting;
-use crate::operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor};
+use crate::operation::{Operation, Performed, Processor};
 use crate::session::{Received, Transmit};
 
 /// The latest time that a clock shows: libraries count nanoseconds in 64 bits, which is enough for 584 years. The clock
@@ -70,6 +68,8 @@ pub(crate) struct Device {
     performed: Vec<Performed>,
     verified_at: Option<Duration>,
     key_log: Vec<String>,
+    /// What the library has called during the present call, although no library may.
+    violation: Option<String>,
     /// The first panic of a function that the library has called during the present call.
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -92,6 +92,7 @@ impl Device {
             performed: Vec::new(),
             verified_at: None,
             key_log: Vec::new(),
+            violation: None,
             panic: None,
         }
     }
@@ -215,7 +216,8 @@ impl Drop for Current {
 /// Calls `act` with the device of the library call that runs on this thread. If `act` panics, keeps the panic for
 /// [`Device::run`] and returns the default.
 fn with_current<T: Default>(act: impl FnOnce(&mut Device) -> T) -> T {
-    let mut device = CURRENT.get().expect("only Device::run calls the libraries");
+    // A stack of one's own may have a thread that it should not have. There is nobody else to tell: this ends the program.
+    let mut device = CURRENT.get().expect("a stack calls its host only while the host calls it, on the same thread");
     let _uncounted = Counting::of(None);
     // SAFETY: the pointer comes from the `&mut Device` of `Device::run`, which does not use it before the library call
     // returns and removes the pointer then. While `act` runs, no other function gets this device: those of this module
@@ -300,6 +302,23 @@ pub(crate) fn log_key(label: &str, client_random: &[u8], secret: &[u8]) {
     });
 }
 
+/// Reports that the library has just verified the peer's Finished.
+pub(crate) fn verified() {
+    with_current(|device| device.verified_at = Some(device.clock));
+}
+
+/// The library has called this function of the system, which no library may. The first of a call counts.
+pub(crate) fn violated(function: &str) {
+    with_current(|device| {
+        device.violation.get_or_insert_with(|| function.to_owned());
+    });
+}
+
+/// What the library has called that it may not, and forgets it.
+pub(crate) fn take_violation() -> Option<String> {
+    with_current(|device| device.violation.take())
+}
+
 /// Octets in lower-case hexadecimal.
 struct Hex<'a>(&'a [u8]);
 
@@ -308,155 +327,6 @@ impl fmt::Display for Hex<'_> {
         self.0.iter().try_for_each(|octet| write!(f, "{octet:02x}"))
     }
 }
-
-/// Performs an operation on the curve of a TLS NamedGroup (RFC 8422 section 5.1.1). Does nothing for any other group:
-/// no session here uses one, and the library refuses a peer's key on it.
-fn perform_on_curve(named_group: u16, operation: fn(Curve) -> Operation) {
-    if let Some(curve) = Curve::from_named_group(named_group) {
-        perform(operation(curve));
-    }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_unix_time_ms() -> u64 {
-    // Fits: the clock has a limit of 64 bits of nanoseconds.
-    unix_time().as_millis() as u64
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_now_ns() -> u64 {
-    // The clock has a limit of 64 bits: `CLOCK_LIMIT`.
-    clock().as_nanos() as u64
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_random(output: *mut u8, length: usize) {
-    if length == 0 {
-        return;
-    }
-    // A buffer of C may be uninitialised, but a slice must not be.
-    // SAFETY: the caller passes `length` writable octets.
-    let output = unsafe {
-        ptr::write_bytes(output, 0, length);
-        slice::from_raw_parts_mut(output, length)
-    };
-    fill_random(output);
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_transmit(octets: *const u8, length: usize) {
-    // SAFETY: the caller passes `length` readable octets, at least one: the libraries send no empty datagrams.
-    let octets = unsafe { slice::from_raw_parts(octets, length) };
-    transmit(octets);
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_deliver(octets: *const u8, length: usize) {
-    // SAFETY: the caller passes `length` readable octets, at least one.
-    let octets = unsafe { slice::from_raw_parts(octets, length) };
-    deliver(octets);
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_key_log(
-    label: *const c_char,
-    client_random: *const u8,
-    secret: *const u8,
-    length: usize,
-) {
-    // SAFETY: the caller passes a C string, a client random of 32 octets and a secret of `length` octets.
-    let (label, client_random, secret) = unsafe {
-        (CStr::from_ptr(label), slice::from_raw_parts(client_random, 32), slice::from_raw_parts(secret, length))
-    };
-    log_key(&label.to_string_lossy(), client_random, secret);
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_verified() {
-    with_current(|device| device.verified_at = Some(device.clock));
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_sha1(blocks: u32) {
-    perform(Operation::Sha1 { blocks });
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_sha256(blocks: u32) {
-    perform(Operation::Sha256 { blocks });
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_sha512(blocks: u32) {
-    perform(Operation::Sha512 { blocks });
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_seal(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) {
-    let aead = aead(is_gcm, key_bits, tag, octets, additional);
-    perform(Operation::Seal(aead));
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_open(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) {
-    let aead = aead(is_gcm, key_bits, tag, octets, additional);
-    perform(Operation::Open(aead));
-}
-
-fn aead(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) -> Aead {
-    let mode = if is_gcm != 0 { AeadMode::Gcm } else { AeadMode::Ccm };
-    // A key has at most 256 bits, a tag at most 16 octets.
-    Aead { mode, key_bits: key_bits as u16, tag: tag as u8, octets, additional }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_cbc(is_encryption: i32, key_bits: u32, octets: u32) {
-    let cbc = Cbc { key_bits: key_bits as u16, octets };
-    perform(if is_encryption != 0 { Operation::CbcEncrypt(cbc) } else { Operation::CbcDecrypt(cbc) });
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_ecdh_generate(named_group: u16) {
-    perform_on_curve(named_group, Operation::EcdhKeyGeneration);
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_ecdh_agree(named_group: u16) {
-    perform_on_curve(named_group, Operation::EcdhSharedSecret);
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_ecdsa_sign(named_group: u16) {
-    perform_on_curve(named_group, Operation::EcdsaSign);
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_ecdsa_verify(named_group: u16) {
-    perform_on_curve(named_group, Operation::EcdsaVerify);
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_rsa_sign(bits: u16) {
-    perform(Operation::RsaSign(bits));
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_rsa_verify(bits: u16) {
-    perform(Operation::RsaVerify(bits));
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_rsa_encrypt(bits: u16) {
-    perform(Operation::RsaEncrypt(bits));
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn slowhand_rsa_decrypt(bits: u16) {
-    perform(Operation::RsaDecrypt(bits));
-}
-
-// Checks the types of the functions above. build.rs computes them from `csrc/slowhand.h`.
-include!(concat!(env!("OUT_DIR"), "/mirrors/device.rs"));
 
 #[cfg(test)]
 mod tests {
@@ -469,20 +339,9 @@ mod tests {
         let at = Duration::from_millis(90_500);
         device.advance_clock(at);
         assert_eq!(device.run(unix_time), Duration::from_secs((60 * 365 + 15) * 86_400) + at);
-        assert_eq!(device.run(|| slowhand_unix_time_ms()), 1_893_456_090_500);
-        assert_eq!(device.run(|| slowhand_now_ns()), 90_500_000_000);
+        assert_eq!(device.run(clock), at);
         // It does not go back.
         device.advance_clock(Duration::ZERO);
         assert_eq!(device.clock(), at);
-    }
-
-    #[test]
-    fn an_operation_on_an_unknown_curve_is_not_counted() {
-        let mut device = Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::default());
-        // RFC 8422 section 5.1.1: 19 is secp192r1, 23 secp256r1, 24 secp384r1. 0 is reserved.
-        device.run(|| [0, 19, 24, 23].into_iter().for_each(|group| slowhand_ecdsa_verify(group)));
-        let mut operations = Vec::new();
-        device.drain_operations(&mut |performed| operations.push(performed.operation));
-        assert_eq!(operations, [Curve::Secp192r1, Curve::Secp256r1].map(Operation::EcdsaVerify));
     }
 }

@@ -40,6 +40,12 @@ static COUNTING_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Counts what the libraries allocate during `act`. Returns the most octets of each end, client first.
 pub(crate) fn counted<T>(act: impl FnOnce() -> T) -> (T, [usize; 2]) {
+    let (result, most, _) = counted_and_left(act);
+    (result, most)
+}
+
+/// The same, and the octets of each end that are left.
+pub(crate) fn counted_and_left<T>(act: impl FnOnce() -> T) -> (T, [usize; 2], [usize; 2]) {
     /// Also after a panic.
     struct Leave;
     impl Drop for Leave {
@@ -51,7 +57,8 @@ pub(crate) fn counted<T>(act: impl FnOnce() -> T) -> (T, [usize; 2]) {
     let _leave = Leave;
     LEDGER.take();
     let result = with_counting(true, act);
-    (result, LEDGER.take().most)
+    let Ledger { most, octets, .. } = LEDGER.take();
+    (result, most, octets)
 }
 
 #[inline]
@@ -203,7 +210,7 @@ mod c {
 // Those that the C libraries call in their place. The arguments have the conditions of the system's functions.
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_malloc(size: usize) -> *mut c_void {
+pub(crate) unsafe extern "C" fn slowhand_malloc(size: usize) -> *mut c_void {
     // SAFETY: the caller's duty.
     let block = unsafe { c::malloc(size) };
     allocated(block.cast(), size);
@@ -211,7 +218,7 @@ unsafe extern "C" fn slowhand_malloc(size: usize) -> *mut c_void {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_calloc(count: usize, size: usize) -> *mut c_void {
+pub(crate) unsafe extern "C" fn slowhand_calloc(count: usize, size: usize) -> *mut c_void {
     // SAFETY: the caller's duty.
     let block = unsafe { c::calloc(count, size) };
     // There is no block if the product does not fit.
@@ -220,7 +227,7 @@ unsafe extern "C" fn slowhand_calloc(count: usize, size: usize) -> *mut c_void {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_realloc(block: *mut c_void, size: usize) -> *mut c_void {
+pub(crate) unsafe extern "C" fn slowhand_realloc(block: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the caller's duty.
     let new = unsafe { c::realloc(block, size) };
     reallocated(block.cast(), new.cast(), size);
@@ -248,7 +255,7 @@ unsafe extern "C" fn slowhand_strdup(text: *const c_char) -> *mut c_char {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_free(block: *mut c_void) {
+pub(crate) unsafe extern "C" fn slowhand_free(block: *mut c_void) {
     released(block.cast());
     // SAFETY: the caller's duty.
     unsafe { c::free(block) };

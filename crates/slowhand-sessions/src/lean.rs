@@ -29,13 +29,17 @@ use crypto::Counting;
 
 /// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
-    stack: Stack::LeanDtls,
+    stack: Stack::LEAN_DTLS,
     is_built: true,
-    version: || lean_dtls::VERSION.to_owned(),
+    version: lean_dtls::VERSION,
     licence: "MIT OR Apache-2.0",
     credentials: &[CredentialKind::Psk, CredentialKind::Certificate, CredentialKind::RawPublicKey],
     datagrams: Some(Datagrams {
-        minimum_mtu: |_| lean_dtls::MIN_MTU,
+        minimum_mtu: &[
+            (CredentialKind::Psk, lean_dtls::MIN_MTU),
+            (CredentialKind::Certificate, lean_dtls::MIN_MTU),
+            (CredentialKind::RawPublicKey, lean_dtls::MIN_MTU),
+        ],
         minimum_mtu_reason: "the library's own limit",
         fragments: true,
         without_packing: true,

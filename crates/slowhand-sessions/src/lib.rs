@@ -18,8 +18,8 @@
 //!     let family = Family::Tls(Tls { suite, ..Tls::new(Version::DTLS12) });
 //!     SessionConfig { seed: [seed; 32], ..SessionConfig::new(role, stack, family, CredentialKind::Psk.into()) }
 //! };
-//! let client = end(Role::Client, Stack::Mbedtls, 1);
-//! let server = end(Role::Server, Stack::Tinydtls, 2);
+//! let client = end(Role::Client, Stack::MBEDTLS, 1);
+//! let server = end(Role::Server, Stack::TINYDTLS, 2);
 //! let mut client = build(&client, Arc::new(Weightless))?;
 //! let mut server = build(&server, Arc::new(Weightless))?;
 //! let transcript = memory::Path::default().run(&mut *client, &mut *server);
@@ -36,8 +36,8 @@
 //!
 //! [`Session::handle_input`] sets the device's clock to the time of the call, makes the device the current one of this
 //! thread, and calls the library. The library reads the datagram through its I/O callback. It reads the clock, draws
-//! random numbers, reports operations, delivers data and sends through the C functions of `csrc/slowhand.h`, which use
-//! the current device. [`Session::poll_transmit`] returns the datagrams that it sends, [`Session::poll_received`] the
+//! random numbers, reports operations, delivers data and sends through the table `struct slowhand_host`
+//! (`csrc/slowhand/stack.h`), whose functions use the current device. [`Session::poll_transmit`] returns the datagrams that it sends, [`Session::poll_received`] the
 //! application data that it has received. [`Session::write`] sends application data.
 //!
 //! # The device's clock advances while it computes
@@ -81,10 +81,11 @@
 //! the public test keys, and issues certificates of other lengths.
 //!
 //! The modules form layers, and imports run downwards only. From the lowest: operations, configurations and the trait;
-//! the account of the heap; the device, the arithmetic and the credentials; the capabilities and their check; the library that
-//! runs on a device; the adapters; the list of libraries; building and memory; the heap of a session; its
-//! credentials as files. All `unsafe` code is in
-//! the account of the heap, in the device, in the arithmetic, in the adapters, and in the module that issues certificates.
+//! the account of the heap; the device, the arithmetic; the table of functions for libraries in C; the credentials; the capabilities
+//! and their check; the library that runs on a device; the adapters; the stacks of the user; the list of libraries; building and
+//! memory; the heap of a session; its credentials as files; the trial of a stack. All `unsafe` code is in the account of the heap, in
+//! the table, in the arithmetic, in the adapters of C and what they say of themselves, in the loading of stacks, in what tells their
+//! crash, in what asks the system about a trial, and in the module that issues certificates.
 //!
 //! # Add a library
 //!
@@ -97,13 +98,17 @@ mod capabilities;
 mod check;
 mod coap;
 mod config;
+mod crash;
 pub mod credentials;
+mod declared;
 mod device;
 mod export;
 mod features;
 mod footprint;
 mod heap;
 mod holes;
+mod host;
+mod interface;
 mod lean;
 mod library;
 mod mbedtls;
@@ -112,11 +117,13 @@ mod messages;
 mod objects;
 mod openssl;
 mod operation;
+mod own;
 mod rustls;
 mod session;
 mod stacks;
 mod tinydtls;
 mod tls;
+mod trial;
 
 pub use building::{BuildError, build, build_later, build_pair, build_resuming};
 pub use capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
@@ -134,6 +141,8 @@ pub use holes::Holes;
 pub use messages::max_message;
 pub use objects::ObjectDevice;
 pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};
+pub use own::{STACKS_FOLDER, StackError, StackProblem, own_names, stack_file, stacks_folder};
 pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};
-pub use stacks::{StackInfo, best_common_suite, implementations, stacks};
+pub use stacks::{NameError, StackInfo, best_common_suite, implementations, stacks};
 pub use tls::{Auth, Dtls, KeyExchange, LeanProfile, LeanSwitch, PskMode, Resumption, Suite, Tls, Version};
+pub use trial::{SessionTrial, Trial, trial};

@@ -39,10 +39,10 @@ use crate::tls::{Auth, Resumption, Suite, Version};
 
 /// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
-    stack: Stack::Rustls,
+    stack: Stack::RUSTLS,
     is_built: true,
     // The library does not report its version; `build.rs` gets it from cargo.
-    version: || env!("SLOWHAND_RUSTLS_VERSION").to_owned(),
+    version: env!("SLOWHAND_RUSTLS_VERSION"),
     licence: "Apache-2.0 OR ISC OR MIT",
     credentials: &[CredentialKind::Certificate],
     datagrams: None,

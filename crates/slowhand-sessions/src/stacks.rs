@@ -1,55 +1,158 @@
 //! The list of all libraries. No other module knows all of them.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use serde::Serialize;
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize};
 
-use crate::c_library::{CLibrary, slowhand_library};
+use crate::c_library::CLibrary;
 use crate::capabilities::Capabilities;
 use crate::check::{Checked, check_coap};
 use crate::config::{ConfigError, CredentialKind, Protocol, SessionConfig, Stack};
 use crate::device::Clock;
 use crate::holes::{Holes, holes};
+use crate::interface::{slowhand_library, slowhand_stack};
 use crate::lean::LeanDtls;
 use crate::library::LibrarySession;
 use crate::operation::Processor;
+use crate::own::StackError;
 use crate::rustls::Rustls;
 use crate::session::{Failure, Resumable, Session};
 use crate::tls::Suite;
-use crate::{lean, mbedtls, openssl, rustls, tinydtls};
+use crate::{declared, host, lean, mbedtls, openssl, own, rustls, tinydtls};
 
 /// A library: its capabilities and its adapter.
 struct Entry {
-    capabilities: &'static Capabilities,
+    capabilities: Capabilities,
     adapter: Adapter,
+    /// Of a stack of the user: what was built.
+    digest: Option<String>,
 }
 
 enum Adapter {
-    C(fn() -> &'static slowhand_library),
+    C(&'static slowhand_library),
     LeanDtls,
     Rustls,
+    /// The library is not in this build: its capabilities refuse each session.
+    Nothing,
 }
 
-static LEAN_DTLS: Entry = Entry { capabilities: &lean::CAPABILITIES, adapter: Adapter::LeanDtls };
-static MBEDTLS: Entry = Entry { capabilities: &mbedtls::CAPABILITIES, adapter: Adapter::C(mbedtls::functions) };
-static OPENSSL: Entry = Entry { capabilities: &openssl::CAPABILITIES, adapter: Adapter::C(openssl::functions) };
-static RUSTLS: Entry = Entry { capabilities: &rustls::CAPABILITIES, adapter: Adapter::Rustls };
-static TINYDTLS: Entry = Entry { capabilities: &tinydtls::CAPABILITIES, adapter: Adapter::C(tinydtls::functions) };
+/// The libraries that are built in, in the order of [`Stack::BUILT_IN`].
+static BUILT_IN: LazyLock<[Entry; 5]> = LazyLock::new(|| {
+    let rust = |capabilities, adapter| Entry { capabilities, adapter, digest: None };
+    [
+        rust(lean::CAPABILITIES, Adapter::LeanDtls),
+        linked(Stack::MBEDTLS, mbedtls::stack()),
+        linked(Stack::OPENSSL, openssl::stack()),
+        rust(rustls::CAPABILITIES, Adapter::Rustls),
+        linked(Stack::TINYDTLS, tinydtls::stack()),
+    ]
+});
+
+/// A library in C that this program has been linked with.
+fn linked(stack: Stack, linked: &'static slowhand_stack) -> Entry {
+    host::attach(linked);
+    // SAFETY: it is a constant of this program, as the header says.
+    let (library, declared) = unsafe { (linked.library.as_ref(), &*linked.capabilities) };
+    // SAFETY: likewise.
+    let capabilities = unsafe { declared::read(stack, declared, library) };
+    // A constant: it is right for each run, or for none.
+    let capabilities = capabilities.unwrap_or_else(|problem| panic!("{stack}: {problem}"));
+    Entry { capabilities, adapter: library.map_or(Adapter::Nothing, Adapter::C), digest: None }
+}
+
+/// The stacks of the user that have been loaded, by name.
+static OWN: RwLock<BTreeMap<&'static str, &'static Entry>> = RwLock::new(BTreeMap::new());
 
 fn entry(stack: Stack) -> &'static Entry {
-    match stack {
-        Stack::LeanDtls => &LEAN_DTLS,
-        Stack::Mbedtls => &MBEDTLS,
-        Stack::Openssl => &OPENSSL,
-        Stack::Rustls => &RUSTLS,
-        Stack::Tinydtls => &TINYDTLS,
+    match Stack::BUILT_IN.iter().position(|built_in| *built_in == stack) {
+        Some(at) => &BUILT_IN[at],
+        // There is no other way to have such a name than `Stack::named`, which has loaded it.
+        None => OWN.read().unwrap_or_else(PoisonError::into_inner)[stack.0],
     }
 }
 
+/// Why no stack has this name, or why it cannot be used: what is allowed, in words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NameError {
+    /// There is none.
+    #[error("{}", one_of(.0))]
+    Unknown(Vec<String>),
+    /// There is one of the user, but it cannot be used.
+    #[error("a stack that can be used; {0}")]
+    Unusable(#[from] StackError),
+}
+
+fn one_of(names: &[String]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+    format!("one of {}", quoted.join(", "))
+}
+
 impl Stack {
+    /// The stack of this name: a library that is built in, or one of the user ([`stacks_folder`](crate::stacks_folder)),
+    /// which is loaded the first time.
+    ///
+    /// # Errors
+    /// There is none of this name, or it cannot be used.
+    pub fn named(name: &str) -> Result<Self, NameError> {
+        if let Some(built_in) = Self::BUILT_IN.iter().find(|stack| stack.0 == name) {
+            return Ok(*built_in);
+        }
+        let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some((loaded, _)) = own.get_key_value(name) {
+            return Ok(Self(loaded));
+        }
+        // Only what is in the folder is kept for ever.
+        let name = own::own_names().into_iter().find(|own| own == name).map(String::leak);
+        let Some(name) = name else { return Err(NameError::Unknown(Self::names())) };
+        let loaded = own::load(name)?.ok_or_else(|| NameError::Unknown(Self::names()))?;
+        let entry = Entry {
+            capabilities: loaded.capabilities,
+            adapter: Adapter::C(loaded.library),
+            digest: Some(loaded.digest),
+        };
+        own.insert(name, Box::leak(Box::new(entry)));
+        Ok(Self(name))
+    }
+
+    /// The names of all: those that are built in, then those of the user, which perhaps cannot be used.
+    pub fn names() -> Vec<String> {
+        let built_in = Self::BUILT_IN.iter().map(Self::to_string);
+        let is_new = |name: &String| Self::BUILT_IN.iter().all(|stack| stack.0 != name);
+        built_in.chain(own::own_names().into_iter().filter(is_new)).collect()
+    }
+
     /// What the library supports.
     pub fn capabilities(self) -> &'static Capabilities {
-        entry(self).capabilities
+        &entry(self).capabilities
+    }
+
+    /// Of a stack of the user: what was built, as `slowhand stacks add` names it; empty if it was put there otherwise. `None`
+    /// for a library that is built in.
+    pub fn digest(self) -> Option<&'static str> {
+        entry(self).digest.as_deref()
+    }
+}
+
+/// The name, as in a scenario.
+impl<'de> Deserialize<'de> for Stack {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Name;
+        impl Visitor<'_> for Name {
+            type Value = Stack;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&one_of(&Stack::names()))
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Stack, E> {
+                Stack::named(name).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Name)
     }
 }
 
@@ -95,8 +198,9 @@ pub(crate) fn session(
     let config = checked.config;
     Ok(match entry(config.stack).adapter {
         Adapter::C(functions) => {
-            Box::new(LibrarySession::new(config, processor, clock, || CLibrary::new(functions(), checked, previous))?)
+            Box::new(LibrarySession::new(config, processor, clock, || CLibrary::new(functions, checked, previous))?)
         }
+        Adapter::Nothing => return Err(Failure::library(0, "the library is not in this build")),
         Adapter::LeanDtls if config.credential.kind() == CredentialKind::Psk => {
             Box::new(LibrarySession::new(config, processor, clock, || {
                 LeanDtls::<{ lean::PSK_BUFFER }>::new(checked, previous)
@@ -119,10 +223,10 @@ fn has_long_certificates(checked: &Checked<'_>) -> bool {
 }
 
 /// An entry in the list of libraries.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct StackInfo<Name = Stack> {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StackInfo {
     /// Its name; that of a library of TLS or DTLS is the one in a scenario.
-    pub name: Name,
+    pub name: String,
     /// The version that the library reports.
     pub version: String,
     /// Its licence, as an SPDX expression.
@@ -139,20 +243,24 @@ pub struct StackInfo<Name = Stack> {
     pub replaced: Vec<&'static str>,
     /// The known holes of this version.
     pub holes: Holes,
+    /// Of a stack of the user: what was built ([`Stack::digest`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Of a stack of the user that cannot be used: why. It has nothing else but a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// The protocols that have one implementation each, which a scenario does not name.
-fn of_messages() -> [StackInfo<String>; 2] {
+fn of_messages() -> [StackInfo; 2] {
     let info = |name: &str, version: &str, licence, protocols: &[Protocol], credentials, features: &[&str]| StackInfo {
         name: name.to_owned(),
         version: version.to_owned(),
         licence,
         protocols: protocols.to_vec(),
-        suites: Vec::new(),
         credentials,
         features: features.iter().map(|feature| (*feature).to_owned()).collect(),
-        replaced: Vec::new(),
-        holes: Holes::default(),
+        ..StackInfo::default()
     };
     let of_coap = Protocol::ALL.iter().copied().filter(|protocol| protocol.is_coap() && *protocol != Protocol::Edhoc);
     let of_coap: Vec<Protocol> = of_coap.collect();
@@ -193,27 +301,34 @@ fn of_messages() -> [StackInfo<String>; 2] {
 const LAKERS: &str = "0.8.0";
 
 /// What has a protocol: all libraries of TLS and DTLS, then what stands alone.
-pub fn implementations() -> Vec<StackInfo<String>> {
-    let named = |StackInfo { name, version, licence, protocols, suites, credentials, features, replaced, holes }| {
-        let name = Stack::to_string(&name);
-        StackInfo { name, version, licence, protocols, suites, credentials, features, replaced, holes }
-    };
-    stacks().into_iter().map(named).chain(of_messages()).collect()
+pub fn implementations() -> Vec<StackInfo> {
+    stacks().into_iter().chain(of_messages()).collect()
 }
 
-/// All libraries of TLS and DTLS.
+/// All libraries of TLS and DTLS: those that are built in, then those of the user.
 pub fn stacks() -> Vec<StackInfo> {
-    let capabilities = Stack::ALL.iter().map(|stack| stack.capabilities());
-    let info = |capabilities: &Capabilities| StackInfo {
-        name: capabilities.stack,
-        version: capabilities.version(),
+    let info = |name: String| match Stack::named(&name) {
+        Ok(stack) => info(stack),
+        Err(error) => StackInfo { name, problem: Some(error.to_string()), ..StackInfo::default() },
+    };
+    Stack::names().into_iter().map(info).collect()
+}
+
+fn info(stack: Stack) -> StackInfo {
+    let capabilities = stack.capabilities();
+    let is_replaced = stack.digest().is_none();
+    StackInfo {
+        name: stack.to_string(),
+        version: capabilities.version.to_owned(),
         licence: capabilities.licence,
         protocols: capabilities.protocols().collect(),
         suites: capabilities.tls.suites.to_vec(),
         credentials: capabilities.credentials,
         features: capabilities.features(),
-        replaced: capabilities.replaced(),
-        holes: holes(capabilities.stack),
-    };
-    capabilities.map(info).collect()
+        // A stack of the user decides itself whose arithmetic it uses.
+        replaced: if is_replaced { capabilities.replaced() } else { Vec::new() },
+        holes: holes(stack),
+        digest: stack.digest().map(str::to_owned),
+        problem: None,
+    }
 }

@@ -14,10 +14,6 @@ use crate::operation::Curve;
 pub use lean::{LeanProfile, LeanSwitch};
 pub use suite::{KeyExchange, Suite};
 
-/// All curves. TLS 1.2 and DTLS 1.2 have both.
-pub(crate) const CURVES: &[Curve] = &[Curve::Secp192r1, Curve::Secp256r1];
-/// The curves of TLS 1.3, which has no secp192r1 (RFC 8446 section 4.2.7).
-pub(crate) const TLS13_CURVES: &[Curve] = &[Curve::Secp256r1];
 /// The curve of EC-JPAKE. Its only suite has no other (`mbedtls_ssl_set_hs_ecjpake_password` of `ssl_tls.c`).
 pub(crate) const ECJPAKE_CURVES: &[Curve] = &[Curve::Secp256r1];
 /// All maximum fragment lengths, in octets (RFC 6066 section 4).

@@ -9,9 +9,9 @@ use crate::case::{Beside, Case};
 use crate::limits::does_not_survive;
 use crate::run::{Fault, Pair, build, run, run_without_faults};
 
-const MBEDTLS: Peer = Peer::Laboratory(Stack::Mbedtls);
-const OPENSSL: Peer = Peer::Laboratory(Stack::Openssl);
-const TINYDTLS: Peer = Peer::Laboratory(Stack::Tinydtls);
+const MBEDTLS: Peer = Peer::Laboratory(Stack::MBEDTLS);
+const OPENSSL: Peer = Peer::Laboratory(Stack::OPENSSL);
+const TINYDTLS: Peer = Peer::Laboratory(Stack::TINYDTLS);
 
 /// What both ends agree on, and the suite of the other version.
 const PSK_12: (Case, Suite) = (

@@ -124,7 +124,7 @@ fn dimpl_and_wolfssl() {
 
 #[test]
 fn wolfssl_and_mbedtls() {
-    let mbedtls = Peer::Laboratory(Stack::Mbedtls);
+    let mbedtls = Peer::Laboratory(Stack::MBEDTLS);
     survives_every_loss(mbedtls, Peer::Wolfssl, MBEDTLS);
     survives_every_loss(Peer::Wolfssl, mbedtls, MBEDTLS);
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from slowhand.arguments import Parser
 from slowhand.commands import (
     advise,
     battery,
@@ -20,6 +19,7 @@ from slowhand.commands import (
     playing,
     run,
     settings,
+    stacks,
     sweeps,
 )
 from slowhand.commands.common import Command
@@ -122,10 +122,28 @@ COMMANDS = {
         settings.run,
     ),
     "stacks": Command(
-        "List the TLS libraries that are built in, and what each can do.",
-        "--json",
-        Parser.json,
-        bundled.stacks,
+        "List the TLS libraries, and what each can do.",
+        "tinydtls",
+        stacks.options,
+        stacks.show,
+    ),
+    "stacks add": Command(
+        "Make a stack of your own from C, for session.stack.",
+        "toy toy.c",
+        stacks.add_options,
+        stacks.add,
+    ),
+    "stacks remove": Command(
+        "Remove a stack of your own.",
+        "toy",
+        stacks.remove_options,
+        stacks.remove,
+    ),
+    "stacks check": Command(
+        "Try a stack: the same twice, each datagram lost once, small datagrams, no leak.",
+        "toy",
+        stacks.check_options,
+        stacks.check,
     ),
     "profiles": Command(
         "List the software that nodes can run, and its numbers with their sources.",

@@ -1,4 +1,4 @@
-"""What comes with slowhand: `stacks`, `profiles`, `scenarios`, `devices`, `batteries`, `schema`."""
+"""What comes with slowhand: `profiles`, `scenarios`, `devices`, `batteries`, `schema`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,6 @@ from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, print_json
 from slowhand.nearest import none_of
 from slowhand.terminal import Terminal, printable
-
-
-def stacks(arguments: argparse.Namespace, out: Terminal) -> int:
-    """Lists the TLS libraries."""
-    from slowhand.api import stacks
-
-    if arguments.json:
-        print_json(stacks(), out)
-    else:
-        from slowhand import report
-
-        report.show_stacks(stacks(), out)
-    return DONE
 
 
 def profile_option(parser: Parser) -> None:

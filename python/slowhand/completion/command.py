@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from slowhand import data
+from slowhand._native import built_in_stacks, own_stacks
 from slowhand.arguments import Parser
 
 SHELLS = ("bash", "zsh", "fish")
@@ -120,6 +121,10 @@ def _changeable() -> list[str]:
     return [f"{key}=" for key in CHANGEABLE_KEYS]
 
 
+def _stacks() -> list[str]:
+    return [*built_in_stacks(), *own_stacks()]
+
+
 def _libraries() -> Iterator[str]:
     from slowhand.settings import LIBRARIES
 
@@ -186,6 +191,8 @@ LISTS: dict[str, Callable[[], Iterator[str] | Sequence[str]]] = {
     "MAC": _macs,
     "CREDENTIAL": _credentials,
     "SHELL": lambda: SHELLS,
+    "STACK": _stacks,
+    "OWN": own_stacks,
     "on|off": lambda: ["on", "off"],
 }
 """The words that can stand for a metavar, or for that of one command."""

@@ -1,8 +1,8 @@
 """The data that comes with slowhand: batteries, devices, papers and scenarios.
 
-Beside this file are four folders of TOML files, and `footprint.json`. In a clone they are links to
-the folders of the same names at its top, and to the file in `firmware/`; in an installed package
-they are copies.
+Beside this file are four folders of TOML files, `footprint.json`, and the C of stacks of one's own.
+In a clone they are links to the folders of the same names at its top, to the file in
+`firmware/` and to a folder of `crates/slowhand-sessions`; in an installed package they are copies.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ BATTERIES = (_HERE / "batteries").resolve()
 
 DEVICES = (_HERE / "devices").resolve()
 """One file for each device that is built in."""
+
+CSRC = (_HERE / "csrc").resolve()
+"""Where `#include "slowhand/stack.h"` is found: with an example, and our adapter to mbedTLS."""
 
 PAPERS = (_HERE / "papers").resolve()
 """One folder for each paper: its scenarios, `reported.toml` and `assumptions.toml`."""

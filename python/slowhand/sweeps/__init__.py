@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from slowhand import _native
 from slowhand._native import ScenarioError, __version__
-from slowhand.api import COUNT, Scenario, Source, loaded
+from slowhand.api import COUNT, Scenario, Source, loaded, own_builds
 from slowhand.blame import moved
 from slowhand.bounds import MAX_SEED, natural
 from slowhand.keys import Setting, Settings
@@ -305,6 +305,7 @@ class Sweep:
                 name: {"overrides": found["overrides"], "files": found["files"]}
                 for name, found in sources.items()
             },
+            **own_builds(name for each in self.configurations for name in each.stacks),
             "varied": list(self.configurations[0].settings),
             "seed": sampling.seed,
             "count": sampling.count if sampling.precision is not None else sampling.most,

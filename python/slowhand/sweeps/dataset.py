@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowhand import known, output, results
 from slowhand._native import ScenarioError, __version__
-from slowhand.api import Run, Scenario
+from slowhand.api import STACK_KEYS, Run, Scenario, own_builds
 from slowhand.sweeps.vary import Plain, SweepError
 from slowhand.terminal import printable
 
@@ -75,6 +75,12 @@ class Configuration:
             return bool(self.base.value(PROGRAMS))
         return bool(self.scenario.value(PROGRAMS))
 
+    @property
+    def stacks(self) -> list[str | None]:
+        """The libraries of the two ends; `None` where the other end's counts."""
+        found = (self.settings.get(key) or self.base.value(key) for key in STACK_KEYS)
+        return [None if name is None else str(name) for name in found]
+
     @cached_property
     def digest(self) -> str:
         """Names everything that the rows depend on, except for the seed."""
@@ -83,6 +89,7 @@ class Configuration:
             "slowhand": __version__,
             "name": self.name,
             "settings": settings,
+            **own_builds(self.stacks),
         }
         if self.has_programs:
             from slowhand.executing.programs import fingerprint
@@ -397,6 +404,11 @@ class DataSet:
         if all(about["files"] != scenario.files for scenario in scenarios):
             file = printable(about["file"])
             return f"is a data set of another text of {file}, or of one of its device files"
+        named = (name for each in self._by_digest.values() for name in each.stacks)
+        built = own_builds(named).get("stacks", {})
+        for name, build in about.get("stacks", {}).items():
+            if built.get(name, build) != build:
+                return f"is a data set of another build of the stack {printable(name)}"
         varied = {key for each in self._by_digest.values() for key in each.settings}
         there, here = (
             {override for override in overrides if override.partition("=")[0] not in varied}

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
     Arithmetic, Credential, CredentialKind, Cryptography, Curve, Dtls, Family, KeyExchange, LeanSwitch, Protocol,
-    PskMode, Resumption, Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
+    PskMode, Resumption, Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite,
 };
 
 use super::coap::{CoapSettings, EdhocSettings};
@@ -276,7 +276,7 @@ impl Session {
 }
 
 fn stack_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "enum": Stack::ALL })
+    json_schema!({ "enum": Stack::names() })
 }
 
 fn protocol_schema(_: &mut SchemaGenerator) -> Schema {
@@ -284,7 +284,8 @@ fn protocol_schema(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn suite_schema(_: &mut SchemaGenerator) -> Schema {
-    let mut suites: Vec<Suite> = stacks().into_iter().flat_map(|stack| stack.suites).collect();
+    let built_in = Stack::BUILT_IN.iter().map(|stack| stack.capabilities());
+    let mut suites: Vec<Suite> = built_in.flat_map(|capabilities| capabilities.tls.suites).copied().collect();
     suites.sort_by_key(|suite| suite.iana());
     suites.dedup();
     json_schema!({ "enum": suites })
@@ -307,7 +308,7 @@ fn default_rsa_bits() -> Integer<1, 65_535> {
 
 fn default_datagram_packing() -> bool {
     let family = Protocol::Dtls12.family();
-    SessionConfig::new(Role::Client, Stack::LeanDtls, family, CredentialKind::Psk.into()).datagram_packing
+    SessionConfig::new(Role::Client, Stack::LEAN_DTLS, family, CredentialKind::Psk.into()).datagram_packing
 }
 
 fn default_cookie() -> bool {

@@ -82,7 +82,7 @@ fn a_session_without_options_has_the_defaults_of_the_sessions_crate() {
         let session = with(&format!("session={{ stack = \"mbedtls\", suite = \"{suite}\" }}")).session;
         for role in [Role::Client, Role::Server] {
             let family = Family::Tls(Tls { suite: Some(suite), ..Tls::new(Version::DTLS12) });
-            let defaults = SessionConfig::new(role, Stack::Mbedtls, family, Credential::from(kind));
+            let defaults = SessionConfig::new(role, Stack::MBEDTLS, family, Credential::from(kind));
             assert_eq!(session.config(role), defaults, "{suite}");
         }
     }
@@ -371,7 +371,7 @@ fn without_a_suite_the_libraries_have_their_best() {
     let pair = "auth = \"psk\", stack = \"mbedtls\", server_stack = \"tinydtls\"";
     assert_eq!(suite(pair), Suite::TLS_PSK_WITH_AES_128_CCM);
     assert_eq!(suite("stack = \"openssl\", protocol = \"tls1.3\""), Suite::TLS_AES_256_GCM_SHA384);
-    assert_eq!(with("session={ stack = \"rustls\", protocol = \"tls1.2\" }").session.stack, Stack::Rustls);
+    assert_eq!(with("session={ stack = \"rustls\", protocol = \"tls1.2\" }").session.stack, Stack::RUSTLS);
 }
 
 /// A section of the schema has the keys that the loader names when it meets an unknown one. Each key has a description.

@@ -94,11 +94,11 @@ fn the_link_type_and_the_secrets_stand_where_the_format_wants_them() {
 #[test]
 fn tshark_decrypts_a_session_with_the_embedded_secrets() {
     let ecdsa = [Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256];
-    decrypts(Stack::Mbedtls, ecdsa[0], CredentialKind::Certificate);
-    decrypts(Stack::Mbedtls, Suite::TLS_ECJPAKE_WITH_AES_128_CCM_8, CredentialKind::Ecjpake);
+    decrypts(Stack::MBEDTLS, ecdsa[0], CredentialKind::Certificate);
+    decrypts(Stack::MBEDTLS, Suite::TLS_ECJPAKE_WITH_AES_128_CCM_8, CredentialKind::Ecjpake);
     for suite in ecdsa {
-        decrypts(Stack::LeanDtls, suite, CredentialKind::Certificate);
-        decrypts(Stack::LeanDtls, suite, CredentialKind::RawPublicKey);
+        decrypts(Stack::LEAN_DTLS, suite, CredentialKind::Certificate);
+        decrypts(Stack::LEAN_DTLS, suite, CredentialKind::RawPublicKey);
     }
 }
 

@@ -100,21 +100,19 @@ const CERTIFICATES: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
 
 #[test]
 fn dtls12_of_every_library() {
-    use Stack::{LeanDtls, Mbedtls, Openssl, Tinydtls};
+    let [lean, mbedtls, openssl, tinydtls] = [Stack::LEAN_DTLS, Stack::MBEDTLS, Stack::OPENSSL, Stack::TINYDTLS];
     for suite in [PSK, CERTIFICATES] {
-        for stacks in
-            [[Mbedtls, Mbedtls], [Openssl, Openssl], [LeanDtls, LeanDtls], [LeanDtls, Openssl], [Mbedtls, LeanDtls]]
-        {
+        for stacks in [[mbedtls, mbedtls], [openssl, openssl], [lean, lean], [lean, openssl], [mbedtls, lean]] {
             agree_with_faults(&Pair::new(stacks, Protocol::Dtls12, suite), &format!("{stacks:?} {suite}"));
         }
         // It does not keep a Finished that comes before ChangeCipherSpec, and never completes then.
-        agree_with_losses(&Pair::new([Tinydtls; 2], Protocol::Dtls12, suite), &format!("tinydtls {suite}"));
+        agree_with_losses(&Pair::new([tinydtls; 2], Protocol::Dtls12, suite), &format!("tinydtls {suite}"));
     }
 }
 
 #[test]
 fn dtls12_in_small_datagrams() {
-    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::LeanDtls] {
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL, Stack::LEAN_DTLS] {
         let pair = Pair::new([stack; 2], Protocol::Dtls12, CERTIFICATES).both(|config| config.mtu = Some(256));
         agree_with_faults(&pair, &format!("{stack}"));
     }
@@ -124,12 +122,12 @@ fn dtls12_in_small_datagrams() {
 #[test]
 fn resumption() {
     for resumption in [Resumption::Id, Resumption::Ticket] {
-        for stack in [Stack::Mbedtls, Stack::LeanDtls] {
+        for stack in [Stack::MBEDTLS, Stack::LEAN_DTLS] {
             let pair =
                 Pair::new([stack; 2], Protocol::Dtls12, PSK).both(|config| tls(config).resumption = Some(resumption));
             agree_with_faults(&pair, &format!("{stack} {resumption}"));
         }
-        let pair = Pair::new([Stack::Mbedtls; 2], Protocol::Tls12, PSK)
+        let pair = Pair::new([Stack::MBEDTLS; 2], Protocol::Tls12, PSK)
             .both(|config| tls(config).resumption = Some(resumption));
         agree(&pair, &format!("TLS {resumption}"));
     }
@@ -137,12 +135,12 @@ fn resumption() {
 
 #[test]
 fn connection_ids_and_the_lean_profile() {
-    for stack in [Stack::Mbedtls, Stack::LeanDtls] {
+    for stack in [Stack::MBEDTLS, Stack::LEAN_DTLS] {
         let pair = Pair::new([stack; 2], Protocol::Dtls12, PSK).both(|config| dtls(config).connection_id = Some(4));
         agree_with_faults(&pair, &format!("{stack}"));
     }
     for switch in LeanSwitch::EACH {
-        let lean = Pair::new([Stack::LeanDtls; 2], Protocol::Dtls12, PSK)
+        let lean = Pair::new([Stack::LEAN_DTLS; 2], Protocol::Dtls12, PSK)
             .both(|config| dtls(config).lean = [LeanSwitch::OmitMessages, switch].into_iter().collect());
         agree_with_faults(&lean, &format!("{switch:?}"));
     }
@@ -153,7 +151,7 @@ fn dtls13_with_every_credential() {
     for suite in [Suite::TLS_AES_128_CCM_8_SHA256, Suite::TLS_AES_128_GCM_SHA256] {
         for credential in [CredentialKind::Psk, CredentialKind::RawPublicKey, CredentialKind::Certificate] {
             for (mtu, connection_id) in [(None, None), (Some(256), None), (None, Some(2))] {
-                let pair = Pair::new([Stack::LeanDtls; 2], Protocol::Dtls13, suite).both(|config| {
+                let pair = Pair::new([Stack::LEAN_DTLS; 2], Protocol::Dtls13, suite).both(|config| {
                     config.credential = credential.into();
                     config.mtu = mtu;
                     dtls(config).connection_id = connection_id;
@@ -167,12 +165,12 @@ fn dtls13_with_every_credential() {
 #[test]
 fn tls_of_every_library() {
     for (protocol, suite) in TLS {
-        for client in [Stack::Mbedtls, Stack::Openssl, Stack::Rustls] {
-            for server in [Stack::Mbedtls, Stack::Openssl, Stack::Rustls] {
+        for client in [Stack::MBEDTLS, Stack::OPENSSL, Stack::RUSTLS] {
+            for server in [Stack::MBEDTLS, Stack::OPENSSL, Stack::RUSTLS] {
                 for auth in [Auth::Server, Auth::Mutual] {
                     let pair = Pair::new([client, server], protocol, suite).both(|config| tls(config).auth = auth);
                     match (client, protocol, auth) {
-                        (Stack::Rustls, Protocol::Tls13, Auth::Mutual) => a_flight_in_one_record(&pair),
+                        (Stack::RUSTLS, Protocol::Tls13, Auth::Mutual) => a_flight_in_one_record(&pair),
                         _ => drop(agree(&pair, &format!("{client} to {server}, {protocol}, {auth}"))),
                     }
                 }
@@ -201,8 +199,8 @@ fn a_flight_in_one_record(pair: &Pair) {
 /// A server that refuses the client's flight says so by an alert, which nobody else can read.
 #[test]
 fn a_flight_that_the_server_refuses() {
-    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Rustls] {
-        let pair = Pair::new([Stack::Openssl, stack], Protocol::Tls13, TLS[1].1)
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL, Stack::RUSTLS] {
+        let pair = Pair::new([Stack::OPENSSL, stack], Protocol::Tls13, TLS[1].1)
             .both(|config| tls(config).auth = Auth::Mutual);
         let [mut client, mut server] = pair.build();
         client.start(Duration::ZERO);
@@ -240,7 +238,7 @@ fn a_flight_that_the_server_refuses() {
 /// With a ticket for the next session, which the server sends at once.
 #[test]
 fn tickets_of_tls13() {
-    for stack in [Stack::Mbedtls, Stack::Rustls] {
+    for stack in [Stack::MBEDTLS, Stack::RUSTLS] {
         let pair = Pair::new([stack; 2], Protocol::Tls13, TLS[1].1)
             .both(|config| tls(config).resumption = Some(Resumption::Ticket));
         agree(&pair, &format!("{stack}"));
@@ -251,11 +249,11 @@ fn tickets_of_tls13() {
 #[test]
 fn a_closed_session() {
     for (stack, protocol, suite, is_visible) in [
-        (Stack::Mbedtls, Protocol::Dtls12, PSK, true),
-        (Stack::Tinydtls, Protocol::Dtls12, PSK, true),
-        (Stack::Openssl, Protocol::Tls12, PSK, true),
-        (Stack::LeanDtls, Protocol::Dtls13, Suite::TLS_AES_128_CCM_8_SHA256, false),
-        (Stack::Openssl, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256, false),
+        (Stack::MBEDTLS, Protocol::Dtls12, PSK, true),
+        (Stack::TINYDTLS, Protocol::Dtls12, PSK, true),
+        (Stack::OPENSSL, Protocol::Tls12, PSK, true),
+        (Stack::LEAN_DTLS, Protocol::Dtls13, Suite::TLS_AES_128_CCM_8_SHA256, false),
+        (Stack::OPENSSL, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256, false),
     ] {
         for closer in [0, 1] {
             let (mut ends, transcript) = Pair::new([stack; 2], protocol, suite).run(&Path::default());
@@ -278,7 +276,7 @@ fn a_closed_session() {
 /// RFC 4279 section 2: a server that does not know the identity answers unknown_psk_identity (115).
 #[test]
 fn a_handshake_that_an_alert_ends() {
-    for (protocol, stack) in [(Protocol::Dtls12, Stack::Mbedtls), (Protocol::Tls12, Stack::Mbedtls)] {
+    for (protocol, stack) in [(Protocol::Dtls12, Stack::MBEDTLS), (Protocol::Tls12, Stack::MBEDTLS)] {
         let mut pair = Pair::new([stack; 2], protocol, PSK);
         pair.0[0].credential = Credential::Psk { identity: "nobody".into(), key: vec![1; 16].into() };
         let (ends, transcript) = pair.run(&Path::default());

@@ -7,8 +7,7 @@
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
 #include "arithmetic.h"
 
-#include "p256.h"
-#include "power.h"
+#include "slowhand/stack.h"
 
 #include "bignum_internal.h"
 #include "mbedtls/platform_util.h"
@@ -17,7 +16,7 @@
 
 #define NUMBER 32         /* octets of a number */
 #define POINT (2 * NUMBER)
-#define EXPONENT (2 * LONGEST) /* octets of an exponent: the blinding makes it longer than the modulus */
+#define EXPONENT (2 * SLOWHAND_LONGEST) /* octets of an exponent: the blinding makes it longer than the modulus */
 
 static int is_secp256r1(const mbedtls_ecp_group *grp)
 {
@@ -68,7 +67,7 @@ int ecp_mul_restartable_internal(mbedtls_ecp_group *grp, mbedtls_ecp_point *R, c
     if ((ret = mbedtls_ecp_check_privkey(grp, m)) != 0 || (ret = mbedtls_ecp_check_pubkey(grp, P)) != 0
         || (ret = mbedtls_mpi_write_binary(m, scalar, NUMBER)) != 0 || (ret = write_point(P, point)) != 0)
         goto cleanup;
-    if (!slowhand_p256_multiply(point, scalar, is_generator(grp, P) ? NULL : point))
+    if (!slowhand_host->p256_multiply(point, scalar, is_generator(grp, P) ? NULL : point))
         ret = ecp_mul_restartable_internal_soft(grp, R, m, P, f_rng, p_rng, rs_ctx);
     else if (f_rng == NULL || (ret = draw_blinding(grp, f_rng, p_rng)) == 0)
         ret = read_point(R, point);
@@ -93,7 +92,7 @@ int slowhand_mbedtls_ecp_muladd_restartable(mbedtls_ecp_group *grp, mbedtls_ecp_
     if (is_secp256r1(grp) && is_generator(grp, P) && is_usual(grp, m) && is_usual(grp, n)
         && mbedtls_ecp_check_pubkey(grp, Q) == 0 && mbedtls_mpi_write_binary(m, of_generator, NUMBER) == 0
         && mbedtls_mpi_write_binary(n, of_point, NUMBER) == 0 && write_point(Q, point) == 0
-        && slowhand_p256_multiply_add(point, of_generator, of_point, point))
+        && slowhand_host->p256_multiply_add(point, of_generator, of_point, point))
         return read_point(R, point);
     return mbedtls_ecp_muladd_restartable(grp, R, m, P, n, Q, rs_ctx);
 }
@@ -101,12 +100,12 @@ int slowhand_mbedtls_ecp_muladd_restartable(mbedtls_ecp_group *grp, mbedtls_ecp_
 /* The inverse that rsa.c needs for its blinding. It exists if the greatest common divisor is 1. */
 static int invert(mbedtls_mpi *G, mbedtls_mpi *I, const mbedtls_mpi *A, const mbedtls_mpi *N)
 {
-    uint8_t number[LONGEST], modulus[LONGEST];
+    uint8_t number[SLOWHAND_LONGEST], modulus[SLOWHAND_LONGEST];
     size_t length = mbedtls_mpi_size(N);
     if (I == NULL || mbedtls_mpi_cmp_int(A, 0) <= 0 || mbedtls_mpi_cmp_mpi(A, N) >= 0 || length > sizeof modulus)
         return 0;
     int is_found = mbedtls_mpi_write_binary(A, number, length) == 0 && mbedtls_mpi_write_binary(N, modulus, length) == 0
-        && slowhand_inverse(number, number, modulus, length) && mbedtls_mpi_read_binary(I, number, length) == 0
+        && slowhand_host->inverse(number, number, modulus, length) && mbedtls_mpi_read_binary(I, number, length) == 0
         && mbedtls_mpi_lset(G, 1) == 0;
     mbedtls_platform_zeroize(number, sizeof number);
     return is_found;
@@ -123,7 +122,7 @@ int slowhand_mbedtls_mpi_gcd_modinv_odd(mbedtls_mpi *G, mbedtls_mpi *I, const mb
     int is_order = mbedtls_mpi_write_binary(N, number, NUMBER) == 0 && memcmp(number, ORDER, NUMBER) == 0;
     int ret;
     if (G == NULL && is_order && mbedtls_mpi_cmp_int(A, 0) > 0 && mbedtls_mpi_cmp_mpi(A, N) < 0
-        && mbedtls_mpi_write_binary(A, number, NUMBER) == 0 && slowhand_p256_invert(number, number))
+        && mbedtls_mpi_write_binary(A, number, NUMBER) == 0 && slowhand_host->p256_invert(number, number))
         ret = mbedtls_mpi_read_binary(I, number, NUMBER);
     else if (G != NULL && invert(G, I, A, N))
         ret = 0;
@@ -137,7 +136,7 @@ int slowhand_mbedtls_mpi_gcd_modinv_odd(mbedtls_mpi *G, mbedtls_mpi *I, const mb
 
 static int power(mbedtls_mpi *X, const mbedtls_mpi *A, const mbedtls_mpi *E, const mbedtls_mpi *N)
 {
-    uint8_t base[LONGEST], exponent[EXPONENT], modulus[LONGEST];
+    uint8_t base[SLOWHAND_LONGEST], exponent[EXPONENT], modulus[SLOWHAND_LONGEST];
     size_t base_length = mbedtls_mpi_size(A), exponent_length = mbedtls_mpi_size(E), length = mbedtls_mpi_size(N);
     if (mbedtls_mpi_cmp_int(A, 0) < 0 || mbedtls_mpi_cmp_int(E, 0) <= 0 || mbedtls_mpi_cmp_int(N, 0) <= 0
         || base_length > sizeof base || exponent_length > sizeof exponent || length > sizeof modulus)
@@ -145,7 +144,7 @@ static int power(mbedtls_mpi *X, const mbedtls_mpi *A, const mbedtls_mpi *E, con
     int is_found = mbedtls_mpi_write_binary(A, base, base_length) == 0
         && mbedtls_mpi_write_binary(E, exponent, exponent_length) == 0
         && mbedtls_mpi_write_binary(N, modulus, length) == 0
-        && slowhand_power(base, base, base_length, exponent, exponent_length, modulus, length)
+        && slowhand_host->power(base, base, base_length, exponent, exponent_length, modulus, length)
         && mbedtls_mpi_read_binary(X, base, length) == 0;
     mbedtls_platform_zeroize(exponent, sizeof exponent);
     mbedtls_platform_zeroize(base, sizeof base);
@@ -171,7 +170,7 @@ int slowhand_mbedtls_is_signed(const mbedtls_ecp_keypair *key, const unsigned ch
 {
     uint8_t point[POINT];
     return hlen > 0 && slen > 0 && is_secp256r1(&key->grp) && write_point(&key->Q, point) == 0
-        && slowhand_p256_is_signed(point, hash, hlen, sig, slen);
+        && slowhand_host->p256_is_signed(point, hash, hlen, sig, slen);
 }
 
 void slowhand_mbedtls_signed(const mbedtls_ecp_keypair *key, const unsigned char *hash, size_t hlen,
@@ -179,5 +178,5 @@ void slowhand_mbedtls_signed(const mbedtls_ecp_keypair *key, const unsigned char
 {
     uint8_t point[POINT];
     if (hlen > 0 && slen > 0 && is_secp256r1(&key->grp) && write_point(&key->Q, point) == 0)
-        slowhand_p256_signed(point, hash, hlen, sig, slen);
+        slowhand_host->p256_signed(point, hash, hlen, sig, slen);
 }

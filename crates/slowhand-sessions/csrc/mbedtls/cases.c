@@ -3,7 +3,7 @@
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
 #include "arithmetic.h"
 
-#include "slowhand.h"
+#include "slowhand/stack.h"
 
 #include "bignum_internal.h"
 #include "mbedtls/ecdh.h"
@@ -23,7 +23,7 @@ struct operands {
 static int random_octets(void *unused, unsigned char *output, size_t length)
 {
     (void) unused;
-    slowhand_random(output, length);
+    slowhand_host->random(output, length);
     return 0;
 }
 

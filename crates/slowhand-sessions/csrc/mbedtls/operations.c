@@ -5,7 +5,7 @@
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
 #include "arithmetic.h"
 #include "hashing.h"
-#include "slowhand.h"
+#include "slowhand/stack.h"
 
 #include "mbedtls/cipher.h"
 #include "mbedtls/ecdh.h"
@@ -103,7 +103,7 @@ int slowhand_mbedtls_cipher_auth_encrypt_ext(mbedtls_cipher_context_t *ctx,
 {
     int ret = mbedtls_cipher_auth_encrypt_ext(ctx, iv, iv_len, ad, ad_len, input, ilen, output, output_len,
                                               olen, tag_len);
-    slowhand_seal(mbedtls_cipher_get_cipher_mode(ctx) == MBEDTLS_MODE_GCM,
+    slowhand_host->seal(mbedtls_cipher_get_cipher_mode(ctx) == MBEDTLS_MODE_GCM,
                   (uint32_t) mbedtls_cipher_get_key_bitlen(ctx), (uint32_t) tag_len, (uint32_t) ilen,
                   (uint32_t) ad_len);
     return ret;
@@ -118,7 +118,7 @@ int slowhand_mbedtls_cipher_auth_decrypt_ext(mbedtls_cipher_context_t *ctx,
 {
     int ret = mbedtls_cipher_auth_decrypt_ext(ctx, iv, iv_len, ad, ad_len, input, ilen, output, output_len,
                                               olen, tag_len);
-    slowhand_open(mbedtls_cipher_get_cipher_mode(ctx) == MBEDTLS_MODE_GCM,
+    slowhand_host->open(mbedtls_cipher_get_cipher_mode(ctx) == MBEDTLS_MODE_GCM,
                   (uint32_t) mbedtls_cipher_get_key_bitlen(ctx), (uint32_t) tag_len,
                   (uint32_t) (ilen - tag_len), (uint32_t) ad_len);
     return ret;
@@ -129,7 +129,7 @@ int slowhand_mbedtls_cipher_crypt(mbedtls_cipher_context_t *ctx, const unsigned 
                                   const unsigned char *input, size_t ilen, unsigned char *output, size_t *olen)
 {
     int ret = mbedtls_cipher_crypt(ctx, iv, iv_len, input, ilen, output, olen);
-    slowhand_cbc(mbedtls_cipher_get_operation(ctx) == MBEDTLS_ENCRYPT,
+    slowhand_host->cbc(mbedtls_cipher_get_operation(ctx) == MBEDTLS_ENCRYPT,
                  (uint32_t) mbedtls_cipher_get_key_bitlen(ctx), (uint32_t) ilen);
     return ret;
 }
@@ -140,7 +140,7 @@ int slowhand_mbedtls_ecdh_make_params(mbedtls_ecdh_context *ctx, size_t *olen, u
                                       int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
 {
     int ret = mbedtls_ecdh_make_params(ctx, olen, buf, blen, f_rng, p_rng);
-    slowhand_ecdh_generate(named_group(ctx->grp_id));
+    slowhand_host->ecdh_generate(named_group(ctx->grp_id));
     return ret;
 }
 
@@ -148,7 +148,7 @@ int slowhand_mbedtls_ecdh_make_public(mbedtls_ecdh_context *ctx, size_t *olen, u
                                       int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
 {
     int ret = mbedtls_ecdh_make_public(ctx, olen, buf, blen, f_rng, p_rng);
-    slowhand_ecdh_generate(named_group(ctx->grp_id));
+    slowhand_host->ecdh_generate(named_group(ctx->grp_id));
     return ret;
 }
 
@@ -156,7 +156,7 @@ int slowhand_mbedtls_ecdh_calc_secret(mbedtls_ecdh_context *ctx, size_t *olen, u
                                       int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
 {
     int ret = mbedtls_ecdh_calc_secret(ctx, olen, buf, blen, f_rng, p_rng);
-    slowhand_ecdh_agree(named_group(ctx->grp_id));
+    slowhand_host->ecdh_agree(named_group(ctx->grp_id));
     return ret;
 }
 
@@ -165,9 +165,9 @@ int slowhand_mbedtls_ecdh_calc_secret(mbedtls_ecdh_context *ctx, size_t *olen, u
 static void count_multiplication(const mbedtls_ecp_group *grp, const mbedtls_ecp_point *point)
 {
     if (point == &grp->G)
-        slowhand_ecdh_generate(named_group(grp->id));
+        slowhand_host->ecdh_generate(named_group(grp->id));
     else
-        slowhand_ecdh_agree(named_group(grp->id));
+        slowhand_host->ecdh_agree(named_group(grp->id));
 }
 
 int slowhand_mbedtls_ecp_gen_keypair_base(mbedtls_ecp_group *grp, const mbedtls_ecp_point *G, mbedtls_mpi *d,
@@ -220,7 +220,7 @@ int slowhand_mbedtls_ecdsa_write_signature(mbedtls_ecdsa_context *ctx, mbedtls_m
     inside_signature = 0;
     if (ret == 0)
         slowhand_mbedtls_signed(ctx, hash, hlen, sig, *slen);
-    slowhand_ecdsa_sign(named_group(ctx->grp.id));
+    slowhand_host->ecdsa_sign(named_group(ctx->grp.id));
     return ret;
 }
 
@@ -231,7 +231,7 @@ int slowhand_mbedtls_ecdsa_read_signature(mbedtls_ecdsa_context *ctx, const unsi
     if (!slowhand_mbedtls_is_signed(ctx, hash, hlen, sig, slen)
         && (ret = mbedtls_ecdsa_read_signature(ctx, hash, hlen, sig, slen)) == 0)
         slowhand_mbedtls_signed(ctx, hash, hlen, sig, slen);
-    slowhand_ecdsa_verify(named_group(ctx->grp.id));
+    slowhand_host->ecdsa_verify(named_group(ctx->grp.id));
     return ret;
 }
 
@@ -245,7 +245,7 @@ int slowhand_mbedtls_rsa_pkcs1_sign(mbedtls_rsa_context *ctx, mbedtls_f_rng_t *f
                                     unsigned char *sig)
 {
     int ret = mbedtls_rsa_pkcs1_sign(ctx, f_rng, p_rng, md_alg, hashlen, hash, sig);
-    slowhand_rsa_sign(rsa_bits(ctx));
+    slowhand_host->rsa_sign(rsa_bits(ctx));
     return ret;
 }
 
@@ -253,7 +253,7 @@ int slowhand_mbedtls_rsa_pkcs1_verify(mbedtls_rsa_context *ctx, mbedtls_md_type_
                                       const unsigned char *hash, const unsigned char *sig)
 {
     int ret = mbedtls_rsa_pkcs1_verify(ctx, md_alg, hashlen, hash, sig);
-    slowhand_rsa_verify(rsa_bits(ctx));
+    slowhand_host->rsa_verify(rsa_bits(ctx));
     return ret;
 }
 
@@ -261,7 +261,7 @@ int slowhand_mbedtls_rsa_pkcs1_encrypt(mbedtls_rsa_context *ctx, mbedtls_f_rng_t
                                        const unsigned char *input, unsigned char *output)
 {
     int ret = mbedtls_rsa_pkcs1_encrypt(ctx, f_rng, p_rng, ilen, input, output);
-    slowhand_rsa_encrypt(rsa_bits(ctx));
+    slowhand_host->rsa_encrypt(rsa_bits(ctx));
     return ret;
 }
 
@@ -269,6 +269,6 @@ int slowhand_mbedtls_rsa_pkcs1_decrypt(mbedtls_rsa_context *ctx, mbedtls_f_rng_t
                                        const unsigned char *input, unsigned char *output, size_t output_max_len)
 {
     int ret = mbedtls_rsa_pkcs1_decrypt(ctx, f_rng, p_rng, olen, input, output, output_max_len);
-    slowhand_rsa_decrypt(rsa_bits(ctx));
+    slowhand_host->rsa_decrypt(rsa_bits(ctx));
     return ret;
 }

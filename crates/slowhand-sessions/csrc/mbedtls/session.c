@@ -2,7 +2,6 @@
 #include "certificate.h"
 
 #include "library.h"
-#include "slowhand.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +56,7 @@ static const unsigned char TRANSPORT_ID[] = SLOWHAND_TRANSPORT_ID;
 
 static mbedtls_time_t world_time(mbedtls_time_t *out)
 {
-    mbedtls_time_t now = (mbedtls_time_t) (slowhand_unix_time_ms() / MS_PER_S);
+    mbedtls_time_t now = (mbedtls_time_t) (slowhand_host->unix_time_ms() / MS_PER_S);
     if (out != NULL)
         *out = now;
     return now;
@@ -66,13 +65,13 @@ static mbedtls_time_t world_time(mbedtls_time_t *out)
 /* Also for the age of tickets, so it counts from before the beginning of the world. */
 mbedtls_ms_time_t mbedtls_ms_time(void)
 {
-    return (mbedtls_ms_time_t) slowhand_unix_time_ms();
+    return (mbedtls_ms_time_t) slowhand_host->unix_time_ms();
 }
 
 static int random_octets(void *unused, unsigned char *output, size_t length)
 {
     (void) unused;
-    slowhand_random(output, length);
+    slowhand_host->random(output, length);
     return 0;
 }
 
@@ -80,7 +79,7 @@ psa_status_t mbedtls_psa_external_get_random(mbedtls_psa_external_random_context
                                              size_t size, size_t *length)
 {
     (void) unused;
-    slowhand_random(output, size);
+    slowhand_host->random(output, size);
     *length = size;
     return PSA_SUCCESS;
 }
@@ -129,7 +128,7 @@ static int is_datagram(const struct session *session)
 static int send_octets(void *unused, const unsigned char *octets, size_t length)
 {
     (void) unused;
-    slowhand_transmit(octets, length);
+    slowhand_host->transmit(octets, length);
     return (int) length;
 }
 
@@ -147,7 +146,7 @@ static void set_timer(void *context, uint32_t intermediate_ms, uint32_t final_ms
         session->intermediate_ns = session->final_ns = SLOWHAND_NO_TIMER;
         return;
     }
-    uint64_t now = slowhand_now_ns();
+    uint64_t now = slowhand_host->now_ns();
     session->intermediate_ns = now + (uint64_t) intermediate_ms * NS_PER_MS;
     session->final_ns = now + (uint64_t) final_ms * NS_PER_MS;
 }
@@ -155,7 +154,7 @@ static void set_timer(void *context, uint32_t intermediate_ms, uint32_t final_ms
 static int get_timer(void *context)
 {
     const struct session *session = context;
-    uint64_t now = slowhand_now_ns();
+    uint64_t now = slowhand_host->now_ns();
     if (session->final_ns == SLOWHAND_NO_TIMER)
         return -1;
     return now >= session->final_ns ? 2 : now >= session->intermediate_ns ? 1 : 0;
@@ -214,18 +213,20 @@ static void export_keys(void *context, mbedtls_ssl_key_export_type type, const u
     case MBEDTLS_SSL_KEY_EXPORT_TLS12_MASTER_SECRET:
         slowhand_master_secret(client_random, secret, secret_len);
         break;
+#if defined(MBEDTLS_SSL_PROTO_TLS1_3)
     case MBEDTLS_SSL_KEY_EXPORT_TLS1_3_CLIENT_HANDSHAKE_TRAFFIC_SECRET:
-        slowhand_key_log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client_random, secret, secret_len);
+        slowhand_host->key_log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client_random, secret, secret_len);
         break;
     case MBEDTLS_SSL_KEY_EXPORT_TLS1_3_SERVER_HANDSHAKE_TRAFFIC_SECRET:
-        slowhand_key_log("SERVER_HANDSHAKE_TRAFFIC_SECRET", client_random, secret, secret_len);
+        slowhand_host->key_log("SERVER_HANDSHAKE_TRAFFIC_SECRET", client_random, secret, secret_len);
         break;
     case MBEDTLS_SSL_KEY_EXPORT_TLS1_3_CLIENT_APPLICATION_TRAFFIC_SECRET:
-        slowhand_key_log("CLIENT_TRAFFIC_SECRET_0", client_random, secret, secret_len);
+        slowhand_host->key_log("CLIENT_TRAFFIC_SECRET_0", client_random, secret, secret_len);
         break;
     case MBEDTLS_SSL_KEY_EXPORT_TLS1_3_SERVER_APPLICATION_TRAFFIC_SECRET:
-        slowhand_key_log("SERVER_TRAFFIC_SECRET_0", client_random, secret, secret_len);
+        slowhand_host->key_log("SERVER_TRAFFIC_SECRET_0", client_random, secret, secret_len);
         break;
+#endif
     default:
         break;
     }
@@ -282,26 +283,33 @@ static int configure_resumption(struct session *session, const struct slowhand_o
     session->resumption = options->resumption;
     int has_tickets = options->resumption == SLOWHAND_RESUMPTION_TICKET;
     /* In TLS 1.3, resumption uses a pre-shared key, which comes from a ticket. */
+#if defined(MBEDTLS_SSL_PROTO_TLS1_3)
     mbedtls_ssl_conf_tls13_key_exchange_modes(conf, has_tickets ? MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL_ALL
                                                                 : MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL);
+#endif
     if (!options->is_server) {
+#if defined(MBEDTLS_SSL_SESSION_TICKETS)
         mbedtls_ssl_conf_session_tickets(conf, has_tickets ? MBEDTLS_SSL_SESSION_TICKETS_ENABLED
                                                            : MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
+#endif
+#if defined(MBEDTLS_SSL_PROTO_TLS1_3)
         mbedtls_ssl_conf_tls13_enable_signal_new_session_tickets(
             conf, has_tickets ? MBEDTLS_SSL_TLS1_3_SIGNAL_NEW_SESSION_TICKETS_ENABLED
                               : MBEDTLS_SSL_TLS1_3_SIGNAL_NEW_SESSION_TICKETS_DISABLED);
+#endif
         return 0;
     }
     if (options->resumption == SLOWHAND_RESUMPTION_ID) {
         mbedtls_ssl_conf_session_cache(conf, session, cache_get, cache_set);
         return options->previous == NULL ? 0 : keep(session, options->previous, options->previous_len);
     }
+#if defined(MBEDTLS_SSL_SESSION_TICKETS)
     if (has_tickets) {
         struct ticket_key *key = &session->ticket_key;
         if (options->previous_len == sizeof *key)
             memcpy(key, options->previous, sizeof *key);
         else
-            slowhand_random((uint8_t *) key, sizeof *key);
+            slowhand_host->random((uint8_t *) key, sizeof *key);
         if ((ret = mbedtls_ssl_ticket_setup(&session->tickets, random_octets, NULL, MBEDTLS_CIPHER_AES_256_GCM,
                                             TICKET_LIFETIME_S)) != 0
             || (ret = mbedtls_ssl_ticket_rotate(&session->tickets, key->name, sizeof key->name, key->key,
@@ -310,6 +318,7 @@ static int configure_resumption(struct session *session, const struct slowhand_o
         mbedtls_ssl_conf_session_tickets_cb(conf, mbedtls_ssl_ticket_write, mbedtls_ssl_ticket_parse,
                                             &session->tickets);
     }
+#endif
     return 0;
 }
 
@@ -331,11 +340,15 @@ static int configure(struct session *session, const struct slowhand_options *opt
                                        (uint32_t) (options->maximum_timeout_ns / NS_PER_MS));
     if ((ret = configure_credentials(session, options)) != 0)
         return ret;
+#if defined(MBEDTLS_SSL_MAX_FRAGMENT_LENGTH)
     if (options->max_fragment_length != 0 && (ret = mbedtls_ssl_conf_max_frag_len(conf, options->max_fragment_length)) != 0)
         return ret;
+#endif
+#if defined(MBEDTLS_SSL_DTLS_CONNECTION_ID)
     if (options->connection_id >= 0
         && (ret = mbedtls_ssl_conf_cid(conf, (size_t) options->connection_id, MBEDTLS_SSL_UNEXPECTED_CID_IGNORE)) != 0)
         return ret;
+#endif
     if (options->is_server && !options->is_stream) {
         if (options->cookie) {
             if ((ret = mbedtls_ssl_cookie_setup(&session->cookie, random_octets, NULL)) != 0)
@@ -358,8 +371,10 @@ static int prepare_handshake(struct session *session)
     if (is_server && is_datagram(session)
         && (ret = mbedtls_ssl_set_client_transport_id(ssl, TRANSPORT_ID, sizeof TRANSPORT_ID)) != 0)
         return ret;
+#if defined(MBEDTLS_KEY_EXCHANGE_ECJPAKE_ENABLED)
     if (session->password != NULL)
         return mbedtls_ssl_set_hs_ecjpake_password(ssl, session->password, session->password_len);
+#endif
     return 0;
 }
 
@@ -381,12 +396,14 @@ static int set_up(struct session *session, const struct slowhand_options *option
     int ret = mbedtls_ssl_setup(ssl, &session->conf);
     if (ret != 0)
         return ret;
+#if defined(MBEDTLS_SSL_DTLS_CONNECTION_ID)
     if (options->connection_id >= 0) {
         unsigned char cid[MBEDTLS_SSL_CID_IN_LEN_MAX];
-        slowhand_random(cid, (size_t) options->connection_id);
+        slowhand_host->random(cid, (size_t) options->connection_id);
         if ((ret = mbedtls_ssl_set_cid(ssl, MBEDTLS_SSL_CID_ENABLED, cid, (size_t) options->connection_id)) != 0)
             return ret;
     }
+#endif
     session->password = options->password;
     session->password_len = options->password_len;
     if ((ret = prepare_handshake(session)) != 0)
@@ -414,7 +431,9 @@ static void destroy(void *context)
     mbedtls_x509_crt_free(&session->certificate);
     mbedtls_pk_free(&session->key);
     mbedtls_ssl_cookie_free(&session->cookie);
+#if defined(MBEDTLS_SSL_SESSION_TICKETS)
     mbedtls_ssl_ticket_free(&session->tickets);
+#endif
     free(session->cached);
     free(session);
 }
@@ -446,7 +465,9 @@ static void *create(const struct slowhand_options *options, struct slowhand_prog
     mbedtls_x509_crt_init(&session->certificate);
     mbedtls_pk_init(&session->key);
     mbedtls_ssl_cookie_init(&session->cookie);
+#if defined(MBEDTLS_SSL_SESSION_TICKETS)
     mbedtls_ssl_ticket_init(&session->tickets);
+#endif
     session->intermediate_ns = session->final_ns = SLOWHAND_NO_TIMER;
     int error = configure(session, options);
     if (error == 0)
@@ -484,7 +505,7 @@ static int handshake(struct session *session)
         if (ret != 0)
             return ret;
         if (before == peer_finished_state(session) && ssl->state != before)
-            slowhand_verified();
+            slowhand_host->verified();
     }
     session->is_complete = 1;
     return 0;
@@ -498,7 +519,7 @@ static int read_records(struct session *session)
     do {
         ret = mbedtls_ssl_read(&session->ssl, data, sizeof data);
         if (ret > 0)
-            slowhand_deliver(data, (size_t) ret);
+            slowhand_host->deliver(data, (size_t) ret);
         /* In TLS 1.3, one call reads a ticket and the next call processes it. */
     } while (ret > 0 || ret == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET
              || (ret == MBEDTLS_ERR_SSL_WANT_READ && session->ssl.state == MBEDTLS_SSL_TLS1_3_NEW_SESSION_TICKET));
@@ -640,6 +661,7 @@ static uint16_t suite(const void *context)
 static int connection_id(const void *context)
 {
     const struct session *session = context;
+#if defined(MBEDTLS_SSL_DTLS_CONNECTION_ID)
     int enabled = MBEDTLS_SSL_CID_DISABLED;
     unsigned char cid[MBEDTLS_SSL_CID_OUT_LEN_MAX];
     size_t length = 0;
@@ -648,9 +670,13 @@ static int connection_id(const void *context)
         || enabled != MBEDTLS_SSL_CID_ENABLED)
         return -1;
     return (int) length;
+#else
+    (void) session;
+    return -1;
+#endif
 }
 
-const struct slowhand_library slowhand_mbedtls = {
+const struct slowhand_library mbedtls_library = {
     .create = create,
     .destroy = destroy,
     .start = drive,

@@ -6,8 +6,7 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "openssl/arithmetic.h"
 
-#include "p256.h"
-#include "power.h"
+#include "slowhand/stack.h"
 
 #include <openssl/bn.h>
 #include <openssl/ec.h>
@@ -79,9 +78,9 @@ static int compute(const EC_GROUP *group, const BIGNUM *scalar, size_t num, cons
     if (is_secp256r1(group) && num <= 1 && (scalar == NULL || write_scalar(group, scalar, of_generator))
         && (num == 0
             || (write_scalar(group, scalars[0], of_point) && write_point(group, points[0], point, ctx))))
-        is_found = num == 0 ? slowhand_p256_multiply(result, of_generator, NULL)
-            : scalar == NULL ? slowhand_p256_multiply(result, of_point, point)
-                             : slowhand_p256_multiply_add(result, of_generator, of_point, point);
+        is_found = num == 0 ? slowhand_host->p256_multiply(result, of_generator, NULL)
+            : scalar == NULL ? slowhand_host->p256_multiply(result, of_point, point)
+                             : slowhand_host->p256_multiply_add(result, of_generator, of_point, point);
     OPENSSL_cleanse(of_generator, sizeof of_generator);
     OPENSSL_cleanse(of_point, sizeof of_point);
     return is_found;
@@ -109,7 +108,7 @@ int slowhand_ossl_ec_wNAF_mul(const EC_GROUP *group, EC_POINT *r, const BIGNUM *
 int slowhand_ossl_ec_group_do_inverse_ord(const EC_GROUP *group, BIGNUM *res, const BIGNUM *x, BN_CTX *ctx)
 {
     uint8_t number[NUMBER];
-    if (!is_secp256r1(group) || !write_scalar(group, x, number) || !slowhand_p256_invert(number, number))
+    if (!is_secp256r1(group) || !write_scalar(group, x, number) || !slowhand_host->p256_invert(number, number))
         return ossl_ec_group_do_inverse_ord(group, res, x, ctx);
     int is_read = BN_bin2bn(number, NUMBER, res) != NULL;
     OPENSSL_cleanse(number, sizeof number);
@@ -120,14 +119,14 @@ int slowhand_ossl_ec_group_do_inverse_ord(const EC_GROUP *group, BIGNUM *res, co
 
 static int power(BIGNUM *r, const BIGNUM *a, const BIGNUM *p, const BIGNUM *m)
 {
-    uint8_t base[LONGEST], exponent[LONGEST], modulus[LONGEST];
+    uint8_t base[SLOWHAND_LONGEST], exponent[SLOWHAND_LONGEST], modulus[SLOWHAND_LONGEST];
     int length = BN_num_bytes(m);
-    if (BN_is_negative(a) || BN_is_negative(p) || BN_is_zero(p) || BN_is_negative(m) || length > LONGEST
-        || BN_bn2binpad(a, base, length) != length || BN_bn2binpad(p, exponent, LONGEST) != LONGEST
+    if (BN_is_negative(a) || BN_is_negative(p) || BN_is_zero(p) || BN_is_negative(m) || length > SLOWHAND_LONGEST
+        || BN_bn2binpad(a, base, length) != length || BN_bn2binpad(p, exponent, SLOWHAND_LONGEST) != SLOWHAND_LONGEST
         || BN_bn2binpad(m, modulus, length) != length)
         return 0;
     size_t size = (size_t) length;
-    int is_found = slowhand_power(base, base, size, exponent, sizeof exponent, modulus, size)
+    int is_found = slowhand_host->power(base, base, size, exponent, sizeof exponent, modulus, size)
         && BN_bin2bn(base, length, r) != NULL;
     OPENSSL_cleanse(exponent, sizeof exponent);
     OPENSSL_cleanse(base, sizeof base);
@@ -157,7 +156,7 @@ int slowhand_openssl_is_signed(const EC_KEY *key, const unsigned char *hash, int
     const EC_POINT *point = EC_KEY_get0_public_key(key);
     uint8_t octets[POINT];
     if (hash_len <= 0 || length <= 0 || !is_secp256r1(group) || point == NULL || !write_point(group, point, octets, NULL)
-        || !slowhand_p256_is_signed(octets, hash, (size_t) hash_len, signature, (size_t) length))
+        || !slowhand_host->p256_is_signed(octets, hash, (size_t) hash_len, signature, (size_t) length))
         return 0;
     BN_CTX *ctx = BN_CTX_new_ex(group->libctx);
     int is_drawn = ctx != NULL && draw_blindings(group, OF_VERIFICATION, ctx);
@@ -172,5 +171,5 @@ void slowhand_openssl_signed(const EC_KEY *key, const unsigned char *hash, int h
     const EC_POINT *point = EC_KEY_get0_public_key(key);
     uint8_t octets[POINT];
     if (hash_len > 0 && length > 0 && is_secp256r1(group) && point != NULL && write_point(group, point, octets, NULL))
-        slowhand_p256_signed(octets, hash, (size_t) hash_len, signature, length);
+        slowhand_host->p256_signed(octets, hash, (size_t) hash_len, signature, length);
 }

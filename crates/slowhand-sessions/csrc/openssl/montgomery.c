@@ -3,7 +3,7 @@
  *
  * The time depends on the exponent. That is no matter here: no key of the laboratory is secret. */
 #include "montgomery.h"
-#include "power.h"
+#include "slowhand/stack.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "crypto/bn/bn_local.h"
 
 #define MULTIPLE 32              /* octets; for such lengths the assembly has its fastest code */
-#define MOST (LONGEST / sizeof(BN_ULONG))
+#define MOST (SLOWHAND_LONGEST / sizeof(BN_ULONG))
 #define WIDEST 5                 /* bits of a window */
 
 /* OpenSSL's bn_mul_mont: out = first * second / 2^(64 count) mod modulus. All are in words, the least first, and less than the
@@ -69,14 +69,14 @@ static int compute(BN_ULONG *result, const BIGNUM *base, const BIGNUM *exponent,
 
 static int is_usual(const uint8_t *modulus, size_t length)
 {
-    return length >= MULTIPLE && length <= LONGEST && length % MULTIPLE == 0 && modulus[0] != 0
+    return length >= MULTIPLE && length <= SLOWHAND_LONGEST && length % MULTIPLE == 0 && modulus[0] != 0
         && modulus[length - 1] % 2 == 1;
 }
 
 int slowhand_montgomery_power(uint8_t *out, const uint8_t *base, size_t base_length, const uint8_t *exponent,
                               size_t exponent_length, const uint8_t *modulus, size_t length)
 {
-    if (!is_usual(modulus, length) || base_length > 2 * LONGEST || exponent_length > 2 * LONGEST)
+    if (!is_usual(modulus, length) || base_length > 2 * SLOWHAND_LONGEST || exponent_length > 2 * SLOWHAND_LONGEST)
         return 0;
     /* The library's queue of errors belongs to the session that runs on this thread. */
     ERR_set_mark();

@@ -5,7 +5,7 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "openssl/arithmetic.h"
 #include "hashing.h"
-#include "slowhand.h"
+#include "slowhand/stack.h"
 
 #include <openssl/ec.h>
 #include <openssl/obj_mac.h>
@@ -95,7 +95,7 @@ int slowhand_ossl_ccm_generic_auth_encrypt(PROV_CCM_CTX *ctx, const unsigned cha
                                            size_t length, unsigned char *tag, size_t tag_len)
 {
     int ret = ossl_ccm_generic_auth_encrypt(ctx, in, out, length, tag, tag_len);
-    slowhand_seal(0, 8 * (uint32_t) ctx->keylen, (uint32_t) ctx->m, (uint32_t) length, (uint32_t) additional);
+    slowhand_host->seal(0, 8 * (uint32_t) ctx->keylen, (uint32_t) ctx->m, (uint32_t) length, (uint32_t) additional);
     return ret;
 }
 
@@ -103,7 +103,7 @@ int slowhand_ossl_ccm_generic_auth_decrypt(PROV_CCM_CTX *ctx, const unsigned cha
                                            size_t length, unsigned char *expected_tag, size_t tag_len)
 {
     int ret = ossl_ccm_generic_auth_decrypt(ctx, in, out, length, expected_tag, tag_len);
-    slowhand_open(0, 8 * (uint32_t) ctx->keylen, (uint32_t) ctx->m, (uint32_t) length, (uint32_t) additional);
+    slowhand_host->open(0, 8 * (uint32_t) ctx->keylen, (uint32_t) ctx->m, (uint32_t) length, (uint32_t) additional);
     return ret;
 }
 
@@ -114,7 +114,7 @@ int slowhand_ossl_gcm_cipher_final(PROV_GCM_CTX *ctx, unsigned char *tag)
     uint32_t additional_octets = (uint32_t) ctx->gcm.len.u[0], octets = (uint32_t) ctx->gcm.len.u[1];
     int is_sealed = ctx->enc;
     int ret = ossl_gcm_cipher_final(ctx, tag);
-    (is_sealed ? slowhand_seal : slowhand_open)(1, 8 * (uint32_t) ctx->keylen, GCM_TAG_MAX_SIZE, octets,
+    (is_sealed ? slowhand_host->seal : slowhand_host->open)(1, 8 * (uint32_t) ctx->keylen, GCM_TAG_MAX_SIZE, octets,
                                                 additional_octets);
     return ret;
 }
@@ -125,7 +125,7 @@ int slowhand_ossl_cipher_hw_generic_cbc(PROV_CIPHER_CTX *ctx, unsigned char *out
                                         size_t length)
 {
     int ret = ossl_cipher_hw_generic_cbc(ctx, out, in, length);
-    slowhand_cbc(ctx->enc, 8 * (uint32_t) ctx->keylen, (uint32_t) length);
+    slowhand_host->cbc(ctx->enc, 8 * (uint32_t) ctx->keylen, (uint32_t) length);
     return ret;
 }
 
@@ -134,7 +134,7 @@ int slowhand_ossl_cipher_hw_generic_cbc(PROV_CIPHER_CTX *ctx, unsigned char *out
 int slowhand_EC_KEY_generate_key(EC_KEY *key)
 {
     int ret = EC_KEY_generate_key(key);
-    slowhand_ecdh_generate(named_group(key));
+    slowhand_host->ecdh_generate(named_group(key));
     return ret;
 }
 
@@ -144,7 +144,7 @@ int slowhand_ECDH_compute_key(void *out, size_t out_len, const EC_POINT *public_
                               void *(*derive)(const void *, size_t, void *, size_t *))
 {
     int ret = ECDH_compute_key(out, out_len, public_key, key, derive);
-    slowhand_ecdh_agree(named_group(key));
+    slowhand_host->ecdh_agree(named_group(key));
     return ret;
 }
 
@@ -158,7 +158,7 @@ int slowhand_ECDSA_sign_ex(int type, const unsigned char *hash, int hash_len, un
     inside_signature = 0;
     if (ret == 1)
         slowhand_openssl_signed(key, hash, hash_len, signature, *length);
-    slowhand_ecdsa_sign(named_group(key));
+    slowhand_host->ecdsa_sign(named_group(key));
     return ret;
 }
 
@@ -169,7 +169,7 @@ int slowhand_ECDSA_verify(int type, const unsigned char *hash, int hash_len, con
     if (!slowhand_openssl_is_signed(key, hash, hash_len, signature, length)
         && (ret = ECDSA_verify(type, hash, hash_len, signature, length, key)) == 1)
         slowhand_openssl_signed(key, hash, hash_len, signature, (size_t) length);
-    slowhand_ecdsa_verify(named_group(key));
+    slowhand_host->ecdsa_verify(named_group(key));
     return ret;
 }
 
@@ -184,7 +184,7 @@ int slowhand_RSA_sign(int type, const unsigned char *hash, unsigned int hash_len
                       unsigned int *length, RSA *key)
 {
     int ret = RSA_sign(type, hash, hash_len, signature, length, key);
-    slowhand_rsa_sign(rsa_bits(key));
+    slowhand_host->rsa_sign(rsa_bits(key));
     return ret;
 }
 
@@ -192,7 +192,7 @@ int slowhand_RSA_verify(int type, const unsigned char *hash, unsigned int hash_l
                         unsigned int length, RSA *key)
 {
     int ret = RSA_verify(type, hash, hash_len, signature, length, key);
-    slowhand_rsa_verify(rsa_bits(key));
+    slowhand_host->rsa_verify(rsa_bits(key));
     return ret;
 }
 
@@ -201,14 +201,14 @@ int slowhand_RSA_verify(int type, const unsigned char *hash, unsigned int hash_l
 int slowhand_RSA_public_encrypt(int length, const unsigned char *in, unsigned char *out, RSA *key, int padding)
 {
     int ret = RSA_public_encrypt(length, in, out, key, padding);
-    slowhand_rsa_encrypt(rsa_bits(key));
+    slowhand_host->rsa_encrypt(rsa_bits(key));
     return ret;
 }
 
 int slowhand_RSA_private_decrypt(int length, const unsigned char *in, unsigned char *out, RSA *key, int padding)
 {
     int ret = RSA_private_decrypt(length, in, out, key, padding);
-    slowhand_rsa_decrypt(rsa_bits(key));
+    slowhand_host->rsa_decrypt(rsa_bits(key));
     return ret;
 }
 
@@ -218,6 +218,6 @@ MSG_PROCESS_RETURN slowhand_tls_process_finished(SSL_CONNECTION *connection, PAC
 {
     MSG_PROCESS_RETURN ret = tls_process_finished(connection, message);
     if (ret != MSG_PROCESS_ERROR)
-        slowhand_verified();
+        slowhand_host->verified();
     return ret;
 }

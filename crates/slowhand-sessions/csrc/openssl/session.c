@@ -1,6 +1,5 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "library.h"
-#include "slowhand.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +57,7 @@ static BIO_METHOD *transport;
 
 time_t slowhand_time(time_t *out)
 {
-    time_t now = (time_t) (slowhand_unix_time_ms() / MS_PER_S);
+    time_t now = (time_t) (slowhand_host->unix_time_ms() / MS_PER_S);
     if (out != NULL)
         *out = now;
     return now;
@@ -68,7 +67,7 @@ time_t slowhand_time(time_t *out)
 int slowhand_gettimeofday(struct timeval *restrict out, void *restrict unused)
 {
     (void) unused;
-    uint64_t us = slowhand_now_ns() / NS_PER_US + US_PER_S;
+    uint64_t us = slowhand_host->now_ns() / NS_PER_US + US_PER_S;
     out->tv_sec = (time_t) (us / US_PER_S);
     out->tv_usec = (suseconds_t) (us % US_PER_S);
     return 0;
@@ -97,7 +96,7 @@ static void leave(struct session *session)
 
 static int random_octets(unsigned char *output, int length)
 {
-    slowhand_random(output, (size_t) length);
+    slowhand_host->random(output, (size_t) length);
     return 1;
 }
 
@@ -111,7 +110,7 @@ static int random_status(void)
 static int send_octets(BIO *bio, const char *octets, int length)
 {
     (void) bio;
-    slowhand_transmit((const uint8_t *) octets, (size_t) length);
+    slowhand_host->transmit((const uint8_t *) octets, (size_t) length);
     return length;
 }
 
@@ -225,7 +224,7 @@ static void log_key(const SSL *ssl, const char *line)
         && OPENSSL_hexstr2buf_ex(client_random, sizeof client_random, &random_len, random_hex, '\0')
         && OPENSSL_hexstr2buf_ex(secret, sizeof secret, &secret_len, secret_hex, '\0')
         && random_len == sizeof client_random)
-        slowhand_key_log(label, client_random, secret, secret_len);
+        slowhand_host->key_log(label, client_random, secret, secret_len);
 }
 
 /* Construction: each step returns 1, or 0 after an error */
@@ -306,7 +305,7 @@ static int configure(struct session *session, const struct slowhand_options *opt
         SSL_CTX_set_options(ctx, SSL_OP_COOKIE_EXCHANGE);
         SSL_CTX_set_cookie_generate_cb(ctx, write_cookie);
         SSL_CTX_set_cookie_verify_cb(ctx, check_cookie);
-        slowhand_random(session->cookie_secret, sizeof session->cookie_secret);
+        slowhand_host->random(session->cookie_secret, sizeof session->cookie_secret);
     }
     return 1;
 }
@@ -416,7 +415,7 @@ static int proceed(struct session *session)
     while (ret > 0) {
         ret = SSL_read(session->ssl, data, sizeof data);
         if (ret > 0)
-            slowhand_deliver(data, (size_t) ret);
+            slowhand_host->deliver(data, (size_t) ret);
     }
     return SSL_get_error(session->ssl, ret);
 }
@@ -426,7 +425,7 @@ static uint64_t deadline_ns(const struct session *session)
     struct timeval left;
     if (session->options.is_stream || !DTLSv1_get_timeout(session->ssl, &left))
         return SLOWHAND_NO_TIMER;
-    return slowhand_now_ns() + ((uint64_t) left.tv_sec * US_PER_S + (uint64_t) left.tv_usec) * NS_PER_US;
+    return slowhand_host->now_ns() + ((uint64_t) left.tv_sec * US_PER_S + (uint64_t) left.tv_usec) * NS_PER_US;
 }
 
 /* Reports a library call with this result (SSL_ERROR_*). */
@@ -513,7 +512,7 @@ static uint16_t suite(const void *context)
     return suite == NULL ? 0 : SSL_CIPHER_get_protocol_id(suite);
 }
 
-const struct slowhand_library slowhand_openssl = {
+const struct slowhand_library openssl_library = {
     .create = create,
     .destroy = destroy,
     .start = start,

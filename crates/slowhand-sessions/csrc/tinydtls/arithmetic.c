@@ -2,7 +2,7 @@
  *
  * build.rs compiles crypto.c with the functions of ecc.c renamed to these. For unusual input, and if the session asks for it, they
  * call the functions that they replace. A number of the library has eight words, the lowest first. */
-#include "p256.h"
+#include "slowhand/stack.h"
 
 #include "ecc/ecc.h"
 
@@ -32,7 +32,7 @@ void slowhand_ecc_ec_mult(const uint32_t *px, const uint32_t *py, const uint32_t
     write_number(point, px);
     write_number(point + NUMBER, py);
     int is_generator = memcmp(px, ecc_g_point_x, NUMBER) == 0 && memcmp(py, ecc_g_point_y, NUMBER) == 0;
-    if (slowhand_p256_multiply(point, scalar, is_generator ? NULL : point)) {
+    if (slowhand_host->p256_multiply(point, scalar, is_generator ? NULL : point)) {
         read_number(resultx, point);
         read_number(resulty, point + NUMBER);
     } else {
@@ -48,7 +48,7 @@ int slowhand_ecc_ecdsa_sign(const uint32_t *d, const uint32_t *e, const uint32_t
     write_number(key, d);
     write_number(hash, e);
     write_number(nonce, k);
-    int is_made = slowhand_p256_sign(signature, key, nonce, hash);
+    int is_made = slowhand_host->p256_sign(signature, key, nonce, hash);
     explicit_bzero(key, sizeof key);
     explicit_bzero(nonce, sizeof nonce);
     if (!is_made)
@@ -68,7 +68,7 @@ int slowhand_ecc_ecdsa_validate(const uint32_t *x, const uint32_t *y, const uint
     write_number(signature, r);
     write_number(signature + NUMBER, s);
     /* The library compares r with a coordinate that it does not reduce. So it refuses some valid signatures, all with a low r. */
-    if (r[7] != 0 && slowhand_p256_is_valid(point, hash, signature))
+    if (r[7] != 0 && slowhand_host->p256_is_valid(point, hash, signature))
         return 0;
     return ecc_ecdsa_validate(x, y, e, r, s);
 }

@@ -4,7 +4,6 @@
  * names. Each calls the real function, then reports the operation. The library's sources are unmodified. */
 #include "hashing.h"
 #include "library.h"
-#include "slowhand.h"
 
 #include <string.h>
 
@@ -38,7 +37,7 @@ int slowhand_dtls_encrypt_params(const dtls_ccm_params_t *params, const unsigned
                                  const unsigned char *aad, size_t la)
 {
     int ret = dtls_encrypt_params(params, src, length, buf, key, keylen, aad, la);
-    slowhand_seal(0, KEY_BITS, params->tag_length, (uint32_t) length, (uint32_t) la);
+    slowhand_host->seal(0, KEY_BITS, params->tag_length, (uint32_t) length, (uint32_t) la);
     return ret;
 }
 
@@ -48,7 +47,7 @@ int slowhand_dtls_decrypt_params(const dtls_ccm_params_t *params, const unsigned
 {
     int ret = dtls_decrypt_params(params, src, length, buf, key, keylen, aad, la);
     size_t tag = params->tag_length;
-    slowhand_open(0, KEY_BITS, (uint32_t) tag, (uint32_t) (length >= tag ? length - tag : 0), (uint32_t) la);
+    slowhand_host->open(0, KEY_BITS, (uint32_t) tag, (uint32_t) (length >= tag ? length - tag : 0), (uint32_t) la);
     return ret;
 }
 
@@ -56,7 +55,7 @@ void slowhand_dtls_ecdsa_generate_key(unsigned char *priv_key, unsigned char *pu
                                       size_t key_size)
 {
     dtls_ecdsa_generate_key(priv_key, pub_key_x, pub_key_y, key_size);
-    slowhand_ecdh_generate(SECP256R1); /* the library generates only the ephemeral key with it */
+    slowhand_host->ecdh_generate(SECP256R1); /* the library generates only the ephemeral key with it */
 }
 
 int slowhand_dtls_ecdh_pre_master_secret(unsigned char *priv_key, unsigned char *pub_key_x,
@@ -64,7 +63,7 @@ int slowhand_dtls_ecdh_pre_master_secret(unsigned char *priv_key, unsigned char 
                                          size_t result_len)
 {
     int ret = dtls_ecdh_pre_master_secret(priv_key, pub_key_x, pub_key_y, key_size, result, result_len);
-    slowhand_ecdh_agree(SECP256R1);
+    slowhand_host->ecdh_agree(SECP256R1);
     return ret;
 }
 
@@ -76,7 +75,7 @@ void slowhand_dtls_ecdsa_create_sig(const unsigned char *priv_key, size_t key_si
 {
     dtls_ecdsa_create_sig(priv_key, key_size, client_random, client_random_size, server_random,
                           server_random_size, keyx_params, keyx_params_size, point_r, point_s);
-    slowhand_ecdsa_sign(SECP256R1);
+    slowhand_host->ecdsa_sign(SECP256R1);
 }
 
 void slowhand_dtls_ecdsa_create_sig_hash(const unsigned char *priv_key, size_t key_size,
@@ -84,7 +83,7 @@ void slowhand_dtls_ecdsa_create_sig_hash(const unsigned char *priv_key, size_t k
                                          uint32_t point_r[9], uint32_t point_s[9])
 {
     dtls_ecdsa_create_sig_hash(priv_key, key_size, sign_hash, sign_hash_size, point_r, point_s);
-    slowhand_ecdsa_sign(SECP256R1);
+    slowhand_host->ecdsa_sign(SECP256R1);
 }
 
 int slowhand_dtls_ecdsa_verify_sig(const unsigned char *pub_key_x, const unsigned char *pub_key_y, size_t key_size,
@@ -96,7 +95,7 @@ int slowhand_dtls_ecdsa_verify_sig(const unsigned char *pub_key_x, const unsigne
     int ret = dtls_ecdsa_verify_sig(pub_key_x, pub_key_y, key_size, client_random, client_random_size,
                                     server_random, server_random_size, keyx_params, keyx_params_size, result_r,
                                     result_s);
-    slowhand_ecdsa_verify(SECP256R1);
+    slowhand_host->ecdsa_verify(SECP256R1);
     return ret;
 }
 
@@ -106,7 +105,7 @@ int slowhand_dtls_ecdsa_verify_sig_hash(const unsigned char *pub_key_x, const un
 {
     int ret = dtls_ecdsa_verify_sig_hash(pub_key_x, pub_key_y, key_size, sign_hash, sign_hash_size, result_r,
                                          result_s);
-    slowhand_ecdsa_verify(SECP256R1);
+    slowhand_host->ecdsa_verify(SECP256R1);
     return ret;
 }
 

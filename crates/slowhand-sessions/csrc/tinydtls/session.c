@@ -1,5 +1,4 @@
 #include "library.h"
-#include "slowhand.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +60,7 @@ static void leave(struct session *session)
 
 static uint64_t ticks_now(const struct session *session)
 {
-    return (uint64_t) ((unsigned __int128) slowhand_now_ns() * FIRST_TIMEOUT_TICKS
+    return (uint64_t) ((unsigned __int128) slowhand_host->now_ns() * FIRST_TIMEOUT_TICKS
                        / session->options.first_timeout_ns);
 }
 
@@ -86,7 +85,7 @@ void dtls_prng_init(unsigned seed)
 
 int dtls_prng(unsigned char *buffer, size_t length)
 {
-    slowhand_random(buffer, length);
+    slowhand_host->random(buffer, length);
     return 1;
 }
 
@@ -114,7 +113,7 @@ static int send_datagram(struct dtls_context_t *context, session_t *peer, uint8 
 {
     (void) context;
     (void) peer;
-    slowhand_transmit(datagram, length);
+    slowhand_host->transmit(datagram, length);
     return (int) length;
 }
 
@@ -123,7 +122,7 @@ static int receive_application_data(struct dtls_context_t *context, session_t *p
     (void) context;
     (void) peer;
     if (length > 0)
-        slowhand_deliver(data, length);
+        slowhand_host->deliver(data, length);
     return (int) length;
 }
 
@@ -135,7 +134,7 @@ static int handle_event(struct dtls_context_t *context, session_t *peer, dtls_al
     if (level == 0 && code == DTLS_EVENT_CONNECTED) {
         /* The library repeats this event for each late handshake message. */
         if (session->state != SLOWHAND_ESTABLISHED)
-            slowhand_verified();
+            slowhand_host->verified();
         session->state = SLOWHAND_ESTABLISHED;
     } else if (level == DTLS_ALERT_LEVEL_FATAL
                && (session->state == SLOWHAND_HANDSHAKING
@@ -415,7 +414,7 @@ static uint16_t suite(const void *context)
     return index < sizeof SUITES / sizeof *SUITES ? SUITES[index] : 0;
 }
 
-const struct slowhand_library slowhand_tinydtls = {
+const struct slowhand_library tinydtls_library = {
     .create = create,
     .destroy = destroy,
     .start = start,

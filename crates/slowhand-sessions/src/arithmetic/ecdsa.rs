@@ -68,7 +68,7 @@ pub(crate) fn verify(key: &VerifyingKey, hash: &[u8], signature: &Signature) -> 
 }
 
 /// The signature of a hash with this nonce: section 4.1.3 of SEC 1. `None` if the library has to compute it.
-pub(super) fn sign_with(private: &Number, nonce: &Number, hash: &Number) -> Option<[u8; POINT]> {
+pub(crate) fn sign_with(private: &Number, nonce: &Number, hash: &Number) -> Option<[u8; POINT]> {
     let scalar = |number: &Number| Option::<Scalar>::from(Scalar::from_repr((*number).into()));
     let product = super::multiply(nonce, None)?;
     let x: Number = product[..NUMBER].try_into().ok()?;
@@ -83,7 +83,7 @@ pub(super) fn sign_with(private: &Number, nonce: &Number, hash: &Number) -> Opti
 }
 
 /// True if a signature, r and then s, is valid. If not, the library has to verify it.
-pub(super) fn is_valid_octets(point: &Point, hash: &Number, signature: &[u8; POINT]) -> bool {
+pub(crate) fn is_valid_octets(point: &Point, hash: &Number, signature: &[u8; POINT]) -> bool {
     let Ok(signature) = Signature::from_slice(signature) else { return false };
     let der = signature.to_der();
     if super::is_signed(point, hash, der.as_bytes()) {

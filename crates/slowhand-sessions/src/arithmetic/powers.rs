@@ -1,8 +1,5 @@
 //! Powers and inverses modulo the numbers of RSA.
 
-use std::ffi::c_int;
-use std::slice;
-
 use sha2::{Digest, Sha256};
 
 use super::Memo;
@@ -14,7 +11,7 @@ use crate::device;
 static POWERS: Memo<Box<[u8]>> = Memo::new();
 
 /// A power modulo an odd number, as long as the modulus. All are big-endian. `None` if the library has to compute it.
-fn power(base: &[u8], exponent: &[u8], modulus: &[u8]) -> Option<Box<[u8]>> {
+pub(crate) fn power(base: &[u8], exponent: &[u8], modulus: &[u8]) -> Option<Box<[u8]>> {
     let compute = || assembly::power(base, exponent, modulus);
     match device::arithmetic() {
         Arithmetic::Library => None,
@@ -24,7 +21,7 @@ fn power(base: &[u8], exponent: &[u8], modulus: &[u8]) -> Option<Box<[u8]>> {
 }
 
 /// The inverse modulo an odd number, as long as the modulus. `None` if the library has to compute it, or if there is none.
-fn invert(number: &[u8], modulus: &[u8]) -> Option<Box<[u8]>> {
+pub(crate) fn invert(number: &[u8], modulus: &[u8]) -> Option<Box<[u8]>> {
     let compute = || assembly::invert(number, modulus);
     match device::arithmetic() {
         Arithmetic::Library => None,
@@ -108,47 +105,6 @@ mod assembly {
         None
     }
 }
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_power(
-    out: *mut u8,
-    base: *const u8,
-    base_length: usize,
-    exponent: *const u8,
-    exponent_length: usize,
-    modulus: *const u8,
-    length: usize,
-) -> c_int {
-    // SAFETY: the caller passes three numbers of these lengths.
-    let [base, exponent, modulus] = [(base, base_length), (exponent, exponent_length), (modulus, length)]
-        .map(|(octets, length)| unsafe { slice::from_raw_parts(octets, length) });
-    let result = power(base, exponent, modulus);
-    // SAFETY: the caller passes room for as many octets as the modulus has. The slices above are not used any more.
-    unsafe { write(out, result) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_inverse(out: *mut u8, number: *const u8, modulus: *const u8, length: usize) -> c_int {
-    // SAFETY: the caller passes two numbers of this length.
-    let [number, modulus] = [number, modulus].map(|octets| unsafe { slice::from_raw_parts(octets, length) });
-    let result = invert(number, modulus);
-    // SAFETY: as above.
-    unsafe { write(out, result) }
-}
-
-/// Writes a result for C. Returns 1, or 0 if there is none.
-///
-/// # Safety
-/// The pointer is to as many octets as the result has, which can be written.
-unsafe fn write(out: *mut u8, result: Option<Box<[u8]>>) -> c_int {
-    let Some(result) = result else { return 0 };
-    // SAFETY: the caller's duty.
-    unsafe { out.copy_from_nonoverlapping(result.as_ptr(), result.len()) };
-    1
-}
-
-// Checks the types of the functions above. build.rs computes it from `csrc/power.h`.
-include!(concat!(env!("OUT_DIR"), "/mirrors/powers.rs"));
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {

@@ -13,7 +13,7 @@ use crate::config::{CredentialKind, Protocol, Role, SessionConfig, Stack};
 use crate::device::{Device, WORLD_BEGAN};
 use crate::memory::{End, Path};
 use crate::operation::{Curve, Operation, Processor, Weightless};
-use crate::stacks;
+use crate::{host, mbedtls, stacks};
 
 unsafe extern "C" {
     fn slowhand_mbedtls_case(
@@ -72,6 +72,7 @@ struct Outcome {
 }
 
 fn run(case: Case, curve: Curve, operands: &Operands, arithmetic: Arithmetic) -> Outcome {
+    host::attach(mbedtls::stack());
     let mut device = Device::new(None, [7; 32], WORLD_BEGAN, arithmetic);
     let mut output = [0; 160];
     let Operands { number, second, point, hash } = operands;
@@ -305,11 +306,11 @@ fn every_product_of_a_handshake_comes_from_the_assembly() {
 
     let both = [Protocol::Dtls12, Protocol::Tls13];
     for (stack, protocols, credential) in [
-        (Stack::Mbedtls, &both[..], CredentialKind::Certificate),
-        (Stack::Openssl, &both[..], CredentialKind::Certificate),
-        (Stack::Rustls, &[Protocol::Tls12, Protocol::Tls13], CredentialKind::Certificate),
-        (Stack::LeanDtls, &[Protocol::Dtls12, Protocol::Dtls13], CredentialKind::Certificate),
-        (Stack::Tinydtls, &[Protocol::Dtls12], CredentialKind::RawPublicKey),
+        (Stack::MBEDTLS, &both[..], CredentialKind::Certificate),
+        (Stack::OPENSSL, &both[..], CredentialKind::Certificate),
+        (Stack::RUSTLS, &[Protocol::Tls12, Protocol::Tls13], CredentialKind::Certificate),
+        (Stack::LEAN_DTLS, &[Protocol::Dtls12, Protocol::Dtls13], CredentialKind::Certificate),
+        (Stack::TINYDTLS, &[Protocol::Dtls12], CredentialKind::RawPublicKey),
     ] {
         for protocol in protocols {
             let end = |role| SessionConfig {

@@ -5,7 +5,10 @@ use std::ptr;
 
 use crate::config::Arithmetic;
 use crate::device::{Device, WORLD_BEGAN};
+use crate::host;
+use crate::interface::slowhand_stack;
 use crate::session::Failure;
+use c::slowhand_mbedtls_certificate;
 
 /// The certificate to issue.
 pub(crate) struct Request<'a> {
@@ -43,6 +46,8 @@ pub(crate) fn issue(request: &Request<'_>) -> Result<Vec<u8>, Failure> {
         comment: request.comment.map_or(ptr::null(), <[u8]>::as_ptr),
         comment_len: request.comment.map_or(0, <[u8]>::len),
     };
+    // SAFETY: it is a constant of csrc/mbedtls/stack.c.
+    host::attach(unsafe { &slowhand_mbedtls });
     let mut device = Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::default());
     // SAFETY: `wanted` has pointers to the slices of `request`, with their lengths. The buffer is writable and has the
     // given size. The function keeps no pointer.
@@ -61,24 +66,14 @@ fn library_failure(code: i32) -> Failure {
     Failure::library(code, text.to_string_lossy())
 }
 
-#[allow(non_camel_case_types)]
-#[repr(C)]
-struct slowhand_mbedtls_certificate {
-    like: *const u8,
-    issuer: *const u8,
-    issuer_key: *const u8,
-    like_len: usize,
-    issuer_len: usize,
-    issuer_key_len: usize,
-    serial: *const u8,
-    serial_len: usize,
-    comment: *const u8,
-    comment_len: usize,
-}
-
 unsafe extern "C" {
+    static slowhand_mbedtls: slowhand_stack;
     fn slowhand_mbedtls_error_text(error: i32, text: *mut c_char, size: usize);
     fn slowhand_mbedtls_issue(certificate: *const slowhand_mbedtls_certificate, buffer: *mut u8, size: usize) -> i32;
 }
 
-include!(concat!(env!("OUT_DIR"), "/mirrors/certificate.rs"));
+/// What build.rs generates from `csrc/mbedtls/certificate.h`.
+#[allow(non_camel_case_types)]
+mod c {
+    include!(concat!(env!("OUT_DIR"), "/mirrors/certificate.rs"));
+}

@@ -65,17 +65,17 @@ fn lossy() -> Path {
 fn sessions_of_dtls_are_the_same() {
     let ccm = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
     for (client, server) in [
-        (Stack::Mbedtls, Stack::Mbedtls),
-        (Stack::Openssl, Stack::Openssl),
-        (Stack::Tinydtls, Stack::Tinydtls),
-        (Stack::LeanDtls, Stack::LeanDtls),
-        (Stack::Mbedtls, Stack::Openssl),
-        (Stack::Openssl, Stack::Mbedtls),
-        (Stack::LeanDtls, Stack::Mbedtls),
+        (Stack::MBEDTLS, Stack::MBEDTLS),
+        (Stack::OPENSSL, Stack::OPENSSL),
+        (Stack::TINYDTLS, Stack::TINYDTLS),
+        (Stack::LEAN_DTLS, Stack::LEAN_DTLS),
+        (Stack::MBEDTLS, Stack::OPENSSL),
+        (Stack::OPENSSL, Stack::MBEDTLS),
+        (Stack::LEAN_DTLS, Stack::MBEDTLS),
     ] {
         let mut pair = Pair::new(client, ccm);
         let credential =
-            if client == Stack::Tinydtls { CredentialKind::RawPublicKey } else { CredentialKind::Certificate };
+            if client == Stack::TINYDTLS { CredentialKind::RawPublicKey } else { CredentialKind::Certificate };
         pair.client.credential = credential.into();
         let end = config(Role::Server, server, Protocol::Dtls12, ccm);
         pair.server = SessionConfig { seed: pair.server.seed, credential: credential.into(), ..end };
@@ -86,16 +86,16 @@ fn sessions_of_dtls_are_the_same() {
 #[test]
 fn sessions_of_tls_and_of_dtls_1_3_are_the_same() {
     for (stack, protocol, suite) in [
-        (Stack::Mbedtls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
-        (Stack::Mbedtls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
-        (Stack::Openssl, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
-        (Stack::Openssl, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
-        (Stack::Rustls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
-        (Stack::Rustls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
+        (Stack::MBEDTLS, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+        (Stack::MBEDTLS, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
+        (Stack::OPENSSL, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+        (Stack::OPENSSL, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
+        (Stack::RUSTLS, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+        (Stack::RUSTLS, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
     ] {
         assert_same(&Pair::of(stack, protocol, suite), &Path::default());
     }
-    let mut pair = Pair::of(Stack::LeanDtls, Protocol::Dtls13, Suite::TLS_AES_128_CCM_8_SHA256);
+    let mut pair = Pair::of(Stack::LEAN_DTLS, Protocol::Dtls13, Suite::TLS_AES_128_CCM_8_SHA256);
     pair = pair.both(|end| end.credential = CredentialKind::Certificate.into());
     assert_same(&pair, &lossy());
 }
@@ -103,18 +103,18 @@ fn sessions_of_tls_and_of_dtls_1_3_are_the_same() {
 #[test]
 fn other_curves_lengths_and_resumed_sessions_are_the_same() {
     let ccm = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
-    for stack in [Stack::Mbedtls, Stack::Openssl] {
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL] {
         assert_same(&Pair::new(stack, ccm).both(|end| tls(end).curve = Curve::Secp192r1), &Path::default());
     }
-    assert_same(&Pair::new(Stack::Mbedtls, ccm).both(|end| set_length(end, Some(1_500))), &lossy());
-    let resumed = Pair::of(Stack::Mbedtls, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256)
+    assert_same(&Pair::new(Stack::MBEDTLS, ccm).both(|end| set_length(end, Some(1_500))), &lossy());
+    let resumed = Pair::of(Stack::MBEDTLS, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256)
         .both(|end| tls(end).resumption = Some(Resumption::Ticket));
     assert_same_without_ecdsa(&resumed, &Path::default());
 }
 
 #[test]
 fn sessions_with_rsa_are_the_same() {
-    for stack in [Stack::Mbedtls, Stack::Openssl] {
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL] {
         for suite in [Suite::TLS_RSA_WITH_AES_128_GCM_SHA256, Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256] {
             for bits in [1024, 2048, 3072] {
                 let credential = Credential::Certificate { rsa_bits: bits, length: None };
@@ -128,7 +128,7 @@ fn sessions_with_rsa_are_the_same() {
 /// A signature with another bit is refused, also if the right one is known.
 #[test]
 fn a_memo_does_not_accept_what_was_changed() {
-    let pair = Pair::new(Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8);
+    let pair = Pair::new(Stack::MBEDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8);
     let transcript = pair.run(&Path::default());
     let to_client = |datagram: &&Datagram| datagram.direction == Direction::ToClient;
     for arithmetic in [Arithmetic::Library, Arithmetic::Memo] {

@@ -20,7 +20,7 @@ const KEYS: [(&str, u16); 5] =
 
 fn with_key(key: &str, protocol: Protocol, length: u16) -> Pair {
     let suite = if key.starts_with("rsa") { RSA } else { ECDSA };
-    Pair::of(Stack::Mbedtls, protocol, suite).both(|config| {
+    Pair::of(Stack::MBEDTLS, protocol, suite).both(|config| {
         set_length(config, Some(length));
         match key.strip_prefix("rsa") {
             Some(bits) => set_rsa_bits(config, bits.parse().unwrap()),
@@ -96,9 +96,9 @@ fn no_more_is_allowed_than_can_be() {
     assert_eq!(error.to_string(), format!("certificate_length: found 259, allowed: {allowed}"));
     // Where a certificate does not go with the library or the suite, there is no length to choose.
     for (stack, suite, has) in [
-        (Stack::Tinydtls, ECDSA, "raw_public_key with TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"),
-        (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8, "psk with TLS_PSK_WITH_AES_128_CCM_8"),
-        (Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8, "psk with TLS_PSK_WITH_AES_128_CCM_8"),
+        (Stack::TINYDTLS, ECDSA, "raw_public_key with TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"),
+        (Stack::TINYDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8, "psk with TLS_PSK_WITH_AES_128_CCM_8"),
+        (Stack::MBEDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8, "psk with TLS_PSK_WITH_AES_128_CCM_8"),
     ] {
         let credential = Credential::Certificate { rsa_bits: 2048, length: Some(500) };
         let pair = Pair::new(stack, suite).both(|config| config.credential = credential.clone());
@@ -114,14 +114,14 @@ fn every_library_accepts_them() {
         _ => Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
     };
     for (client, server, protocol) in [
-        (Stack::Mbedtls, Stack::Mbedtls, Protocol::Dtls12),
-        (Stack::Mbedtls, Stack::Mbedtls, Protocol::Tls13),
-        (Stack::Openssl, Stack::Openssl, Protocol::Dtls12),
-        (Stack::Openssl, Stack::Mbedtls, Protocol::Dtls12),
-        (Stack::Rustls, Stack::Rustls, Protocol::Tls12),
-        (Stack::Rustls, Stack::Rustls, Protocol::Tls13),
-        (Stack::Mbedtls, Stack::Rustls, Protocol::Tls12),
-        (Stack::Rustls, Stack::Mbedtls, Protocol::Tls13),
+        (Stack::MBEDTLS, Stack::MBEDTLS, Protocol::Dtls12),
+        (Stack::MBEDTLS, Stack::MBEDTLS, Protocol::Tls13),
+        (Stack::OPENSSL, Stack::OPENSSL, Protocol::Dtls12),
+        (Stack::OPENSSL, Stack::MBEDTLS, Protocol::Dtls12),
+        (Stack::RUSTLS, Stack::RUSTLS, Protocol::Tls12),
+        (Stack::RUSTLS, Stack::RUSTLS, Protocol::Tls13),
+        (Stack::MBEDTLS, Stack::RUSTLS, Protocol::Tls12),
+        (Stack::RUSTLS, Stack::MBEDTLS, Protocol::Tls13),
     ] {
         for length in [332, 340, 352, 500, 1_024, 8_000] {
             for auth in [Auth::Mutual, Auth::Server] {
@@ -182,7 +182,7 @@ fn to_issue_one_is_no_operation_of_a_session() {
         all.iter().copied().filter(|operation| !is_hash(operation)).collect()
     };
     let file = {
-        let pair = Pair::new(Stack::Mbedtls, ECDSA);
+        let pair = Pair::new(Stack::MBEDTLS, ECDSA);
         let (mut client, mut server) = pair.build();
         assert_eq!(Path::default().run(&mut *client, &mut *server).end, End::Completed);
         [drain(&mut *client), drain(&mut *server)]

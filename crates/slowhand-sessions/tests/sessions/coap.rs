@@ -19,7 +19,7 @@ const RESPONSE: &[u8] = b"22.5 C";
 pub(crate) const DELAY: Duration = Duration::from_millis(50);
 
 fn config(role: Role, protocol: Protocol) -> SessionConfig {
-    let stack = if protocol.is_stream() { Stack::Mbedtls } else { Stack::LeanDtls };
+    let stack = if protocol.is_stream() { Stack::MBEDTLS } else { Stack::LEAN_DTLS };
     let credential = match protocol.transport() {
         Some(Protocol::Tls13) => CredentialKind::Certificate,
         _ => CredentialKind::Psk,
@@ -456,7 +456,7 @@ fn bad_combinations_are_named() {
     let weightless = |config: &mut SessionConfig| config.cryptography = slowhand_sessions::Cryptography::Weightless;
     assert_eq!(refused(Protocol::Oscore, &weightless), "cryptography");
     // lean-dtls has no TLS 1.2: what carries CoAP is checked as if it were alone.
-    let of_stack = |config: &mut SessionConfig| config.stack = Stack::Rustls;
+    let of_stack = |config: &mut SessionConfig| config.stack = Stack::RUSTLS;
     assert_eq!(refused(Protocol::CoapDtls12, &of_stack), "protocol");
 }
 

@@ -64,7 +64,7 @@ fn both_ends(pair: &Pair) -> (Vec<Performed>, Vec<Performed>) {
 
 #[test]
 fn psk_is_hashing_and_two_records() {
-    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL, Stack::TINYDTLS] {
         let (client, server) = both_ends(&Pair::new(stack, PSK));
         // Each end seals its Finished and opens the other's.
         assert_eq!(counts(&client), [0, 0, 0, 0, 1, 1], "{stack}");
@@ -73,14 +73,14 @@ fn psk_is_hashing_and_two_records() {
         // two Finished (12 each) take 2 + 2 + 1 + 1 outputs of HMAC-SHA-256. Each output needs A(i) and
         // one more HMAC, each of which is at least 4 compressions; OpenSSL does the two of the key once for each of
         // the four secrets.
-        let least = if stack == Stack::Openssl { 2 * 2 * 6 + 2 * 4 } else { 2 * 4 * 6 };
+        let least = if stack == Stack::OPENSSL { 2 * 2 * 6 + 2 * 4 } else { 2 * 4 * 6 };
         assert!(sha256_blocks(&client) >= least, "{stack}: {client:?}");
     }
 }
 
 #[test]
 fn mutual_ecdhe_with_certificates() {
-    for stack in [Stack::LeanDtls, Stack::Mbedtls, Stack::Openssl] {
+    for stack in [Stack::LEAN_DTLS, Stack::MBEDTLS, Stack::OPENSSL] {
         let (client, server) = both_ends(&Pair::new(stack, ECDHE));
         // Each end generates an ephemeral key, agrees on a secret and signs once (ServerKeyExchange there,
         // CertificateVerify here). Each verifies twice: the other's certificate with the authority's key,
@@ -92,7 +92,7 @@ fn mutual_ecdhe_with_certificates() {
 
 #[test]
 fn mutual_ecdhe_with_raw_public_keys() {
-    for stack in [Stack::LeanDtls, Stack::Tinydtls] {
+    for stack in [Stack::LEAN_DTLS, Stack::TINYDTLS] {
         let pair = Pair::new(stack, ECDHE).both(|config| config.credential = Credential::RawPublicKey);
         let (client, server) = both_ends(&pair);
         // As with certificates, but nobody has issued the keys: one verification less.
@@ -103,13 +103,13 @@ fn mutual_ecdhe_with_raw_public_keys() {
 
 #[test]
 fn key_agreement_with_a_pre_shared_key() {
-    let (client, server) = both_ends(&Pair::new(Stack::LeanDtls, Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256));
+    let (client, server) = both_ends(&Pair::new(Stack::LEAN_DTLS, Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256));
     assert_eq!((counts(&client), counts(&server)), ([1, 1, 0, 0, 1, 1], [1, 1, 0, 0, 1, 1]));
 }
 
 #[test]
 fn a_client_that_is_not_authenticated_does_not_sign() {
-    for stack in [Stack::LeanDtls, Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
+    for stack in [Stack::LEAN_DTLS, Stack::MBEDTLS, Stack::OPENSSL, Stack::TINYDTLS] {
         let pair = Pair::new(stack, ECDHE).both(|config| tls(config).auth = slowhand_sessions::Auth::Server);
         let (client, server) = both_ends(&pair);
         assert_eq!(counts(&client)[2], 0, "{stack}");
@@ -119,7 +119,7 @@ fn a_client_that_is_not_authenticated_does_not_sign() {
 
 #[test]
 fn the_order_is_that_of_the_protocol() {
-    for stack in [Stack::LeanDtls, Stack::Mbedtls] {
+    for stack in [Stack::LEAN_DTLS, Stack::MBEDTLS] {
         let (client, _) = both_ends(&Pair::new(stack, ECDHE));
         let order: Vec<_> = client
             .iter()
@@ -141,9 +141,9 @@ fn the_order_is_that_of_the_protocol() {
 #[test]
 fn a_finished_costs_the_octets_that_it_has() {
     for (stack, suite, mode, tag) in [
-        (Stack::Mbedtls, PSK, AeadMode::Ccm, 8),
-        (Stack::Openssl, PSK, AeadMode::Ccm, 8),
-        (Stack::Openssl, Suite::TLS_PSK_WITH_AES_128_GCM_SHA256, AeadMode::Gcm, 16),
+        (Stack::MBEDTLS, PSK, AeadMode::Ccm, 8),
+        (Stack::OPENSSL, PSK, AeadMode::Ccm, 8),
+        (Stack::OPENSSL, Suite::TLS_PSK_WITH_AES_128_GCM_SHA256, AeadMode::Gcm, 16),
     ] {
         let (client, server) = both_ends(&Pair::new(stack, suite));
         // A handshake header of 12 octets and verify_data of 12; the additional data of RFC 5246 section 6.2.3.3.
@@ -180,7 +180,7 @@ fn the_blocks_of_records() {
 #[test]
 fn computing_delays_the_flight_and_what_follows() {
     let sign = Duration::from_millis(400);
-    let mut pair = Pair::new(Stack::Mbedtls, ECDHE);
+    let mut pair = Pair::new(Stack::MBEDTLS, ECDHE);
     let before = pair.run(&Path::default());
     pair.server_processor = Arc::new(Slow(sign, |operation| matches!(operation, Operation::EcdsaSign(_))));
     let after = pair.run(&Path::default());
@@ -197,9 +197,9 @@ fn computing_delays_the_flight_and_what_follows() {
 fn the_timer_starts_when_the_flight_has_been_computed() {
     let sign = Duration::from_millis(2500);
     for (stack, timeout) in [
-        (Stack::Mbedtls, Duration::from_secs(1)),
-        (Stack::Openssl, Duration::from_secs(1)),
-        (Stack::Tinydtls, Duration::from_secs(2)),
+        (Stack::MBEDTLS, Duration::from_secs(1)),
+        (Stack::OPENSSL, Duration::from_secs(1)),
+        (Stack::TINYDTLS, Duration::from_secs(2)),
     ] {
         let mut pair = Pair::new(stack, ECDHE);
         pair.server_processor = Arc::new(Slow(sign, |operation| matches!(operation, Operation::EcdsaSign(_))));
@@ -229,7 +229,7 @@ fn the_timer_starts_when_the_flight_has_been_computed() {
         // mbedTLS and OpenSSL send the flight at once when it is complete, with one timer; tinyDTLS sends each message,
         // with a timer of its own, as soon as it has it.
         match stack {
-            Stack::Mbedtls | Stack::Openssl => assert_eq!((first, deadline), (sign, sign + timeout)),
+            Stack::MBEDTLS | Stack::OPENSSL => assert_eq!((first, deadline), (sign, sign + timeout)),
             _ => assert_eq!((first, deadline), (Duration::ZERO, timeout)),
         }
     }
@@ -238,7 +238,7 @@ fn the_timer_starts_when_the_flight_has_been_computed() {
 #[test]
 fn a_peer_with_an_impatient_timer_repeats_its_flight_while_the_node_computes() {
     let slow = Duration::from_millis(1500);
-    let mut pair = Pair::new(Stack::Mbedtls, ECDHE);
+    let mut pair = Pair::new(Stack::MBEDTLS, ECDHE);
     pair.client_processor = Arc::new(Slow(slow, |operation| matches!(operation, Operation::EcdsaVerify(_))));
     let transcript = pair.run(&Path::default());
     assert_eq!(transcript.end, End::Completed);
@@ -257,7 +257,7 @@ fn a_peer_with_an_impatient_timer_repeats_its_flight_while_the_node_computes() {
 #[test]
 fn a_busy_device_does_not_go_back_in_time() {
     let slow = Duration::from_secs(2);
-    let mut pair = Pair::new(Stack::Mbedtls, ECDHE);
+    let mut pair = Pair::new(Stack::MBEDTLS, ECDHE);
     pair.client_processor = Arc::new(Slow(slow, |operation| !matches!(operation, Operation::Sha256 { .. })));
     let (mut client, mut server) = pair.build();
     let transcript = Path::default().run(&mut *client, &mut *server);
@@ -274,7 +274,7 @@ fn a_busy_device_does_not_go_back_in_time() {
 #[test]
 fn a_server_is_established_when_it_has_verified_not_when_it_has_answered() {
     let slow = Duration::from_millis(100);
-    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL, Stack::TINYDTLS] {
         let mut pair = Pair::new(stack, PSK);
         pair.server_processor =
             Arc::new(Slow(slow, |operation| matches!(operation, Operation::Open(_) | Operation::Seal(_))));
@@ -284,7 +284,7 @@ fn a_server_is_established_when_it_has_verified_not_when_it_has_answered() {
         let all = operations(&mut *server);
         let open = all.iter().find(|performed| matches!(performed.operation, Operation::Open(_))).unwrap();
         // tinyDTLS says so only when it has answered.
-        let verified = if stack == Stack::Tinydtls { 2 * slow } else { slow };
+        let verified = if stack == Stack::TINYDTLS { 2 * slow } else { slow };
         assert_eq!(server.status(), Status::Established { at: open.at + verified }, "{stack}");
         assert_eq!(server.busy_until(), open.at + 2 * slow, "{stack}");
     }

@@ -26,7 +26,7 @@ fn refused(stack: Stack, suite: Suite, change: impl Fn(&mut SessionConfig)) -> (
 }
 
 fn tls13(change: impl Fn(&mut SessionConfig)) -> (String, String) {
-    refused(Stack::Mbedtls, Suite::TLS_AES_128_CCM_SHA256, |config| {
+    refused(Stack::MBEDTLS, Suite::TLS_AES_128_CCM_SHA256, |config| {
         tls(config).version = Version::Tls13;
         change(config);
     })
@@ -36,61 +36,61 @@ fn tls13(change: impl Fn(&mut SessionConfig)) -> (String, String) {
 fn each_field_is_checked() {
     let ms = |ms| Some(Duration::from_millis(ms));
     let cases: Vec<(&str, (String, String))> = vec![
-        ("suite", refused(Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_256_CCM, |_| ())),
+        ("suite", refused(Stack::TINYDTLS, Suite::TLS_PSK_WITH_AES_256_CCM, |_| ())),
         (
             "credential",
-            refused(Stack::Tinydtls, ECDHE, |config| config.credential = CredentialKind::Certificate.into()),
+            refused(Stack::TINYDTLS, ECDHE, |config| config.credential = CredentialKind::Certificate.into()),
         ),
-        ("credential", refused(Stack::Mbedtls, ECDHE, |config| config.credential = Credential::RawPublicKey)),
-        ("credential", refused(Stack::Mbedtls, PSK, |config| config.credential = CredentialKind::Certificate.into())),
-        ("curve", refused(Stack::Tinydtls, ECDHE, |config| tls(config).curve = Curve::Secp192r1)),
-        ("rsa_bits", refused(Stack::Mbedtls, RSA, |config| set_rsa_bits(config, 4096))),
-        ("suite", refused(Stack::Tinydtls, RSA, |_| ())),
-        ("suite", refused(Stack::Rustls, RSA, |config| tls(config).version = Version::Tls12)),
+        ("credential", refused(Stack::MBEDTLS, ECDHE, |config| config.credential = Credential::RawPublicKey)),
+        ("credential", refused(Stack::MBEDTLS, PSK, |config| config.credential = CredentialKind::Certificate.into())),
+        ("curve", refused(Stack::TINYDTLS, ECDHE, |config| tls(config).curve = Curve::Secp192r1)),
+        ("rsa_bits", refused(Stack::MBEDTLS, RSA, |config| set_rsa_bits(config, 4096))),
+        ("suite", refused(Stack::TINYDTLS, RSA, |_| ())),
+        ("suite", refused(Stack::RUSTLS, RSA, |config| tls(config).version = Version::Tls12)),
         (
             "credential",
-            refused(Stack::Rustls, PSK, |config| (tls(config).version, tls(config).suite) = (Version::Tls12, None)),
+            refused(Stack::RUSTLS, PSK, |config| (tls(config).version, tls(config).suite) = (Version::Tls12, None)),
         ),
-        ("suite", refused(Stack::Mbedtls, RSA, |config| tls(config).version = Version::Tls13)),
-        ("psk_identity", refused(Stack::Mbedtls, PSK, |config| config.credential = psk(""))),
-        ("psk_identity", refused(Stack::Tinydtls, PSK, |config| config.credential = psk(&"x".repeat(33)))),
-        ("psk_identity", refused(Stack::Openssl, PSK, |config| config.credential = psk("a\0b"))),
-        ("mtu", refused(Stack::Mbedtls, ECDHE, |config| config.mtu = Some(100))),
-        ("mtu", refused(Stack::Tinydtls, PSK, |config| config.mtu = Some(64))),
-        ("mtu", refused(Stack::Tinydtls, ECDHE, |config| config.mtu = Some(128))),
-        ("max_fragment_length", refused(Stack::Mbedtls, ECDHE, |config| tls(config).max_fragment_length = Some(1000))),
-        ("max_fragment_length", refused(Stack::Tinydtls, PSK, |config| tls(config).max_fragment_length = Some(512))),
-        ("first_timeout", refused(Stack::Tinydtls, PSK, |config| config.timers.first = ms(0))),
-        ("first_timeout", refused(Stack::Mbedtls, PSK, |config| config.timers.first = ms(0))),
-        ("maximum_timeout", refused(Stack::Tinydtls, PSK, |config| config.timers.maximum = ms(60_000))),
-        ("maximum_timeout", refused(Stack::Mbedtls, PSK, |config| config.timers.maximum = ms(500))),
-        ("timeout_floor", refused(Stack::Mbedtls, PSK, |config| config.timers.floor = ms(500))),
-        ("timeout_floor", refused(Stack::LeanDtls, PSK, |config| config.timers.floor = ms(60_001))),
-        ("timeout_floor", refused(Stack::LeanDtls, PSK, |config| config.timers.floor = ms(0))),
-        ("connection_id", refused(Stack::Tinydtls, PSK, |config| dtls(config).connection_id = Some(4))),
-        ("connection_id", refused(Stack::Mbedtls, PSK, |config| dtls(config).connection_id = Some(33))),
-        ("connection_id", refused(Stack::LeanDtls, PSK, |config| dtls(config).connection_id = Some(9))),
-        ("lean", refused(Stack::Mbedtls, PSK, |config| dtls(config).lean = [LeanSwitch::All].into_iter().collect())),
-        ("psk_mode", refused(Stack::LeanDtls, PSK, |config| dtls(config).psk_mode = PskMode::PskDheKe)),
-        ("resumption", refused(Stack::Tinydtls, PSK, |config| tls(config).resumption = Some(Resumption::Id))),
+        ("suite", refused(Stack::MBEDTLS, RSA, |config| tls(config).version = Version::Tls13)),
+        ("psk_identity", refused(Stack::MBEDTLS, PSK, |config| config.credential = psk(""))),
+        ("psk_identity", refused(Stack::TINYDTLS, PSK, |config| config.credential = psk(&"x".repeat(33)))),
+        ("psk_identity", refused(Stack::OPENSSL, PSK, |config| config.credential = psk("a\0b"))),
+        ("mtu", refused(Stack::MBEDTLS, ECDHE, |config| config.mtu = Some(100))),
+        ("mtu", refused(Stack::TINYDTLS, PSK, |config| config.mtu = Some(64))),
+        ("mtu", refused(Stack::TINYDTLS, ECDHE, |config| config.mtu = Some(128))),
+        ("max_fragment_length", refused(Stack::MBEDTLS, ECDHE, |config| tls(config).max_fragment_length = Some(1000))),
+        ("max_fragment_length", refused(Stack::TINYDTLS, PSK, |config| tls(config).max_fragment_length = Some(512))),
+        ("first_timeout", refused(Stack::TINYDTLS, PSK, |config| config.timers.first = ms(0))),
+        ("first_timeout", refused(Stack::MBEDTLS, PSK, |config| config.timers.first = ms(0))),
+        ("maximum_timeout", refused(Stack::TINYDTLS, PSK, |config| config.timers.maximum = ms(60_000))),
+        ("maximum_timeout", refused(Stack::MBEDTLS, PSK, |config| config.timers.maximum = ms(500))),
+        ("timeout_floor", refused(Stack::MBEDTLS, PSK, |config| config.timers.floor = ms(500))),
+        ("timeout_floor", refused(Stack::LEAN_DTLS, PSK, |config| config.timers.floor = ms(60_001))),
+        ("timeout_floor", refused(Stack::LEAN_DTLS, PSK, |config| config.timers.floor = ms(0))),
+        ("connection_id", refused(Stack::TINYDTLS, PSK, |config| dtls(config).connection_id = Some(4))),
+        ("connection_id", refused(Stack::MBEDTLS, PSK, |config| dtls(config).connection_id = Some(33))),
+        ("connection_id", refused(Stack::LEAN_DTLS, PSK, |config| dtls(config).connection_id = Some(9))),
+        ("lean", refused(Stack::MBEDTLS, PSK, |config| dtls(config).lean = [LeanSwitch::All].into_iter().collect())),
+        ("psk_mode", refused(Stack::LEAN_DTLS, PSK, |config| dtls(config).psk_mode = PskMode::PskDheKe)),
+        ("resumption", refused(Stack::TINYDTLS, PSK, |config| tls(config).resumption = Some(Resumption::Id))),
         ("resumption", tls13(|config| tls(config).resumption = Some(Resumption::Id))),
-        ("protocol", refused(Stack::Tinydtls, PSK, |config| tls(config).version = Version::Tls12)),
-        ("suite", refused(Stack::Mbedtls, PSK, |config| tls(config).version = Version::Tls13)),
-        ("suite", refused(Stack::Mbedtls, Suite::TLS_AES_128_CCM_SHA256, |_| ())),
+        ("protocol", refused(Stack::TINYDTLS, PSK, |config| tls(config).version = Version::Tls12)),
+        ("suite", refused(Stack::MBEDTLS, PSK, |config| tls(config).version = Version::Tls13)),
+        ("suite", refused(Stack::MBEDTLS, Suite::TLS_AES_128_CCM_SHA256, |_| ())),
         ("curve", tls13(|config| tls(config).curve = Curve::Secp192r1)),
         ("max_fragment_length", tls13(|config| tls(config).max_fragment_length = Some(512))),
         ("mtu", tls13(|config| config.mtu = Some(1280))),
         ("first_timeout", tls13(|config| config.timers.first = ms(1000))),
         ("maximum_timeout", tls13(|config| config.timers.maximum = ms(60_000))),
         ("timeout_floor", tls13(|config| config.timers.floor = ms(500))),
-        ("rsa_bits", refused(Stack::Openssl, RSA, |config| set_rsa_bits(config, 512))),
-        ("mtu", refused(Stack::Openssl, ECDHE, |config| config.mtu = Some(207))),
-        ("first_timeout", refused(Stack::Openssl, PSK, |config| config.timers.first = ms(15))),
-        ("maximum_timeout", refused(Stack::Openssl, PSK, |config| config.timers.maximum = ms(4_294_001))),
-        ("connection_id", refused(Stack::Openssl, PSK, |config| dtls(config).connection_id = Some(0))),
-        ("protocol", refused(Stack::Rustls, ECDHE, |_| ())),
-        ("suite", refused(Stack::Rustls, ECDHE, |config| tls(config).version = Version::Tls12)),
-        ("cookie", refused(Stack::Tinydtls, PSK, |config| dtls(config).cookie = false)),
+        ("rsa_bits", refused(Stack::OPENSSL, RSA, |config| set_rsa_bits(config, 512))),
+        ("mtu", refused(Stack::OPENSSL, ECDHE, |config| config.mtu = Some(207))),
+        ("first_timeout", refused(Stack::OPENSSL, PSK, |config| config.timers.first = ms(15))),
+        ("maximum_timeout", refused(Stack::OPENSSL, PSK, |config| config.timers.maximum = ms(4_294_001))),
+        ("connection_id", refused(Stack::OPENSSL, PSK, |config| dtls(config).connection_id = Some(0))),
+        ("protocol", refused(Stack::RUSTLS, ECDHE, |_| ())),
+        ("suite", refused(Stack::RUSTLS, ECDHE, |config| tls(config).version = Version::Tls12)),
+        ("cookie", refused(Stack::TINYDTLS, PSK, |config| dtls(config).cookie = false)),
     ];
     for (field, (found, message)) in cases {
         assert_eq!(field, found, "{message}");
@@ -101,7 +101,7 @@ fn each_field_is_checked() {
 /// mbedTLS and tinyDTLS count milliseconds in 32 bits, OpenSSL microseconds.
 #[test]
 fn a_timer_is_as_long_as_its_library_can_count() {
-    for (stack, seconds) in [(Stack::Mbedtls, 4_294_967), (Stack::Tinydtls, 4_294_967), (Stack::Openssl, 4_294)] {
+    for (stack, seconds) in [(Stack::MBEDTLS, 4_294_967), (Stack::TINYDTLS, 4_294_967), (Stack::OPENSSL, 4_294)] {
         let longest = Duration::from_secs(seconds);
         let mut config = pair::config(Role::Client, stack, Protocol::Dtls12, PSK);
         config.timers.first = Some(longest);
@@ -115,9 +115,9 @@ fn a_timer_is_as_long_as_its_library_can_count() {
 
 #[test]
 fn a_message_says_what_is_allowed() {
-    let (_, message) = refused(Stack::Mbedtls, ECDHE, |config| tls(config).max_fragment_length = Some(1000));
+    let (_, message) = refused(Stack::MBEDTLS, ECDHE, |config| tls(config).max_fragment_length = Some(1000));
     assert_eq!(message, "max_fragment_length: found 1000, allowed: 512, 1024, 2048, 4096");
-    let (_, message) = refused(Stack::Tinydtls, PSK, |config| {
+    let (_, message) = refused(Stack::TINYDTLS, PSK, |config| {
         config.timers.first = Some(Duration::from_secs(9));
         config.timers.maximum = Some(Duration::from_secs(60));
     });
@@ -128,7 +128,7 @@ fn a_message_says_what_is_allowed() {
 /// The libraries that take the length of an identity carry any text. OpenSSL would cut it at the NUL.
 #[test]
 fn an_identity_with_a_nul_is_carried_or_refused() {
-    for stack in [Stack::Mbedtls, Stack::Tinydtls] {
+    for stack in [Stack::MBEDTLS, Stack::TINYDTLS] {
         for (at_server, is_known) in [("a\0b", true), ("a\0c", false)] {
             let mut pair = pair::Pair::new(stack, PSK);
             (pair.client.credential, pair.server.credential) = (psk("a\0b"), psk(at_server));
@@ -136,14 +136,14 @@ fn an_identity_with_a_nul_is_carried_or_refused() {
             assert_eq!(transcript.end == End::Completed, is_known, "{stack}: {transcript:?}");
         }
     }
-    let (_, message) = refused(Stack::Openssl, PSK, |config| config.credential = psk("a\0b"));
+    let (_, message) = refused(Stack::OPENSSL, PSK, |config| config.credential = psk("a\0b"));
     let allowed = "text without NUL (the library takes a C string)";
     assert_eq!(message, format!("psk_identity: found a\\0b, allowed: {allowed}"));
 }
 
 #[test]
 fn the_values_that_a_library_has_built_in_may_be_written_down() {
-    let mut config = pair::config(Role::Client, Stack::Tinydtls, Protocol::Dtls12, PSK);
+    let mut config = pair::config(Role::Client, Stack::TINYDTLS, Protocol::Dtls12, PSK);
     config.timers.first = Some(Duration::from_secs(9));
     config.timers.maximum = Some(Duration::from_secs(9 * 128));
     config.mtu = Some(1280);
@@ -152,10 +152,10 @@ fn the_values_that_a_library_has_built_in_may_be_written_down() {
 
 #[test]
 fn a_maximum_timeout_follows_a_first_one_that_is_larger() {
-    let mut config = pair::config(Role::Client, Stack::Mbedtls, Protocol::Dtls12, PSK);
+    let mut config = pair::config(Role::Client, Stack::MBEDTLS, Protocol::Dtls12, PSK);
     config.timers.first = Some(Duration::from_secs(90));
     config.validate().unwrap();
-    config.stack = Stack::Tinydtls;
+    config.stack = Stack::TINYDTLS;
     config.validate().unwrap();
 }
 
@@ -183,21 +183,21 @@ fn names_are_those_of_a_scenario() {
         "#,
     )
     .unwrap();
-    assert_eq!(names.stacks, [Stack::LeanDtls, Stack::Mbedtls, Stack::Openssl, Stack::Rustls, Stack::Tinydtls]);
+    assert_eq!(names.stacks, [Stack::LEAN_DTLS, Stack::MBEDTLS, Stack::OPENSSL, Stack::RUSTLS, Stack::TINYDTLS]);
     assert_eq!(names.protocols, [Protocol::Dtls12, Protocol::Dtls13, Protocol::Tls12, Protocol::Tls13]);
     assert_eq!(names.suite, PSK);
     assert_eq!((names.curve, names.role), (Curve::Secp256r1, Role::Client));
     assert_eq!(names.auth, [Auth::Mutual, Auth::Server]);
     assert_eq!(names.credential, CredentialKind::RawPublicKey);
     assert_eq!(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM.to_string(), "TLS_ECDHE_ECDSA_WITH_AES_128_CCM");
-    assert_eq!(Stack::Tinydtls.to_string(), "tinydtls");
+    assert_eq!(Stack::TINYDTLS.to_string(), "tinydtls");
     assert!(Suite::ALL.iter().all(|suite| Suite::from_iana(suite.iana()) == Some(*suite)));
 }
 
 #[test]
 fn the_libraries_tell_their_versions() {
     let stacks = slowhand_sessions::stacks();
-    assert_eq!(stacks.len(), Stack::ALL.len());
+    assert_eq!(stacks.len(), Stack::BUILT_IN.len());
     assert_eq!(stacks[0].version, env!("CARGO_PKG_VERSION"), "of this workspace");
     assert!(stacks[3].version.starts_with("0.23."), "{}", stacks[3].version);
     let table: toml::Table = include_str!("../../carriers.toml").parse().unwrap();
@@ -219,12 +219,12 @@ fn the_libraries_tell_their_versions() {
 fn without_a_suite_it_is_the_best_of_the_library() {
     use CredentialKind::{Certificate, Psk, RawPublicKey};
     for (stack, protocol, credential, suite) in [
-        (Stack::Mbedtls, Protocol::Dtls12, Psk, Suite::TLS_PSK_WITH_AES_256_GCM_SHA384),
-        (Stack::Mbedtls, Protocol::Dtls12, Certificate, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
-        (Stack::Openssl, Protocol::Tls13, Certificate, Suite::TLS_AES_256_GCM_SHA384),
-        (Stack::Rustls, Protocol::Tls12, Certificate, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
-        (Stack::Tinydtls, Protocol::Dtls12, Psk, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-        (Stack::Tinydtls, Protocol::Dtls12, RawPublicKey, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+        (Stack::MBEDTLS, Protocol::Dtls12, Psk, Suite::TLS_PSK_WITH_AES_256_GCM_SHA384),
+        (Stack::MBEDTLS, Protocol::Dtls12, Certificate, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+        (Stack::OPENSSL, Protocol::Tls13, Certificate, Suite::TLS_AES_256_GCM_SHA384),
+        (Stack::RUSTLS, Protocol::Tls12, Certificate, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+        (Stack::TINYDTLS, Protocol::Dtls12, Psk, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+        (Stack::TINYDTLS, Protocol::Dtls12, RawPublicKey, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
     ] {
         assert_eq!(stack.capabilities().best_suite(protocol, credential), Some(suite), "{stack}");
         let mut pair = pair::Pair::of(stack, protocol, suite).both(|config| tls(config).suite = None);
@@ -234,10 +234,10 @@ fn without_a_suite_it_is_the_best_of_the_library() {
         assert_eq!(pair::negotiated(&*client).1, suite, "{stack}");
     }
     for (stacks, protocol, credential, suite) in [
-        ([Stack::Mbedtls, Stack::Tinydtls], Protocol::Dtls12, Psk, Some(Suite::TLS_PSK_WITH_AES_128_CCM)),
-        ([Stack::Tinydtls, Stack::Mbedtls], Protocol::Dtls12, Psk, Some(PSK)),
-        ([Stack::Mbedtls, Stack::Tinydtls], Protocol::Dtls12, Certificate, None),
-        ([Stack::Rustls, Stack::Mbedtls], Protocol::Tls12, Psk, None),
+        ([Stack::MBEDTLS, Stack::TINYDTLS], Protocol::Dtls12, Psk, Some(Suite::TLS_PSK_WITH_AES_128_CCM)),
+        ([Stack::TINYDTLS, Stack::MBEDTLS], Protocol::Dtls12, Psk, Some(PSK)),
+        ([Stack::MBEDTLS, Stack::TINYDTLS], Protocol::Dtls12, Certificate, None),
+        ([Stack::RUSTLS, Stack::MBEDTLS], Protocol::Tls12, Psk, None),
     ] {
         assert_eq!(best_common_suite(stacks, protocol, credential), suite, "{stacks:?}");
     }
@@ -249,29 +249,29 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     let keys = "secp192r1; secp256r1; RSA-1024, RSA-2048 and RSA-3072; server or mutual authentication";
     let datagrams = "cookie on or off; mtu; first and maximum timeout";
     assert_eq!(
-        words(Stack::LeanDtls),
+        words(Stack::LEAN_DTLS),
         "secp256r1; server or mutual authentication; cookie on or off; mtu; datagram_packing; first and maximum timeout; \
          timeout floor; connection_id; lean profile; max_fragment_length; resumption by identifier (1.2) or ticket \
          (1.2); application data; weightless cryptography with psk; ignores alerts in clear"
     );
     assert_eq!(
-        words(Stack::Mbedtls),
+        words(Stack::MBEDTLS),
         format!(
             "{keys}; {datagrams}; connection_id; max_fragment_length; resumption by identifier (1.2) or ticket; \
              application data"
         )
     );
     assert_eq!(
-        words(Stack::Openssl),
+        words(Stack::OPENSSL),
         format!("{keys}; {datagrams}; max_fragment_length; application data; one write per flight")
     );
     assert_eq!(
-        words(Stack::Rustls),
+        words(Stack::RUSTLS),
         "secp256r1; server or mutual authentication; resumption by identifier (1.2) or ticket (1.3); application data; \
          one write per flight"
     );
     assert_eq!(
-        words(Stack::Tinydtls),
+        words(Stack::TINYDTLS),
         "secp256r1; server or mutual authentication; first timeout; application data; one datagram and one timer per \
          message"
     );
@@ -281,10 +281,10 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
 #[test]
 fn only_a_library_of_this_project_can_be_weightless() {
     let weightless = |config: &mut SessionConfig| config.cryptography = Cryptography::Weightless;
-    let mut config = pair::config(Role::Client, Stack::LeanDtls, Protocol::Dtls12, PSK);
+    let mut config = pair::config(Role::Client, Stack::LEAN_DTLS, Protocol::Dtls12, PSK);
     weightless(&mut config);
     assert!(build(&config, Arc::new(Weightless)).is_ok());
-    for stack in Stack::ALL.iter().filter(|stack| **stack != Stack::LeanDtls) {
+    for stack in Stack::BUILT_IN.iter().filter(|stack| **stack != Stack::LEAN_DTLS) {
         let suite = stack.capabilities().tls.suites[0];
         let mut config = pair::config(Role::Client, *stack, stack.capabilities().protocols().last().unwrap(), suite);
         weightless(&mut config);

@@ -20,7 +20,7 @@ fn key(octets: Vec<u8>) -> Credential {
 /// library, against each library that takes so many octets.
 #[test]
 fn ends_with_the_same_key_complete_and_others_do_not() {
-    let stacks = [Stack::LeanDtls, Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls];
+    let stacks = [Stack::LEAN_DTLS, Stack::MBEDTLS, Stack::OPENSSL, Stack::TINYDTLS];
     let longest = |stack: Stack| stack.capabilities().tls.longest_psk;
     assert_eq!(stacks.map(longest), [64, 48, 512, 16]);
     for client in stacks {
@@ -41,7 +41,7 @@ fn ends_with_the_same_key_complete_and_others_do_not() {
 
 #[test]
 fn the_files_have_the_keys_and_certificates_that_the_sessions_use() {
-    let mut pair = Pair::new(Stack::Mbedtls, ECDHE);
+    let mut pair = Pair::new(Stack::MBEDTLS, ECDHE);
     let files = |pair: &Pair| credential_files([&pair.client, &pair.server]).unwrap();
     let decoded = |text: &str| pem_rfc7468::decode_vec(text.as_bytes()).map(|(label, der)| (label.to_owned(), der));
     let check = |pair: &Pair, curve: &str, label: &str| {
@@ -71,15 +71,15 @@ fn the_files_have_the_keys_and_certificates_that_the_sessions_use() {
 #[test]
 fn an_end_has_files_for_what_it_proves() {
     let names = |pair: &Pair| credential_files([&pair.client, &pair.server]).unwrap().into_keys().collect::<Vec<_>>();
-    let mut pair = Pair::new(Stack::Mbedtls, ECDHE).both(|end| tls(end).auth = Auth::Server);
+    let mut pair = Pair::new(Stack::MBEDTLS, ECDHE).both(|end| tls(end).auth = Auth::Server);
     assert_eq!(names(&pair), ["ca.pem", "server.key", "server.pem"]);
     for end in [&mut pair.client, &mut pair.server] {
         end.credential = Credential::Certificate { rsa_bits: 2048, length: Some(700) };
     }
     let server = credential_files([&pair.client, &pair.server]).unwrap().remove("server.pem").unwrap();
     assert_eq!(pem_rfc7468::decode_vec(server.as_bytes()).unwrap().1.len(), 700);
-    assert_eq!(names(&Pair::new(Stack::Tinydtls, ECDHE)), ["client.key", "client.pub", "server.key", "server.pub"]);
-    let pair = Pair::new(Stack::Mbedtls, Suite::TLS_ECJPAKE_WITH_AES_128_CCM_8)
+    assert_eq!(names(&Pair::new(Stack::TINYDTLS, ECDHE)), ["client.key", "client.pub", "server.key", "server.pub"]);
+    let pair = Pair::new(Stack::MBEDTLS, Suite::TLS_ECJPAKE_WITH_AES_128_CCM_8)
         .both(|end| end.credential = CredentialKind::Ecjpake.into());
     let password = credential_files([&pair.client, &pair.server]).unwrap();
     assert_eq!(password.into_iter().collect::<Vec<_>>(), [("password.txt".to_owned(), format!("{PASSWORD}\n"))]);
@@ -89,7 +89,7 @@ fn an_end_has_files_for_what_it_proves() {
 #[test]
 fn a_pre_shared_key_is_a_line_that_gnutls_reads() {
     for (identity, written) in [("sensor 1", "sensor 1"), ("a:b", "#613a62"), ("a\nb", "#610a62"), ("#61", "#233631")] {
-        let mut pair = Pair::new(Stack::Mbedtls, PSK);
+        let mut pair = Pair::new(Stack::MBEDTLS, PSK);
         (pair.client.credential, pair.server.credential) = (psk(identity), psk(identity));
         let line = format!("{written}:736c6f7768616e642d746573746b6579\n");
         let files = credential_files([&pair.client, &pair.server]).unwrap();

@@ -11,13 +11,13 @@ fn pairs() -> Vec<Pair> {
     let mut pairs = Vec::new();
     for seed in 1..=6 {
         for (stack, suite) in [
-            (Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-            (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-            (Stack::Openssl, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-            (Stack::Openssl, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
-            (Stack::Openssl, Suite::TLS_RSA_WITH_AES_128_CBC_SHA),
-            (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
-            (Stack::Tinydtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+            (Stack::MBEDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+            (Stack::TINYDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+            (Stack::OPENSSL, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+            (Stack::OPENSSL, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+            (Stack::OPENSSL, Suite::TLS_RSA_WITH_AES_128_CBC_SHA),
+            (Stack::MBEDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+            (Stack::TINYDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
         ] {
             let mut pair = Pair::new(stack, suite);
             pair.client.seed = [seed; 32];
@@ -25,12 +25,12 @@ fn pairs() -> Vec<Pair> {
             pairs.push(pair);
         }
         for (stack, protocol, suite) in [
-            (Stack::Mbedtls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
-            (Stack::Mbedtls, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256),
-            (Stack::Openssl, Protocol::Tls12, Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
-            (Stack::Openssl, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
-            (Stack::Rustls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
-            (Stack::Rustls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
+            (Stack::MBEDTLS, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+            (Stack::MBEDTLS, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256),
+            (Stack::OPENSSL, Protocol::Tls12, Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
+            (Stack::OPENSSL, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
+            (Stack::RUSTLS, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+            (Stack::RUSTLS, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
         ] {
             let mut pair = Pair::of(stack, protocol, suite);
             pair.client.seed = [seed; 32];
@@ -76,7 +76,7 @@ fn a_session_can_move_to_another_thread() {
 
 #[test]
 fn other_seeds_make_other_octets() {
-    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL, Stack::TINYDTLS] {
         let mut pair = Pair::new(stack, Suite::TLS_PSK_WITH_AES_128_CCM_8);
         let one = pair.run(&Path::default());
         pair.client.seed = [9; 32];
@@ -87,7 +87,7 @@ fn other_seeds_make_other_octets() {
 
 #[test]
 fn losses_do_not_change_the_randoms() {
-    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL, Stack::TINYDTLS] {
         let pair = Pair::new(stack, Suite::TLS_PSK_WITH_AES_128_CCM_8);
         let hello = |transcript: &Transcript| transcript.datagrams[0].bytes.clone();
         let lossless = pair.run(&Path::default());

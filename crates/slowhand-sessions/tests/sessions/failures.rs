@@ -34,15 +34,15 @@ pub fn assert_failed(session: &dyn Session, kind: FailureKind, words: &str) {
 fn an_end_says_what_it_refuses_and_the_other_which_alert_came() {
     for (stack, alert, at_client, code, at_server) in [
         (
-            Stack::Mbedtls,
+            Stack::MBEDTLS,
             115,
             "SSL - A fatal alert message was received from our peer (-0x7780): unknown_psk_identity (115)",
             -0x6C80,
             "SSL - Unknown identity received (eg, PSK identity) (-0x6C80)",
         ),
-        (Stack::Openssl, 115, "tlsv1 alert unknown psk identity: SSL alert number 115", 223, "psk identity not found"),
+        (Stack::OPENSSL, 115, "tlsv1 alert unknown psk identity: SSL alert number 115", 223, "psk identity not found"),
         (
-            Stack::Tinydtls,
+            Stack::TINYDTLS,
             51,
             "received the alert decrypt_error (51)",
             -(2 * 256 + 51),
@@ -63,7 +63,7 @@ fn an_end_says_what_it_refuses_and_the_other_which_alert_came() {
 /// (50). The words are those of `Display` of `rustls::Error`.
 #[test]
 fn rustls_says_it_too() {
-    let pair = Pair::of(Stack::Rustls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256);
+    let pair = Pair::of(Stack::RUSTLS, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256);
     let (mut client, mut server) = pair.build();
     client.start(Duration::ZERO);
     client.handle_input(Duration::ZERO, b"HTTP/1.1 400 Bad Request\r\n\r\n");
@@ -77,9 +77,9 @@ fn rustls_says_it_too() {
 #[test]
 fn a_client_without_an_answer_says_so() {
     for (stack, words) in [
-        (Stack::Mbedtls, "SSL - The operation timed out (-0x6800)"),
-        (Stack::Openssl, "read timeout expired"),
-        (Stack::Tinydtls, "no answer to the last retransmission"),
+        (Stack::MBEDTLS, "SSL - The operation timed out (-0x6800)"),
+        (Stack::OPENSSL, "read timeout expired"),
+        (Stack::TINYDTLS, "no answer to the last retransmission"),
     ] {
         let (mut client, _) = Pair::new(stack, PSK).build();
         client.start(Duration::ZERO);

@@ -37,36 +37,36 @@ fn assert_less(less: [usize; 2], more: [usize; 2]) {
 fn small_libraries_take_less() {
     for credential in [CredentialKind::Psk, CredentialKind::Certificate] {
         let [lean, mbedtls, openssl] =
-            [Stack::LeanDtls, Stack::Mbedtls, Stack::Openssl].map(|stack| heap(&with(stack, credential)));
+            [Stack::LEAN_DTLS, Stack::MBEDTLS, Stack::OPENSSL].map(|stack| heap(&with(stack, credential)));
         assert_less(lean, mbedtls);
         assert_less([2 * RECORD; 2], mbedtls);
         assert_less(mbedtls, openssl);
     }
     let [lean, tinydtls] =
-        [Stack::LeanDtls, Stack::Tinydtls].map(|stack| heap(&with(stack, CredentialKind::RawPublicKey)));
-    let mbedtls = heap(&with(Stack::Mbedtls, CredentialKind::Certificate));
+        [Stack::LEAN_DTLS, Stack::TINYDTLS].map(|stack| heap(&with(stack, CredentialKind::RawPublicKey)));
+    let mbedtls = heap(&with(Stack::MBEDTLS, CredentialKind::Certificate));
     assert_less(lean, mbedtls);
     // tinyDTLS has its buffers on the stack.
     assert_less(tinydtls, lean);
-    assert_less(heap(&of_tls13(Stack::Rustls)), heap(&of_tls13(Stack::Mbedtls)));
+    assert_less(heap(&of_tls13(Stack::RUSTLS)), heap(&of_tls13(Stack::MBEDTLS)));
 }
 
 #[test]
 fn certificates_take_more_than_a_shared_key() {
-    for stack in [Stack::LeanDtls, Stack::Mbedtls, Stack::Openssl] {
+    for stack in [Stack::LEAN_DTLS, Stack::MBEDTLS, Stack::OPENSSL] {
         assert_less(heap(&with(stack, CredentialKind::Psk)), heap(&with(stack, CredentialKind::Certificate)));
     }
     assert_less(
-        heap(&with(Stack::Tinydtls, CredentialKind::Psk)),
-        heap(&with(Stack::Tinydtls, CredentialKind::RawPublicKey)),
+        heap(&with(Stack::TINYDTLS, CredentialKind::Psk)),
+        heap(&with(Stack::TINYDTLS, CredentialKind::RawPublicKey)),
     );
 }
 
 /// It is nearly the same with another library at the other end: only the datagrams that arrive differ.
 #[test]
 fn each_end_has_its_own_account() {
-    let lean = Pair::new(Stack::LeanDtls, ECDSA);
-    for stack in [Stack::Mbedtls, Stack::Openssl] {
+    let lean = Pair::new(Stack::LEAN_DTLS, ECDSA);
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL] {
         let other = Pair::new(stack, ECDSA);
         let mixed = heap(&Pair { server: other.server.clone(), ..lean.clone() });
         for (mixed, own) in mixed.into_iter().zip([heap(&lean)[0], heap(&other)[1]]) {
@@ -77,11 +77,11 @@ fn each_end_has_its_own_account() {
 
 #[test]
 fn a_session_takes_the_same_each_time_and_on_each_thread() {
-    let mut pairs = vec![of_tls13(Stack::Mbedtls), of_tls13(Stack::Rustls), with(Stack::Tinydtls, CredentialKind::Psk)];
-    for stack in [Stack::LeanDtls, Stack::Mbedtls, Stack::Openssl] {
+    let mut pairs = vec![of_tls13(Stack::MBEDTLS), of_tls13(Stack::RUSTLS), with(Stack::TINYDTLS, CredentialKind::Psk)];
+    for stack in [Stack::LEAN_DTLS, Stack::MBEDTLS, Stack::OPENSSL] {
         pairs.push(with(stack, CredentialKind::Certificate));
     }
-    pairs.push(Pair::new(Stack::Mbedtls, ECDSA).both(|end| tls(end).resumption = Some(Resumption::Ticket)));
+    pairs.push(Pair::new(Stack::MBEDTLS, ECDSA).both(|end| tls(end).resumption = Some(Resumption::Ticket)));
     let heaps = |pairs: &[Pair]| pairs.iter().map(heap).collect::<Vec<_>>();
     let expected = heaps(&pairs);
     assert_eq!(heaps(&pairs), expected);

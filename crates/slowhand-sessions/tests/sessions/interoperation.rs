@@ -11,7 +11,7 @@ use crate::pair::{Pair, negotiated, psk, tls};
 #[test]
 fn mbedtls_and_tinydtls_with_a_pre_shared_key() {
     for suite in [Suite::TLS_PSK_WITH_AES_128_CCM_8, Suite::TLS_PSK_WITH_AES_128_CCM] {
-        for (client, server) in [(Stack::Mbedtls, Stack::Tinydtls), (Stack::Tinydtls, Stack::Mbedtls)] {
+        for (client, server) in [(Stack::MBEDTLS, Stack::TINYDTLS), (Stack::TINYDTLS, Stack::MBEDTLS)] {
             let mut pair = Pair::new(client, suite);
             pair.server.stack = server;
             let (mut client, mut server) = pair.build();
@@ -30,7 +30,7 @@ fn mbedtls_and_rustls_over_a_stream() {
         (Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
         (Protocol::Tls13, Suite::TLS_AES_256_GCM_SHA384),
     ] {
-        for (client, server) in [(Stack::Mbedtls, Stack::Rustls), (Stack::Rustls, Stack::Mbedtls)] {
+        for (client, server) in [(Stack::MBEDTLS, Stack::RUSTLS), (Stack::RUSTLS, Stack::MBEDTLS)] {
             for auth in [Auth::Mutual, Auth::Server] {
                 let mut pair = Pair::of(client, protocol, suite).both(|config| tls(config).auth = auth);
                 pair.server.stack = server;
@@ -56,7 +56,7 @@ fn shared_secrets(end: &dyn Session) -> Vec<String> {
 fn openssl_and_the_others() {
     let mut handshakes = 0;
     for (other, protocol, suite) in openssl_and() {
-        for (client, server) in [(Stack::Openssl, other), (other, Stack::Openssl)] {
+        for (client, server) in [(Stack::OPENSSL, other), (other, Stack::OPENSSL)] {
             for auth in [Auth::Mutual, Auth::Server] {
                 let mut pair = Pair::of(client, protocol, suite).both(|config| tls(config).auth = auth);
                 pair.server.stack = server;
@@ -84,14 +84,13 @@ fn credential(stack: Stack, suite: Suite) -> CredentialKind {
 /// Everything that OpenSSL and another library both have, but raw public keys.
 fn openssl_and() -> Vec<(Stack, Protocol, Suite)> {
     let mut both = Vec::new();
-    let stacks = slowhand_sessions::stacks();
-    let openssl = stacks.iter().find(|stack| stack.name == Stack::Openssl).unwrap();
-    for other in stacks.iter().filter(|stack| stack.name != Stack::Openssl) {
-        for protocol in other.protocols.iter().filter(|protocol| openssl.protocols.contains(protocol)) {
-            let suites = other.suites.iter().filter(|suite| suite.is_tls13() == (*protocol == Protocol::Tls13));
-            let shared = suites.filter(|suite| openssl.suites.contains(suite));
-            let shared = shared.filter(|suite| credential(other.name, **suite) == credential(Stack::Openssl, **suite));
-            both.extend(shared.map(|suite| (other.name, *protocol, *suite)));
+    let openssl = Stack::OPENSSL.capabilities();
+    for other in Stack::BUILT_IN.iter().copied().filter(|stack| *stack != Stack::OPENSSL) {
+        for protocol in other.capabilities().protocols() {
+            let theirs: Vec<Suite> = openssl.suites(protocol).collect();
+            let shared = other.capabilities().suites(protocol).filter(|suite| theirs.contains(suite));
+            let shared = shared.filter(|suite| credential(other, *suite) == credential(Stack::OPENSSL, *suite));
+            both.extend(shared.map(|suite| (other, protocol, suite)));
         }
     }
     both
@@ -101,7 +100,7 @@ fn openssl_and() -> Vec<(Stack, Protocol, Suite)> {
 #[test]
 fn openssl_and_mbedtls_under_losses() {
     for suite in [Suite::TLS_PSK_WITH_AES_128_CCM_8, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8] {
-        for (client, server) in [(Stack::Openssl, Stack::Mbedtls), (Stack::Mbedtls, Stack::Openssl)] {
+        for (client, server) in [(Stack::OPENSSL, Stack::MBEDTLS), (Stack::MBEDTLS, Stack::OPENSSL)] {
             let mut pair = Pair::new(client, suite);
             pair.server.stack = server;
             for lost in 0..6 {
@@ -119,10 +118,10 @@ fn openssl_and_mbedtls_under_losses() {
 #[test]
 fn the_key_log_names_the_random_of_the_client_hello() {
     for (stack, suite) in [
-        (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM),
-        (Stack::Openssl, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM),
-        (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-        (Stack::Tinydtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+        (Stack::MBEDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM),
+        (Stack::OPENSSL, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM),
+        (Stack::TINYDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+        (Stack::TINYDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
     ] {
         let (mut client, mut server) = Pair::new(stack, suite).build();
         let transcript = Path::default().run(&mut *client, &mut *server);
@@ -139,7 +138,7 @@ fn the_key_log_names_the_random_of_the_client_hello() {
 
 #[test]
 fn a_different_key_or_identity_does_not_complete() {
-    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL, Stack::TINYDTLS] {
         let mut pair = Pair::new(stack, Suite::TLS_PSK_WITH_AES_128_CCM_8);
         pair.client.credential = psk("somebody_else");
         let transcript = pair.run(&Path::default());
@@ -181,13 +180,13 @@ fn run_damaged(pair: &Pair, damaged: usize, octet: usize) -> (usize, Box<dyn Ses
 #[test]
 fn a_damaged_datagram_never_completes_a_handshake() {
     for (stack, suite) in [
-        (Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-        (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
-        (Stack::Openssl, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-        (Stack::Openssl, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
-        (Stack::Openssl, Suite::TLS_RSA_WITH_AES_128_CBC_SHA),
-        (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-        (Stack::Tinydtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+        (Stack::MBEDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+        (Stack::MBEDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+        (Stack::OPENSSL, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+        (Stack::OPENSSL, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+        (Stack::OPENSSL, Suite::TLS_RSA_WITH_AES_128_CBC_SHA),
+        (Stack::TINYDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+        (Stack::TINYDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
     ] {
         let pair = Pair::new(stack, suite);
         let (count, ..) = run_damaged(&pair, usize::MAX, 0);
@@ -210,8 +209,8 @@ fn a_damaged_datagram_never_completes_a_handshake() {
 /// A tinyDTLS client that is to use CCM-8 offers CCM too, and the server here accepts only CCM.
 #[test]
 fn both_ends_report_the_suite_that_the_server_has_chosen() {
-    let mut pair = Pair::new(Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8);
-    pair.server.stack = Stack::Mbedtls;
+    let mut pair = Pair::new(Stack::TINYDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8);
+    pair.server.stack = Stack::MBEDTLS;
     tls(&mut pair.server).suite = Some(Suite::TLS_PSK_WITH_AES_128_CCM);
     let (mut client, mut server) = pair.build();
     let transcript = Path::default().run(&mut *client, &mut *server);

@@ -10,18 +10,18 @@ use crate::pair::{Pair, dtls, failure, psk};
 
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 
-const PEERS: [Stack; 4] = [Stack::LeanDtls, Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls];
+const PEERS: [Stack; 4] = [Stack::LEAN_DTLS, Stack::MBEDTLS, Stack::OPENSSL, Stack::TINYDTLS];
 
 /// Every pair with lean-dtls on one side, with this size of lean-dtls's datagrams and this timer.
 fn pairs(mtu: Option<u16>) -> Vec<(Stack, Stack, Pair)> {
-    let to = PEERS.into_iter().map(|peer| (Stack::LeanDtls, peer));
-    let from = PEERS.into_iter().skip(1).map(|peer| (peer, Stack::LeanDtls));
+    let to = PEERS.into_iter().map(|peer| (Stack::LEAN_DTLS, peer));
+    let from = PEERS.into_iter().skip(1).map(|peer| (peer, Stack::LEAN_DTLS));
     to.chain(from)
         .map(|(client, server)| {
             let mut pair = Pair::new(client, PSK);
             pair.server.stack = server;
             for config in [&mut pair.client, &mut pair.server] {
-                config.mtu = mtu.filter(|_| config.stack == Stack::LeanDtls);
+                config.mtu = mtu.filter(|_| config.stack == Stack::LEAN_DTLS);
                 config.timers.first = Some(Duration::from_secs(2));
             }
             (client, server, pair)
@@ -32,7 +32,7 @@ fn pairs(mtu: Option<u16>) -> Vec<(Stack, Stack, Pair)> {
 /// tinyDTLS of 2024 begins anew, with another random number, when a ClientHello comes again; and it never sends its
 /// last flight again. So it cannot lose its ServerHelloDone (4) or its Finished (7), or get the ClientHello (2) twice.
 fn is_tinydtls(server: Stack, number: usize, cannot: &[usize]) -> bool {
-    server == Stack::Tinydtls && cannot.contains(&number)
+    server == Stack::TINYDTLS && cannot.contains(&number)
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn every_pair_survives_the_loss_of_any_datagram() {
 fn a_timer_with_a_floor_follows_the_round_trip() {
     let delay = Duration::from_millis(40);
     for (floor_ms, wait_ms) in [(None, 2000), (Some(100), 240), (Some(700), 700)] {
-        let mut pair = Pair::new(Stack::LeanDtls, PSK);
+        let mut pair = Pair::new(Stack::LEAN_DTLS, PSK);
         pair.client.timers.first = Some(Duration::from_secs(2));
         pair.client.timers.floor = floor_ms.map(Duration::from_millis);
         let transcript = pair.run(&Path { delay, dropped: vec![2], ..Path::default() });
@@ -111,12 +111,12 @@ fn flights_are_cut_to_the_size_of_a_datagram() {
             // The ClientHello has 75 octets, with a cookie 91 and more. tinyDTLS takes no fragments, mbedTLS none of a
             // ClientHello; and tinyDTLS's client none of a ServerHello, which has 74 octets.
             let can = match (client, server) {
-                (_, Stack::Tinydtls | Stack::Mbedtls) => mtu >= 128,
-                (Stack::Tinydtls, _) => mtu >= 74,
+                (_, Stack::TINYDTLS | Stack::MBEDTLS) => mtu >= 128,
+                (Stack::TINYDTLS, _) => mtu >= 74,
                 _ => true,
             };
             assert_eq!(transcript.end == End::Completed, can, "{client} to {server}, {mtu}: {transcript:?}");
-            let own = if client == Stack::LeanDtls { Direction::ToServer } else { Direction::ToClient };
+            let own = if client == Stack::LEAN_DTLS { Direction::ToServer } else { Direction::ToClient };
             let longest = transcript.datagrams.iter().filter(|sent| sent.direction == own).map(|sent| sent.bytes.len());
             assert!(longest.max() <= Some(mtu.into()), "{client} to {server}, {mtu}: {:?}", transcript.sizes());
         }
@@ -129,17 +129,17 @@ fn flights_are_cut_to_the_size_of_a_datagram() {
 fn without_packing_each_record_is_a_datagram() {
     for (client, server, mut pair) in pairs(None) {
         for config in [&mut pair.client, &mut pair.server] {
-            config.datagram_packing = config.stack != Stack::LeanDtls;
+            config.datagram_packing = config.stack != Stack::LEAN_DTLS;
         }
         let transcript = pair.run(&Path::default());
         assert_eq!(transcript.end, End::Completed, "{client} to {server}: {transcript:?}");
-        if (client, server) == (Stack::LeanDtls, Stack::LeanDtls) {
+        if (client, server) == (Stack::LEAN_DTLS, Stack::LEAN_DTLS) {
             assert_eq!(transcript.sizes(), [75, 44, 91, 74, 25, 42, 14, 53, 14, 53]);
         }
         for lost in 0..transcript.datagrams.len() {
             let transcript = pair.run(&Path { dropped: vec![lost], ..Path::default() });
             let completed = transcript.end == End::Completed;
-            assert!(completed || server == Stack::Tinydtls, "{client} to {server}, {lost}: {transcript:?}");
+            assert!(completed || server == Stack::TINYDTLS, "{client} to {server}, {lost}: {transcript:?}");
         }
     }
 }
@@ -158,7 +158,7 @@ impl Processor for Hashing {
 #[test]
 fn a_server_of_the_lean_profile_derives_its_keys_while_the_client_does() {
     let mut pair =
-        Pair::new(Stack::LeanDtls, PSK).both(|config| dtls(config).lean = [LeanSwitch::Slides].into_iter().collect());
+        Pair::new(Stack::LEAN_DTLS, PSK).both(|config| dtls(config).lean = [LeanSwitch::Slides].into_iter().collect());
     pair.server_processor = Arc::new(Hashing);
     let path = Path { delay: Duration::from_millis(1), ..Path::default() };
     let transcript = pair.run(&path);
@@ -171,7 +171,7 @@ fn a_server_of_the_lean_profile_derives_its_keys_while_the_client_does() {
 
 #[test]
 fn the_datagrams_of_a_handshake() {
-    let transcript = Pair::new(Stack::LeanDtls, PSK).run(&Path::default());
+    let transcript = Pair::new(Stack::LEAN_DTLS, PSK).run(&Path::default());
     // By hand. ClientHello 13 + 12 + 2 + 32 + 1 + 1 + 6 + 2 + 6; HelloVerifyRequest 13 + 12 + 3 + 16; the ClientHello
     // with 16 octets of cookie; ServerHello 13 + 12 + 2 + 32 + 1 + 3 + 11 and ServerHelloDone 25; ClientKeyExchange 25
     // + 2 + 15, ChangeCipherSpec 14, Finished 13 + 8 + 24 + 8; the last two again.
@@ -180,7 +180,7 @@ fn the_datagrams_of_a_handshake() {
 
 #[test]
 fn an_unknown_identity_is_refused_in_clear_and_the_client_hears_it_without_trusting_it() {
-    let mut pair = Pair::new(Stack::LeanDtls, PSK);
+    let mut pair = Pair::new(Stack::LEAN_DTLS, PSK);
     pair.client.timers.first = Some(Duration::from_secs(1));
     pair.client.credential = psk("nobody");
     let transcript = pair.run(&Path::default());
@@ -191,7 +191,7 @@ fn an_unknown_identity_is_refused_in_clear_and_the_client_hears_it_without_trust
 
 #[test]
 fn a_client_without_an_answer_gives_up_after_seven_retransmissions() {
-    let mut pair = Pair::new(Stack::LeanDtls, PSK);
+    let mut pair = Pair::new(Stack::LEAN_DTLS, PSK);
     pair.client.timers.first = Some(Duration::from_secs(2));
     let transcript = pair.run(&Path { dropped: (0..100).collect(), ..Path::default() });
     assert_eq!(failure(&transcript.client).kind, FailureKind::TimedOut);

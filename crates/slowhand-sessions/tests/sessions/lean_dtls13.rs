@@ -11,7 +11,7 @@ const SUITES: [Suite; 3] =
     [Suite::TLS_AES_128_CCM_8_SHA256, Suite::TLS_AES_128_CCM_SHA256, Suite::TLS_AES_128_GCM_SHA256];
 
 fn pair(suite: Suite, credential: CredentialKind) -> Pair {
-    Pair::of(Stack::LeanDtls, Protocol::Dtls13, suite).both(|config| {
+    Pair::of(Stack::LEAN_DTLS, Protocol::Dtls13, suite).both(|config| {
         config.credential = credential.into();
         config.timers.first = Some(Duration::from_secs(2));
     })

@@ -10,7 +10,7 @@ const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 
 /// lean-dtls with itself, and with mbedTLS both ways.
 const PAIRS: [(Stack, Stack); 3] =
-    [(Stack::LeanDtls, Stack::LeanDtls), (Stack::LeanDtls, Stack::Mbedtls), (Stack::Mbedtls, Stack::LeanDtls)];
+    [(Stack::LEAN_DTLS, Stack::LEAN_DTLS), (Stack::LEAN_DTLS, Stack::MBEDTLS), (Stack::MBEDTLS, Stack::LEAN_DTLS)];
 
 fn pair(client: Stack, server: Stack) -> Pair {
     let mut pair = Pair::new(client, PSK);
@@ -85,7 +85,7 @@ fn the_length_of_an_id_is_told_as_by_other_libraries() {
         Path::default().run(&mut *client, &mut *server);
         [negotiated(&*client).2, negotiated(&*server).2]
     };
-    let expected = told(Stack::Mbedtls, Stack::Mbedtls);
+    let expected = told(Stack::MBEDTLS, Stack::MBEDTLS);
     for (client, server) in PAIRS {
         assert_eq!(told(client, server), expected, "{client} to {server}");
     }
@@ -107,8 +107,8 @@ fn extensions_survive_the_loss_of_any_datagram() {
 
 #[test]
 fn who_does_not_know_an_extension_gets_a_session_without() {
-    for server in [Stack::LeanDtls, Stack::Openssl, Stack::Tinydtls] {
-        let mut pair = pair(Stack::LeanDtls, server);
+    for server in [Stack::LEAN_DTLS, Stack::OPENSSL, Stack::TINYDTLS] {
+        let mut pair = pair(Stack::LEAN_DTLS, server);
         tls(&mut pair.client).max_fragment_length = Some(512);
         dtls(&mut pair.client).connection_id = Some(4);
         let (mut client, mut server_end) = pair.build();
@@ -188,7 +188,7 @@ fn a_server_that_does_not_know_the_session_begins_anew() {
 #[test]
 fn the_datagrams_of_a_resumption() {
     for (resumption, id, ticket) in [(Resumption::Id, 32, 0), (Resumption::Ticket, 8, 4 + 84 + 15)] {
-        let pair = pair(Stack::LeanDtls, Stack::LeanDtls).both(|config| tls(config).resumption = Some(resumption));
+        let pair = pair(Stack::LEAN_DTLS, Stack::LEAN_DTLS).both(|config| tls(config).resumption = Some(resumption));
         let sizes = pair.run(&Path::default()).sizes();
         assert_eq!(sizes, [75 + id + ticket, 44, 91 + id + ticket, 74 + id + 14 + 53, 14 + 53], "{resumption}");
     }
@@ -224,7 +224,7 @@ fn sessions_of_every_suite_are_resumed() {
                 let transcript = Path::default().run(&mut *client, &mut *server);
                 assert_eq!(transcript.end, End::Completed, "{name}: {transcript:?}");
                 let is_long =
-                    credential == Certificate && server_stack == Stack::Mbedtls && resumption == Resumption::Ticket;
+                    credential == Certificate && server_stack == Stack::MBEDTLS && resumption == Resumption::Ticket;
                 assert_eq!(is_resumed(&transcript), !is_long, "{name}: {:?}", transcript.sizes());
                 assert_eq!((negotiated(&*client).1, negotiated(&*server).1), (suite, suite), "{name}");
                 assert_eq!(carried(&mut *client, &mut *server, &transcript, b"22.5 C"), b"22.5 C", "{name}");

@@ -7,7 +7,7 @@ use slowhand_wire::{ContentType, dtls};
 use crate::pair::{self, Pair};
 
 fn with(switches: &[LeanSwitch], cookie: bool) -> Pair {
-    let mut pair = Pair::new(Stack::LeanDtls, Suite::TLS_PSK_WITH_AES_128_CCM_8);
+    let mut pair = Pair::new(Stack::LEAN_DTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8);
     let lean: LeanProfile = switches.iter().copied().collect();
     for config in [&mut pair.client, &mut pair.server] {
         let dtls = pair::dtls(config);

@@ -26,8 +26,9 @@ struct Case {
 
 /// Every pair with lean-dtls on one side that has one of these suites, with each credential that both libraries have.
 fn cases(suites: &[Suite]) -> Vec<Case> {
-    let to = Stack::ALL.iter().map(|peer| (Stack::LeanDtls, *peer));
-    let from = Stack::ALL.iter().map(|peer| (*peer, Stack::LeanDtls)).filter(|(peer, _)| *peer != Stack::LeanDtls);
+    let to = Stack::BUILT_IN.iter().map(|peer| (Stack::LEAN_DTLS, *peer));
+    let from =
+        Stack::BUILT_IN.iter().map(|peer| (*peer, Stack::LEAN_DTLS)).filter(|(peer, _)| *peer != Stack::LEAN_DTLS);
     let mut cases = Vec::new();
     for (client, server) in to.chain(from) {
         let both = [client, server].map(Stack::capabilities);
@@ -55,7 +56,7 @@ fn case(client: Stack, server: Stack, suite: Suite, credential: CredentialKind, 
     });
     pair.server.stack = server;
     // tinyDTLS has a timer for each message, and begins anew if the ClientHello comes again before.
-    if server == Stack::Tinydtls {
+    if server == Stack::TINYDTLS {
         pair.client.timers.first = Some(Duration::from_secs(3));
     }
     Case { name: format!("{client} to {server}, {suite}, {credential}, {auth}"), pair, server }
@@ -86,7 +87,7 @@ fn every_pair_survives_the_loss_of_any_datagram() {
         for lost in 0..datagrams {
             let transcript = pair.run(&Path { dropped: vec![lost], ..Path::default() });
             // tinyDTLS never sends its last flight again.
-            let can = server != Stack::Tinydtls || lost + 1 < datagrams;
+            let can = server != Stack::TINYDTLS || lost + 1 < datagrams;
             assert_eq!(transcript.end == End::Completed, can, "{name}, {lost}: {transcript:?}");
             // One wait of 2 s or 3 s.
             assert!(!can || transcript.at < Duration::from_secs(4), "{name}, {lost}: {transcript:?}");
@@ -103,7 +104,7 @@ fn every_pair_survives_datagrams_that_come_twice_or_late() {
             for path in [twice, late] {
                 let transcript = pair.run(&path);
                 // tinyDTLS begins anew, with another random number, when a ClientHello comes again.
-                let can = server != Stack::Tinydtls || path.duplicated != [2];
+                let can = server != Stack::TINYDTLS || path.duplicated != [2];
                 assert_eq!(transcript.end == End::Completed, can, "{name}, {path:?}: {transcript:?}");
             }
         }
@@ -115,19 +116,19 @@ fn flights_are_cut_to_the_size_of_a_datagram() {
     for mtu in [64, 128] {
         for Case { name, mut pair, server } in cases(&NEW) {
             for config in [&mut pair.client, &mut pair.server] {
-                config.mtu = Some(mtu).filter(|_| config.stack == Stack::LeanDtls);
+                config.mtu = Some(mtu).filter(|_| config.stack == Stack::LEAN_DTLS);
             }
             let transcript = pair.run(&Path::default());
             // mbedTLS takes no fragments of a ClientHello: with a cookie of 32 octets it has 107 or 129. tinyDTLS takes
             // no fragments: its server gets messages of 125 octets or less, but its client a ServerKeyExchange of 169.
             let can = match (pair.client.stack, server) {
-                (_, Stack::Mbedtls) => mtu >= 128 && tls(&mut pair.client).suite == Some(PSK_GCM),
-                (_, Stack::Tinydtls) => mtu >= 128,
-                (Stack::Tinydtls, _) => false,
+                (_, Stack::MBEDTLS) => mtu >= 128 && tls(&mut pair.client).suite == Some(PSK_GCM),
+                (_, Stack::TINYDTLS) => mtu >= 128,
+                (Stack::TINYDTLS, _) => false,
                 _ => true,
             };
             assert_eq!(transcript.end == End::Completed, can, "{name}, {mtu}: {transcript:?}");
-            let own = if pair.client.stack == Stack::LeanDtls { Direction::ToServer } else { Direction::ToClient };
+            let own = if pair.client.stack == Stack::LEAN_DTLS { Direction::ToServer } else { Direction::ToClient };
             let longest = transcript.datagrams.iter().filter(|sent| sent.direction == own).map(|sent| sent.bytes.len());
             assert!(longest.max() <= Some(mtu.into()), "{name}, {mtu}: {:?}", transcript.sizes());
         }
@@ -137,7 +138,7 @@ fn flights_are_cut_to_the_size_of_a_datagram() {
 #[test]
 fn the_datagrams_of_a_handshake() {
     let sizes = |suite, credential| {
-        case(Stack::LeanDtls, Stack::LeanDtls, suite, credential, Auth::Mutual).pair.run(&Path::default()).sizes()
+        case(Stack::LEAN_DTLS, Stack::LEAN_DTLS, suite, credential, Auth::Mutual).pair.run(&Path::default()).sizes()
     };
     // By hand, beside the 75 octets with a pre-shared key (tests of that): supported_groups 8, ec_point_formats 6,
     // signature_algorithms 8, and both types of certificates 6 each.

@@ -37,7 +37,7 @@ fn singles(pair: &Pair) -> String {
 #[test]
 fn mbedtls_survives_the_loss_of_any_datagram() {
     for suite in [PSK, ECDHE] {
-        let pair = Pair::new(Stack::Mbedtls, suite);
+        let pair = Pair::new(Stack::MBEDTLS, suite);
         assert_eq!(outcome(&run(&pair, &[])), "c300");
         assert_eq!(singles(&pair), "c1300 c1300 c1300 c1300 c1300 c1300", "{suite}");
     }
@@ -45,7 +45,7 @@ fn mbedtls_survives_the_loss_of_any_datagram() {
 
 #[test]
 fn mbedtls_survives_the_loss_of_any_two_datagrams() {
-    let pair = Pair::new(Stack::Mbedtls, PSK);
+    let pair = Pair::new(Stack::MBEDTLS, PSK);
     for first in 0..6 {
         for second in first + 1..run(&pair, &[first]).datagrams.len() {
             assert_eq!(run(&pair, &[first, second]).end, End::Completed, "{first} {second}");
@@ -57,7 +57,7 @@ fn mbedtls_survives_the_loss_of_any_two_datagrams() {
 #[test]
 fn openssl_survives_the_loss_of_any_datagram() {
     for suite in [PSK, ECDHE] {
-        let pair = Pair::new(Stack::Openssl, suite);
+        let pair = Pair::new(Stack::OPENSSL, suite);
         assert_eq!(outcome(&run(&pair, &[])), "c300");
         assert_eq!(singles(&pair), "c1300 c1300 c1300 c1300 c1300 c1300", "{suite}");
     }
@@ -65,7 +65,7 @@ fn openssl_survives_the_loss_of_any_datagram() {
 
 #[test]
 fn openssl_survives_the_loss_of_any_two_datagrams() {
-    let pair = Pair::new(Stack::Openssl, ECDHE);
+    let pair = Pair::new(Stack::OPENSSL, ECDHE);
     for first in 0..6 {
         for second in first + 1..run(&pair, &[first]).datagrams.len() {
             assert_eq!(run(&pair, &[first, second]).end, End::Completed, "{first} {second}");
@@ -76,7 +76,7 @@ fn openssl_survives_the_loss_of_any_two_datagrams() {
 /// What was one datagram is several when it is sent again.
 #[test]
 fn openssl_repeats_a_flight_message_by_message() {
-    let pair = Pair::new(Stack::Openssl, ECDHE);
+    let pair = Pair::new(Stack::OPENSSL, ECDHE);
     let sizes = run(&pair, &[3]).sizes();
     // The lost flight; the client's timer runs out first. Then ServerHello, Certificate, ServerKeyExchange,
     // CertificateRequest and ServerHelloDone.
@@ -93,7 +93,7 @@ fn openssl_repeats_a_flight_message_by_message() {
 /// server does its part, the server begins anew, and the client refuses the new ServerHello as a replay.
 #[test]
 fn tinydtls_psk_and_the_loss_of_a_datagram() {
-    let pair = Pair::new(Stack::Tinydtls, PSK);
+    let pair = Pair::new(Stack::TINYDTLS, PSK);
     assert_eq!(outcome(&run(&pair, &[])), "c300");
     assert_eq!(singles(&pair), "c2300 c2300 c2300 c4300 c2300 c2300 c2300 c2300 t t");
 }
@@ -102,7 +102,7 @@ fn tinydtls_psk_and_the_loss_of_a_datagram() {
 /// first flight, and mixes it with the flight of the server that began anew: the signature does not fit.
 #[test]
 fn tinydtls_raw_public_keys_and_the_loss_of_a_datagram() {
-    let pair = Pair::new(Stack::Tinydtls, ECDHE);
+    let pair = Pair::new(Stack::TINYDTLS, ECDHE);
     assert_eq!(outcome(&run(&pair, &[])), "c300");
     assert_eq!(singles(&pair), "c2300 c2300 c2300 f c2300 c2300 c2300 c2300 c2300 c2300 c2300 c2300 c2300 t t");
 }
@@ -110,7 +110,7 @@ fn tinydtls_raw_public_keys_and_the_loss_of_a_datagram() {
 /// Every pair: a line for each first loss, a letter for each later datagram of that run as the second.
 #[test]
 fn tinydtls_psk_and_the_loss_of_two_datagrams() {
-    let pair = Pair::new(Stack::Tinydtls, PSK);
+    let pair = Pair::new(Stack::TINYDTLS, PSK);
     let table: Vec<String> = (0..10)
         .map(|first| {
             let count = run(&pair, &[first]).datagrams.len().min(20);
@@ -136,14 +136,14 @@ const TINYDTLS_PSK_PAIRS: [&str; 10] = [
 #[test]
 fn a_client_without_a_server_gives_up() {
     // RFC 6347 section 4.2.4.1: doubled from 1 s to 60 s; mbedTLS gives up when 60 s have passed in vain.
-    let mbedtls = Pair::new(Stack::Mbedtls, PSK);
+    let mbedtls = Pair::new(Stack::MBEDTLS, PSK);
     let transcript = run(&mbedtls, &(0..100).collect::<Vec<_>>());
     assert_eq!(failure(&transcript.client).kind, FailureKind::TimedOut);
     let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
     assert_eq!((times, transcript.at), (vec![0, 1, 3, 7, 15, 31, 63], Duration::from_secs(123)));
 
     // The same timer without an end; the thirteenth time that it runs out is the last (`DTLS1_TMO_ALERT_COUNT`).
-    let openssl = Pair::new(Stack::Openssl, PSK);
+    let openssl = Pair::new(Stack::OPENSSL, PSK);
     let transcript = run(&openssl, &(0..100).collect::<Vec<_>>());
     assert_eq!(failure(&transcript.client).kind, FailureKind::TimedOut);
     let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
@@ -151,7 +151,7 @@ fn a_client_without_a_server_gives_up() {
     assert_eq!(transcript.at, Duration::from_secs(483));
 
     // 2 s, doubled with each of 7 retransmissions.
-    let tinydtls = Pair::new(Stack::Tinydtls, PSK);
+    let tinydtls = Pair::new(Stack::TINYDTLS, PSK);
     let transcript = run(&tinydtls, &(0..100).collect::<Vec<_>>());
     assert_eq!(failure(&transcript.client).kind, FailureKind::TimedOut);
     let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
@@ -160,7 +160,7 @@ fn a_client_without_a_server_gives_up() {
 
 #[test]
 fn the_timer_is_the_one_chosen() {
-    let pair = Pair::new(Stack::Mbedtls, PSK).both(|config| {
+    let pair = Pair::new(Stack::MBEDTLS, PSK).both(|config| {
         config.timers.first = Some(Duration::from_secs(9));
         config.timers.maximum = Some(Duration::from_secs(20));
     });
@@ -168,12 +168,12 @@ fn the_timer_is_the_one_chosen() {
     let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
     assert_eq!((times, transcript.at), (vec![0, 9, 27], Duration::from_secs(47)));
 
-    let pair = pair.both(|config| config.stack = Stack::Openssl);
+    let pair = pair.both(|config| config.stack = Stack::OPENSSL);
     let transcript = run(&pair, &(0..100).collect::<Vec<_>>());
     let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
     assert_eq!(times[..5], [0, 9, 27, 47, 67]);
 
-    let pair = Pair::new(Stack::Tinydtls, PSK).both(|config| config.timers.first = Some(Duration::from_secs(9)));
+    let pair = Pair::new(Stack::TINYDTLS, PSK).both(|config| config.timers.first = Some(Duration::from_secs(9)));
     let transcript = run(&pair, &(0..100).collect::<Vec<_>>());
     let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
     let doubled = vec![0, 9, 27, 63, 135, 279, 567, 1143];
@@ -186,7 +186,7 @@ fn tinydtls_with_another_first_timeout_is_the_same_library_on_another_clock() {
     for (numerator, denominator) in [(1, 2000), (1, 8), (3, 2), (9, 2), (50, 1)] {
         let scaled = |time: Duration| time * numerator / denominator;
         for dropped in [vec![0], vec![2], vec![3], vec![5, 13], vec![8], vec![3, 4, 5, 16]] {
-            let pair = Pair::new(Stack::Tinydtls, PSK);
+            let pair = Pair::new(Stack::TINYDTLS, PSK);
             let path = Path { dropped, ..Path::default() };
             let as_built = pair.run(&path);
             let path = Path { delay: scaled(path.delay), time_limit: scaled(path.time_limit), ..path };
@@ -208,7 +208,7 @@ proptest! {
     fn tinydtls_retransmits_at_its_deadline(first_ns in 1_000_000..100_000_000_000u64, start_ns in 0..10_000_000_000u64) {
         let (first, start) = (Duration::from_nanos(first_ns), Duration::from_nanos(start_ns));
         let (mut client, _) =
-            Pair::new(Stack::Tinydtls, PSK).both(|config| config.timers.first = Some(first)).build();
+            Pair::new(Stack::TINYDTLS, PSK).both(|config| config.timers.first = Some(first)).build();
         client.start(start);
         prop_assert_eq!(client.poll_transmit().map(|transmit| transmit.at), Some(start));
         let tick = first / 2000 + Duration::from_nanos(1);
@@ -234,10 +234,10 @@ proptest! {
 #[test]
 fn duplicated_and_overtaken_datagrams() {
     for (stack, twice, late) in [
-        (Stack::Mbedtls, "c300 c300 c300 c300 c300 c300", "c330 c330 c330 c330 c330 c330"),
-        (Stack::Openssl, "c300 c300 c300 c300 c300 c300", "c330 c330 c330 c330 c330 c330"),
+        (Stack::MBEDTLS, "c300 c300 c300 c300 c300 c300", "c330 c330 c330 c330 c330 c330"),
+        (Stack::OPENSSL, "c300 c300 c300 c300 c300 c300", "c330 c330 c330 c330 c330 c330"),
         (
-            Stack::Tinydtls,
+            Stack::TINYDTLS,
             "c300 c300 t c300 c300 c300 c300 c300 c300 c300",
             "c330 c330 c330 c330 c330 c2300 c2300 c330 t c330",
         ),

@@ -115,16 +115,16 @@ fn records(stream: &[u8]) -> Vec<(ContentType, usize)> {
 #[test]
 fn tls12() {
     for (stack, suite, ciphers) in [
-        (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, "ECDHE-ECDSA-AES128-CCM8:@SECLEVEL=0"),
-        (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, "ECDHE-ECDSA-AES256-GCM-SHA384"),
-        (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256, "ECDHE-ECDSA-AES128-SHA256"),
-        (Stack::Mbedtls, Suite::TLS_RSA_WITH_AES_128_CBC_SHA, "AES128-SHA:@SECLEVEL=0"),
-        (Stack::Mbedtls, Suite::TLS_RSA_WITH_AES_128_CBC_SHA256, "AES128-SHA256"),
-        (Stack::Mbedtls, Suite::TLS_RSA_WITH_AES_128_GCM_SHA256, "AES128-GCM-SHA256"),
-        (Stack::Mbedtls, Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, "ECDHE-RSA-AES128-SHA:@SECLEVEL=0"),
-        (Stack::Mbedtls, Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, "ECDHE-RSA-AES128-GCM-SHA256"),
-        (Stack::Rustls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, "ECDHE-ECDSA-AES128-GCM-SHA256"),
-        (Stack::Rustls, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, "ECDHE-ECDSA-AES256-GCM-SHA384"),
+        (Stack::MBEDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, "ECDHE-ECDSA-AES128-CCM8:@SECLEVEL=0"),
+        (Stack::MBEDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, "ECDHE-ECDSA-AES256-GCM-SHA384"),
+        (Stack::MBEDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256, "ECDHE-ECDSA-AES128-SHA256"),
+        (Stack::MBEDTLS, Suite::TLS_RSA_WITH_AES_128_CBC_SHA, "AES128-SHA:@SECLEVEL=0"),
+        (Stack::MBEDTLS, Suite::TLS_RSA_WITH_AES_128_CBC_SHA256, "AES128-SHA256"),
+        (Stack::MBEDTLS, Suite::TLS_RSA_WITH_AES_128_GCM_SHA256, "AES128-GCM-SHA256"),
+        (Stack::MBEDTLS, Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, "ECDHE-RSA-AES128-SHA:@SECLEVEL=0"),
+        (Stack::MBEDTLS, Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, "ECDHE-RSA-AES128-GCM-SHA256"),
+        (Stack::RUSTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, "ECDHE-ECDSA-AES128-GCM-SHA256"),
+        (Stack::RUSTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, "ECDHE-ECDSA-AES256-GCM-SHA384"),
     ] {
         let streams = with_openssl(stack, Protocol::Tls12, suite, ciphers);
         let (ours, theirs) = (records(&streams[0][0]), records(&streams[1][1]));
@@ -154,10 +154,10 @@ fn tls12() {
 #[test]
 fn tls13() {
     for (stack, suite) in [
-        (Stack::Mbedtls, Suite::TLS_AES_128_GCM_SHA256),
-        (Stack::Mbedtls, Suite::TLS_AES_256_GCM_SHA384),
-        (Stack::Rustls, Suite::TLS_AES_128_GCM_SHA256),
-        (Stack::Rustls, Suite::TLS_AES_256_GCM_SHA384),
+        (Stack::MBEDTLS, Suite::TLS_AES_128_GCM_SHA256),
+        (Stack::MBEDTLS, Suite::TLS_AES_256_GCM_SHA384),
+        (Stack::RUSTLS, Suite::TLS_AES_128_GCM_SHA256),
+        (Stack::RUSTLS, Suite::TLS_AES_256_GCM_SHA384),
     ] {
         let streams = with_openssl(stack, Protocol::Tls13, suite, "DEFAULT");
         let hellos = |stream: &[u8]| {

@@ -11,7 +11,7 @@ use crate::pair::Pair;
 #[test]
 fn a_thousand_psk_handshakes() {
     let path = Path::default();
-    for stack in [Stack::Mbedtls, Stack::Openssl] {
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL] {
         let mut pair = Pair::new(stack, Suite::TLS_PSK_WITH_AES_128_CCM_8);
         let began = processor::time();
         for number in 0..1000u32 {

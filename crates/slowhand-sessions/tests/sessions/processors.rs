@@ -19,27 +19,27 @@ const TLS13: Suite = Suite::TLS_AES_128_GCM_SHA256;
 fn pairs() -> Vec<Pair> {
     use Protocol::{Dtls12, Tls12, Tls13};
     let kinds = [
-        (Stack::Mbedtls, Dtls12, PSK),
-        (Stack::Mbedtls, Dtls12, Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA),
-        (Stack::Mbedtls, Dtls12, Suite::TLS_RSA_WITH_AES_128_CBC_SHA),
-        (Stack::Mbedtls, Tls12, GCM),
-        (Stack::Mbedtls, Tls13, TLS13),
-        (Stack::Openssl, Dtls12, PSK),
-        (Stack::Openssl, Dtls12, Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA),
-        (Stack::Openssl, Dtls12, Suite::TLS_RSA_WITH_AES_128_CBC_SHA),
-        (Stack::Openssl, Tls12, GCM),
-        (Stack::Openssl, Tls13, TLS13),
-        (Stack::Rustls, Tls12, GCM),
-        (Stack::Rustls, Tls13, TLS13),
-        (Stack::Tinydtls, Dtls12, PSK),
-        (Stack::Tinydtls, Dtls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+        (Stack::MBEDTLS, Dtls12, PSK),
+        (Stack::MBEDTLS, Dtls12, Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA),
+        (Stack::MBEDTLS, Dtls12, Suite::TLS_RSA_WITH_AES_128_CBC_SHA),
+        (Stack::MBEDTLS, Tls12, GCM),
+        (Stack::MBEDTLS, Tls13, TLS13),
+        (Stack::OPENSSL, Dtls12, PSK),
+        (Stack::OPENSSL, Dtls12, Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA),
+        (Stack::OPENSSL, Dtls12, Suite::TLS_RSA_WITH_AES_128_CBC_SHA),
+        (Stack::OPENSSL, Tls12, GCM),
+        (Stack::OPENSSL, Tls13, TLS13),
+        (Stack::RUSTLS, Tls12, GCM),
+        (Stack::RUSTLS, Tls13, TLS13),
+        (Stack::TINYDTLS, Dtls12, PSK),
+        (Stack::TINYDTLS, Dtls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
     ];
     let mut pairs: Vec<_> =
         kinds.into_iter().map(|(stack, protocol, suite)| Pair::of(stack, protocol, suite)).collect();
     // A ticket is encrypted while the library holds a lock.
-    pairs.push(Pair::new(Stack::Mbedtls, PSK).both(|config| tls(config).resumption = Some(Resumption::Ticket)));
+    pairs.push(Pair::new(Stack::MBEDTLS, PSK).both(|config| tls(config).resumption = Some(Resumption::Ticket)));
     // The server refuses the client.
-    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL, Stack::TINYDTLS] {
         let mut pair = Pair::new(stack, PSK);
         pair.client.credential = psk("someone else");
         pairs.push(pair);
@@ -150,7 +150,7 @@ fn a_processor_may_run_sessions() {
     };
     let pairs: Vec<_> = pairs().into_iter().map(|pair| (run(&pair), pair)).collect();
     let is_quick =
-        |pair: &Pair| pair.client.credential.kind() == CredentialKind::Psk || pair.client.stack == Stack::Rustls;
+        |pair: &Pair| pair.client.credential.kind() == CredentialKind::Psk || pair.client.stack == Stack::RUSTLS;
     for (outer_transcript, outer) in &pairs {
         for (inner_transcript, inner) in pairs.iter().filter(|(_, pair)| is_quick(pair)) {
             let nesting = || {

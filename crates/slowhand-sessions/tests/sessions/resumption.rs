@@ -18,19 +18,19 @@ const RSA: Suite = Suite::TLS_RSA_WITH_AES_128_CBC_SHA;
 
 /// What can be resumed, and how.
 const KINDS: &[(Stack, Protocol, Suite, Resumption)] = &[
-    (Stack::Mbedtls, Protocol::Dtls12, ECDHE, Resumption::Id),
-    (Stack::Mbedtls, Protocol::Dtls12, ECDHE, Resumption::Ticket),
-    (Stack::Mbedtls, Protocol::Dtls12, PSK, Resumption::Id),
-    (Stack::Mbedtls, Protocol::Dtls12, PSK, Resumption::Ticket),
-    (Stack::Mbedtls, Protocol::Dtls12, RSA, Resumption::Id),
-    (Stack::Mbedtls, Protocol::Dtls12, RSA, Resumption::Ticket),
-    (Stack::Mbedtls, Protocol::Tls12, ECDHE, Resumption::Id),
-    (Stack::Mbedtls, Protocol::Tls12, ECDHE, Resumption::Ticket),
-    (Stack::Mbedtls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256, Resumption::Ticket),
-    (Stack::Mbedtls, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256, Resumption::Ticket),
-    (Stack::Mbedtls, Protocol::Tls13, Suite::TLS_AES_256_GCM_SHA384, Resumption::Ticket),
-    (Stack::Rustls, Protocol::Tls12, GCM, Resumption::Id),
-    (Stack::Rustls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256, Resumption::Ticket),
+    (Stack::MBEDTLS, Protocol::Dtls12, ECDHE, Resumption::Id),
+    (Stack::MBEDTLS, Protocol::Dtls12, ECDHE, Resumption::Ticket),
+    (Stack::MBEDTLS, Protocol::Dtls12, PSK, Resumption::Id),
+    (Stack::MBEDTLS, Protocol::Dtls12, PSK, Resumption::Ticket),
+    (Stack::MBEDTLS, Protocol::Dtls12, RSA, Resumption::Id),
+    (Stack::MBEDTLS, Protocol::Dtls12, RSA, Resumption::Ticket),
+    (Stack::MBEDTLS, Protocol::Tls12, ECDHE, Resumption::Id),
+    (Stack::MBEDTLS, Protocol::Tls12, ECDHE, Resumption::Ticket),
+    (Stack::MBEDTLS, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256, Resumption::Ticket),
+    (Stack::MBEDTLS, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256, Resumption::Ticket),
+    (Stack::MBEDTLS, Protocol::Tls13, Suite::TLS_AES_256_GCM_SHA384, Resumption::Ticket),
+    (Stack::RUSTLS, Protocol::Tls12, GCM, Resumption::Id),
+    (Stack::RUSTLS, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256, Resumption::Ticket),
 ];
 
 fn pair(kind: &(Stack, Protocol, Suite, Resumption)) -> Pair {
@@ -103,7 +103,7 @@ fn the_first_session_is_not_counted() {
 /// Measured with the library in plain C programs: 133/60/165/179/67.
 #[test]
 fn mbedtls_by_identifier() {
-    let transcript = pair(&(Stack::Mbedtls, Protocol::Dtls12, ECDHE, Resumption::Id)).run(&Path::default());
+    let transcript = pair(&(Stack::MBEDTLS, Protocol::Dtls12, ECDHE, Resumption::Id)).run(&Path::default());
     assert_eq!(transcript.sizes(), [133, 60, 165, 179, 67]);
 }
 
@@ -112,7 +112,7 @@ fn mbedtls_by_identifier() {
 /// of 278 octets.
 #[test]
 fn mbedtls_by_ticket() {
-    let kind = (Stack::Mbedtls, Protocol::Dtls12, ECDHE, Resumption::Ticket);
+    let kind = (Stack::MBEDTLS, Protocol::Dtls12, ECDHE, Resumption::Ticket);
     for (auth, certificate) in [(Auth::Mutual, 332), (Auth::Server, 0)] {
         // `ssl_tls12_session_save` of ssl_tls.c: header and suite, start, identifier, master secret, result of
         // verification, the client's certificate, creation of the ticket, fragment length, RFC 7366;
@@ -134,11 +134,11 @@ fn sizes(transcript: &Transcript, direction: Direction) -> Vec<usize> {
 #[test]
 fn an_abbreviated_handshake_over_a_stream() {
     let changed = [5 + 1, 5 + 8 + 16 + 8];
-    let transcript = pair(&(Stack::Mbedtls, Protocol::Tls12, ECDHE, Resumption::Id)).run(&Path::default());
+    let transcript = pair(&(Stack::MBEDTLS, Protocol::Tls12, ECDHE, Resumption::Id)).run(&Path::default());
     assert_eq!(sizes(&transcript, Direction::ToServer)[1..], changed);
     assert_eq!(sizes(&transcript, Direction::ToClient)[1..], changed);
     // rustls writes its flights at once; the tag of GCM has 16 octets.
-    let transcript = pair(&(Stack::Rustls, Protocol::Tls12, GCM, Resumption::Id)).run(&Path::default());
+    let transcript = pair(&(Stack::RUSTLS, Protocol::Tls12, GCM, Resumption::Id)).run(&Path::default());
     assert_eq!(sizes(&transcript, Direction::ToServer)[1..], [6 + 5 + 8 + 16 + 16]);
     assert_eq!(transcript.datagrams.len(), 3);
 }
@@ -175,7 +175,7 @@ fn a_resumption_survives_losses() {
 /// An end of each library: the ticket is the server's, the session the client's.
 #[test]
 fn libraries_resume_with_each_other() {
-    for (client, server) in [(Stack::Mbedtls, Stack::Rustls), (Stack::Rustls, Stack::Mbedtls)] {
+    for (client, server) in [(Stack::MBEDTLS, Stack::RUSTLS), (Stack::RUSTLS, Stack::MBEDTLS)] {
         for (protocol, suite, resumption) in [
             (Protocol::Tls12, GCM, Resumption::Id),
             (Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256, Resumption::Ticket),
@@ -205,7 +205,7 @@ fn a_first_session_that_needs_its_timers_is_resumed() {
     }) {
         for (fragment, resumption) in [(None, Resumption::Id), (Some(512), Resumption::Id), (None, Resumption::Ticket)]
         {
-            let kind = (Stack::Mbedtls, Protocol::Dtls12, suite, resumption);
+            let kind = (Stack::MBEDTLS, Protocol::Dtls12, suite, resumption);
             let mut pair = pair(&kind).both(|config| {
                 (config.mtu, tls(config).max_fragment_length) = (Some(mtu), fragment);
                 dtls(config).connection_id = connection_id;
@@ -228,7 +228,7 @@ fn a_first_session_that_needs_its_timers_is_resumed() {
 /// put a ClientHello together (`ssl_tls12_server.c`).
 #[test]
 fn a_ticket_that_a_fragment_cannot_hold_fails_in_the_words_of_the_library() {
-    let kind = (Stack::Mbedtls, Protocol::Dtls12, GCM, Resumption::Ticket);
+    let kind = (Stack::MBEDTLS, Protocol::Dtls12, GCM, Resumption::Ticket);
     let transcript = pair(&kind).both(|config| tls(config).max_fragment_length = Some(512)).run(&Path::default());
     assert_eq!(failure(&transcript.server).reason, "SSL - The requested feature is not available (-0x7080)");
 }
@@ -237,7 +237,7 @@ fn a_ticket_that_a_fragment_cannot_hold_fails_in_the_words_of_the_library() {
 /// decided whether it needed a timer.
 #[test]
 fn the_first_session_does_not_depend_on_the_seeds() {
-    let kind = (Stack::Mbedtls, Protocol::Dtls12, GCM, Resumption::Id);
+    let kind = (Stack::MBEDTLS, Protocol::Dtls12, GCM, Resumption::Id);
     let mut pair = pair(&kind).both(|config| {
         config.mtu = Some(554);
         dtls(config).connection_id = Some(29);
@@ -268,12 +268,12 @@ fn first_session_of(pair: &Pair) -> String {
 #[test]
 fn a_first_session_that_fails_says_why() {
     // The server does not know the client's identity.
-    let mut strangers = pair(&(Stack::Mbedtls, Protocol::Dtls12, PSK, Resumption::Id));
+    let mut strangers = pair(&(Stack::MBEDTLS, Protocol::Dtls12, PSK, Resumption::Id));
     strangers.client.credential = psk("someone else");
     let why = first_session_of(&strangers);
     assert_eq!(why, "server: SSL - Unknown identity received (eg, PSK identity) (-0x6C80)");
     // The client needs the server to send again (see above), and does not wait for that.
-    let mut hasty = pair(&(Stack::Mbedtls, Protocol::Dtls12, GCM, Resumption::Id)).both(|config| {
+    let mut hasty = pair(&(Stack::MBEDTLS, Protocol::Dtls12, GCM, Resumption::Id)).both(|config| {
         config.mtu = Some(192);
         dtls(config).connection_id = Some(29);
     });
@@ -287,7 +287,7 @@ fn a_first_session_that_fails_says_why() {
 
 #[test]
 fn a_first_session_has_a_limit_in_time() {
-    let kind = (Stack::Mbedtls, Protocol::Dtls12, GCM, Resumption::Id);
+    let kind = (Stack::MBEDTLS, Protocol::Dtls12, GCM, Resumption::Id);
     let slow = pair(&kind).both(|config| {
         (config.mtu, config.timers.first) = (Some(192), Some(Duration::from_secs(3601)));
         dtls(config).connection_id = Some(29);

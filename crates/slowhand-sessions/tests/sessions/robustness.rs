@@ -13,12 +13,12 @@ use slowhand_sessions::{
 use crate::pair::{Pair, failure};
 
 const KINDS: [(Stack, Suite); 6] = [
-    (Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-    (Stack::Openssl, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-    (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-    (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
-    (Stack::Openssl, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
-    (Stack::Tinydtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+    (Stack::MBEDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+    (Stack::OPENSSL, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+    (Stack::TINYDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+    (Stack::MBEDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+    (Stack::OPENSSL, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+    (Stack::TINYDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
 ];
 
 /// What is done to a datagram on its way.
@@ -149,7 +149,7 @@ impl Processor for Endless {
 /// A panic would end the process here: the libraries read the clock from C.
 #[test]
 fn a_clock_at_its_end_harms_no_session() {
-    for stack in Stack::ALL.iter().copied() {
+    for stack in Stack::BUILT_IN.iter().copied() {
         for protocol in stack.capabilities().protocols() {
             let credentials = [CredentialKind::Psk, CredentialKind::RawPublicKey, CredentialKind::Certificate];
             let suites = credentials.into_iter().filter_map(|kind| best_common_suite([stack; 2], protocol, kind));
@@ -181,7 +181,7 @@ fn a_clock_at_its_end_harms_no_session() {
 /// section 7.1: its only octet is 1) with a fatal alert, which the server must not ignore.
 #[test]
 fn a_fatal_alert_ends_an_established_session() {
-    let (mut client, mut server) = Pair::new(Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8).build();
+    let (mut client, mut server) = Pair::new(Stack::TINYDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8).build();
     client.start(Duration::ZERO);
     let mut was_established = false;
     for _ in 0..4 {
@@ -235,7 +235,7 @@ fn certificate(datagram: &[u8]) -> Option<usize> {
 /// CVE-2026-35189 needs long certificates. The library's own limit is 102,400 octets (`SSL_MAX_CERT_LIST_DEFAULT`).
 #[test]
 fn openssl_takes_no_long_list_of_certificates() {
-    let (mut client, mut datagram, at) = before_the_certificate(Stack::Openssl);
+    let (mut client, mut datagram, at) = before_the_certificate(Stack::OPENSSL);
     datagram[at + 1..at + 4].copy_from_slice(&20_000u32.to_be_bytes()[1..]);
     client.handle_input(Duration::ZERO, &datagram);
     assert!(matches!(client.status(), Status::Failed(_)), "{:?}", client.status());
@@ -245,7 +245,7 @@ fn openssl_takes_no_long_list_of_certificates() {
 /// the datagram before, which lay in the same place.
 #[test]
 fn tinydtls_finds_nothing_after_the_end_of_a_datagram() {
-    let (mut client, mut datagram, at) = before_the_certificate(Stack::Tinydtls);
+    let (mut client, mut datagram, at) = before_the_certificate(Stack::TINYDTLS);
     assert_eq!(at, 13);
     let content_type = std::mem::replace(&mut datagram[0], 0);
     client.handle_input(Duration::ZERO, &datagram);
@@ -265,7 +265,7 @@ fn tinydtls_finds_nothing_after_the_end_of_a_datagram() {
 /// RFC 6347 section 4.1.2.7 has it dropped. A version without the hole fails this test: then remove it from `carriers.toml`.
 #[test]
 fn openssl_ends_with_a_short_record() {
-    let (mut client, mut server) = Pair::new(Stack::Openssl, Suite::TLS_PSK_WITH_AES_128_CCM_8).build();
+    let (mut client, mut server) = Pair::new(Stack::OPENSSL, Suite::TLS_PSK_WITH_AES_128_CCM_8).build();
     Path::default().run(&mut *client, &mut *server);
     assert!(matches!(server.status(), Status::Established { .. }));
     // Application data (23) of DTLS 1.2, epoch 1, a sequence number that the client has not used, and one octet.
@@ -277,7 +277,7 @@ fn openssl_ends_with_a_short_record() {
 /// In an established session its peer can send one that is too short.
 #[test]
 fn tinydtls_ignores_a_short_client_hello_of_its_peer() {
-    let (mut client, mut server) = Pair::new(Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8).build();
+    let (mut client, mut server) = Pair::new(Stack::TINYDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8).build();
     let transcript = Path::default().run(&mut *client, &mut *server);
     let message = record(&transcript, &*client, &[1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
     server.handle_input(Duration::ZERO, &message);

@@ -18,7 +18,7 @@ fn certificate(bits: u16) -> usize {
 }
 
 fn pair(protocol: Protocol, suite: Suite, bits: u16, auth: Auth) -> Pair {
-    Pair::of(Stack::Mbedtls, protocol, suite).both(|config| {
+    Pair::of(Stack::MBEDTLS, protocol, suite).both(|config| {
         set_rsa_bits(config, bits);
         tls(config).auth = auth;
     })
@@ -100,7 +100,7 @@ fn a_key_exchange_by_rsa_computes_what_the_protocol_asks_for() {
 /// 6.2.3.2) goes through the cipher there, as a block more.
 #[test]
 fn openssl_computes_it_in_the_same_order() {
-    for stacks in [[Stack::Openssl; 2], [Stack::Openssl, Stack::Mbedtls], [Stack::Mbedtls, Stack::Openssl]] {
+    for stacks in [[Stack::OPENSSL; 2], [Stack::OPENSSL, Stack::MBEDTLS], [Stack::MBEDTLS, Stack::OPENSSL]] {
         for bits in RSA_BITS {
             let mut pair = pair(Protocol::Dtls12, KOTHMAYR, bits, Auth::Mutual);
             [pair.client.stack, pair.server.stack] = stacks;
@@ -111,7 +111,7 @@ fn openssl_computes_it_in_the_same_order() {
             assert_eq!(client, ["verify", "encrypt", "sign"]);
             assert_eq!(server, ["verify", "decrypt", "verify"]);
             for (stack, end) in stacks.into_iter().zip(performed) {
-                let finished = Cbc { key_bits: 128, octets: if stack == Stack::Openssl { 16 + 32 } else { 32 } };
+                let finished = Cbc { key_bits: 128, octets: if stack == Stack::OPENSSL { 16 + 32 } else { 32 } };
                 let times = |wanted| end.iter().filter(|operation| **operation == wanted).count();
                 assert_eq!((times(Operation::CbcEncrypt(finished)), times(Operation::CbcDecrypt(finished))), (1, 1));
             }

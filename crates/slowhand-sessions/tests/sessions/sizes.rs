@@ -25,32 +25,32 @@ fn assert_sizes(pair: &Pair, expected: &[usize], signatures: &[usize]) {
 
 #[test]
 fn mbedtls_psk() {
-    let pair = Pair::new(Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8);
+    let pair = Pair::new(Stack::MBEDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8);
     assert_sizes(&pair, &[97, 60, 129, 131, 109, 67], &[]);
 }
 
 #[test]
 fn mbedtls_mutual_secp256r1() {
-    let pair = Pair::new(Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8);
+    let pair = Pair::new(Stack::MBEDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8);
     assert_sizes(&pair, &[101, 60, 133, 718, 621, 67], &[3, 4]);
 }
 
 #[test]
 fn mbedtls_mutual_secp192r1() {
-    let pair = Pair::new(Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8)
+    let pair = Pair::new(Stack::MBEDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8)
         .both(|config| tls(config).curve = Curve::Secp192r1);
     assert_sizes(&pair, &[101, 60, 133, 600, 504, 67], &[3, 4]);
 }
 
 #[test]
 fn tinydtls_psk() {
-    let pair = Pair::new(Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8);
+    let pair = Pair::new(Stack::TINYDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8);
     assert_sizes(&pair, &[77, 44, 93, 74, 25, 42, 14, 53, 14, 53], &[]);
 }
 
 #[test]
 fn tinydtls_mutual_raw_public_keys() {
-    let pair = Pair::new(Stack::Tinydtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8);
+    let pair = Pair::new(Stack::TINYDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8);
     let expected = [111, 44, 127, 90, 119, 168, 33, 25, 119, 91, 100, 14, 53, 14, 53];
     assert_sizes(&pair, &expected, &[5, 10]);
 }
@@ -60,13 +60,13 @@ fn tinydtls_mutual_raw_public_keys() {
 /// suite of 2 (section 3.3): 3 octets more.
 #[test]
 fn openssl_psk() {
-    let pair = Pair::new(Stack::Openssl, Suite::TLS_PSK_WITH_AES_128_CCM_8);
+    let pair = Pair::new(Stack::OPENSSL, Suite::TLS_PSK_WITH_AES_128_CCM_8);
     assert_sizes(&pair, &[87 + 3, 48, 107 + 3, 99, 109, 67], &[]);
 }
 
 #[test]
 fn openssl_mutual_secp256r1() {
-    let pair = Pair::new(Stack::Openssl, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8);
+    let pair = Pair::new(Stack::OPENSSL, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8);
     assert_sizes(&pair, &[103 + 3, 48, 123 + 3, 672, 621, 67], &[3, 4]);
 }
 
@@ -74,14 +74,14 @@ fn openssl_mutual_secp256r1() {
 /// signature also 16.
 #[test]
 fn openssl_mutual_secp192r1() {
-    let pair = Pair::new(Stack::Openssl, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8)
+    let pair = Pair::new(Stack::OPENSSL, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8)
         .both(|config| tls(config).curve = Curve::Secp192r1);
     assert_sizes(&pair, &[106, 48, 126, 672 - 86 - 2 * 16, 621 - 86 - 2 * 16, 67], &[3, 4]);
 }
 
 #[test]
 fn a_longer_identity_lengthens_the_key_exchange_only() {
-    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL, Stack::TINYDTLS] {
         let pair = Pair::new(stack, Suite::TLS_PSK_WITH_AES_128_CCM_8);
         let short = pair.run(&Path::default()).sizes();
         let long = pair
@@ -96,8 +96,8 @@ fn a_longer_identity_lengthens_the_key_exchange_only() {
 
 #[test]
 fn a_datagram_limit_is_kept() {
-    let limits = [192, 256, 529, 1041].map(|mtu| (Stack::Mbedtls, mtu));
-    for (stack, mtu) in limits.into_iter().chain([208, 256, 529, 1041].map(|mtu| (Stack::Openssl, mtu))) {
+    let limits = [192, 256, 529, 1041].map(|mtu| (Stack::MBEDTLS, mtu));
+    for (stack, mtu) in limits.into_iter().chain([208, 256, 529, 1041].map(|mtu| (Stack::OPENSSL, mtu))) {
         let pair = Pair::new(stack, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM).both(|config| config.mtu = Some(mtu));
         let transcript = pair.run(&Path::default());
         assert_eq!(transcript.end, End::Completed, "{stack} {mtu}");
@@ -107,7 +107,7 @@ fn a_datagram_limit_is_kept() {
 
 #[test]
 fn the_smallest_datagram_limit_suits_every_handshake() {
-    let pair = Pair::new(Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM).both(|config| {
+    let pair = Pair::new(Stack::MBEDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM).both(|config| {
         config.mtu = Some(192);
         dtls(config).connection_id = Some(32);
         tls(config).max_fragment_length = Some(4096);
@@ -120,7 +120,7 @@ fn the_smallest_datagram_limit_suits_every_handshake() {
 #[test]
 fn the_fragment_length_is_negotiated_and_kept() {
     for length in [512, 1024, 2048, 4096] {
-        let pair = Pair::new(Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM)
+        let pair = Pair::new(Stack::MBEDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM)
             .both(|config| tls(config).max_fragment_length = Some(length));
         let transcript = pair.run(&Path::default());
         assert_eq!(transcript.end, End::Completed);
@@ -145,7 +145,7 @@ fn openssl_keeps_the_fragment_length() {
         (Protocol::Tls12, Suite::TLS_RSA_WITH_AES_128_GCM_SHA256),
         (Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
     ] {
-        let whole = Pair::of(Stack::Openssl, protocol, suite).both(|config| set_rsa_bits(config, 3072));
+        let whole = Pair::of(Stack::OPENSSL, protocol, suite).both(|config| set_rsa_bits(config, 3072));
         let cut = whole.clone().both(|config| tls(config).max_fragment_length = Some(512));
         let [whole, cut] = [whole, cut].map(|pair| pair.run(&Path::default()));
         assert_eq!(cut.end, End::Completed, "{protocol}: {cut:?}");
@@ -171,7 +171,7 @@ fn fragments(octets: &[u8], protocol: Protocol) -> Vec<usize> {
 
 #[test]
 fn connection_ids_are_negotiated() {
-    let pair = Pair::new(Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8)
+    let pair = Pair::new(Stack::MBEDTLS, Suite::TLS_PSK_WITH_AES_128_CCM_8)
         .both(|config| dtls(config).connection_id = Some(4));
     let (mut client, mut server) = pair.build();
     let transcript = Path::default().run(&mut *client, &mut *server);
@@ -186,7 +186,7 @@ fn connection_ids_are_negotiated() {
 
 #[test]
 fn without_a_cookie_two_datagrams_are_saved() {
-    for (stack, sizes) in [(Stack::Mbedtls, [97, 131, 109, 67]), (Stack::Openssl, [90, 99, 109, 67])] {
+    for (stack, sizes) in [(Stack::MBEDTLS, [97, 131, 109, 67]), (Stack::OPENSSL, [90, 99, 109, 67])] {
         let mut pair = Pair::new(stack, Suite::TLS_PSK_WITH_AES_128_CCM_8);
         dtls(&mut pair.server).cookie = false;
         assert_sizes(&pair, &sizes, &[]);
@@ -195,7 +195,7 @@ fn without_a_cookie_two_datagrams_are_saved() {
 
 #[test]
 fn a_server_alone_is_authenticated_without_a_client_certificate() {
-    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
+    for stack in [Stack::MBEDTLS, Stack::OPENSSL, Stack::TINYDTLS] {
         let pair =
             Pair::new(stack, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8).both(|config| tls(config).auth = Auth::Server);
         let transcript = pair.run(&Path::default());
@@ -234,13 +234,9 @@ fn every_suite_completes_and_is_the_one_negotiated() {
 /// Every library with each of its protocols and suites.
 fn every_kind() -> Vec<(Stack, Protocol, Suite)> {
     let mut kinds = Vec::new();
-    for stack in slowhand_sessions::stacks() {
-        for protocol in &stack.protocols {
-            let suites = stack
-                .suites
-                .iter()
-                .filter(|suite| suite.is_tls13() == matches!(protocol, Protocol::Dtls13 | Protocol::Tls13));
-            kinds.extend(suites.map(|suite| (stack.name, *protocol, *suite)));
+    for stack in Stack::BUILT_IN.iter().copied() {
+        for protocol in stack.capabilities().protocols() {
+            kinds.extend(stack.capabilities().suites(protocol).map(|suite| (stack, protocol, suite)));
         }
     }
     kinds

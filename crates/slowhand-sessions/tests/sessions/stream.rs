@@ -12,14 +12,14 @@ use slowhand_wire::tls;
 use crate::pair::{Pair, tls};
 
 const KINDS: &[(Stack, Protocol, Suite)] = &[
-    (Stack::Mbedtls, Protocol::Tls12, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-    (Stack::Mbedtls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
-    (Stack::Mbedtls, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256),
-    (Stack::Openssl, Protocol::Tls12, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-    (Stack::Openssl, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
-    (Stack::Openssl, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256),
-    (Stack::Rustls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
-    (Stack::Rustls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
+    (Stack::MBEDTLS, Protocol::Tls12, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+    (Stack::MBEDTLS, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+    (Stack::MBEDTLS, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256),
+    (Stack::OPENSSL, Protocol::Tls12, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+    (Stack::OPENSSL, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+    (Stack::OPENSSL, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256),
+    (Stack::RUSTLS, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+    (Stack::RUSTLS, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
 ];
 
 /// All that was written in one direction.
@@ -42,7 +42,7 @@ fn records(stream: &[u8]) -> Vec<usize> {
 /// writes each record by itself.
 #[test]
 fn mbedtls_tls12_psk_writes_a_record_at_a_time() {
-    let transcript = Pair::of(Stack::Mbedtls, Protocol::Tls12, Suite::TLS_PSK_WITH_AES_128_CCM_8).run(&Path::default());
+    let transcript = Pair::of(Stack::MBEDTLS, Protocol::Tls12, Suite::TLS_PSK_WITH_AES_128_CCM_8).run(&Path::default());
     assert_eq!(transcript.end, End::Completed);
     // The identity has 15 octets and a length of 2. The explicit nonce (8), a message of 4 + 12, the tag (8).
     let (key_exchange, change_cipher_spec, finished) = (5 + 4 + 2 + 15, 5 + 1, 5 + 8 + 4 + 12 + 8);
@@ -59,7 +59,7 @@ fn mbedtls_tls12_psk_writes_a_record_at_a_time() {
 #[test]
 fn mbedtls_tls12_ecdhe_writes_what_dtls_does_with_shorter_headers() {
     let suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
-    let of = |protocol| Pair::of(Stack::Mbedtls, protocol, suite).run(&Path::default());
+    let of = |protocol| Pair::of(Stack::MBEDTLS, protocol, suite).run(&Path::default());
     let (dtls, tls) = (of(Protocol::Dtls12), of(Protocol::Tls12));
     assert_eq!(tls.end, End::Completed);
     // Certificate: its length and that of the list, 3 octets each; the certificate has 332.
@@ -75,7 +75,7 @@ fn mbedtls_tls12_ecdhe_writes_what_dtls_does_with_shorter_headers() {
 /// multiples of 16 octets (`MBEDTLS_SSL_CID_TLS1_3_PADDING_GRANULARITY`).
 #[test]
 fn mbedtls_tls13_sizes() {
-    let pair = Pair::of(Stack::Mbedtls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256);
+    let pair = Pair::of(Stack::MBEDTLS, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256);
     let transcript = pair.run(&Path::default());
     assert_eq!(transcript.end, End::Completed);
     let encrypted = |message: usize| 5 + (message + 1).next_multiple_of(16) + 16;
@@ -94,7 +94,7 @@ fn mbedtls_tls13_sizes() {
 /// rustls writes a flight at once; in TLS 1.3 it joins the messages of a flight in one record, and pads nothing.
 #[test]
 fn rustls_sizes() {
-    let pair = Pair::of(Stack::Rustls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256);
+    let pair = Pair::of(Stack::RUSTLS, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256);
     let transcript = pair.run(&Path::default());
     let client = sizes(&transcript, Direction::ToServer);
     // RFC 8446: Certificate, CertificateVerify and Finished; content type, tag.
@@ -103,7 +103,7 @@ fn rustls_sizes() {
     assert!(client[1].abs_diff(6 + 5 + certificate + verify + finished + 1 + 16) <= 2, "{client:?}");
     assert_eq!(records(&stream(&transcript, Direction::ToServer))[1..], [6, client[1] - 6]);
 
-    let pair = Pair::of(Stack::Rustls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256);
+    let pair = Pair::of(Stack::RUSTLS, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256);
     let transcript = pair.run(&Path::default());
     let client = sizes(&transcript, Direction::ToServer);
     // RFC 5246 and RFC 8422: Certificate, ClientKeyExchange, CertificateVerify; ChangeCipherSpec; Finished.

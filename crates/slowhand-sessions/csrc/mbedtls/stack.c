@@ -1,0 +1,161 @@
+/* What the library can do as it is compiled: with config.h, or with that and a header of the user. */
+#include "library.h"
+
+#include "mbedtls/ssl.h"
+#include "mbedtls/ssl_ciphersuites.h"
+#include "mbedtls/version.h"
+
+#if MBEDTLS_VERSION_MAJOR != 3 || MBEDTLS_VERSION_MINOR != 6
+#error "slowhand has an adapter to Mbed TLS 3.6, not to other versions"
+#endif
+
+/* TLS NamedGroups (RFC 8422 section 5.1.1). */
+#define SECP192R1 19
+#define SECP256R1 23
+#define BY_ID (1u << SLOWHAND_RESUMPTION_ID)
+#ifdef MBEDTLS_SSL_SESSION_TICKETS
+#define BY_TICKET (1u << SLOWHAND_RESUMPTION_TICKET)
+#else
+#define BY_TICKET 0u
+#endif
+#ifdef MBEDTLS_SSL_MAX_FRAGMENT_LENGTH
+#define LENGTHS FRAGMENT_LENGTHS
+#else
+#define LENGTHS NULL
+#endif
+#ifdef MBEDTLS_SSL_DTLS_CONNECTION_ID
+#define CONNECTION_ID MBEDTLS_SSL_CID_IN_LEN_MAX
+#else
+#define CONNECTION_ID (-1)
+#endif
+#define S UINT64_C(1000000000)
+
+extern const struct slowhand_library mbedtls_library;
+
+/* TLS 1.3 has no secp192r1 (RFC 8446 section 4.2.7). */
+static const uint16_t CURVES[] = {
+#ifdef MBEDTLS_ECP_DP_SECP192R1_ENABLED
+    SECP192R1,
+#endif
+    SECP256R1, 0};
+#ifdef MBEDTLS_SSL_PROTO_TLS1_3
+static const uint16_t CURVES13[] = {SECP256R1, 0};
+#endif
+#ifdef MBEDTLS_SSL_MAX_FRAGMENT_LENGTH
+static const uint16_t FRAGMENT_LENGTHS[] = {512, 1024, 2048, 4096, 0};
+#endif
+/* Of the certificates here. */
+static const uint16_t RSA_BITS[] = {1024, 2048, 3072, 0};
+
+static const struct slowhand_protocol PROTOCOLS[] = {
+    {SLOWHAND_DTLS12, BY_ID | BY_TICKET, CURVES, LENGTHS},
+    {SLOWHAND_TLS12, BY_ID | BY_TICKET, CURVES, LENGTHS},
+#ifdef MBEDTLS_SSL_PROTO_TLS1_3
+    {SLOWHAND_TLS13, BY_TICKET, CURVES13, NULL},
+#endif
+    {SLOWHAND_NO_PROTOCOL, 0, NULL, NULL},
+};
+
+/* The longest ClientHello here: ECDHE-ECDSA with a cookie, a maximum fragment length and a connection ID of 32 octets. With EC-JPAKE
+ * it has two public keys with their proofs. */
+static const struct slowhand_credential CREDENTIALS[] = {
+    {SLOWHAND_PSK, 192},
+#ifdef MBEDTLS_KEY_EXCHANGE_ECJPAKE_ENABLED
+    {SLOWHAND_ECJPAKE, 520},
+#endif
+    {SLOWHAND_CERTIFICATE, 192},
+    {SLOWHAND_NO_CREDENTIAL, 0},
+};
+
+/* `ciphersuite_preference` of `ssl_ciphersuites.c`. */
+static const uint16_t SUITES[] = {
+#if defined(MBEDTLS_SSL_PROTO_TLS1_3) && defined(MBEDTLS_GCM_C) && defined(MBEDTLS_SHA384_C)
+    MBEDTLS_TLS1_3_AES_256_GCM_SHA384,
+#endif
+#if defined(MBEDTLS_SSL_PROTO_TLS1_3) && defined(MBEDTLS_GCM_C)
+    MBEDTLS_TLS1_3_AES_128_GCM_SHA256,
+#endif
+#if defined(MBEDTLS_SSL_PROTO_TLS1_3) && defined(MBEDTLS_CCM_C)
+    MBEDTLS_TLS1_3_AES_128_CCM_SHA256,
+    MBEDTLS_TLS1_3_AES_128_CCM_8_SHA256,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_ECDHE_ECDSA_ENABLED) && defined(MBEDTLS_GCM_C) && defined(MBEDTLS_SHA384_C)
+    MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_ECDHE_ECDSA_ENABLED) && defined(MBEDTLS_CCM_C)
+    MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_CCM,
+    MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_ECDHE_ECDSA_ENABLED) && defined(MBEDTLS_GCM_C)
+    MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_ECDHE_RSA_ENABLED) && defined(MBEDTLS_GCM_C)
+    MBEDTLS_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_ECDHE_ECDSA_ENABLED) && defined(MBEDTLS_CCM_C)
+    MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_ECDHE_ECDSA_ENABLED) && defined(MBEDTLS_CIPHER_MODE_CBC)
+    MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_ECDHE_RSA_ENABLED) && defined(MBEDTLS_CIPHER_MODE_CBC)
+    MBEDTLS_TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_ECDHE_ECDSA_ENABLED) && defined(MBEDTLS_CIPHER_MODE_CBC) && defined(MBEDTLS_SHA1_C)
+    MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_ECDHE_RSA_ENABLED) && defined(MBEDTLS_CIPHER_MODE_CBC) && defined(MBEDTLS_SHA1_C)
+    MBEDTLS_TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_ECDHE_ECDSA_ENABLED) && defined(MBEDTLS_CCM_C)
+    MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_RSA_ENABLED) && defined(MBEDTLS_GCM_C)
+    MBEDTLS_TLS_RSA_WITH_AES_128_GCM_SHA256,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_RSA_ENABLED) && defined(MBEDTLS_CIPHER_MODE_CBC)
+    MBEDTLS_TLS_RSA_WITH_AES_128_CBC_SHA256,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_RSA_ENABLED) && defined(MBEDTLS_CIPHER_MODE_CBC) && defined(MBEDTLS_SHA1_C)
+    MBEDTLS_TLS_RSA_WITH_AES_128_CBC_SHA,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_PSK_ENABLED) && defined(MBEDTLS_GCM_C) && defined(MBEDTLS_SHA384_C)
+    MBEDTLS_TLS_PSK_WITH_AES_256_GCM_SHA384,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_PSK_ENABLED) && defined(MBEDTLS_CCM_C)
+    MBEDTLS_TLS_PSK_WITH_AES_256_CCM,
+    MBEDTLS_TLS_PSK_WITH_AES_256_CCM_8,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_PSK_ENABLED) && defined(MBEDTLS_GCM_C)
+    MBEDTLS_TLS_PSK_WITH_AES_128_GCM_SHA256,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_PSK_ENABLED) && defined(MBEDTLS_CCM_C)
+    MBEDTLS_TLS_PSK_WITH_AES_128_CCM,
+    MBEDTLS_TLS_PSK_WITH_AES_128_CCM_8,
+#endif
+#if defined(MBEDTLS_KEY_EXCHANGE_ECJPAKE_ENABLED) && defined(MBEDTLS_CCM_C)
+    MBEDTLS_TLS_ECJPAKE_WITH_AES_128_CCM_8,
+#endif
+    0,
+};
+
+static const struct slowhand_capabilities CAPABILITIES = {
+    .licence = "Apache-2.0 OR GPL-2.0-or-later",
+    .protocols = PROTOCOLS,
+    .credentials = CREDENTIALS,
+    .suites = SUITES,
+    .rsa_bits = RSA_BITS,
+    .minimum_mtu_reason = "the library does not fragment a ClientHello",
+    .fragments = 1,
+    .without_cookie = 1,
+    .identity_with_nul = 1,
+    .connection_id = CONNECTION_ID,
+    .longest_psk = MBEDTLS_PSK_MAX_LEN,
+    /* `MBEDTLS_SSL_DTLS_TIMEOUT_DFL_MIN` and `_MAX` of `ssl.h`. The timer counts whole milliseconds in 32 bits. */
+    .first_timeout_ns = S,
+    .maximum_timeout_ns = 60 * S,
+    .least_timeout_ns = S / 1000,
+    .most_timeout_ns = UINT32_MAX / 1000 * S,
+};
+
+SLOWHAND_STACK(CAPABILITIES, mbedtls_library);

@@ -1,0 +1,51 @@
+/* What the library can do. */
+#include "library.h"
+
+#define SECP256R1 23 /* TLS NamedGroup (RFC 8422 section 5.1.1) */
+#define S UINT64_C(1000000000)
+
+extern const struct slowhand_library tinydtls_library;
+
+static const uint16_t CURVES[] = {SECP256R1, 0};
+
+static const struct slowhand_protocol PROTOCOLS[] = {
+    {SLOWHAND_DTLS12, 0, CURVES, NULL},
+    {SLOWHAND_NO_PROTOCOL, 0, NULL, NULL},
+};
+
+/* The longest datagram of a handshake. With a pre-shared key it is the second ClientHello (also with tags of 16 octets). With raw
+ * public keys it is the ServerKeyExchange, whose signature varies in length. */
+static const struct slowhand_credential CREDENTIALS[] = {
+    {SLOWHAND_PSK, 93},
+    {SLOWHAND_RAW_PUBLIC_KEY, 170},
+    {SLOWHAND_NO_CREDENTIAL, 0},
+};
+
+/* `cipher_suite_params` in `dtls.c`. */
+static const uint16_t SUITES[] = {
+    0xC0A8, /* TLS_PSK_WITH_AES_128_CCM_8 */
+    0xC0A4, /* TLS_PSK_WITH_AES_128_CCM */
+    0xC0AE, /* TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8 */
+    0xC0AC, /* TLS_ECDHE_ECDSA_WITH_AES_128_CCM */
+    0,
+};
+
+static const struct slowhand_capabilities CAPABILITIES = {
+    .licence = "EPL-1.0 OR BSD-3-Clause",
+    .protocols = PROTOCOLS,
+    .credentials = CREDENTIALS,
+    .suites = SUITES,
+    .minimum_mtu_reason = "the library neither sends nor accepts fragments of a handshake message",
+    .identity_with_nul = 1,
+    .connection_id = -1,
+    .longest_psk = 16, /* `DTLS_PSK_MAX_KEY_LEN` of `crypto.h` */
+    /* 2 s, doubled with each of at most 7 retransmissions (`dtls_send_multi` and `dtls_retransmit` in `dtls.c`,
+     * `DTLS_DEFAULT_MAX_RETRANSMIT` in `global.h`). Whole milliseconds in 32 bits, as with mbedTLS. */
+    .first_timeout_ns = 2 * S,
+    .maximum_times_first = 1 << 7,
+    .least_timeout_ns = S / 1000,
+    .most_timeout_ns = UINT32_MAX / 1000 * S,
+    .remark = "one datagram and one timer per message",
+};
+
+SLOWHAND_STACK(CAPABILITIES, tinydtls_library);

@@ -1,0 +1,4 @@
+//! The interface between this crate and libraries in C, as `csrc/slowhand/stack.h` has it. build.rs generates it from that header.
+#![allow(non_camel_case_types, missing_docs)]
+
+include!(concat!(env!("OUT_DIR"), "/mirrors/stack.rs"));

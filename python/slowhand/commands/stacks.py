@@ -1,0 +1,154 @@
+"""`slowhand stacks`: the libraries that are built in, and stacks of the user's own."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from slowhand.arguments import Complaint, Parser
+from slowhand.commands.common import DONE, NO, print_json
+from slowhand.nearest import none_of
+from slowhand.terminal import Terminal, say
+
+
+def options(parser: Parser) -> None:
+    """The options of `stacks`."""
+    parser.add_argument("name", metavar="STACK", nargs="?", help="Which to print. [default: all]")
+    parser.json()
+
+
+def show(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Lists what has a protocol, or one of it."""
+    from slowhand.api import stacks
+
+    found = {stack["name"]: stack for stack in stacks()}
+    name = arguments.name
+    if name is not None and name not in found:
+        raise Complaint(none_of("stack", name, found))
+    if arguments.json:
+        print_json(found[name] if name else list(found.values()), out)
+    else:
+        from slowhand import report
+
+        report.show_stacks([found[name]] if name else list(found.values()), out)
+    return DONE
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `stacks add`."""
+    parser.add_argument("name", metavar="NAME", help="The name of the stack in a scenario.")
+    parser.add_argument(
+        "sources",
+        metavar="FILE",
+        nargs="+",
+        help="Its sources in C, as docs/own-stack.md has them; or mbedtls, with --source.",
+    )
+    parser.add_argument(
+        "--source", metavar="FOLDER", help="The sources of Mbed TLS 3.6: your version, or patched."
+    )
+    parser.add_argument(
+        "--config", metavar="FILE", help="A header that changes its options, by #define and #undef."
+    )
+    parser.add_argument(
+        "--cflags", metavar="FLAGS", default="", help="More options of the compiler, in one word."
+    )
+    parser.json()
+
+
+def add(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Compiles a stack."""
+    import shlex
+
+    from slowhand import own_stacks
+
+    name = arguments.name
+    with _complaining():
+        folder = own_stacks.add(
+            name,
+            arguments.sources,
+            shlex.split(arguments.cflags),
+            source=arguments.source,
+            config=arguments.config,
+        )
+        build = own_stacks.builds([name])[name]
+    if arguments.json:
+        print_json({"name": name, "folder": str(folder), **build}, out)
+    else:
+        out.print(f"{name} {build['version']} ({build['digest']}) is in {folder}")
+        out.paragraph(
+            f"In a scenario: session.stack = {name}. To try it: slowhand stacks check {name}"
+        )
+    return DONE
+
+
+def remove_options(parser: Parser) -> None:
+    """The options of `stacks remove`."""
+    parser.add_argument("name", metavar="OWN", help="Its name.")
+    parser.json()
+
+
+def remove(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Removes a stack."""
+    from slowhand import own_stacks
+
+    with _complaining():
+        own_stacks.remove(arguments.name)
+    if arguments.json:
+        print_json({"removed": arguments.name}, out)
+    return DONE
+
+
+def check_options(parser: Parser) -> None:
+    """The options of `stacks check`."""
+    parser.add_argument("name", metavar="STACK", help="Its name; also one that is built in.")
+    parser.json()
+
+
+def check(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Tries a stack."""
+    from slowhand import own_stacks
+    from slowhand.table import Column, Table
+
+    with _complaining():
+        found = own_stacks.check(arguments.name)
+    if arguments.json:
+        print_json({**found._asdict(), "stack": arguments.name}, out)
+        return NO if found.problems else DONE
+    sessions = found.trial["sessions"] if found.trial else []
+    if sessions:
+        table = Table([Column(right=False), Column(right=False), *map(Column, COLUMNS)])
+        for each in sessions:
+            leaked = each["leaked"]
+            table.add(
+                each["protocol"],
+                each["credential"],
+                str(each["datagrams"]),
+                str(each["octets"]),
+                str(len(each["problems"])),
+                "not counted" if leaked is None else f"{leaked:,.0f}",
+            )
+        table.print(out)
+    for problem in found.problems:
+        say(f"{arguments.name}: {problem}")
+    if not found.problems:
+        out.paragraph(
+            f"{arguments.name}: two processes gave the same; each datagram was lost once, and"
+            " datagrams were small; nothing was found"
+        )
+    return NO if found.problems else DONE
+
+
+COLUMNS = ("datagrams", "octets", "problems", "kept (octets)")
+"""The columns of numbers of a check: of a handshake without losses, and of all handshakes."""
+
+
+@contextmanager
+def _complaining() -> Iterator[None]:
+    """Makes the error of a stack that of the command."""
+    from slowhand.own_stacks import StackError
+
+    try:
+        yield
+    except StackError as error:
+        raise Complaint(str(error)) from error

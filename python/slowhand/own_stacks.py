@@ -1,0 +1,400 @@
+"""Stacks of the user's own: made from C, tried, and named in results.
+
+A stack is a folder `NAME` with `stack.so`, in the folder that `folder` returns. Beside it are
+`digest`, which says what was built, and `about.json`, which says how it is built again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from slowhand import _native, data
+from slowhand.blame import refusal
+from slowhand.terminal import printable
+
+GUARD = data.CSRC / "slowhand" / "guard.c"
+"""What is linked with each stack: it refuses clocks and the like."""
+
+LIBRARIES = ("mbedtls",)
+"""The libraries that have an adapter here, so that a stack can be made of their sources alone."""
+
+FLAGS = ("-std=gnu11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", "-U_FORTIFY_SOURCE", "-pthread")
+"""How a stack is compiled: only `slowhand_stack` is visible, and no call gets another name."""
+
+_SYSTEM = ("-isystem", os.fspath(data.CSRC))
+"""Where `#include "slowhand/stack.h"` is found."""
+
+DIGEST = 16
+"""How many hexadecimal digits name a build."""
+
+TRIAL_S = 120
+"""The time that a trial may take: assumed, a hundred times what the built-in libraries take."""
+
+APART_S = 1.1
+"""Two trials begin so far apart, so that a clock in seconds shows two times."""
+
+
+class StackError(Exception):
+    """What is wrong with a stack, or with what it is to be made from."""
+
+
+class Check(NamedTuple):
+    """What `check` has found."""
+
+    trial: Mapping[str, Any] | None
+    """The protocols and credentials that were tried; `None` if the trial did not come to an end."""
+    problems: Sequence[str]
+    """What is wrong, each in words. Empty: nothing was found."""
+
+
+def folder() -> Path:
+    """Where the stacks are: `SLOWHAND_STACKS`, or `slowhand/stacks` among the user's data."""
+    found = _native.stacks_folder()
+    if found is None:
+        raise StackError(
+            "there is no folder for stacks: set SLOWHAND_STACKS, XDG_DATA_HOME or HOME"
+        )
+    return Path(found)
+
+
+def add(
+    name: str,
+    sources: Sequence[str | os.PathLike[str]],
+    cflags: Sequence[str] = (),
+    *,
+    source: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Compiles a stack from sources in C, in the place of one of the same name.
+
+    Or from the folder `source` of a library, if that is the only one of `sources`: its options are
+    slowhand's own, with those that the header `config` changes.
+
+    Returns its folder. The compiler is `CC`, or `cc`. What was there before stays if something is
+    wrong.
+    """
+    file = _file(name)
+    if name in _native.built_in_stacks():
+        raise StackError(f"NAME: found {name}, which is built in, allowed: another name")
+    is_library = source is not None or config is not None
+    parts = _library(sources, source, config) if is_library else [Part(_sources(sources))]
+    target = file.parent
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".adding-", dir=target.parent) as made:
+        new = Path(made) / name
+        new.mkdir()
+        _compile([*parts, Part([GUARD])], cflags, new / file.name)
+        words = {"source": source, "config": config}
+        about = {
+            "sources": [os.fspath(each) for each in sources],
+            "cflags": list(cflags),
+            **{key: os.fspath(word) for key, word in words.items() if word is not None},
+        }
+        (new / "digest").write_text(_digest(parts, cflags) + "\n")
+        (new / "about.json").write_text(json.dumps(about, indent=1) + "\n")
+        if problem := _problem(name, Path(made)):
+            raise StackError(problem)
+        if target.exists():
+            target.rename(Path(made) / "before")
+        new.rename(target)
+    return target
+
+
+class Part(NamedTuple):
+    """Sources that are compiled with the same options."""
+
+    files: Sequence[Path]
+    flags: Sequence[str] = ()
+
+
+def _sources(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    files = [Path(source) for source in sources]
+    for file in files:
+        if file.suffix != ".c" or not file.is_file():
+            found = printable(os.fspath(file))
+            libraries = " or ".join(LIBRARIES)
+            allowed = f"a file that ends in .c, or {libraries} with --source"
+            raise StackError(f"FILE: found {found}, allowed: {allowed}")
+    return files
+
+
+def _library(
+    names: Sequence[str | os.PathLike[str]],
+    source: str | os.PathLike[str] | None,
+    config: str | os.PathLike[str] | None,
+) -> list[Part]:
+    """The sources of mbedTLS and of our adapter. Those that call cryptography call counters."""
+    if [os.fspath(name) for name in names] != list(LIBRARIES):
+        found = printable(" ".join(os.fspath(name) for name in names))
+        raise StackError(f"FILE: found {found}, allowed with --source: {', '.join(LIBRARIES)}")
+    root = Path(source or ".")
+    library = sorted((root / "library").glob("*.c"))
+    if source is None or not (root / "include" / "mbedtls" / "ssl.h").is_file() or not library:
+        allowed = "the folder of Mbed TLS 3.6, with library/ and include/mbedtls/ssl.h"
+        raise StackError(f"--source: found {printable(os.fspath(root))}, allowed: {allowed}")
+    if config is not None and not Path(config).is_file():
+        raise StackError(f"--config: found {printable(os.fspath(config))}, which is no file")
+    adapter = data.CSRC / "mbedtls"
+    flags = [
+        *(f"-I{folder}" for folder in (root / "include", root / "library", adapter, data.CSRC)),
+        f'-DMBEDTLS_CONFIG_FILE="{adapter / "config.h"}"',
+        "-w",
+    ]
+    if config is not None:
+        flags.append(f'-DMBEDTLS_USER_CONFIG_FILE="{Path(config).resolve()}"')
+    lists = json.loads((adapter / "counted.json").read_text())
+    counters = [f"-D{function}=slowhand_{function}" for function in lists["counted"]]
+    callers = [file for file in library if file.stem in lists["callers"]]
+    own = [adapter / f"{name}.c" for name in ("session", "stack", "operations", "plain")]
+    others = [file for file in library if file not in callers]
+    return [
+        Part(callers, [*flags, *counters]),
+        Part([*own, data.CSRC / "library.c", *others], flags),
+    ]
+
+
+def remove(name: str) -> None:
+    """Removes a stack."""
+    file = _file(name)
+    if not file.exists():
+        raise StackError(_none_of(name))
+    shutil.rmtree(file.parent)
+
+
+def check(name: str) -> Check:
+    """Tries a stack in two processes: both must give the same.
+
+    Each handshake runs without losses, with each datagram lost once, and with small datagrams; and
+    some more times, to look for memory that is not given back.
+    """
+    if name not in _names():
+        raise StackError(_none_of(name))
+    began = time.monotonic()
+    first = _tried(name)
+    if isinstance(first, str):
+        return Check(None, [first])
+    problems = [
+        f"{each['protocol']}, {each['credential']}: {problem}"
+        for each in first["sessions"]
+        for problem in each["problems"]
+    ]
+    if not first["sessions"]:
+        problems.append("no protocol has a suite that goes with a credential of the stack")
+    problems += [
+        f"{each['protocol']}, {each['credential']}: each session keeps {each['leaked']:,.0f} octets"
+        " of memory when it has ended"
+        for each in first["sessions"]
+        if each["leaked"]
+    ]
+    if first["threads"]:
+        problems.append(f"it has started {first['threads']} threads: a stack has none")
+    handshakes = sum(1 + each["datagrams"] for each in first["sessions"])
+    if first["waits"] >= handshakes:  # the system may wait for a page now and then
+        problems.append(
+            f"it has waited {first['waits']:,} times in {handshakes:,} handshakes: a stack neither"
+            " sleeps nor waits, it returns a deadline"
+        )
+    if problems:
+        return Check(first, problems)
+    time.sleep(max(0, APART_S - (time.monotonic() - began)))
+    second = _tried(name)
+    if isinstance(second, str):
+        problems.append(f"the second time: {second}")
+    elif second["digest"] != first["digest"]:
+        problems.append(
+            "two processes give two results: it has a clock, randomness or memory that is not"
+            " slowhand's (slowhand/stack.h)"
+        )
+    return Check(first, problems)
+
+
+def builds(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """What results say of the stacks of one's own among these names: version, digest, sources."""
+    found = {}
+    for name in dict.fromkeys(names):
+        build = _native.stack_build(name)
+        if build is not None:
+            version, digest = build
+            found[name] = {"version": version, "digest": digest, **_about(name)}
+    return found
+
+
+def require(wanted: Any, *, place: str) -> None:
+    """Raises `ScenarioError` if a result was made with a stack that is not here as it was there."""
+    if not isinstance(wanted, dict):
+        return
+    for name, build in wanted.items():
+        if not isinstance(build, dict):
+            continue
+        there = f"{printable(name)} {printable(str(build.get('version')))}"
+        there += f" ({printable(str(build.get('digest')) or 'of no name')})"
+        try:
+            here = _native.stack_build(name)
+        except ValueError:
+            here = None
+        if here is None:
+            is_here = "there is no such stack here"
+        elif here[1] != build.get("digest"):
+            is_here = f"here {name} is {here[0]} ({here[1] or 'of no name'})"
+        else:
+            continue
+        sources = " ".join(printable(str(source)) for source in build.get("sources") or ["FILE.c"])
+        command = f"slowhand stacks add {printable(name)} {sources}"
+        for option in ("source", "config"):
+            if option in build:
+                command += f" --{option} {printable(str(build[option]))}"
+        flags = [printable(str(flag)) for flag in build.get("cflags") or []]
+        command += f" --cflags {shlex.quote(shlex.join(flags))}" if flags else ""
+        raise refusal(
+            f"was made with the stack {there}, and {is_here}: `{command}` makes it",
+            place=place,
+        )
+
+
+def _file(name: str) -> Path:
+    file = _native.stack_file(name)
+    if file is None:
+        allowed = "1 to 40 small letters, digits, hyphens, points and underscores"
+        raise StackError(f"NAME: found '{printable(name)}', allowed: {allowed}")
+    return Path(file)
+
+
+def _names() -> list[str]:
+    """Every library of TLS and DTLS, also those of one's own that cannot be used."""
+    return [*_native.built_in_stacks(), *_native.own_stacks()]
+
+
+def _none_of(name: str) -> str:
+    own = ", ".join(_native.own_stacks()) or "none is there"
+    return f"NAME: found '{printable(name)}', allowed: a stack of your own ({own})"
+
+
+def _about(name: str) -> dict[str, Any]:
+    """How a stack is built again, as far as it is known."""
+    try:
+        about = json.loads(_file(name).with_name("about.json").read_text())
+    except (OSError, ValueError):
+        return {}
+    return {
+        "sources": [Path(source).name for source in about["sources"]],
+        "cflags": about["cflags"],
+        **{key: Path(about[key]).name for key in ("source", "config") if key in about},
+    }
+
+
+def _compiler() -> list[str]:
+    return shlex.split(os.environ.get("CC", "")) or ["cc"]
+
+
+def _compile(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> None:
+    wrapped = re.findall(r"__wrap_(\w+)\(|^REFUSED\((\w+)", GUARD.read_text(), re.MULTILINE)
+    names = [plain or refused for plain, refused in wrapped]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        files = [(file, part.flags) for part in parts for file in part.files]
+        objects = [Path(folder) / f"{number}.o" for number in range(len(files))]
+        commands = [
+            [*_compiler(), *FLAGS, *_SYSTEM, *flags, *cflags, "-c", "-o", str(made), str(file)]
+            for (file, flags), made in zip(files, objects, strict=True)
+        ]
+        link = [
+            *_compiler(),
+            *("-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL"),
+            *(f"-Wl,--wrap={name}" for name in names),
+            *("-o", str(made), *map(str, objects)),
+        ]
+        if all(pool.map(_succeeds, commands)) and _succeeds(link):
+            return
+    raise StackError(f"{_compiler()[0]} could not make the stack: its messages are above")
+
+
+def _succeeds(command: Sequence[str]) -> bool:
+    """Runs a compiler, and passes on what it says."""
+    done = _run(command)
+    sys.stderr.write(done.stderr)
+    return done.returncode == 0
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace")
+    except OSError as error:
+        raise StackError(
+            f"{command[0]}: cannot be run: {error.strerror}: install a compiler of C, or name it"
+            " with CC"
+        ) from error
+
+
+def _digest(parts: Sequence[Part], cflags: Sequence[str]) -> str:
+    """Names what was built: the texts of the sources and their own headers, and the options.
+
+    The folders in which the files are do not matter.
+    """
+    digest = hashlib.sha256(json.dumps([*FLAGS, *cflags]).encode())
+    texts = set()
+    for files, flags in parts:
+        digest.update(json.dumps([flag for flag in flags if os.sep not in flag]).encode())
+        listed = _run([*_compiler(), "-MM", *_SYSTEM, *flags, *cflags, *map(os.fspath, files)])
+        read = shlex.split(listed.stdout.replace("\\\n", " "))
+        texts |= {Path(word).read_bytes() for word in read if Path(word).is_file()}
+    for text in sorted(texts):
+        digest.update(hashlib.sha256(text).digest())
+    return digest.hexdigest()[:DIGEST]
+
+
+def _problem(name: str, folder: Path) -> str | None:
+    """Why a stack in a folder cannot be used. Another process loads it: it may crash."""
+    code = f"from slowhand import _native; _native.stack_build({name!r})"
+    done = _child(code, {"SLOWHAND_STACKS": os.fspath(folder)})
+    if done.returncode < 0:
+        return f"the stack {name} has crashed with {_signal(done)} when it was loaded"
+    if done.returncode:
+        message = done.stderr.strip().rpartition("\n")[2]
+        return message.partition(": ")[2].replace(os.fspath(folder), "").replace("; /", "; ", 1)
+    return None
+
+
+def _tried(name: str) -> dict[str, Any] | str:
+    """A trial of a stack in another process, or why there is none."""
+    code = f"from slowhand import _native; print(_native.try_stack({name!r}))"
+    try:
+        done = _child(code, {})
+    except subprocess.TimeoutExpired:
+        return f"the stack {name} does not come to an end: the trial was stopped after {TRIAL_S} s"
+    if done.returncode < 0:
+        return f"the stack {name} has crashed with {_signal(done)}"
+    if done.returncode:
+        return done.stderr.strip().rpartition("\n")[2].partition(": ")[2]
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _child(code: str, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    package = os.fspath(Path(__file__).resolve().parent.parent)
+    paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+    return subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env={**os.environ, "PYTHONPATH": paths, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=TRIAL_S,
+    )
+
+
+def _signal(done: subprocess.CompletedProcess[str]) -> str:
+    return signal.Signals(-done.returncode).name

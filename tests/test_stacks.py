@@ -1,0 +1,246 @@
+"""Stacks of one's own: made from C, tried, run beside the others, and named in results."""
+
+import json
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import slowhand
+from conftest import Cli
+from slowhand import data, own_stacks
+from test_settings import carrier
+
+TOY = data.CSRC / "slowhand" / "toy.c"
+"""The example of docs/own-stack.md."""
+
+DRAW = "slowhand_host->random(session->random, RANDOM);"
+"""Where the toy's client draws its random number."""
+
+MACRO, HOST = "SLOWHAND_STACK(CAPABILITIES, LIBRARY)", "const struct slowhand_host *slowhand_host"
+"""What exports the toy, and what is missing without it that does not."""
+
+HEADER = "#include <string.h>\n"
+DEAD = "__attribute__((constructor)) static void die(void) { __builtin_trap(); }\n"
+"""Dies when it is loaded."""
+
+Make = Callable[..., Path]
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Writes a toy with other code somewhere, and adds it. `SLOWHAND_STACKS` is a new folder."""
+    monkeypatch.setenv("SLOWHAND_STACKS", str(tmp_path / "stacks"))
+
+    def make(name: str = "toy", old: str = DRAW, new: str = DRAW, *, top: str = "") -> Path:
+        source = tmp_path / f"{name}.c"
+        text = TOY.read_text()
+        assert old in text
+        source.write_text(top + text.replace(old, new, 1))
+        return own_stacks.add(name, [source])
+
+    return make
+
+
+def test_the_example_passes_its_check_and_is_listed(cli: Cli, toy: Make, tmp_path: Path) -> None:
+    said = cli("stacks", "add", "toy", TOY).stdout
+    assert "toy 1.0 (" in said
+    checked = json.loads(cli("stacks", "check", "toy", "--json").stdout)
+    assert checked["problems"] == []
+    (session,) = checked["trial"]["sessions"]
+    # HELLO and CHALLENGE with a random number, PROOF and DONE without.
+    assert (session["datagrams"], session["octets"]) == (4, 2 * (13 + 16) + 2 * 13)
+    assert session["leaked"] == 0
+    listed = {stack["name"]: stack for stack in json.loads(cli("stacks", "--json").stdout)}
+    assert listed["toy"]["version"] == "1.0"
+    assert listed["toy"]["protocols"] == ["dtls1.2"]
+    assert "digest" not in listed["mbedtls"]
+    assert (
+        "toy" in json.loads(cli("schema").stdout)["$defs"]["Session"]["properties"]["stack"]["enum"]
+    )
+    # It was made in a folder of its own, and nothing else is there.
+    assert [path.name for path in (tmp_path / "stacks").iterdir()] == ["toy"]
+    cli("stacks", "remove", "toy")
+    assert "toy" not in cli("stacks").stdout
+    assert "none is there" in cli("stacks", "remove", "toy", code=2).stderr
+
+
+def test_it_runs_beside_the_others_and_its_results_repeat(
+    cli: Cli, toy: Make, tmp_path: Path
+) -> None:
+    toy()
+    varied = ["--vary", "session.stack=toy,tinydtls", "--count", "3", "--out", "rows", "--json"]
+    found = json.loads(cli("sweep", "psk-tinydtls", *varied).stdout)
+    assert [each["completed"] for each in found["configurations"]] == [3, 3]
+    assert list(found["stacks"]) == ["toy"]
+    run = ["run", "psk-tinydtls", "--set", "session.stack=toy", "--set", "session.server_stack=toy"]
+    cli(*run, "--count", 4, "--records", "one.parquet")
+    cli("run", "one.parquet", "--records", "two.parquet")
+    one, two = (slowhand.run(str(tmp_path / f"{name}.parquet")) for name in ("one", "two"))
+    assert one.equals(two)
+    # Without it, or with another one, the result says what is missing.
+    built = own_stacks.builds(["toy"])["toy"]
+    toy("toy", "RETRANSMISSIONS = 7", "RETRANSMISSIONS = 6")
+    other = cli("run", "one.parquet", code=2).stderr
+    assert f"was made with the stack toy 1.0 ({built['digest']}), and here toy is 1.0 (" in other
+    refused = cli("sweep", "psk-tinydtls", *varied, code=2).stderr
+    assert "is a data set of another build of the stack toy" in refused
+    cli("stacks", "remove", "toy")
+    missing = cli("run", "one.parquet", code=2).stderr
+    assert f"toy 1.0 ({built['digest']}), and there is no such stack here" in missing
+    assert "`slowhand stacks add toy toy.c` makes it" in missing
+    toy()
+    assert slowhand.run(str(tmp_path / "one.parquet")).equals(one)
+
+
+@pytest.mark.parametrize(
+    ("function", "header", "call"),
+    [
+        ("time", "time.h", "*session->random = (uint8_t) time(NULL);"),
+        ("usleep", "unistd.h", "usleep(10);"),
+        ("fopen", "stdio.h", 'fopen("/dev/urandom", "r");'),
+        ("pthread_create", "pthread.h", "pthread_t t; pthread_create(&t, NULL, NULL, NULL);"),
+    ],
+)
+def test_what_depends_on_the_computer_ends_the_session(
+    toy: Make, function: str, header: str, call: str
+) -> None:
+    toy("bad", new=DRAW + call, top=f"#include <{header}>\n")
+    (problem,) = own_stacks.check("bad").problems
+    assert f"the stack bad calls {function}, which depends on the computer" in problem
+    frame = slowhand.run("psk-tinydtls", count=2, set={"session.stack": "bad"})
+    assert list(frame["outcome"]) == ["error", "error"]
+    assert all("the stack bad calls" in reason for reason in frame["failure_reason"])
+
+
+def test_a_clock_that_no_function_reads_is_found_by_two_processes(toy: Make) -> None:
+    toy(
+        "tick",
+        new="unsigned long long now = __builtin_ia32_rdtsc(); memcpy(session->random, &now, 8);",
+    )
+    (problem,) = own_stacks.check("tick").problems
+    assert problem.startswith("two processes give two results")
+
+
+def test_memory_that_is_not_given_back_is_found(toy: Make) -> None:
+    toy("leak", new=DRAW + "if (malloc(100) == NULL) return;")
+    (problem,) = own_stacks.check("leak").problems
+    assert "each session keeps 100 octets of memory" in problem
+
+
+def test_a_stack_without_retransmissions_fails_its_check(toy: Make) -> None:
+    toy("once", "if (session->repeated++ == RETRANSMISSIONS)", "if (1)")
+    problems = own_stacks.check("once").problems
+    assert len(problems) == 4
+    assert all("lost: the client fails" in problem for problem in problems)
+
+
+@pytest.mark.parametrize("death", ["*(volatile int *) 8 = 1;", "abort();"])
+def test_a_crash_names_the_stack(cli: Cli, toy: Make, death: str) -> None:
+    toy("crash", new=death)
+    (problem,) = own_stacks.check("crash").problems
+    signal = "SIGABRT" if "abort" in death else "SIGSEGV"
+    assert problem == f"the stack crash has crashed with {signal}"
+    code = -6 if "abort" in death else -11
+    said = cli("run", "psk-tinydtls", "--set", "session.stack=crash", code=code).stderr
+    assert f"slowhand: the stack crash has crashed with {signal}" in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (MACRO, HOST, "does not export the symbol slowhand_stack"),
+        ("connection_id, resumable", "NULL, resumable", "function 10 of slowhand_stack.library is"),
+        ("{0xC0A8, 0}", "{0x1234, 0}", "suites: found 0x1234, allowed: TLS_"),
+        (".first_timeout_ns = 1000000000", ".first_timeout_ns = 0", "first_timeout_ns: found 0"),
+        (HEADER, HEADER + DEAD, "has crashed with SIGILL when it was loaded"),
+        ("static uint64_t rotate", "static uint64_t rotat", "could not make the stack"),
+    ],
+)
+def test_a_wrong_stack_is_not_added(toy: Make, old: str, new: str, said: str) -> None:
+    toy("wrong")
+    before = own_stacks.builds(["wrong"])
+    with pytest.raises(own_stacks.StackError, match=said.replace("(", r"\(")):
+        toy("wrong", old, new)
+    assert own_stacks.builds(["wrong"]) == before
+
+
+def test_a_stack_that_makes_no_session_is_named(cli: Cli, toy: Make) -> None:
+    toy("none", "if (session == NULL ||", "if (1 ||")
+    said = cli("run", "psk-tinydtls", "--set", "session.stack=none", code=2).stderr
+    assert "the stack none makes no session: no memory, or a key that is too long" in said
+
+
+def test_a_deadline_that_stays_in_the_past_does_not_stop_time(toy: Make) -> None:
+    toy("late", "if (slowhand_host->now_ns() >= session->deadline_ns) {", "if (0) {")
+    overrides = ["session.stack=late", "session.give_up_s=2", "network.link_pdr=0.02"]
+    frame = slowhand.run("psk-tinydtls", count=1, set=overrides)
+    assert list(frame["outcome"]) == ["gave_up"]
+
+
+def test_an_object_of_another_version_is_refused(cli: Cli, toy: Make) -> None:
+    folder = toy("old")
+    octets = (folder / "stack.so").read_bytes()
+    version = data.CSRC / "slowhand" / "stack.h"
+    assert "#define SLOWHAND_STACK_VERSION 1\n" in version.read_text()
+    # What the macro writes first: the version, with what fills up to the next pointer.
+    source = folder / "old.c"
+    source.write_text("unsigned slowhand_stack[16] = {7};\n")
+    own_stacks._run(["cc", "-shared", "-fPIC", "-o", str(folder / "stack.so"), str(source)])
+    assert octets != (folder / "stack.so").read_bytes()
+    said = cli("run", "psk-tinydtls", "--set", "session.stack=old", code=2).stderr
+    assert "it has version 7 of slowhand/stack.h, this slowhand has 1" in said
+    (folder / "stack.so").write_bytes(b"no object")
+    said = cli("run", "psk-tinydtls", "--set", "session.stack=old", code=2).stderr
+    assert "the stack old cannot be used" in said
+    assert "`slowhand stacks add` makes it again" in said
+    problem = {
+        each["name"]: each.get("problem") for each in json.loads(cli("stacks", "--json").stdout)
+    }
+    assert "cannot be used" in problem["old"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["mbedtls", "x.c"], "NAME: found mbedtls, which is built in"),
+        (["../up", "x.c"], "NAME: found '../up', allowed: 1 to 40 small letters"),
+        (["mine", "none.c"], "FILE: found none.c, allowed: a file that ends in .c"),
+    ],
+)
+def test_wrong_arguments_are_refused(cli: Cli, toy: Make, arguments: list[str], said: str) -> None:
+    assert said in cli("stacks", "add", *arguments, code=2).stderr
+
+
+def test_builds_of_mbedtls_stand_side_by_side(cli: Cli, toy: Make, tmp_path: Path) -> None:
+    source = carrier("mbedtls-rs-sys") / "mbedtls"
+    config = tmp_path / "own.h"
+    options = ("PROTO_TLS1_3", "DTLS_CONNECTION_ID", "DTLS_CONNECTION_ID_COMPAT")
+    config.write_text("".join(f"#undef MBEDTLS_SSL_{option}\n" for option in options))
+    cli("stacks", "add", "own", "mbedtls", "--source", source, "--config", config, "--cflags=-O0")
+    # One symbol is visible, and none is looked for outside but those of the C library.
+    object_ = str(own_stacks.folder() / "own" / "stack.so")
+    defined = own_stacks._run(["nm", "-D", "--defined-only", object_]).stdout.split()
+    assert defined[2::3] == ["slowhand_stack"]
+    sought = own_stacks._run(["nm", "-D", "--undefined-only", object_]).stdout
+    assert "mbedtls" not in sought
+    assert "slowhand" not in sought
+    # The same sources give the same: alone, and with the other build as its peer.
+    rows = {
+        (client, server): slowhand.run(
+            "quickstart", count=2, set=[f"session.stack={client}", f"session.server_stack={server}"]
+        )
+        for client, server in product(("mbedtls", "own"), repeat=2)
+    }
+    assert all(frame.equals(rows["mbedtls", "mbedtls"]) for frame in rows.values())
+    # What it can do follows from its options.
+    refused = cli(
+        *("run", "quickstart", "--set", "session.stack=own", "--set", "session.protocol=tls1.3"),
+        code=2,
+    )
+    assert "found tls1.3, allowed: dtls1.2, tls1.2" in refused.stderr
+    # Without its adapter, no other version.
+    (tmp_path / "old" / "library").mkdir(parents=True)
+    said = cli("stacks", "add", "old", "mbedtls", "--source", tmp_path / "old", code=2).stderr
+    assert "allowed: the folder of Mbed TLS 3.6" in said
