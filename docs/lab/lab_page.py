@@ -4,8 +4,8 @@
     tools/lab-page FILE           writes FILE as well
 
 Nothing is built if nothing that it is made from has changed since. The module is compiled by the
-Rust of Debian's packages (rustc-web), which has the sources of the standard library, because
-rustup's has none for this target unless one adds it.
+Rust of Debian's packages (rustc-web), which has the sources of the standard library; else by
+rustup's, which has the standard library for this target after `rustup target add wasm32-wasip1`.
 """
 
 from __future__ import annotations
@@ -37,16 +37,20 @@ TRIPLE = "wasm32-wasip1"
 """The target: 32 bits, and the C library of WASI below the libraries in C."""
 
 WASI = Path("/usr/lib/wasm32-wasi")
-NEEDS = {
+DEBIAN_RUST = {
     "/usr/bin/cargo": "cargo-web",
     "/usr/bin/rustc": "rustc-web",
     "/usr/lib/rustlib/src/rust/library/std/Cargo.toml": "rust-web-src",
+}
+"""Debian's Rust, and its packages."""
+
+NEEDS = {
     "/usr/bin/wasm-ld-19": "lld-19",
     "/usr/bin/clang-19": "clang-19",
     f"{WASI}/libc.a": "wasi-libc",
     "/usr/bin/node": "nodejs",
 }
-"""What compiles the module, and the package of Debian 12 that has it."""
+"""What else compiles the module, and the package of Debian 12 that has it."""
 
 SMALL = (
     "slowhand-lab",
@@ -93,17 +97,32 @@ of the page's own text, and the module in it (W3C, CSP Level 3)."""
 
 def missing() -> list[str]:
     """The packages that are missing."""
-    packages = [package for file, package in NEEDS.items() if not Path(file).exists()]
-    if not packages and rust_version() < least_rust():
-        packages.append("rustc-web")  # another package's, which is older
+    packages = absent(NEEDS)
+    if not has_debian_rust() and not has_rustup_target():
+        packages += absent(DEBIAN_RUST) or ["rustc-web"]  # another package's, which is older
     return packages
 
 
-def rust_version() -> tuple[int, ...]:
-    """The version of Debian's Rust."""
-    command = ["/usr/bin/rustc", "--version"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True)
-    return numbers(said.stdout.split()[1])
+def absent(needs: dict[str, str]) -> list[str]:
+    """The packages of files that are not there."""
+    return [package for file, package in needs.items() if not Path(file).exists()]
+
+
+def has_debian_rust() -> bool:
+    """True if Debian's Rust is there, and new enough."""
+    if absent(DEBIAN_RUST):
+        return False
+    said = subprocess.run(["/usr/bin/rustc", "--version"], capture_output=True, text=True)
+    return said.returncode == 0 and numbers(said.stdout.split()[1]) >= least_rust()
+
+
+def has_rustup_target() -> bool:
+    """True if rustup's Rust has the standard library for the target."""
+    command = ["rustup", "target", "list", "--installed"]
+    if not shutil.which("rustup"):
+        return False
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return TRIPLE in said.stdout.split()
 
 
 def least_rust() -> tuple[int, ...]:
@@ -134,6 +153,19 @@ def stamp_of(file: Path) -> Path:
     return file.with_name(f"{file.name}.digest")
 
 
+def link_debian() -> list[str]:
+    """How Debian's Rust links: with Debian's C library of WASI."""
+    return [f"-L{WASI}", "-Clink-self-contained=no", f"-Clink-arg={WASI}/crt1-reactor.o"]
+
+
+def link_rustup() -> list[str]:
+    """How rustup's Rust links: with the C library that comes with its target."""
+    command = ["rustc", "--print", "sysroot"]
+    sysroot = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    own = Path(sysroot.stdout.strip()) / "lib" / "rustlib" / TRIPLE / "lib" / "self-contained"
+    return [f"-Clink-arg={own}/crt1-reactor.o"]
+
+
 def compile_module() -> None:
     """Compiles the module, without symbols."""
     inputs = digest(PAGE_MODULE)
@@ -141,21 +173,20 @@ def compile_module() -> None:
         return
     said = "lab-page: compiling the module, which takes several minutes"
     print(said, file=sys.stderr, flush=True)
-    # Nothing of a rustup toolchain or of another build counts.
+    is_debian = has_debian_rust()
+    # Nothing of another build counts.
     kept = {name: value for name, value in os.environ.items() if not re.match("CARGO|RUST", name)}
     cargo_home = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
     flags = [
-        f"-L{WASI}",
-        "-Clink-self-contained=no",
-        f"-Clink-arg={WASI}/crt1-reactor.o",
+        *(link_debian() if is_debian else link_rustup()),
         f"--remap-path-prefix={cargo_home}=cargo",
         f"--remap-path-prefix={ROOT}=slowhand",
     ]
     environment = {
         **kept,
-        "PATH": f"/usr/bin:{os.environ['PATH']}",
+        "PATH": f"/usr/bin:{os.environ['PATH']}" if is_debian else os.environ["PATH"],
         "CARGO_HOME": cargo_home,
-        "RUSTC_BOOTSTRAP": "1",  # for -Zbuild-std
+        **({"RUSTC_BOOTSTRAP": "1"} if is_debian else {}),  # for -Zbuild-std
         "CARGO_TARGET_DIR": str(TARGET / "cargo"),
         # Small, because a reader loads it.
         "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1",
@@ -170,9 +201,9 @@ def compile_module() -> None:
         "AR_wasm32_wasip1": "ar",
         "CFLAGS_wasm32_wasip1": "-isystem /usr/include/wasm32-wasi",
     }
-    command = ["/usr/bin/cargo", "rustc", "-q", "--locked", "--release", "--target", TRIPLE]
-    command += ["-Zbuild-std=std,panic_abort", "-p", "slowhand-wasm"]
-    command += ["--lib", "--crate-type", "cdylib"]
+    command = ["cargo", "rustc", "-q", "--locked", "--release", "--target", TRIPLE]
+    command += ["-Zbuild-std=std,panic_abort"] if is_debian else []
+    command += ["-p", "slowhand-wasm", "--lib", "--crate-type", "cdylib"]
     for package in SMALL:
         command += ["--config", f'profile.release.package.{package}.opt-level="s"']
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
@@ -251,7 +282,9 @@ def main() -> int:
     """Builds what is not current. Returns the exit code."""
     if not is_current():
         if packages := missing():
-            print(f"lab-page: not built, packages are missing: {' '.join(packages)}")
+            names = " ".join(packages)
+            print(f"lab-page: not built, packages are missing: {names} (or, in place of Rust's:")
+            print(f"rustup target add {TRIPLE})")
             return NOT_RUN
         TARGET.mkdir(parents=True, exist_ok=True)
         inputs = digest(PAGE)
