@@ -373,6 +373,7 @@ def main() -> int:
             print(f"ok {step.name:<12} not run: its inputs are those with which it has passed")
     settled = {name for name, inputs in IF_CHANGED.items() if has_passed(name, inputs)}
     left_out = set() if arguments.full else settled
+    os.environ["SLOWHAND_STACKS"] = os.devnull  # stacks of who runs this are no part of it
     os.environ["PACKAGES"] = " --exclude ".join(["--workspace", *sorted(left_out)])
     runner = Runner(steps)
     runner.run()

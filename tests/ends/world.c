@@ -108,12 +108,14 @@ static const struct slowhand_host DEVICE = {
     .inverse = no_result,
 };
 
-/* The library of this program, if it is one of the laboratory. */
-extern const struct slowhand_stack slowhand_mbedtls __attribute__((weak)), slowhand_openssl __attribute__((weak));
+/* Where the library of this program looks for its device, if it is one of the laboratory. */
+extern const struct slowhand_host *slowhand_host_of_mbedtls __attribute__((weak));
+extern const struct slowhand_host *slowhand_host_of_openssl __attribute__((weak));
 
 __attribute__((constructor)) static void attach(void)
 {
-    const struct slowhand_stack *stack = &slowhand_mbedtls != NULL ? &slowhand_mbedtls : &slowhand_openssl;
-    if (stack != NULL)
-        *stack->host = &DEVICE;
+    if (&slowhand_host_of_mbedtls != NULL)
+        slowhand_host_of_mbedtls = &DEVICE;
+    if (&slowhand_host_of_openssl != NULL)
+        slowhand_host_of_openssl = &DEVICE;
 }

@@ -33,9 +33,6 @@ pub(crate) fn watch() {
     WATCHED.call_once(unix::watch);
 }
 
-#[cfg(not(unix))]
-pub(crate) fn watch() {}
-
 #[cfg(unix)]
 mod unix {
     use std::mem::{self, MaybeUninit};

@@ -69,7 +69,7 @@ pub(crate) unsafe fn read(
             suites: suites.leak(),
             versions: versions.leak(),
             rsa_bits: known("rsa_bits", rsa_bits, RSA_BITS)?,
-            // An octet has its length (RFC 9146 section 3).
+            // -1: none. An octet has its length (RFC 9146 section 3).
             connection_id: u8::try_from(declared.connection_id).ok(),
             lean: false,
             without_cookie: declared.without_cookie != 0,

@@ -73,7 +73,7 @@ pub fn stacks_folder() -> Option<PathBuf> {
 
 /// The names of the user's stacks, in order. Each has a shared object, which perhaps cannot be used.
 pub fn own_names() -> Vec<String> {
-    if cfg!(target_family = "wasm") {
+    if !cfg!(unix) {
         return Vec::new();
     }
     let entries = stacks_folder().and_then(|folder| fs::read_dir(folder).ok());
@@ -98,20 +98,20 @@ const LONGEST_NAME: usize = 40;
 ///
 /// # Errors
 /// It cannot be used.
-#[cfg(not(target_family = "wasm"))]
+#[cfg(unix)]
 pub(crate) fn load(name: &'static str) -> Result<Option<Own>, StackError> {
     let Some(file) = stack_file(name).filter(|file| file.exists()) else { return Ok(None) };
     let own = object::open(name, &file);
     own.map(Some).map_err(|problem| StackError { name: name.to_owned(), file, problem })
 }
 
-/// A page loads nothing.
-#[cfg(target_family = "wasm")]
+/// A page, and another system, loads nothing.
+#[cfg(not(unix))]
 pub(crate) fn load(_name: &'static str) -> Result<Option<Own>, StackError> {
     Ok(None)
 }
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(unix)]
 mod object {
     use std::fs;
     use std::mem;
