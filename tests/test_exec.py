@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -214,6 +215,17 @@ def test_nothing_hangs(compiled: Path, name: str, bounds: dict[str, float], reas
     assert reason in failure.reason
     assert failure.reason.startswith("client: ") or name == "ticks"
     assert not _left(compiled)
+
+
+def test_nothing_hangs_where_the_signal_of_timers_is_blocked(compiled: Path) -> None:
+    """Whoever starts slowhand may have blocked it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    try:
+        execution = alone([str(compiled / "hostile"), "spin"], again=0, cpu_s=0.2)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    (failure,) = execution.failures
+    assert "a thread computes for more than 0.2 s" in failure.reason
 
 
 def test_what_waits_outside_of_virtual_time_is_said(compiled: Path) -> None:

@@ -128,13 +128,16 @@ impl<'a> Group<'a> {
         self.hosts
     }
 
-    /// Lets a host run until its threads wait.
+    /// Lets a host run until its threads wait. No program may end more than its own world, whatever it does: a panic is an error.
     fn go_on(&mut self, place: usize, task: Task) -> Result<Stop, ExecError> {
+        catch_unwind(AssertUnwindSafe(|| self.let_run(place, task))).unwrap_or_else(|panic| Err(fault(&*panic)))
+    }
+
+    fn let_run(&mut self, place: usize, task: Task) -> Result<Stop, ExecError> {
         let number = self.hosts.binary_search_by_key(&place, |(place, _)| *place).expect("it is one of this group");
         let tracer = &mut self.hosts[number].1;
         tracer.strays = std::mem::take(&mut self.strays);
-        // No program may end more than its own world, whatever it does.
-        let stop = catch_unwind(AssertUnwindSafe(|| tracer.go_on(task))).unwrap_or_else(|panic| Err(fault(&*panic)));
+        let stop = tracer.go_on(task);
         let strays = std::mem::take(&mut tracer.strays);
         for (tid, change) in strays {
             match self.hosts.iter_mut().map(|(_, tracer)| tracer).find(|tracer| tracer.knows(tid)) {

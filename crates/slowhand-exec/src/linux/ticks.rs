@@ -27,6 +27,14 @@ impl Ticks {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = nothing as *const () as libc::sighandler_t; // without SA_RESTART
             checked(libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut()).into())?;
+            // Who starts slowhand may have blocked it, and threads inherit that.
+            let mut own: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut own);
+            libc::sigaddset(&raw mut own, libc::SIGALRM);
+            let refused = libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const own, std::ptr::null_mut());
+            if refused != 0 {
+                return Err(io::Error::from_raw_os_error(refused));
+            }
             let mut event: libc::sigevent = std::mem::zeroed();
             event.sigev_notify = libc::SIGEV_THREAD_ID;
             event.sigev_signo = libc::SIGALRM;
