@@ -105,10 +105,14 @@ def test_a_shorter_life_fails_it(tmp_path: Path) -> None:
     was, now = map(float, re.findall(r"[\d.]+(?= →|&| years| days)", reason[1])[:2])
     assert now < was / 1.5
     assert "duration" not in reason[1]
-    (tmp_path / "temporary" / "slowhand-base").rename(tmp_path / "gone")
+    # Another use in the same job. Nothing of the first is in its way, nor in its report.
+    assert git(runner.workspace, "worktree", "list").count("\n") == 0
+    (tmp_path / "temporary" / "slowhand-report" / "old.html").touch()
     runner.run("a.toml", 0, base=runner.commits[1], battery="cr2032")
     assert "nothing got worse" in runner.written("summary.md")
     assert runner.written("output").endswith("worse=false\n")
+    left = [file.name for file in (tmp_path / "temporary").rglob("*")]
+    assert sorted(left) == ["a.toml.compare.json", "a.toml.html", "slowhand-report"]
 
 
 @pytest.mark.parametrize(
