@@ -3,7 +3,9 @@
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import action
 import pytest
@@ -105,10 +107,14 @@ def test_a_shorter_life_fails_it(tmp_path: Path) -> None:
     was, now = map(float, re.findall(r"[\d.]+(?= →|&| years| days)", reason[1])[:2])
     assert now < was / 1.5
     assert "duration" not in reason[1]
-    (tmp_path / "temporary" / "slowhand-base").rename(tmp_path / "gone")
+    # Another use in the same job. Nothing of the first is in its way, nor in its report.
+    assert git(runner.workspace, "worktree", "list").count("\n") == 0
+    (tmp_path / "temporary" / "slowhand-report" / "old.html").touch()
     runner.run("a.toml", 0, base=runner.commits[1], battery="cr2032")
     assert "nothing got worse" in runner.written("summary.md")
     assert runner.written("output").endswith("worse=false\n")
+    left = [file.name for file in (tmp_path / "temporary").rglob("*")]
+    assert sorted(left) == ["a.toml.compare.json", "a.toml.html", "slowhand-report"]
 
 
 @pytest.mark.parametrize(
@@ -136,6 +142,64 @@ def test_what_cannot_be_compared(
     assert action.main() == 2
     said = capsys.readouterr().out
     assert said.startswith("::error::") and said.count("\n") == 1 and message in said
+
+
+def test_a_crash_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python's exit code after a traceback is 1, as that of a run in which something failed."""
+    runner = Runner(tmp_path, {"a.toml": SCENARIO}, {})
+    for name, value in runner.variables("a.toml").items():
+        monkeypatch.setenv(name, value)
+    crash = "import sys; sys.exit('a crash\\r100%')"
+    monkeypatch.setattr(action, "SLOWHAND", [sys.executable, "-c", crash])
+    assert action.main() == 2
+    assert capsys.readouterr().out == "::error::a crash%0A100%25\n"
+    assert action.failed("a\r\n") == 2
+    assert capsys.readouterr().out == "::error::a%0D%0A\n"
+    monkeypatch.setattr(action.Action, "run", lambda self: self.inputs["x"])
+    assert action.main() == 2
+    assert capsys.readouterr().out == "::error::unexpected: KeyError('x')\n"
+
+
+def test_reports_have_names_of_their_own(tmp_path: Path) -> None:
+    this = action.Action({}, tmp_path, tmp_path)
+    this.report.mkdir()
+    names = []
+    for scenario in ("a/b.toml", "a-b.toml", "a b.toml"):
+        place = this._place(scenario)
+        Path(f"{place}.html").touch()
+        names.append(place.name)
+    assert names == ["a-b.toml", "a-b.toml-2", "a-b.toml-3"]
+
+
+def configuration(mean: float | None, completed: int = 20) -> dict[str, Any]:
+    """A configuration as `slowhand compare --json` has it; one world has no interval."""
+    metrics = {} if mean is None else {"duration_s": {"mean": mean}}
+    difference = {"mean": 1.0, "half": None} if mean else None
+    about = {"scenario": "/tmp/x: y/a.toml", "completed": completed, "worlds": 20}
+    return {**about, "metrics": metrics, "difference": difference}
+
+
+def test_the_words_for_what_was_compared() -> None:
+    """A life or an interval may be missing; a reason may have a colon, as a path may."""
+    reason = "clearly fewer handshakes complete: 50.0%, and 99.0% of the baseline"
+    both = [configuration(2.0), configuration(3.0)]
+    compared = {"configurations": both, "worse": [f"/tmp/x: y/a.toml: {reason}"]}
+    assert action.reasons(compared, "duration_s") == [reason]
+    assert action.told(compared, "duration_s") == "2 → 3 (+50.0%)"
+    # The commit that lets handshakes complete again must not fail.
+    mended = [configuration(None, 0), configuration(3.0)]
+    compared = {"configurations": mended, "worse": ["no handshake completed with the baseline"]}
+    assert action.reasons(compared, "duration_s") == []
+    assert action.told(compared, "duration_s") == "0 of 20 and 20 complete"
+    none = [configuration(None, 0), configuration(None, 0)]
+    assert action.reasons({**compared, "configurations": none}, "duration_s")
+    life, nothing = {"years": 2.0, "years_ci95": [1.9, 2.1]}, {"years": None, "years_ci95": None}
+    assert action.life_told(life, nothing) == "2 years → no life"
+    assert action.life_told(nothing, life) == "no life → 2 years"
+    assert not action.is_shorter(life, nothing, 0.05)
+    assert action.is_shorter(life, {"years": 1.0, "years_ci95": [0.9, 1.1]}, 0.05)
 
 
 def test_the_action_gives_its_script_what_it_reads() -> None:

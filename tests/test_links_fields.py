@@ -150,6 +150,60 @@ def test_contiki_log_of_several_nodes(cli: Cli, tmp_path: Path) -> None:
     assert found(cli, kept(tmp_path, "cooja.log", log)) == expected
 
 
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        *("2026-05-01 10:00:01 ", "2026-05-01T10:00:01.123+02:00 ", "10:00:01,123\t"),
+        *("May  1 10:00:01 ", "[2026-05-01 10:00:01] ", "[00:00:01.234,567] "),
+        *("1714550000.123456 ", "\x1b[0;32m", ""),
+    ],
+)
+def test_times_and_colours_before_lines(stamp: str, tmp_path: Path) -> None:
+    """Times are no names of nodes, and hide no line."""
+    line = "[INFO: Link Stats] num packets: tx=10 ack=9 rx=9 to=0012.4b00.060d.b3e7\x1b[0m\n"
+    file = kept(tmp_path, "mine.log", "".join(stamp + line for _ in range(2)))
+    names = {name for row in links.read([file]).rows for name in (row.sender, row.receiver)}
+    assert names == {"mine", "0012.4b00.060d.b3e7"}
+    kept(tmp_path, "mine.log", f"{stamp}7 {line}node-8 {stamp}{line}")
+    names = {name for row in links.read([file]).rows for name in (row.sender, row.receiver)}
+    assert names == {"7", "node-8", "0012.4b00.060d.b3e7"}
+    said = f"> rloc16\n0x7000\nDone\n{LINK_QUALITY}{MESH}"
+    kept(tmp_path, "mine.log", "".join(stamp + line + "\n" for line in said.splitlines()))
+    assert {row.sender for row in links.read([file]).rows} == {
+        *("0x7000", "0xe800", "0xc001", "0x7400", "0x7c00", "0x9c00")
+    }
+
+
+def test_consoles_that_do_not_say_their_names(cli: Cli, tmp_path: Path) -> None:
+    """Alone one is a star around a node without an address; of two each would be there twice."""
+    log = "[INFO: Link Stats] num packets: tx=9 ack=8 rx=0 to=0012.4b00.0615.000%d\n"
+    for command, texts in {
+        "rloc16": (LINK_QUALITY, LINK_QUALITY.replace("0xc001", "0x7000")),
+        "mac-addr": (log % 1, log % 2),
+    }.items():
+        files = [kept(tmp_path, f"{n}.txt", text) for n, text in enumerate(texts)]
+        notes = json.loads(cli("links", files[0], "--json").stdout)["notes"]
+        assert f"type {command} too" in notes[0]
+        said = the_message(cli("links", *files, code=2))
+        assert said.startswith(f"slowhand: {files[0]}: found no name of the node itself, allowed: ")
+        assert f"the output of {command}," in said
+    # Who asks another router says whose links these are; so does the name of a file.
+    named = [kept(tmp_path, "mesh.txt", MESH), kept(tmp_path, "0x7000.txt", LINK_QUALITY)]
+    assert not any("too" in note for note in links.read(named).notes)
+
+
+def test_noise_on_a_serial_line(tmp_path: Path) -> None:
+    file = tmp_path / "0x7000.txt"
+    file.write_bytes(b"\xff\xfe\x80\n" + LINK_QUALITY.encode() + b"\xc3")
+    assert len(links.read([file]).rows) == 4
+
+
+def test_what_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "MOST_OCTETS", 3 * links.PART_OCTETS)
+    with pytest.raises(links.TraceError, match="found more than 3,145,728 octets, allowed"):
+        links.read([Path("/dev/zero")])
+
+
 @pytest.mark.parametrize("name", ["lossy-line", "csma"])
 def test_a_capture_gives_back_the_losses_of_its_network(
     name: str, cli: Cli, tmp_path: Path
@@ -187,12 +241,12 @@ def packet(header: bytes, frame: bytes) -> bytes:
     return struct.pack("<IIII", 0, 0, size, size) + header + frame
 
 
-def data_frame(sequence: int, source: int, to: int) -> bytes:
+def data_frame(sequence: int, source: int, to: int, pan: int = 0xABCD) -> bytes:
     """A data frame with short addresses that asks for an acknowledgement.
 
     IEEE 802.15.4-2020, section 7.2: frame control 0x8861, one PAN identifier.
     """
-    return struct.pack("<HBHHH", 0x8861, sequence, 0xABCD, to, source) + b"data"
+    return struct.pack("<HBHHH", 0x8861, sequence, pan, to, source) + b"data"
 
 
 def test_a_capture_with_a_header_of_tap(cli: Cli, tmp_path: Path) -> None:
@@ -215,6 +269,21 @@ def test_a_capture_with_a_header_of_tap(cli: Cli, tmp_path: Path) -> None:
     assert "-68 dBm" in notes[1] or "-67 dBm" in notes[1]
     file.write_bytes(pcap[:24])
     assert "found no frame, allowed: a capture with" in the_message(cli("links", file, code=2))
+
+
+def test_a_capture_of_two_networks(cli: Cli, tmp_path: Path) -> None:
+    """Both have a node 1 and a node 2. Of the larger one no frame was repeated."""
+    frames = [data_frame(number, 2, 1) for number in range(9)]
+    # From another PAN: 0x8821 has both identifiers, and the source's own counts.
+    frames += [data_frame(7, 2, 1, pan=0x1234), data_frame(7, 2, 1, pan=0x1234)]
+    frames += [struct.pack("<HBHHHH", 0x8821, 8, 0xABCD, 3, 0x1234, 2)] * 2
+    file = tmp_path / "both.pcap"
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 230)
+    file.write_bytes(header + b"".join(packet(b"", frame) for frame in frames))
+    assert found(cli, file) == {("0x0001", "0x0002"): 1}
+    notes = json.loads(cli("links", file, "--json").stdout)["notes"]
+    note = "Only PAN 0xabcd counts, which has the most frames. Left out: 0x1234."
+    assert notes[0] == note and len(notes) == 2
 
 
 @pytest.mark.parametrize("kind", ["openthread", "contiki", "capture", "k7"])
@@ -246,6 +315,30 @@ def test_a_whole_scenario_runs(kind: str, cli: Cli, tmp_path: Path) -> None:
         wrong = ["--scenario", "wrong.toml", "--like", "lossy-line"]
         assert "mac.slotframe: found 17" in the_message(cli("links", file, *wrong, code=2))
         assert not (tmp_path / "wrong.toml").exists()
+
+
+def test_files_are_relative_to_the_scenario(cli: Cli, tmp_path: Path) -> None:
+    """The trace is in another folder, and so is a device of --like, which must be copied."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    cli("links", TRACES / "short.k7", "--out", "a/tr.csv", "--scenario", "b/mine.toml")
+    made = slowhand.Scenario(tmp_path / "b" / "mine.toml")
+    assert made.value("network.trace.file") == "../a/tr.csv"
+    like = (ROOT / "scenarios" / "csma.toml").read_text()
+    device = kept(tmp_path / "a", "own.toml", (ROOT / "devices" / "nrf52840.toml").read_text())
+    own = slowhand.Scenario("csma").value("client.device")
+    kept(tmp_path / "a", "like.toml", like.replace(f'device = "{own}"', 'device = "own.toml"'))
+    command = ["links", TRACES / "short.k7", "--like", "a/like.toml", "--scenario"]
+    said = the_message(cli(*command, "b/new.toml", code=2))
+    assert said == (
+        "slowhand: --scenario b/new.toml: it would need files of a/like.toml (--like); copy them"
+        " into its folder before: own.toml"
+    )
+    assert not (tmp_path / "b" / "new.toml").exists()
+    cli(*command, "a/new.toml")
+    kept(tmp_path / "b", "own.toml", device.read_text())
+    cli(*command, "b/new.toml")
+    assert slowhand.Scenario(tmp_path / "b" / "new.toml").value("client.device") == "own.toml"
 
 
 def test_names_cannot_end_a_comment(cli: Cli, tmp_path: Path) -> None:

@@ -129,7 +129,8 @@ def test_prometheus_asks_again_and_again(network: subprocess.Popen[str]) -> None
                 first, second = (read(answered(port)[1]) for _ in range(2))
             assert 0 < first["slowhand_time_seconds", ""] < second["slowhand_time_seconds", ""]
             assert answered(port, "/")[0] == 404
-            assert answered(port, host="site.example")[0] == 403
+            for host in ("site.example", "127.evil.example", "127.0.0.1.evil.example", "[", ""):
+                assert answered(port, host=host)[0] == 403, host
             assert answered(port, host="localhost")[0] == 200
             network.send_signal(signal.SIGINT)
             network.communicate(timeout=PATIENCE_S)

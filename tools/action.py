@@ -10,10 +10,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
+import traceback
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +68,7 @@ class Action:
 
     @property
     def report(self) -> Path:
-        """The folder that becomes the artefact."""
+        """The folder that becomes the artefact. A later use in the same job begins anew."""
         return self.temporary / "slowhand-report"
 
     def run(self) -> list[Compared]:
@@ -72,12 +77,14 @@ class Action:
         scenarios = [scenario for scenario in scenarios if scenario]
         if not scenarios:
             raise Failed("scenarios: found none, allowed: one or more paths, one a line")
-        self.report.mkdir(parents=True, exist_ok=True)
-        base = self._checked_out()
-        return [self._compare(scenario, base) for scenario in scenarios]
+        shutil.rmtree(self.report, ignore_errors=True)
+        self.report.mkdir(parents=True)
+        with self._checked_out() as base:
+            return [self._compare(scenario, base) for scenario in scenarios]
 
-    def _checked_out(self) -> Path:
-        """The folder with the files of the commit to compare with."""
+    @contextmanager
+    def _checked_out(self) -> Iterator[Path]:
+        """The folder with the files of the commit to compare with, while it is needed."""
         base = self.inputs.get("base", "")
         if NO_COMMIT.fullmatch(base):
             raise Failed("base: found no commit, allowed: one, as on a pull request")
@@ -86,9 +93,13 @@ class Action:
         if not self._git("cat-file", "-e", f"{base}^{{commit}}", check=False):
             self._git("fetch", "-q", "--no-tags", "--depth=1", "origin", base)
             base = "FETCH_HEAD"
-        folder = self.temporary / "slowhand-base"
-        self._git("worktree", "add", "-q", "--force", "--detach", str(folder), base)
-        return folder
+        folder = tempfile.mkdtemp(prefix="slowhand-base-", dir=self.temporary)
+        try:
+            self._git("worktree", "add", "-q", "--force", "--detach", folder, base)
+            yield Path(folder)
+        finally:
+            self._git("worktree", "remove", "--force", folder, check=False)
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _git(self, *words: str, check: bool = True) -> bool:
         done = subprocess.run(
@@ -102,7 +113,7 @@ class Action:
         """Compares one scenario with what it was."""
         found = Compared(scenario)
         before, after = base / scenario, self.workspace / scenario
-        place = self.report / re.sub(r"[^\w.-]+", "-", scenario)
+        place = self._place(scenario)
         self._slowhand("run", after, "--count", self._count, "--report", f"{place}.html")
         if not before.exists():
             found.metric = "new"
@@ -113,14 +124,19 @@ class Action:
         compared = self._slowhand("compare", before, after, *options, "--json")
         Path(f"{place}.compare.json").write_text(json.dumps(compared, indent=2))
         found.metric = told(compared, metric)
-        # The label is the path of a temporary folder; the reason is behind it.
-        found.worse += [text.rpartition(": ")[2] for text in compared["worse"]]
+        found.worse += reasons(compared, metric)
         lives = [self._life(file) for file in (before, after)]
         if lives[0] and lives[1]:
             found.life = life_told(*lives)
             if is_shorter(lives[0], lives[1], compared["fail_if"]):
                 found.worse.append(f"the battery's life is shorter: {found.life}")
         return found
+
+    def _place(self, scenario: str) -> Path:
+        """Where the report on a scenario goes, without the suffix: names that are alike differ."""
+        name = re.sub(r"[^\w.-]+", "-", scenario)
+        names = (name if number == 1 else f"{name}-{number}" for number in count(1))
+        return next(p for p in map(self.report.joinpath, names) if not Path(f"{p}.html").exists())
 
     @property
     def _count(self) -> str:
@@ -137,12 +153,16 @@ class Action:
         return self._slowhand("battery", file, *options, "--json")
 
     def _slowhand(self, *words: str | Path) -> dict[str, Any]:
-        """What a command prints as JSON, if it does. Raises `Failed`."""
+        """What a command prints as JSON, or nothing if it ends with `--report FILE`.
+
+        Raises `Failed`, also if there is neither: a crash has an exit code of its own.
+        """
         command = [*SLOWHAND, *map(str, words)]
         done = subprocess.run(
             command, cwd=self.workspace, capture_output=True, text=True, check=False
         )
-        if done.returncode not in (0, 1) or ("--json" in words and not done.stdout):
+        is_there = Path(words[-1]).exists() if "--report" in words else done.stdout
+        if done.returncode not in (0, 1) or not is_there:
             raise Failed(done.stderr.strip() or f"slowhand {words[0]} ended with {done.returncode}")
         return dict(json.loads(done.stdout)) if "--json" in words else {}
 
@@ -154,6 +174,15 @@ def asks(file: Path) -> bool:
     return slowhand.Scenario(file).value("application.pattern") is not None
 
 
+def reasons(compared: Mapping[str, Any], metric: str) -> list[str]:
+    """Why it is worse. It is not if there is a value now and was none before."""
+    before, after = compared["configurations"]
+    if metric not in before["metrics"] and metric in after["metrics"]:
+        return []
+    # The label is the path of a file; the reason is behind it.
+    return [text.removeprefix(f"{after['scenario']}: ") for text in compared["worse"]]
+
+
 def told(compared: Mapping[str, Any], metric: str) -> str:
     """Means before and after, and the difference with its interval."""
     before, after = compared["configurations"]
@@ -162,13 +191,18 @@ def told(compared: Mapping[str, Any], metric: str) -> str:
     was, now = (each["metrics"][metric]["mean"] for each in (before, after))
     text = f"{was:.4g} → {now:.4g}"
     if (difference := after["difference"]) and was:
-        text += f" ({difference['mean'] / was:+.1%} ± {difference['half'] / was:.1%})"
+        half = difference["half"]  # one world has none
+        about = "" if half is None else f" ± {half / was:.1%}"
+        text += f" ({difference['mean'] / was:+.1%}{about})"
     return text
 
 
 def life_told(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """Lives before and after."""
     was, now = before["years"], after["years"]
+    if not was or now is None:
+        lives = ("no life" if years is None else f"{years:.3g} years" for years in (was, now))
+        return " → ".join(lives)
     if was < 1:
         return f"{was * 365.25:.3g} → {now * 365.25:.3g} days ({now / was - 1:+.1%})"
     return f"{was:.3g} → {now:.3g} years ({now / was - 1:+.1%})"
@@ -176,7 +210,8 @@ def life_told(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 def is_shorter(before: Mapping[str, Any], after: Mapping[str, Any], most: float) -> bool:
     """True if the whole interval of the life is shorter by more than this share."""
-    return bool(after["years_ci95"][1] < (1 - most) * before["years_ci95"][0])
+    was, now = before["years_ci95"], after["years_ci95"]
+    return bool(was and now and now[1] < (1 - most) * was[0])
 
 
 def summary(found: list[Compared], metric: str) -> Iterator[str]:
@@ -197,15 +232,24 @@ def cell(text: str) -> str:
     return "".join(c if c.isalnum() or c in " .,:+%±→-/()'" else f"&#{ord(c)};" for c in text)
 
 
+def failed(reason: str) -> int:
+    """Says why, by a command of the runner: it shows the line in the page of the job."""
+    for character in "%\r\n":
+        reason = reason.replace(character, f"%{ord(character):02X}")
+    print(f"::error::{reason}")
+    return FAILED
+
+
 def main() -> int:
     """Runs the action."""
     try:
         action = Action.read(os.environ)
         found = action.run()
     except Failed as error:
-        # A command of the runner: it shows the line in the page of the job.
-        print(f"::error::{str(error).replace('%', '%25').replace(chr(10), '%0A')}")
-        return FAILED
+        return failed(str(error))
+    except Exception as error:  # exit code 1 would say that something is worse
+        traceback.print_exc()
+        return failed(f"unexpected: {error!r}")
     is_worse = any(each.worse for each in found)
     lines = "".join(summary(found, action.inputs.get("metric") or "duration_s"))
     print(lines)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slowhand import output
 from slowhand.arguments import Complaint, Parser, number
 from slowhand.commands.common import DONE, print_json
 from slowhand.output import Output
 from slowhand.terminal import Terminal, printable
+
+if TYPE_CHECKING:
+    from slowhand.api import Scenario
 
 
 def options(parser: Parser) -> None:
@@ -71,7 +76,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         file_name = error.filename or arguments.file[0]
         place = "" if error.option else f"{printable(str(file_name))}: "
         raise Complaint(f"{place}{error}") from error
-    trace_name = Path(arguments.out).name if arguments.out else None
+    trace_name = _trace_name(arguments.out, arguments.scenario) if arguments.out else None
     if "scenario" in files:
         like = api.loaded(arguments.like or found.like)
         text = links.scenario(
@@ -83,7 +88,13 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         name = Path(arguments.scenario).name
         texts = {**like.files, name: text, **({trace_name: trace.csv()} if trace_name else {})}
         sources = {"scenario": name, "files": texts, "overrides": like.overrides}
-        api.Scenario.from_sources(arguments.scenario, sources)  # a message, if it cannot run
+        # A message, if it cannot run.
+        made = api.Scenario.from_sources(arguments.scenario, sources)
+        if missing := _missing(made, {name, trace_name or name}):
+            raise files["scenario"].error(
+                f"it would need files of {printable(like.path)} (--like); copy them into its folder"
+                f" before: {printable(', '.join(missing), 200)}"
+            )
         files["scenario"].write(lambda path: path.write_text(text, encoding="utf-8"))
     if "out" in files:
         files["out"].write(lambda path: path.write_text(trace.csv(), encoding="utf-8"))
@@ -102,3 +113,24 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     out.print()
     out.write(trace.network(trace_name))
     return DONE
+
+
+def _trace_name(trace: str, scenario: str | None) -> str:
+    """The name of the trace in the scenario: files are relative to its folder."""
+    if scenario is None:
+        return Path(trace).name
+    to, start = (Path(file).parent.resolve() for file in (trace, scenario))
+    return str(Path(os.path.relpath(to, start)) / Path(trace).name)
+
+
+def _missing(made: Scenario, own: set[str]) -> list[str]:
+    """The files that a scenario needs, but for its `own`, and that are not where it looks."""
+    folder = Path(made.path).parent
+
+    def is_there(name: str) -> bool:
+        try:
+            return (folder / name).read_bytes() == made.files[name].encode()
+        except (OSError, ValueError):
+            return False
+
+    return [name for name in sorted(made.files) if name not in own and not is_there(name)]

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 from slowhand.links import consoles, sniffer, testbeds
 from slowhand.links.rows import COLUMNS, Acknowledged, Row, Trace, TraceError, of_acknowledged
@@ -26,7 +27,10 @@ from slowhand.terminal import printable
 __all__ = ["Found", "Trace", "TraceError", "read", "scenario"]
 
 MOST_OCTETS = 1 << 31
-"""A file may have so many octets when it is unpacked. (Assumed: more is a mistake.)"""
+"""A file may have so many octets, also when it is unpacked. (Assumed: more is a mistake.)"""
+
+PART_OCTETS = 1 << 20
+"""So many octets are read at a time."""
 
 _ALLOWED = (
     "allowed: a K7 file, a raw data set of Mercator, a capture of IEEE 802.15.4, the output of"
@@ -54,16 +58,21 @@ def read(paths: Sequence[Path]) -> Found:
     found, acknowledged = Found(), list[Acknowledged]()
     for path in paths:
         try:
-            octets = _unpacked(path.read_bytes())
+            with path.open("rb") as file:
+                octets = _unpacked(_all(file))
             if (capture := sniffer.known(octets)) is not None:
                 acknowledged += capture.acknowledged
                 found.notes += capture.notes
                 continue
-            text = "" if octets.startswith(testbeds.PARQUET) else octets.decode("utf-8-sig")
-            if (console := consoles.known(text, path.stem)) is not None:
+            is_text = not octets.startswith(testbeds.PARQUET)
+            # Noise on a serial line damages the line of a console that it is on, and no other.
+            printed = octets.decode("utf-8-sig", errors="replace") if is_text else ""
+            if (console := consoles.known(printed, path.stem)) is not None:
                 acknowledged += console.acknowledged
                 found.like = console.like
+                found.notes += _unnamed(console, path, len(paths) > 1)
                 continue
+            text = octets.decode("utf-8-sig") if is_text else ""
             rows = testbeds.known(octets, text)
         except UnicodeDecodeError as error:
             reason = f"found what is no text: {printable(str(error))}, {_ALLOWED}"
@@ -84,14 +93,37 @@ def read(paths: Sequence[Path]) -> Found:
     return found
 
 
+def _unnamed(console: consoles.Console, path: Path, is_one_of_several: bool) -> Iterator[str]:
+    """A note if a node does not say its name. Of several files each node would be there twice."""
+    if not console.naming:
+        return
+    if is_one_of_several:
+        raise TraceError(
+            f"found no name of the node itself, allowed: also the output of {console.naming}, since"
+            " the other files call it by that"
+        )
+    yield (
+        f"{path.name} does not say the name by which others call its node: type"
+        f" {console.naming} too. Else a node that is also a neighbour of another counts as two."
+    )
+
+
+def _all(file: BinaryIO | gzip.GzipFile) -> bytes:
+    """What is in a file. Raises `TraceError` if that is too much, as it is of a device."""
+    parts, count = list[bytes](), 0
+    while part := file.read(PART_OCTETS):
+        parts.append(part)
+        count += len(part)
+        if count > MOST_OCTETS:
+            raise TraceError(f"found more than {MOST_OCTETS:,} octets, allowed: a smaller file")
+    return b"".join(parts)
+
+
 def _unpacked(octets: bytes) -> bytes:
     if not octets.startswith(b"\x1f\x8b"):  # RFC 1952
         return octets
     try:
         with gzip.GzipFile(fileobj=BytesIO(octets)) as file:
-            unpacked = file.read(MOST_OCTETS + 1)
+            return _all(file)
     except (OSError, EOFError, zlib.error) as error:
         raise TraceError(f"found what is no text: {printable(str(error))}, {_ALLOWED}") from None
-    if len(unpacked) > MOST_OCTETS:
-        raise TraceError(f"found more than {MOST_OCTETS:,} octets, allowed: a smaller file")
-    return unpacked

@@ -1,7 +1,7 @@
 """What the consoles of OpenThread and Contiki-NG print of the links of a node.
 
 A file is what one node printed, or a log of several whose lines begin with the names of nodes.
-All other lines of a log are left out.
+All other lines of a log are left out, and so are colours and the times before lines.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ class Console:
     like: str
     """The bundled scenario for this kind of network."""
     acknowledged: list[Acknowledged] = field(default_factory=list)
+    naming: str = ""
+    """The command that says a node's own name, if the output does not: others call it by that."""
 
 
 def known(text: str, name: str) -> Console | None:
@@ -30,18 +32,36 @@ def known(text: str, name: str) -> Console | None:
     `name` is that of the node, if the output does not say it. Raises `TraceError` if there is no
     measurement of losses in the output.
     """
+    text = BEFORE.sub("", COLOUR.sub("", text))
     if OPENTHREAD.search(text):
         console = Console("thread", list(_OpenThread(text, name).links()))
+        naming, address = "rloc16", r"0x[0-9a-f]{4}"
         wanted = "neighbor linkquality, meshdiag routerneighbortable or counters mac"
     elif CONTIKI.search(text):
         console = Console("csma", list(_contiki(text, name)))
+        naming, address = "mac-addr", r"[0-9a-f]{4}(?:\.[0-9a-f]{4})*"
         wanted = "rpl-nbr, or the log of link-stats"
     else:
         return None
     if not console.acknowledged:
         raise TraceError(f"found no share of lost frames, allowed: the output of {wanted}")
+    if not all(re.fullmatch(address, one.sender) for one in console.acknowledged):
+        console.naming = naming
     return console
 
+
+COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+"""What a terminal does not print (ECMA-48, section 5.4): colours, and where the cursor goes."""
+
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)*(?:Z|[+-]\d\d:?\d\d)?"
+_DATE = r"\d{4}[-/.]\d\d[-/.]\d\d"
+_TIME = rf"(?:{_DATE}(?:[T ]+{_CLOCK})?|(?:[A-Z][a-z]{{2}} +\d\d? +)?{_CLOCK}|\d+\.\d+)"
+
+TIME = re.compile(rf"(?<!\S){_TIME}(?!\S)")
+"""A date, a time or both, or seconds with a fraction."""
+
+BEFORE = re.compile(rf"^[ \t]*(?:\[ *{_TIME} *\]|{_TIME}(?=[ \t]))[ \t]*", re.MULTILINE)
+"""What a program that keeps a log writes before each line."""
 
 OPENTHREAD = re.compile(
     r"^\| (?:Role \| |ID \| )?RLOC16 \||^rloc16:0x[0-9a-f]{4} ext-addr:|^\s*TxAckRequested: \d",
@@ -95,7 +115,7 @@ class _OpenThread:
                     self._row(dict(zip(columns, cells, strict=False)))
             elif found := re.match(r"rloc16:(0x[0-9a-f]{4}) ", line):
                 receiver = found[1]
-            elif found := re.match(r"\s+err-rate - frame:\s*([\d.]+)\s*%", line):
+            elif found := re.match(r"\s*err-rate - frame:\s*([\d.]+)\s*%", line):
                 if sender and receiver:
                     self.errors[sender, receiver] = _share(found[1])
             elif found := re.match(r"\s*(Tx\w+): (\d{1,18})\s*$", line):
@@ -178,8 +198,11 @@ def _contiki(text: str, name: str) -> Iterator[Acknowledged]:
 
 
 def _node(line: str, end: int) -> str:
-    """The name of a node, which is the last word before what it printed, if there is one."""
-    words = line[:end].partition("[")[0].split()
+    """The name of a node, which is the last word before what it printed, if there is one.
+
+    Times are no names.
+    """
+    words = TIME.sub("", line[:end].partition("[")[0]).split()
     return words[-1] if words and words[-1] not in ("#", ">") else ""
 
 

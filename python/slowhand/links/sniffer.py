@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from binascii import crc_hqx
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -93,15 +93,16 @@ class _Counts:
     """Counts transmissions, frame after frame."""
 
     def __init__(self) -> None:
-        self.links: dict[tuple[str, str], _Link] = defaultdict(_Link)
-        self.nodes: dict[str, _Node] = defaultdict(_Node)
+        self.links: dict[tuple[int | None, str, str], _Link] = defaultdict(_Link)
+        # A short address is one of a PAN, and another PAN may have the same.
+        self.nodes: dict[tuple[int | None, str], _Node] = defaultdict(_Node)
 
     def add(self, frame: Frame) -> None:
         """Counts a frame, if it has a sequence number and a source."""
         header = _header(frame.octets)
         if header is None:
             return
-        node = self.nodes[header.source]
+        node = self.nodes[header.pan if _is_short(header.source) else None, header.source]
         if frame.rssi_dbm is not None:
             node.rssi_dbm[0] += frame.rssi_dbm
             node.rssi_dbm[1] += 1
@@ -112,19 +113,33 @@ class _Counts:
             node.sequence = header.sequence
         if not header.asks:
             return
-        link = self.links[header.source, header.destination]
+        link = self.links[header.pan, header.source, header.destination]
         link.repeated += link.sequence == header.sequence
         link.sequence = header.sequence
         link.sent += 1
 
     def acknowledged(self) -> Iterator[Acknowledged]:
         """The share of each link."""
-        for (source, destination), link in self.links.items():
-            yield Acknowledged(source, destination, 1 - link.repeated / link.sent, link.sent)
+        pan = self._pans()[0]
+        for (of, source, destination), link in self.links.items():
+            if of in (pan, None):
+                yield Acknowledged(source, destination, 1 - link.repeated / link.sent, link.sent)
+
+    def _pans(self) -> list[int | None]:
+        """The PANs, that with the most frames first; `None` if no frame says one."""
+        sent: Counter[int | None] = Counter()
+        for (pan, _, _), link in self.links.items():
+            sent[pan] += link.sent * (pan is not None)
+        return [pan for pan, _ in sent.most_common() if pan is not None] or [None]
 
     def notes(self) -> Iterator[str]:
-        """How well the sniffer heard the nodes."""
-        for name, node in sorted(self.nodes.items()):
+        """Which PANs are left out, and how well the sniffer heard the nodes."""
+        pan, *others = self._pans()
+        if others:
+            names = ", ".join(f"{other:#06x}" for other in others)
+            yield f"Only PAN {pan:#06x} counts, which has the most frames. Left out: {names}."
+        kept = [(name, node) for (of, name), node in self.nodes.items() if of in (pan, None)]
+        for name, node in sorted(kept, key=lambda one: one[0]):
             share = node.missed / max(1, node.missed + node.heard)
             if share > MOST_MISSED:
                 yield (
@@ -136,7 +151,13 @@ class _Counts:
                 yield f"At the sniffer, frames of {name} have {mean:.0f} dBm on average."
 
 
+def _is_short(address: str) -> bool:
+    """True if an address is one of 16 bits, as `_address` writes it."""
+    return address.startswith("0x")
+
+
 class _Header(NamedTuple):
+    pan: int | None
     source: str
     destination: str
     sequence: int
@@ -170,7 +191,16 @@ def _header(octets: bytes) -> _Header | None:
     name, at = _address(octets, at + 2 * has_source_pan, source)
     if not destination or not name or at > len(octets):
         return None
-    return _Header(name, destination, octets[2], bool(control & 0x20) and destination != "0xffff")
+    # A frame may go to all PANs; the source's own is the one that tells.
+    start = at - (2 if source == SHORT else 8)
+    pan = octets[start - 2 : start] if has_source_pan else octets[3:5] if has_to_pan else None
+    return _Header(
+        None if pan is None else int.from_bytes(pan, "little"),
+        name,
+        destination,
+        octets[2],
+        bool(control & 0x20) and destination != "0xffff",
+    )
 
 
 def _address(octets: bytes, at: int, mode: int) -> tuple[str, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -131,6 +132,15 @@ class Server(ThreadingHTTPServer):
         """A client that goes before it has its answer is nobody's fault."""
 
 
+def _is_here(host: str) -> bool:
+    """True if a header `Host` (RFC 9110, section 7.2) names this computer."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or ip_address(name).is_loopback
+    except ValueError:  # no host, or a name
+        return False
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: Server
     server_version, sys_version = f"slowhand/{__version__}", ""
@@ -138,8 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """The metrics. A page of another site, whose name leads here, gets nothing."""
-        host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
-        if host not in ("localhost", "::1") and not host.startswith("127."):
+        if not _is_here(self.headers.get("Host", "")):
             self.send_error(403, "ask by an address of this computer")
         elif self.path.partition("?")[0] != PATH:
             self.send_error(404, f"there is only {PATH}")
