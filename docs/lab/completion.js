@@ -50,7 +50,7 @@ class Completion {
     const words = (found?.candidates ?? []).filter(([name]) => found.word && name.startsWith(found.word) && name !== found.word);
     if (!words.length) return this.close();
     this.found = found;
-    this.words = words.slice(0, MOST_OFFERED);
+    this.words = words.sort(([a], [b]) => a.length - b.length).slice(0, MOST_OFFERED); // the least that can be meant first
     this.list.replaceChildren(...this.words.map(([name, about], place) => {
       const item = element("li", "", { role: "option", id: `${this.list.id}-${place}`, "aria-selected": "false" });
       item.append(element("code", name), about && ` ${about}`);
