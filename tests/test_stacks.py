@@ -213,6 +213,23 @@ def test_wrong_arguments_are_refused(cli: Cli, toy: Make, arguments: list[str], 
     assert said in cli("stacks", "add", *arguments, code=2).stderr
 
 
+def test_a_folder_of_the_user_stays_as_it_is(
+    cli: Cli, toy: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLOWHAND_STACKS", str(tmp_path))
+    source = tmp_path / "mine" / "toy.c"
+    source.parent.mkdir()
+    source.write_text(TOY.read_text())
+    said = cli("stacks", "add", "mine", source, code=2).stderr
+    assert "toy.c, which is not of a stack" in said
+    assert [path.name for path in source.parent.iterdir()] == ["toy.c"]
+    # What comes beside a stack stays when the stack goes.
+    note = toy("other") / "note"
+    note.touch()
+    cli("stacks", "remove", "other")
+    assert [*note.parent.iterdir()] == [note]
+
+
 def test_builds_of_mbedtls_stand_side_by_side(cli: Cli, toy: Make, tmp_path: Path) -> None:
     source = carrier("mbedtls-rs-sys") / "mbedtls"
     config = tmp_path / "own.h"

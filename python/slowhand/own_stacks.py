@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,12 +18,16 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from slowhand import _native, data
 from slowhand.blame import refusal
 from slowhand.terminal import printable
+
+FILES = ("about.json", "digest", "stack.so")
+"""What the folder of a stack has, and nothing else."""
 
 GUARD = data.CSRC / "slowhand" / "guard.c"
 """What is linked with each stack: it refuses clocks and the like."""
@@ -93,6 +96,7 @@ def add(
     is_library = source is not None or config is not None
     parts = _library(sources, source, config) if is_library else [Part(_sources(sources))]
     target = file.parent
+    _check_free(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=target.parent) as made:
         new = Path(made) / name
@@ -108,10 +112,25 @@ def add(
         (new / "about.json").write_text(json.dumps(about, indent=1) + "\n")
         if problem := _problem(name, Path(made)):
             raise StackError(problem)
+        _check_free(target)
         if target.exists():
             target.rename(Path(made) / "before")
         new.rename(target)
     return target
+
+
+def _check_free(target: Path) -> None:
+    """Raises `StackError` if a stack would take the place of something that is no stack."""
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        others = [target]
+    else:
+        others = [each for each in target.glob("*") if each.name not in FILES]
+    if others:
+        found = printable(os.fspath(others[0]))
+        raise StackError(
+            f"NAME: found {found}, which is not of a stack: choose another name, or another folder"
+            " by SLOWHAND_STACKS"
+        )
 
 
 class Part(NamedTuple):
@@ -168,11 +187,14 @@ def _library(
 
 
 def remove(name: str) -> None:
-    """Removes a stack."""
+    """Removes a stack: its own files, and its folder if nothing else is there."""
     file = _file(name)
     if not file.exists():
         raise StackError(_none_of(name))
-    shutil.rmtree(file.parent)
+    for each in FILES:
+        file.with_name(each).unlink(missing_ok=True)
+    with suppress(OSError):  # other files stay
+        file.parent.rmdir()
 
 
 def check(name: str) -> Check:
