@@ -1,15 +1,18 @@
 """Stacks of one's own: made from C, tried, run beside the others, and named in results."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
+import pandas
 import pytest
 
 import slowhand
 from conftest import Cli
-from slowhand import data, own_stacks
+from slowhand import _native, data, own_stacks
+from slowhand.advice.space import Fixed, _able
 from test_settings import carrier
 
 TOY = data.CSRC / "slowhand" / "toy.c"
@@ -81,7 +84,17 @@ def test_it_runs_beside_the_others_and_its_results_repeat(
     assert one.equals(two)
     # Without it, or with another one, the result says what is missing.
     built = own_stacks.builds(["toy"])["toy"]
-    toy("toy", "RETRANSMISSIONS = 7", "RETRANSMISSIONS = 6")
+    # This process keeps what it has loaded, so it does not add another one of the name.
+    with pytest.raises(own_stacks.StackError, match="start a new process"):
+        toy()
+    # The same under another name of its file is the same.
+    moved = tmp_path / "moved.c"
+    moved.write_text(TOY.read_text())
+    cli("stacks", "add", "toy", moved, f"--cflags=-I{tmp_path}")
+    cli("sweep", "psk-tinydtls", *varied)
+    patched = tmp_path / "patched.c"
+    patched.write_text(TOY.read_text().replace("RETRANSMISSIONS = 7", "RETRANSMISSIONS = 6"))
+    cli("stacks", "add", "toy", patched)
     other = cli("run", "one.parquet", code=2).stderr
     assert f"was made with the stack toy 1.0 ({built['digest']}), and here toy is 1.0 (" in other
     refused = cli("sweep", "psk-tinydtls", *varied, code=2).stderr
@@ -90,8 +103,10 @@ def test_it_runs_beside_the_others_and_its_results_repeat(
     missing = cli("run", "one.parquet", code=2).stderr
     assert f"toy 1.0 ({built['digest']}), and there is no such stack here" in missing
     assert "`slowhand stacks add toy toy.c` makes it" in missing
-    toy()
-    assert slowhand.run(str(tmp_path / "one.parquet")).equals(one)
+    cli("stacks", "add", "toy", TOY)
+    cli("run", "one.parquet", "--records", "three.parquet")
+    read = [pandas.read_parquet(tmp_path / f"{name}.parquet") for name in ("one", "three")]
+    assert read[0].equals(read[1])
 
 
 @pytest.mark.parametrize(
@@ -101,17 +116,54 @@ def test_it_runs_beside_the_others_and_its_results_repeat(
         ("usleep", "unistd.h", "usleep(10);"),
         ("fopen", "stdio.h", 'fopen("/dev/urandom", "r");'),
         ("pthread_create", "pthread.h", "pthread_t t; pthread_create(&t, NULL, NULL, NULL);"),
+        ("getenv", "stdlib.h", 'if (getenv("HOME")) return;'),
     ],
 )
 def test_what_depends_on_the_computer_ends_the_session(
     toy: Make, function: str, header: str, call: str
 ) -> None:
-    toy("bad", new=DRAW + call, top=f"#include <{header}>\n")
-    (problem,) = own_stacks.check("bad").problems
-    assert f"the stack bad calls {function}, which depends on the computer" in problem
-    frame = slowhand.run("psk-tinydtls", count=2, set={"session.stack": "bad"})
+    name = f"bad-{function}"
+    toy(name, new=DRAW + call, top=f"#include <{header}>\n")
+    (problem,) = own_stacks.check(name).problems
+    calls = f"the stack {name} calls {function}, which depends on the computer"
+    assert calls in problem
+    frame = slowhand.run("psk-tinydtls", count=2, set={"session.stack": name})
     assert list(frame["outcome"]) == ["error", "error"]
-    assert all("the stack bad calls" in reason for reason in frame["failure_reason"])
+    assert all(calls in reason for reason in frame["failure_reason"])
+
+
+@pytest.mark.parametrize(
+    ("function", "old", "new"),
+    [
+        ("destroy", "{ free(session); }", "{ free(session); rand(); }"),
+        ("suite", "return (void) session, 0xC0A8;", "return (void) session, rand(), 0xC0A8;"),
+        ("resumable", "(void) size, 0;", "(void) size, rand();"),
+        ("max_data", "{ return (size_t) (", "{ return (size_t) rand() + (size_t) ("),
+    ],
+)
+def test_what_has_no_progress_may_not_do_it_either(
+    toy: Make, function: str, old: str, new: str
+) -> None:
+    name = f"bad-{function}"
+    toy(name, old, new)
+    problem = own_stacks.check(name).problems[0]
+    assert f"the stack {name} calls rand, which" in problem
+
+
+def test_a_version_that_depends_on_the_computer_is_not_added(toy: Make) -> None:
+    with pytest.raises(own_stacks.StackError, match="the stack bad-version calls rand, which"):
+        toy("bad-version", 'return "1.0";', 'return rand() ? "1.0" : "2.0";')
+
+
+def test_a_stack_that_waits_fails_its_check(toy: Make) -> None:
+    nanosleep = (
+        "struct timespec pause = {0, 1000}; long result;"
+        '__asm__ volatile("syscall" : "=a"(result) : "a"(35L), "D"(&pause), "S"(0L)'
+        ' : "rcx", "r11", "memory");'
+    )
+    toy("waits", new=DRAW + nanosleep, top="#include <time.h>\n")
+    (problem,) = own_stacks.check("waits").problems
+    assert problem.startswith("it has waited ")
 
 
 def test_a_clock_that_no_function_reads_is_found_by_two_processes(toy: Make) -> None:
@@ -124,9 +176,18 @@ def test_a_clock_that_no_function_reads_is_found_by_two_processes(toy: Make) -> 
 
 
 def test_memory_that_is_not_given_back_is_found(toy: Make) -> None:
-    toy("leak", new=DRAW + "if (malloc(100) == NULL) return;")
+    ways = (
+        "malloc(100)",
+        "strndup((char[100]) {[0 ... 98] = 1}, 200)",
+        "aligned_alloc(16, 100)",
+        "(posix_memalign(&block, 16, 100), block)",
+        '(asprintf((char **) &block, "%99d", 1), block)',
+    )
+    lost = "".join(f"if ((block = {way}) == NULL) return;" for way in ways)
+    top = "#define _GNU_SOURCE\n#include <stdio.h>\n"
+    toy("leak", new=f"{DRAW} void *block = NULL; {lost}", top=top)
     (problem,) = own_stacks.check("leak").problems
-    assert "each session keeps 100 octets of memory" in problem
+    assert f"each session keeps {len(ways) * 100} octets of memory" in problem
 
 
 def test_a_stack_without_retransmissions_fails_its_check(toy: Make) -> None:
@@ -159,11 +220,93 @@ def test_a_crash_names_the_stack(cli: Cli, toy: Make, death: str) -> None:
     ],
 )
 def test_a_wrong_stack_is_not_added(toy: Make, old: str, new: str, said: str) -> None:
-    toy("wrong")
-    before = own_stacks.builds(["wrong"])
+    made = toy("wrong")
+    before = {file.name: file.read_bytes() for file in made.iterdir()}
     with pytest.raises(own_stacks.StackError, match=said.replace("(", r"\(")):
         toy("wrong", old, new)
-    assert own_stacks.builds(["wrong"]) == before
+    assert {file.name: file.read_bytes() for file in made.iterdir()} == before
+    assert {*before} == {*own_stacks.FILES}
+
+
+def test_a_stack_that_does_not_load_to_the_end_is_not_added(
+    toy: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_stacks, "TRIAL_S", 0.5)
+    endless = DEAD.replace("__builtin_trap();", "for (volatile int i = 0;; i = 0) { }")
+    with pytest.raises(own_stacks.StackError, match="does not come to an end when it is loaded"):
+        toy("endless", HEADER, HEADER + endless)
+
+
+def test_an_object_that_was_put_there_is_named_by_itself(cli: Cli, toy: Make) -> None:
+    folder = toy("placed")
+    other = toy("other-placed", "RETRANSMISSIONS = 7", "RETRANSMISSIONS = 6")
+
+    def digest() -> str:
+        found = json.loads(cli("stacks", "placed", "--json").stdout)
+        return str(found["digest"])
+
+    made = digest()
+    assert (folder / "digest").read_text().startswith(made + " ")
+    (folder / "stack.so").write_bytes((other / "stack.so").read_bytes())
+    octets = (folder / "stack.so").read_bytes()
+    assert digest() == hashlib.sha256(octets).hexdigest()[: own_stacks.DIGEST] != made
+
+
+def test_a_crash_names_the_stack_when_it_is_loaded(cli: Cli, toy: Make, tmp_path: Path) -> None:
+    folder = toy("dead")
+    source = tmp_path / "trap.c"
+    source.write_text(DEAD)
+    own_stacks._run(["cc", "-shared", "-fPIC", "-o", str(folder / "stack.so"), str(source)])
+    said = cli("run", "psk-tinydtls", "--set", "session.stack=dead", code=-4).stderr
+    assert "slowhand: the stack dead has crashed with SIGILL" in said
+
+
+def test_advice_loads_only_the_stacks_that_the_scenario_names(toy: Make) -> None:
+    toy("idle")
+    scenario = slowhand.Scenario("psk-tinydtls")
+    able = _able(Fixed(scenario, ("dtls1.2",)))[2]
+    assert able == ["lean-dtls", "mbedtls", "openssl", "tinydtls"]
+    assert not _native.is_stack_loaded("idle")
+    named = scenario.with_(["session.stack=idle"])
+    assert "idle" in _able(Fixed(named, ("dtls1.2",)))[2]
+
+
+def test_libraries_and_options_are_linked(toy: Make) -> None:
+    root = "volatile double two = 2; session->random[0] = (uint8_t) sqrt(two);"
+    assert toy("root", new=DRAW + root, top="#include <math.h>\n").is_dir()
+
+
+@pytest.mark.parametrize("name", ["true", "inf", "lakers", "slowhand-coap", "1.5", "_", "2e3"])
+def test_a_name_that_no_scenario_can_have_is_refused(toy: Make, name: str) -> None:
+    with pytest.raises(own_stacks.StackError, match="NAME: found '"):
+        toy(name)
+
+
+def test_a_compiler_in_wrong_quotes_is_refused(toy: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "cc '")
+    with pytest.raises(own_stacks.StackError, match="CC: found cc ', allowed: words"):
+        toy("quotes")
+
+
+def test_without_a_home_the_folder_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("SLOWHAND_STACKS", "XDG_DATA_HOME", "HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(own_stacks.StackError, match="there is no folder for stacks"):
+        own_stacks.add("mine", [TOY])
+
+
+def test_a_command_of_a_result_is_quoted(toy: Make) -> None:
+    build = {"version": "1", "digest": "0", "sources": ["a.c; rm b.c"], "cflags": "-O3"}
+    with pytest.raises(slowhand.ScenarioError) as caught:
+        own_stacks.require({"missing": build}, place="rows.parquet")
+    assert "`slowhand stacks add missing 'a.c; rm b.c'` makes it" in str(caught.value)
+
+
+def test_where_headers_are_does_not_change_the_digest() -> None:
+    parts = [own_stacks.Part([TOY])]
+    digest = own_stacks._digest(parts, ["-O3"])
+    assert own_stacks._digest(parts, ["-I/a", "-I", "/b", "-isystem", "/c", "-O3"]) == digest
+    assert own_stacks._digest(parts, ["-O1"]) != digest
 
 
 def test_a_stack_that_makes_no_session_is_named(cli: Cli, toy: Make) -> None:
@@ -206,11 +349,29 @@ def test_an_object_of_another_version_is_refused(cli: Cli, toy: Make) -> None:
     [
         (["mbedtls", "x.c"], "NAME: found mbedtls, which is built in"),
         (["../up", "x.c"], "NAME: found '../up', allowed: 1 to 40 small letters"),
+        (["mine", "x.c", "--cflags='"], "--cflags: found ', allowed: words as in a shell"),
         (["mine", "none.c"], "FILE: found none.c, allowed: a file that ends in .c"),
     ],
 )
 def test_wrong_arguments_are_refused(cli: Cli, toy: Make, arguments: list[str], said: str) -> None:
     assert said in cli("stacks", "add", *arguments, code=2).stderr
+
+
+def test_a_folder_of_the_user_stays_as_it_is(
+    cli: Cli, toy: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLOWHAND_STACKS", str(tmp_path))
+    source = tmp_path / "mine" / "toy.c"
+    source.parent.mkdir()
+    source.write_text(TOY.read_text())
+    said = cli("stacks", "add", "mine", source, code=2).stderr
+    assert "toy.c, which is not of a stack" in said
+    assert [path.name for path in source.parent.iterdir()] == ["toy.c"]
+    # What comes beside a stack stays when the stack goes.
+    note = toy("other") / "note"
+    note.touch()
+    cli("stacks", "remove", "other")
+    assert [*note.parent.iterdir()] == [note]
 
 
 def test_builds_of_mbedtls_stand_side_by_side(cli: Cli, toy: Make, tmp_path: Path) -> None:

@@ -243,6 +243,9 @@ def capture(scenario: Scenario, seed: int, path: str | PathLike[str]) -> None:
 def stacks() -> str:
     """What has a protocol, as a JSON array: libraries, stacks of the user, what stands alone."""
 
+def stacks_named(names: list[str]) -> str:
+    """Some libraries of TLS and DTLS, as `stacks` has them."""
+
 def built_in_stacks() -> list[str]:
     """The names of the libraries of TLS and DTLS that are built in."""
 
@@ -260,6 +263,9 @@ def stack_build(name: str) -> tuple[str, str] | None:
 
     Raises `ValueError` if there is none of this name, or if it cannot be used.
     """
+
+def is_stack_loaded(name: str) -> bool:
+    """True if this process has loaded the stack of the user that has this name, and keeps it."""
 
 def try_stack(name: str) -> str:
     """A trial of a stack, as JSON. Raises `ValueError` as `stack_build` does."""

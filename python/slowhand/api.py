@@ -612,6 +612,11 @@ def own_builds(names: Iterable[str | None]) -> dict[str, Any]:
     return {"stacks": own_stacks.builds(sorted(map(str, own)))}
 
 
+def own_digests(names: Iterable[str | None]) -> dict[str, str]:
+    """What rows depend on of the stacks of one's own among these names: the digest of each."""
+    return {name: build["digest"] for name, build in own_builds(names).get("stacks", {}).items()}
+
+
 def told(run: Run) -> str:
     """One message about all worlds that panicked, of which there is one."""
     others = run.panicked_count - 1

@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,12 +18,16 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from slowhand import _native, data
 from slowhand.blame import refusal
 from slowhand.terminal import printable
+
+FILES = ("about.json", "digest", "stack.so")
+"""What the folder of a stack has, and nothing else."""
 
 GUARD = data.CSRC / "slowhand" / "guard.c"
 """What is linked with each stack: it refuses clocks and the like."""
@@ -85,14 +88,20 @@ def add(
     slowhand's own, with those that the header `config` changes.
 
     Returns its folder. The compiler is `CC`, or `cc`. What was there before stays if something is
-    wrong.
+    wrong. A process keeps a stack that it has loaded as it was, so it cannot add it again.
     """
     file = _file(name)
     if name in _native.built_in_stacks():
         raise StackError(f"NAME: found {name}, which is built in, allowed: another name")
+    if _native.is_stack_loaded(name):
+        raise StackError(
+            f"NAME: found {name}, which this process has loaded and keeps as it is: start a new"
+            " process, or choose another name"
+        )
     is_library = source is not None or config is not None
     parts = _library(sources, source, config) if is_library else [Part(_sources(sources))]
     target = file.parent
+    _check_free(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=target.parent) as made:
         new = Path(made) / name
@@ -104,14 +113,31 @@ def add(
             "cflags": list(cflags),
             **{key: os.fspath(word) for key, word in words.items() if word is not None},
         }
-        (new / "digest").write_text(_digest(parts, cflags) + "\n")
+        # The second word says which object the first one names.
+        made_of = hashlib.sha256((new / file.name).read_bytes()).hexdigest()
+        (new / "digest").write_text(f"{_digest(parts, cflags)} {made_of}\n")
         (new / "about.json").write_text(json.dumps(about, indent=1) + "\n")
         if problem := _problem(name, Path(made)):
             raise StackError(problem)
+        _check_free(target)
         if target.exists():
             target.rename(Path(made) / "before")
         new.rename(target)
     return target
+
+
+def _check_free(target: Path) -> None:
+    """Raises `StackError` if a stack would take the place of something that is no stack."""
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        others = [target]
+    else:
+        others = [each for each in target.glob("*") if each.name not in FILES]
+    if others:
+        found = printable(os.fspath(others[0]))
+        raise StackError(
+            f"NAME: found {found}, which is not of a stack: choose another name, or another folder"
+            " by SLOWHAND_STACKS"
+        )
 
 
 class Part(NamedTuple):
@@ -168,11 +194,14 @@ def _library(
 
 
 def remove(name: str) -> None:
-    """Removes a stack."""
+    """Removes a stack: its own files, and its folder if nothing else is there."""
     file = _file(name)
     if not file.exists():
         raise StackError(_none_of(name))
-    shutil.rmtree(file.parent)
+    for each in FILES:
+        file.with_name(each).unlink(missing_ok=True)
+    with suppress(OSError):  # other files stay
+        file.parent.rmdir()
 
 
 def check(name: str) -> Check:
@@ -202,11 +231,10 @@ def check(name: str) -> Check:
     ]
     if first["threads"]:
         problems.append(f"it has started {first['threads']} threads: a stack has none")
-    handshakes = sum(1 + each["datagrams"] for each in first["sessions"])
-    if first["waits"] >= handshakes:  # the system may wait for a page now and then
+    if first["waits"] >= first["handshakes"] > 0:  # the system may wait now and then
         problems.append(
-            f"it has waited {first['waits']:,} times in {handshakes:,} handshakes: a stack neither"
-            " sleeps nor waits, it returns a deadline"
+            f"it has waited {first['waits']:,} times in {first['handshakes']:,} handshakes: a stack"
+            " neither sleeps nor waits, it returns a deadline"
         )
     if problems:
         return Check(first, problems)
@@ -241,7 +269,7 @@ def require(wanted: Any, *, place: str) -> None:
         if not isinstance(build, dict):
             continue
         there = f"{printable(name)} {printable(str(build.get('version')))}"
-        there += f" ({printable(str(build.get('digest')) or 'of no name')})"
+        there += f" ({printable(str(build.get('digest')))})"
         try:
             here = _native.stack_build(name)
         except ValueError:
@@ -249,26 +277,40 @@ def require(wanted: Any, *, place: str) -> None:
         if here is None:
             is_here = "there is no such stack here"
         elif here[1] != build.get("digest"):
-            is_here = f"here {name} is {here[0]} ({here[1] or 'of no name'})"
+            is_here = f"here {name} is {here[0]} ({here[1]})"
         else:
             continue
-        sources = " ".join(printable(str(source)) for source in build.get("sources") or ["FILE.c"])
-        command = f"slowhand stacks add {printable(name)} {sources}"
-        for option in ("source", "config"):
-            if option in build:
-                command += f" --{option} {printable(str(build[option]))}"
-        flags = [printable(str(flag)) for flag in build.get("cflags") or []]
-        command += f" --cflags {shlex.quote(shlex.join(flags))}" if flags else ""
         raise refusal(
-            f"was made with the stack {there}, and {is_here}: `{command}` makes it",
+            f"was made with the stack {there}, and {is_here}: `{_command(name, build)}` makes it",
             place=place,
         )
 
 
+def _command(name: str, build: Mapping[str, Any]) -> str:
+    """The command that makes a build, as a shell reads it."""
+    typed = ["slowhand", "stacks", "add", name, *(_texts(build.get("sources")) or ["FILE.c"])]
+    for option in ("source", "config"):
+        if isinstance(build.get(option), str):
+            typed += [f"--{option}", build[option]]
+    if flags := _texts(build.get("cflags")):
+        typed.append(f"--cflags={shlex.join(map(printable, flags))}")
+    return shlex.join(map(printable, typed))
+
+
+def _texts(found: Any) -> list[str]:
+    """A list of texts that was read from a file; empty if it is something else."""
+    is_list = isinstance(found, list) and all(isinstance(each, str) for each in found)
+    return list(found) if is_list else []
+
+
 def _file(name: str) -> Path:
+    folder()
     file = _native.stack_file(name)
     if file is None:
-        allowed = "1 to 40 small letters, digits, hyphens, points and underscores"
+        allowed = (
+            "1 to 40 small letters, digits, hyphens, points and underscores, a letter first; not"
+            " true, false, inf, nan, lakers or slowhand-coap, which say something else"
+        )
         raise StackError(f"NAME: found '{printable(name)}', allowed: {allowed}")
     return Path(file)
 
@@ -289,15 +331,27 @@ def _about(name: str) -> dict[str, Any]:
         about = json.loads(_file(name).with_name("about.json").read_text())
     except (OSError, ValueError):
         return {}
+    if not isinstance(about, dict):
+        return {}
+    options = {key: about.get(key) for key in ("source", "config")}
     return {
-        "sources": [Path(source).name for source in about["sources"]],
-        "cflags": about["cflags"],
-        **{key: Path(about[key]).name for key in ("source", "config") if key in about},
+        "sources": [Path(source).name for source in _texts(about.get("sources"))],
+        "cflags": _texts(about.get("cflags")),
+        **{key: Path(word).name for key, word in options.items() if isinstance(word, str)},
     }
 
 
 def _compiler() -> list[str]:
-    return shlex.split(os.environ.get("CC", "")) or ["cc"]
+    return words(os.environ.get("CC", ""), place="CC") or ["cc"]
+
+
+def words(text: str, *, place: str) -> list[str]:
+    """The words of a text, as a shell reads them. Raises `StackError` if a quote has no end."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        allowed = "words as in a shell, each quote with its end"
+        raise StackError(f"{place}: found {printable(text)}, allowed: {allowed}") from error
 
 
 def _compile(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> None:
@@ -314,7 +368,8 @@ def _compile(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> None:
             *_compiler(),
             *("-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL"),
             *(f"-Wl,--wrap={name}" for name in names),
-            *("-o", str(made), *map(str, objects)),
+            *cflags,
+            *("-o", str(made), *map(str, objects), "-lm"),
         ]
         if all(pool.map(_succeeds, commands)) and _succeeds(link):
             return
@@ -343,10 +398,11 @@ def _digest(parts: Sequence[Part], cflags: Sequence[str]) -> str:
 
     The folders in which the files are do not matter.
     """
-    digest = hashlib.sha256(json.dumps([*FLAGS, *cflags]).encode())
+    digest = hashlib.sha256(json.dumps([*FLAGS, *_without_folders(cflags)]).encode())
     texts = set()
     for files, flags in parts:
-        digest.update(json.dumps([flag for flag in flags if os.sep not in flag]).encode())
+        kept = [flag for flag in _without_folders(flags) if os.sep not in flag]
+        digest.update(json.dumps(kept).encode())
         listed = _run([*_compiler(), "-MM", *_SYSTEM, *flags, *cflags, *map(os.fspath, files)])
         read = shlex.split(listed.stdout.replace("\\\n", " "))
         texts |= {Path(word).read_bytes() for word in read if Path(word).is_file()}
@@ -355,10 +411,26 @@ def _digest(parts: Sequence[Part], cflags: Sequence[str]) -> str:
     return digest.hexdigest()[:DIGEST]
 
 
+def _without_folders(flags: Iterable[str]) -> list[str]:
+    """Options of the compiler without those that only say where headers are."""
+    kept: list[str] = []
+    following = iter(flags)
+    for flag in following:
+        option = next((each for each in ("-iquote", "-isystem", "-I") if flag.startswith(each)), "")
+        if not option:
+            kept.append(flag)
+        elif flag == option:
+            next(following, None)
+    return kept
+
+
 def _problem(name: str, folder: Path) -> str | None:
     """Why a stack in a folder cannot be used. Another process loads it: it may crash."""
     code = f"from slowhand import _native; _native.stack_build({name!r})"
-    done = _child(code, {"SLOWHAND_STACKS": os.fspath(folder)})
+    try:
+        done = _child(code, {"SLOWHAND_STACKS": os.fspath(folder)})
+    except subprocess.TimeoutExpired:
+        return f"the stack {name} does not come to an end when it is loaded, in {TRIAL_S} s"
     if done.returncode < 0:
         return f"the stack {name} has crashed with {_signal(done)} when it was loaded"
     if done.returncode:

@@ -158,5 +158,5 @@ mod world;
 
 pub use about::about;
 pub use slowhand_sessions::{CountingAllocator, StackInfo};
-pub use slowhand_sessions::{Stack, implementations, own_names, stack_file, stacks, stacks_folder, trial};
+pub use slowhand_sessions::{Stack, implementations, own_names, stack_file, stack_named, stacks, stacks_folder, trial};
 pub use sniffer::{CaptureRunError, LiveCapture, capture_octets, capture_run, wireshark_arguments};

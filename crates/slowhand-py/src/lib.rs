@@ -53,7 +53,10 @@ mod _native {
     #[pymodule_export]
     use crate::scenario::{Scenario, ScenarioError, capture, device_schema, override_value, schema};
     #[pymodule_export]
-    use crate::stacks::{built_in_stacks, own_stacks, stack_build, stack_file, stacks, stacks_folder, try_stack};
+    use crate::stacks::{
+        built_in_stacks, is_stack_loaded, own_stacks, stack_build, stack_file, stacks, stacks_folder, stacks_named,
+        try_stack,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

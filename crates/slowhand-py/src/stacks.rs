@@ -43,6 +43,19 @@ pub(crate) fn stack_build(name: &str) -> PyResult<Option<(&'static str, &'static
     Ok(stack.digest().map(|digest| (stack.capabilities().version, digest)))
 }
 
+/// Some libraries of TLS and DTLS, as `stacks` has them.
+#[pyfunction]
+pub(crate) fn stacks_named(names: Vec<String>) -> PyResult<String> {
+    let found: Vec<_> = names.into_iter().map(slowhand_lab::stack_named).collect();
+    to_json(&found)
+}
+
+/// True if this process has loaded the stack of the user that has this name.
+#[pyfunction]
+pub(crate) fn is_stack_loaded(name: &str) -> bool {
+    Stack::is_loaded(name)
+}
+
 /// A trial of a stack, as JSON.
 #[pyfunction]
 pub(crate) fn try_stack(name: &str) -> PyResult<String> {

@@ -134,7 +134,15 @@ fn first_session(configs: [&SessionConfig; 2]) -> Result<[Option<Resumable>; 2],
     let path = Path { delay: Duration::ZERO, time_limit: BEFORE, datagram_limit: DATAGRAM_LIMIT, ..Path::default() };
     let transcript = path.run_until_quiet(&mut *client, &mut *server);
     match (transcript.end, transcript.client, transcript.server) {
-        (End::Completed, ..) => Ok([client.resumable(), server.resumable()]),
+        (End::Completed, ..) => {
+            let kept = [client.resumable(), server.resumable()];
+            for (name, end) in [("client", client), ("server", server)] {
+                if let Status::Failed(failure) = end.status() {
+                    return Err(BuildError::FirstSession(format!("{name}: {failure}")));
+                }
+            }
+            Ok(kept)
+        }
         (_, Status::Failed(failure), _) => Err(BuildError::FirstSession(format!("client: {failure}"))),
         (_, _, Status::Failed(failure)) => Err(BuildError::FirstSession(format!("server: {failure}"))),
         (End::TimeLimitReached, ..) => Err(BuildError::FirstSession(format!(

@@ -1,13 +1,15 @@
 //! The adapter of all C libraries, over the interface of `csrc/slowhand/stack.h`.
 
+use std::cell::{Cell, OnceCell};
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::check::Checked;
-use crate::config::{Credential, Negotiated, Protocol, Role, Stack};
+use crate::config::{Arithmetic, Credential, Negotiated, Protocol, Role, Stack};
 use crate::crash::Running;
+use crate::device::{Device, WORLD_BEGAN};
 use crate::interface::*;
 use crate::library::{Library, Progress, State};
 use crate::session::{Failure, FailureKind, Resumable};
@@ -28,6 +30,8 @@ pub(crate) struct CLibrary {
     functions: &'static slowhand_library,
     session: NonNull<c_void>,
     protocol: Protocol,
+    /// Why the session has failed in a call that returns no progress.
+    failure: OnceCell<Failure>,
     /// What the library's session has pointers to.
     _secret: Secret,
 }
@@ -74,8 +78,31 @@ impl CLibrary {
         let Some(session) = NonNull::new(session) else {
             return Err(violation(stack).unwrap_or_else(|| refusal(stack, progress.failure())));
         };
-        let made = Self { stack, functions, session, protocol: checked.config.protocol(), _secret: secret };
+        let made = Self {
+            stack,
+            functions,
+            session,
+            protocol: checked.config.protocol(),
+            failure: OnceCell::new(),
+            _secret: secret,
+        };
         violation(stack).map_or(Ok(made), Err)
+    }
+
+    /// Asks what needs no device. It has one that nobody sees, in case the library uses it nevertheless.
+    fn ask<T>(&self, question: impl FnOnce(*mut c_void) -> T) -> T {
+        let _running = Running::enter(self.stack);
+        Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::default()).run(|| {
+            let answer = question(self.session.as_ptr());
+            self.keep_violation();
+            answer
+        })
+    }
+
+    fn keep_violation(&self) {
+        if let Some(failure) = violation(self.stack) {
+            let _ = self.failure.set(failure);
+        }
     }
 
     fn call(&mut self, call: impl FnOnce(*mut c_void, *mut slowhand_progress)) -> Progress {
@@ -102,11 +129,24 @@ fn refusal(stack: Stack, failure: Failure) -> Failure {
 /// What the stack has just done that no stack may, as the failure of its session.
 fn violation(stack: Stack) -> Option<Failure> {
     let function = device::take_violation()?;
-    let reason = format!(
+    Some(Failure::library(0, depends(stack, &function)))
+}
+
+/// What is wrong with a stack that calls such a function.
+pub(crate) fn depends(stack: Stack, function: &str) -> String {
+    format!(
         "the stack {stack} calls {function}, which depends on the computer: a stack has no clock, randomness, thread or file but \
          what slowhand gives it (slowhand/stack.h)"
-    );
-    Some(Failure::library(0, reason))
+    )
+}
+
+thread_local! {
+    static VIOLATION_AT_END: Cell<Option<Failure>> = const { Cell::new(None) };
+}
+
+/// The last violation in `destroy` on this thread, after which no session is left to fail; and forgets it.
+pub(crate) fn take_violation_at_end() -> Option<Failure> {
+    VIOLATION_AT_END.take()
 }
 
 // SAFETY of the calls below: the session lives as long as `self`, and the arguments live as long as the call.
@@ -141,7 +181,7 @@ impl Library for CLibrary {
 
     fn max_data(&self) -> Option<usize> {
         // SAFETY: see above.
-        let octets = unsafe { (self.functions.max_data)(self.session.as_ptr()) };
+        let octets = self.ask(|session| unsafe { (self.functions.max_data)(session) });
         (octets != SLOWHAND_NO_DATAGRAMS).then_some(octets)
     }
 
@@ -151,11 +191,14 @@ impl Library for CLibrary {
         self.call(|session, progress| unsafe { close(session, progress) })
     }
 
+    fn failure(&self) -> Option<&Failure> {
+        self.failure.get()
+    }
+
     fn negotiated(&self) -> Option<Negotiated> {
-        let session = self.session.as_ptr();
         // SAFETY: see above.
         let (suite, connection_id) =
-            unsafe { ((self.functions.suite)(session), (self.functions.connection_id)(session)) };
+            self.ask(|session| unsafe { ((self.functions.suite)(session), (self.functions.connection_id)(session)) });
         Some(Negotiated::Tls {
             protocol: self.protocol,
             suite: Suite::from_iana(suite)?,
@@ -164,6 +207,7 @@ impl Library for CLibrary {
     }
 
     fn resumable(&mut self) -> Option<Resumable> {
+        let _running = Running::enter(self.stack);
         let mut octets = Vec::<u8>::new();
         let mut copy = |size| {
             octets.resize(size, 0);
@@ -172,6 +216,7 @@ impl Library for CLibrary {
         };
         let size = copy(0);
         copy(size);
+        self.keep_violation();
         (size > 0).then(|| Resumable::new(octets))
     }
 }
@@ -181,6 +226,9 @@ impl Drop for CLibrary {
         let _running = Running::enter(self.stack);
         // SAFETY: the session is alive, and nothing uses it after this.
         unsafe { (self.functions.destroy)(self.session.as_ptr()) };
+        if let Some(failure) = violation(self.stack) {
+            VIOLATION_AT_END.set(Some(failure));
+        }
     }
 }
 

@@ -37,6 +37,11 @@ pub(crate) trait Library: Send {
     /// What this end keeps to resume the session later.
     fn resumable(&mut self) -> Option<Resumable>;
 
+    /// Why the session has failed in a call that returns no progress.
+    fn failure(&self) -> Option<&Failure> {
+        None
+    }
+
     /// True if a server is established before anything has arrived: there is no handshake.
     fn is_established_from_the_beginning(&self) -> bool {
         false
@@ -122,7 +127,7 @@ impl<L: Library> LibrarySession<L> {
 
     /// True if this session ignores all further input: it has failed, or the peer has closed it.
     fn is_over(&self) -> bool {
-        self.is_closed_by_peer || matches!(self.status, Status::Failed(_))
+        self.is_closed_by_peer || matches!(self.status, Status::Failed(_)) || self.library.failure().is_some()
     }
 }
 
@@ -153,11 +158,11 @@ impl<L: Library> Session for LibrarySession<L> {
         if let Some(limit) = self.library.max_data().filter(|limit| data.len() > *limit) {
             return Err(WriteError::TooLong { length: data.len(), limit });
         }
-        if !data.is_empty() {
+        if !data.is_empty() && !self.is_over() {
             self.call(now, |library| library.write(data));
         }
-        match &self.status {
-            Status::Failed(failure) => Err(failure.clone().into()),
+        match self.status() {
+            Status::Failed(failure) => Err(failure.into()),
             _ => Ok(()),
         }
     }
@@ -186,7 +191,7 @@ impl<L: Library> Session for LibrarySession<L> {
     }
 
     fn status(&self) -> Status {
-        self.status.clone()
+        self.library.failure().map_or_else(|| self.status.clone(), |failure| Status::Failed(failure.clone()))
     }
 
     fn drain_operations(&mut self, receive: &mut dyn FnMut(Performed)) {

@@ -9,6 +9,7 @@ use std::{env, fs};
 
 use crate::capabilities::Capabilities;
 use crate::interface::slowhand_library;
+use crate::stacks::OF_MESSAGES;
 
 /// The variable that names the folder.
 pub const STACKS_FOLDER: &str = "SLOWHAND_STACKS";
@@ -50,6 +51,9 @@ pub enum StackProblem {
     /// Something that it must have is NULL.
     #[error("{0} is NULL")]
     Missing(String),
+    /// It has called a function that no stack may call.
+    #[error("{0}")]
+    Violation(String),
     /// It says of itself what slowhand does not know.
     #[error("its capabilities are wrong: {0}")]
     Capabilities(String),
@@ -59,7 +63,7 @@ pub enum StackProblem {
 pub(crate) struct Own {
     pub(crate) capabilities: Capabilities,
     pub(crate) library: &'static slowhand_library,
-    /// What was built, as `slowhand stacks add` names it.
+    /// What was built, as `slowhand stacks add` names it, or what the object is.
     pub(crate) digest: String,
 }
 
@@ -84,12 +88,17 @@ pub fn own_names() -> Vec<String> {
 }
 
 /// Where the shared object of a stack of the user is, or would be. `None` if no stack may have such a name: it has small letters,
-/// digits, hyphens, points and underscores, at most 40.
+/// digits, hyphens, points and underscores, at most 40, and begins with a letter. A scenario can choose each of them: none is
+/// another value of TOML, or the name of what stands alone.
 pub fn stack_file(name: &str) -> Option<PathBuf> {
     let is_usual = |octet: u8| octet.is_ascii_lowercase() || octet.is_ascii_digit() || b"-_.".contains(&octet);
-    let is_name = name.len() <= LONGEST_NAME && name.bytes().all(is_usual) && !name.starts_with(['.', '-']);
-    (is_name && !name.is_empty()).then(|| Some(stacks_folder()?.join(name).join("stack.so")))?
+    let is_usual = name.bytes().all(is_usual) && name.starts_with(|first: char| first.is_ascii_lowercase());
+    let is_taken = VALUES.contains(&name) || OF_MESSAGES.contains(&name);
+    (is_usual && name.len() <= LONGEST_NAME && !is_taken).then(|| Some(stacks_folder()?.join(name).join("stack.so")))?
 }
+
+/// What would be no name without quotes (TOML 1.0).
+const VALUES: [&str; 4] = ["true", "false", "inf", "nan"];
 
 /// Octets of the longest name of a stack: *assumed*, so that tables have room for it.
 const LONGEST_NAME: usize = 40;
@@ -119,13 +128,19 @@ mod object {
 
     use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
+    use sha2::{Digest, Sha256};
+
     use super::{Own, StackProblem};
-    use crate::config::Stack;
+    use crate::config::{Arithmetic, Stack};
+    use crate::crash::Running;
+    use crate::device::{self, Device, WORLD_BEGAN};
     use crate::interface::{SLOWHAND_STACK_VERSION, slowhand_library, slowhand_stack};
-    use crate::{crash, declared, host};
+    use crate::{c_library, crash, declared, host};
 
     pub(super) fn open(name: &'static str, file: &Path) -> Result<Own, StackProblem> {
         let failed = |error: libloading::Error| StackProblem::Loading(error.to_string());
+        crash::watch();
+        let _running = Running::enter(Stack(name));
         // SAFETY: the user has put the object there to be run: its constructors may do what any program of the user may.
         let object = unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) }.map_err(failed)?;
         // SAFETY: only the address of the symbol is asked for.
@@ -162,12 +177,27 @@ mod object {
         host::attach(stack);
         // SAFETY: none of the pointers is NULL, and they are as the header says.
         let (library, declared) = unsafe { (&*stack.library, &*stack.capabilities) };
+        let mut device = Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::default());
         // SAFETY: the caller's duty.
-        let capabilities = unsafe { declared::read(Stack(name), declared, Some(library)) };
+        let capabilities = device.run(|| unsafe { declared::read(Stack(name), declared, Some(library)) });
+        if let Some(function) = device.run(device::take_violation) {
+            return Err(StackProblem::Violation(c_library::depends(Stack(name), &function)));
+        }
         let capabilities = capabilities.map_err(StackProblem::Capabilities)?;
-        crash::watch();
-        // What `slowhand stacks add` has written beside the object; empty if somebody else has put the object there.
-        let digest = fs::read_to_string(file.with_file_name("digest")).unwrap_or_default();
-        Ok(Own { capabilities, library, digest: digest.trim().to_owned() })
+        Ok(Own { capabilities, library, digest: digest(file)? })
     }
+
+    /// What `slowhand stacks add` has written beside the object, if it was for this object; else what the object is.
+    fn digest(file: &Path) -> Result<String, StackProblem> {
+        let object = fs::read(file).map_err(|error| StackProblem::Loading(error.to_string()))?;
+        let hash: String = Sha256::digest(object).iter().map(|octet| format!("{octet:02x}")).collect();
+        let written = fs::read_to_string(file.with_file_name("digest")).unwrap_or_default();
+        Ok(match written.split_once(char::is_whitespace) {
+            Some((digest, of)) if of.trim() == hash => digest.to_owned(),
+            _ => hash[..DIGITS].to_owned(),
+        })
+    }
+
+    /// Hexadecimal digits that name an object: as many as `slowhand stacks add` writes.
+    const DIGITS: usize = 16;
 }

@@ -118,6 +118,11 @@ impl Stack {
         Ok(Self(name))
     }
 
+    /// True if this process has loaded the stack of the user that has this name: it stays as it was then.
+    pub fn is_loaded(name: &str) -> bool {
+        OWN.read().unwrap_or_else(PoisonError::into_inner).contains_key(name)
+    }
+
     /// The names of all: those that are built in, then those of the user, which perhaps cannot be used.
     pub fn names() -> Vec<String> {
         let built_in = Self::BUILT_IN.iter().map(Self::to_string);
@@ -130,8 +135,8 @@ impl Stack {
         &entry(self).capabilities
     }
 
-    /// Of a stack of the user: what was built, as `slowhand stacks add` names it; empty if it was put there otherwise. `None`
-    /// for a library that is built in.
+    /// Of a stack of the user: what was built, as `slowhand stacks add` names it, or the begin of SHA-256 of the object if it was
+    /// put there otherwise. `None` for a library that is built in.
     pub fn digest(self) -> Option<&'static str> {
         entry(self).digest.as_deref()
     }
@@ -251,6 +256,9 @@ pub struct StackInfo {
     pub problem: Option<String>,
 }
 
+/// The names of [`of_messages`].
+pub(crate) const OF_MESSAGES: [&str; 2] = ["lakers", "slowhand-coap"];
+
 /// The protocols that have one implementation each, which a scenario does not name.
 fn of_messages() -> [StackInfo; 2] {
     let info = |name: &str, version: &str, licence, protocols: &[Protocol], credentials, features: &[&str]| StackInfo {
@@ -265,7 +273,7 @@ fn of_messages() -> [StackInfo; 2] {
     let of_coap = Protocol::ALL.iter().copied().filter(|protocol| protocol.is_coap() && *protocol != Protocol::Edhoc);
     let of_coap: Vec<Protocol> = of_coap.collect();
     let coap = info(
-        "slowhand-coap",
+        OF_MESSAGES[1],
         env!("CARGO_PKG_VERSION"),
         env!("CARGO_PKG_LICENSE"),
         &of_coap,
@@ -280,7 +288,7 @@ fn of_messages() -> [StackInfo; 2] {
     );
     // The version in Cargo.lock, which a test compares; the licence of its crate.
     let lakers = info(
-        "lakers",
+        OF_MESSAGES[0],
         LAKERS,
         "BSD-3-Clause",
         &[Protocol::Edhoc],
@@ -307,11 +315,15 @@ pub fn implementations() -> Vec<StackInfo> {
 
 /// All libraries of TLS and DTLS: those that are built in, then those of the user.
 pub fn stacks() -> Vec<StackInfo> {
-    let info = |name: String| match Stack::named(&name) {
+    Stack::names().into_iter().map(named).collect()
+}
+
+/// The library of TLS and DTLS that has this name.
+pub fn named(name: String) -> StackInfo {
+    match Stack::named(&name) {
         Ok(stack) => info(stack),
         Err(error) => StackInfo { name, problem: Some(error.to_string()), ..StackInfo::default() },
-    };
-    Stack::names().into_iter().map(info).collect()
+    }
 }
 
 fn info(stack: Stack) -> StackInfo {

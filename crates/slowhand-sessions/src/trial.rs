@@ -2,6 +2,7 @@
 //!
 //! A trial is the same in each process, so two processes that differ show a stack that depends on the computer.
 
+use std::cell::Cell;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::building::build;
+use crate::c_library;
 use crate::config::{CredentialKind, Protocol, Role, SessionConfig, Stack};
 use crate::heap;
 use crate::memory::{End, Path, Transcript};
@@ -38,6 +40,8 @@ pub struct Trial {
     pub sessions: Vec<SessionTrial>,
     /// SHA-256 of all that the sessions sent, when, and what they computed.
     pub digest: String,
+    /// How many handshakes were run, whatever became of them.
+    pub handshakes: usize,
     /// How often a session waited for the system, which no session may; 0 where the system does not say.
     pub waits: u64,
     /// How many threads the stack has started; 0 where the system does not say.
@@ -71,33 +75,38 @@ pub fn trial(stack: Stack) -> Trial {
         .protocols()
         .flat_map(|protocol| capabilities.credentials.iter().map(move |kind| (protocol, *kind)));
     let mut all = Sha256::new();
+    let handshakes = Cell::new(0);
     let sessions: Vec<_> =
-        pairs.filter_map(|(protocol, kind)| Trier::new(stack, protocol, kind)?.run(&mut all)).collect();
+        pairs.filter_map(|(protocol, kind)| Trier::new(stack, protocol, kind, &handshakes)?.run(&mut all)).collect();
     let digest = all.finalize().iter().map(|octet| format!("{octet:02x}")).collect();
     let waits = system::waits().saturating_sub(waits);
-    Trial { stack: stack.to_string(), sessions, digest, waits, threads: system::threads().saturating_sub(threads) }
+    let threads = system::threads().saturating_sub(threads);
+    Trial { stack: stack.to_string(), sessions, digest, handshakes: handshakes.get(), waits, threads }
 }
 
 /// The two ends of one protocol with one credential.
-struct Trier {
+struct Trier<'a> {
     configs: [SessionConfig; 2],
+    /// How many handshakes were run.
+    handshakes: &'a Cell<usize>,
 }
 
-impl Trier {
+impl<'a> Trier<'a> {
     /// `None` if the stack has no suite for this.
-    fn new(stack: Stack, protocol: Protocol, kind: CredentialKind) -> Option<Self> {
+    fn new(stack: Stack, protocol: Protocol, kind: CredentialKind, handshakes: &'a Cell<usize>) -> Option<Self> {
         let end = |role, seed| {
             let config = SessionConfig::new(role, stack, protocol.family(), kind.into());
             SessionConfig { seed: [seed; 32], ..config }
         };
         let configs = [end(Role::Client, 1), end(Role::Server, 2)];
-        configs.iter().all(|config| config.validate().is_ok()).then_some(Self { configs })
+        configs.iter().all(|config| config.validate().is_ok()).then_some(Self { configs, handshakes })
     }
 
     fn run(&self, all: &mut Sha256) -> Option<SessionTrial> {
         let config = &self.configs[0];
         let (protocol, credential) = (config.protocol(), config.credential.kind());
         let mut problems = Vec::new();
+        c_library::take_violation_at_end();
         let path = Path { datagram_limit: DATAGRAM_LIMIT, ..Path::default() };
         let plain = self.handshake(&self.configs, &path, all, "without losses", &mut problems);
         let plain = plain.unwrap_or_default();
@@ -113,6 +122,9 @@ impl Trier {
             self.small(&path, all, &mut problems);
         }
         let leaked = is_whole.then(|| self.leaked(&path)).flatten();
+        if let Some(failure) = c_library::take_violation_at_end() {
+            problems.push(format!("when a session is destroyed: {failure}"));
+        }
         Some(SessionTrial {
             protocol,
             credential,
@@ -123,7 +135,8 @@ impl Trier {
         })
     }
 
-    fn pair(configs: &[SessionConfig; 2]) -> Result<[Box<dyn Session>; 2], String> {
+    fn pair(&self, configs: &[SessionConfig; 2]) -> Result<[Box<dyn Session>; 2], String> {
+        self.handshakes.update(|count| count + 1);
         let build = |config| build(config, Arc::new(Weightless)).map_err(|error| error.to_string());
         Ok([build(&configs[0])?, build(&configs[1])?])
     }
@@ -137,7 +150,7 @@ impl Trier {
         what: &str,
         problems: &mut Vec<String>,
     ) -> Option<Vec<usize>> {
-        let [mut client, mut server] = match Self::pair(configs) {
+        let [mut client, mut server] = match self.pair(configs) {
             Ok(pair) => pair,
             Err(error) => {
                 problems.push(format!("{what}: {error}"));
@@ -154,7 +167,7 @@ impl Trier {
 
     /// After a handshake, a message in each direction.
     fn data(&self, path: &Path, all: &mut Sha256, problems: &mut Vec<String>) {
-        let Ok([mut client, mut server]) = Self::pair(&self.configs) else { return };
+        let Ok([mut client, mut server]) = self.pair(&self.configs) else { return };
         let now = path.run_until_quiet(&mut *client, &mut *server).at;
         for name in ["client", "server"] {
             let data = format!("data of the {name}");
@@ -171,6 +184,12 @@ impl Trier {
             }
             // Then the other direction.
             mem::swap(&mut client, &mut server);
+        }
+        for (name, end) in [("client", &mut client), ("server", &mut server)] {
+            let _ = (end.negotiated(), end.resumable());
+            if let Status::Failed(failure) = end.status() {
+                problems.push(format!("what it says of its session: the {name} fails: {failure}"));
+            }
         }
     }
 
@@ -194,7 +213,7 @@ impl Trier {
     fn leaked(&self, path: &Path) -> Option<f64> {
         let run = |count| {
             for _ in 0..count {
-                let [mut client, mut server] = Self::pair(&self.configs).ok()?;
+                let [mut client, mut server] = self.pair(&self.configs).ok()?;
                 path.run(&mut *client, &mut *server);
             }
             Some(())
@@ -242,7 +261,7 @@ mod system {
         fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
     }
 
-    /// How often this thread gave up the processor by itself (getrusage(2)).
+    /// How often this thread gave up the processor by itself, but not for a page from the disk (getrusage(2)).
     pub(super) fn waits() -> u64 {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: the call writes the structure, which is valid as zeros too.
@@ -250,7 +269,7 @@ mod system {
             libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
             usage.assume_init()
         };
-        usage.ru_nvcsw as u64
+        (usage.ru_nvcsw as u64).saturating_sub(usage.ru_majflt as u64)
     }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from slowhand import _native
 from slowhand._native import LONGEST_POLL_MS, ScenarioError
 from slowhand.advice import lookup
 from slowhand.advice.lookup import AdviceError
-from slowhand.api import Scenario, stacks
+from slowhand.api import Scenario
 from slowhand.blame import blaming, moved
 from slowhand.keys import Setting
 from slowhand.lives.alternatives import (
@@ -116,15 +117,18 @@ def _bare(value: Value) -> str:
 
 
 def _able(fixed: Fixed) -> tuple[Any, Any, list[str]]:
-    """The client's library, the server's, and all that have a protocol of the session."""
+    """The client's library, the server's, and all that have a protocol of the session.
+
+    Of the user's own stacks only those that the scenario names: no other one is loaded.
+    """
     own = fixed.scenario.value("session.stack")
     server = fixed.scenario.value("session.server_stack") or own
     protocols = {protocol.removeprefix("coap+") for protocol in fixed.protocols}
+    names = dict.fromkeys([*_native.built_in_stacks(), *filter(None, (own, server))])
     able = [
         each["name"]
-        for each in stacks()
-        # What has no suites is no library of TLS or DTLS: no scenario names it.
-        if each["suites"] and protocols & {*each["protocols"]}
+        for each in json.loads(_native.stacks_named([*names]))
+        if protocols & {*each["protocols"]}
     ]
     return own, server, able
 

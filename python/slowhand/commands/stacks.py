@@ -58,8 +58,6 @@ def add_options(parser: Parser) -> None:
 
 def add(arguments: argparse.Namespace, out: Terminal) -> int:
     """Compiles a stack."""
-    import shlex
-
     from slowhand import own_stacks
 
     name = arguments.name
@@ -67,7 +65,7 @@ def add(arguments: argparse.Namespace, out: Terminal) -> int:
         folder = own_stacks.add(
             name,
             arguments.sources,
-            shlex.split(arguments.cflags),
+            own_stacks.words(arguments.cflags, place="--cflags"),
             source=arguments.source,
             config=arguments.config,
         )

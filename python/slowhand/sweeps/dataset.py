@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowhand import known, output, results
 from slowhand._native import ScenarioError, __version__
-from slowhand.api import STACK_KEYS, Run, Scenario, own_builds
+from slowhand.api import STACK_KEYS, Run, Scenario, own_digests
 from slowhand.sweeps.vary import Plain, SweepError
 from slowhand.terminal import printable
 
@@ -89,8 +89,9 @@ class Configuration:
             "slowhand": __version__,
             "name": self.name,
             "settings": settings,
-            **own_builds(self.stacks),
         }
+        if digests := own_digests(self.stacks):
+            about["stacks"] = digests
         if self.has_programs:
             from slowhand.executing.programs import fingerprint
 
@@ -405,9 +406,10 @@ class DataSet:
             file = printable(about["file"])
             return f"is a data set of another text of {file}, or of one of its device files"
         named = (name for each in self._by_digest.values() for name in each.stacks)
-        built = own_builds(named).get("stacks", {})
+        built = own_digests(named)
         for name, build in about.get("stacks", {}).items():
-            if built.get(name, build) != build:
+            there = build.get("digest") if isinstance(build, dict) else None
+            if built.get(name, there) != there:
                 return f"is a data set of another build of the stack {printable(name)}"
         varied = {key for each in self._by_digest.values() for key in each.settings}
         there, here = (

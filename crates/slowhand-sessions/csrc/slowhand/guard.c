@@ -1,8 +1,11 @@
 /* What `slowhand stacks add` links with a stack of the user. The linker leads the calls of these functions here (--wrap):
- * memory is counted, and what would make results depend on the computer ends the session with a message. */
+ * memory is counted, and a function of the list below, which would make results depend on the computer, ends the session with a
+ * message. A function that is not in the list is called as it is. */
 #include "slowhand/stack.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Memory */
@@ -32,6 +35,51 @@ char *__wrap_strdup(const char *text)
     size_t size = strlen(text) + 1;
     char *copy = slowhand_host->allocate(size);
     return copy == NULL ? NULL : memcpy(copy, text, size);
+}
+
+char *__wrap_strndup(const char *text, size_t most)
+{
+    size_t length = strnlen(text, most);
+    char *copy = slowhand_host->allocate_zeros(1, length + 1);
+    return copy == NULL ? NULL : memcpy(copy, text, length);
+}
+
+int __wrap_vasprintf(char **text, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    *text = length < 0 ? NULL : slowhand_host->allocate((size_t) length + 1);
+    return *text == NULL ? -1 : vsnprintf(*text, (size_t) length + 1, format, arguments);
+}
+
+int __wrap_asprintf(char **text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = __wrap_vasprintf(text, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
+/* What every block is aligned to. A block with more is not counted: the host has no function for it. */
+#define ALIGNED _Alignof(max_align_t)
+
+void *__real_aligned_alloc(size_t alignment, size_t size);
+int __real_posix_memalign(void **block, size_t alignment, size_t size);
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return alignment <= ALIGNED ? slowhand_host->allocate(size) : __real_aligned_alloc(alignment, size);
+}
+
+int __wrap_posix_memalign(void **block, size_t alignment, size_t size)
+{
+    if (alignment > ALIGNED)
+        return __real_posix_memalign(block, alignment, size);
+    *block = slowhand_host->allocate(size);
+    return *block == NULL ? ENOMEM : 0;
 }
 
 /* What a stack may not call. Each returns what says that it has failed, and only this thread sees the error. The arguments do not
@@ -70,11 +118,24 @@ REFUSED(select, int, -1)
 REFUSED(pthread_create, int, EPERM)
 REFUSED(thrd_create, int, 1)
 REFUSED(fork, int, -1)
+REFUSED(posix_spawn, int, EPERM)
+REFUSED(system, int, -1)
+REFUSED(popen, void *, NULL)
 REFUSED(getpid, int, 0)
 /* Files, sockets and the rest */
 REFUSED(open, int, -1)
 REFUSED(open64, int, -1)
 REFUSED(fopen, void *, NULL)
 REFUSED(fopen64, void *, NULL)
+REFUSED(openat, int, -1)
+REFUSED(opendir, void *, NULL)
+REFUSED(readlink, long, -1)
+REFUSED(stat, int, -1)
+REFUSED(lstat, int, -1)
+REFUSED(fstat, int, -1)
 REFUSED(socket, int, -1)
+REFUSED(getenv, void *, NULL)
+REFUSED(uname, int, -1)
+REFUSED(gethostname, int, -1)
+REFUSED(getrusage, int, -1)
 REFUSED(syscall, long, -1)

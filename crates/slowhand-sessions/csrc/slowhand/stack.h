@@ -165,6 +165,8 @@ struct slowhand_library {
     void (*write)(void *session, const uint8_t *data, size_t length, struct slowhand_progress *progress);
     /* Sends a close_notify. */
     void (*close)(void *session, struct slowhand_progress *progress);
+    /* `max_data`, `suite`, `connection_id` and `version` only answer. They have no device: what they do with the host has no
+     * effect, and its clock shows 0. */
     /* The most octets of application data in one datagram, or SLOWHAND_NO_DATAGRAMS. */
     size_t (*max_data)(const void *session);
     /* The IANA number of the suite of an established session. */
