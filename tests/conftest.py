@@ -1,5 +1,7 @@
 """What the tests share: the command line in a process of its own, as a user runs it."""
 
+from __future__ import annotations
+
 import functools
 import json
 import os
@@ -11,11 +13,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import needs
+
+if TYPE_CHECKING:
+    from test_pages_in_browser import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 QUICKSTART = ROOT / "scenarios" / "quickstart.toml"
@@ -57,6 +62,24 @@ def cli(tmp_path: Path) -> Cli:
         return done
 
     return run
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Chromium, for the tests of a file."""
+    from test_pages_in_browser import started
+
+    yield from started(tmp_path_factory.mktemp("chromium"))
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """The same. After each test its console is empty, and nothing was loaded."""
+    chromium.colours("light")
+    yield chromium
+    chromium.wide()
+    assert chromium.driver.get_log("browser") == []  # type: ignore[no-untyped-call]
+    assert chromium.run("return performance.getEntriesByType('resource').map((e) => e.name)") == []
 
 
 def until_signals_are_handled(process: subprocess.Popen[Any]) -> None:

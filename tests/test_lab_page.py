@@ -19,7 +19,7 @@ from slowhand import _native, data
 from slowhand.explain import slowest
 from slowhand.pages import lanes
 from slowhand.report import failures, losses, number
-from test_pages_in_browser import Browser, started
+from test_pages_in_browser import Browser
 
 BUILT = ROOT / "target" / "lab-page"
 FULL = "SLOWHAND_FULL" in os.environ
@@ -211,11 +211,6 @@ class Reader:
             label,
         )
         return found
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    yield from started(tmp_path_factory.mktemp("chromium"))
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import slowhand
 from slowhand.keys import Setting
 from slowhand.realtime import control
 from slowhand.realtime.page import LONGEST_BODY, MOST_READERS, Page
-from test_pages_in_browser import Browser, started
+from test_pages_in_browser import Browser
 
 
 @pytest.fixture
@@ -102,11 +102,6 @@ def test_readers_are_told_frames_and_no_more_than_some(served: Page) -> None:
     for connection, response in connections:
         response.close()
         connection.close()
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    yield from started(tmp_path_factory.mktemp("chromium"))
 
 
 def test_nodes_and_links_are_switched_in_the_page(

@@ -171,21 +171,6 @@ def started(folder: Path) -> Iterator[Browser]:
     driver.quit()
 
 
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    yield from started(tmp_path_factory.mktemp("chromium"))
-
-
-@pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
-    """The browser of all tests. After each of them its console is empty, and nothing was loaded."""
-    chromium.colours("light")
-    yield chromium
-    chromium.wide()
-    assert chromium.driver.get_log("browser") == []  # type: ignore[no-untyped-call]
-    assert chromium.run("return performance.getEntriesByType('resource').map((e) => e.name)") == []
-
-
 def test_zooming_and_moving_by_keys(browser: Browser, tmp_path: Path) -> None:
     explanation = made()
     browser.show(explanation, tmp_path)

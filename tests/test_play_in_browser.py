@@ -1,7 +1,6 @@
 """The network that moves, in headless Chromium: by pointer, by keys, in light and dark."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,23 +9,8 @@ from selenium.webdriver.common.keys import Keys
 
 import slowhand
 from slowhand import pages
-from test_pages_in_browser import Browser, started
+from test_pages_in_browser import Browser
 from test_play import changed
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    yield from started(tmp_path_factory.mktemp("chromium"))
-
-
-@pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
-    """The browser of all tests. After each of them its console is empty, and nothing was loaded."""
-    chromium.colours("light")
-    yield chromium
-    chromium.wide()
-    assert chromium.driver.get_log("browser") == []  # type: ignore[no-untyped-call]
-    assert chromium.run("return performance.getEntriesByType('resource').map((e) => e.name)") == []
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +190,7 @@ def test_hostile_text_stays_text(
     document = changed(json.loads(json.dumps(playback.document)))
     show(browser, slowhand.Playback(document), tmp_path)
     browser.run("playbacks[0].step(1); playbacks[0].step(1)")
+    browser.settle()
     picked = "document.querySelector('.picked').textContent"
     assert browser.run(f"return {picked}.includes('onerror=alert(1)')")
     assert browser.run("return document.querySelectorAll('img').length") == 0
