@@ -13,6 +13,7 @@ import slowhand
 from conftest import Cli
 from slowhand import _native, data, own_stacks
 from slowhand.advice.space import Fixed, _able
+from slowhand.own_stacks import building
 from test_settings import carrier
 
 TOY = data.CSRC / "slowhand" / "toy.c"
@@ -249,14 +250,14 @@ def test_an_object_that_was_put_there_is_named_by_itself(cli: Cli, toy: Make) ->
     assert (folder / "digest").read_text().startswith(made + " ")
     (folder / "stack.so").write_bytes((other / "stack.so").read_bytes())
     octets = (folder / "stack.so").read_bytes()
-    assert digest() == hashlib.sha256(octets).hexdigest()[: own_stacks.DIGEST] != made
+    assert digest() == hashlib.sha256(octets).hexdigest()[: building.DIGEST] != made
 
 
 def test_a_crash_names_the_stack_when_it_is_loaded(cli: Cli, toy: Make, tmp_path: Path) -> None:
     folder = toy("dead")
     source = tmp_path / "trap.c"
     source.write_text(DEAD)
-    own_stacks._run(["cc", "-shared", "-fPIC", "-o", str(folder / "stack.so"), str(source)])
+    building._run(["cc", "-shared", "-fPIC", "-o", str(folder / "stack.so"), str(source)])
     said = cli("run", "psk-tinydtls", "--set", "session.stack=dead", code=-4).stderr
     assert "slowhand: the stack dead has crashed with SIGILL" in said
 
@@ -303,10 +304,10 @@ def test_a_command_of_a_result_is_quoted(toy: Make) -> None:
 
 
 def test_where_headers_are_does_not_change_the_digest() -> None:
-    parts = [own_stacks.Part([TOY])]
-    digest = own_stacks._digest(parts, ["-O3"])
-    assert own_stacks._digest(parts, ["-I/a", "-I", "/b", "-isystem", "/c", "-O3"]) == digest
-    assert own_stacks._digest(parts, ["-O1"]) != digest
+    parts = [building.Part([TOY])]
+    digest = building._digest(parts, ["-O3"])
+    assert building._digest(parts, ["-I/a", "-I", "/b", "-isystem", "/c", "-O3"]) == digest
+    assert building._digest(parts, ["-O1"]) != digest
 
 
 def test_a_stack_that_makes_no_session_is_named(cli: Cli, toy: Make) -> None:
@@ -326,14 +327,14 @@ def test_an_object_of_another_version_is_refused(cli: Cli, toy: Make) -> None:
     folder = toy("old")
     octets = (folder / "stack.so").read_bytes()
     version = data.CSRC / "slowhand" / "stack.h"
-    assert "#define SLOWHAND_STACK_VERSION 1\n" in version.read_text()
+    assert "#define SLOWHAND_STACK_VERSION 2\n" in version.read_text()
     # What the macro writes first: the version, with what fills up to the next pointer.
     source = folder / "old.c"
     source.write_text("unsigned slowhand_stack[16] = {7};\n")
-    own_stacks._run(["cc", "-shared", "-fPIC", "-o", str(folder / "stack.so"), str(source)])
+    building._run(["cc", "-shared", "-fPIC", "-o", str(folder / "stack.so"), str(source)])
     assert octets != (folder / "stack.so").read_bytes()
     said = cli("run", "psk-tinydtls", "--set", "session.stack=old", code=2).stderr
-    assert "it has version 7 of slowhand/stack.h, this slowhand has 1" in said
+    assert "it has version 7 of slowhand/stack.h, this slowhand has 2" in said
     (folder / "stack.so").write_bytes(b"no object")
     said = cli("run", "psk-tinydtls", "--set", "session.stack=old", code=2).stderr
     assert "the stack old cannot be used" in said
@@ -350,7 +351,7 @@ def test_an_object_of_another_version_is_refused(cli: Cli, toy: Make) -> None:
         (["mbedtls", "x.c"], "NAME: found mbedtls, which is built in"),
         (["../up", "x.c"], "NAME: found '../up', allowed: 1 to 40 small letters"),
         (["mine", "x.c", "--cflags='"], "--cflags: found ', allowed: words as in a shell"),
-        (["mine", "none.c"], "FILE: found none.c, allowed: a file that ends in .c"),
+        (["mine", "none.c"], "FILE: found none.c, allowed: files that end in .c"),
     ],
 )
 def test_wrong_arguments_are_refused(cli: Cli, toy: Make, arguments: list[str], said: str) -> None:
@@ -382,9 +383,9 @@ def test_builds_of_mbedtls_stand_side_by_side(cli: Cli, toy: Make, tmp_path: Pat
     cli("stacks", "add", "own", "mbedtls", "--source", source, "--config", config, "--cflags=-O0")
     # One symbol is visible, and none is looked for outside but those of the C library.
     object_ = str(own_stacks.folder() / "own" / "stack.so")
-    defined = own_stacks._run(["nm", "-D", "--defined-only", object_]).stdout.split()
+    defined = building._run(["nm", "-D", "--defined-only", object_]).stdout.split()
     assert defined[2::3] == ["slowhand_stack"]
-    sought = own_stacks._run(["nm", "-D", "--undefined-only", object_]).stdout
+    sought = building._run(["nm", "-D", "--undefined-only", object_]).stdout
     assert "mbedtls" not in sought
     assert "slowhand" not in sought
     # The same sources give the same: alone, and with the other build as its peer.

@@ -58,8 +58,13 @@ fn mirrors() {
         "slowhand_capabilities",
         "slowhand_stack",
     ];
-    const ENUMS: &[&str] =
-        &["slowhand_resumption", "slowhand_state", "slowhand_protocol_name", "slowhand_credential_name"];
+    const ENUMS: &[&str] = &[
+        "slowhand_resumption",
+        "slowhand_state",
+        "slowhand_protocol_name",
+        "slowhand_credential_name",
+        "slowhand_psk_mode",
+    ];
     const DEFINED: &[&str] = &["SLOWHAND_STACK_VERSION", "SLOWHAND_NO_TIMER", "SLOWHAND_NO_DATAGRAMS"];
     let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("mirrors");
     fs::create_dir_all(&directory).expect("the build directory can be written");

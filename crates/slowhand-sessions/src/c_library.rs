@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::check::Checked;
-use crate::config::{Arithmetic, Credential, Negotiated, Protocol, Role, Stack};
+use crate::config::{Arithmetic, Credential, CredentialKind, Negotiated, Protocol, Role, Stack};
 use crate::crash::Running;
 use crate::device::{Device, WORLD_BEGAN};
 use crate::interface::*;
 use crate::library::{Library, Progress, State};
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{Auth, Resumption, Suite};
+use crate::tls::{Auth, PskMode, Resumption, Suite};
 use crate::{credentials, device};
 
 /// SignatureScheme of RFC 8446 section 4.2.3; in version 1.2 the hash and the algorithm of RFC 5246 section 7.4.1.4.1.
@@ -242,18 +242,22 @@ fn options(
     let (config, tls) = (checked.config, checked.tls);
     let key_exchange = checked.suite.key_exchange();
     let (cookie, connection_id) = tls.version.dtls().map_or((false, None), |dtls| (dtls.cookie, dtls.connection_id));
+    let is_psk_alone = config.protocol() == Protocol::Dtls13
+        && config.credential.kind() == CredentialKind::Psk
+        && tls.version.dtls().is_some_and(|dtls| dtls.psk_mode == PskMode::PskKe);
     let mut options = slowhand_options {
         is_server: (config.role == Role::Server).into(),
         is_stream: config.protocol().is_stream().into(),
         version: tls.version.number(),
         suite: checked.suite.iana(),
-        group: if key_exchange.has_curve() { tls.curve.named_group() } else { 0 },
+        group: if key_exchange.has_curve() && !is_psk_alone { tls.curve.named_group() } else { 0 },
         suite_name: suite_name.as_ptr(),
         request_client_certificate: (tls.auth == Auth::Mutual).into(),
         cookie: cookie.into(),
         mtu: config.mtu.unwrap_or(0),
         // Validated: 512, 1024, 2048 or 4096. RFC 6066 section 4 gives these the codes 1 to 4.
         max_fragment_length: tls.max_fragment_length.map_or(0, |length| (length / 512).ilog2() as u8 + 1),
+        record_size_limit: tls.record_size_limit.unwrap_or(0),
         // Validated: they fit into 64 bits.
         first_timeout_ns: checked.first_timeout.as_nanos() as u64,
         maximum_timeout_ns: checked.maximum_timeout.as_nanos() as u64,
@@ -316,6 +320,7 @@ impl slowhand_options {
         is_stream: 0,
         version: 0,
         suite: 0,
+        other_suite: 0,
         group: 0,
         signature: 0,
         suite_name: ptr::null(),
@@ -340,6 +345,7 @@ impl slowhand_options {
         cookie: 0,
         mtu: 0,
         max_fragment_length: 0,
+        record_size_limit: 0,
         first_timeout_ns: 0,
         maximum_timeout_ns: 0,
         resumption: SLOWHAND_RESUMPTION_NONE,

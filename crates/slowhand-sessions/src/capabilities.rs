@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::config::Cryptography;
 use crate::config::{CredentialKind, Protocol, Stack};
 use crate::operation::Curve;
-use crate::tls::{KeyExchange, Resumption, Suite};
+use crate::tls::{KeyExchange, PskMode, Resumption, Suite};
 
 /// A library and what it supports.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +91,12 @@ pub struct TlsCapabilities {
     pub identity_with_nul: bool,
     /// The octets of the longest pre-shared key. 0 if it has none.
     pub longest_psk: usize,
+    /// How it uses a pre-shared key in DTLS 1.3. Empty if it has none there.
+    pub psk_modes: &'static [PskMode],
+    /// True if it imports each pre-shared key of DTLS 1.3 (RFC 9258), without a context: its peer must do so too.
+    pub imports_psk: bool,
+    /// True if it can tell its peer how long records may be (RFC 8449).
+    pub record_size_limit: bool,
 }
 
 /// What a library supports in one version of TLS or DTLS.

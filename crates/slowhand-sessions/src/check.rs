@@ -1,6 +1,7 @@
 //! Checks if a library supports a configuration.
 
 use std::fmt::{self, Display};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
@@ -127,6 +128,11 @@ impl Capabilities {
         if let Some(length) = tls.max_fragment_length {
             self.one_of_version("max_fragment_length", length, version, |version| version.fragment_lengths)?;
         }
+        if let Some(limit) = tls.record_size_limit {
+            let can = self.tls.record_size_limit;
+            check("record_size_limit", &limit, "none (the library has no RFC 8449)", |_| can)?;
+            check("record_size_limit", &limit, "64 to 16384 octets", |limit| RECORD_SIZES.contains(limit))?;
+        }
         if let Some(resumption) = tls.resumption {
             let can = config.credential.kind() != CredentialKind::Ecjpake;
             check("resumption", &resumption, "none (a password opens one session)", |_| can)?;
@@ -149,6 +155,9 @@ impl Capabilities {
         let is_13 = config.protocol() == Protocol::Dtls13;
         let allowed = "psk_ke (only DTLS 1.3 has another)";
         check("psk_mode", &dtls.psk_mode, allowed, |mode| is_13 || *mode == PskMode::PskKe)?;
+        if is_13 && config.credential.kind() == CredentialKind::Psk {
+            one_of("psk_mode", dtls.psk_mode, self.tls.psk_modes)?;
+        }
         if config.role == Role::Server {
             let can = self.tls.without_cookie;
             let allowed = if can { "true or false" } else { "true (the library always challenges)" };
@@ -220,6 +229,9 @@ fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Dur
     }
     Ok((first, maximum))
 }
+
+/// What a limit of records may be, in octets (RFC 8449 section 4): no more than the version itself allows.
+const RECORD_SIZES: RangeInclusive<u16> = 64..=1 << 14;
 
 /// A session over a stream has no datagrams and no timers.
 fn check_stream(config: &SessionConfig) -> Result<(Duration, Duration), ConfigError> {

@@ -8,7 +8,7 @@ use crate::config::{CredentialKind, Protocol, Stack};
 use crate::credentials::RSA_BITS;
 use crate::interface::*;
 use crate::operation::Curve;
-use crate::tls::{FRAGMENT_LENGTHS, Resumption, Suite};
+use crate::tls::{FRAGMENT_LENGTHS, PskMode, Resumption, Suite};
 
 /// What a library says that slowhand does not know. Its text names the field, what was found and what is allowed.
 pub(crate) type Unknown = String;
@@ -56,6 +56,9 @@ pub(crate) unsafe fn read(
     }
     let has_datagrams = versions.iter().any(|version| !version.protocol.is_stream());
     let reason = reason.unwrap_or("the library's own limit");
+    let modes = [(SLOWHAND_PSK_KE, PskMode::PskKe), (SLOWHAND_PSK_DHE_KE, PskMode::PskDheKe)];
+    let psk_modes: Vec<_> =
+        modes.into_iter().filter(|(bit, _)| declared.psk_modes & (1 << bit) != 0).map(|(_, mode)| mode).collect();
     let kinds: Vec<_> = credentials.iter().map(|(kind, _)| *kind).collect();
     Ok(Capabilities {
         stack,
@@ -75,6 +78,9 @@ pub(crate) unsafe fn read(
             without_cookie: declared.without_cookie != 0,
             identity_with_nul: declared.identity_with_nul != 0,
             longest_psk: declared.longest_psk,
+            psk_modes: psk_modes.leak(),
+            imports_psk: declared.imports_psk != 0,
+            record_size_limit: declared.record_size_limit != 0,
         },
         remarks: remark.map_or(&[], |remark| vec![remark].leak()),
     })

@@ -23,6 +23,9 @@ impl Capabilities {
         if tls.versions.iter().any(|version| !version.fragment_lengths.is_empty()) {
             features.push("max_fragment_length".to_owned());
         }
+        if tls.record_size_limit {
+            features.push("record_size_limit".to_owned());
+        }
         features.extend(self.resumption());
         features.push("application data".to_owned());
         if !self.weightless.is_empty() {

@@ -87,6 +87,9 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         without_cookie: true,
         identity_with_nul: true,
         longest_psk: lean_dtls::MAX_PSK,
+        psk_modes: &[PskMode::PskKe, PskMode::PskDheKe],
+        imports_psk: false,
+        record_size_limit: true,
     },
     remarks: &["ignores alerts in clear"],
 };
@@ -269,6 +272,9 @@ fn with_extensions(mut config: Config<Credentials>, tls: &Tls) -> Result<Config<
     let asked = |length: &MaxFragmentLength| Some(length.octets()) == tls.max_fragment_length;
     if let Some(length) = MaxFragmentLength::ALL.into_iter().find(asked) {
         config = config.with_max_fragment_length(length);
+    }
+    if let Some(octets) = tls.record_size_limit {
+        config = config.with_record_size_limit(octets)?;
     }
     if let Some(dtls) = tls.version.dtls() {
         config = config.with_lean(dtls.lean.switches());

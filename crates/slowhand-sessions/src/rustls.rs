@@ -69,6 +69,9 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         without_cookie: false,
         identity_with_nul: false,
         longest_psk: 0,
+        psk_modes: &[],
+        imports_psk: false,
+        record_size_limit: false,
     },
     remarks: &["one write per flight"],
 };

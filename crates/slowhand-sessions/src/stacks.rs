@@ -1,6 +1,7 @@
 //! The list of all libraries. No other module knows all of them.
 
 use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::fmt;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
@@ -42,25 +43,25 @@ enum Adapter {
 /// The libraries that are built in, in the order of [`Stack::BUILT_IN`].
 static BUILT_IN: LazyLock<[Entry; 5]> = LazyLock::new(|| {
     let rust = |capabilities, adapter| Entry { capabilities, adapter, digest: None };
+    // Constants: they are right for each run, or for none.
+    let c = |stack, table| linked(stack, table).unwrap_or_else(|problem| panic!("{stack}: {problem}"));
     [
         rust(lean::CAPABILITIES, Adapter::LeanDtls),
-        linked(Stack::MBEDTLS, mbedtls::stack()),
-        linked(Stack::OPENSSL, openssl::stack()),
+        c(Stack::MBEDTLS, mbedtls::stack()),
+        c(Stack::OPENSSL, openssl::stack()),
         rust(rustls::CAPABILITIES, Adapter::Rustls),
-        linked(Stack::TINYDTLS, tinydtls::stack()),
+        c(Stack::TINYDTLS, tinydtls::stack()),
     ]
 });
 
 /// A library in C that this program has been linked with.
-fn linked(stack: Stack, linked: &'static slowhand_stack) -> Entry {
+fn linked(stack: Stack, linked: &'static slowhand_stack) -> Result<Entry, String> {
     host::attach(linked);
     // SAFETY: it is a constant of this program, as the header says.
     let (library, declared) = unsafe { (linked.library.as_ref(), &*linked.capabilities) };
     // SAFETY: likewise.
-    let capabilities = unsafe { declared::read(stack, declared, library) };
-    // A constant: it is right for each run, or for none.
-    let capabilities = capabilities.unwrap_or_else(|problem| panic!("{stack}: {problem}"));
-    Entry { capabilities, adapter: library.map_or(Adapter::Nothing, Adapter::C), digest: None }
+    let capabilities = unsafe { declared::read(stack, declared, library) }?;
+    Ok(Entry { capabilities, adapter: library.map_or(Adapter::Nothing, Adapter::C), digest: None })
 }
 
 /// The stacks of the user that have been loaded, by name.
@@ -81,9 +82,21 @@ pub enum NameError {
     /// There is none.
     #[error("{}", one_of(.0))]
     Unknown(Vec<String>),
+    /// There is none, but slowhand knows how to make it.
+    #[error("a stack that is here: `slowhand stacks add {0}` makes it")]
+    NotMade(String),
     /// There is one of the user, but it cannot be used.
     #[error("a stack that can be used; {0}")]
     Unusable(#[from] StackError),
+}
+
+fn unknown(name: &str) -> NameError {
+    let known: BTreeMap<String, serde_json::Value> =
+        serde_json::from_str(include_str!("../csrc/known.json")).unwrap_or_default();
+    match known.contains_key(name) {
+        true => NameError::NotMade(name.to_owned()),
+        false => NameError::Unknown(Stack::names()),
+    }
 }
 
 fn one_of(names: &[String]) -> String {
@@ -106,15 +119,33 @@ impl Stack {
             return Ok(Self(loaded));
         }
         // Only what is in the folder is kept for ever.
-        let name = own::own_names().into_iter().find(|own| own == name).map(String::leak);
-        let Some(name) = name else { return Err(NameError::Unknown(Self::names())) };
-        let loaded = own::load(name)?.ok_or_else(|| NameError::Unknown(Self::names()))?;
+        let Some(found) = own::own_names().into_iter().find(|own| own == name) else { return Err(unknown(name)) };
+        let name = found.leak();
+        let loaded = own::load(name)?.ok_or_else(|| unknown(name))?;
         let entry = Entry {
             capabilities: loaded.capabilities,
             adapter: Adapter::C(loaded.library),
             digest: Some(loaded.digest),
         };
         own.insert(name, Box::leak(Box::new(entry)));
+        Ok(Self(name))
+    }
+
+    /// Makes a stack of this program itself one that can be named, as those of the user are. It has the interface of
+    /// `csrc/slowhand/stack.h`.
+    ///
+    /// # Errors
+    /// It says of itself what slowhand does not know.
+    ///
+    /// # Safety
+    /// The stack is a constant as the header says, and stays as long as the program.
+    pub unsafe fn link(name: &'static str, stack: *const c_void) -> Result<Self, String> {
+        // SAFETY: the caller's duty.
+        let stack: &'static slowhand_stack = unsafe { &*stack.cast() };
+        let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);
+        if !own.contains_key(name) {
+            own.insert(name, Box::leak(Box::new(linked(Self(name), stack)?)));
+        }
         Ok(Self(name))
     }
 

@@ -34,6 +34,8 @@ pub struct Tls {
     pub curve: Curve,
     /// The maximum fragment length to negotiate (RFC 6066 section 4): 512, 1024, 2048 or 4096 octets. Default: none.
     pub max_fragment_length: Option<u16>,
+    /// What this end tells its peer: the most octets of content in encrypted records for this end (RFC 8449). Default: not told.
+    pub record_size_limit: Option<u16>,
     /// How to resume an earlier session, which [`build_pair`](crate::build_pair) runs first. Default: no resumption.
     pub resumption: Option<Resumption>,
 }
@@ -47,6 +49,7 @@ impl Tls {
             auth: Auth::Mutual,
             curve: Curve::Secp256r1,
             max_fragment_length: None,
+            record_size_limit: None,
             resumption: None,
         }
     }

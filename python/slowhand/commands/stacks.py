@@ -41,11 +41,14 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "sources",
         metavar="FILE",
-        nargs="+",
-        help="Its sources in C, as docs/own-stack.md has them; or mbedtls, with --source.",
+        nargs="*",
+        help="Its sources in C, as docs/own-stack.md has them; or the name of a library; nothing if"
+        " slowhand knows NAME.",
     )
     parser.add_argument(
-        "--source", metavar="FOLDER", help="The sources of Mbed TLS 3.6: your version, or patched."
+        "--source",
+        metavar="FOLDER",
+        help="The sources of the library: your version, or patched. [default: slowhand's]",
     )
     parser.add_argument(
         "--config", metavar="FILE", help="A header that changes its options, by #define and #undef."

@@ -80,6 +80,8 @@ pub struct Session {
     /// The maximum fragment length that the client asks for (RFC 6066 section 4). Default: none.
     #[schemars(extend("enum" = [512, 1_024, 2_048, 4_096]))]
     pub max_fragment_length: Option<Integer<1, 65_535>>,
+    /// What each end tells the other: the most octets of content in encrypted records for it (RFC 8449). Default: none.
+    pub record_size_limit: Option<Integer<64, 16_384>>,
     /// The most octets of a datagram (UDP payload) that either end sends. Default: no limit in the library.
     /// A 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them for IPv6 and UDP.
     pub mtu: Option<Integer<1, 1_999>>,
@@ -246,6 +248,7 @@ impl Session {
         };
         tls.curve = self.curve;
         tls.resumption = self.resumption;
+        tls.record_size_limit = self.record_size_limit.map(|limit| limit.get() as u16);
         tls.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
         if let Some(dtls) = tls.version.dtls_mut() {
             let connection_id = self.connection_id.map(|length| length.get() as u8);

@@ -45,6 +45,8 @@ pub struct EndSettings {
     pub mtu: Option<u32>,
     /// The maximum fragment length to negotiate.
     pub max_fragment_length: Option<u32>,
+    /// The most octets of content in encrypted records for this end, which it tells its peer.
+    pub record_size_limit: Option<u32>,
     /// The length in octets of this end's connection identifier; none over a stream.
     pub connection_id: Option<u32>,
     /// True if a server asks for a cookie; none over a stream.
@@ -105,6 +107,7 @@ impl Session {
             timer,
             mtu: config.mtu.map(Into::into),
             max_fragment_length: self.max_fragment_length.map(|length| length.get()),
+            record_size_limit: self.record_size_limit.map(|limit| limit.get()),
             connection_id: self.connection_id.map(|length| length.get()).filter(|_| !is_stream),
             cookie: Some(self.cookie).filter(|_| !is_stream),
             resumption: self.resumption,

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Of this interface. slowhand refuses an object with another one. */
-#define SLOWHAND_STACK_VERSION 1
+#define SLOWHAND_STACK_VERSION 2
 
 /* What the device of a session does for a stack. A stack calls these functions on the thread of the call that it is in, and only
  * during that call. Pointers that it passes are read or written during the call, and not kept. */
@@ -106,7 +106,8 @@ struct slowhand_options {
     int is_stream;                                    /* TLS over octets, not DTLS over datagrams */
     uint16_t version;                                 /* ProtocolVersion as in TLS: 0x0303 1.2, 0x0304 1.3 */
     uint16_t suite;                                   /* IANA cipher suite */
-    uint16_t group;                                   /* TLS NamedGroup; 0: no elliptic curve */
+    uint16_t other_suite;                             /* of the other version, which this end speaks too; 0: one version only */
+    uint16_t group;                                   /* TLS NamedGroup; 0: no key agreement. 1.3 with a pre-shared key: psk_ke */
     uint16_t signature;                               /* TLS SignatureScheme; 0: no signatures */
     const char *suite_name;                           /* the IANA name */
     int request_client_certificate;
@@ -121,6 +122,7 @@ struct slowhand_options {
     int cookie;                                       /* a server sends a HelloVerifyRequest */
     uint16_t mtu;                                     /* UDP payload octets; 0: no limit */
     uint8_t max_fragment_length;                      /* code of RFC 6066 section 4; 0: not negotiated */
+    uint16_t record_size_limit;                       /* of records to this end (RFC 8449), in octets of content; 0: not told */
     uint64_t first_timeout_ns, maximum_timeout_ns;    /* of the retransmission timer, which doubles */
     int resumption;                                   /* enum slowhand_resumption */
     const uint8_t *previous;                          /* from `resumable` of the earlier session; NULL: none */
@@ -210,6 +212,12 @@ struct slowhand_credential {
     uint16_t minimum_mtu; /* the smallest `mtu` of a session with it; no effect without DTLS */
 };
 
+/* How a pre-shared key is used in version 1.3 (RFC 8446 section 4.2.9). */
+enum slowhand_psk_mode {
+    SLOWHAND_PSK_KE,     /* alone */
+    SLOWHAND_PSK_DHE_KE, /* with key agreement */
+};
+
 /* What a stack can do. slowhand refuses scenarios that ask for more, and names the key of the scenario. */
 struct slowhand_capabilities {
     const char *licence;                           /* an SPDX expression */
@@ -223,6 +231,9 @@ struct slowhand_capabilities {
     int identity_with_nul;                         /* the identity of a pre-shared key may have the octet 0 */
     int connection_id;                             /* octets of the longest connection ID; -1: it has none */
     size_t longest_psk;                            /* octets; 0: it has no pre-shared keys */
+    uint32_t psk_modes;                            /* 1 << each of enum slowhand_psk_mode that it has; 0: no such key in 1.3 */
+    int imports_psk;                               /* it imports each pre-shared key of 1.3 (RFC 9258), without a context */
+    int record_size_limit;                         /* it can tell the peer how long records may be (RFC 8449) */
     /* The retransmission timer of DTLS: its default, the default of its maximum, and what a scenario may choose. A timer without
      * a maximum doubles up to `maximum_times_first` times the first timeout, and a scenario cannot choose otherwise. */
     uint64_t first_timeout_ns, maximum_timeout_ns, least_timeout_ns, most_timeout_ns;

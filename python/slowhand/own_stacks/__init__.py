@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -17,42 +16,29 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from slowhand import _native, data
+from slowhand import _native
 from slowhand.blame import refusal
+from slowhand.own_stacks.building import Part, StackError, make, words
+from slowhand.own_stacks.recipes import KNOWN, LIBRARIES
 from slowhand.terminal import printable
+
+__all__ = ["Check", "StackError", "add", "builds", "check", "folder", "remove", "require", "words"]
+
+SUFFIXES = (".c", ".cc", ".cpp")
+"""How the names of sources end."""
 
 FILES = ("about.json", "digest", "stack.so")
 """What the folder of a stack has, and nothing else."""
-
-GUARD = data.CSRC / "slowhand" / "guard.c"
-"""What is linked with each stack: it refuses clocks and the like."""
-
-LIBRARIES = ("mbedtls",)
-"""The libraries that have an adapter here, so that a stack can be made of their sources alone."""
-
-FLAGS = ("-std=gnu11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", "-U_FORTIFY_SOURCE", "-pthread")
-"""How a stack is compiled: only `slowhand_stack` is visible, and no call gets another name."""
-
-_SYSTEM = ("-isystem", os.fspath(data.CSRC))
-"""Where `#include "slowhand/stack.h"` is found."""
-
-DIGEST = 16
-"""How many hexadecimal digits name a build."""
 
 TRIAL_S = 120
 """The time that a trial may take: assumed, a hundred times what the built-in libraries take."""
 
 APART_S = 1.1
 """Two trials begin so far apart, so that a clock in seconds shows two times."""
-
-
-class StackError(Exception):
-    """What is wrong with a stack, or with what it is to be made from."""
 
 
 class Check(NamedTuple):
@@ -76,7 +62,7 @@ def folder() -> Path:
 
 def add(
     name: str,
-    sources: Sequence[str | os.PathLike[str]],
+    sources: Sequence[str | os.PathLike[str]] = (),
     cflags: Sequence[str] = (),
     *,
     source: str | os.PathLike[str] | None = None,
@@ -84,8 +70,9 @@ def add(
 ) -> Path:
     """Compiles a stack from sources in C, in the place of one of the same name.
 
-    Or from the folder `source` of a library, if that is the only one of `sources`: its options are
-    slowhand's own, with those that the header `config` changes.
+    Or from a library, if its name is the only one of `sources`: from the folder `source`, or from
+    the sources that slowhand knows; with slowhand's own options, and those that the header `config`
+    changes. A name of `KNOWN` needs no sources.
 
     Returns its folder. The compiler is `CC`, or `cc`. What was there before stays if something is
     wrong. A process keeps a stack that it has loaded as it was, so it cannot add it again.
@@ -98,15 +85,14 @@ def add(
             f"NAME: found {name}, which this process has loaded and keeps as it is: start a new"
             " process, or choose another name"
         )
-    is_library = source is not None or config is not None
-    parts = _library(sources, source, config) if is_library else [Part(_sources(sources))]
+    parts = _parts(name, [os.fspath(each) for each in sources], source, config)
     target = file.parent
     _check_free(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=target.parent) as made:
         new = Path(made) / name
         new.mkdir()
-        _compile([*parts, Part([GUARD])], cflags, new / file.name)
+        digest = make(parts, cflags, new / file.name)
         words = {"source": source, "config": config}
         about = {
             "sources": [os.fspath(each) for each in sources],
@@ -115,7 +101,7 @@ def add(
         }
         # The second word says which object the first one names.
         made_of = hashlib.sha256((new / file.name).read_bytes()).hexdigest()
-        (new / "digest").write_text(f"{_digest(parts, cflags)} {made_of}\n")
+        (new / "digest").write_text(f"{digest} {made_of}\n")
         (new / "about.json").write_text(json.dumps(about, indent=1) + "\n")
         if problem := _problem(name, Path(made)):
             raise StackError(problem)
@@ -140,57 +126,42 @@ def _check_free(target: Path) -> None:
         )
 
 
-class Part(NamedTuple):
-    """Sources that are compiled with the same options."""
-
-    files: Sequence[Path]
-    flags: Sequence[str] = ()
-
-
-def _sources(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    files = [Path(source) for source in sources]
-    for file in files:
-        if file.suffix != ".c" or not file.is_file():
-            found = printable(os.fspath(file))
-            libraries = " or ".join(LIBRARIES)
-            allowed = f"a file that ends in .c, or {libraries} with --source"
-            raise StackError(f"FILE: found {found}, allowed: {allowed}")
-    return files
-
-
-def _library(
-    names: Sequence[str | os.PathLike[str]],
+def _parts(
+    name: str,
+    sources: Sequence[str],
     source: str | os.PathLike[str] | None,
     config: str | os.PathLike[str] | None,
-) -> list[Part]:
-    """The sources of mbedTLS and of our adapter. Those that call cryptography call counters."""
-    if [os.fspath(name) for name in names] != list(LIBRARIES):
-        found = printable(" ".join(os.fspath(name) for name in names))
-        raise StackError(f"FILE: found {found}, allowed with --source: {', '.join(LIBRARIES)}")
-    root = Path(source or ".")
-    library = sorted((root / "library").glob("*.c"))
-    if source is None or not (root / "include" / "mbedtls" / "ssl.h").is_file() or not library:
-        allowed = "the folder of Mbed TLS 3.6, with library/ and include/mbedtls/ssl.h"
-        raise StackError(f"--source: found {printable(os.fspath(root))}, allowed: {allowed}")
+) -> Sequence[Part]:
+    """What is compiled for a stack."""
     if config is not None and not Path(config).is_file():
         raise StackError(f"--config: found {printable(os.fspath(config))}, which is no file")
-    adapter = data.CSRC / "mbedtls"
-    flags = [
-        *(f"-I{folder}" for folder in (root / "include", root / "library", adapter, data.CSRC)),
-        f'-DMBEDTLS_CONFIG_FILE="{adapter / "config.h"}"',
-        "-w",
-    ]
-    if config is not None:
-        flags.append(f'-DMBEDTLS_USER_CONFIG_FILE="{Path(config).resolve()}"')
-    lists = json.loads((adapter / "counted.json").read_text())
-    counters = [f"-D{function}=slowhand_{function}" for function in lists["counted"]]
-    callers = [file for file in library if file.stem in lists["callers"]]
-    own = [adapter / f"{name}.c" for name in ("session", "stack", "operations", "plain")]
-    others = [file for file in library if file not in callers]
-    return [
-        Part(callers, [*flags, *counters]),
-        Part([*own, data.CSRC / "library.c", *others], flags),
-    ]
+    header = None if config is None else Path(config)
+    if not sources and name in KNOWN:
+        known = KNOWN[name]
+        return _of_library(known.library, source, header or known.config)
+    if len(sources) == 1 and sources[0] in LIBRARIES:
+        return _of_library(sources[0], source, header)
+    if source is not None or config is not None:
+        found = printable(" ".join(sources))
+        option = "--config" if source is None else "--source"
+        raise StackError(f"FILE: found {found}, allowed with {option}: {', '.join(LIBRARIES)}")
+    files = [Path(each) for each in sources]
+    for file in files or [Path()]:
+        if file.suffix not in SUFFIXES or not file.is_file():
+            found = printable(os.fspath(file)) if files else "none"
+            allowed = f"files that end in {' or '.join(SUFFIXES)}, or one of {', '.join(LIBRARIES)}"
+            if not files:
+                allowed += f"; none with one of the names {', '.join(KNOWN)}"
+            raise StackError(f"FILE: found {found}, allowed: {allowed}")
+    return [Part(files)]
+
+
+def _of_library(
+    name: str, source: str | os.PathLike[str] | None, config: Path | None
+) -> Sequence[Part]:
+    library = LIBRARIES[name]
+    root = library.carried() if source is None else Path(source)
+    return library.parts(root, config)
 
 
 def remove(name: str) -> None:
@@ -288,7 +259,8 @@ def require(wanted: Any, *, place: str) -> None:
 
 def _command(name: str, build: Mapping[str, Any]) -> str:
     """The command that makes a build, as a shell reads it."""
-    typed = ["slowhand", "stacks", "add", name, *(_texts(build.get("sources")) or ["FILE.c"])]
+    sources = _texts(build.get("sources")) or ([] if name in KNOWN else ["FILE.c"])
+    typed = ["slowhand", "stacks", "add", name, *sources]
     for option in ("source", "config"):
         if isinstance(build.get(option), str):
             typed += [f"--{option}", build[option]]
@@ -341,89 +313,6 @@ def _about(name: str) -> dict[str, Any]:
     }
 
 
-def _compiler() -> list[str]:
-    return words(os.environ.get("CC", ""), place="CC") or ["cc"]
-
-
-def words(text: str, *, place: str) -> list[str]:
-    """The words of a text, as a shell reads them. Raises `StackError` if a quote has no end."""
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        allowed = "words as in a shell, each quote with its end"
-        raise StackError(f"{place}: found {printable(text)}, allowed: {allowed}") from error
-
-
-def _compile(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> None:
-    wrapped = re.findall(r"__wrap_(\w+)\(|^REFUSED\((\w+)", GUARD.read_text(), re.MULTILINE)
-    names = [plain or refused for plain, refused in wrapped]
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        files = [(file, part.flags) for part in parts for file in part.files]
-        objects = [Path(folder) / f"{number}.o" for number in range(len(files))]
-        commands = [
-            [*_compiler(), *FLAGS, *_SYSTEM, *flags, *cflags, "-c", "-o", str(made), str(file)]
-            for (file, flags), made in zip(files, objects, strict=True)
-        ]
-        link = [
-            *_compiler(),
-            *("-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL"),
-            *(f"-Wl,--wrap={name}" for name in names),
-            *cflags,
-            *("-o", str(made), *map(str, objects), "-lm"),
-        ]
-        if all(pool.map(_succeeds, commands)) and _succeeds(link):
-            return
-    raise StackError(f"{_compiler()[0]} could not make the stack: its messages are above")
-
-
-def _succeeds(command: Sequence[str]) -> bool:
-    """Runs a compiler, and passes on what it says."""
-    done = _run(command)
-    sys.stderr.write(done.stderr)
-    return done.returncode == 0
-
-
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(command, capture_output=True, text=True, errors="replace")
-    except OSError as error:
-        raise StackError(
-            f"{command[0]}: cannot be run: {error.strerror}: install a compiler of C, or name it"
-            " with CC"
-        ) from error
-
-
-def _digest(parts: Sequence[Part], cflags: Sequence[str]) -> str:
-    """Names what was built: the texts of the sources and their own headers, and the options.
-
-    The folders in which the files are do not matter.
-    """
-    digest = hashlib.sha256(json.dumps([*FLAGS, *_without_folders(cflags)]).encode())
-    texts = set()
-    for files, flags in parts:
-        kept = [flag for flag in _without_folders(flags) if os.sep not in flag]
-        digest.update(json.dumps(kept).encode())
-        listed = _run([*_compiler(), "-MM", *_SYSTEM, *flags, *cflags, *map(os.fspath, files)])
-        read = shlex.split(listed.stdout.replace("\\\n", " "))
-        texts |= {Path(word).read_bytes() for word in read if Path(word).is_file()}
-    for text in sorted(texts):
-        digest.update(hashlib.sha256(text).digest())
-    return digest.hexdigest()[:DIGEST]
-
-
-def _without_folders(flags: Iterable[str]) -> list[str]:
-    """Options of the compiler without those that only say where headers are."""
-    kept: list[str] = []
-    following = iter(flags)
-    for flag in following:
-        option = next((each for each in ("-iquote", "-isystem", "-I") if flag.startswith(each)), "")
-        if not option:
-            kept.append(flag)
-        elif flag == option:
-            next(following, None)
-    return kept
-
-
 def _problem(name: str, folder: Path) -> str | None:
     """Why a stack in a folder cannot be used. Another process loads it: it may crash."""
     code = f"from slowhand import _native; _native.stack_build({name!r})"
@@ -455,7 +344,7 @@ def _tried(name: str) -> dict[str, Any] | str:
 
 
 def _child(code: str, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    package = os.fspath(Path(__file__).resolve().parent.parent)
+    package = os.fspath(Path(__file__).resolve().parents[2])
     paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
     return subprocess.run(
         [sys.executable, "-P", "-c", code],

@@ -1,0 +1,167 @@
+"""Compiles the sources of a stack, and names what was built."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from slowhand import data
+from slowhand.terminal import printable
+
+GUARD = data.CSRC / "slowhand" / "guard.c"
+"""What is linked with each stack: it refuses clocks and the like."""
+
+OPTIONS = ("-O2", "-g", "-fPIC", "-fvisibility=hidden", "-U_FORTIFY_SOURCE", "-pthread")
+"""How a stack is compiled: only `slowhand_stack` is visible, and no call gets another name."""
+
+DIGEST = 16
+"""How many hexadecimal digits name a build."""
+
+_SYSTEM = ("-isystem", os.fspath(data.CSRC))
+"""Where `#include "slowhand/stack.h"` is found."""
+
+
+class StackError(Exception):
+    """What is wrong with a stack, or with what it is to be made from."""
+
+
+class Part(NamedTuple):
+    """Sources that are compiled with the same options."""
+
+    files: Sequence[Path]
+    flags: Sequence[str] = ()
+
+
+class Language(NamedTuple):
+    """How sources of a language are compiled."""
+
+    name: str
+    variable: str
+    """The variable of the environment that names the compiler."""
+    command: str
+    """The compiler if that is not set."""
+    standard: str
+
+
+C = Language("C", "CC", "cc", "-std=gnu11")
+CXX = Language("C++", "CXX", "c++", "-std=c++17")
+
+
+def make(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> str:
+    """Compiles the parts into the shared object `made`. Returns the digest of what they are."""
+    files = [(file, part.flags) for part in [*parts, Part([GUARD])] for file in part.files]
+    linker = CXX if any(_language(file) is CXX for file, _ in files) else C
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = [Path(folder) / f"{number}.o" for number in range(len(files))]
+        commands = [
+            [*_compile(file), *flags, *cflags, "-c", "-o", os.fspath(each), os.fspath(file)]
+            for (file, flags), each in zip(files, objects, strict=True)
+        ]
+        link = [
+            *_compiler(linker),
+            *("-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL"),
+            *(["-static-libstdc++", "-static-libgcc"] if linker is CXX else []),
+            *wrapped(),
+            *cflags,
+            *("-o", os.fspath(made), *map(os.fspath, objects), "-lm"),
+        ]
+        if not all(pool.map(_succeeds, commands)) or not _succeeds(link):
+            compiler = _compiler(linker)[0]
+            raise StackError(f"{compiler} could not make the stack: its messages are above")
+    return _digest(parts, cflags)
+
+
+def wrapped() -> list[str]:
+    """Options of the linker: calls of the system go to the guard."""
+    found = re.findall(r"__wrap_(\w+)\(|^REFUSED\((\w+)", GUARD.read_text(), re.MULTILINE)
+    return [f"-Wl,--wrap={plain or refused}" for plain, refused in found]
+
+
+def words(text: str, *, place: str) -> list[str]:
+    """The words of a text, as a shell reads them. Raises `StackError` if a quote has no end."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        allowed = "words as in a shell, each quote with its end"
+        raise StackError(f"{place}: found {printable(text)}, allowed: {allowed}") from error
+
+
+def run(command: Sequence[str], *, of: str) -> subprocess.CompletedProcess[str]:
+    """Runs a tool. `of` says what to install if there is none."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace")
+    except OSError as error:
+        raise StackError(f"{command[0]}: cannot be run: {error.strerror}: {of}") from error
+
+
+def _language(file: Path) -> Language:
+    return C if file.suffix == ".c" else CXX
+
+
+def _compiler(language: Language) -> list[str]:
+    """The compiler of a language, as the environment names it."""
+    named = words(os.environ.get(language.variable, ""), place=language.variable)
+    return named or [language.command]
+
+
+def _compile(file: Path) -> list[str]:
+    """A compilation of a file without its own options."""
+    language = _language(file)
+    return [*_compiler(language), language.standard, *OPTIONS, *_SYSTEM]
+
+
+def _succeeds(command: Sequence[str]) -> bool:
+    """Runs a compiler, and passes on what it says."""
+    done = _run(command)
+    sys.stderr.write(done.stderr)
+    return done.returncode == 0
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    language = CXX if CXX.standard in command else C
+    remedy = f"install a compiler of {language.name}, or name it with {language.variable}"
+    return run(command, of=remedy)
+
+
+def _digest(parts: Sequence[Part], cflags: Sequence[str]) -> str:
+    """Names what was built: the texts of the sources and their own headers, and the options.
+
+    The folders in which the files are do not matter.
+    """
+    digest = hashlib.sha256(json.dumps([*OPTIONS, *without_folders(cflags)]).encode())
+    texts = set()
+    for files, flags in parts:
+        kept = [flag for flag in without_folders(flags) if os.sep not in flag]
+        digest.update(json.dumps(kept).encode())
+        for language in (C, CXX):
+            of_it = [file for file in files if _language(file) is language]
+            if of_it:
+                command = [*_compile(of_it[0]), "-MM", *flags, *cflags, *map(os.fspath, of_it)]
+                read = shlex.split(_run(command).stdout.replace("\\\n", " "))
+                texts |= {Path(word).read_bytes() for word in read if Path(word).is_file()}
+    for text in sorted(texts):
+        digest.update(hashlib.sha256(text).digest())
+    return digest.hexdigest()[:DIGEST]
+
+
+def without_folders(flags: Iterable[str]) -> list[str]:
+    """Options of the compiler without those that only say where headers are."""
+    kept: list[str] = []
+    following = iter(flags)
+    for flag in following:
+        option = next((each for each in ("-iquote", "-isystem", "-I") if flag.startswith(each)), "")
+        if not option:
+            kept.append(flag)
+        elif flag == option:
+            next(following, None)
+    return kept
