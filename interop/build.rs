@@ -5,13 +5,14 @@
 mod carriers;
 #[path = "../crates/slowhand-sessions/build/isolate.rs"]
 mod isolate;
-#[path = "build/layout.rs"]
-mod layout;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{env, fs};
 
 use carriers::Carriers;
+
+/// The header of stacks, and the adapters of the libraries that `slowhand stacks add` makes.
+const CSRC: &str = "../crates/slowhand-sessions/csrc";
 
 /// As for the libraries of slowhand-sessions.
 const OPT_LEVEL: u32 = 2;
@@ -21,37 +22,25 @@ fn main() {
     println!("cargo::rerun-if-changed=../crates/slowhand-sessions/build");
     println!("cargo::rerun-if-changed=Cargo.toml");
     println!("cargo::rerun-if-changed=csrc");
+    println!("cargo::rerun-if-changed={CSRC}");
     let carriers = Carriers::locate("interop");
-    let checks = mirrors();
-    wolfssl(&carriers.directory("wolfssl-sys").join("wolfssl-src"), &checks);
-    gnutls(&checks);
+    wolfssl(&carriers.directory("wolfssl-sys").join("wolfssl-src"));
+    gnutls();
     if env::var_os("CARGO_FEATURE_BORINGSSL").is_some() {
-        boringssl(&carriers.directory("boring-sys").join("deps/boringssl"), &checks);
+        boringssl(&carriers.directory("boring-sys").join("deps/boringssl"));
     }
 }
 
-/// Generates what keeps the header and Rust the same. Returns the directory of the checks for C.
-fn mirrors() -> PathBuf {
-    const STRUCTS: &[&str] = &["interop_options", "interop_progress", "interop_library"];
-    const ENUMS: &[&str] = &["interop_credential", "interop_resumption", "interop_state"];
-    let width = env::var("CARGO_CFG_TARGET_POINTER_WIDTH").expect("cargo sets it");
-    let pointer = width.parse::<usize>().expect("a number of bits") / 8;
-    let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("mirrors");
-    fs::create_dir_all(&directory).expect("the build directory can be written");
-    let read = |header| fs::read_to_string(header).expect("the header is in the package");
-    let write = |file, text: String| fs::write(directory.join(file), text).expect("the build directory can be written");
-
-    let header = read("csrc/peer.h");
-    let structs = STRUCTS.iter().map(|name| layout::Struct::read(&header, name, pointer)).collect::<Vec<_>>();
-    let enums = ENUMS.iter().map(|name| layout::Enum::read(&header, name)).collect::<Vec<_>>();
-    let constants = enums.iter().map(layout::Enum::rust).chain([layout::limit(&header, "INTEROP_NO_TIMER")]);
-    write("peer.rs", structs.iter().map(layout::Struct::rust).chain(constants).collect());
-    write("peer_checks.h", structs.iter().map(layout::Struct::c).chain(enums.iter().map(layout::Enum::c)).collect());
-    write("host.rs", layout::functions(&read("csrc/host.h")));
-    directory
+/// A compiler for an adapter: the stack, and the host as it sees it, have names of their own, because all are in one program.
+fn adapter(name: &str) -> cc::Build {
+    let mut build = cc::Build::new();
+    build.include(CSRC);
+    build.define("slowhand_stack", format!("slowhand_{name}").as_str());
+    build.define("slowhand_host", format!("slowhand_host_of_{name}").as_str());
+    build
 }
 
-fn wolfssl(root: &Path, checks: &Path) {
+fn wolfssl(root: &Path) {
     const PROTOCOL: &[&str] = &["bio", "crl", "dtls", "dtls13", "internal", "keys", "ssl", "tls", "tls13", "wolfio"];
     const CRYPTOGRAPHY: &[&str] = &[
         "aes",
@@ -84,7 +73,6 @@ fn wolfssl(root: &Path, checks: &Path) {
     build
         .include("csrc/wolfssl")
         .include("csrc")
-        .include(checks)
         .include(root)
         .define("WOLFSSL_USER_SETTINGS", None)
         .warnings(false)
@@ -96,13 +84,13 @@ fn wolfssl(root: &Path, checks: &Path) {
 
 /// The system's library, whose symbols have a prefix and versions. Its adapter must stay in one object, because it defines functions
 /// of the C library, which nothing else would make the linker take.
-fn gnutls(checks: &Path) {
-    cc::Build::new().include("csrc").include(checks).file("csrc/gnutls/peer.c").compile("interop_gnutls");
+fn gnutls() {
+    adapter("gnutls").file("csrc/gnutls/stack.c").compile("interop_gnutls");
     println!("cargo::rustc-link-lib=gnutls");
 }
 
 /// BoringSSL without assembly. The prefix keeps its symbols apart from those of OpenSSL, of which it has the names.
-fn boringssl(root: &Path, checks: &Path) {
+fn boringssl(root: &Path) {
     const RANDOM: &str = "crypto/rand/deterministic.cc"; // csrc/boringssl/random.cc stands in for it
     let list = fs::read_to_string(root.join("gen/sources.cmake")).expect("the carrier has the list of sources");
     let sources = ["BCM_SOURCES", "CRYPTO_SOURCES", "SSL_SOURCES"].into_iter().flat_map(|name| {
@@ -113,7 +101,6 @@ fn boringssl(root: &Path, checks: &Path) {
         .cpp(true)
         .std("c++17")
         .include("csrc")
-        .include(checks)
         .include(root.join("include"))
         .include(root)
         .define("BORINGSSL_PREFIX", "interop")

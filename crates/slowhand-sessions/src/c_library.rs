@@ -21,6 +21,9 @@ const RSA_PKCS1_SHA256: u16 = 0x0401;
 /// Likewise. In version 1.2, it does not fix the curve.
 const ECDSA_SECP256R1_SHA256: u16 = 0x0403;
 
+/// TLS NamedGroup (RFC 8446 section 4.2.7).
+const X25519: u16 = 29;
+
 /// When a timeout is due that is over already: *assumed*, as long as the least timer of the built-in libraries.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(1);
 
@@ -250,7 +253,14 @@ fn options(
         is_stream: config.protocol().is_stream().into(),
         version: tls.version.number(),
         suite: checked.suite.iana(),
-        group: if key_exchange.has_curve() && !is_psk_alone { tls.curve.named_group() } else { 0 },
+        other_suite: tls.unchecked.other_suite.map_or(0, Suite::iana),
+        group: if tls.unchecked.x25519 {
+            X25519
+        } else if key_exchange.has_curve() && !is_psk_alone {
+            tls.curve.named_group()
+        } else {
+            0
+        },
         suite_name: suite_name.as_ptr(),
         request_client_certificate: (tls.auth == Auth::Mutual).into(),
         cookie: cookie.into(),

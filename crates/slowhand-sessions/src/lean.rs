@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use lean_dtls::crypto::{Aead, Group, KEY};
 use lean_dtls::{
-    Client, Config, ConfigError, Instant, MaxFragmentLength, OVERHEAD, Packing, SendError, Server, Session,
-    SessionState, Sessions, Timeouts, Versions,
+    Client, Config, ConfigError, HeartbeatError, Instant, Liveness, MaxFragmentLength, OVERHEAD, Packing, SendError,
+    Server, Session, SessionState, Sessions, Timeouts, Versions,
 };
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
@@ -23,7 +23,7 @@ use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::operation::Curve;
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{FRAGMENT_LENGTHS, PskMode, Resumption, Suite, Tls};
+use crate::tls::{FRAGMENT_LENGTHS, HEARTBEAT, PskMode, Resumption, Suite, Tls};
 use credentials::Credentials;
 use crypto::Counting;
 
@@ -153,8 +153,18 @@ pub(crate) struct LeanDtls<const BUFFER: usize> {
     /// The place for a datagram that is sent. Application data may make it longer.
     datagram: Vec<u8>,
     resumption: Option<Resumption>,
+    heartbeats: Heartbeats,
     /// What this end keeps for the next session: once, the client's session has to be taken out of the library.
     resumable: Option<Resumable>,
+}
+
+/// What this end does about heartbeats.
+#[derive(Clone, Copy, PartialEq)]
+enum Heartbeats {
+    Off,
+    Idle,
+    /// One is not answered yet.
+    Asked,
 }
 
 enum End<const BUFFER: usize> {
@@ -176,9 +186,12 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
             ..Timeouts::default()
         };
         let mtu = checked.config.mtu.unwrap_or(MTU);
+        // The keys of certificates must be on one of the groups too (RFC 8422, section 5.1).
+        let groups: &[Group] =
+            if checked.tls.unchecked.x25519 { &[Group::X25519, Group::P256] } else { &[Group::P256] };
         let config = Config::new(Credentials::new(checked)?, mtu, timeouts)
             .and_then(|config| with_extensions(config, checked.tls))
-            .map(|config| with_suite(config, checked.suite).with_groups(&[Group::P256]))
+            .map(|config| with_suites(config, checked).with_groups(groups))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?
             .with_packing(if checked.config.datagram_packing { Packing::Full } else { Packing::OneRecord });
         let crypto = Counting::new(checked.config.cryptography, checked.config.protocol());
@@ -207,6 +220,7 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
             mtu,
             datagram,
             resumption,
+            heartbeats: if checked.tls.unchecked.heartbeats { Heartbeats::Idle } else { Heartbeats::Off },
             resumable,
         })
     }
@@ -235,6 +249,31 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
     }
 }
 
+impl<const BUFFER: usize> LeanDtls<BUFFER> {
+    /// Asks the peer for a heartbeat.
+    fn ask(&mut self) {
+        let asked = match &mut self.end {
+            End::Client(client) => client.heartbeat(),
+            End::Server(server) => match server.association_at(PEER) {
+                Some(client) => server.heartbeat(client),
+                None => Err(HeartbeatError::NotEstablished),
+            },
+        };
+        if asked.is_ok() {
+            self.heartbeats = Heartbeats::Asked;
+        }
+    }
+
+    /// True if the last heartbeat was answered.
+    fn is_alive(&self) -> bool {
+        let liveness = match &self.end {
+            End::Client(client) => Some(client.liveness()),
+            End::Server(server) => server.association_at(PEER).and_then(|client| server.liveness(client)),
+        };
+        matches!(liveness, Some(Liveness::Alive { .. }))
+    }
+}
+
 fn client<const BUFFER: usize>(
     config: Config<Credentials>,
     crypto: Counting,
@@ -250,6 +289,15 @@ fn client<const BUFFER: usize>(
 fn cache(resumption: Option<Resumption>, previous: Option<&Resumable>) -> Cache {
     let kept = previous.and_then(Resumable::get::<SessionState>).cloned();
     Cache { is_asked_for: resumption == Some(Resumption::Id), kept }
+}
+
+/// The same configuration with the suite of the session, and with that of the other version if the end speaks both.
+fn with_suites(config: Config<Credentials>, checked: &Checked<'_>) -> Config<Credentials> {
+    let config = with_suite(config, checked.suite);
+    let Some(other) = checked.tls.unchecked.other_suite else { return config };
+    let agrees = other.is_tls13() && checked.suite.key_exchange().has_curve();
+    let config = if agrees { config.with_psk_agreement() } else { config };
+    with_suite(config, other).with_versions(Versions::Both)
 }
 
 /// The same configuration with the suite of the session alone, and its version.
@@ -291,7 +339,7 @@ fn with_extensions(mut config: Config<Credentials>, tls: &Tls) -> Result<Config<
     if tls.resumption == Some(Resumption::Ticket) {
         config = config.with_tickets();
     }
-    Ok(config)
+    Ok(if tls.unchecked.heartbeats { config.with_heartbeats() } else { config })
 }
 
 /// The device's calendar, as the library counts time: the age of a session reaches back before the world.
@@ -331,6 +379,10 @@ impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
             End::Client(client) => client.receive(&mut datagram, device::deliver),
             End::Server(server) => _ = server.receive(PEER, &mut datagram, device::deliver),
         }
+        if self.heartbeats == Heartbeats::Asked && self.is_alive() {
+            self.heartbeats = Heartbeats::Idle;
+            device::deliver(HEARTBEAT);
+        }
         self.progress()
     }
 
@@ -354,6 +406,9 @@ impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
         };
         if let Ok(length) = sent {
             device::transmit(&self.datagram[..length]);
+        }
+        if self.heartbeats == Heartbeats::Idle {
+            self.ask();
         }
         self.progress()
     }

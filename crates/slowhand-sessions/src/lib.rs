@@ -144,5 +144,7 @@ pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor,
 pub use own::{STACKS_FOLDER, StackError, StackProblem, own_names, stack_file, stacks_folder};
 pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};
 pub use stacks::{NameError, StackInfo, best_common_suite, implementations, named as stack_named, stacks};
-pub use tls::{Auth, Dtls, KeyExchange, LeanProfile, LeanSwitch, PskMode, Resumption, Suite, Tls, Version};
+pub use tls::{
+    Auth, Dtls, HEARTBEAT, KeyExchange, LeanProfile, LeanSwitch, PskMode, Resumption, Suite, Tls, Unchecked, Version,
+};
 pub use trial::{SessionTrial, Trial, trial};

@@ -38,7 +38,27 @@ pub struct Tls {
     pub record_size_limit: Option<u16>,
     /// How to resume an earlier session, which [`build_pair`](crate::build_pair) runs first. Default: no resumption.
     pub resumption: Option<Resumption>,
+    /// What no scenario has a key for. Default: nothing.
+    pub unchecked: Unchecked,
 }
+
+/// What the tests of who speaks with whom ask for beside the rest. The capabilities of a library do not say whether it has this:
+/// the library itself refuses, or does without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unchecked {
+    /// This end speaks both versions of DTLS: its suite of the other one.
+    pub other_suite: Option<Suite>,
+    /// The key agreement is on X25519.
+    pub x25519: bool,
+    /// The pre-shared key of DTLS 1.3 is imported, without a context (RFC 9258).
+    pub imports_psk: bool,
+    /// With the data that it writes, this end asks its peer for a heartbeat (RFC 6520). It receives [`HEARTBEAT`] as data when the
+    /// answer is there.
+    pub heartbeats: bool,
+}
+
+/// What an end with heartbeats receives as data when one was answered.
+pub const HEARTBEAT: &[u8] = b"heartbeat";
 
 impl Tls {
     /// This version with default options.
@@ -51,6 +71,7 @@ impl Tls {
             max_fragment_length: None,
             record_size_limit: None,
             resumption: None,
+            unchecked: Unchecked { other_suite: None, x25519: false, imports_psk: false, heartbeats: false },
         }
     }
 }

@@ -2,25 +2,21 @@
 
 use std::time::Duration;
 
-use slowhand_interop::{Group, Peer, Suite, Version};
-use slowhand_sessions::{CredentialKind, FailureKind, Resumption, Session, Stack, Status};
+use slowhand_interop::Peer;
+use slowhand_sessions::{CredentialKind, FailureKind, Protocol, Resumption, Session, Status, Suite};
 
-use crate::case::{Beside, Case};
+use crate::case::{Beside, Case, Group};
 use crate::limits::does_not_survive;
 use crate::run::{Fault, Pair, build, run, run_without_faults};
 
-const MBEDTLS: Peer = Peer::Laboratory(Stack::MBEDTLS);
-const OPENSSL: Peer = Peer::Laboratory(Stack::OPENSSL);
-const TINYDTLS: Peer = Peer::Laboratory(Stack::TINYDTLS);
-
 /// What both ends agree on, and the suite of the other version.
 const PSK_12: (Case, Suite) = (
-    Case::new(Version::Dtls12, Suite::TLS_PSK_WITH_AES_128_CCM_8, CredentialKind::Psk, None),
+    Case::new(Protocol::Dtls12, Suite::TLS_PSK_WITH_AES_128_CCM_8, CredentialKind::Psk, None),
     Suite::TLS_AES_128_CCM_8_SHA256,
 );
 const X509_12: (Case, Suite) = (
     Case::new(
-        Version::Dtls12,
+        Protocol::Dtls12,
         Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
         CredentialKind::Certificate,
         Some(Group::P256),
@@ -29,7 +25,7 @@ const X509_12: (Case, Suite) = (
 );
 const RAW_12: (Case, Suite) = (
     Case::new(
-        Version::Dtls12,
+        Protocol::Dtls12,
         Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
         CredentialKind::RawPublicKey,
         Some(Group::P256),
@@ -37,19 +33,19 @@ const RAW_12: (Case, Suite) = (
     Suite::TLS_AES_128_CCM_8_SHA256,
 );
 const PSK_13: (Case, Suite) = (
-    Case::new(Version::Dtls13, Suite::TLS_AES_128_CCM_8_SHA256, CredentialKind::Psk, None),
+    Case::new(Protocol::Dtls13, Suite::TLS_AES_128_CCM_8_SHA256, CredentialKind::Psk, None),
     Suite::TLS_PSK_WITH_AES_128_CCM_8,
 );
 const PSK_AGREEMENT_13: (Case, Suite) = (
-    Case::new(Version::Dtls13, Suite::TLS_AES_128_GCM_SHA256, CredentialKind::Psk, Some(Group::P256)),
+    Case::new(Protocol::Dtls13, Suite::TLS_AES_128_GCM_SHA256, CredentialKind::Psk, Some(Group::P256)),
     Suite::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256,
 );
 const X509_13: (Case, Suite) = (
-    Case::new(Version::Dtls13, Suite::TLS_AES_128_GCM_SHA256, CredentialKind::Certificate, Some(Group::P256)),
+    Case::new(Protocol::Dtls13, Suite::TLS_AES_128_GCM_SHA256, CredentialKind::Certificate, Some(Group::P256)),
     Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
 );
 const RAW_13: (Case, Suite) = (
-    Case::new(Version::Dtls13, Suite::TLS_AES_128_CCM_8_SHA256, CredentialKind::RawPublicKey, Some(Group::P256)),
+    Case::new(Protocol::Dtls13, Suite::TLS_AES_128_CCM_8_SHA256, CredentialKind::RawPublicKey, Some(Group::P256)),
     Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
 );
 
@@ -105,18 +101,18 @@ fn with_a_peer_that_speaks_dtls13_only_it_speaks_dtls13() {
 #[test]
 fn with_a_peer_that_speaks_dtls12_only_it_speaks_dtls12() {
     let mut wrong = Vec::new();
-    for peer in [MBEDTLS, OPENSSL, TINYDTLS, Peer::Gnutls, Peer::Wolfssl, Peer::Dimpl] {
+    for peer in [Peer::Mbedtls, Peer::Openssl, Peer::Tinydtls, Peer::Gnutls, Peer::Wolfssl, Peer::Dimpl] {
         speaks(&mut wrong, peer, false, PSK_12);
     }
-    for peer in [MBEDTLS, OPENSSL, Peer::Gnutls, Peer::Wolfssl, Peer::Dimpl] {
+    for peer in [Peer::Mbedtls, Peer::Openssl, Peer::Gnutls, Peer::Wolfssl, Peer::Dimpl] {
         speaks(&mut wrong, peer, false, X509_12);
     }
-    for peer in [TINYDTLS, Peer::Gnutls] {
+    for peer in [Peer::Tinydtls, Peer::Gnutls] {
         speaks(&mut wrong, peer, false, RAW_12);
     }
     let resumed = [Beside::ConnectionId, Beside::Resumption(Resumption::Id), Beside::Resumption(Resumption::Ticket)];
     for beside in resumed {
-        speaks(&mut wrong, MBEDTLS, false, (PSK_12.0.with(beside), PSK_12.1));
+        speaks(&mut wrong, Peer::Mbedtls, false, (PSK_12.0.with(beside), PSK_12.1));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -3,13 +3,34 @@
 use std::fmt;
 use std::time::Duration;
 
-use slowhand_interop::{Group, Setup, Suite, Version};
-use slowhand_sessions::{CredentialKind, Resumption, Role};
+use slowhand_sessions::{
+    CredentialKind, Dtls, Family, Protocol, PskMode, Resumption, Role, SessionConfig, Stack, Suite, Timers, Tls,
+    Unchecked, Version,
+};
+
+/// A group of the key exchange (RFC 8446, section 4.2.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Group {
+    /// secp256r1.
+    P256,
+    /// x25519.
+    X25519,
+}
+
+impl Group {
+    /// The number in the IANA registry.
+    pub const fn iana(self) -> u16 {
+        match self {
+            Self::P256 => 23,
+            Self::X25519 => 29,
+        }
+    }
+}
 
 /// A version, a suite, a credential, and what comes beside them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Case {
-    pub version: Version,
+    pub version: Protocol,
     pub suite: Suite,
     pub credential: CredentialKind,
     pub group: Option<Group>,
@@ -43,7 +64,7 @@ const RECORD_SIZE_LIMIT: u16 = 256;
 const CONNECTION_ID: u8 = 4;
 
 impl Case {
-    pub const fn new(version: Version, suite: Suite, credential: CredentialKind, group: Option<Group>) -> Self {
+    pub const fn new(version: Protocol, suite: Suite, credential: CredentialKind, group: Option<Group>) -> Self {
         Self { version, suite, credential, group, beside: None, other_suites: [None; 2] }
     }
 
@@ -64,29 +85,37 @@ impl Case {
         }
     }
 
-    /// One end of it. The seeds of the two ends differ.
-    pub fn setup(&self, role: Role, mtu: Option<u16>) -> Setup {
-        Setup {
-            role,
-            version: self.version,
-            suite: self.suite,
-            other_suite: self.other_suites[role as usize],
-            group: self.group,
-            credential: self.credential,
-            imports_psk: self.beside == Some(Beside::ImportedPsk),
-            cookie: true,
+    /// One end of it, of whatever library. The seeds of the two ends differ.
+    pub fn config(&self, role: Role, mtu: Option<u16>) -> SessionConfig {
+        let connection_id = (self.beside == Some(Beside::ConnectionId)).then_some(CONNECTION_ID);
+        let has_psk = self.credential == CredentialKind::Psk;
+        let is_alone = self.version == Protocol::Dtls12 || !has_psk || self.group.is_none();
+        let psk_mode = if is_alone { PskMode::PskKe } else { PskMode::PskDheKe };
+        let dtls = Dtls { connection_id, psk_mode, ..Dtls::DEFAULT };
+        let version = if self.version == Protocol::Dtls13 { Version::Dtls13(dtls) } else { Version::Dtls12(dtls) };
+        let tls = Tls {
+            suite: Some(self.suite),
             resumption: match self.beside {
                 Some(Beside::Resumption(resumption)) => Some(resumption),
                 _ => None,
             },
-            connection_id: (self.beside == Some(Beside::ConnectionId)).then_some(CONNECTION_ID),
             max_fragment_length: (self.beside == Some(Beside::MaxFragmentLength)).then_some(MAX_FRAGMENT_LENGTH),
             record_size_limit: (self.beside == Some(Beside::RecordSizeLimit)).then_some(RECORD_SIZE_LIMIT),
-            heartbeat: self.beside == Some(Beside::Heartbeat),
+            unchecked: Unchecked {
+                other_suite: self.other_suites[role as usize],
+                x25519: self.group == Some(Group::X25519),
+                imports_psk: self.beside == Some(Beside::ImportedPsk),
+                heartbeats: self.beside == Some(Beside::Heartbeat),
+            },
+            ..Tls::new(version)
+        };
+        let mut seed = [0; 32];
+        seed[0] = 2 + role as u8;
+        SessionConfig {
+            timers: Timers { first: Some(Duration::from_secs(2)), ..Timers::default() },
             mtu,
-            first_timeout: Duration::from_secs(2),
-            before: Duration::ZERO,
-            seed: 2 + role as u64,
+            seed,
+            ..SessionConfig::new(role, Stack::LEAN_DTLS, Family::Tls(tls), self.credential.into())
         }
     }
 }
@@ -116,8 +145,8 @@ impl Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let version = match self.version {
-            Version::Dtls12 => "DTLS 1.2",
-            Version::Dtls13 => "DTLS 1.3",
+            Protocol::Dtls13 => "DTLS 1.3",
+            _ => "DTLS 1.2",
         };
         let credential = match self.credential {
             CredentialKind::RawPublicKey => "raw public key",

@@ -1,17 +1,17 @@
 //! lean-dtls with peers that have DTLS 1.3, in both roles, over a path with faults.
 
-use slowhand_interop::{Group, Peer, Suite, Version};
-use slowhand_sessions::CredentialKind;
+use slowhand_interop::Peer;
+use slowhand_sessions::{CredentialKind, Protocol, Suite};
 
-use crate::case::{Beside, Case};
+use crate::case::{Beside, Case, Group};
 use crate::run::{Fault, Pair, run, run_without_faults};
 
 const fn psk(suite: Suite, group: Option<Group>) -> Case {
-    Case::new(Version::Dtls13, suite, CredentialKind::Psk, group)
+    Case::new(Protocol::Dtls13, suite, CredentialKind::Psk, group)
 }
 
 const fn certificate(suite: Suite, credential: CredentialKind, group: Group) -> Case {
-    Case::new(Version::Dtls13, suite, credential, Some(group))
+    Case::new(Protocol::Dtls13, suite, credential, Some(group))
 }
 
 const CASES: &[Case] = &[

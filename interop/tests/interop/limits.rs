@@ -1,15 +1,15 @@
 //! What cannot be, and why. The tests try it all the same: if a peer begins to support it, they ask for the cell.
 
-use slowhand_interop::{Group, Peer, Suite, Version};
-use slowhand_sessions::{CredentialKind, Resumption, Role, Stack};
+use slowhand_interop::Peer;
+use slowhand_sessions::{CredentialKind, Protocol, Resumption, Role, Suite};
 
-use crate::case::{Beside, Case};
+use crate::case::{Beside, Case, Group};
 use crate::matrix::{LESS_SHORT, SHORT};
 use crate::run::Fault;
 
 /// Why a peer in this role has no session of this case at all.
 pub fn cannot(peer: Peer, role: Role, case: &Case) -> Option<&'static str> {
-    let is_13 = case.version == Version::Dtls13;
+    let is_13 = case.version == Protocol::Dtls13;
     let is_raw = case.credential == CredentialKind::RawPublicKey;
     let has_certificate = case.credential == CredentialKind::Certificate;
     let is_rfc8442 = matches!(
@@ -25,30 +25,30 @@ pub fn cannot(peer: Peer, role: Role, case: &Case) -> Option<&'static str> {
     let has_heartbeat = case.beside == Some(Beside::Heartbeat);
     let is_x25519 = case.group == Some(Group::X25519);
     Some(match peer {
-        Peer::Laboratory(Stack::MBEDTLS) if is_13 => "Mbed TLS has no DTLS 1.3.",
-        Peer::Laboratory(Stack::MBEDTLS) if is_rfc8442 => "Mbed TLS has ECDHE_PSK only with CBC and ChaCha20-Poly1305.",
-        Peer::Laboratory(Stack::MBEDTLS) if is_raw => "Mbed TLS has no raw public keys.",
-        Peer::Laboratory(Stack::MBEDTLS) if is_x25519 => "The laboratory's adapter of Mbed TLS has no X25519.",
-        Peer::Laboratory(Stack::MBEDTLS) if is_by_ticket && role == Role::Server && has_certificate => {
+        Peer::Mbedtls if is_13 => "Mbed TLS has no DTLS 1.3.",
+        Peer::Mbedtls if is_rfc8442 => "Mbed TLS has ECDHE_PSK only with CBC and ChaCha20-Poly1305.",
+        Peer::Mbedtls if is_raw => "Mbed TLS has no raw public keys.",
+        Peer::Mbedtls if is_x25519 => "The laboratory's adapter of Mbed TLS has no X25519.",
+        Peer::Mbedtls if is_by_ticket && role == Role::Server && has_certificate => {
             "Mbed TLS puts the client's certificate into a ticket; lean-dtls keeps none of more than 256 octets."
         }
-        Peer::Laboratory(Stack::MBEDTLS) if has_limit => "Mbed TLS has record_size_limit only in TLS 1.3.",
-        Peer::Laboratory(Stack::MBEDTLS) if has_heartbeat => "Mbed TLS has no heartbeats.",
-        Peer::Laboratory(Stack::OPENSSL) if has_limit || has_heartbeat => {
+        Peer::Mbedtls if has_limit => "Mbed TLS has record_size_limit only in TLS 1.3.",
+        Peer::Mbedtls if has_heartbeat => "Mbed TLS has no heartbeats.",
+        Peer::Openssl if has_limit || has_heartbeat => {
             "OpenSSL has no record_size_limit, and no heartbeats since version 1.1.1."
         }
-        Peer::Laboratory(Stack::OPENSSL) if is_13 => "OpenSSL has no DTLS 1.3 before version 4.1.",
-        Peer::Laboratory(Stack::OPENSSL) if is_rfc8442 => "OpenSSL has ECDHE_PSK only with CBC and ChaCha20-Poly1305.",
-        Peer::Laboratory(Stack::OPENSSL) if is_raw => "The laboratory's adapter of OpenSSL has no raw public keys.",
-        Peer::Laboratory(Stack::OPENSSL) if is_resumed => "The laboratory's adapter of OpenSSL resumes no session.",
-        Peer::Laboratory(Stack::OPENSSL) if has_id => "OpenSSL has no connection IDs.",
-        Peer::Laboratory(Stack::OPENSSL) if is_x25519 => "The laboratory's adapter of OpenSSL has no X25519.",
-        Peer::Laboratory(Stack::TINYDTLS) if is_resumed => "tinyDTLS resumes no session.",
-        Peer::Laboratory(Stack::TINYDTLS) if has_id => "tinyDTLS has no connection IDs.",
-        Peer::Laboratory(Stack::TINYDTLS) if has_length || has_limit || has_heartbeat => {
+        Peer::Openssl if is_13 => "OpenSSL has no DTLS 1.3 before version 4.1.",
+        Peer::Openssl if is_rfc8442 => "OpenSSL has ECDHE_PSK only with CBC and ChaCha20-Poly1305.",
+        Peer::Openssl if is_raw => "The laboratory's adapter of OpenSSL has no raw public keys.",
+        Peer::Openssl if is_resumed => "The laboratory's adapter of OpenSSL resumes no session.",
+        Peer::Openssl if has_id => "OpenSSL has no connection IDs.",
+        Peer::Openssl if is_x25519 => "The laboratory's adapter of OpenSSL has no X25519.",
+        Peer::Tinydtls if is_resumed => "tinyDTLS resumes no session.",
+        Peer::Tinydtls if has_id => "tinyDTLS has no connection IDs.",
+        Peer::Tinydtls if has_length || has_limit || has_heartbeat => {
             "tinyDTLS has no max_fragment_length, no record_size_limit and no heartbeats."
         }
-        Peer::Laboratory(Stack::TINYDTLS) if !is_tinydtls(case) => {
+        Peer::Tinydtls if !is_tinydtls(case) => {
             "tinyDTLS has DTLS 1.2 with CCM alone: with a pre-shared key, and with ECDHE_ECDSA on P-256 and raw public keys."
         }
         Peer::Dimpl if case.credential == CredentialKind::Psk && is_13 => "dimpl has no pre-shared keys in DTLS 1.3.",
@@ -135,7 +135,7 @@ pub fn does_not_survive(
     fault: Option<Fault>,
 ) -> Option<&'static str> {
     let has_certificates = case.credential != CredentialKind::Psk;
-    let is_server_12 = role == Role::Server && case.version == Version::Dtls12;
+    let is_server_12 = role == Role::Server && case.version == Protocol::Dtls12;
     // With the cookies of 32 octets of these servers, a ClientHello for certificates or with a session ID has more than 128 octets,
     // and one with a ticket more than LESS_SHORT.
     let longest = match case.beside {
@@ -146,19 +146,15 @@ pub fn does_not_survive(
     };
     let has_long_hello = mtu.is_some_and(|mtu| mtu <= longest);
     Some(match peer {
-        Peer::Laboratory(Stack::MBEDTLS) if is_server_12 && has_long_hello => {
-            "Mbed TLS takes no ClientHello in fragments."
-        }
-        Peer::Wolfssl if role == Role::Server && case.version == Version::Dtls13 && mtu == Some(SHORT) => {
+        Peer::Mbedtls if is_server_12 && has_long_hello => "Mbed TLS takes no ClientHello in fragments.",
+        Peer::Wolfssl if role == Role::Server && case.version == Protocol::Dtls13 && mtu == Some(SHORT) => {
             "wolfSSL takes no first ClientHello of DTLS 1.3 in fragments."
         }
         Peer::Wolfssl if is_server_12 && has_long_hello => "wolfSSL takes no ClientHello of DTLS 1.2 in fragments.",
-        Peer::Laboratory(Stack::TINYDTLS) if role == Role::Client && has_certificates && mtu == Some(SHORT) => {
+        Peer::Tinydtls if role == Role::Client && has_certificates && mtu == Some(SHORT) => {
             "tinyDTLS takes no fragments."
         }
-        Peer::Laboratory(Stack::TINYDTLS)
-            if role == Role::Server && is_end_of_tinydtls(has_certificates, mtu, fault?) =>
-        {
+        Peer::Tinydtls if role == Role::Server && is_end_of_tinydtls(has_certificates, mtu, fault?) => {
             "tinyDTLS begins anew when a ClientHello comes again, and never sends its last flight again."
         }
         _ => return None,

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use std::{fs, thread};
 
-use slowhand_interop::{Group, Peer, Suite, Version};
-use slowhand_sessions::{CredentialKind, Resumption, Role};
+use slowhand_interop::Peer;
+use slowhand_sessions::{CredentialKind, Protocol, Resumption, Role, Suite};
 
-use crate::case::{Beside, Case};
+use crate::case::{Beside, Case, Group};
 use crate::limits::{cannot, does_not_survive, sends_longer};
 use crate::report::document;
 use crate::run::{Fault, Pair, run, run_without_faults};
@@ -28,15 +28,15 @@ pub struct Section {
     pub cases: &'static [Case],
 }
 
-const fn case(version: Version, suite: Suite, credential: CredentialKind, group: Option<Group>) -> Case {
+const fn case(version: Protocol, suite: Suite, credential: CredentialKind, group: Option<Group>) -> Case {
     Case::new(version, suite, credential, group)
 }
 
 const SECTIONS: &[Section] = {
     use CredentialKind::{Certificate, Psk, RawPublicKey};
+    use Protocol::{Dtls12, Dtls13};
     use Resumption::{Id, Ticket};
     use Suite::*;
-    use Version::{Dtls12, Dtls13};
     const P256: Option<Group> = Some(Group::P256);
     const X25519: Option<Group> = Some(Group::X25519);
     &[
@@ -117,7 +117,10 @@ const SECTIONS: &[Section] = {
 
 /// The tables, without those of a version that lean-dtls does not have.
 pub fn sections() -> Vec<&'static Section> {
-    let is_there = |section: &&Section| Peer::LeanDtls.build(&section.cases[0].setup(Role::Client, None), None).is_ok();
+    let is_there = |section: &&Section| {
+        let config = section.cases[0].config(Role::Client, None);
+        Peer::LeanDtls.build(config, Duration::ZERO, None).is_ok()
+    };
     SECTIONS.iter().filter(is_there).collect()
 }
 

@@ -1,10 +1,10 @@
 //! The peers speak with each other: so their ends are right, before lean-dtls is one of the two.
 
-use slowhand_interop::{Group, Peer, Suite, Version};
+use slowhand_interop::Peer;
 use slowhand_sessions::memory::Path;
-use slowhand_sessions::{CredentialKind, Resumption, Stack};
+use slowhand_sessions::{CredentialKind, Protocol, Resumption, Suite};
 
-use crate::case::{Beside, Case};
+use crate::case::{Beside, Case, Group};
 use crate::run::{Pair, run, run_without_faults};
 
 const PSK: CredentialKind = CredentialKind::Psk;
@@ -14,11 +14,11 @@ const P256: Option<Group> = Some(Group::P256);
 const X25519: Option<Group> = Some(Group::X25519);
 
 const fn dtls12(suite: Suite, credential: CredentialKind, group: Option<Group>) -> Case {
-    Case::new(Version::Dtls12, suite, credential, group)
+    Case::new(Protocol::Dtls12, suite, credential, group)
 }
 
 const fn dtls13(suite: Suite, credential: CredentialKind, group: Option<Group>) -> Case {
-    Case::new(Version::Dtls13, suite, credential, group)
+    Case::new(Protocol::Dtls13, suite, credential, group)
 }
 
 /// What dimpl has.
@@ -124,7 +124,7 @@ fn dimpl_and_wolfssl() {
 
 #[test]
 fn wolfssl_and_mbedtls() {
-    let mbedtls = Peer::Laboratory(Stack::MBEDTLS);
+    let mbedtls = Peer::Mbedtls;
     survives_every_loss(mbedtls, Peer::Wolfssl, MBEDTLS);
     survives_every_loss(Peer::Wolfssl, mbedtls, MBEDTLS);
 }

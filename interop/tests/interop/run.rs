@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use slowhand_interop::{HEARTBEAT, Peer};
+use slowhand_interop::Peer;
 use slowhand_sessions::memory::{End, Path, Transcript};
-use slowhand_sessions::{Resumable, Role, Session, Status};
+use slowhand_sessions::{HEARTBEAT, Resumable, Role, Session, Status};
 
 use crate::case::{Beside, Case};
 use crate::limits::sends_longer;
@@ -118,15 +118,16 @@ pub fn run_without_faults(case: &Case, pair: &Pair) -> Result<Transcript, String
 /// Why one refuses this.
 pub fn build(case: &Case, pair: &Pair, kept: &[Option<Resumable>; 2], is_earlier: bool) -> Result<Ends, String> {
     let end = |role: Role, index: usize| {
-        let mut setup = case.setup(role, pair.mtus[index]);
+        let mut config = case.config(role, pair.mtus[index]);
+        let before = if is_earlier { BEFORE } else { Duration::ZERO };
         if is_earlier {
-            setup.before = BEFORE;
-            setup.seed += 100;
+            config.seed[0] += 100;
         }
-        if pair.peers[index] == Peer::LeanDtls {
-            setup.first_timeout = LEAN_TIMEOUT;
+        let peer = pair.peers[index];
+        if peer == Peer::LeanDtls {
+            config.timers.first = Some(LEAN_TIMEOUT);
         }
-        pair.peers[index].build(&setup, kept[index].as_ref()).map_err(|why| format!("{}: {why}", pair.peers[index]))
+        peer.build(config, before, kept[index].as_ref()).map_err(|why| format!("{peer}: {why}"))
     };
     Ok([end(Role::Client, 0)?, end(Role::Server, 1)?])
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use slowhand_interop::{Peer, Version};
+use slowhand_interop::Peer;
 use slowhand_live::handshake::Watcher;
 use slowhand_sessions::memory::{Direction, End, Path, Transcript};
-use slowhand_sessions::{Role, Status};
+use slowhand_sessions::{Protocol, Role, Status};
 
 use crate::case::{Beside, Case};
 use crate::limits::cannot;
@@ -44,13 +44,13 @@ fn told(status: &Status) -> Option<Duration> {
 fn may_differ(case: &Case, pair: &Pair, role: Role, has_loss: bool) -> Option<&'static str> {
     let peer = pair.peers[role as usize];
     match (case.version, peer) {
-        (Version::Dtls12, Peer::LeanDtls) if has_loss => {
+        (Protocol::Dtls12, Peer::LeanDtls) if has_loss => {
             Some("it needs no ChangeCipherSpec, which the watcher waits for")
         }
-        (Version::Dtls13, Peer::Wolfssl) if role == Role::Client => {
+        (Protocol::Dtls13, Peer::Wolfssl) if role == Role::Client => {
             Some("it says so when its own Finished is acknowledged")
         }
-        (Version::Dtls13, _) if role == Role::Client && has_loss && case.beside == Some(Beside::ConnectionId) => {
+        (Protocol::Dtls13, _) if role == Role::Client && has_loss && case.beside == Some(Beside::ConnectionId) => {
             Some("its acknowledgements look like its flight")
         }
         _ => None,

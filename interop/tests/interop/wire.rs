@@ -1,10 +1,9 @@
 //! What the two ends have agreed on, as the wire shows it.
 
-use slowhand_interop::Group;
-use slowhand_sessions::CredentialKind;
 use slowhand_sessions::memory::{Datagram, Direction};
+use slowhand_sessions::{CredentialKind, Protocol};
 
-use crate::case::{Beside, Case};
+use crate::case::{Beside, Case, Group};
 
 /// HandshakeType (RFC 5246, section 7.4).
 const SERVER_HELLO: u8 = 2;
@@ -22,6 +21,11 @@ const KEY_SHARE: u16 = 51;
 /// The random of a HelloRetryRequest begins with these octets (RFC 8446, section 4.1.3).
 const RETRY: [u8; 4] = [0xcf, 0x21, 0xad, 0x74];
 
+/// The version in hello messages (RFC 6347, section 4.1; RFC 9147, section 5.3).
+const fn on_the_wire(version: Protocol) -> u16 {
+    if matches!(version, Protocol::Dtls13) { 0xfefc } else { 0xfefd }
+}
+
 /// Why a handshake without faults is not what the case asks for.
 pub fn disagreement(case: &Case, datagrams: &[Datagram]) -> Option<String> {
     let handshake = messages(datagrams);
@@ -30,7 +34,7 @@ pub fn disagreement(case: &Case, datagrams: &[Datagram]) -> Option<String> {
         return Some("no ServerHello was found".to_owned());
     };
     let version = hello.extension(SUPPORTED_VERSIONS).map_or(hello.version, number);
-    if (version, hello.suite) != (case.version.on_the_wire(), case.suite.iana()) {
+    if (version, hello.suite) != (on_the_wire(case.version), case.suite.iana()) {
         return Some(format!("version {version:#x} and suite {:#x} were chosen", hello.suite));
     }
     let group = match hello.extension(KEY_SHARE) {

@@ -25,7 +25,7 @@ pub(super) struct Credentials {
 
 enum Kind {
     /// The pre-shared key, under the identity of the configuration.
-    Psk { identity: Vec<u8>, key: Arc<[u8]> },
+    Psk { identity: Vec<u8>, key: Arc<[u8]>, is_imported: bool },
     RawPublicKey {
         spki: [u8; SPKI],
         private_key: &'static [u8; SCALAR],
@@ -51,7 +51,8 @@ impl Credentials {
         let asks = role == Role::Client || checked.tls.auth == Auth::Mutual;
         let kind = match (&checked.config.credential, checked.certificate()) {
             (Credential::Psk { identity, key }, _) => {
-                Kind::Psk { identity: identity.as_bytes().to_vec(), key: Arc::clone(key) }
+                let is_imported = checked.tls.unchecked.imports_psk;
+                Kind::Psk { identity: identity.as_bytes().to_vec(), key: Arc::clone(key), is_imported }
             }
             (Credential::Certificate { .. }, Some((key, length))) => {
                 let chain = credentials::chain(key, role, length)?;
@@ -73,13 +74,20 @@ impl Credentials {
 impl lean_dtls::Credentials for Credentials {
     fn psk(&self) -> Option<Psk<'_>> {
         match &self.kind {
-            Kind::Psk { identity, key } => Some(Psk { identity, key }),
+            Kind::Psk { identity, key, .. } => Some(Psk { identity, key }),
             _ => None,
         }
     }
 
     fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
         self.psk().filter(|psk| psk.identity == identity).map(|psk| psk.key)
+    }
+
+    fn import_context(&self, identity: &[u8]) -> Option<&[u8]> {
+        match &self.kind {
+            Kind::Psk { identity: own, is_imported: true, .. } if own == identity => Some(b""),
+            _ => None,
+        }
     }
 
     fn find_psk_by_address(&self, address: &[u8]) -> Option<&[u8]> {

@@ -63,11 +63,10 @@ fn aead(with: &Protection<'_>, content: &[u8]) -> Aead {
     Aead { mode, key_bits: 128, tag: with.aead.tag() as u8, octets, additional }
 }
 
-/// The curve of a group. The devices have no times for X25519, which sessions do not offer.
-fn curve(group: Group) -> Result<Curve, Failed> {
+/// The curve that stands for a group. The devices have no times for X25519, which no scenario can choose.
+const fn curve(group: Group) -> Curve {
     match group {
-        Group::P256 => Ok(Curve::Secp256r1),
-        Group::X25519 => Err(Failed),
+        Group::P256 | Group::X25519 => Curve::Secp256r1,
     }
 }
 
@@ -109,12 +108,12 @@ impl Crypto for Counting {
     }
 
     fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
-        device::perform(Operation::EcdhKeyGeneration(curve(group)?));
+        device::perform(Operation::EcdhKeyGeneration(curve(group)));
         self.software.generate(group, public)
     }
 
     fn agree(&mut self, group: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
-        device::perform(Operation::EcdhSharedSecret(curve(group)?));
+        device::perform(Operation::EcdhSharedSecret(curve(group)));
         self.software.agree(group, private, public)
     }
 

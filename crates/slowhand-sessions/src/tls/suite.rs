@@ -71,6 +71,8 @@ pub enum Suite {
     TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256,
     /// RFC 8442.
     TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256,
+    /// RFC 5489.
+    TLS_ECDHE_PSK_WITH_AES_128_CBC_SHA256,
     /// RFC 5487.
     TLS_PSK_WITH_AES_256_GCM_SHA384,
     /// RFC 7251.
@@ -124,6 +126,7 @@ impl Suite {
         Self::TLS_PSK_WITH_AES_256_GCM_SHA384,
         Self::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256,
         Self::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256,
+        Self::TLS_ECDHE_PSK_WITH_AES_128_CBC_SHA256,
         Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
         Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
         Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM,
@@ -159,6 +162,7 @@ impl Suite {
             Self::TLS_PSK_WITH_AES_256_GCM_SHA384 => 0x00A9,
             Self::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256 => 0xD001,
             Self::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256 => 0xD003,
+            Self::TLS_ECDHE_PSK_WITH_AES_128_CBC_SHA256 => 0xC037,
             Self::TLS_PSK_WITH_AES_128_CCM => 0xC0A4,
             Self::TLS_PSK_WITH_AES_256_CCM => 0xC0A5,
             Self::TLS_PSK_WITH_AES_128_CCM_8 => 0xC0A8,
@@ -196,6 +200,7 @@ impl Suite {
                 | Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256
                 | Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA
                 | Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256
+                | Self::TLS_ECDHE_PSK_WITH_AES_128_CBC_SHA256
                 | Self::TLS_RSA_WITH_AES_128_CBC_SHA
                 | Self::TLS_RSA_WITH_AES_128_CBC_SHA256
         )
@@ -210,9 +215,9 @@ impl Suite {
             | Self::TLS_PSK_WITH_AES_256_CCM_8
             | Self::TLS_PSK_WITH_AES_128_GCM_SHA256
             | Self::TLS_PSK_WITH_AES_256_GCM_SHA384 => KeyExchange::Psk,
-            Self::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256 | Self::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256 => {
-                KeyExchange::EcdhePsk
-            }
+            Self::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256
+            | Self::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256
+            | Self::TLS_ECDHE_PSK_WITH_AES_128_CBC_SHA256 => KeyExchange::EcdhePsk,
             Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM
             | Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8
             | Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM
