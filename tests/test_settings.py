@@ -39,6 +39,7 @@ DTLS13: dict[str, Setting] = {
 SESSIONS: dict[str, dict[str, Setting]] = {
     "certificates": {"suite": ECDSA_8, "mtu": 256, "connection_id": 4, "timeout_s": 2.5},
     "server only": {"suite": ECDSA_8, "auth": "server", "max_fragment_length": 1024},
+    "record sizes": {"stack": "lean-dtls", "suite": PSK_8, "record_size_limit": 256},
     "psk": {"suite": PSK_8, "mtu": 220, "connection_id": 0, "max_timeout_s": 8, "timeout_s": 1},
     "identity": {"suite": PSK_8, "psk_identity": STRANGE, "resumption": "id", "cookie": False},
     "ticket": {"suite": "TLS_PSK_WITH_AES_256_GCM_SHA384", "resumption": "ticket"},

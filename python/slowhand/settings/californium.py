@@ -24,6 +24,7 @@ PROPERTIES = {
     "DTLS.RETRANSMISSION_INIT_RANDOM": "float",
     "DTLS.RETRANSMISSION_TIMEOUT_SCALE": "float",
     "DTLS.MAX_TRANSMISSION_UNIT": "integer",
+    "DTLS.RECORD_SIZE_LIMIT": "integer",
     "DTLS.MAX_FRAGMENT_SIZE": "length",
     "DTLS.CONNECTION_ID_LENGTH": "integer",
     "DTLS.USE_HELLO_VERIFY_REQUEST": "boolean",
@@ -75,6 +76,7 @@ OFFER = Offer(
     (DTLS12,),
     tuple(SUITES),
     (PSK, CERTIFICATE, RAW_PUBLIC_KEY),
+    record_sizes=True,
     connection_ids=32,  # it has no limit of its own; RFC 9146 has 255
     resumptions=("id",),
 )
@@ -125,6 +127,8 @@ def _properties(end: End) -> list[str]:
         ]
     if end.max_fragment_length is not None:
         lines.append(f"DTLS.MAX_FRAGMENT_SIZE=BYTES_{end.max_fragment_length}")
+    if end.record_size_limit is not None:
+        lines.append(f"DTLS.RECORD_SIZE_LIMIT={end.record_size_limit}")
     own = "" if end.connection_id is None else str(end.connection_id)
     lines += [
         "# Octets of a connection ID; nothing: it has none.",

@@ -39,6 +39,7 @@ OFFER = Offer(
         *AEADS,
     ),
     (PSK, CERTIFICATE, RAW_PUBLIC_KEY),
+    record_sizes=True,
     connection_ids=8,  # MAX_CONNECTION_ID
     resumptions=("id", "ticket"),
 )
@@ -127,6 +128,8 @@ def _calls(end: End) -> list[str]:
     if end.max_fragment_length is not None:
         length = f"MaxFragmentLength::Octets{end.max_fragment_length}"
         calls.append(f"with_max_fragment_length({length})")
+    if end.record_size_limit is not None:
+        calls.append(f"with_record_size_limit({end.record_size_limit})?")
     if end.connection_id is not None:
         calls.append(f"with_connection_id({end.connection_id})?")
     if end.resumption == "ticket" and not end.is_13:
@@ -186,6 +189,7 @@ def _c(end: End, title: str) -> Snippet:
     wanted = {
         "the measured round trip": bool(end.timer and end.timer.floor_ms is not None),
         "max_fragment_length": end.max_fragment_length is not None,
+        "record_size_limit": end.record_size_limit is not None,
         "connection IDs": end.connection_id is not None,
         "resumption": end.resumption is not None,
         "the lean profile": bool(end.lean),

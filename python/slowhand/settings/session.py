@@ -53,6 +53,7 @@ class End:
     timer: Timer | None
     mtu: int | None
     max_fragment_length: int | None
+    record_size_limit: int | None
     connection_id: int | None
     cookie: bool | None
     resumption: str | None
@@ -116,6 +117,8 @@ class Offer:
     suites: Collection[str]
     credentials: tuple[str, ...]
     fragment_lengths: bool = True
+    record_sizes: bool = False
+    """True if it has record_size_limit (RFC 8449)."""
     connection_ids: int | None = None
     """Octets of the longest connection ID; None: it has none."""
     resumptions: tuple[str, ...] = ()
@@ -204,6 +207,9 @@ def _extensions(end: End, offer: Offer, notes: list[str]) -> End:
     if end.max_fragment_length is not None and not offer.fragment_lengths:
         notes.append(f"{has} has no max_fragment_length (RFC 6066).")
         end = replace(end, max_fragment_length=None)
+    if end.record_size_limit is not None and not offer.record_sizes:
+        notes.append(f"{has} has no record_size_limit (RFC 8449).")
+        end = replace(end, record_size_limit=None)
     longest = offer.connection_ids
     if end.connection_id is not None and longest is None:
         notes.append(f"{has} has no connection IDs (RFC 9146).")
