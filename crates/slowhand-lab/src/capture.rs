@@ -9,7 +9,6 @@
 //! Sources: the pcapng format (draft-ietf-opsawg-pcapng) and the IEEE 802.15.4 TAP link type
 //! (Exegin Technologies, "IEEE 802.15.4 TAP Link Type Specification").
 
-use std::borrow::Cow;
 use std::fs::File;
 #[cfg(unix)]
 use std::fs::{OpenOptions, Permissions};
@@ -17,17 +16,11 @@ use std::io::{self, BufWriter, Write};
 #[cfg(unix)]
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
-use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
-use pcap_file::pcapng::blocks::unknown::UnknownBlock;
-use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
-use pcap_file::{DataLink, Endianness, PcapError};
+use crate::pcapng::Blocks;
 
-/// The block type of decryption secrets.
-const DECRYPTION_SECRETS: u32 = 0x0000_000a;
+/// The link type IEEE 802.15.4 TAP (tcpdump.org/linktypes.html).
+const IEEE802_15_4_TAP: u16 = 283;
 
 /// The secrets type of an NSS key log (`SSLKEYLOGFILE`).
 const TLS_KEY_LOG: u32 = 0x544c_534b;
@@ -46,7 +39,7 @@ mod tap {
 
 /// Writes frames to a pcapng file.
 pub struct CaptureWriter<W: Write> {
-    writer: PcapNgWriter<W>,
+    blocks: Blocks<W>,
     path: PathBuf,
     /// The time of the last frame, in microseconds; `None` before the first.
     last: Option<u64>,
@@ -126,22 +119,10 @@ impl<W: Write> CaptureWriter<W> {
     /// # Errors
     /// It cannot be written.
     pub fn new(writer: W, path: &Path, comment: Option<&str>) -> Result<Self, CaptureError> {
-        let section = SectionHeaderBlock {
-            // The machine's own order of octets would make the same capture differ between machines.
-            endianness: Endianness::Little,
-            options: comment.map(|text| SectionHeaderOption::Comment(text.to_owned().into())).into_iter().collect(),
-            ..SectionHeaderBlock::default()
-        };
-        let writer = PcapNgWriter::with_section_header(writer, section).map_err(|error| failed(path, error))?;
-        let mut capture = Self { writer, path: path.to_owned(), last: None, packet: Vec::new() };
-        let nanoseconds = InterfaceDescriptionOption::IfTsResol(9);
-        let name = InterfaceDescriptionOption::IfName(Cow::Borrowed("mesh"));
-        capture.block(InterfaceDescriptionBlock {
-            linktype: DataLink::IEEE802_15_4_TAP,
-            snaplen: 0,
-            options: vec![name, nanoseconds],
-        })?;
-        Ok(capture)
+        let failed = |error| CaptureError::Write { path: path.to_owned(), error };
+        let mut blocks = Blocks::begin(writer, comment).map_err(failed)?;
+        blocks.interface(IEEE802_15_4_TAP, "mesh").map_err(failed)?;
+        Ok(Self { blocks, path: path.to_owned(), last: None, packet: Vec::new() })
     }
 
     /// Writes the secrets of sessions: lines as of an NSS key log (`CLIENT_RANDOM <hex> <hex>`).
@@ -163,9 +144,8 @@ impl<W: Write> CaptureWriter<W> {
     pub fn add_secrets<'a>(&mut self, lines: impl IntoIterator<Item = &'a str>) -> Result<(), CaptureError> {
         let log: String = lines.into_iter().flat_map(|line| [line, "\n"]).collect();
         // Four gigabytes of key log would be 24 million sessions.
-        let length = log.len() as u32;
-        let value = [&TLS_KEY_LOG.to_le_bytes(), &length.to_le_bytes(), log.as_bytes()].concat();
-        self.block(UnknownBlock { type_: DECRYPTION_SECRETS, length: 0, value: Cow::Owned(value) })
+        let written = self.blocks.secrets(TLS_KEY_LOG, log.as_bytes());
+        self.written(written)
     }
 
     /// Writes a frame: when its first symbol was sent (microseconds since the world began), the channel
@@ -185,18 +165,10 @@ impl<W: Write> CaptureWriter<W> {
             return Err(CaptureError::OutOfOrder { path: self.path.clone(), time_us, last_us });
         }
         self.last = Some(time_us);
-        let mut packet = std::mem::take(&mut self.packet);
-        write_tap_header(&mut packet, channel, asn);
-        packet.extend_from_slice(psdu);
-        let written = self.block(EnhancedPacketBlock {
-            interface_id: 0,
-            timestamp: Duration::from_micros(time_us),
-            original_len: packet.len() as u32,
-            data: Cow::Borrowed(&packet),
-            options: comment.map(|text| EnhancedPacketOption::Comment(Cow::Borrowed(text))).into_iter().collect(),
-        });
-        self.packet = packet;
-        written
+        write_tap_header(&mut self.packet, channel, asn);
+        self.packet.extend_from_slice(psdu);
+        let written = self.blocks.packet(time_us.saturating_mul(1_000), &self.packet, comment);
+        self.written(written)
     }
 
     /// Writes out what is buffered.
@@ -204,7 +176,8 @@ impl<W: Write> CaptureWriter<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn flush(&mut self) -> Result<(), CaptureError> {
-        self.writer.get_mut().flush().map_err(|error| CaptureError::Write { path: self.path.clone(), error })
+        let written = self.blocks.writer.flush();
+        self.written(written)
     }
 
     /// Ends the capture: what is buffered is written out.
@@ -212,16 +185,15 @@ impl<W: Write> CaptureWriter<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn finish(self) -> Result<W, CaptureError> {
-        let mut writer = self.writer.into_inner();
+        let Self { blocks: Blocks { mut writer, .. }, path, .. } = self;
         match writer.flush() {
             Ok(()) => Ok(writer),
-            Err(error) => Err(CaptureError::Write { path: self.path, error }),
+            Err(error) => Err(CaptureError::Write { path, error }),
         }
     }
 
-    fn block<'a>(&mut self, block: impl PcapNgBlock<'a>) -> Result<(), CaptureError> {
-        let written = self.writer.write_block(&block.into_block());
-        written.map(|_| ()).map_err(|error| failed(&self.path, error))
+    fn written(&self, written: io::Result<()>) -> Result<(), CaptureError> {
+        written.map_err(|error| CaptureError::Write { path: self.path.clone(), error })
     }
 }
 
@@ -244,12 +216,4 @@ fn write_field(packet: &mut Vec<u8>, kind: u16, value: &[u8]) {
     packet.extend_from_slice(&(value.len() as u16).to_le_bytes());
     packet.extend_from_slice(value);
     packet.resize(packet.len().next_multiple_of(4), 0);
-}
-
-fn failed(path: &Path, error: PcapError) -> CaptureError {
-    let error = match error {
-        PcapError::IoError(error) => error,
-        other => io::Error::other(other),
-    };
-    CaptureError::Write { path: path.to_owned(), error }
 }

@@ -142,6 +142,7 @@ pub mod interrupt;
 pub mod joining;
 pub mod life;
 pub mod live;
+mod pcapng;
 pub mod plan;
 pub mod playback;
 pub mod readers;
