@@ -1,0 +1,135 @@
+"""Measures the libraries that `slowhand stacks add` makes beside those that are built in.
+
+It writes the last tables of docs/stacks.md. Run it when results have changed: .venv/bin/python docs/builds.py. The
+first time it compiles all of them into target/stacks, which takes minutes and a compiler of C++.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from measured import ROOT, Measured, Settings, fill, measure, number
+
+# Before slowhand looks for stacks.
+os.environ.setdefault("SLOWHAND_STACKS", str(ROOT / "target" / "stacks"))
+
+import slowhand
+from slowhand import _native, own_stacks
+from slowhand.own_stacks.recipes import KNOWN
+
+SCENARIO = ROOT / "scenarios" / "psk-tinydtls.toml"
+COUNT = 1000
+
+HOPS = (1, 3)
+LOSSES = (0.0, 0.05)
+"""Of fragments of 6LoWPAN, on each hop."""
+
+SESSIONS: dict[str, Settings] = {
+    "DTLS 1.2, PSK, CCM_8": {
+        "session.suite": "TLS_PSK_WITH_AES_128_CCM_8",
+    },
+    "DTLS 1.2, certificates, CCM_8": {
+        "session.auth": "mutual",
+        "session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+    },
+    "DTLS 1.2, certificates, GCM": {
+        "session.auth": "mutual",
+        "session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    },
+    "DTLS 1.3, PSK, CCM_8": {
+        "session.protocol": "dtls1.3",
+        "session.suite": "TLS_AES_128_CCM_8_SHA256",
+    },
+    "DTLS 1.3, certificates, GCM": {
+        "session.protocol": "dtls1.3",
+        "session.auth": "mutual",
+        "session.credential": "certificate",
+        "session.suite": "TLS_AES_128_GCM_SHA256",
+    },
+}
+
+KEPT = ("duration_s", "bytes_phy", "frames", "energy_client_mj", "compute_client_s")
+
+COLUMNS = (
+    "failed [%]",
+    "median [s]",
+    "95 % [s]",
+    "median [B]",
+    "frames",
+    "computes [s]",
+    "energy [mJ]",
+)
+
+
+
+def main(folder: Path) -> None:
+    """Writes the tables."""
+    make()
+    text = (ROOT / "docs" / "stacks.md").read_text()
+    for name, session in SESSIONS.items():
+        text = fill(text, name, table(session))
+    (folder / "docs").mkdir(exist_ok=True)
+    (folder / "docs" / "stacks.md").write_text(text)
+
+
+def make() -> None:
+    """Compiles what is missing."""
+    for name in KNOWN:
+        if name not in _native.own_stacks():
+            print(f"compiles {name}", file=sys.stderr)
+            own_stacks.add(name)
+
+
+def table(session: Settings) -> str:
+    """The table of a session: the libraries that have it, on each network."""
+    lines = [
+        "| hops | fragments lost | stack | " + " | ".join(COLUMNS) + " |",
+        "| ---: | ---: | :--- | " + " | ".join("---:" for _ in COLUMNS) + " |",
+    ]
+    for hops in HOPS:
+        for loss in LOSSES:
+            for stack, measured in rows(session, hops, loss).items():
+                cells = " | ".join(row(measured))
+                lines.append(f"| {hops} | {loss:.0%} | {stack} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def rows(session: Settings, hops: int, loss: float) -> Mapping[str, Measured]:
+    """What each library that has this session takes."""
+    found = {}
+    for stack in sorted([*_native.built_in_stacks(), *KNOWN]):
+        settings: Settings = {
+            "network.topology": {"kind": "line", "hops": hops},
+            "lowpan.fragment_loss": loss,
+            "session.stack": stack,
+            **session,
+        }
+        try:
+            slowhand.Scenario(SCENARIO, settings)
+        except slowhand.ScenarioError:
+            continue
+        found[stack] = measure(SCENARIO, settings, KEPT, COUNT)
+    return found
+
+
+def row(measured: Measured) -> list[str]:
+    """The cells of a row."""
+    failed = number(100 * (1 - measured.completed))
+    if not measured.worlds:
+        return [failed, *("" for _ in COLUMNS[1:])]
+    return [
+        failed,
+        number(measured.percentile("duration_s", 0.5)),
+        number(measured.percentile("duration_s", 0.95)),
+        number(measured.percentile("bytes_phy", 0.5)),
+        number(measured.mean("frames").mean),
+        number(measured.mean("compute_client_s").mean),
+        number(measured.mean("energy_client_mj").mean),
+    ]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT)
