@@ -1,7 +1,8 @@
 """Measures the libraries that `slowhand stacks add` makes beside those that are built in.
 
-It writes the last tables of docs/stacks.md. Run it when results have changed: .venv/bin/python docs/builds.py. The
-first time it compiles all of them into target/stacks, which takes minutes and a compiler of C++.
+It writes the last tables of docs/stacks.md. Run it when results have changed:
+.venv/bin/python docs/builds.py. The first time it compiles all of them into target/stacks, which
+takes minutes, and needs a compiler of C++.
 """
 
 from __future__ import annotations
