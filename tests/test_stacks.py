@@ -182,6 +182,8 @@ def test_memory_that_is_not_given_back_is_found(toy: Make) -> None:
         "strndup((char[100]) {[0 ... 98] = 1}, 200)",
         "aligned_alloc(16, 100)",
         "(posix_memalign(&block, 16, 100), block)",
+        "aligned_alloc(64, 100)",
+        "(posix_memalign(&block, 4096, 100), block)",
         '(asprintf((char **) &block, "%99d", 1), block)',
     )
     lost = "".join(f"if ((block = {way}) == NULL) return;" for way in ways)
@@ -305,9 +307,10 @@ def test_a_command_of_a_result_is_quoted(toy: Make) -> None:
 
 def test_where_headers_are_does_not_change_the_digest() -> None:
     parts = [building.Part([TOY])]
-    digest = building._digest(parts, ["-O3"])
-    assert building._digest(parts, ["-I/a", "-I", "/b", "-isystem", "/c", "-O3"]) == digest
-    assert building._digest(parts, ["-O1"]) != digest
+    folders = ["-I/a", "-I", "/b", "-isystem", "/c"]
+    digest = building._digest(parts, ["-O3"], [TOY])
+    assert building._digest(parts, [*folders, "-O3"], [TOY]) == digest
+    assert building._digest(parts, ["-O1"], [TOY]) != digest
 
 
 def test_a_stack_that_makes_no_session_is_named(cli: Cli, toy: Make) -> None:

@@ -720,7 +720,8 @@ def test_a_credential_is_varied_with_what_belongs_to_it(cli: Cli) -> None:
 
 def test_a_reason_is_shown_whole(cli: Cli) -> None:
     """The suites that are allowed take more than a line."""
-    vary = ["--vary", "session.stack=mbedtls,lean-dtls", "--vary", "session.timeout_s=2,3"]
+    keys = "stack=mbedtls,lean-dtls", "suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM", "timeout_s=2,3"
+    vary = [word for key in keys for word in ("--vary", f"session.{key}")]
     arguments = ["sweep", QUICKSTART, *vary, "--count", 1]
     impossible = json.loads(cli(*arguments, "--json").stdout)["impossible"]
     reasons = {each["reason"] for each in impossible}
@@ -749,6 +750,41 @@ def test_what_follows_is_the_suite_of_rfc_7925_or_the_choice_of_the_libraries() 
     (psk, certificate), _ = varied(own, [Axis.read("session.credential=psk,certificate")])
     assert psk.overrides == ("session.credential=psk",)  # it is possible as it is
     assert certificate.overrides == ("session.credential=certificate",)
+
+
+def test_what_a_library_does_not_have_follows_from_it(cli: Cli, tmp_path: Path) -> None:
+    vary = ["--vary", "session.stack=mbedtls,tinydtls,openssl,lean-dtls", "--count", 2]
+    arguments = ["sweep", QUICKSTART, *vary, "--out", "rows"]
+    found = json.loads(cli(*arguments, "--json").stdout)
+    followed = {
+        each["settings"]["session.stack"]: each["followed"] for each in found["configurations"]
+    }
+    ccm_8 = "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"
+    assert followed == {
+        "mbedtls": {},
+        "tinydtls": {
+            "session.credential": "raw_public_key",
+            "session.max_fragment_length": None,
+        },
+        "openssl": {},
+        "lean-dtls": {"session.suite": ccm_8},
+    }
+    assert all(each["completed"] == 2 for each in found["configurations"])
+    text = " ".join(cli(*arguments).stdout.split())  # from the rows that are there
+    without = "with credential raw_public_key, without max_fragment_length"
+    assert f"session.stack=tinydtls: {without}" in text
+    assert f"session.stack=lean-dtls: with suite {ccm_8}" in text
+    assert "session.stack=openssl:" not in text
+    # Where nothing has to follow, the rows are those of a run.
+    rows = polars.read_parquet(tmp_path / "rows" / "*.parquet")
+    own = slowhand.run(QUICKSTART, count=2, set={"session.stack": "openssl"})["duration_s"]
+    assert rows.filter(polars.col("session.stack") == "openssl")["duration_s"].to_list() == [*own]
+    # What is varied itself stays as it is, and a library without the protocol has no way.
+    given = ["--vary", "session.max_fragment_length=512,1024", "--vary", "session.stack=tinydtls"]
+    refused = cli("sweep", QUICKSTART, *given, "--count", 2, code=2)
+    assert "found 512, allowed: not with this library" in the_message(refused)
+    only = cli("sweep", QUICKSTART, "--vary", "session.stack=mbedtls,rustls", "--count", 1).stdout
+    assert "not possible: session.stack=rustls: session.protocol: found dtls1.2" in only
 
 
 def test_no_value_is_a_row_that_is_not_set(cli: Cli, tmp_path: Path) -> None:

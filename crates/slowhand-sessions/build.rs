@@ -191,7 +191,6 @@ fn mbedtls(root: &Path) {
         build
     };
     let callers = callers.iter().map(|name| library.join(format!("{name}.c")));
-    let counted: Vec<_> = counted.iter().map(String::as_str).collect();
     let mut objects = rename_calls(build(), &counted).files(callers).compile_intermediates();
     // The files that compute with points and with powers, over the fast arithmetic of `csrc/mbedtls/arithmetic.c`.
     let computing = ["ecdsa", "rsa"];
@@ -262,8 +261,8 @@ fn tinydtls(root: &Path) {
 }
 
 /// Renames the calls of `functions`. `operations.c` has functions with the new names.
-fn rename_calls(mut build: cc::Build, functions: &[&str]) -> cc::Build {
-    for function in functions {
+fn rename_calls(mut build: cc::Build, functions: &[impl AsRef<str>]) -> cc::Build {
+    for function in functions.iter().map(AsRef::as_ref) {
         build.define(function, format!("slowhand_{function}").as_str());
     }
     build

@@ -5,63 +5,34 @@
 //! longer than all the rest of this crate, so later runs use the same objects if nothing has changed. Runs for another profile of
 //! Cargo use them too: nothing of a profile is in them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
+use std::{env, fs, slice};
 
 use crate::{ALLOCATION, OPT_LEVEL, isolate, named, rename_calls};
 
-/// Features that no session here uses: other protocols and versions, other algorithms, programs, and code that is loaded at run
-/// time. Assembly is off too, so that the library is the same on every processor.
-const SWITCHED_OFF: &str = "apps argon2 aria asm async autoload-config bf blake2 camellia cast chacha cmp cms comp ct \
-    default-thread-pool des dh docs dsa dso dtls1 ec2m ecx engine gost http idea legacy makedepend md4 mdc2 ml-dsa \
-    ml-kem module multiblock nextprotoneg ocb ocsp poly1305 quic rc2 rc4 rfc3779 rmd160 scrypt secure-memory seed \
-    shared siphash siv slh-dsa sm2 sm3 sm4 srp srtp tests thread-pool tls1 tls1_1 ts ui-console whirlpool";
+/// `csrc/openssl/counted.json`, which is also for builds of the user.
+#[derive(serde::Deserialize)]
+struct Lists {
+    /// Features that no session here uses: other protocols and versions, other algorithms, programs, and code that is loaded at
+    /// run time. Assembly is off too, so that the library is the same on every processor.
+    switched_off: Vec<String>,
+    /// The files that call functions of `counted`. None of them defines such a function.
+    callers: Vec<String>,
+    /// The functions whose calls are renamed. Those that end in `_thunk` are of OpenSSL 4.
+    counted: Vec<String>,
+    /// The files that call functions in whose place the adapter has others (`csrc/openssl/arithmetic.c`), and these functions.
+    replaced: BTreeMap<String, Vec<String>>,
+}
 
-/// The files that call functions of [`COUNTED`]. None of them defines such a function.
-const CALLERS: &[&str] = &[
-    "providers/implementations/asymciphers/rsa_enc.c",
-    "providers/implementations/ciphers/cipher_aes_ccm_hw.c",
-    "providers/implementations/ciphers/cipher_aes_gcm_hw.c",
-    "providers/implementations/ciphers/cipher_aes_hw.c",
-    "providers/implementations/digests/sha2_prov.c",
-    "providers/implementations/exchange/ecdh_exch.c",
-    "providers/implementations/keymgmt/ec_kmgmt.c",
-    "providers/implementations/signature/ecdsa_sig.c",
-    "providers/implementations/signature/rsa_sig.c",
-    "ssl/statem/statem_clnt.c",
-    "ssl/statem/statem_srvr.c",
-];
-/// The functions whose calls are renamed.
-const COUNTED: &[&str] = &[
-    "ECDH_compute_key",
-    "ECDSA_sign_ex",
-    "ECDSA_verify",
-    "EC_KEY_generate_key",
-    "RSA_private_decrypt",
-    "RSA_public_encrypt",
-    "RSA_sign",
-    "RSA_verify",
-    "SHA1_Final",
-    "SHA1_Update",
-    "SHA256_Final",
-    "SHA256_Update",
-    "SHA512_Final",
-    "SHA512_Update",
-    "ossl_ccm_generic_auth_decrypt",
-    "ossl_ccm_generic_auth_encrypt",
-    "ossl_ccm_generic_setaad",
-    "ossl_cipher_hw_generic_cbc",
-    "ossl_gcm_cipher_final",
-    "tls_process_finished",
-];
+const LISTS: &str = include_str!("../csrc/openssl/counted.json");
 
-/// The files that call functions in whose place the adapter has others (`csrc/openssl/arithmetic.c`).
-const REPLACED: &[(&str, &[&str])] = &[
-    ("crypto/ec/ec_lib.c", &["ossl_ec_wNAF_mul"]),
-    ("crypto/ec/ecdsa_ossl.c", &["ossl_ec_group_do_inverse_ord"]),
-    ("crypto/rsa/rsa_ossl.c", &["BN_mod_exp_mont", "BN_mod_exp_mont_consttime_x2"]),
-];
+impl Lists {
+    fn read() -> Self {
+        serde_json::from_str(LISTS).expect("the lists have their form")
+    }
+}
 
 /// What Rust calls. The arithmetic is there on x86-64 only.
 const VISIBLE: &[&str] = &[
@@ -111,7 +82,8 @@ impl Library {
     fn compile(root: &Path, directory: &Path) -> Self {
         let _ = fs::remove_dir_all(directory);
         fs::create_dir_all(directory).expect("the build directory can be written");
-        configure(root, directory);
+        let lists = Lists::read();
+        configure(root, directory, &lists.switched_off);
         let sources = run(Command::new("perl")
             .arg(env::current_dir().expect("cargo runs this in the package").join("csrc/openssl/sources.pl"))
             .arg(root)
@@ -120,16 +92,19 @@ impl Library {
         let listed = |name| all(&sources, name).into_iter().map(|path| directory.join(path));
         let includes = listed("include").filter_map(|path| path.canonicalize().ok()).collect();
         let mut library = Self { includes, objects: Vec::new() };
-        let callers: Vec<_> = CALLERS.iter().map(|caller| canonical(&root.join(caller))).collect();
-        let replaced: Vec<_> = REPLACED.iter().map(|(caller, _)| canonical(&root.join(caller))).collect();
+        let callers: Vec<_> = lists.callers.iter().map(|caller| canonical(&root.join(caller))).collect();
+        let replaced: Vec<_> = lists.replaced.keys().map(|caller| canonical(&root.join(caller))).collect();
         let is_plain = |source: &PathBuf| !callers.contains(source) && !replaced.contains(source);
         let plain = listed("source").map(|source| canonical(&source)).filter(is_plain);
         library.objects = library.compiler().files(plain).compile_intermediates();
-        library.objects.extend(rename_calls(library.compiler(), COUNTED).files(&callers).compile_intermediates());
-        for (caller, (_, functions)) in replaced.iter().zip(REPLACED) {
-            let renamed = rename_calls(library.compiler(), functions).file(caller).compile_intermediates();
-            library.objects.extend(renamed);
+        let renamed = |functions, files: &[PathBuf]| {
+            rename_calls(library.compiler(), functions).files(files).compile_intermediates()
+        };
+        let mut renaming = renamed(&lists.counted, &callers);
+        for (caller, functions) in replaced.iter().zip(lists.replaced.values()) {
+            renaming.extend(renamed(functions, slice::from_ref(caller)));
         }
+        library.objects.extend(renaming);
         library
     }
 
@@ -219,11 +194,11 @@ fn replace(file: &Path, text: &str) {
 fn made_from(root: &Path) -> String {
     let compiler = cc::Build::new().debug(false).opt_level(OPT_LEVEL).get_compiler();
     let (script, generator) = (include_str!("openssl.rs"), include_str!("../csrc/openssl/sources.pl"));
-    format!("{root:?}\n{:?} {:?} -O{OPT_LEVEL}\n{script}\n{generator}\n", compiler.path(), compiler.args())
+    format!("{root:?}\n{:?} {:?} -O{OPT_LEVEL}\n{script}\n{LISTS}\n{generator}\n", compiler.path(), compiler.args())
 }
 
 /// Writes OpenSSL's build description. It has no source of randomness, because the device provides all randomness.
-fn configure(root: &Path, directory: &Path) {
+fn configure(root: &Path, directory: &Path, switched_off: &[String]) {
     let target = match env::var("CARGO_CFG_TARGET_POINTER_WIDTH").as_deref() {
         Ok("32") => "linux-generic32",
         _ => "linux-generic64",
@@ -231,7 +206,7 @@ fn configure(root: &Path, directory: &Path) {
     run(Command::new("perl")
         .arg(root.join("Configure"))
         .args([target, "--with-rand-seed=none"])
-        .args(SWITCHED_OFF.split_whitespace().map(|feature| format!("no-{feature}")))
+        .args(switched_off.iter().map(|feature| format!("no-{feature}")))
         .env("CC", cc::Build::new().get_compiler().path())
         .current_dir(directory));
 }

@@ -235,7 +235,11 @@ pub(crate) unsafe extern "C" fn slowhand_realloc(block: *mut c_void, size: usize
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_posix_memalign(block: *mut *mut c_void, alignment: usize, size: usize) -> c_int {
+pub(crate) unsafe extern "C" fn slowhand_posix_memalign(
+    block: *mut *mut c_void,
+    alignment: usize,
+    size: usize,
+) -> c_int {
     // SAFETY: the caller's duty. After a success, there is a block.
     unsafe {
         let status = c::posix_memalign(block, alignment, size);

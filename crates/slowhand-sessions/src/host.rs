@@ -47,6 +47,7 @@ static HOST: slowhand_host = slowhand_host {
     inverse,
     allocate: heap::slowhand_malloc,
     allocate_zeros: heap::slowhand_calloc,
+    allocate_aligned: heap::slowhand_posix_memalign,
     reallocate: heap::slowhand_realloc,
     release: heap::slowhand_free,
     violation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from slowhand import output, signals
 from slowhand.arguments import Complaint, Parser, integer, share
@@ -25,6 +25,7 @@ from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
     from slowhand.sweeps import Configuration, Impossible, Sampling, Sweep
+    from slowhand.sweeps.conditions import Condition
 
 
 def sweep_options(parser: Parser) -> None:
@@ -95,10 +96,12 @@ def _sampling_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--fail-if",
-        metavar="SHARE",
-        type=share,
+        metavar="BOUND",
+        action="append",
         help="Exit with 1 if a configuration is worse than that: if the whole interval of its"
-        " difference is above this share of the metric, such as 5%%, or clearly fewer complete.",
+        " difference is above this share of the metric, such as 5%%, or clearly fewer complete. Or"
+        " if a statistic is beyond a bound: 'duration_s.p95 > 1.05 * base', 'failed > 1%%'. Can be"
+        " given several times.",
     )
     parser.add_argument(
         "--seed", metavar="N", type=integer(0), default=SEED, help=f"[default: {SEED}]"
@@ -154,10 +157,44 @@ def compare(arguments: argparse.Namespace, out: Terminal) -> int:
 def _sampling(arguments: argparse.Namespace) -> Sampling:
     from slowhand.sweeps import Sampling
 
-    if arguments.fail_if is not None and not 0 <= arguments.fail_if < math.inf:
-        raise Complaint(f"--fail-if: found {arguments.fail_if:.0%}, allowed: 0% or more")
     names = ("count", "seed", "precision", "max_count", "metric", "baseline")
-    return Sampling(**{name: getattr(arguments, name) for name in names})
+    others = tuple(each.column for each in _failing(arguments).conditions if each.statistic)
+    return Sampling(**{name: getattr(arguments, name) for name in names}, others=others)
+
+
+class Failing(NamedTuple):
+    """What makes the exit code 1."""
+
+    most: float | None
+    """The share of the metric by which the others may be worse than the baseline."""
+    conditions: list[Condition]
+
+    @property
+    def is_asked(self) -> bool:
+        """False if there is no `--fail-if`."""
+        return self.most is not None or bool(self.conditions)
+
+
+def _failing(arguments: argparse.Namespace) -> Failing:
+    """What `--fail-if` says: at most one share, and conditions."""
+    from slowhand.sweeps import UNITS
+    from slowhand.sweeps.conditions import SIGNS, Condition
+
+    found = Failing(None, [])
+    for text in arguments.fail_if or ():
+        if any(sign in text for sign in SIGNS):
+            found.conditions.append(Condition.read(text, list(UNITS)))
+            continue
+        try:
+            most = share(text)
+        except argparse.ArgumentTypeError as error:
+            raise Complaint(f"--fail-if: {error}, or a condition in quotes") from error
+        if not 0 <= most < math.inf:
+            raise Complaint(f"--fail-if: found {most:.0%}, allowed: 0% or more")
+        if found.most is not None:
+            raise Complaint("--fail-if: found two shares, allowed: one, and conditions")
+        found = found._replace(most=most)
+    return found
 
 
 def _run_sweep(
@@ -189,15 +226,17 @@ def _run_sweep(
                 say(printable(message + others, LONGEST_PANIC))
             interrupted = stopped is not None or failure is not None
             results = sweep.results()
-            most = arguments.fail_if
-            worse = None if most is None else sweep.worse(results, most)
+            failing = _failing(arguments)
+            worse = sweep.worse(results, *failing)
             if arguments.json:
-                extra = {} if most is None else {"fail_if": most, "worse": worse}
-                print_json({**sweep.json(results, interrupted=interrupted), **extra}, out)
+                conditions = [each.text for each in failing.conditions]
+                extra = {"fail_if": failing.most, "conditions": conditions, "worse": worse}
+                found = sweep.json(results, interrupted=interrupted)
+                print_json({**found, **(extra if failing.is_asked else {})}, out)
             else:
                 report.show(sweep, results, out, interrupted=interrupted)
-                if worse is not None:
-                    report.show_worse(worse, most, out)
+                if failing.is_asked:
+                    report.show_worse(worse, failing.most, out)
         stopped = stopped or next(iter(late), None)
         if failure:
             say(str(failure))

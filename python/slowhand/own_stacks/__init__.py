@@ -85,20 +85,30 @@ def add(
             f"NAME: found {name}, which this process has loaded and keeps as it is: start a new"
             " process, or choose another name"
         )
-    parts = _parts(name, [os.fspath(each) for each in sources], source, config)
+    names = [os.fspath(each) for each in sources]
+    options = {"source": source, "config": config}
+    about = {
+        "sources": names,
+        "cflags": list(cflags),
+        **{key: os.fspath(word) for key, word in options.items() if word is not None},
+    }
+    with tempfile.TemporaryDirectory() as work:
+        _put(file, _parts(name, names, source, config, Path(work)), cflags, about)
+    return file.parent
+
+
+def _put(
+    file: Path, parts: Sequence[Part], cflags: Sequence[str], about: Mapping[str, Any]
+) -> None:
+    """Makes the stack `file`, and what stands beside it. Its folder is replaced at the end."""
     target = file.parent
+    name = target.name
     _check_free(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=target.parent) as made:
         new = Path(made) / name
         new.mkdir()
         digest = make(parts, cflags, new / file.name)
-        words = {"source": source, "config": config}
-        about = {
-            "sources": [os.fspath(each) for each in sources],
-            "cflags": list(cflags),
-            **{key: os.fspath(word) for key, word in words.items() if word is not None},
-        }
         # The second word says which object the first one names.
         made_of = hashlib.sha256((new / file.name).read_bytes()).hexdigest()
         (new / "digest").write_text(f"{digest} {made_of}\n")
@@ -109,7 +119,6 @@ def add(
         if target.exists():
             target.rename(Path(made) / "before")
         new.rename(target)
-    return target
 
 
 def _check_free(target: Path) -> None:
@@ -131,16 +140,17 @@ def _parts(
     sources: Sequence[str],
     source: str | os.PathLike[str] | None,
     config: str | os.PathLike[str] | None,
+    work: Path,
 ) -> Sequence[Part]:
-    """What is compiled for a stack."""
+    """What is compiled for a stack. `work` is an empty folder, which stays until it is compiled."""
     if config is not None and not Path(config).is_file():
         raise StackError(f"--config: found {printable(os.fspath(config))}, which is no file")
     header = None if config is None else Path(config)
     if not sources and name in KNOWN:
         known = KNOWN[name]
-        return _of_library(known.library, source, header or known.config)
+        return _of_library(known.library, source, header or known.config, work, known.carrier)
     if len(sources) == 1 and sources[0] in LIBRARIES:
-        return _of_library(sources[0], source, header)
+        return _of_library(sources[0], source, header, work)
     if source is not None or config is not None:
         found = printable(" ".join(sources))
         option = "--config" if source is None else "--source"
@@ -157,11 +167,18 @@ def _parts(
 
 
 def _of_library(
-    name: str, source: str | os.PathLike[str] | None, config: Path | None
+    name: str,
+    source: str | os.PathLike[str] | None,
+    config: Path | None,
+    work: Path,
+    carrier: str | None = None,
 ) -> Sequence[Part]:
     library = LIBRARIES[name]
-    root = library.carried() if source is None else Path(source)
-    return library.parts(root, config)
+    if source is not None:
+        root = Path(source)
+    else:
+        root = library.carried() if carrier is None else library.carried(carrier)
+    return library.parts(library.prepare(root, work) if library.prepare else root, config)
 
 
 def remove(name: str) -> None:

@@ -10,12 +10,13 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 from slowhand import data
+from slowhand.progress import Progress
 from slowhand.terminal import printable
 
 GUARD = data.CSRC / "slowhand" / "guard.c"
@@ -61,10 +62,10 @@ def make(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> str:
     """Compiles the parts into the shared object `made`. Returns the digest of what they are."""
     files = [(file, part.flags) for part in [*parts, Part([GUARD])] for file in part.files]
     linker = CXX if any(_language(file) is CXX for file, _ in files) else C
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+    with tempfile.TemporaryDirectory() as folder:
         objects = [Path(folder) / f"{number}.o" for number in range(len(files))]
         commands = [
-            [*_compile(file), *flags, *cflags, "-c", "-o", os.fspath(each), os.fspath(file)]
+            [*_compile(file), *flags, *cflags, "-MMD", "-c", "-o", os.fspath(each), os.fspath(file)]
             for (file, flags), each in zip(files, objects, strict=True)
         ]
         link = [
@@ -75,10 +76,11 @@ def make(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> str:
             *cflags,
             *("-o", os.fspath(made), *map(os.fspath, objects), "-lm"),
         ]
-        if not all(pool.map(_succeeds, commands)) or not _succeeds(link):
+        if not _all_succeed(commands) or not _succeeds(link):
             compiler = _compiler(linker)[0]
             raise StackError(f"{compiler} could not make the stack: its messages are above")
-    return _digest(parts, cflags)
+        read = {path for each in objects[:-1] for path in _read(each.with_suffix(".d"))}
+        return _digest(parts, cflags, read)
 
 
 def wrapped() -> list[str]:
@@ -96,12 +98,25 @@ def words(text: str, *, place: str) -> list[str]:
         raise StackError(f"{place}: found {printable(text)}, allowed: {allowed}") from error
 
 
-def run(command: Sequence[str], *, of: str) -> subprocess.CompletedProcess[str]:
-    """Runs a tool. `of` says what to install if there is none."""
+def run(
+    command: Sequence[str],
+    *,
+    of: str,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Runs a tool, in a folder. `of` says what to install if there is none."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, errors="replace")
+        return subprocess.run(
+            command, capture_output=True, text=True, errors="replace", cwd=folder, env=environment
+        )
     except OSError as error:
         raise StackError(f"{command[0]}: cannot be run: {error.strerror}: {of}") from error
+
+
+def c_compiler() -> list[str]:
+    """The compiler of C, as the environment names it."""
+    return _compiler(C)
 
 
 def _language(file: Path) -> Language:
@@ -120,6 +135,20 @@ def _compile(file: Path) -> list[str]:
     return [*_compiler(language), language.standard, *OPTIONS, *_SYSTEM]
 
 
+def _all_succeed(commands: Sequence[Sequence[str]]) -> bool:
+    """Runs compilers side by side, and says on stderr how far they are if it takes long."""
+    with Progress(len(commands), "files") as progress, ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = pool.map(_succeeds, commands)
+        try:
+            for done, succeeds in enumerate(results, 1):
+                if not succeeds:
+                    return False
+                progress.update(done)
+            return True
+        finally:
+            pool.shutdown(cancel_futures=True)  # a failure or Ctrl-C waits for no other file
+
+
 def _succeeds(command: Sequence[str]) -> bool:
     """Runs a compiler, and passes on what it says."""
     done = _run(command)
@@ -133,23 +162,22 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return run(command, of=remedy)
 
 
-def _digest(parts: Sequence[Part], cflags: Sequence[str]) -> str:
+def _read(dependencies: Path) -> list[Path]:
+    """What a compilation has read beside the headers of the system, as the compiler wrote it."""
+    words = shlex.split(dependencies.read_text().replace("\\\n", " "))
+    return [Path(word) for word in words[1:]]
+
+
+def _digest(parts: Sequence[Part], cflags: Sequence[str], read: Iterable[Path]) -> str:
     """Names what was built: the texts of the sources and their own headers, and the options.
 
     The folders in which the files are do not matter.
     """
     digest = hashlib.sha256(json.dumps([*OPTIONS, *without_folders(cflags)]).encode())
-    texts = set()
-    for files, flags in parts:
-        kept = [flag for flag in without_folders(flags) if os.sep not in flag]
+    for part in parts:
+        kept = [flag for flag in without_folders(part.flags) if os.sep not in flag]
         digest.update(json.dumps(kept).encode())
-        for language in (C, CXX):
-            of_it = [file for file in files if _language(file) is language]
-            if of_it:
-                command = [*_compile(of_it[0]), "-MM", *flags, *cflags, *map(os.fspath, of_it)]
-                read = shlex.split(_run(command).stdout.replace("\\\n", " "))
-                texts |= {Path(word).read_bytes() for word in read if Path(word).is_file()}
-    for text in sorted(texts):
+    for text in sorted({path.read_bytes() for path in read}):
         digest.update(hashlib.sha256(text).digest())
     return digest.hexdigest()[:DIGEST]
 

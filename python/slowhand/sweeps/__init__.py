@@ -13,12 +13,12 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from slowhand import _native
 from slowhand._native import ScenarioError, __version__
-from slowhand.api import COUNT, Scenario, Source, loaded, own_builds
+from slowhand.api import COUNT, STACK_KEYS, Scenario, Source, loaded, own_builds
 from slowhand.blame import moved
 from slowhand.bounds import MAX_SEED, natural
 from slowhand.keys import Setting, Settings
@@ -26,8 +26,9 @@ from slowhand.nearest import none_of
 from slowhand.report import METRICS
 from slowhand.results import import_polars
 from slowhand.sweeps import statistics
+from slowhand.sweeps.conditions import Condition
 from slowhand.sweeps.dataset import Chunk, Configuration, DataSet, Rows, label
-from slowhand.sweeps.following import followings
+from slowhand.sweeps.following import FOLLOWED, followed, ways
 from slowhand.sweeps.queue import Queue
 from slowhand.sweeps.statistics import Baseline, Columns, Difference, Measured
 from slowhand.sweeps.threads import Threads
@@ -76,6 +77,8 @@ class Sampling:
     metric: str = METRIC
     baseline: str = "first"
     """The differences are to this configuration: `first` or `best`."""
+    others: tuple[str, ...] = ()
+    """Other metrics that are summarised, beside those of every sweep."""
 
     def __post_init__(self) -> None:
         if self.count is not None and self.precision is not None:
@@ -256,7 +259,8 @@ class Sweep:
         """What each configuration gave, and its difference to the baseline."""
         metric = self.sampling.metric
         self.data.read()  # a signal may have come when a file was just complete
-        measured = [statistics.measure(self.data, each, metric) for each in self.configurations]
+        wanted = (metric, *self.sampling.others)
+        measured = [statistics.measure(self.data, each, wanted) for each in self.configurations]
         to = self.baseline(measured)
         if to is None or len(measured) < 2:
             return [Result(each, None) for each in measured]
@@ -287,10 +291,13 @@ class Sweep:
         """The seconds since this object was made."""
         return time.monotonic() - self._began
 
-    def worse(self, results: list[Result], most: float) -> list[str]:
-        """Why configurations are worse than the baseline by more than this share."""
+    def worse(
+        self, results: list[Result], most: float | None, conditions: Iterable[Condition] = ()
+    ) -> list[str]:
+        """Why configurations are worse than the baseline by more than this share, or fail."""
         to = self.baseline([result.measured for result in results])
-        return worse(results, to, self.sampling.metric, most)
+        found = [] if most is None else worse(results, to, self.sampling.metric, most)
+        return [*found, *(text for each in conditions for text in each.broken(results, to))]
 
     def json(self, results: list[Result], *, interrupted: bool) -> dict[str, Any]:
         """The results for JSON."""
@@ -416,23 +423,32 @@ def varied(scenario: Scenario, axes: Sequence[Axis], *, zip_axes: bool = False) 
 
 
 def _possible(scenario: Scenario, combination: Combination) -> Configuration:
-    """A combination as it is, else with what follows from a credential or a protocol."""
-    missing = {f"{key}=" for key in combination.settings if scenario.value(key) is None}
+    """A combination as it is, else with what follows from what is varied."""
+    settings = combination.settings
+    missing = {f"{key}=" for key in settings if scenario.value(key) is None}
     own = tuple(text for text in combination.overrides if text not in missing)
-    ways = [
-        Configuration(scenario.file, scenario, (*own, *following), combination.settings)
-        for following in dict.fromkeys([(), *followings(scenario, combination.settings)])
-    ]
-    for way in ways[:-1]:
+    *others, last = (
+        Configuration(scenario.file, scenario, (*own, *following), settings)
+        for following in ways(scenario, settings)
+    )
+    for way in others:
         try:
             _check(way)
         except ScenarioError as error:
             if not error.together:
                 raise
         else:
-            return way
-    _check(ways[-1])
-    return ways[-1]
+            return _saying(way)
+    _check(last)
+    return _saying(last)
+
+
+def _saying(configuration: Configuration) -> Configuration:
+    """A configuration with what followed from what is varied, if something may."""
+    settings, base = configuration.settings, configuration.base
+    if not settings.keys() & {*FOLLOWED, *STACK_KEYS}:
+        return configuration
+    return replace(configuration, followed=followed(base, configuration.scenario, settings))
 
 
 def compared(scenarios: Sequence[Scenario], names: Sequence[str]) -> list[Configuration]:

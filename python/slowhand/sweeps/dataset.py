@@ -56,6 +56,8 @@ class Configuration:
     """What is varied, as on the command line."""
     settings: Mapping[str, Plain | None] = field(default_factory=dict)
     """The same as values of columns, by key; `None` if the key is not set."""
+    followed: Mapping[str, Plain | None] = field(default_factory=dict)
+    """What the session has beside that, in the place of what the scenario has, by key."""
 
     @property
     def label(self) -> str:

@@ -1,11 +1,16 @@
-"""What follows from a credential or a protocol that is varied: keys that fit only one of them."""
+"""What follows from a credential, protocol or library that is varied: keys that fit only one."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import product
+from typing import Any
 
-from slowhand.api import Scenario
+from slowhand._native import ScenarioError
+from slowhand.api import STACK_KEYS, Scenario
+from slowhand.sweeps.vary import Plain
 
 FOLLOWED = ("session.protocol", "session.credential")
 """If one of these keys is varied, the suite and who authenticates follow."""
@@ -65,3 +70,57 @@ def followings(scenario: Scenario, settings: Mapping[str, object]) -> Iterator[t
         yield (*others, f"session.suite={suite}")
     removed = [] if scenario.value("session.suite") is None else ["session.suite="]
     yield (*others, *removed)
+
+
+LENGTH = "session.max_fragment_length"
+"""What some libraries do not have."""
+
+SAID = ("credential", "suite", "auth", "max_fragment_length")
+"""What may follow, and is said where it does."""
+
+
+def ways(scenario: Scenario, settings: Mapping[str, object]) -> list[tuple[str, ...]]:
+    """The overrides that may follow in a sweep, the best first: nothing, if that is possible.
+
+    A library that is varied may have neither the suite of the scenario nor the extension for the
+    length of fragments: the suite follows as from a credential, and the extension is left out.
+    """
+    found = [(), *followings(scenario, settings)]
+    if settings.keys() & {*STACK_KEYS}:
+        if "session.suite" not in settings and not settings.keys() & {*FOLLOWED}:
+            found += _suites(scenario)
+        if LENGTH not in settings and scenario.value(LENGTH) is not None:
+            lengths = ((), (f"{LENGTH}=",))
+            found = [(*way, *length) for length, way in product(lengths, found)]
+    return list(dict.fromkeys(found))
+
+
+def _suites(scenario: Scenario) -> Iterator[tuple[str, ...]]:
+    """The suite of RFC 7925 for the credential of a scenario; then what the library chooses."""
+    if scenario.value("session.suite") is not None:
+        end = _resolved(scenario)
+        protocol, credential = str(end.get("protocol")), str(end.get("credential"))
+        suite = SUITE_13 if protocol.endswith("1.3") else SUITES.get(credential)
+        if suite is not None:
+            yield (f"session.suite={suite}",)
+        yield ("session.suite=",)
+
+
+def followed(
+    base: Scenario, scenario: Scenario, settings: Mapping[str, object]
+) -> dict[str, Plain | None]:
+    """What a session has in the place of what it would have without what is varied, by key."""
+    before, now = _resolved(base), _resolved(scenario)
+    return {
+        f"session.{key}": now.get(key)
+        for key in SAID
+        if f"session.{key}" not in settings and now.get(key) != before.get(key)
+    }
+
+
+def _resolved(scenario: Scenario) -> dict[str, Any]:
+    """The session of the client with all defaults; empty if there is none."""
+    with suppress(ScenarioError):
+        end: dict[str, Any] = json.loads(scenario.native.settings())["client"]
+        return end
+    return {}

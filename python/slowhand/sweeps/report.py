@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slowhand._native import __version__
+from slowhand.api import STACK_KEYS
 from slowhand.estimate import Estimate
 from slowhand.report import number
 from slowhand.sweeps import METRIC, UNITS, Result, Sweep
 from slowhand.sweeps.dataset import label, shown
+from slowhand.sweeps.following import FOLLOWED
 from slowhand.sweeps.statistics import METRICS, Measured, Metric
 from slowhand.table import Cell, Column, Table
 from slowhand.terminal import Terminal, escaped, printable
@@ -19,6 +21,9 @@ COLUMNS = {
     "retransmissions_spurious": "resent,\nspurious\ndatagr.",
 }
 """Means that are shown, and their headings."""
+
+FOLLOWING = (*STACK_KEYS, *FOLLOWED)
+"""What others follow from."""
 
 MOST_FAILING = 8
 """How many configurations with failures are told apart. (Assumed: more is not read.)"""
@@ -37,20 +42,23 @@ def show(sweep: Sweep, results: list[Result], out: Terminal, *, interrupted: boo
         out.paragraph(escaped(text), "red", indent="  ")
     for text in _impossible(sweep):
         out.paragraph(escaped(text), "yellow", indent="  ")
+    for text in _followed(sweep):
+        out.paragraph(escaped(text), indent="  ")
     for text in sweep.notes[:MOST_FAILING]:
         out.paragraph(f"another run may differ: {printable(text, 300)}", "yellow", indent="  ")
     for line in map(escaped, _about(sweep, results, interrupted=interrupted)):
         out.paragraph(line, "dim", indent="  ")
 
 
-def show_worse(worse: list[str], most: float, out: Terminal) -> None:
-    """Prints which configurations are worse than the baseline by more than a share."""
+def show_worse(worse: list[str], most: float | None, out: Terminal) -> None:
+    """Prints which configurations are worse than `--fail-if` allows: by the share, if any."""
     for text in worse[:MOST_FAILING]:
         out.paragraph(f"worse: {escaped(text)}", "red", indent="  ")
     if len(worse) > MOST_FAILING:
         out.paragraph(f"and {len(worse) - MOST_FAILING:,} others are worse (see --json)", "red")
     if not worse:
-        out.paragraph(f"none is worse by more than {100 * most:g} % (--fail-if)")
+        by = "" if most is None else f" by more than {100 * most:g} %"
+        out.paragraph(f"none is worse{by} (--fail-if)")
 
 
 def _failures(results: list[Result]) -> Iterator[str]:
@@ -93,6 +101,23 @@ def _impossible(sweep: Sweep) -> Iterator[str]:
         yield f"not possible: {labels[0]}{more}: {reason}"
     if len(by_reason) > MOST_FAILING:
         yield f"and {len(by_reason) - MOST_FAILING:,} other reasons (see --json)"
+
+
+def _followed(sweep: Sweep) -> Iterator[str]:
+    """What followed from what is varied, each once."""
+    found: dict[str, None] = {}
+    for each in sweep.configurations:
+        keys = {key: each.settings[key] for key in FOLLOWING if key in each.settings}
+        said = [
+            f"without {name}" if value is None else f"with {name} {shown(value)}"
+            for key, value in each.followed.items()
+            if (name := key.partition(".")[2])
+        ]
+        if said:
+            found[f"{label(keys)}: {', '.join(said)}"] = None
+    yield from list(found)[:MOST_FAILING]
+    if len(found) > MOST_FAILING:
+        yield f"and so on with {len(found) - MOST_FAILING:,} others (see --json)"
 
 
 def table(sweep: Sweep, results: list[Result]) -> Table:

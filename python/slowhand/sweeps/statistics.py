@@ -89,12 +89,18 @@ class Measured:
         """The share that completed."""
         return self.completed / max(1, self.handshakes)
 
+    @property
+    def failed(self) -> float:
+        """The share that did not. A world without a row has one handshake that did not."""
+        return 1 - self.completed / max(1, self.handshakes + self.panicked)
+
     def json(self) -> dict[str, Any]:
         """For JSON."""
         failed = {name: n for name, n in self.outcomes.items() if name != "completed"}
         return {
             "scenario": self.configuration.name,
             "settings": dict(self.configuration.settings),
+            "followed": dict(self.configuration.followed),
             "worlds": self.worlds,
             "completed": self.completed,
             "failed": failed,
@@ -153,9 +159,9 @@ class Columns:
             yield seed, fmean(value for _, value in group)
 
 
-def measure(data: DataSet, configuration: Configuration, metric: str) -> Measured:
-    """Summarises the rows of a configuration."""
-    columns = Columns.read(data, configuration, dict.fromkeys((metric, *METRICS)))
+def measure(data: DataSet, configuration: Configuration, others: Iterable[str]) -> Measured:
+    """Summarises the rows of a configuration: other metrics, and those of `METRICS`."""
+    columns = Columns.read(data, configuration, dict.fromkeys((*others, *METRICS)))
     metrics = {}
     for name in columns.values:
         values, seeds = columns.metric(name)

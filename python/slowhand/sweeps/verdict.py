@@ -30,8 +30,8 @@ def worse(results: Sequence[Result], to: Measured | None, metric: str, most: flo
 
 def _reasons(result: Result, to: Measured, metric: str, most: float) -> Iterator[str]:
     measured, difference = result
-    if _completing(measured) < _completing(to) - CLEARLY_FEWER:
-        shares = f"{_completing(measured):.1%}, and {_completing(to):.1%} of the baseline"
+    if measured.failed > to.failed + CLEARLY_FEWER:
+        shares = f"{1 - measured.failed:.1%}, and {1 - to.failed:.1%} of the baseline"
         yield f"clearly fewer handshakes complete: {shares}"
     if _succeeding(measured) < _succeeding(to) - CLEARLY_FEWER:
         shares = f"{_succeeding(measured):.1%}, and {_succeeding(to):.1%} of the baseline"
@@ -42,11 +42,6 @@ def _reasons(result: Result, to: Measured, metric: str, most: float) -> Iterator
         if mean - half > most * base:
             more = f"{mean / base:+.1%} ± {half / base:.1%}" if base else f"{mean:+g} ± {half:g}"
             yield f"{_label(metric)} {more}"
-
-
-def _completing(measured: Measured) -> float:
-    """The share of handshakes that complete. A world without one has one that does not."""
-    return measured.completed / max(1, measured.handshakes + measured.panicked)
 
 
 def _succeeding(measured: Measured) -> float:

@@ -81,6 +81,23 @@ int slowhand_SHA512_Final(unsigned char *output, SHA512_CTX *ctx)
     return ret;
 }
 
+/* Called by sha2_prov.c of OpenSSL 4, which has these functions between */
+
+int slowhand_SHA1_Update_thunk(void *ctx, const unsigned char *data, size_t length)
+{
+    return slowhand_SHA1_Update(ctx, data, length);
+}
+
+int slowhand_SHA256_Update_thunk(void *ctx, const unsigned char *data, size_t length)
+{
+    return slowhand_SHA256_Update(ctx, data, length);
+}
+
+int slowhand_SHA512_Update_thunk(void *ctx, const unsigned char *data, size_t length)
+{
+    return slowhand_SHA512_Update(ctx, data, length);
+}
+
 /* Called by cipher_aes_ccm_hw.c: first with the additional data of a record, then with its content */
 
 static _Thread_local size_t additional;

@@ -47,13 +47,14 @@ sub generate {
     make_path(dirname($file));
     open my $output, '-|', $^X, @command or die "$file: $!";
     open my $written, '>', $file or die "$file: $!";
-    print {$written} readline $output;
+    # It names the files that it was made from, without the folder in which the sources are.
+    print {$written} map { s{\Q$config{sourcedir}\E/}{}gr } readline $output;
     close $written or die "$file: $!";
     close $output or die "$file: its generator failed\n";
 }
 
 my @sources = map { sources($_) } @libraries;
-my @headers = grep { /\.h$/ && m{^(include|providers/common/include|crypto)/} } keys %{$unified_info{generate}};
+my @headers = grep { /\.inc$/ || /\.h$/ && m{^(include|providers/common/include|crypto)/} } keys %{$unified_info{generate}};
 generate($_) for sort @headers;
 generate($_) for grep { $unified_info{generate}{$_} } @sources;
 my %includes = map { $_ => 1 } map { @{$unified_info{includes}{$_} // []} } @products;

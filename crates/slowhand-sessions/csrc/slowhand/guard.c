@@ -63,23 +63,20 @@ int __wrap_asprintf(char **text, const char *format, ...)
     return length;
 }
 
-/* What every block is aligned to. A block with more is not counted: the host has no function for it. */
-#define ALIGNED _Alignof(max_align_t)
-
-void *__real_aligned_alloc(size_t alignment, size_t size);
-int __real_posix_memalign(void **block, size_t alignment, size_t size);
+int __wrap_posix_memalign(void **block, size_t alignment, size_t size)
+{
+    return slowhand_host->allocate_aligned(block, alignment, size);
+}
 
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
-    return alignment <= ALIGNED ? slowhand_host->allocate(size) : __real_aligned_alloc(alignment, size);
-}
-
-int __wrap_posix_memalign(void **block, size_t alignment, size_t size)
-{
-    if (alignment > ALIGNED)
-        return __real_posix_memalign(block, alignment, size);
-    *block = slowhand_host->allocate(size);
-    return *block == NULL ? ENOMEM : 0;
+    void *block = NULL;
+    /* The other function takes no alignment below that of a pointer. */
+    size_t least = alignment < sizeof(void *) ? sizeof(void *) : alignment;
+    int status = slowhand_host->allocate_aligned(&block, least, size);
+    if (status != 0)
+        errno = status;
+    return block;
 }
 
 /* What a stack may not call. Each returns what says that it has failed, and only this thread sees the error. The arguments do not

@@ -83,6 +83,7 @@ struct slowhand_host {
      * leads the calls of a stack here. */
     void *(*allocate)(size_t size);
     void *(*allocate_zeros)(size_t count, size_t size);
+    int (*allocate_aligned)(void **block, size_t alignment, size_t size); /* posix_memalign */
     void *(*reallocate)(void *block, size_t size);
     void (*release)(void *block);
     /* The stack has called a function of the system that would make results depend on the computer. Ends the session.

@@ -12,16 +12,18 @@ from typing import NamedTuple
 
 from slowhand import data
 from slowhand.own_stacks.building import Part
-from slowhand.own_stacks.recipes import mbedtls
+from slowhand.own_stacks.recipes import mbedtls, openssl
 
 
 class Library(NamedTuple):
     """A library with an adapter."""
 
-    carried: Callable[[], Path]
-    """Where the sources are if the user names none."""
+    carried: Callable[..., Path]
+    """Where the sources are if the user names none; or those of another carrier, if it is named."""
     parts: Callable[[Path, Path | None], Sequence[Part]]
     """What is compiled, of the sources in a folder, with a header of options or without."""
+    prepare: Callable[[Path, Path], Path] | None = None
+    """What comes before: makes, of the sources and in an empty folder, what `parts` reads."""
 
 
 class Known(NamedTuple):
@@ -31,16 +33,25 @@ class Known(NamedTuple):
     """Of `LIBRARIES`."""
     config: Path | None = None
     """A header of options."""
+    carrier: str | None = None
+    """The package of Cargo with the sources, and its version. `None`: that of the library."""
 
 
-LIBRARIES = {"mbedtls": Library(mbedtls.carried, mbedtls.parts)}
+LIBRARIES = {
+    "mbedtls": Library(mbedtls.carried, mbedtls.parts),
+    "openssl": Library(openssl.carried, openssl.parts, openssl.prepare),
+}
 """The libraries, by the name that `stacks add` takes."""
 
 
 def _known() -> dict[str, Known]:
     listed: dict[str, dict[str, str]] = json.loads((data.CSRC / "known.json").read_text())
     return {
-        name: Known(each["library"], data.CSRC / each["config"] if "config" in each else None)
+        name: Known(
+            each["library"],
+            data.CSRC / each["config"] if "config" in each else None,
+            each.get("carrier"),
+        )
         for name, each in listed.items()
     }
 

@@ -1,0 +1,159 @@
+"""Bounds of statistics, as `--fail-if` takes them: `duration_s.p95 > 1.05 * base`.
+
+condition = quantity ("<" | "<=" | ">" | ">=") bound
+quantity  = COLUMN "." STATISTIC | "failed"
+bound     = number | number "*" "base" | "base" ["*" number | ("+" | "-") number]
+number    = ["-"] digits ["." digits] ["%"]
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from slowhand.nearest import none_of
+from slowhand.sweeps.statistics import Measured
+from slowhand.sweeps.vary import SweepError
+from slowhand.terminal import printable
+
+if TYPE_CHECKING:
+    from slowhand.sweeps import Result
+
+FAILED = "failed"
+"""The share of handshakes that did not complete: a quantity without a column."""
+
+STATISTICS: Mapping[str, Callable[[Measured, str], float]] = {
+    "mean": lambda measured, column: measured.metrics[column].estimate.mean,
+    "p50": lambda measured, column: measured.metrics[column].p50,
+    "p95": lambda measured, column: measured.metrics[column].p95,
+}
+"""What a summary has of a column, over the handshakes that completed."""
+
+SIGNS: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+ALLOWED = (
+    "COLUMN.STATISTIC or failed, then >, >=, < or <=, then a number, NUMBER * base, base + NUMBER"
+    " or base - NUMBER: 'duration_s.p95 > 1.05 * base'; or a share, such as 5%"
+)
+"""The grammar in a message."""
+
+TOKEN = re.compile(r"\s*(-?\d+(?:\.\d+)?%?|[A-Za-z_][\w.]*|[<>]=?|[*+-])")
+
+
+class Bound(NamedTuple):
+    """What a quantity is compared with: `times` the value of the baseline, and `plus`."""
+
+    times: float
+    plus: float
+    text: str
+
+    def of(self, base: float | None) -> float:
+        """The number, where the baseline has this value."""
+        return self.plus if base is None else self.times * base + self.plus
+
+
+class Condition(NamedTuple):
+    """What makes a configuration fail."""
+
+    column: str
+    statistic: str | None
+    """`None`: the share that failed."""
+    sign: str
+    bound: Bound
+    text: str
+    """As it was written."""
+
+    @classmethod
+    def read(cls, text: str, columns: Sequence[str]) -> Self:
+        """Reads a condition on one of some columns. Raises `SweepError`."""
+        tokens = _tokens(text)
+        match tokens:
+            case [quantity, sign, *rest] if sign in SIGNS and (bound := _bound(rest)):
+                pass
+            case _:
+                raise _wrong(text)
+        column, dot, statistic = quantity.partition(".")
+        if quantity == FAILED:
+            return cls(FAILED, None, sign, bound, text)
+        if column not in columns:
+            raise SweepError(none_of("--fail-if", column, [FAILED, *columns]))
+        if not dot or statistic not in STATISTICS:
+            raise SweepError(none_of(f"--fail-if {column}", statistic, STATISTICS))
+        return cls(column, statistic, sign, bound, text)
+
+    def broken(self, results: Sequence[Result], to: Measured | None) -> list[str]:
+        """Which configurations fail, in words: nothing if none does. `to` is the baseline."""
+        base = None
+        if self.bound.times:
+            base = None if to is None else self._value(to)
+            if base is None:
+                return [f"{self.text}: base has no value: no handshake completed with the baseline"]
+        others = [each.measured for each in results if base is None or each.measured is not to]
+        return [said for measured in others if (said := self._said(measured, base))]
+
+    def _said(self, measured: Measured, base: float | None) -> str | None:
+        """Why a configuration fails, if it does."""
+        label = measured.configuration.label
+        quantity = self.column + (f".{self.statistic}" if self.statistic else "")
+        value = self._value(measured)
+        if value is None:
+            return f"{label}: {quantity} has no value: no handshake completed"
+        bound = self.bound.of(base)
+        if not SIGNS[self.sign](value, bound):
+            return None
+        shown = f"{bound:g}" if base is None else f"{self.bound.text} = {bound:g}"
+        return f"{label}: {quantity} is {value:g}, which is {self.sign} {shown}"
+
+    def _value(self, measured: Measured) -> float | None:
+        if self.statistic is None:
+            return measured.failed
+        if self.column not in measured.metrics:
+            return None
+        return STATISTICS[self.statistic](measured, self.column)
+
+
+def _tokens(text: str) -> list[str]:
+    """The words of a condition."""
+    tokens, at = [], 0
+    while text[at:].strip():
+        found = TOKEN.match(text, at)
+        if found is None:
+            raise _wrong(text)
+        tokens.append(found[1])
+        at = found.end()
+    return tokens
+
+
+def _bound(tokens: Sequence[str]) -> Bound | None:
+    """What stands after the sign; `None` if it is no bound."""
+    text = " ".join(tokens)
+    match tokens:
+        case ["base"]:
+            return Bound(1, 0, text)
+        case [number] if (found := _number(number)) is not None:
+            return Bound(0, found, text)
+        case [number, "*", "base"] | ["base", "*", number] if found := _number(number):
+            return Bound(found, 0, text)
+        case ["base", ("+" | "-") as sign, number] if (found := _number(number)) is not None:
+            return Bound(1, found if sign == "+" else -found, text)
+        case ["base", number] if number[0] == "-" and (found := _number(number)):
+            return Bound(1, found, text)  # "base -2"
+    return None
+
+
+def _number(text: str) -> float | None:
+    digits = text.removesuffix("%")
+    if not re.fullmatch(r"-?\d+(\.\d+)?", digits):
+        return None
+    return float(digits) / (1 if digits == text else 100)
+
+
+def _wrong(text: str) -> SweepError:
+    return SweepError(f"--fail-if: found {printable(text)}, allowed: {ALLOWED}")
