@@ -65,7 +65,6 @@ COLUMNS = (
 )
 
 
-
 def main(folder: Path) -> None:
     """Writes the tables."""
     make()
