@@ -20,9 +20,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from slowhand import _native
+from slowhand import _native, data
 from slowhand.blame import refusal
-from slowhand.own_stacks.building import Part, StackError, make, words
+from slowhand.own_stacks import building, crates
+from slowhand.own_stacks.building import Part, StackError, words
 from slowhand.own_stacks.recipes import KNOWN, LIBRARIES
 from slowhand.terminal import printable
 
@@ -70,7 +71,7 @@ def add(
 ) -> Path:
     """Compiles a stack from sources in C, in the place of one of the same name.
 
-    Or from a library, if its name is the only one of `sources`: from the folder `source`, or from
+    Or from a crate of Rust, if its `Cargo.toml` is the only one of `sources`. Or from a library, if its name is the only one of `sources`: from the folder `source`, or from
     the sources that slowhand knows; with slowhand's own options, and those that the header `config`
     changes. A name of `KNOWN` needs no sources.
 
@@ -85,14 +86,17 @@ def add(
             f"NAME: found {name}, which this process has loaded and keeps as it is: start a new"
             " process, or choose another name"
         )
-    parts = _parts(name, [os.fspath(each) for each in sources], source, config)
+    made_from = _made_from(name, [os.fspath(each) for each in sources], source, config)
     target = file.parent
     _check_free(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=target.parent) as made:
         new = Path(made) / name
         new.mkdir()
-        digest = make(parts, cflags, new / file.name)
+        if isinstance(made_from, Path):
+            digest = crates.make(made_from, cflags, new / file.name)
+        else:
+            digest = building.make(made_from, cflags, new / file.name)
         words = {"source": source, "config": config}
         about = {
             "sources": [os.fspath(each) for each in sources],
@@ -126,18 +130,20 @@ def _check_free(target: Path) -> None:
         )
 
 
-def _parts(
+def _made_from(
     name: str,
     sources: Sequence[str],
     source: str | os.PathLike[str] | None,
     config: str | os.PathLike[str] | None,
-) -> Sequence[Part]:
-    """What is compiled for a stack."""
+) -> Sequence[Part] | Path:
+    """What is compiled for a stack, or the `Cargo.toml` of the crate that it is."""
     if config is not None and not Path(config).is_file():
         raise StackError(f"--config: found {printable(os.fspath(config))}, which is no file")
     header = None if config is None else Path(config)
     if not sources and name in KNOWN:
         known = KNOWN[name]
+        if known.crate is not None:
+            return _our_crate(known.crate, source, config)
         return _of_library(known.library, source, header or known.config)
     if len(sources) == 1 and sources[0] in LIBRARIES:
         return _of_library(sources[0], source, header)
@@ -146,14 +152,38 @@ def _parts(
         option = "--config" if source is None else "--source"
         raise StackError(f"FILE: found {found}, allowed with {option}: {', '.join(LIBRARIES)}")
     files = [Path(each) for each in sources]
+    if [file.name for file in files] == [crates.MANIFEST] and files[0].is_file():
+        return files[0]
     for file in files or [Path()]:
         if file.suffix not in SUFFIXES or not file.is_file():
             found = printable(os.fspath(file)) if files else "none"
-            allowed = f"files that end in {' or '.join(SUFFIXES)}, or one of {', '.join(LIBRARIES)}"
+            allowed = (
+                f"files that end in {' or '.join(SUFFIXES)}, the {crates.MANIFEST} of a crate, or"
+                f" one of {', '.join(LIBRARIES)}"
+            )
             if not files:
                 allowed += f"; none with one of the names {', '.join(KNOWN)}"
             raise StackError(f"FILE: found {found}, allowed: {allowed}")
     return [Part(files)]
+
+
+def _our_crate(
+    folder: str,
+    source: str | os.PathLike[str] | None,
+    config: str | os.PathLike[str] | None,
+) -> Path:
+    """The `Cargo.toml` of a crate that is in a clone of slowhand."""
+    for option, word in (("--source", source), ("--config", config)):
+        if word is not None:
+            found = printable(os.fspath(word))
+            raise StackError(f"{option}: found {found}, allowed: none (the stack is a crate)")
+    manifest = data.CRATES / folder / crates.MANIFEST
+    if not manifest.is_file():
+        raise StackError(
+            f"NAME: found {folder}, whose crate is only in a clone of slowhand (stacks/{folder}):"
+            f" name it there, `slowhand stacks add {folder} stacks/{folder}/{crates.MANIFEST}`"
+        )
+    return manifest
 
 
 def _of_library(

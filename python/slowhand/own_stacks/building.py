@@ -10,7 +10,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -96,10 +96,20 @@ def words(text: str, *, place: str) -> list[str]:
         raise StackError(f"{place}: found {printable(text)}, allowed: {allowed}") from error
 
 
-def run(command: Sequence[str], *, of: str) -> subprocess.CompletedProcess[str]:
+def compile_guard(made: Path) -> None:
+    """Compiles the guard into an object, for what another compiler links."""
+    if not _succeeds([*_compile(GUARD), "-c", "-o", os.fspath(made), os.fspath(GUARD)]):
+        raise StackError(f"{_compiler(C)[0]} could not make the guard: its messages are above")
+
+
+def run(
+    command: Sequence[str], *, of: str, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Runs a tool. `of` says what to install if there is none."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, errors="replace")
+        return subprocess.run(
+            command, capture_output=True, text=True, errors="replace", env=environment
+        )
     except OSError as error:
         raise StackError(f"{command[0]}: cannot be run: {error.strerror}: {of}") from error
 

@@ -27,10 +27,12 @@ class Library(NamedTuple):
 class Known(NamedTuple):
     """A stack that is made without further words."""
 
-    library: str
+    library: str = ""
     """Of `LIBRARIES`."""
     config: Path | None = None
     """A header of options."""
+    crate: str | None = None
+    """In the place of a library: the folder of a crate, in that of `data.CRATES`."""
 
 
 LIBRARIES = {"mbedtls": Library(mbedtls.carried, mbedtls.parts)}
@@ -40,7 +42,11 @@ LIBRARIES = {"mbedtls": Library(mbedtls.carried, mbedtls.parts)}
 def _known() -> dict[str, Known]:
     listed: dict[str, dict[str, str]] = json.loads((data.CSRC / "known.json").read_text())
     return {
-        name: Known(each["library"], data.CSRC / each["config"] if "config" in each else None)
+        name: Known(
+            each.get("library", ""),
+            data.CSRC / each["config"] if "config" in each else None,
+            each.get("crate"),
+        )
         for name, each in listed.items()
     }
 
