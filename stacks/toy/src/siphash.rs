@@ -2,8 +2,12 @@
 
 pub(crate) fn siphash(key: &[u8; 16], octets: &[u8]) -> u64 {
     let [k0, k1] = [0, 8].map(|at| word(&key[at..at + 8]));
-    let mut v =
-        [k0 ^ 0x736f_6d65_7073_6575, k1 ^ 0x646f_7261_6e64_6f6d, k0 ^ 0x6c79_6765_6e65_7261, k1 ^ 0x7465_6462_7974_6573];
+    let mut v = [
+        k0 ^ 0x736f_6d65_7073_6575,
+        k1 ^ 0x646f_7261_6e64_6f6d,
+        k0 ^ 0x6c79_6765_6e65_7261,
+        k1 ^ 0x7465_6462_7974_6573,
+    ];
     let whole = octets.chunks_exact(8);
     let last = word(whole.remainder()) | (octets.len() as u64) << 56;
     for each in whole.map(word).chain([last]) {
