@@ -222,3 +222,153 @@ fn note_panics() {
         PANICKED_AT.set(place);
     }));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::{CStr, CString};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::capabilities::{Capabilities, CredentialName, Maximum, Protocol, ProtocolName, PskMode, Timer};
+    use crate::options::Resumption;
+
+    /// Panics when it is asked for its suite, and when it is to close.
+    struct Panics;
+
+    impl Stack for Panics {
+        const CAPABILITIES: Capabilities = Capabilities {
+            protocols: &[
+                Protocol { resumptions: &[Resumption::Ticket], ..Protocol::new(ProtocolName::Dtls12) },
+                Protocol { curves: &[23], fragment_lengths: &[512, 1024], ..Protocol::new(ProtocolName::Tls13) },
+            ],
+            credentials: &[(CredentialName::Certificate, 200)],
+            suites: &[0x1301, 0xC0A8],
+            psk_modes: &[PskMode::PskDheKe],
+            connection_id: Some(8),
+            ..Capabilities::new(c"MIT", Timer { maximum: Maximum::Chosen(Duration::from_secs(60)), ..TIMER })
+        };
+        const VERSION: &'static CStr = c"1";
+
+        fn create(_: &Options<'_>) -> Result<Self, Failure> {
+            Ok(Self)
+        }
+
+        fn start(&mut self) -> Progress {
+            Progress { state: State::Handshaking, deadline: Some(Duration::from_micros(3)) }
+        }
+
+        fn handle_input(&mut self, input: &[u8]) -> Progress {
+            State::AlertReceived { description: input[0], words: "x".repeat(300) }.into()
+        }
+
+        fn handle_timeout(&mut self) -> Progress {
+            State::TimedOut("late".to_owned()).into()
+        }
+
+        fn write(&mut self, _: &[u8]) -> Progress {
+            State::Established.into()
+        }
+
+        fn close(&mut self) -> Progress {
+            panic!("closed")
+        }
+
+        fn max_data(&self) -> Option<usize> {
+            None
+        }
+
+        fn suite(&self) -> u16 {
+            panic!("{} suites", 0)
+        }
+
+        fn resumable(&mut self) -> Option<Vec<u8>> {
+            Some(vec![1, 2, 3])
+        }
+    }
+
+    const TIMER: Timer = Timer::doubling(Duration::from_secs(1), 64);
+
+    fn end() -> *mut c_void {
+        Box::into_raw(Box::new(End { stack: Panics, panicked: OnceLock::new() })).cast()
+    }
+
+    fn told(call: impl FnOnce(*mut slowhand_progress)) -> (c_int, c_int, u64, String) {
+        let mut progress = slowhand_progress { state: SLOWHAND_HANDSHAKING, code: 0, deadline_ns: 0, words: [0; 256] };
+        call(&mut progress);
+        let words: Vec<u8> = progress.words.iter().map(|octet| *octet as u8).take_while(|octet| *octet != 0).collect();
+        let words = CString::new(words).unwrap().into_string().unwrap();
+        (progress.state, progress.code, progress.deadline_ns, words)
+    }
+
+    #[test]
+    fn progress_is_written_as_the_header_says() {
+        let end = end();
+        // SAFETY: an end, and arguments, as slowhand passes them; `destroy` comes last.
+        unsafe {
+            assert_eq!(
+                told(|progress| start::<Panics>(end, progress)),
+                (SLOWHAND_HANDSHAKING, 0, 3_000, String::new())
+            );
+            let (state, code, deadline, words) =
+                told(|progress| handle_input::<Panics>(end, [7].as_ptr(), 1, progress));
+            assert_eq!((state, code, deadline, words.len()), (SLOWHAND_ALERT_RECEIVED, 7, SLOWHAND_NO_TIMER, 255));
+            let late = told(|progress| handle_timeout::<Panics>(end, progress));
+            assert_eq!(late, (SLOWHAND_TIMED_OUT, 0, SLOWHAND_NO_TIMER, "late".to_owned()));
+            assert_eq!(max_data::<Panics>(end), SLOWHAND_NO_DATAGRAMS);
+            assert_eq!(connection_id::<Panics>(end), -1);
+            let mut octets = [0; 3];
+            assert_eq!(resumable::<Panics>(end, octets.as_mut_ptr(), 2), 3);
+            assert_eq!(octets, [0; 3]);
+            assert_eq!(resumable::<Panics>(end, octets.as_mut_ptr(), 3), 3);
+            assert_eq!(octets, [1, 2, 3]);
+            destroy::<Panics>(end);
+        }
+    }
+
+    #[test]
+    fn a_panic_is_a_failure_and_the_session_is_not_called_again() {
+        for is_asked in [false, true] {
+            let end = end();
+            // SAFETY: an end, as slowhand passes it; `destroy` comes last.
+            unsafe {
+                let why = if is_asked {
+                    assert_eq!(suite::<Panics>(end), 0);
+                    "panicked: 0 suites"
+                } else {
+                    told(|progress| close::<Panics>(end, progress));
+                    "panicked: closed"
+                };
+                let (state, _, _, words) = told(|progress| write::<Panics>(end, [0].as_ptr(), 1, progress));
+                assert_eq!((state, words.as_str()), (SLOWHAND_FAILED, why));
+                destroy::<Panics>(end);
+            }
+        }
+    }
+
+    #[test]
+    fn capabilities_are_lists_that_end() {
+        let table = crate::exported::<Panics>();
+        // SAFETY: a pointer to the constant, whose lists end with 0.
+        unsafe {
+            let stack = &*ptr::from_ref(&table).cast::<slowhand_stack>();
+            assert_eq!(stack.version, SLOWHAND_STACK_VERSION);
+            let of = &*stack.capabilities;
+            assert_eq!(slice::from_raw_parts(of.suites, 3), [0x1301, 0xC0A8, 0]);
+            let protocols = slice::from_raw_parts(of.protocols, 3);
+            assert_eq!(protocols[0].resumptions, 1 << SLOWHAND_RESUMPTION_TICKET);
+            assert_eq!(
+                protocols.iter().map(|one| one.protocol).collect::<Vec<_>>(),
+                [SLOWHAND_DTLS12, SLOWHAND_TLS13, SLOWHAND_NO_PROTOCOL]
+            );
+            assert_eq!(slice::from_raw_parts(protocols[1].curves, 2), [23, 0]);
+            assert_eq!(slice::from_raw_parts(protocols[1].fragment_lengths, 3), [512, 1024, 0]);
+            let credentials = slice::from_raw_parts(of.credentials, 2);
+            assert_eq!((credentials[0].credential, credentials[0].minimum_mtu), (SLOWHAND_CERTIFICATE, 200));
+            assert_eq!(credentials[1].credential, SLOWHAND_NO_CREDENTIAL);
+            assert_eq!((of.connection_id, of.psk_modes), (8, 1 << SLOWHAND_PSK_DHE_KE));
+            assert_eq!((of.first_timeout_ns, of.maximum_timeout_ns), (1_000_000_000, 60_000_000_000));
+            assert_eq!((of.maximum_times_first, of.longest_psk), (0, 0));
+            assert!(of.remark.is_null());
+        }
+    }
+}

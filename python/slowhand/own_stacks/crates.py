@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,9 @@ OPTIONS = ("--cfg", "slowhand_object")
 
 LINKED = ("-Wl,-Bsymbolic", "-Wl,-z,defs")
 """How a stack is linked, beside the guard."""
+
+LIBRARY = {"lib", "rlib", "dylib", "cdylib", "staticlib"}
+"""What Cargo calls a library that can become a shared object."""
 
 FOLDER = "slowhand"
 """What is compiled goes here, in the folder that Cargo has for it."""
@@ -92,18 +95,11 @@ def _package(described: Mapping[str, Any], manifest: Path) -> Mapping[str, Any]:
     """The crate of a manifest. Raises `StackError` if it is no library."""
     found = manifest.resolve()
     for package in described["packages"]:
-        is_library = any("proc-macro" not in each["kind"] for each in _libraries(package))
-        if Path(package["manifest_path"]).resolve() == found and is_library:
+        kinds = {kind for target in package["targets"] for kind in target["kind"]}
+        if Path(package["manifest_path"]).resolve() == found and kinds & LIBRARY:
             return dict(package)
     allowed = "the Cargo.toml of a crate with a library (src/lib.rs)"
     raise StackError(f"FILE: found {printable(os.fspath(manifest))}, allowed: {allowed}")
-
-
-def _libraries(package: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The library of a package, if it has one."""
-    for target in package["targets"]:
-        if not {*target["kind"]} & {"bin", "example", "test", "bench", "custom-build"}:
-            yield target
 
 
 def _digest(
@@ -121,13 +117,12 @@ def _digest(
     checksums = {(each["name"], each["version"]): each.get("checksum") for each in locked}
     packages = _linked(described, package)
     for each in sorted(packages, key=lambda each: (each["name"], each["version"])):
-        named = [each["name"], each["version"], checksums.get((each["name"], each["version"]))]
-        digest.update(json.dumps([*named, each["features"]]).encode())
-    texts = {Path(each["manifest_path"]).read_bytes() for each in packages if not each["source"]}
+        named = [each["name"], each["version"], each["edition"], each["features"]]
+        checksum = checksums.get((each["name"], each["version"]))
+        digest.update(json.dumps([*named, checksum]).encode())
     # Cargo lists what it has read of crates in folders, as the rule of a Makefile.
     (_, _, files) = read.read_text().splitlines()[0].partition(": ")
-    texts |= {Path(file).read_bytes() for file in shlex.split(files)}
-    for text in sorted(texts):
+    for text in sorted({Path(file).read_bytes() for file in shlex.split(files)}):
         digest.update(hashlib.sha256(text).digest())
     return digest.hexdigest()[: building.DIGEST]
 
@@ -164,6 +159,6 @@ def _run(
 
 def _plain(text: str) -> str:
     """What Cargo says, without the lines that say that it works."""
-    working = ("Compiling", "Downloaded", "Downloading", "Finished", "Locking", "Updating", "Adding")
+    working = ("Blocking", "Compiling", "Downloaded", "Downloading", "Finished", "Locking", "Updating", "Adding")
     lines = [line for line in text.splitlines() if not line.strip().startswith(working)]
     return "".join(f"{line}\n" for line in lines)

@@ -9,9 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-/* The host of a stack in Rust, which uses this one. SLOWHAND_STACK defines the one of a stack in C. */
-__attribute__((weak)) const struct slowhand_host *slowhand_host;
-
 /* Memory */
 
 void *__wrap_malloc(size_t size)
@@ -95,6 +92,9 @@ int __wrap_posix_memalign(void **block, size_t alignment, size_t size)
         errno = EPERM;                                                                                                           \
         return result;                                                                                                           \
     }
+
+/* The host of a stack in Rust, which uses this one. SLOWHAND_STACK defines the one of a stack in C. */
+__attribute__((weak)) const struct slowhand_host *slowhand_host;
 
 /* Clocks */
 static _Thread_local int opened;
