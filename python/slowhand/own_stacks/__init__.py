@@ -71,9 +71,10 @@ def add(
 ) -> Path:
     """Compiles a stack from sources in C, in the place of one of the same name.
 
-    Or from a crate of Rust, if its `Cargo.toml` is the only one of `sources`. Or from a library, if its name is the only one of `sources`: from the folder `source`, or from
-    the sources that slowhand knows; with slowhand's own options, and those that the header `config`
-    changes. A name of `KNOWN` needs no sources.
+    Or from a crate of Rust, if its `Cargo.toml` is the only one of `sources`: `cflags` are options
+    of its compiler. Or from a library, if its name is the only one: from the folder `source`, or
+    from the sources that slowhand knows; with slowhand's own options, and those that the header
+    `config` changes. A name of `KNOWN` needs no sources.
 
     Returns its folder. The compiler is `CC`, or `cc`. What was there before stays if something is
     wrong. A process keeps a stack that it has loaded as it was, so it cannot add it again.

@@ -10,7 +10,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -47,17 +46,15 @@ def make(manifest: Path, cflags: Sequence[str], made: Path) -> str:
     described = _metadata(manifest)
     package = _package(described, manifest)
     target = Path(described["target_directory"]) / FOLDER
-    with tempfile.TemporaryDirectory() as folder:
-        guard = Path(folder) / "guard.o"
-        building.compile_guard(guard)
-        linked = [f"-Clink-arg={option}" for option in (guard, *LINKED, *building.wrapped())]
-        command = [
-            *("cargo", "rustc", "--release", "--lib", "--crate-type=cdylib"),
-            *(f"--manifest-path={manifest}", f"--target-dir={target}"),
-            *("--message-format=json-render-diagnostics", "--", *linked),
-        ]
-        flags = "\x1f".join([*OPTIONS, *cflags])
-        done = _run(command, {"CARGO_ENCODED_RUSTFLAGS": flags})
+    guard = building.compile_guard(target)
+    linked = [f"-Clink-arg={option}" for option in (guard, *LINKED, *building.wrapped())]
+    command = [
+        *("cargo", "rustc", "--release", "--lib", "--crate-type=cdylib"),
+        *(f"--manifest-path={manifest}", f"--target-dir={target}"),
+        *("--message-format=json-render-diagnostics", "--", *linked),
+    ]
+    flags = "\x1f".join([*OPTIONS, *cflags])
+    done = _run(command, {"CARGO_ENCODED_RUSTFLAGS": flags})
     sys.stderr.write(_plain(done.stderr))
     if done.returncode:
         raise StackError("cargo could not make the stack: its messages are above")
@@ -159,6 +156,7 @@ def _run(
 
 def _plain(text: str) -> str:
     """What Cargo says, without the lines that say that it works."""
-    working = ("Blocking", "Compiling", "Downloaded", "Downloading", "Finished", "Locking", "Updating", "Adding")
+    words = "Adding Blocking Compiling Downloaded Downloading Finished Locking Updating"
+    working = tuple(words.split())
     lines = [line for line in text.splitlines() if not line.strip().startswith(working)]
     return "".join(f"{line}\n" for line in lines)

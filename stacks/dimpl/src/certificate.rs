@@ -12,12 +12,15 @@ use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
 
 use crate::ecdsa;
 
+/// An empty SEQUENCE: the library asks each end for a certificate too, and does not read it.
+const NO_CERTIFICATE: &[u8] = b"\x30\x00";
+
 /// The private key 1 on secp256r1 (RFC 5915). The library asks each end for a key. An end that proves nothing never signs with it.
 const NO_KEY: &[u8] = b"\x30\x31\x02\x01\x01\x04\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\
     \xa0\x0a\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07";
 
 pub(crate) fn own(options: &Options<'_>) -> DtlsCertificate {
-    let (certificate, key) = options.certificate.zip(options.key).unwrap_or((&[], NO_KEY));
+    let (certificate, key) = options.certificate.zip(options.key).unwrap_or((NO_CERTIFICATE, NO_KEY));
     DtlsCertificate { certificate: certificate.to_vec(), private_key: key.to_vec() }
 }
 
