@@ -45,7 +45,9 @@ def make(manifest: Path, cflags: Sequence[str], made: Path) -> str:
     """
     described = _metadata(manifest)
     package = _package(described, manifest)
-    target = Path(described["target_directory"]) / FOLDER
+    # Cargo gives all crates of one name the same shared object, and a folder may be of many clones.
+    own = hashlib.sha256(package["manifest_path"].encode()).hexdigest()[: building.DIGEST]
+    target = Path(described["target_directory"]) / FOLDER / own
     guard = building.compile_guard(target)
     linked = [f"-Clink-arg={option}" for option in (guard, *LINKED, *building.wrapped())]
     command = [
