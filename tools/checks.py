@@ -147,7 +147,7 @@ STEPS = (
     Step(
         "rustfmt",
         "layout of the Rust code",
-        "for folder in . fuzz firmware; do"
+        "for folder in . fuzz firmware stacks; do"
         " cargo fmt --manifest-path $folder/Cargo.toml --all --check || exit; done",
     ),
     Step("ruff", "layout of the Python code, and common mistakes", "tools/ruff", needs=("python",)),

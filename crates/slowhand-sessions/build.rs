@@ -48,34 +48,12 @@ fn main() {
 
 /// Generates what Rust has of the C headers.
 fn mirrors() {
-    const STRUCTS: &[&str] = &[
-        "slowhand_host",
-        "slowhand_options",
-        "slowhand_progress",
-        "slowhand_library",
-        "slowhand_protocol",
-        "slowhand_credential",
-        "slowhand_capabilities",
-        "slowhand_stack",
-    ];
-    const ENUMS: &[&str] = &[
-        "slowhand_resumption",
-        "slowhand_state",
-        "slowhand_protocol_name",
-        "slowhand_credential_name",
-        "slowhand_psk_mode",
-    ];
-    const DEFINED: &[&str] = &["SLOWHAND_STACK_VERSION", "SLOWHAND_NO_TIMER", "SLOWHAND_NO_DATAGRAMS"];
     let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("mirrors");
     fs::create_dir_all(&directory).expect("the build directory can be written");
     let read = |header| fs::read_to_string(header).expect("the header is in the package");
     let write = |file, text| fs::write(directory.join(file), text).expect("the build directory can be written");
 
-    let header = read("csrc/slowhand/stack.h");
-    let structs = STRUCTS.iter().map(|name| layout::mirror(&header, name));
-    let constants = ENUMS.iter().map(|name| layout::constants(&header, name));
-    let defined = DEFINED.iter().map(|name| layout::defined(&header, name));
-    write("stack.rs", structs.chain(constants).chain(defined).collect::<String>());
+    write("stack.rs", layout::stack(&read("csrc/slowhand/stack.h")));
     write("certificate.rs", layout::mirror(&read("csrc/mbedtls/certificate.h"), "slowhand_mbedtls_certificate"));
 }
 

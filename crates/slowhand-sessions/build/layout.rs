@@ -3,6 +3,31 @@
 
 use std::fmt::Write as _;
 
+/// What Rust has of `slowhand/stack.h`.
+pub fn stack(header: &str) -> String {
+    const STRUCTS: &[&str] = &[
+        "slowhand_host",
+        "slowhand_options",
+        "slowhand_progress",
+        "slowhand_library",
+        "slowhand_protocol",
+        "slowhand_credential",
+        "slowhand_capabilities",
+        "slowhand_stack",
+    ];
+    const ENUMS: &[&str] = &[
+        "slowhand_resumption",
+        "slowhand_state",
+        "slowhand_protocol_name",
+        "slowhand_credential_name",
+        "slowhand_psk_mode",
+    ];
+    const DEFINED: &[&str] = &["SLOWHAND_STACK_VERSION", "SLOWHAND_NO_TIMER", "SLOWHAND_NO_DATAGRAMS"];
+    let structs = STRUCTS.iter().map(|name| mirror(header, name));
+    let constants = ENUMS.iter().map(|name| constants(header, name));
+    structs.chain(constants).chain(DEFINED.iter().map(|name| defined(header, name))).collect()
+}
+
 /// The mirror in Rust of `struct NAME { ... };`. It is visible in the crate, and a function in it is never null.
 pub fn mirror(header: &str, name: &str) -> String {
     let body = without_comments(header);

@@ -42,8 +42,8 @@ def add_options(parser: Parser) -> None:
         "sources",
         metavar="FILE",
         nargs="*",
-        help="Its sources in C, as docs/own-stack.md has them; or the name of a library; nothing if"
-        " slowhand knows NAME.",
+        help="Its sources in C, or the Cargo.toml of a crate, as docs/own-stack.md has them; or the"
+        " name of a library; nothing if slowhand knows NAME.",
     )
     parser.add_argument(
         "--source",

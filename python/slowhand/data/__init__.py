@@ -29,6 +29,9 @@ DEVICES = (_HERE / "devices").resolve()
 CSRC = (_HERE / "csrc").resolve()
 """Where `#include "slowhand/stack.h"` is found: with an example, and our adapter to mbedTLS."""
 
+CRATES = _HERE.parents[2] / "stacks"
+"""The stacks in Rust that are in a clone. In an installed package there is no such folder."""
+
 PAPERS = (_HERE / "papers").resolve()
 """One folder for each paper: its scenarios, `reported.toml` and `assumptions.toml`."""
 

@@ -20,9 +20,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from slowhand import _native
+from slowhand import _native, data
 from slowhand.blame import refusal
-from slowhand.own_stacks.building import Part, StackError, make, words
+from slowhand.own_stacks import building, crates
+from slowhand.own_stacks.building import Part, StackError, words
 from slowhand.own_stacks.recipes import KNOWN, LIBRARIES
 from slowhand.terminal import printable
 
@@ -70,9 +71,10 @@ def add(
 ) -> Path:
     """Compiles a stack from sources in C, in the place of one of the same name.
 
-    Or from a library, if its name is the only one of `sources`: from the folder `source`, or from
-    the sources that slowhand knows; with slowhand's own options, and those that the header `config`
-    changes. A name of `KNOWN` needs no sources.
+    Or from a crate of Rust, if its `Cargo.toml` is the only one of `sources`: `cflags` are options
+    of its compiler. Or from a library, if its name is the only one: from the folder `source`, or
+    from the sources that slowhand knows; with slowhand's own options, and those that the header
+    `config` changes. A name of `KNOWN` needs no sources.
 
     Returns its folder. The compiler is `CC`, or `cc`. What was there before stays if something is
     wrong. A process keeps a stack that it has loaded as it was, so it cannot add it again.
@@ -93,12 +95,12 @@ def add(
         **{key: os.fspath(word) for key, word in options.items() if word is not None},
     }
     with tempfile.TemporaryDirectory() as work:
-        _put(file, _parts(name, names, source, config, Path(work)), cflags, about)
+        _put(file, _made_from(name, names, source, config, Path(work)), cflags, about)
     return file.parent
 
 
 def _put(
-    file: Path, parts: Sequence[Part], cflags: Sequence[str], about: Mapping[str, Any]
+    file: Path, made_from: Sequence[Part] | Path, cflags: Sequence[str], about: Mapping[str, Any]
 ) -> None:
     """Makes the stack `file`, and what stands beside it. Its folder is replaced at the end."""
     target = file.parent
@@ -108,7 +110,10 @@ def _put(
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=target.parent) as made:
         new = Path(made) / name
         new.mkdir()
-        digest = make(parts, cflags, new / file.name)
+        if isinstance(made_from, Path):
+            digest = crates.make(made_from, cflags, new / file.name)
+        else:
+            digest = building.make(made_from, cflags, new / file.name)
         # The second word says which object the first one names.
         made_of = hashlib.sha256((new / file.name).read_bytes()).hexdigest()
         (new / "digest").write_text(f"{digest} {made_of}\n")
@@ -135,19 +140,24 @@ def _check_free(target: Path) -> None:
         )
 
 
-def _parts(
+def _made_from(
     name: str,
     sources: Sequence[str],
     source: str | os.PathLike[str] | None,
     config: str | os.PathLike[str] | None,
     work: Path,
-) -> Sequence[Part]:
-    """What is compiled for a stack. `work` is an empty folder, which stays until it is compiled."""
+) -> Sequence[Part] | Path:
+    """What is compiled for a stack, or the `Cargo.toml` of the crate that it is.
+
+    `work` is an empty folder, which stays until it is compiled.
+    """
     if config is not None and not Path(config).is_file():
         raise StackError(f"--config: found {printable(os.fspath(config))}, which is no file")
     header = None if config is None else Path(config)
     if not sources and name in KNOWN:
         known = KNOWN[name]
+        if known.crate is not None:
+            return _our_crate(known.crate, source, config)
         return _of_library(known.library, source, header or known.config, work, known.carrier)
     if len(sources) == 1 and sources[0] in LIBRARIES:
         return _of_library(sources[0], source, header, work)
@@ -156,14 +166,38 @@ def _parts(
         option = "--config" if source is None else "--source"
         raise StackError(f"FILE: found {found}, allowed with {option}: {', '.join(LIBRARIES)}")
     files = [Path(each) for each in sources]
+    if [file.name for file in files] == [crates.MANIFEST] and files[0].is_file():
+        return files[0]
     for file in files or [Path()]:
         if file.suffix not in SUFFIXES or not file.is_file():
             found = printable(os.fspath(file)) if files else "none"
-            allowed = f"files that end in {' or '.join(SUFFIXES)}, or one of {', '.join(LIBRARIES)}"
+            allowed = (
+                f"files that end in {' or '.join(SUFFIXES)}, the {crates.MANIFEST} of a crate, or"
+                f" one of {', '.join(LIBRARIES)}"
+            )
             if not files:
                 allowed += f"; none with one of the names {', '.join(KNOWN)}"
             raise StackError(f"FILE: found {found}, allowed: {allowed}")
     return [Part(files)]
+
+
+def _our_crate(
+    folder: str,
+    source: str | os.PathLike[str] | None,
+    config: str | os.PathLike[str] | None,
+) -> Path:
+    """The `Cargo.toml` of a crate that is in a clone of slowhand."""
+    for option, word in (("--source", source), ("--config", config)):
+        if word is not None:
+            found = printable(os.fspath(word))
+            raise StackError(f"{option}: found {found}, allowed: none (the stack is a crate)")
+    manifest = data.CRATES / folder / crates.MANIFEST
+    if not manifest.is_file():
+        raise StackError(
+            f"NAME: found {folder}, whose crate is only in a clone of slowhand (stacks/{folder}):"
+            f" name it there, `slowhand stacks add {folder} stacks/{folder}/{crates.MANIFEST}`"
+        )
+    return manifest
 
 
 def _of_library(

@@ -98,6 +98,20 @@ def words(text: str, *, place: str) -> list[str]:
         raise StackError(f"{place}: found {printable(text)}, allowed: {allowed}") from error
 
 
+def compile_guard(folder: Path) -> Path:
+    """Compiles the guard into an object in a folder, for what another compiler links.
+
+    What the object is names it: another one has another path, so what it is linked with is, too.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        made = Path(own) / "guard.o"
+        if not _succeeds([*_compile(GUARD), "-c", "-o", os.fspath(made), os.fspath(GUARD)]):
+            raise StackError(f"{_compiler(C)[0]} could not make the guard: its messages are above")
+        digest = hashlib.sha256(made.read_bytes()).hexdigest()[:DIGEST]
+        return made.replace(folder / f"guard-{digest}.o")
+
+
 def run(
     command: Sequence[str],
     *,

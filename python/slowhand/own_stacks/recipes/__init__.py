@@ -29,12 +29,14 @@ class Library(NamedTuple):
 class Known(NamedTuple):
     """A stack that is made without further words."""
 
-    library: str
+    library: str = ""
     """Of `LIBRARIES`."""
     config: Path | None = None
     """A header of options."""
     carrier: str | None = None
     """The package of Cargo with the sources, and its version. `None`: that of the library."""
+    crate: str | None = None
+    """In the place of a library: the folder of a crate, in that of `data.CRATES`."""
 
 
 LIBRARIES = {
@@ -48,9 +50,10 @@ def _known() -> dict[str, Known]:
     listed: dict[str, dict[str, str]] = json.loads((data.CSRC / "known.json").read_text())
     return {
         name: Known(
-            each["library"],
+            each.get("library", ""),
             data.CSRC / each["config"] if "config" in each else None,
             each.get("carrier"),
+            each.get("crate"),
         )
         for name, each in listed.items()
     }
