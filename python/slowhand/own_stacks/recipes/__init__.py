@@ -33,7 +33,10 @@ class Known(NamedTuple):
     """A header of options."""
 
 
-LIBRARIES = {"mbedtls": Library(mbedtls.carried, mbedtls.parts)}
+LIBRARIES = {
+    "mbedtls": Library(mbedtls.carried, mbedtls.parts),
+    "mbedtls-2.28": Library(mbedtls.carried_old, mbedtls.parts),
+}
 """The libraries, by the name that `stacks add` takes."""
 
 
