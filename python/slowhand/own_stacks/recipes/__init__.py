@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from slowhand import data
 from slowhand.own_stacks.building import Part
-from slowhand.own_stacks.recipes import mbedtls
+from slowhand.own_stacks.recipes import mbedtls, tinydtls
 
 
 class Library(NamedTuple):
@@ -36,6 +36,7 @@ class Known(NamedTuple):
 LIBRARIES = {
     "mbedtls": Library(mbedtls.carried, mbedtls.parts),
     "mbedtls-2.28": Library(mbedtls.carried_old, mbedtls.parts),
+    "tinydtls": Library(tinydtls.carried, tinydtls.parts),
 }
 """The libraries, by the name that `stacks add` takes."""
 
