@@ -18,18 +18,26 @@ void slowhand_mbedtls_signed(const mbedtls_ecp_keypair *key, const unsigned char
 }
 
 #if SLOWHAND_MBEDTLS_3
-int mbedtls_ssl_write_sig_alg_ext(mbedtls_ssl_context *ssl, unsigned char *buf, const unsigned char *end, size_t *out_len);
+/* The extension signature_algorithms of a ClientHello, which ssl_client.c writes and ssl_tls12_server.c reads. A session with an empty
+ * list of signatures does neither: as a library that was built without certificates. */
 
-/* Called by ssl_client.c for a ClientHello. A list that is empty leaves the extension out: as a library does that was built without
- * certificates. */
+int mbedtls_ssl_write_sig_alg_ext(mbedtls_ssl_context *ssl, unsigned char *buf, const unsigned char *end, size_t *out_len);
+int mbedtls_ssl_parse_sig_alg_ext(mbedtls_ssl_context *ssl, const unsigned char *buf, const unsigned char *end);
+
+static int has_signatures(const mbedtls_ssl_context *ssl)
+{
+    return ssl->conf->sig_algs == NULL || *ssl->conf->sig_algs != MBEDTLS_TLS1_3_SIG_NONE;
+}
+
 int slowhand_mbedtls_ssl_write_sig_alg_ext(mbedtls_ssl_context *ssl, unsigned char *buf, const unsigned char *end,
                                            size_t *out_len)
 {
-    const uint16_t *list = ssl->conf->sig_algs;
-    if (list != NULL && *list == MBEDTLS_TLS1_3_SIG_NONE) {
-        *out_len = 0;
-        return 0;
-    }
-    return mbedtls_ssl_write_sig_alg_ext(ssl, buf, end, out_len);
+    *out_len = 0;
+    return has_signatures(ssl) ? mbedtls_ssl_write_sig_alg_ext(ssl, buf, end, out_len) : 0;
+}
+
+int slowhand_mbedtls_ssl_parse_sig_alg_ext(mbedtls_ssl_context *ssl, const unsigned char *buf, const unsigned char *end)
+{
+    return has_signatures(ssl) ? mbedtls_ssl_parse_sig_alg_ext(ssl, buf, end) : 0;
 }
 #endif

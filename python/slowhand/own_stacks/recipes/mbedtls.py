@@ -54,15 +54,13 @@ def parts(root: Path, config: Path | None) -> list[Part]:
         callers |= {*lists[f"callers_{OLD}"]}
         other = lists[f"counted_{OLD}"]
         counted = counted - {each.removesuffix("_ret") for each in other} | {*other}
-    groups = [(callers, _renamed(counted)), ({*lists["hello"]}, _renamed(lists["hello_calls"]))]
-    made = [
-        Part([file for file in library if file.stem in names], [*flags, *renamed])
-        for names, renamed in groups
-        if any(file.stem in names for file in library)
-    ]
     own = [ADAPTER / f"{name}.c" for name in ("session", "stack", "operations", "plain")]
-    others = [file for file in library if all(file.stem not in names for names, _ in groups)]
-    return [*made, Part([*own, data.CSRC / "library.c", *others], flags)]
+    groups: dict[tuple[str, ...], list[Path]] = {(): [*own, data.CSRC / "library.c"]}
+    for file in library:
+        called = counted if file.stem in callers else set()
+        called = called | {*lists["hello_calls"]} if file.stem in lists["hello"] else called
+        groups.setdefault(tuple(_renamed(called)), []).append(file)
+    return [Part(files, [*flags, *renamed]) for renamed, files in groups.items()]
 
 
 def _renamed(functions: Iterable[str]) -> list[str]:
