@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-import pandas
+import polars
 import pytest
 
 import slowhand
@@ -31,8 +31,8 @@ OTHER_PSK = ["session.suite=TLS_PSK_WITH_AES_256_CCM_8"]
 ECDSA = ["session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8", "session.auth=mutual"]
 ECJPAKE = ["session.credential=ecjpake", "session.suite=TLS_ECJPAKE_WITH_AES_128_CCM_8"]
 
-# A ClientHello of DTLS 1.2 with a suite and the SCSV of RFC 5746, without extensions: headers of the
-# record and of the message, version, random, no session, no cookie, two suites, no compression.
+# A ClientHello of DTLS 1.2 with a suite and the SCSV of RFC 5746, without extensions: headers of
+# the record and of the message, version, random, no session, no cookie, two suites, no compression.
 BARE = 13 + 12 + 2 + 32 + 1 + 1 + (2 + 2 * 2) + (1 + 1)
 # The ServerHello that answers it has a session of 32 octets, one suite, and renegotiation_info.
 ANSWER = 13 + 12 + 2 + 32 + (1 + 32) + 2 + 1 + 2 + 5
@@ -149,7 +149,7 @@ def test_versions_stand_side_by_side(stacks: Path) -> None:
         sought = building._run(["nm", "-D", "--undefined-only", made]).stdout
         assert not re.search("mbedtls|psa_|slowhand", sought)
 
-    def run(client: str, server: str, session: list[str]) -> pandas.DataFrame:
+    def run(client: str, server: str, session: list[str]) -> polars.DataFrame:
         return slowhand.run("csma", count=2, set=[*ends(client, server), *session])
 
     two = ("mbedtls", "mbedtls-2.28")
@@ -168,15 +168,14 @@ def test_versions_stand_side_by_side(stacks: Path) -> None:
 
 
 @full
-def test_operations_differ_where_the_versions_do(stacks: Path) -> None:
+def test_the_versions_compute_the_same(stacks: Path) -> None:
     def computed(stack: str, session: list[str]) -> float:
         frame = slowhand.run("csma", count=1, set=[*ends(stack, stack), *session])
-        return float(frame["compute_client_s"].iloc[0])
+        return float(frame["compute_client_s"][0])
 
-    # The handshake's transcript counts alike.
-    assert computed("mbedtls-2.28", PSK) == computed("mbedtls", PSK)
-    # The same operations of public keys; 2.28 hashes the transcript with SHA-512 too, for a signature.
-    assert 1 < computed("mbedtls-2.28", ECDSA) / computed("mbedtls", ECDSA) < 1.03
+    # What 2.28 hashes to blind a multiplication is part of it. Its longer hellos fill no more blocks.
+    for session in (PSK, ECDSA):
+        assert computed("mbedtls-2.28", session) == computed("mbedtls", session)
     # Without the extended master secret, and with shorter hellos, fewer blocks.
     assert computed("mbedtls-openthread", PSK) < computed("mbedtls", PSK)
 
@@ -220,11 +219,6 @@ def test_versions_without_an_adapter_are_refused(
         LIBRARIES["mbedtls"].parts(sources(tmp_path / "library", version, header), None)
 
 
-def test_the_carriers_have_what_they_are_named_for() -> None:
-    assert mbedtls._line(mbedtls.carried()) == "3.6"
-    assert mbedtls._line(mbedtls.carried_old()) == "2.28"
-
-
 def test_a_build_of_tinydtls_gives_the_same_and_may_have_less(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,5 +236,5 @@ def test_a_build_of_tinydtls_gives_the_same_and_may_have_less(
     own_stacks.add("tiny-psk", ["tinydtls"], config=header)
     with pytest.raises(slowhand.ScenarioError, match=r"TLS_ECDHE_ECDSA\w+, allowed: TLS_PSK"):
         slowhand.run("csma", count=1, set=[*ends("tiny-psk", "tiny-psk"), f"session.suite={suite}"])
-    with pytest.raises(StackError, match="without hmac.c, allowed: the folder of tinyDTLS"):
+    with pytest.raises(StackError, match=r"without hmac\.c, allowed: the folder of tinyDTLS"):
         own_stacks.add("other", ["tinydtls"], source=tmp_path)

@@ -199,7 +199,9 @@ static int is_multiplication(const mbedtls_mpi *scalar)
 int slowhand_mbedtls_ecp_muladd(mbedtls_ecp_group *grp, mbedtls_ecp_point *R, const mbedtls_mpi *m,
                                 const mbedtls_ecp_point *P, const mbedtls_mpi *n, const mbedtls_ecp_point *Q)
 {
+    inside_signature = 1; /* 2.28 hashes to blind a multiplication */
     int ret = mbedtls_ecp_muladd(grp, R, m, P, n, Q);
+    inside_signature = 0;
     if (is_multiplication(m))
         count_multiplication(grp, P);
     if (is_multiplication(n))
@@ -239,9 +241,11 @@ int slowhand_mbedtls_ecdsa_read_signature(mbedtls_ecdsa_context *ctx, const unsi
                                           const unsigned char *sig, size_t slen)
 {
     int ret = 0;
+    inside_signature = 1; /* as in mbedtls_ecp_muladd */
     if (!slowhand_mbedtls_is_signed(ctx, hash, hlen, sig, slen)
         && (ret = mbedtls_ecdsa_read_signature(ctx, hash, hlen, sig, slen)) == 0)
         slowhand_mbedtls_signed(ctx, hash, hlen, sig, slen);
+    inside_signature = 0;
     slowhand_host->ecdsa_verify(named_group(ctx->grp.id));
     return ret;
 }
