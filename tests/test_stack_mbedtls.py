@@ -160,11 +160,10 @@ def test_versions_stand_side_by_side(stacks: Path) -> None:
         for name in two:
             assert run(name, name, session).equals(alone[name])
     # A profile speaks with the library as it is by default.
-    for name, (client, server) in product(PROFILES, ((0, 1), (1, 0))):
+    for name in PROFILES:
         session = OTHER_PSK if "contiki" in name else PSK
-        pair = (name, "mbedtls")
-        found = run(pair[client], pair[server], session)
-        assert list(found["outcome"]) == ["completed", "completed"]
+        for pair in ((name, "mbedtls"), ("mbedtls", name)):
+            assert list(run(*pair, session)["outcome"]) == ["completed", "completed"]
 
 
 @full
@@ -173,7 +172,7 @@ def test_the_versions_compute_the_same(stacks: Path) -> None:
         frame = slowhand.run("csma", count=1, set=[*ends(stack, stack), *session])
         return float(frame["compute_client_s"][0])
 
-    # What 2.28 hashes to blind a multiplication is part of it. Its longer hellos fill no more blocks.
+    # What 2.28 hashes to blind a multiplication is part of it. Longer hellos fill no more blocks.
     for session in (PSK, ECDSA):
         assert computed("mbedtls-2.28", session) == computed("mbedtls", session)
     # Without the extended master secret, and with shorter hellos, fewer blocks.
