@@ -28,7 +28,7 @@ def parts(root: Path, config: Path | None) -> list[Part]:
         if not (root / f"{name}.c").is_file():
             raise StackError(
                 f"--source: found {printable(str(root))} without {name}.c, allowed: the folder of"
-                " tinyDTLS, of 2023 or later"
+                " tinyDTLS, with the files that it had in June 2024"
             )
     flags = [*(f"-I{each}" for each in (ADAPTER, root, data.CSRC)), "-w"]
     if config is not None:
