@@ -198,43 +198,26 @@ fn listed(key: &str) -> Vec<String> {
     lists.remove(key).unwrap_or_else(|| panic!("there is no list {key}"))
 }
 
+/// `csrc/tinydtls/sources.json`, which is also for builds of the user, has the files: those with calls that are counted or replaced, with
+/// the functions, and the others.
 fn tinydtls(root: &Path) {
-    const HASHES: &[&str] = &["dtls_sha256_update", "dtls_sha256_final"];
-    const REPLACED: &[&str] = &["ecc_ec_mult", "ecc_ecdsa_sign", "ecc_ecdsa_validate"];
-    const OTHERS_COUNTED: &[&str] = &[
-        "dtls_encrypt_params",
-        "dtls_decrypt_params",
-        "dtls_ecdsa_generate_key",
-        "dtls_ecdh_pre_master_secret",
-        "dtls_ecdsa_create_sig",
-        "dtls_ecdsa_create_sig_hash",
-        "dtls_ecdsa_verify_sig",
-        "dtls_ecdsa_verify_sig_hash",
-        "dtls_prf",
-    ];
-    const OTHERS: &[&str] =
-        &["netq", "peer", "session", "ccm", "dtls_debug", "aes/rijndael", "aes/rijndael_wrap", "sha2/sha2", "ecc/ecc"];
-    let source = |name: &str| root.join(format!("{name}.c"));
+    let text = fs::read_to_string("csrc/tinydtls/sources.json").expect("the list is in the package");
+    let lists: BTreeMap<String, BTreeMap<String, Vec<String>>> =
+        serde_json::from_str(&text).expect("the list has its form");
     let build = || {
         let mut build = adapter("tinydtls");
         build.include("csrc/tinydtls").include(root).warnings(false).opt_level(OPT_LEVEL);
         build
     };
-    // crypto.c defines the other functions, which dtls.c calls.
-    let mut callers = rename_calls(build(), HASHES).file(source("hmac")).compile_intermediates();
-    let cryptography =
-        rename_calls(rename_calls(build(), HASHES), REPLACED).file(source("crypto")).compile_intermediates();
-    callers.extend(cryptography);
-    let protocol =
-        rename_calls(rename_calls(build(), HASHES), OTHERS_COUNTED).file(source("dtls")).compile_intermediates();
-    callers.extend(protocol);
+    let mut callers = Vec::new();
+    for (caller, counted) in &lists["counted"] {
+        let counted: Vec<_> = counted.iter().map(String::as_str).collect();
+        callers.extend(rename_calls(build(), &counted).file(root.join(format!("{caller}.c"))).compile_intermediates());
+    }
     let mut others = build();
     others
-        .files(OTHERS.iter().map(|name| source(name)))
-        .file("csrc/tinydtls/arithmetic.c")
-        .file("csrc/tinydtls/session.c")
-        .file("csrc/tinydtls/stack.c")
-        .file("csrc/tinydtls/operations.c");
+        .files(lists["others"]["library"].iter().map(|name| root.join(format!("{name}.c"))))
+        .files(lists["others"]["adapter"].iter().map(|name| format!("csrc/tinydtls/{name}.c")));
     isolate::compile(&others, callers, "slowhand_tinydtls", &["slowhand_tinydtls"], ALLOCATION);
 }
 

@@ -4,8 +4,8 @@
 
 #include "slowhand/stack.h"
 
-/* True during a signature with a deterministic nonce (as in RFC 6979). Hashing for the nonce is part of the signature, so it is
- * not counted. */
+/* True during an operation of public keys that hashes: for the deterministic nonce of a signature (as in RFC 6979), or for the numbers
+ * that blind a multiplication. That is part of the operation, so it is not counted. */
 static _Thread_local int inside_signature;
 
 /* The deterministic nonce does not use SHA-1. */

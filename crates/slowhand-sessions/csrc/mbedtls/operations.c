@@ -5,6 +5,7 @@
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
 #include "arithmetic.h"
 #include "hashing.h"
+#include "compatibility.h"
 #include "slowhand/stack.h"
 
 #include "mbedtls/cipher.h"
@@ -23,6 +24,7 @@ static uint16_t named_group(mbedtls_ecp_group_id id)
 
 /* Called by md.c, and by psa_crypto_hash.c for TLS 1.3 */
 
+#if defined(MBEDTLS_SHA1_C)
 int slowhand_mbedtls_sha1_update(mbedtls_sha1_context *ctx, const unsigned char *input, size_t ilen)
 {
     uint32_t blocks = (uint32_t) ((ctx->total[0] % 64 + ilen) / 64);
@@ -45,6 +47,8 @@ int slowhand_mbedtls_sha1(const unsigned char *input, size_t ilen, unsigned char
     count_sha1((uint32_t) (ilen / 64) + padding_blocks(ilen, 64));
     return ret;
 }
+
+#endif
 
 int slowhand_mbedtls_sha256_update(mbedtls_sha256_context *ctx, const unsigned char *input, size_t ilen)
 {
@@ -69,6 +73,7 @@ int slowhand_mbedtls_sha256(const unsigned char *input, size_t ilen, unsigned ch
     return ret;
 }
 
+#if defined(MBEDTLS_SHA512_C)
 int slowhand_mbedtls_sha512_update(mbedtls_sha512_context *ctx, const unsigned char *input, size_t ilen)
 {
     uint32_t blocks = (uint32_t) ((ctx->total[0] % 128 + ilen) / 128);
@@ -91,6 +96,8 @@ int slowhand_mbedtls_sha512(const unsigned char *input, size_t ilen, unsigned ch
     count_sha512((uint32_t) (ilen / 128) + padding_blocks(ilen, 128));
     return ret;
 }
+
+#endif
 
 /* Called by ssl_msg.c */
 
@@ -134,8 +141,9 @@ int slowhand_mbedtls_cipher_crypt(mbedtls_cipher_context_t *ctx, const unsigned 
     return ret;
 }
 
-/* Called by ssl_tls12_client.c and ssl_tls12_server.c */
+/* Called by ssl_tls12_client.c and ssl_tls12_server.c, in 2.28 by ssl_cli.c and ssl_srv.c */
 
+#if defined(MBEDTLS_ECDH_C)
 int slowhand_mbedtls_ecdh_make_params(mbedtls_ecdh_context *ctx, size_t *olen, unsigned char *buf, size_t blen,
                                       int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
 {
@@ -159,6 +167,8 @@ int slowhand_mbedtls_ecdh_calc_secret(mbedtls_ecdh_context *ctx, size_t *olen, u
     slowhand_host->ecdh_agree(named_group(ctx->grp_id));
     return ret;
 }
+
+#endif
 
 /* Called by ecjpake.c. A multiplication of the base point counts as a key generation, one of another point as a shared secret. */
 
@@ -189,7 +199,9 @@ static int is_multiplication(const mbedtls_mpi *scalar)
 int slowhand_mbedtls_ecp_muladd(mbedtls_ecp_group *grp, mbedtls_ecp_point *R, const mbedtls_mpi *m,
                                 const mbedtls_ecp_point *P, const mbedtls_mpi *n, const mbedtls_ecp_point *Q)
 {
+    inside_signature = 1; /* 2.28 hashes to blind a multiplication */
     int ret = mbedtls_ecp_muladd(grp, R, m, P, n, Q);
+    inside_signature = 0;
     if (is_multiplication(m))
         count_multiplication(grp, P);
     if (is_multiplication(n))
@@ -210,13 +222,14 @@ int slowhand_mbedtls_ecp_mul(mbedtls_ecp_group *grp, mbedtls_ecp_point *R, const
 
 /* Called by pk_wrap.c */
 
+#if defined(MBEDTLS_ECDSA_C)
 int slowhand_mbedtls_ecdsa_write_signature(mbedtls_ecdsa_context *ctx, mbedtls_md_type_t md_alg,
                                            const unsigned char *hash, size_t hlen, unsigned char *sig,
-                                           size_t sig_size, size_t *slen,
+                                           IN_3(size_t sig_size) size_t *slen,
                                            int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
 {
     inside_signature = 1;
-    int ret = mbedtls_ecdsa_write_signature(ctx, md_alg, hash, hlen, sig, sig_size, slen, f_rng, p_rng);
+    int ret = mbedtls_ecdsa_write_signature(ctx, md_alg, hash, hlen, sig, IN_3(sig_size) slen, f_rng, p_rng);
     inside_signature = 0;
     if (ret == 0)
         slowhand_mbedtls_signed(ctx, hash, hlen, sig, *slen);
@@ -228,47 +241,55 @@ int slowhand_mbedtls_ecdsa_read_signature(mbedtls_ecdsa_context *ctx, const unsi
                                           const unsigned char *sig, size_t slen)
 {
     int ret = 0;
+    inside_signature = 1; /* as in mbedtls_ecp_muladd */
     if (!slowhand_mbedtls_is_signed(ctx, hash, hlen, sig, slen)
         && (ret = mbedtls_ecdsa_read_signature(ctx, hash, hlen, sig, slen)) == 0)
         slowhand_mbedtls_signed(ctx, hash, hlen, sig, slen);
+    inside_signature = 0;
     slowhand_host->ecdsa_verify(named_group(ctx->grp.id));
     return ret;
 }
 
+#endif
+
+#if defined(MBEDTLS_RSA_C)
 static uint16_t rsa_bits(const mbedtls_rsa_context *ctx)
 {
     return (uint16_t) mbedtls_rsa_get_bitlen(ctx);
 }
 
-int slowhand_mbedtls_rsa_pkcs1_sign(mbedtls_rsa_context *ctx, mbedtls_f_rng_t *f_rng, void *p_rng,
+int slowhand_mbedtls_rsa_pkcs1_sign(mbedtls_rsa_context *ctx, slowhand_rng_t *f_rng, void *p_rng, IN_2(int mode)
                                     mbedtls_md_type_t md_alg, unsigned int hashlen, const unsigned char *hash,
                                     unsigned char *sig)
 {
-    int ret = mbedtls_rsa_pkcs1_sign(ctx, f_rng, p_rng, md_alg, hashlen, hash, sig);
+    int ret = mbedtls_rsa_pkcs1_sign(ctx, f_rng, p_rng, IN_2(mode) md_alg, hashlen, hash, sig);
     slowhand_host->rsa_sign(rsa_bits(ctx));
     return ret;
 }
 
-int slowhand_mbedtls_rsa_pkcs1_verify(mbedtls_rsa_context *ctx, mbedtls_md_type_t md_alg, unsigned int hashlen,
-                                      const unsigned char *hash, const unsigned char *sig)
+int slowhand_mbedtls_rsa_pkcs1_verify(mbedtls_rsa_context *ctx, IN_2(slowhand_rng_t *f_rng) IN_2(void *p_rng) IN_2(int mode)
+                                      mbedtls_md_type_t md_alg, unsigned int hashlen, const unsigned char *hash,
+                                      const unsigned char *sig)
 {
-    int ret = mbedtls_rsa_pkcs1_verify(ctx, md_alg, hashlen, hash, sig);
+    int ret = mbedtls_rsa_pkcs1_verify(ctx, IN_2(f_rng) IN_2(p_rng) IN_2(mode) md_alg, hashlen, hash, sig);
     slowhand_host->rsa_verify(rsa_bits(ctx));
     return ret;
 }
 
-int slowhand_mbedtls_rsa_pkcs1_encrypt(mbedtls_rsa_context *ctx, mbedtls_f_rng_t *f_rng, void *p_rng, size_t ilen,
-                                       const unsigned char *input, unsigned char *output)
+int slowhand_mbedtls_rsa_pkcs1_encrypt(mbedtls_rsa_context *ctx, slowhand_rng_t *f_rng, void *p_rng, IN_2(int mode)
+                                       size_t ilen, const unsigned char *input, unsigned char *output)
 {
-    int ret = mbedtls_rsa_pkcs1_encrypt(ctx, f_rng, p_rng, ilen, input, output);
+    int ret = mbedtls_rsa_pkcs1_encrypt(ctx, f_rng, p_rng, IN_2(mode) ilen, input, output);
     slowhand_host->rsa_encrypt(rsa_bits(ctx));
     return ret;
 }
 
-int slowhand_mbedtls_rsa_pkcs1_decrypt(mbedtls_rsa_context *ctx, mbedtls_f_rng_t *f_rng, void *p_rng, size_t *olen,
-                                       const unsigned char *input, unsigned char *output, size_t output_max_len)
+int slowhand_mbedtls_rsa_pkcs1_decrypt(mbedtls_rsa_context *ctx, slowhand_rng_t *f_rng, void *p_rng, IN_2(int mode)
+                                       size_t *olen, const unsigned char *input, unsigned char *output,
+                                       size_t output_max_len)
 {
-    int ret = mbedtls_rsa_pkcs1_decrypt(ctx, f_rng, p_rng, olen, input, output, output_max_len);
+    int ret = mbedtls_rsa_pkcs1_decrypt(ctx, f_rng, p_rng, IN_2(mode) olen, input, output, output_max_len);
     slowhand_host->rsa_decrypt(rsa_bits(ctx));
     return ret;
 }
+#endif

@@ -6,22 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compatibility.h"
+
 #include "mbedtls/aes.h"
 #include "mbedtls/cipher.h"
 #include "mbedtls/ecp.h"
 #include "mbedtls/error.h"
 #include "mbedtls/platform.h"
 #include "mbedtls/platform_time.h"
-#include "mbedtls/psa_util.h"
-#include "mbedtls/ssl.h"
 #include "mbedtls/ssl_ciphersuites.h"
 #include "mbedtls/ssl_cookie.h"
-#include "mbedtls/ssl_ticket.h"
-#include "mbedtls/version.h"
+#if defined(MBEDTLS_PSA_CRYPTO_C)
+#include "mbedtls/psa_util.h"
 #include "psa/crypto.h"
+#endif
 
 #define NS_PER_MS 1000000u
 #define MS_PER_S 1000u
+#define MASTER_SECRET 48 /* octets, RFC 5246 section 8.1 */
 #define TICKET_LIFETIME_S 86400 /* a day, as ssl_ticket.h recommends */
 
 /* The name and the key of a server's tickets. */
@@ -38,7 +40,7 @@ struct session {
     const unsigned char *password; /* of EC-JPAKE; NULL: none */
     size_t password_len;
     int suites[2];
-    uint16_t groups[2], signatures[2];
+    struct slowhand_lists lists;
     mbedtls_x509_crt_profile profile;
     int resumption;
     struct ticket_key ticket_key;
@@ -62,11 +64,13 @@ static mbedtls_time_t world_time(mbedtls_time_t *out)
     return now;
 }
 
+#if SLOWHAND_MBEDTLS_3
 /* Also for the age of tickets, so it counts from before the beginning of the world. */
 mbedtls_ms_time_t mbedtls_ms_time(void)
 {
     return (mbedtls_ms_time_t) slowhand_host->unix_time_ms();
 }
+#endif
 
 static int random_octets(void *unused, unsigned char *output, size_t length)
 {
@@ -75,6 +79,7 @@ static int random_octets(void *unused, unsigned char *output, size_t length)
     return 0;
 }
 
+#if defined(MBEDTLS_PSA_CRYPTO_C)
 psa_status_t mbedtls_psa_external_get_random(mbedtls_psa_external_random_context_t *unused, uint8_t *output,
                                              size_t size, size_t *length)
 {
@@ -83,6 +88,7 @@ psa_status_t mbedtls_psa_external_get_random(mbedtls_psa_external_random_context
     *length = size;
     return PSA_SUCCESS;
 }
+#endif
 
 static void initialise_once(void)
 {
@@ -92,7 +98,9 @@ static void initialise_once(void)
     mbedtls_ssl_list_ciphersuites();
     mbedtls_cipher_list();
     mbedtls_ecp_grp_id_list();
+#if defined(MBEDTLS_PSA_CRYPTO_C)
     psa_crypto_init();
+#endif
     /* Detects the instructions of the processor. */
     static const unsigned char ANY_KEY[16];
     mbedtls_aes_context aes;
@@ -161,9 +169,8 @@ static int get_timer(void *context)
 }
 
 /* A server's cache holds one session. */
-static int cache_get(void *context, unsigned char const *id, size_t id_len, mbedtls_ssl_session *session)
+static int find(const struct session *own, unsigned char const *id, size_t id_len, mbedtls_ssl_session *session)
 {
-    const struct session *own = context;
     if (own->cached == NULL || mbedtls_ssl_session_load(session, own->cached, own->cached_len) != 0)
         return MBEDTLS_ERR_SSL_CACHE_ENTRY_NOT_FOUND;
     if (session->id_len == id_len && memcmp(session->id, id, id_len) == 0)
@@ -185,12 +192,9 @@ static int keep(struct session *session, const unsigned char *octets, size_t len
     return 0;
 }
 
-static int cache_set(void *context, unsigned char const *id, size_t id_len, const mbedtls_ssl_session *session)
+static int keep_session(struct session *own, const mbedtls_ssl_session *session)
 {
-    struct session *own = context;
     size_t length = 0;
-    (void) id;
-    (void) id_len;
     mbedtls_ssl_session_save(session, NULL, 0, &length); /* returns the length */
     unsigned char *octets = malloc(length);
     if (octets == NULL)
@@ -200,6 +204,19 @@ static int cache_set(void *context, unsigned char const *id, size_t id_len, cons
         ret = keep(own, octets, length);
     free(octets);
     return ret;
+}
+
+#if SLOWHAND_MBEDTLS_3
+static int cache_get(void *context, unsigned char const *id, size_t id_len, mbedtls_ssl_session *session)
+{
+    return find(context, id, id_len, session);
+}
+
+static int cache_set(void *context, unsigned char const *id, size_t id_len, const mbedtls_ssl_session *session)
+{
+    (void) id;
+    (void) id_len;
+    return keep_session(context, session);
 }
 
 static void export_keys(void *context, mbedtls_ssl_key_export_type type, const unsigned char *secret,
@@ -231,8 +248,49 @@ static void export_keys(void *context, mbedtls_ssl_key_export_type type, const u
         break;
     }
 }
+#else
+/* The wanted number is in `session`. */
+static int cache_get(void *context, mbedtls_ssl_session *session)
+{
+    unsigned char id[sizeof session->id];
+    size_t id_len = session->id_len;
+    memcpy(id, session->id, sizeof id);
+    return find(context, id, id_len, session);
+}
+
+static int cache_set(void *context, const mbedtls_ssl_session *session)
+{
+    return keep_session(context, session);
+}
+
+static int export_keys(void *context, const unsigned char *secret, const unsigned char *block, size_t mac_len, size_t key_len,
+                       size_t iv_len, const unsigned char client_random[32], const unsigned char server_random[32],
+                       mbedtls_tls_prf_types prf)
+{
+    (void) context, (void) block, (void) mac_len, (void) key_len, (void) iv_len, (void) server_random, (void) prf;
+    slowhand_master_secret(client_random, secret, MASTER_SECRET);
+    return 0;
+}
+#endif
 
 /* Construction */
+
+/* The groups and the signatures that a session offers: those of the scenario, or in a profile the library's own lists, which
+ * follow from its options. */
+static void offer_algorithms(struct session *session, const struct slowhand_options *options)
+{
+    mbedtls_ssl_config *conf = &session->conf;
+#if !defined(SLOWHAND_OWN_LISTS)
+    if (options->group != 0)
+        slowhand_conf_group(conf, &session->lists, options->group);
+    if (options->signature != 0)
+        slowhand_conf_signature(conf, &session->lists, options->signature);
+#else
+    static const uint16_t WITHOUT_CERTIFICATE[] = SLOWHAND_SIGNATURES_WITHOUT_CERTIFICATE;
+    if (options->signature == 0)
+        mbedtls_ssl_conf_sig_algs(conf, WITHOUT_CERTIFICATE);
+#endif
+}
 
 static int configure_credentials(struct session *session, const struct slowhand_options *options)
 {
@@ -243,13 +301,8 @@ static int configure_credentials(struct session *session, const struct slowhand_
         if (ret != 0)
             return ret;
     }
-    if (options->group != 0) {
-        session->groups[0] = options->group;
-        mbedtls_ssl_conf_groups(&session->conf, session->groups);
-    }
+    offer_algorithms(session, options);
     if (options->signature != 0) {
-        session->signatures[0] = options->signature;
-        mbedtls_ssl_conf_sig_algs(&session->conf, session->signatures);
         /* The default profile refuses secp192r1 and RSA-1024, but the papers use them. */
         session->profile = mbedtls_x509_crt_profile_default;
         session->profile.allowed_curves = 0xFFFFFFFF;
@@ -331,8 +384,7 @@ static int configure(struct session *session, const struct slowhand_options *opt
                                           MBEDTLS_SSL_PRESET_DEFAULT);
     if (ret != 0)
         return ret;
-    mbedtls_ssl_conf_min_tls_version(conf, (mbedtls_ssl_protocol_version) options->version);
-    mbedtls_ssl_conf_max_tls_version(conf, (mbedtls_ssl_protocol_version) options->version);
+    slowhand_conf_version(conf, options->version);
     mbedtls_ssl_conf_rng(conf, random_octets, NULL);
     session->suites[0] = options->suite;
     mbedtls_ssl_conf_ciphersuites(conf, session->suites);
@@ -341,7 +393,8 @@ static int configure(struct session *session, const struct slowhand_options *opt
     if ((ret = configure_credentials(session, options)) != 0)
         return ret;
 #if defined(MBEDTLS_SSL_MAX_FRAGMENT_LENGTH)
-    if (options->max_fragment_length != 0 && (ret = mbedtls_ssl_conf_max_frag_len(conf, options->max_fragment_length)) != 0)
+    unsigned char length = options->max_fragment_length != 0 ? options->max_fragment_length : SLOWHAND_MAX_FRAGMENT_LENGTH;
+    if (length != 0 && (ret = mbedtls_ssl_conf_max_frag_len(conf, length)) != 0)
         return ret;
 #endif
 #if defined(MBEDTLS_SSL_DTLS_CONNECTION_ID)
@@ -411,12 +464,16 @@ static int set_up(struct session *session, const struct slowhand_options *option
     if (!options->is_server && options->trusted != NULL && (ret = mbedtls_ssl_set_hostname(ssl, NULL)) != 0) {
         return ret; /* NULL: the server has no name to check */
     }
-    if (options->mtu != 0)
-        mbedtls_ssl_set_mtu(ssl, options->mtu);
+    if (options->mtu != 0 || SLOWHAND_MTU != 0)
+        mbedtls_ssl_set_mtu(ssl, options->mtu != 0 ? options->mtu : SLOWHAND_MTU);
     mbedtls_ssl_set_bio(ssl, session, send_octets, receive_octets, NULL);
     if (!options->is_stream)
         mbedtls_ssl_set_timer_cb(ssl, session, set_timer, get_timer);
+#if SLOWHAND_MBEDTLS_3
     mbedtls_ssl_set_export_keys_cb(ssl, export_keys, session);
+#else
+    mbedtls_ssl_conf_export_keys_ext_cb(&session->conf, export_keys, session);
+#endif
     if (!options->is_server && options->previous != NULL)
         return offer(ssl, options->previous, options->previous_len);
     return 0;
@@ -520,9 +577,7 @@ static int read_records(struct session *session)
         ret = mbedtls_ssl_read(&session->ssl, data, sizeof data);
         if (ret > 0)
             slowhand_host->deliver(data, (size_t) ret);
-        /* In TLS 1.3, one call reads a ticket and the next call processes it. */
-    } while (ret > 0 || ret == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET
-             || (ret == MBEDTLS_ERR_SSL_WANT_READ && session->ssl.state == MBEDTLS_SSL_TLS1_3_NEW_SESSION_TICKET));
+    } while (ret > 0 || slowhand_reads_ticket(&session->ssl, ret));
     if (ret == MBEDTLS_ERR_SSL_CLIENT_RECONNECT)
         session->is_complete = 0; /* a valid ClientHello of epoch 0: the library begins a new handshake */
     return ret;
@@ -627,7 +682,7 @@ static void keep_own(struct session *session)
     mbedtls_ssl_session own;
     mbedtls_ssl_session_init(&own);
     if (mbedtls_ssl_get_session(&session->ssl, &own) == 0)
-        cache_set(session, NULL, 0, &own);
+        keep_session(session, &own);
     mbedtls_ssl_session_free(&own);
 }
 

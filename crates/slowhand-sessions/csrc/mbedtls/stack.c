@@ -1,13 +1,8 @@
 /* What the library can do as it is compiled: with config.h, or with that and a header of the user. */
+#include "compatibility.h"
 #include "library.h"
 
-#include "mbedtls/ssl.h"
 #include "mbedtls/ssl_ciphersuites.h"
-#include "mbedtls/version.h"
-
-#if MBEDTLS_VERSION_MAJOR != 3 || MBEDTLS_VERSION_MINOR != 6
-#error "slowhand has an adapter to Mbed TLS 3.6, not to other versions"
-#endif
 
 /* TLS NamedGroups (RFC 8422 section 5.1.1). */
 #define SECP192R1 19
@@ -23,7 +18,8 @@
 #else
 #define LENGTHS NULL
 #endif
-#ifdef MBEDTLS_SSL_DTLS_CONNECTION_ID
+/* What 2.28 has is a draft of RFC 9146: another extension, and another code of integrity. */
+#if defined(MBEDTLS_SSL_DTLS_CONNECTION_ID) && SLOWHAND_MBEDTLS_3
 #define CONNECTION_ID MBEDTLS_SSL_CID_IN_LEN_MAX
 #else
 #define CONNECTION_ID (-1)
@@ -44,8 +40,12 @@ static const uint16_t CURVES13[] = {SECP256R1, 0};
 #ifdef MBEDTLS_SSL_MAX_FRAGMENT_LENGTH
 static const uint16_t FRAGMENT_LENGTHS[] = {512, 1024, 2048, 4096, 0};
 #endif
+#ifdef MBEDTLS_RSA_C
 /* Of the certificates here. */
 static const uint16_t RSA_BITS[] = {1024, 2048, 3072, 0};
+#else
+#define RSA_BITS NULL
+#endif
 
 static const struct slowhand_protocol PROTOCOLS[] = {
     {SLOWHAND_DTLS12, BY_ID | BY_TICKET, CURVES, LENGTHS},
@@ -59,7 +59,9 @@ static const struct slowhand_protocol PROTOCOLS[] = {
 /* The longest ClientHello here: ECDHE-ECDSA with a cookie, a maximum fragment length and a connection ID of 32 octets. With EC-JPAKE
  * it has two public keys with their proofs. */
 static const struct slowhand_credential CREDENTIALS[] = {
+#ifdef MBEDTLS_KEY_EXCHANGE_PSK_ENABLED
     {SLOWHAND_PSK, 192},
+#endif
 #ifdef MBEDTLS_KEY_EXCHANGE_ECJPAKE_ENABLED
     {SLOWHAND_ECJPAKE, 520},
 #endif
@@ -69,6 +71,9 @@ static const struct slowhand_credential CREDENTIALS[] = {
 
 /* `ciphersuite_preference` of `ssl_ciphersuites.c`. */
 static const uint16_t SUITES[] = {
+#ifdef SLOWHAND_SUITES
+    SLOWHAND_SUITES,
+#else
 #if defined(MBEDTLS_SSL_PROTO_TLS1_3) && defined(MBEDTLS_GCM_C) && defined(MBEDTLS_SHA384_C)
     MBEDTLS_TLS1_3_AES_256_GCM_SHA384,
 #endif
@@ -136,6 +141,7 @@ static const uint16_t SUITES[] = {
 #if defined(MBEDTLS_KEY_EXCHANGE_ECJPAKE_ENABLED) && defined(MBEDTLS_CCM_C)
     MBEDTLS_TLS_ECJPAKE_WITH_AES_128_CCM_8,
 #endif
+#endif
     0,
 };
 
@@ -151,11 +157,14 @@ static const struct slowhand_capabilities CAPABILITIES = {
     .identity_with_nul = 1,
     .connection_id = CONNECTION_ID,
     .longest_psk = MBEDTLS_PSK_MAX_LEN,
-    /* `MBEDTLS_SSL_DTLS_TIMEOUT_DFL_MIN` and `_MAX` of `ssl.h`. The timer counts whole milliseconds in 32 bits. */
-    .first_timeout_ns = S,
+    /* The maximum is `MBEDTLS_SSL_DTLS_TIMEOUT_DFL_MAX` of `ssl.h`. The timer counts whole milliseconds in 32 bits. */
+    .first_timeout_ns = SLOWHAND_FIRST_TIMEOUT_MS * S / 1000,
     .maximum_timeout_ns = 60 * S,
     .least_timeout_ns = S / 1000,
     .most_timeout_ns = UINT32_MAX / 1000 * S,
+#ifdef SLOWHAND_REMARK
+    .remark = SLOWHAND_REMARK,
+#endif
 };
 
 SLOWHAND_STACK(CAPABILITIES, mbedtls_library);

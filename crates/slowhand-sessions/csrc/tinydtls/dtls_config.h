@@ -39,4 +39,9 @@
 #define PACKAGE_VERSION "0.8.6"
 #define PACKAGE_STRING PACKAGE_NAME " " PACKAGE_VERSION
 
+/* What a build of the user changes. */
+#ifdef SLOWHAND_USER_CONFIG
+#include SLOWHAND_USER_CONFIG
+#endif
+
 #endif

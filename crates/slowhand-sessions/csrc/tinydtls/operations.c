@@ -51,6 +51,7 @@ int slowhand_dtls_decrypt_params(const dtls_ccm_params_t *params, const unsigned
     return ret;
 }
 
+#ifdef DTLS_ECC
 void slowhand_dtls_ecdsa_generate_key(unsigned char *priv_key, unsigned char *pub_key_x, unsigned char *pub_key_y,
                                       size_t key_size)
 {
@@ -108,6 +109,7 @@ int slowhand_dtls_ecdsa_verify_sig_hash(const unsigned char *pub_key_x, const un
     slowhand_host->ecdsa_verify(SECP256R1);
     return ret;
 }
+#endif
 
 /* The hash functions above count the PRF. This function finds the master secret for the key log: the key block is
  * PRF(master_secret, "key expansion", server_random, client_random), RFC 5246 section 6.3. */

@@ -31,7 +31,9 @@ struct session {
     dtls_handler_t handler;
     session_t peer;
     struct slowhand_options options; /* psk, psk_identity and the raw keys live as long as the session */
+#ifdef DTLS_ECC
     dtls_ecdsa_key_t key;
+#endif
     enum slowhand_state state;
     int error; /* the negative error code of the library, or the description of the alert received */
 };
@@ -149,6 +151,7 @@ static int handle_event(struct dtls_context_t *context, session_t *peer, dtls_al
     return 0;
 }
 
+#ifdef DTLS_PSK
 static int copy(unsigned char *result, size_t size, const uint8_t *octets, size_t length)
 {
     if (length > size)
@@ -176,7 +179,9 @@ static int get_psk_info(struct dtls_context_t *context, const session_t *peer, d
     }
     return dtls_alert_fatal_create(DTLS_ALERT_INTERNAL_ERROR);
 }
+#endif
 
+#ifdef DTLS_ECC
 static int get_ecdsa_key(struct dtls_context_t *context, const session_t *peer, const dtls_ecdsa_key_t **result)
 {
     (void) peer;
@@ -194,6 +199,7 @@ static int verify_ecdsa_key(struct dtls_context_t *context, const session_t *pee
         return dtls_alert_fatal_create(DTLS_ALERT_BAD_CERTIFICATE);
     return 0;
 }
+#endif
 
 static void offer_only_our_suite(struct dtls_context_t *context, session_t *peer, dtls_user_parameters_t *parameters)
 {
@@ -213,8 +219,11 @@ static void set_handler(struct session *session)
     /* The applications of the library offer all of its list, where the CCM-8 suites are first. */
     if (options->suite != TLS_PSK_WITH_AES_128_CCM_8 && options->suite != TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8)
         session->handler.get_user_parameters = offer_only_our_suite;
+#ifdef DTLS_PSK
     if (options->psk != NULL)
         session->handler.get_psk_info = get_psk_info;
+#endif
+#ifdef DTLS_ECC
     if (options->private_key != NULL) {
         session->key.curve = DTLS_ECDH_CURVE_SECP256R1;
         session->key.priv_key = options->private_key;
@@ -224,6 +233,7 @@ static void set_handler(struct session *session)
     }
     if (options->peer_x != NULL)
         session->handler.verify_ecdsa_key = verify_ecdsa_key;
+#endif
     dtls_set_handler(session->context, &session->handler);
 }
 
@@ -402,10 +412,14 @@ static uint16_t suite(const void *context)
     /* The library has a number of its own for each suite: the index in cipher_suite_params of dtls.c. */
     static const uint16_t SUITES[] = {
         TLS_NULL_WITH_NULL_NULL,
+#ifdef DTLS_PSK
         TLS_PSK_WITH_AES_128_CCM_8,
         TLS_PSK_WITH_AES_128_CCM,
+#endif
+#ifdef DTLS_ECC
         TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
         TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
+#endif
     };
     const struct session *session = context;
     dtls_peer_t *peer = dtls_get_peer(session->context, &session->peer);

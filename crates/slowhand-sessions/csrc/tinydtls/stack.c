@@ -1,12 +1,18 @@
 /* What the library can do. */
 #include "library.h"
 
+#include "dtls_config.h"
+
 #define SECP256R1 23 /* TLS NamedGroup (RFC 8422 section 5.1.1) */
 #define S UINT64_C(1000000000)
 
 extern const struct slowhand_library tinydtls_library;
 
+#ifdef DTLS_ECC
 static const uint16_t CURVES[] = {SECP256R1, 0};
+#else
+#define CURVES NULL
+#endif
 
 static const struct slowhand_protocol PROTOCOLS[] = {
     {SLOWHAND_DTLS12, 0, CURVES, NULL},
@@ -16,17 +22,25 @@ static const struct slowhand_protocol PROTOCOLS[] = {
 /* The longest datagram of a handshake. With a pre-shared key it is the second ClientHello (also with tags of 16 octets). With raw
  * public keys it is the ServerKeyExchange, whose signature varies in length. */
 static const struct slowhand_credential CREDENTIALS[] = {
+#ifdef DTLS_PSK
     {SLOWHAND_PSK, 93},
+#endif
+#ifdef DTLS_ECC
     {SLOWHAND_RAW_PUBLIC_KEY, 170},
+#endif
     {SLOWHAND_NO_CREDENTIAL, 0},
 };
 
 /* `cipher_suite_params` in `dtls.c`. */
 static const uint16_t SUITES[] = {
+#ifdef DTLS_PSK
     0xC0A8, /* TLS_PSK_WITH_AES_128_CCM_8 */
     0xC0A4, /* TLS_PSK_WITH_AES_128_CCM */
+#endif
+#ifdef DTLS_ECC
     0xC0AE, /* TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8 */
     0xC0AC, /* TLS_ECDHE_ECDSA_WITH_AES_128_CCM */
+#endif
     0,
 };
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from slowhand import data
 from slowhand.own_stacks.building import Part
-from slowhand.own_stacks.recipes import mbedtls, openssl
+from slowhand.own_stacks.recipes import mbedtls, openssl, tinydtls
 
 
 class Library(NamedTuple):
@@ -42,6 +42,7 @@ class Known(NamedTuple):
 LIBRARIES = {
     "mbedtls": Library(mbedtls.carried, mbedtls.parts),
     "openssl": Library(openssl.carried, openssl.parts, openssl.prepare),
+    "tinydtls": Library(tinydtls.carried, tinydtls.parts),
 }
 """The libraries, by the name that `stacks add` takes."""
 
