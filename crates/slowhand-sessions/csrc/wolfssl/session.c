@@ -456,8 +456,14 @@ static int use_groups(struct session *session)
 {
     const struct slowhand_options *options = &session->options;
     WOLFSSL *ssl = session->ssl;
-    if (options->group == 0)
+    if (options->group == 0) {
+#ifdef WOLFSSL_TLS13
+        /* A client sends a key share with psk_ke too, unless it is told not to. */
+        if (options->version == TLS1_3_VERSION && !options->is_server)
+            return wolfSSL_NoKeyShares(ssl) == WOLFSSL_SUCCESS;
+#endif
         return 1;
+    }
     if (!options->is_server && wolfSSL_UseSupportedCurve(ssl, options->group) != WOLFSSL_SUCCESS)
         return 0;
 #ifdef WOLFSSL_TLS13
