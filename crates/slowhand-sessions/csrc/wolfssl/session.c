@@ -1,45 +1,16 @@
 #include "adapter.h"
-#include "library.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <wolfssl/wolfcrypt/settings.h>
 #include <wolfssl/error-ssl.h>
-#include <wolfssl/internal.h>
-#include <wolfssl/ssl.h>
 
 #define NS_PER_MS 1000000u
 #define MS_PER_S 1000u
 #define SESSION_LIFETIME_S 86400 /* a day, as for mbedTLS; the library's default is 500 s */
 #define MOST_CONTENT 16384       /* octets of a record (RFC 8446 section 5.1) */
-#define COORDINATE 32            /* octets of a number of secp256r1 */
-
-/* The DER of keys of secp256r1, before and between their numbers (RFC 5480 section 2, RFC 5915 section 3). */
-static const uint8_t SPKI[] = {0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06,
-                               0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04};
-static const uint8_t EC_KEY[] = {0x30, 0x77, 0x02, 0x01, 0x01, 0x04, 0x20};
-static const uint8_t EC_PUBLIC[] = {0xA0, 0x0A, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03,
-                                    0x01, 0x07, 0xA1, 0x44, 0x03, 0x42, 0x00, 0x04};
-#define SPKI_LENGTH (sizeof SPKI + 2 * COORDINATE)
-#define EC_KEY_LENGTH (sizeof EC_KEY + sizeof EC_PUBLIC + 3 * COORDINATE)
-
-struct session {
-    struct slowhand_options options; /* what its pointers name, but for the pre-shared key, is gone after `create` */
-    WOLFSSL_CTX *context;
-    WOLFSSL *ssl;
-    struct slowhand_input input;
-    int state; /* enum slowhand_state */
-    int code;
-    int is_verified;                  /* the peer's Finished */
-    uint64_t flight_ns;               /* when the last datagram was sent in this call; SLOWHAND_NO_TIMER: none was */
-    uint64_t repeat_ns, quick_ns;     /* when the flight is due again, and when an acknowledgement is due */
-    uint8_t *cached;                  /* a server's session that can be resumed by its ID, as i2d writes it */
-    size_t cached_len;
-    struct session *outer;            /* the session that was running on this thread before this one */
-};
 
 static _Thread_local struct session *running;
 
@@ -99,17 +70,6 @@ static const char *version(void)
 static int is_dtls(const struct session *session)
 {
     return !session->options.is_stream;
-}
-
-static int has_both(const struct session *session)
-{
-    return session->options.other_suite != 0;
-}
-
-/* True if this end may negotiate version 1.3. */
-static int has_13(const struct session *session)
-{
-    return has_both(session) || session->options.version == TLS1_3_VERSION;
 }
 
 /* True if the version is 1.3, as far as it is known. */
@@ -179,67 +139,6 @@ static int log_secret(WOLFSSL *ssl, int id, const unsigned char *secret, int len
         && wolfSSL_get_client_random(ssl, client_random, sizeof client_random) == sizeof client_random)
         slowhand_host->key_log(LABELS[id], client_random, secret, (size_t) length);
     return 0;
-}
-#endif
-
-/* The pre-shared key. The library's strings end with a zero. */
-
-static unsigned copy_key(const struct session *session, unsigned char *key, unsigned size)
-{
-    if (session->options.psk_len > size)
-        return 0;
-    memcpy(key, session->options.psk, session->options.psk_len);
-    return (unsigned) session->options.psk_len;
-}
-
-static unsigned client_key(WOLFSSL *ssl, const char *hint, char *identity, unsigned identity_size, unsigned char *key,
-                           unsigned key_size)
-{
-    const struct session *session = wolfSSL_get_psk_callback_ctx(ssl);
-    const struct slowhand_options *options = &session->options;
-    (void) hint;
-    if (options->psk_identity_len >= identity_size)
-        return 0;
-    memcpy(identity, options->psk_identity, options->psk_identity_len);
-    identity[options->psk_identity_len] = '\0';
-    return copy_key(session, key, key_size);
-}
-
-static unsigned server_key(WOLFSSL *ssl, const char *identity, unsigned char *key, unsigned key_size)
-{
-    const struct session *session = wolfSSL_get_psk_callback_ctx(ssl);
-    const struct slowhand_options *options = &session->options;
-    if (strlen(identity) != options->psk_identity_len
-        || memcmp(identity, options->psk_identity, options->psk_identity_len) != 0)
-        return 0;
-    return copy_key(session, key, key_size);
-}
-
-static const char *name_of(uint16_t suite)
-{
-    return wolfSSL_get_cipher_name_from_suite((unsigned char) (suite >> 8), (unsigned char) suite);
-}
-
-#ifdef WOLFSSL_TLS13
-/* The suites of version 1.3 begin with 0x13 (RFC 8446 appendix B.4). */
-static const char *name_of_13(const struct session *session)
-{
-    const struct slowhand_options *options = &session->options;
-    return name_of(options->suite >> 8 == 0x13 ? options->suite : options->other_suite);
-}
-
-static unsigned client_key_13(WOLFSSL *ssl, const char *hint, char *identity, unsigned identity_size,
-                              unsigned char *key, unsigned key_size, const char **suite)
-{
-    *suite = name_of_13(wolfSSL_get_psk_callback_ctx(ssl));
-    return client_key(ssl, hint, identity, identity_size, key, key_size);
-}
-
-static unsigned server_key_13(WOLFSSL *ssl, const char *identity, unsigned char *key, unsigned key_size,
-                              const char **suite)
-{
-    *suite = name_of_13(wolfSSL_get_psk_callback_ctx(ssl));
-    return server_key(ssl, identity, key, key_size);
 }
 #endif
 
@@ -326,91 +225,6 @@ static int use_suites(struct session *session)
     return wolfSSL_CTX_set_cipher_list(session->context, suites) == WOLFSSL_SUCCESS;
 }
 
-static int use_psk(struct session *session)
-{
-    wolfSSL_CTX_set_psk_client_callback(session->context, client_key);
-    wolfSSL_CTX_set_psk_server_callback(session->context, server_key);
-#ifdef WOLFSSL_TLS13
-    if (has_13(session)) {
-        wolfSSL_CTX_set_psk_client_tls13_callback(session->context, client_key_13);
-        wolfSSL_CTX_set_psk_server_tls13_callback(session->context, server_key_13);
-        if (session->options.group == 0)
-            return wolfSSL_CTX_no_dhe_psk(session->context) == 0;
-#ifdef HAVE_SUPPORTED_CURVES
-        return wolfSSL_CTX_only_dhe_psk(session->context) == 0;
-#endif
-    }
-#endif
-    return 1;
-}
-
-static int use_key(WOLFSSL_CTX *context, const uint8_t *certificate, size_t certificate_len, const uint8_t *key,
-                   size_t key_len)
-{
-    return wolfSSL_CTX_use_certificate_buffer(context, certificate, (long) certificate_len, WOLFSSL_FILETYPE_ASN1)
-               == WOLFSSL_SUCCESS
-           && wolfSSL_CTX_use_PrivateKey_buffer(context, key, (long) key_len, WOLFSSL_FILETYPE_ASN1) == WOLFSSL_SUCCESS;
-}
-
-#ifdef HAVE_RPK
-static uint8_t *append(uint8_t *end, const uint8_t *octets, size_t length)
-{
-    memcpy(end, octets, length);
-    return end + length;
-}
-
-static void write_spki(uint8_t der[SPKI_LENGTH], const uint8_t *x, const uint8_t *y)
-{
-    append(append(append(der, SPKI, sizeof SPKI), x, COORDINATE), y, COORDINATE);
-}
-
-static int use_raw_keys(struct session *session)
-{
-    const struct slowhand_options *options = &session->options;
-    const char raw[] = {WOLFSSL_CERT_TYPE_RPK};
-    WOLFSSL_CTX *context = session->context;
-    uint8_t spki[SPKI_LENGTH], key[EC_KEY_LENGTH];
-    if (wolfSSL_CTX_set_client_cert_type(context, raw, sizeof raw) != WOLFSSL_SUCCESS
-        || wolfSSL_CTX_set_server_cert_type(context, raw, sizeof raw) != WOLFSSL_SUCCESS)
-        return 0;
-    if (options->private_key != NULL) {
-        write_spki(spki, options->public_x, options->public_y);
-        uint8_t *end = append(append(key, EC_KEY, sizeof EC_KEY), options->private_key, COORDINATE);
-        end = append(append(end, EC_PUBLIC, sizeof EC_PUBLIC), options->public_x, COORDINATE);
-        append(end, options->public_y, COORDINATE);
-        int is_used = use_key(context, spki, sizeof spki, key, sizeof key);
-        memset(key, 0, sizeof key);
-        if (!is_used)
-            return 0;
-    }
-    if (options->peer_x == NULL)
-        return 1;
-    write_spki(spki, options->peer_x, options->peer_y);
-    return wolfSSL_CTX_set_expected_rpk(context, spki, sizeof spki) == WOLFSSL_SUCCESS;
-}
-#endif
-
-static int use_credentials(struct session *session)
-{
-    const struct slowhand_options *options = &session->options;
-    if (options->psk != NULL)
-        return use_psk(session);
-    int is_verifying = !options->is_server || options->request_client_certificate;
-    wolfSSL_CTX_set_verify(session->context,
-                           is_verifying ? WOLFSSL_VERIFY_PEER | WOLFSSL_VERIFY_FAIL_IF_NO_PEER_CERT : WOLFSSL_VERIFY_NONE,
-                           NULL);
-#ifdef HAVE_RPK
-    if (options->private_key != NULL || options->peer_x != NULL)
-        return use_raw_keys(session);
-#endif
-    if (options->certificate != NULL
-        && !use_key(session->context, options->certificate, options->certificate_len, options->key, options->key_len))
-        return 0;
-    return options->trusted == NULL
-           || wolfSSL_CTX_load_verify_buffer(session->context, options->trusted, (long) options->trusted_len,
-                                             WOLFSSL_FILETYPE_ASN1) == WOLFSSL_SUCCESS;
-}
-
 /* Prepares to resume the earlier session, and to let a later session resume this one. */
 static int use_resumption(struct session *session)
 {
@@ -449,21 +263,22 @@ static int set_up_context(struct session *session)
         return 0;
     wolfSSL_CTX_SetIORecv(session->context, receive_octets);
     wolfSSL_CTX_SetIOSend(session->context, send_octets);
-    return use_suites(session) && use_credentials(session) && use_resumption(session);
+    return use_suites(session) && slowhand_wolfssl_use_credentials(session) && use_resumption(session);
 }
 
 static int use_groups(struct session *session)
 {
     const struct slowhand_options *options = &session->options;
-    WOLFSSL *ssl = session->ssl;
     if (options->group == 0) {
 #ifdef WOLFSSL_TLS13
         /* A client sends a key share with psk_ke too, unless it is told not to. */
         if (options->version == TLS1_3_VERSION && !options->is_server)
-            return wolfSSL_NoKeyShares(ssl) == WOLFSSL_SUCCESS;
+            return wolfSSL_NoKeyShares(session->ssl) == WOLFSSL_SUCCESS;
 #endif
         return 1;
     }
+#ifdef HAVE_SUPPORTED_CURVES
+    WOLFSSL *ssl = session->ssl;
     if (!options->is_server && wolfSSL_UseSupportedCurve(ssl, options->group) != WOLFSSL_SUCCESS)
         return 0;
 #ifdef WOLFSSL_TLS13
@@ -474,6 +289,9 @@ static int use_groups(struct session *session)
     /* The keys of certificates must be on one of the groups too (RFC 8422 section 5.1). */
     return options->is_server || options->group == WOLFSSL_ECC_SECP256R1
            || wolfSSL_UseSupportedCurve(ssl, WOLFSSL_ECC_SECP256R1) == WOLFSSL_SUCCESS;
+#else
+    return 0;
+#endif
 }
 
 static int use_extensions(struct session *session)
@@ -537,7 +355,9 @@ static int set_up_session(struct session *session)
         return 0;
     wolfSSL_SetIOReadCtx(ssl, session);
     wolfSSL_SetIOWriteCtx(ssl, session);
+#ifndef NO_PSK
     wolfSSL_set_psk_callback_ctx(ssl, session);
+#endif
     wolfSSL_set_secret_cb(ssl, log_master_secret, NULL);
 #ifdef WOLFSSL_TLS13
     wolfSSL_set_tls13_secret_cb(ssl, log_secret, NULL);
@@ -580,6 +400,7 @@ static void *create(const struct slowhand_options *options, struct slowhand_prog
     session->options = *options;
     session->state = SLOWHAND_HANDSHAKING;
     session->repeat_ns = session->quick_ns = SLOWHAND_NO_TIMER;
+    enter(session);
     const char *refused = NULL;
     if (!set_up_context(session))
         refused = "suites, keys or certificates";
@@ -587,6 +408,7 @@ static void *create(const struct slowhand_options *options, struct slowhand_prog
         refused = "extensions, groups or timeouts";
     else if (!offer(session))
         refused = "earlier session";
+    leave(session);
     if (refused == NULL) {
         progress->state = SLOWHAND_HANDSHAKING;
         return session;
