@@ -27,7 +27,7 @@ DEVICES = (_HERE / "devices").resolve()
 """One file for each device that is built in."""
 
 CSRC = (_HERE / "csrc").resolve()
-"""Where `#include "slowhand/stack.h"` is found: with an example, and our adapter to mbedTLS."""
+"""Where `#include "slowhand/stack.h"` is found: with an example, and adapters."""
 
 PAPERS = (_HERE / "papers").resolve()
 """One folder for each paper: its scenarios, `reported.toml` and `assumptions.toml`."""
