@@ -55,7 +55,8 @@ COUNTED_HASH(Sha384, wc_Sha384, WC_SHA384_BLOCK_SIZE, count_sha512)
 COUNTED_HASH(Sha512, wc_Sha512, WC_SHA512_BLOCK_SIZE, count_sha512)
 #endif
 
-/* AES. Records are sealed by `Encrypt_ex`, which counts the nonces itself and calls `Encrypt` inside its file, and tickets by `Encrypt`. */
+/* AES. Records are sealed by `Encrypt_ex`, which counts the nonces itself and calls `Encrypt` inside its file; tickets are sealed by
+ * `Encrypt`. */
 
 static uint32_t key_bits(const Aes *aes)
 {

@@ -555,8 +555,8 @@ static void handle_timeout(void *context, struct slowhand_progress *progress)
     if (is_dtls(session) && (is_quick_due || is_repeat_due)) {
         if (wolfSSL_dtls_got_timeout(session->ssl) != WOLFSSL_SUCCESS)
             session->state = SLOWHAND_TIMED_OUT;
-        /* It may have nothing to send, or may find it too early. Then it is asked again. An acknowledgement does not start the timer
-         * of the flight again. */
+        /* It may have nothing to send, or may find it too early. Then it is asked again. An acknowledgement does not start the
+         * timer of the flight again. */
         if (is_repeat_due)
             session->repeat_ns = now + timeout_ns(session);
         else

@@ -154,7 +154,9 @@ static const struct slowhand_capabilities CAPABILITIES = {
     .maximum_timeout_ns = DTLS_TIMEOUT_MAX * S,
     .least_timeout_ns = S / 1000,
     .most_timeout_ns = INT_MAX / 2 / 1000 * S,
-    .remark = "one record a datagram",
+    /* `DoDtlsHandShakeMsg` of internal.c, without WOLFSSL_DTLS_RESEND_ONLY_TIMEOUT, and `DTLS13_MIN_RTX_INTERVAL` of dtls13.c. */
+    .remark = "one record a datagram; in DTLS 1.2 an old message of the peer repeats the flight, in DTLS 1.3 repetitions are at least "
+              "1 s apart",
 };
 
 SLOWHAND_STACK(CAPABILITIES, wolfssl_library);
