@@ -137,9 +137,9 @@ def test_it_speaks_with_the_others_over_a_bad_path(added: None) -> None:
 @SLOW
 def test_a_small_build_has_what_its_options_leave(cli: Cli, added: None, tmp_path: Path) -> None:
     config = tmp_path / "small.h"
-    without = ("HAVE_ECC", "HAVE_CURVE25519", "HAVE_SUPPORTED_CURVES", "HAVE_RPK")
-    without += ("WOLFSSL_HAVE_SP_ECC", "WOLFSSL_TLS13", "WOLFSSL_DTLS13")
-    without += ("WOLFSSL_SEND_HRR_COOKIE", "WOLFSSL_DTLS_CH_FRAG")
+    without = ["HAVE_ECC", "HAVE_CURVE25519", "HAVE_SUPPORTED_CURVES", "HAVE_RPK"]
+    without += ["WOLFSSL_HAVE_SP_ECC", "WOLFSSL_TLS13", "WOLFSSL_DTLS13"]
+    without += ["WOLFSSL_SEND_HRR_COOKIE", "WOLFSSL_DTLS_CH_FRAG"]
     undone = "".join(f"#undef {option}\n" for option in without)
     config.write_text(f"{undone}#define NO_CERTS\n")
     source = carrier("wolfssl-sys") / "wolfssl-src"
