@@ -62,6 +62,7 @@ def add_options(parser: Parser) -> None:
 def add(arguments: argparse.Namespace, out: Terminal) -> int:
     """Compiles a stack."""
     from slowhand import own_stacks
+    from slowhand.api import stacks
 
     name = arguments.name
     with _complaining():
@@ -73,10 +74,14 @@ def add(arguments: argparse.Namespace, out: Terminal) -> int:
             config=arguments.config,
         )
         build = own_stacks.builds([name])[name]
+    (licence,) = [stack["licence"] for stack in stacks() if stack["name"] == name]
     if arguments.json:
-        print_json({"name": name, "folder": str(folder), **build}, out)
+        print_json({"name": name, "folder": str(folder), "licence": licence, **build}, out)
     else:
         out.print(f"{name} {build['version']} ({build['digest']}) is in {folder}")
+        is_copyleft = licence.startswith("GPL")
+        duty = ": who passes it on has to pass on its sources" if is_copyleft else ""
+        out.print(f"Its licence is {licence}{duty}.")
         out.paragraph(
             f"In a scenario: session.stack = {name}. To try it: slowhand stacks check {name}"
         )

@@ -27,7 +27,7 @@ DEVICES = (_HERE / "devices").resolve()
 """One file for each device that is built in."""
 
 CSRC = (_HERE / "csrc").resolve()
-"""Where `#include "slowhand/stack.h"` is found: with an example, and our adapter to mbedTLS."""
+"""Where `#include "slowhand/stack.h"` is found: with an example, and adapters."""
 
 CRATES = _HERE.parents[2] / "stacks"
 """The stacks in Rust that are in a clone. In an installed package there is no such folder."""

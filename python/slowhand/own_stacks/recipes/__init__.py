@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from slowhand import data
 from slowhand.own_stacks.building import Part
-from slowhand.own_stacks.recipes import mbedtls, openssl, tinydtls
+from slowhand.own_stacks.recipes import mbedtls, openssl, tinydtls, wolfssl
 
 
 class Library(NamedTuple):
@@ -43,6 +43,7 @@ LIBRARIES = {
     "mbedtls": Library(mbedtls.carried, mbedtls.parts),
     "openssl": Library(openssl.carried, openssl.parts, openssl.prepare),
     "tinydtls": Library(tinydtls.carried, tinydtls.parts),
+    "wolfssl": Library(wolfssl.carried, wolfssl.parts),
 }
 """The libraries, by the name that `stacks add` takes."""
 
