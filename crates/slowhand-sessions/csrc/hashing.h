@@ -6,7 +6,7 @@
 
 /* True during a signature with a deterministic nonce (as in RFC 6979). Hashing for the nonce is part of the signature, so it is
  * not counted. */
-static _Thread_local int inside_signature;
+static __thread int inside_signature;
 
 /* The deterministic nonce does not use SHA-1. */
 static inline void count_sha1(uint32_t blocks)

@@ -11,11 +11,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
 from slowhand import data
+from slowhand.progress import Progress
 from slowhand.terminal import printable
 
 GUARD = data.CSRC / "slowhand" / "guard.c"
@@ -61,7 +62,7 @@ def make(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> str:
     """Compiles the parts into the shared object `made`. Returns the digest of what they are."""
     files = [(file, part.flags) for part in [*parts, Part([GUARD])] for file in part.files]
     linker = CXX if any(_language(file) is CXX for file, _ in files) else C
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+    with tempfile.TemporaryDirectory() as folder:
         objects = [Path(folder) / f"{number}.o" for number in range(len(files))]
         commands = [
             [*_compile(file), *flags, *cflags, "-c", "-o", os.fspath(each), os.fspath(file)]
@@ -75,7 +76,7 @@ def make(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> str:
             *cflags,
             *("-o", os.fspath(made), *map(os.fspath, objects), "-lm"),
         ]
-        if not all(pool.map(_succeeds, commands)) or not _succeeds(link):
+        if not _all_succeed(commands) or not _succeeds(_run(link)):
             compiler = _compiler(linker)[0]
             raise StackError(f"{compiler} could not make the stack: its messages are above")
     return _digest(parts, cflags)
@@ -120,9 +121,27 @@ def _compile(file: Path) -> list[str]:
     return [*_compiler(language), language.standard, *OPTIONS, *_SYSTEM]
 
 
-def _succeeds(command: Sequence[str]) -> bool:
-    """Runs a compiler, and passes on what it says."""
-    done = _run(command)
+def _all_succeed(commands: Sequence[Sequence[str]]) -> bool:
+    """Runs compilers on all processors, and says how far they are. Starts no more after an error."""
+    with (
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+        Progress(len(commands), "files") as progress,
+    ):
+        try:
+            runs = [pool.submit(_run, command) for command in commands]
+            for done, each in enumerate(as_completed(runs), 1):
+                if each.result().stderr:
+                    progress.clear()
+                if not _succeeds(each.result()):
+                    return False
+                progress.update(done)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return True
+
+
+def _succeeds(done: subprocess.CompletedProcess[str]) -> bool:
+    """True if a compiler succeeded. Passes on what it says."""
     sys.stderr.write(done.stderr)
     return done.returncode == 0
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from slowhand import data
 from slowhand.own_stacks.building import Part
-from slowhand.own_stacks.recipes import mbedtls
+from slowhand.own_stacks.recipes import boringssl, mbedtls
 
 
 class Library(NamedTuple):
@@ -33,7 +33,10 @@ class Known(NamedTuple):
     """A header of options."""
 
 
-LIBRARIES = {"mbedtls": Library(mbedtls.carried, mbedtls.parts)}
+LIBRARIES = {
+    "boringssl": Library(boringssl.carried, boringssl.parts),
+    "mbedtls": Library(mbedtls.carried, mbedtls.parts),
+}
 """The libraries, by the name that `stacks add` takes."""
 
 
