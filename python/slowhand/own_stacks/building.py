@@ -122,7 +122,7 @@ def _compile(file: Path) -> list[str]:
 
 
 def _all_succeed(commands: Sequence[Sequence[str]]) -> bool:
-    """Runs compilers on all processors, and says how far they are. Starts no more after an error."""
+    """Runs compilers on all processors. Says how far they are, and stops after an error."""
     with (
         ThreadPoolExecutor(os.cpu_count()) as pool,
         Progress(len(commands), "files") as progress,
@@ -134,7 +134,8 @@ def _all_succeed(commands: Sequence[Sequence[str]]) -> bool:
                     progress.clear()
                 if not _succeeds(each.result()):
                     return False
-                progress.update(done)
+                if done < len(runs):
+                    progress.update(done)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
     return True

@@ -231,7 +231,8 @@ bool configure_curves(SSL_CTX *ctx, const slowhand_options *options)
 {
     const uint16_t groups[] = {options->group, SSL_GROUP_SECP256R1};
     const uint16_t signatures[] = {SSL_SIGN_ECDSA_SECP256R1_SHA256, SSL_SIGN_ECDSA_SECP384R1_SHA384};
-    size_t count = options->version == TLS1_2_VERSION && options->group != SSL_GROUP_SECP256R1 ? 2 : 1;
+    bool has_12 = options->version == TLS1_2_VERSION || options->other_suite != 0;
+    size_t count = has_12 && options->group != SSL_GROUP_SECP256R1 ? 2 : 1;
     size_t hashes = options->suite == SUITE_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 ? 2 : 1;
     return SSL_CTX_set1_group_ids(ctx, groups, count) && SSL_CTX_set_verify_algorithm_prefs(ctx, signatures, hashes)
         && SSL_CTX_set_signing_algorithm_prefs(ctx, signatures, hashes);
@@ -414,13 +415,25 @@ void *create(const slowhand_options *options, slowhand_progress *progress)
 
 /* Progress */
 
+/* Over a stream, a server of version 1.3 keeps its tickets until it writes. Writing nothing sends them
+ * (`do_send_new_session_ticket` in ssl/tls13_server.cc). */
+void send_tickets(Session *session)
+{
+    const slowhand_options *options = &session->options;
+    if (options->is_server && options->is_stream && options->resumption == SLOWHAND_RESUMPTION_TICKET)
+        SSL_write(session->ssl, nullptr, 0);
+}
+
 /* Continues the handshake. After it, delivers application data. The library also answers a retransmitted flight of the peer. */
 int proceed(Session *session)
 {
     uint8_t data[SSL3_RT_MAX_PLAIN_LENGTH];
     int ret = 1;
-    if (SSL_in_init(session->ssl))
+    if (SSL_in_init(session->ssl)) {
         ret = SSL_do_handshake(session->ssl);
+        if (ret > 0)
+            send_tickets(session);
+    }
     while (ret > 0) {
         ret = SSL_read(session->ssl, data, sizeof data);
         if (ret > 0)
