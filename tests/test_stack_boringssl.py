@@ -108,7 +108,7 @@ def test_an_end_that_imports_its_key_needs_a_peer_that_does(
 
 @full
 def test_its_sessions(cli: Cli, stacks: Path, tmp_path: Path) -> None:
-    cli("stacks", "add", "boringssl")
+    own_stacks.add("boringssl")
     object_ = str(stacks / "boringssl" / "stack.so")
     command = ["nm", "-D", "--defined-only", object_]
     defined = subprocess.run(command, capture_output=True, text=True, check=True).stdout
