@@ -22,6 +22,9 @@ from slowhand.terminal import printable
 GUARD = data.CSRC / "slowhand" / "guard.c"
 """What is linked with each stack: it refuses clocks and the like."""
 
+EXPORTED = data.CSRC / "slowhand" / "exported.map"
+"""Which symbols other objects see, as the linker reads it."""
+
 OPTIONS = ("-O2", "-g", "-fPIC", "-fvisibility=hidden", "-U_FORTIFY_SOURCE", "-pthread")
 """How a stack is compiled: only `slowhand_stack` is visible, and no call gets another name."""
 
@@ -70,7 +73,8 @@ def make(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> str:
         ]
         link = [
             *_compiler(linker),
-            *("-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL"),
+            *("-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-z,defs"),
+            f"-Wl,--version-script={EXPORTED}",
             *(["-static-libstdc++", "-static-libgcc"] if linker is CXX else []),
             *wrapped(),
             *cflags,
