@@ -13,9 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # What the README asks for, and what each Debian has (its packages with "Essential: yes").
 ALWAYS = {"bash", "cargo", "git", "ldd", "python3", "rustc", "sh", "true", "uname"}
 # What not every computer has: shells that read the scripts of `slowhand completion`, what makes
-# programs for `slowhand exec`, and what runs the module of the laboratory in a page. The tests of
-# those that are not there are left out.
-OPTIONAL = {"zsh", "fish", "go", "mvn", "javac", "node"}
+# programs for `slowhand exec`, what runs the module of the laboratory in a page, and what compiles
+# stacks in C++. The tests of those that are not there are left out.
+OPTIONAL = {"zsh", "fish", "go", "mvn", "javac", "node", "c++"}
 # Programs in these folders are the project's own, or packages of Python.
 OWN = [ROOT, Path(sysconfig.get_path("scripts")), Path(tempfile.gettempdir())]
 

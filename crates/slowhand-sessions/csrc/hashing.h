@@ -6,7 +6,7 @@
 
 /* True during an operation of public keys that hashes: for the deterministic nonce of a signature (as in RFC 6979), or for the numbers
  * that blind a multiplication. That is part of the operation, so it is not counted. */
-static _Thread_local int inside_signature;
+static __thread int inside_signature;
 
 /* The deterministic nonce does not use SHA-1. */
 static inline void count_sha1(uint32_t blocks)

@@ -6,6 +6,10 @@
 
 #include <pthread.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The client's address for a server's cookie. Each session has only one peer, so it is a constant. */
 #define SLOWHAND_TRANSPORT_ID "client"
 
@@ -30,5 +34,9 @@ const char *slowhand_alert_name(int description);
 /* `resumable` for a library without resumption, and `connection_id` for one without connection IDs. */
 size_t slowhand_not_resumable(void *session, uint8_t *output, size_t size);
 int slowhand_no_connection_id(const void *session);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

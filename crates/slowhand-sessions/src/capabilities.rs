@@ -87,6 +87,8 @@ pub struct TlsCapabilities {
     pub lean: bool,
     /// True if a DTLS server can omit the cookie exchange.
     pub without_cookie: bool,
+    /// True if a DTLS server omits it always.
+    pub cookieless: bool,
     /// True if the identity of a pre-shared key may contain the octet 0 (RFC 4279 section 5.1: any UTF-8 text).
     pub identity_with_nul: bool,
     /// The octets of the longest pre-shared key. 0 if it has none.

@@ -159,9 +159,12 @@ impl Capabilities {
             one_of("psk_mode", dtls.psk_mode, self.tls.psk_modes)?;
         }
         if config.role == Role::Server {
-            let can = self.tls.without_cookie;
-            let allowed = if can { "true or false" } else { "true (the library always challenges)" };
-            check("cookie", &dtls.cookie, allowed, |cookie| *cookie || can)?;
+            let (allowed, is_allowed) = match (self.tls.cookieless, self.tls.without_cookie) {
+                (true, _) => ("false (the library has no cookie)", !dtls.cookie),
+                (false, true) => ("true or false", true),
+                (false, false) => ("true (the library always challenges)", dtls.cookie),
+            };
+            check("cookie", &dtls.cookie, allowed, |_| is_allowed)?;
         }
         Ok(())
     }

@@ -76,6 +76,7 @@ pub(crate) unsafe fn read(
             connection_id: u8::try_from(declared.connection_id).ok(),
             lean: false,
             without_cookie: declared.without_cookie != 0,
+            cookieless: declared.cookieless != 0,
             identity_with_nul: declared.identity_with_nul != 0,
             longest_psk: declared.longest_psk,
             psk_modes: psk_modes.leak(),

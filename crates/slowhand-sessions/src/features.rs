@@ -56,7 +56,8 @@ impl Capabilities {
             MaximumTimeout::TimesFirst(_) => "first timeout",
         };
         [
-            (self.tls.without_cookie, "cookie on or off"),
+            (self.tls.without_cookie && !self.tls.cookieless, "cookie on or off"),
+            (self.tls.cookieless, "no cookie"),
             (datagrams.fragments, "mtu"),
             (datagrams.without_packing, "datagram_packing"),
             (true, timeouts),

@@ -67,6 +67,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         connection_id: None,
         lean: false,
         without_cookie: false,
+        cookieless: false,
         identity_with_nul: false,
         longest_psk: 0,
         psk_modes: &[],

@@ -12,11 +12,12 @@ use sha2::{Digest, Sha256};
 
 use crate::building::build;
 use crate::c_library;
-use crate::config::{CredentialKind, Protocol, Role, SessionConfig, Stack};
+use crate::config::{CredentialKind, Family, Protocol, Role, SessionConfig, Stack};
 use crate::heap;
 use crate::memory::{End, Path, Transcript};
 use crate::operation::Weightless;
 use crate::session::{Session, Status};
+use crate::tls::Tls;
 
 /// The smallest limit of a datagram that is tried, in octets: *assumed*, about three frames of IEEE 802.15.4. A stack that needs more
 /// is tried with what it needs.
@@ -94,9 +95,19 @@ struct Trier<'a> {
 impl<'a> Trier<'a> {
     /// `None` if the stack has no suite for this.
     fn new(stack: Stack, protocol: Protocol, kind: CredentialKind, handshakes: &'a Cell<usize>) -> Option<Self> {
+        let tls = stack.capabilities().tls;
         let end = |role, seed| {
             let config = SessionConfig::new(role, stack, protocol.family(), kind.into());
-            SessionConfig { seed: [seed; 32], ..config }
+            let mut config = SessionConfig { seed: [seed; 32], ..config };
+            if let Family::Tls(Tls { version, .. }) = &mut config.family
+                && let Some(dtls) = version.dtls_mut()
+            {
+                dtls.cookie = !tls.cookieless;
+                if protocol == Protocol::Dtls13 {
+                    dtls.psk_mode = tls.psk_modes.first().copied().unwrap_or(dtls.psk_mode);
+                }
+            }
+            config
         };
         let configs = [end(Role::Client, 1), end(Role::Server, 2)];
         configs.iter().all(|config| config.validate().is_ok()).then_some(Self { configs, handshakes })

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,9 @@ from slowhand.terminal import printable
 
 GUARD = data.CSRC / "slowhand" / "guard.c"
 """What is linked with each stack: it refuses clocks and the like."""
+
+EXPORTED = data.CSRC / "slowhand" / "exported.map"
+"""Which symbols other objects see, as the linker reads it."""
 
 OPTIONS = ("-O2", "-g", "-fPIC", "-fvisibility=hidden", "-U_FORTIFY_SOURCE", "-pthread")
 """How a stack is compiled: only `slowhand_stack` is visible, and no call gets another name."""
@@ -70,13 +73,14 @@ def make(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> str:
         ]
         link = [
             *_compiler(linker),
-            *("-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL"),
+            *("-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-z,defs"),
+            f"-Wl,--version-script={EXPORTED}",
             *(["-static-libstdc++", "-static-libgcc"] if linker is CXX else []),
             *wrapped(),
             *cflags,
             *("-o", os.fspath(made), *map(os.fspath, objects), "-lm"),
         ]
-        if not _all_succeed(commands) or not _succeeds(link):
+        if not _all_succeed(commands) or not _succeeds(_run(link)):
             compiler = _compiler(linker)[0]
             raise StackError(f"{compiler} could not make the stack: its messages are above")
         read = {path for each in objects[:-1] for path in _read(each.with_suffix(".d"))}
@@ -106,7 +110,7 @@ def compile_guard(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as own:
         made = Path(own) / "guard.o"
-        if not _succeeds([*_compile(GUARD), "-c", "-o", os.fspath(made), os.fspath(GUARD)]):
+        if not _succeeds(_run([*_compile(GUARD), "-c", "-o", os.fspath(made), os.fspath(GUARD)])):
             raise StackError(f"{_compiler(C)[0]} could not make the guard: its messages are above")
         digest = hashlib.sha256(made.read_bytes()).hexdigest()[:DIGEST]
         return made.replace(folder / f"guard-{digest}.o")
@@ -150,22 +154,27 @@ def _compile(file: Path) -> list[str]:
 
 
 def _all_succeed(commands: Sequence[Sequence[str]]) -> bool:
-    """Runs compilers side by side, and says on stderr how far they are if it takes long."""
-    with Progress(len(commands), "files") as progress, ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = pool.map(_succeeds, commands)
+    """Runs compilers on all processors. Says how far they are, and stops after an error."""
+    with (
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+        Progress(len(commands), "files") as progress,
+    ):
         try:
-            for done, succeeds in enumerate(results, 1):
-                if not succeeds:
+            runs = [pool.submit(_run, command) for command in commands]
+            for done, each in enumerate(as_completed(runs), 1):
+                if each.result().stderr:
+                    progress.clear()
+                if not _succeeds(each.result()):
                     return False
-                progress.update(done)
-            return True
+                if done < len(runs):
+                    progress.update(done)
         finally:
-            pool.shutdown(cancel_futures=True)  # a failure or Ctrl-C waits for no other file
+            pool.shutdown(wait=False, cancel_futures=True)
+    return True
 
 
-def _succeeds(command: Sequence[str]) -> bool:
-    """Runs a compiler, and passes on what it says."""
-    done = _run(command)
+def _succeeds(done: subprocess.CompletedProcess[str]) -> bool:
+    """True if a compiler succeeded. Passes on what it says."""
     sys.stderr.write(done.stderr)
     return done.returncode == 0
 

@@ -486,6 +486,18 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
             format!("{}, which has a {server} where {} expects a {client}", session.server_stack(), session.stack);
         return Err(document.blame("session.server_stack", found, "libraries with the same credential for the suite"));
     }
+    let [imports, server_imports] =
+        [session.stack, session.server_stack()].map(|stack| stack.capabilities().tls.imports_psk);
+    if client == CredentialKind::Psk && session.protocol == Protocol::Dtls13 && imports != server_imports {
+        let both = [session.stack, session.server_stack()];
+        let [importing, other] = if imports { both } else { [both[1], both[0]] };
+        let found = format!(
+            "{}, and of the two ends only {importing} imports its pre-shared key (RFC 9258), not {other}",
+            session.server_stack()
+        );
+        let allowed = "two libraries that import a pre-shared key of DTLS 1.3, or two that do not";
+        return Err(document.blame("session.server_stack", found, allowed));
+    }
     if session.suite().is_none() {
         let found = format!(
             "{}, which has no suite of {} in common with {}",

@@ -9,39 +9,49 @@
 #include <string.h>
 #include <time.h>
 
-/* Memory */
+/* Memory. There is no host yet while the object is loaded: then the library of C++ allocates, and constructors of global objects.
+ * The host can also release what the system has allocated. */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+void __real_free(void *block);
+int __real_posix_memalign(void **block, size_t alignment, size_t size);
 
 void *__wrap_malloc(size_t size)
 {
-    return slowhand_host->allocate(size);
+    return slowhand_host == NULL ? __real_malloc(size) : slowhand_host->allocate(size);
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
-    return slowhand_host->allocate_zeros(count, size);
+    return slowhand_host == NULL ? __real_calloc(count, size) : slowhand_host->allocate_zeros(count, size);
 }
 
 void *__wrap_realloc(void *block, size_t size)
 {
-    return slowhand_host->reallocate(block, size);
+    return slowhand_host == NULL ? __real_realloc(block, size) : slowhand_host->reallocate(block, size);
 }
 
 void __wrap_free(void *block)
 {
-    slowhand_host->release(block);
+    if (slowhand_host == NULL)
+        __real_free(block);
+    else
+        slowhand_host->release(block);
 }
 
 char *__wrap_strdup(const char *text)
 {
     size_t size = strlen(text) + 1;
-    char *copy = slowhand_host->allocate(size);
+    char *copy = __wrap_malloc(size);
     return copy == NULL ? NULL : memcpy(copy, text, size);
 }
 
 char *__wrap_strndup(const char *text, size_t most)
 {
     size_t length = strnlen(text, most);
-    char *copy = slowhand_host->allocate_zeros(1, length + 1);
+    char *copy = __wrap_calloc(1, length + 1);
     return copy == NULL ? NULL : memcpy(copy, text, length);
 }
 
@@ -51,7 +61,7 @@ int __wrap_vasprintf(char **text, const char *format, va_list arguments)
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, again);
     va_end(again);
-    *text = length < 0 ? NULL : slowhand_host->allocate((size_t) length + 1);
+    *text = length < 0 ? NULL : __wrap_malloc((size_t) length + 1);
     return *text == NULL ? -1 : vsnprintf(*text, (size_t) length + 1, format, arguments);
 }
 
@@ -66,6 +76,8 @@ int __wrap_asprintf(char **text, const char *format, ...)
 
 int __wrap_posix_memalign(void **block, size_t alignment, size_t size)
 {
+    if (slowhand_host == NULL)
+        return __real_posix_memalign(block, alignment, size);
     return slowhand_host->allocate_aligned(block, alignment, size);
 }
 
@@ -74,18 +86,19 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
     void *block = NULL;
     /* The other function takes no alignment below that of a pointer. */
     size_t least = alignment < sizeof(void *) ? sizeof(void *) : alignment;
-    int status = slowhand_host->allocate_aligned(&block, least, size);
+    int status = __wrap_posix_memalign(&block, least, size);
     if (status != 0)
         errno = status;
     return block;
 }
 
 /* What a stack may not call. Each returns what says that it has failed, and only this thread sees the error. The arguments do not
- * matter, so the functions have none. */
+ * matter, so the functions have none. While the object is loaded, nobody needs to know: the result is the same on each computer. */
 #define REFUSED(function, type, result)                                                                                          \
     type __wrap_##function(void)                                                                                                 \
     {                                                                                                                            \
-        slowhand_host->violation(#function);                                                                                     \
+        if (slowhand_host != NULL)                                                                                               \
+            slowhand_host->violation(#function);                                                                                 \
         errno = EPERM;                                                                                                           \
         return result;                                                                                                           \
     }

@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Of this interface. slowhand refuses an object with another one. */
 #define SLOWHAND_STACK_VERSION 2
 
@@ -229,6 +233,7 @@ struct slowhand_capabilities {
     const char *minimum_mtu_reason;                /* why a smaller `mtu` is not possible; NULL: not known */
     int fragments;                                 /* it cuts handshake messages to fit into smaller datagrams */
     int without_cookie;                            /* a server of DTLS can omit the cookie exchange */
+    int cookieless;                                /* it has no cookie exchange: a server omits it always */
     int identity_with_nul;                         /* the identity of a pre-shared key may have the octet 0 */
     int connection_id;                             /* octets of the longest connection ID; -1: it has none */
     size_t longest_psk;                            /* octets; 0: it has no pre-shared keys */
@@ -258,5 +263,9 @@ extern const struct slowhand_host *slowhand_host __attribute__((visibility("hidd
     const struct slowhand_host *slowhand_host;                                                                                   \
     extern const struct slowhand_stack slowhand_stack __attribute__((visibility("default")));                                    \
     const struct slowhand_stack slowhand_stack = {SLOWHAND_STACK_VERSION, &slowhand_host, &(capabilities_of), &(library_of)}
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from slowhand import data
 from slowhand.own_stacks.building import Part
-from slowhand.own_stacks.recipes import mbedtls, openssl, tinydtls, wolfssl
+from slowhand.own_stacks.recipes import boringssl, mbedtls, openssl, tinydtls, wolfssl
 
 
 class Library(NamedTuple):
@@ -40,6 +40,7 @@ class Known(NamedTuple):
 
 
 LIBRARIES = {
+    "boringssl": Library(boringssl.carried, boringssl.parts),
     "mbedtls": Library(mbedtls.carried, mbedtls.parts),
     "openssl": Library(openssl.carried, openssl.parts, openssl.prepare),
     "tinydtls": Library(tinydtls.carried, tinydtls.parts),
