@@ -6,6 +6,7 @@ mod carriers;
 #[path = "../crates/slowhand-sessions/build/isolate.rs"]
 mod isolate;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::{env, fs};
 
@@ -40,46 +41,39 @@ fn adapter(name: &str) -> cc::Build {
     build
 }
 
+/// The files of the adapter and of the library, and the calls that lead to the adapter, as `slowhand stacks add` compiles them.
 fn wolfssl(root: &Path) {
-    const PROTOCOL: &[&str] = &["bio", "crl", "dtls", "dtls13", "internal", "keys", "ssl", "tls", "tls13", "wolfio"];
-    const CRYPTOGRAPHY: &[&str] = &[
-        "aes",
-        "asn",
-        "coding",
-        "curve25519",
-        "ecc",
-        "error",
-        "evp",
-        "fe_operations",
-        "hash",
-        "hmac",
-        "kdf",
-        "logging",
-        "memory",
-        "misc",
-        "random",
-        "sha",
-        "sha256",
-        "sha512",
-        "signature",
-        "sp_int",
-        "wc_encrypt",
-        "wc_port",
-        "wolfmath",
-    ];
-    let protocol = PROTOCOL.iter().map(|name| root.join(format!("src/{name}.c")));
-    let cryptography = CRYPTOGRAPHY.iter().map(|name| root.join(format!("wolfcrypt/src/{name}.c")));
-    let mut build = cc::Build::new();
-    build
-        .include("csrc/wolfssl")
-        .include("csrc")
-        .include(root)
-        .define("WOLFSSL_USER_SETTINGS", None)
-        .warnings(false)
-        .opt_level(OPT_LEVEL)
-        .files(protocol.chain(cryptography))
-        .file("csrc/wolfssl/peer.c");
-    isolate::compile(&build, Vec::new(), "interop_wolfssl", &["interop_wolfssl"], &[]);
+    let adapter_folder = Path::new(CSRC).join("wolfssl");
+    let lists: WolfsslSources = read(&adapter_folder.join("sources.json"));
+    let build = || {
+        let mut build = adapter("wolfssl");
+        build.include(&adapter_folder).include(root).define("WOLFSSL_USER_SETTINGS", None);
+        build.warnings(false).opt_level(OPT_LEVEL);
+        build
+    };
+    let mut objects = Vec::new();
+    for part in &lists.parts {
+        let mut renaming = build();
+        part.renamed.iter().for_each(|name| _ = renaming.define(name, format!("slowhand_{name}").as_str()));
+        let files = part.files.iter().map(|name| root.join(format!("{name}.c")));
+        objects.extend(renaming.files(files).compile_intermediates());
+    }
+    let mut own = build();
+    own.files(lists.adapter.iter().map(|name| adapter_folder.join(format!("{name}.c"))));
+    isolate::compile(&own, objects, "slowhand_wolfssl", &["slowhand_wolfssl"], &[]);
+}
+
+/// `csrc/wolfssl/sources.json`.
+#[derive(serde::Deserialize)]
+struct WolfsslSources {
+    adapter: Vec<String>,
+    parts: Vec<WolfsslPart>,
+}
+
+#[derive(serde::Deserialize)]
+struct WolfsslPart {
+    files: Vec<String>,
+    renamed: Vec<String>,
 }
 
 /// The system's library, whose symbols have a prefix and versions. Its adapter must stay in one object, because it defines functions
@@ -89,31 +83,52 @@ fn gnutls() {
     println!("cargo::rustc-link-lib=gnutls");
 }
 
-/// BoringSSL without assembly. The prefix keeps its symbols apart from those of OpenSSL, of which it has the names.
+/// BoringSSL, as `slowhand stacks add` compiles it. The prefix keeps its symbols apart from those of OpenSSL, of which it has the
+/// names.
 fn boringssl(root: &Path) {
-    const RANDOM: &str = "crypto/rand/deterministic.cc"; // csrc/boringssl/random.cc stands in for it
+    let adapter_folder = Path::new(CSRC).join("boringssl");
+    let about: BoringsslSources = read(&adapter_folder.join("sources.json"));
     let list = fs::read_to_string(root.join("gen/sources.cmake")).expect("the carrier has the list of sources");
-    let sources = ["BCM_SOURCES", "CRYPTO_SOURCES", "SSL_SOURCES"].into_iter().flat_map(|name| {
+    let sources = about.lists.iter().flat_map(|name| {
         let after = list.split(&format!("  {name}\n")).nth(1).unwrap_or_else(|| panic!("{name} is not in the list"));
         after.split(')').next().unwrap_or_default().split_whitespace()
     });
-    cc::Build::new()
-        .cpp(true)
-        .std("c++17")
-        .include("csrc")
-        .include(root.join("include"))
-        .include(root)
-        .define("BORINGSSL_PREFIX", "interop")
-        .define("BORINGSSL_IMPLEMENTATION", None)
-        .define("BORINGSSL_UNSAFE_DETERMINISTIC_MODE", None)
-        .define("OPENSSL_NO_ASM", None)
-        .define("OPENSSL_SMALL", None)
-        .flags(["-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"])
-        .warnings(false)
-        // Half the time of compilation; the arithmetic is fast enough for the tests.
-        .opt_level(1)
-        .files(sources.filter(|source| *source != RANDOM).map(|source| root.join(source)))
-        .file("csrc/boringssl/random.cc")
-        .file("csrc/boringssl/peer.cc")
-        .compile("interop_boringssl");
+    let sources = sources.filter(|file| !about.left_out.iter().any(|prefix| file.starts_with(prefix.as_str())));
+    let build = || {
+        let mut build = adapter("boringssl");
+        build.cpp(true).std("c++17").include(root.join("include")).include(root).flags(&about.flags);
+        build.flag("-fvisibility=hidden").warnings(false).debug(false).opt_level(1);
+        build
+    };
+    let mut whole = build();
+    for source in sources {
+        match about.renamed.get(source) {
+            None => _ = whole.file(root.join(source)),
+            Some(names) => {
+                let mut renaming = build();
+                names.iter().for_each(|(old, new)| _ = renaming.define(old, new.as_str()));
+                renaming
+                    .file(root.join(source))
+                    .compile_intermediates()
+                    .iter()
+                    .for_each(|object| _ = whole.object(object));
+            }
+        }
+    }
+    whole.files(about.own.iter().map(|file| adapter_folder.join(file))).compile("slowhand_boringssl");
+}
+
+/// `csrc/boringssl/sources.json`.
+#[derive(serde::Deserialize)]
+struct BoringsslSources {
+    lists: Vec<String>,
+    left_out: Vec<String>,
+    flags: Vec<String>,
+    renamed: BTreeMap<String, BTreeMap<String, String>>,
+    own: Vec<String>,
+}
+
+fn read<T: serde::de::DeserializeOwned>(file: &Path) -> T {
+    let text = fs::read_to_string(file).expect("the list is in the repository");
+    serde_json::from_str(&text).expect("the list has its form")
 }

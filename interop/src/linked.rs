@@ -28,7 +28,8 @@ pub(crate) fn boringssl() -> Result<Stack, String> {
 }
 
 pub(crate) fn dimpl() -> Result<Stack, String> {
-    Err("not yet".to_owned())
+    // SAFETY: Rust defines the constant by the macro of slowhand-stack.
+    unsafe { Stack::link("dimpl", slowhand_dimpl::SLOWHAND_STACK.as_ptr().cast()) }
 }
 
 pub(crate) fn gnutls() -> Result<Stack, String> {

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::c_library::CLibrary;
 use crate::capabilities::Capabilities;
 use crate::check::{Checked, check_coap};
-use crate::config::{ConfigError, CredentialKind, Protocol, SessionConfig, Stack};
-use crate::device::Clock;
+use crate::config::{Arithmetic, ConfigError, CredentialKind, Protocol, SessionConfig, Stack};
+use crate::device::{Clock, Device, WORLD_BEGAN};
 use crate::holes::{Holes, holes};
 use crate::interface::{slowhand_library, slowhand_stack};
 use crate::lean::LeanDtls;
@@ -144,7 +144,9 @@ impl Stack {
         let stack: &'static slowhand_stack = unsafe { &*stack.cast() };
         let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);
         if !own.contains_key(name) {
-            own.insert(name, Box::leak(Box::new(linked(Self(name), stack)?)));
+            // The stack may use the host already, and has a device that nobody sees.
+            let mut device = Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::default());
+            own.insert(name, Box::leak(Box::new(device.run(|| linked(Self(name), stack))?)));
         }
         Ok(Self(name))
     }

@@ -29,6 +29,8 @@ pub struct Capabilities {
     pub fragments: bool,
     /// A server of DTLS can omit the cookie exchange.
     pub without_cookie: bool,
+    /// It has no cookie exchange: a server omits it always.
+    pub cookieless: bool,
     /// The identity of a pre-shared key may have the octet 0.
     pub identity_with_nul: bool,
     /// Octets of the longest connection ID. `None`: it has none.
@@ -59,6 +61,7 @@ impl Capabilities {
             minimum_mtu_reason: None,
             fragments: false,
             without_cookie: false,
+            cookieless: false,
             identity_with_nul: false,
             connection_id: None,
             longest_psk: 0,

@@ -115,6 +115,7 @@ impl<S: Stack> Table<S> {
             minimum_mtu_reason: text(of.minimum_mtu_reason),
             fragments: of.fragments as c_int,
             without_cookie: of.without_cookie as c_int,
+            cookieless: of.cookieless as c_int,
             identity_with_nul: of.identity_with_nul as c_int,
             connection_id: match of.connection_id {
                 Some(longest) => longest as c_int,

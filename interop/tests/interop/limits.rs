@@ -121,7 +121,6 @@ pub fn sends_longer(peer: Peer, role: Role, case: &Case) -> Option<&'static str>
         Peer::Gnutls if has_length && role == Role::Server => {
             "A server of GnuTLS that is given more data sends a record that is longer than its client has asked for."
         }
-        Peer::Wolfssl if has_length => "wolfSSL that is given more data sends a record that is longer than agreed.",
         _ => return None,
     })
 }
