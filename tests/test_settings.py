@@ -142,7 +142,7 @@ def test_openssl_takes_its_settings(tmp_path: Path) -> None:
 
 def test_wolfssl_takes_its_settings(tmp_path: Path) -> None:
     root = carrier("wolfssl-sys") / "wolfssl-src"
-    settings = ROOT / "interop" / "csrc" / "wolfssl"
+    settings = ROOT / "crates" / "slowhand-sessions" / "csrc" / "wolfssl"
     compiled(
         of("wolfssl", "c"), tmp_path, "-DWOLFSSL_USER_SETTINGS", "-I", settings, "-isystem", root
     )

@@ -86,7 +86,7 @@ def cases() -> list[Case]:
 
 
 def can_run(case: Case) -> bool:
-    """False for what wolfSSL is compiled without here (interop/csrc/wolfssl/user_settings.h)."""
+    """False for what wolfSSL is compiled without here (csrc/wolfssl/user_settings.h)."""
     is_old = end(case).has_rsa or end(case).curve == "secp192r1"
     return case.library != "wolfssl" or not is_old
 
@@ -171,7 +171,7 @@ def raw_keys(folder: Path) -> str:
     return "#define RAW_KEYS {" + ",".join(ends) + "}\n"
 
 
-WOLFSSL = "build/slowhand-interop-*/out/interop_wolfssl.o"
+WOLFSSL = "build/slowhand-interop-*/out/slowhand_wolfssl.o"
 """wolfSSL, which only interop/ compiles: `./test` does where that has changed, `--full` always."""
 
 
@@ -211,7 +211,7 @@ def parts(library: str) -> Parts:
             return Parts(options, [], newest(f"{sessions}/slowhand_openssl.o"))
         case "wolfssl":
             root = carrier("wolfssl-sys") / "wolfssl-src"
-            own = ROOT / "interop" / "csrc" / "wolfssl"
+            own = ROOT / "crates" / "slowhand-sessions" / "csrc" / "wolfssl"
             options = ["-DWOLFSSL_USER_SETTINGS", "-I", own, "-isystem", root]
             return Parts(options, [], newest(WOLFSSL))
         case "tinydtls":
@@ -258,7 +258,7 @@ def with_global_symbols(library: Path, part: Path, folder: Path) -> Path:
     undefined = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     own = set(re.findall(r"\w+", (ENDS / "end.h").read_text()))
     needed = [name for name in undefined.split() if name not in own]
-    needed += ["slowhand_host_of_mbedtls", "slowhand_host_of_openssl"]  # world.c
+    needed += [f"slowhand_host_of_{name}" for name in ("mbedtls", "openssl", "wolfssl")]  # world.c
     (folder / "symbols").write_text("\n".join(needed) + "\n")
     copy = folder / library.name
     run("objcopy", f"--globalize-symbols={folder / 'symbols'}", library, copy, folder=folder)

@@ -1,4 +1,4 @@
-/* The device below the libraries, as the laboratory has it for them (csrc/slowhand/stack.h, interop/csrc/host.h): here it is this
+/* The device below the libraries, as the laboratory has it for them (csrc/slowhand/stack.h): here it is this
  * computer. Who else computes has no result, so the libraries compute with their own code. */
 #include "end.h"
 
@@ -18,18 +18,7 @@ static uint64_t device_unix_time_ms(void)
     return (uint64_t) time(NULL) * 1000;
 }
 
-/* Another clock would make timers jump. */
-uint64_t interop_unix_time_ms(void)
-{
-    return (uint64_t) time(NULL) * 1000;
-}
-
 static void device_random(uint8_t *octets, size_t length)
-{
-    fill_randomly(octets, length);
-}
-
-void interop_random(uint8_t *octets, size_t length)
 {
     fill_randomly(octets, length);
 }
@@ -102,6 +91,8 @@ static const struct slowhand_host DEVICE = {
     .p256_multiply = no_result,
     .p256_multiply_add = no_result,
     .p256_invert = no_result,
+    .p256_sign = no_result,
+    .p256_is_valid = no_result,
     .p256_is_signed = no_result,
     .p256_signed = nothing,
     .power = no_result,
@@ -111,6 +102,7 @@ static const struct slowhand_host DEVICE = {
 /* Where the library of this program looks for its device, if it is one of the laboratory. */
 extern const struct slowhand_host *slowhand_host_of_mbedtls __attribute__((weak));
 extern const struct slowhand_host *slowhand_host_of_openssl __attribute__((weak));
+extern const struct slowhand_host *slowhand_host_of_wolfssl __attribute__((weak));
 
 __attribute__((constructor)) static void attach(void)
 {
@@ -118,4 +110,6 @@ __attribute__((constructor)) static void attach(void)
         slowhand_host_of_mbedtls = &DEVICE;
     if (&slowhand_host_of_openssl != NULL)
         slowhand_host_of_openssl = &DEVICE;
+    if (&slowhand_host_of_wolfssl != NULL)
+        slowhand_host_of_wolfssl = &DEVICE;
 }
