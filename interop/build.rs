@@ -36,7 +36,7 @@ fn main() {
 fn adapter(name: &str) -> cc::Build {
     let mut build = cc::Build::new();
     build.include(CSRC);
-    build.define("slowhand_stack", format!("slowhand_{name}").as_str());
+    build.define("slowhand_stack", format!("slowhand_stack_of_{name}").as_str());
     build.define("slowhand_host", format!("slowhand_host_of_{name}").as_str());
     build
 }
@@ -54,13 +54,13 @@ fn wolfssl(root: &Path) {
     let mut objects = Vec::new();
     for part in &lists.parts {
         let mut renaming = build();
-        part.renamed.iter().for_each(|name| _ = renaming.define(name, format!("slowhand_{name}").as_str()));
+        part.renamed.iter().for_each(|name| _ = renaming.define(name, format!("slowhand_stack_of_{name}").as_str()));
         let files = part.files.iter().map(|name| root.join(format!("{name}.c")));
         objects.extend(renaming.files(files).compile_intermediates());
     }
     let mut own = build();
     own.files(lists.adapter.iter().map(|name| adapter_folder.join(format!("{name}.c"))));
-    isolate::compile(&own, objects, "slowhand_wolfssl", &["slowhand_wolfssl"], &[]);
+    isolate::compile(&own, objects, "slowhand_wolfssl", &["slowhand_stack_of_wolfssl"], &[]);
 }
 
 /// `csrc/wolfssl/sources.json`.

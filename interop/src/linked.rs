@@ -14,9 +14,9 @@ struct Table {
 
 unsafe extern "C" {
     #[cfg(feature = "boringssl")]
-    static slowhand_boringssl: Table;
-    static slowhand_gnutls: Table;
-    static slowhand_wolfssl: Table;
+    static slowhand_stack_of_boringssl: Table;
+    static slowhand_stack_of_gnutls: Table;
+    static slowhand_stack_of_wolfssl: Table;
 
     fn interop_gnutls_heartbeats(has_heartbeats: c_int);
 }
@@ -24,7 +24,7 @@ unsafe extern "C" {
 #[cfg(feature = "boringssl")]
 pub(crate) fn boringssl() -> Result<Stack, String> {
     // SAFETY: C++ defines the constant by SLOWHAND_STACK of the header.
-    unsafe { Stack::link("boringssl", ptr::from_ref(&slowhand_boringssl).cast()) }
+    unsafe { Stack::link("boringssl", ptr::from_ref(&slowhand_stack_of_boringssl).cast()) }
 }
 
 pub(crate) fn dimpl() -> Result<Stack, String> {
@@ -34,12 +34,12 @@ pub(crate) fn dimpl() -> Result<Stack, String> {
 
 pub(crate) fn gnutls() -> Result<Stack, String> {
     // SAFETY: C defines the constant by SLOWHAND_STACK of the header.
-    unsafe { Stack::link("gnutls", ptr::from_ref(&slowhand_gnutls).cast()) }
+    unsafe { Stack::link("gnutls", ptr::from_ref(&slowhand_stack_of_gnutls).cast()) }
 }
 
 pub(crate) fn wolfssl() -> Result<Stack, String> {
     // SAFETY: C defines the constant by SLOWHAND_STACK of the header.
-    unsafe { Stack::link("wolfssl", ptr::from_ref(&slowhand_wolfssl).cast()) }
+    unsafe { Stack::link("wolfssl", ptr::from_ref(&slowhand_stack_of_wolfssl).cast()) }
 }
 
 /// The sessions of GnuTLS that this thread makes from now on have heartbeats, or have none.
