@@ -54,7 +54,7 @@ fn wolfssl(root: &Path) {
     let mut objects = Vec::new();
     for part in &lists.parts {
         let mut renaming = build();
-        part.renamed.iter().for_each(|name| _ = renaming.define(name, format!("slowhand_stack_of_{name}").as_str()));
+        part.renamed.iter().for_each(|name| _ = renaming.define(name, format!("slowhand_{name}").as_str()));
         let files = part.files.iter().map(|name| root.join(format!("{name}.c")));
         objects.extend(renaming.files(files).compile_intermediates());
     }
