@@ -380,6 +380,12 @@ def test_a_folder_that_cannot_be_made_is_named(cli: Cli, monkeypatch: pytest.Mon
     assert "SLOWHAND_STACKS: found /dev/null, where no folder can be made" in said
 
 
+def test_the_folder_of_a_crate_names_its_manifest(tmp_path: Path) -> None:
+    manifest = tmp_path / "Cargo.toml"
+    manifest.touch()
+    assert own_stacks._made_from("mine", [str(tmp_path)], None, None, tmp_path) == manifest
+
+
 def test_a_folder_of_the_user_stays_as_it_is(
     cli: Cli, toy: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
