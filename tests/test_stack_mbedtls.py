@@ -23,7 +23,7 @@ PROFILES = {name: known.config for name, known in KNOWN.items() if known.config 
 NAMES = ("mbedtls-2.28", *PROFILES)
 
 full = pytest.mark.skipif(
-    "SLOWHAND_FULL" not in os.environ, reason="four compilations of the library; ./test --full"
+    "SLOWHAND_FULL" not in os.environ, reason="compilations of libraries; ./test --full"
 )
 
 PSK = ["session.suite=TLS_PSK_WITH_AES_128_CCM_8"]
@@ -92,6 +92,13 @@ def datagrams(capture: Path) -> tuple[list[int], list[set[int]]]:
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     named = [{*map(int, filter(None, f"{row[1]},{row[2]}".split(",")))} for row in rows]
     return [int(row[0]) - 8 for row in rows], named
+
+
+@full
+def test_it_keeps_the_key_that_the_suite_of_the_scenario_implies(cli: Cli, stacks: Path) -> None:
+    vary = ["--vary", "session.stack=mbedtls,mbedtls-contiki-ng", "--count", 1, "--json"]
+    found = json.loads(cli("sweep", "psk-tinydtls", *vary).stdout)["configurations"]
+    assert found[1]["followed"] == {"session.suite": "TLS_PSK_WITH_AES_256_CCM_8"}
 
 
 @full
@@ -218,6 +225,7 @@ def test_versions_without_an_adapter_are_refused(
         LIBRARIES["mbedtls"].parts(sources(tmp_path / "library", version, header), None)
 
 
+@full
 def test_a_build_of_tinydtls_gives_the_same_and_may_have_less(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

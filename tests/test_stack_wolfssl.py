@@ -49,8 +49,9 @@ def test_the_recipe_has_every_function_that_the_library_calls() -> None:
     adapter = "".join(file.read_text() for file in (data.CSRC / "wolfssl").glob("*.c"))
     for part in LISTS["parts"]:
         texts = [(root / f"{name}.c").read_text() for name in part["files"]]
+        defined = {*re.findall(r"^int (\w+)\(", "\n".join(texts), re.MULTILINE)}
+        assert not defined & {*part["renamed"]}
         for function in part["renamed"]:
-            assert not any(re.search(rf"^int {function}\(", text, re.MULTILINE) for text in texts)
             macro = re.sub("Sha(?:256|384|512)?|Ccm|Gcm", "##name##", function)
             called = f"slowhand_{macro if '##' in macro else function}("
             assert called.replace("##name##(", "##name(") in adapter, called

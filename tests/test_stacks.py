@@ -59,6 +59,10 @@ def test_the_example_passes_its_check_and_is_listed(cli: Cli, toy: Make, tmp_pat
     listed = {stack["name"]: stack for stack in json.loads(cli("stacks", "--json").stdout)}
     assert listed["toy"]["version"] == "1.0"
     assert listed["toy"]["protocols"] == ["dtls1.2"]
+    assert listed["toy"]["holes"] is None and listed["mbedtls"]["holes"]["known"]
+    alone, all_ = (" ".join(cli("stacks", *name).stdout.split()) for name in (["toy"], []))
+    assert "holes not looked up" in alone and "sources of the built-in" not in alone
+    assert "sources of the built-in libraries are unmodified" in all_
     assert "digest" not in listed["mbedtls"]
     assert (
         "toy" in json.loads(cli("schema").stdout)["$defs"]["Session"]["properties"]["stack"]["enum"]
@@ -354,11 +358,32 @@ def test_an_object_of_another_version_is_refused(cli: Cli, toy: Make) -> None:
         (["mbedtls", "x.c"], "NAME: found mbedtls, which is built in"),
         (["../up", "x.c"], "NAME: found '../up', allowed: 1 to 40 small letters"),
         (["mine", "x.c", "--cflags='"], "--cflags: found ', allowed: words as in a shell"),
-        (["mine", "none.c"], "FILE: found none.c, allowed: files that end in .c"),
+        (["mine", "none.c"], "FILE: found none.c, which does not exist, allowed: files that end"),
+        (["check", TOY], "NAME: found check, which is a command, allowed: another name"),
     ],
 )
 def test_wrong_arguments_are_refused(cli: Cli, toy: Make, arguments: list[str], said: str) -> None:
     assert said in cli("stacks", "add", *arguments, code=2).stderr
+
+
+def test_what_a_stack_prints_fails_its_check(cli: Cli, toy: Make) -> None:
+    words = 'fputs("\\x1b[31mHello", stdout);'
+    toy("chatty", new=DRAW + words, top="#include <stdio.h>\n")
+    done = cli("stacks", "check", "chatty", code=1)
+    said = " ".join(done.stderr.split())
+    assert r"chatty: it prints to stdout, where results are: \x1b[31mHello" in said
+
+
+def test_a_folder_that_cannot_be_made_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLOWHAND_STACKS", "/dev/null")
+    said = cli("stacks", "add", "toy", TOY, code=2).stderr
+    assert "SLOWHAND_STACKS: found /dev/null, where no folder can be made" in said
+
+
+def test_the_folder_of_a_crate_names_its_manifest(tmp_path: Path) -> None:
+    manifest = tmp_path / "Cargo.toml"
+    manifest.touch()
+    assert own_stacks._made_from("mine", [str(tmp_path)], None, None, tmp_path) == manifest
 
 
 def test_a_folder_of_the_user_stays_as_it_is(

@@ -29,6 +29,7 @@ from slowhand.progress import Progress
 from slowhand.sweeps import METRIC, Sampling, Sweep, varied
 from slowhand.sweeps.cluster import REQUIREMENT, Cluster
 from slowhand.sweeps.dataset import Chunk, Part, Rows
+from slowhand.sweeps.following import ways
 from slowhand.sweeps.queue import FIRST, LONGEST_S, MOST_WORLDS, Queue
 from slowhand.sweeps.vary import Axis, combinations
 
@@ -785,6 +786,21 @@ def test_what_a_library_does_not_have_follows_from_it(cli: Cli, tmp_path: Path) 
     assert "found 512, allowed: not with this library" in the_message(refused)
     only = cli("sweep", QUICKSTART, "--vary", "session.stack=mbedtls,rustls", "--count", 1).stdout
     assert "not possible: session.stack=rustls: session.protocol: found dtls1.2" in only
+
+
+def test_a_library_keeps_the_credential_of_the_scenario_if_it_can() -> None:
+    varied_stack = {"session.stack": "another"}
+    psk = ways(slowhand.Scenario(PSK), varied_stack)
+    own, suite = "session.credential=psk", "session.suite=TLS_PSK_WITH_AES_128_CCM_8"
+    chosen = "session.suite="
+    assert psk == [(own,), (own, suite), (own, chosen), (), (suite,), (chosen,)]
+    certificate = ways(slowhand.Scenario(QUICKSTART), varied_stack)
+    assert [("session.credential=certificate" in way) for way in certificate] == [
+        *([True] * 6),
+        *([False] * 6),
+    ]
+    named = slowhand.Scenario(PSK).with_([own])
+    assert ways(named, varied_stack) == [(), (suite,), (chosen,)]
 
 
 def test_no_value_is_a_row_that_is_not_set(cli: Cli, tmp_path: Path) -> None:

@@ -628,13 +628,17 @@ def stacks() -> list[dict[str, Any]]:
     """What has a protocol: name, version, licence, what each can do, known holes.
 
     First the libraries of TLS and DTLS, which `session.stack` names: those that are built in, then
-    your own. Then what stands alone.
+    your own. Then what stands alone. Holes of your own have not been looked up: `None`.
 
     >>> import slowhand
     >>> [stack["name"] for stack in slowhand.stacks()]
     ['lean-dtls', 'mbedtls', 'openssl', 'rustls', 'tinydtls', 'lakers', 'slowhand-coap']
     """
     stacks: list[dict[str, Any]] = json.loads(_native.stacks())
+    own = set(_native.own_stacks())
+    for stack in stacks:
+        if stack["name"] in own and "holes" in stack:
+            stack["holes"] = None
     return stacks
 
 

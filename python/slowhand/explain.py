@@ -93,7 +93,7 @@ def _ended(document: Mapping[str, Any]) -> str:
         which += f", attempt {document['attempts']}"
     if outcome == "completed":
         return f"{which}:"
-    reason = f": {document['reason']}" if document["reason"] else ""
+    reason = f": {escaped(document['reason'])}" if document["reason"] else ""
     return f"{which}, {outcome.replace('_', ' ')}{reason}:"
 
 

@@ -176,7 +176,7 @@ def show_about(
 
 
 REPLACED = (
-    "The sources of all libraries are unmodified. By default the arithmetic that is called"
+    "The sources of the built-in libraries are unmodified. By default the arithmetic that is called"
     " 'replaced' is not theirs: OpenSSL's assembly computes for all of them, and results are kept,"
     " which is faster and gives the same bits. With --set session.arithmetic=library each library"
     " computes with its own code."
@@ -190,9 +190,9 @@ def show_stacks(stacks: list[dict[str, Any]], out: Terminal) -> None:
         out.print(stack["name"], "bold")
         for name, value in stack.items():
             if name == "holes":
-                text = holes(**value)
+                text = "not looked up" if value is None else holes(**value)
             else:
-                text = ", ".join(value) if isinstance(value, list) else str(value)
+                text = escaped(", ".join(value) if isinstance(value, list) else str(value))
             if name == "name" or (stack.get("problem") and name != "problem"):
                 continue
             if out.width < WIDTH:  # as wide as the name of a suite
@@ -201,7 +201,8 @@ def show_stacks(stacks: list[dict[str, Any]], out: Terminal) -> None:
             else:
                 out.paragraph(text, first=f"{name:11}  ", indent=" " * 13)
         out.print()
-    out.paragraph(REPLACED)
+    if any("digest" not in stack and "problem" not in stack for stack in stacks):  # built in
+        out.paragraph(REPLACED)
 
 
 SECTIONS = {
@@ -321,7 +322,7 @@ def _failure(failure: dict[str, Any], over: str) -> str:
         text += f" at the {failure['end']}"
     elif failure["outcome"] == "gave_up":
         text += f": not complete when {over}"
-    return f"{text}: {failure['reason']}" if failure["reason"] else text
+    return f"{text}: {escaped(failure['reason'])}" if failure["reason"] else text
 
 
 def losses(found: Sequence[dict[str, Any]]) -> Iterator[tuple[str, bool]]:

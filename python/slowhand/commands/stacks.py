@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, NO, print_json
 from slowhand.nearest import none_of
-from slowhand.terminal import Terminal, say
+from slowhand.terminal import Terminal, escaped, say
 
 
 def options(parser: Parser) -> None:
@@ -136,7 +136,7 @@ def check(arguments: argparse.Namespace, out: Terminal) -> int:
             )
         table.print(out)
     for problem in found.problems:
-        say(f"{arguments.name}: {problem}")
+        say(f"{arguments.name}: {escaped(problem)}")
     if not found.problems:
         out.paragraph(
             f"{arguments.name}: two processes gave the same; each datagram was lost once, and"

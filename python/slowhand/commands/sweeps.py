@@ -26,6 +26,7 @@ from slowhand.terminal import Terminal, printable, say
 if TYPE_CHECKING:
     from slowhand.sweeps import Configuration, Impossible, Sampling, Sweep
     from slowhand.sweeps.conditions import Condition
+    from slowhand.sweeps.vary import Axis
 
 
 def sweep_options(parser: Parser) -> None:
@@ -135,6 +136,7 @@ def sweep(arguments: argparse.Namespace, out: Terminal) -> int:
                 key = printable(axis.key)
                 raise Complaint(f"--set {key}: found --vary {key} too, allowed: one of the two")
         scenario = loaded(arguments.scenario, arguments.set)
+        _check_base(axes, arguments)
         configurations, impossible = varied(scenario, axes, zip_axes=arguments.zip)
         return _run_sweep(configurations, sampling, arguments, out, impossible)
     except SweepError as error:
@@ -178,11 +180,11 @@ class Failing(NamedTuple):
 def _failing(arguments: argparse.Namespace) -> Failing:
     """What `--fail-if` says: at most one share, and conditions."""
     from slowhand.sweeps import UNITS
-    from slowhand.sweeps.conditions import SIGNS, Condition
+    from slowhand.sweeps.conditions import Condition
 
     found = Failing(None, [])
     for text in arguments.fail_if or ():
-        if any(sign in text for sign in SIGNS):
+        if any(sign in text for sign in "<>="):
             found.conditions.append(Condition.read(text, list(UNITS)))
             continue
         try:
@@ -197,6 +199,20 @@ def _failing(arguments: argparse.Namespace) -> Failing:
     return found
 
 
+def _check_base(axes: Sequence[Axis], arguments: argparse.Namespace) -> None:
+    """Refuses `base` where the first configuration differs from the others in several keys."""
+    from slowhand.sweeps import BASELINES
+
+    is_first = arguments.baseline == BASELINES[0]
+    of_base = [each.text for each in _failing(arguments).conditions if each.bound.times]
+    if of_base and is_first and len(axes) > 1 and not arguments.zip:
+        raise Complaint(
+            f"--fail-if: found {printable(of_base[0])} with --vary of {len(axes)} keys, allowed:"
+            " base with one (the others by --set, in a sweep for each value), --zip, or"
+            " --baseline best"
+        )
+
+
 def _run_sweep(
     configurations: list[Configuration],
     sampling: Sampling,
@@ -204,7 +220,7 @@ def _run_sweep(
     out: Terminal,
     impossible: Sequence[Impossible] = (),
 ) -> int:
-    from slowhand.sweeps import Sweep, figure, report
+    from slowhand.sweeps import Sweep, SweepError, figure, report
     from slowhand.sweeps.cluster import ClusterError
 
     figure_file = None
@@ -227,7 +243,12 @@ def _run_sweep(
             interrupted = stopped is not None or failure is not None
             results = sweep.results()
             failing = _failing(arguments)
-            worse = sweep.worse(results, *failing)
+            worse: list[str] | None = None
+            refused: SweepError | None = None
+            try:
+                worse = sweep.worse(results, *failing)
+            except SweepError as error:  # said when what has run is told
+                refused = error
             if arguments.json:
                 conditions = [each.text for each in failing.conditions]
                 extra = {"fail_if": failing.most, "conditions": conditions, "worse": worse}
@@ -235,7 +256,7 @@ def _run_sweep(
                 print_json({**found, **(extra if failing.is_asked else {})}, out)
             else:
                 report.show(sweep, results, out, interrupted=interrupted)
-                if failing.is_asked:
+                if failing.is_asked and worse is not None:
                     report.show_worse(worse, failing.most, out)
         stopped = stopped or next(iter(late), None)
         if failure:
@@ -250,6 +271,8 @@ def _run_sweep(
                 say(str(error))
         if stopped:
             return signals.exit_code(stopped)
+        if refused:
+            raise refused
         whole = not failure and not worse and not any(measured.panicked for measured, _ in results)
         return DONE if whole and any(measured.completed for measured, _ in results) else NO
 

@@ -25,7 +25,7 @@ from slowhand.blame import refusal
 from slowhand.own_stacks import building, crates
 from slowhand.own_stacks.building import Part, StackError, words
 from slowhand.own_stacks.recipes import KNOWN, LIBRARIES
-from slowhand.terminal import printable
+from slowhand.terminal import escaped, printable
 
 __all__ = ["Check", "StackError", "add", "builds", "check", "folder", "remove", "require", "words"]
 
@@ -35,8 +35,14 @@ SUFFIXES = (".c", ".cc", ".cpp")
 FILES = ("about.json", "digest", "stack.so")
 """What the folder of a stack has, and nothing else."""
 
+COMMANDS = ("add", "check", "remove")
+"""No names of stacks: `slowhand stacks NAME` is a command then."""
+
 TRIAL_S = 120
 """The time that a trial may take: assumed, a hundred times what the built-in libraries take."""
+
+TRIED = "\x1eslowhand-trial:"
+"""What stands before the result of a trial on stdout: a stack may print there, too."""
 
 APART_S = 1.1
 """Two trials begin so far apart, so that a clock in seconds shows two times."""
@@ -80,6 +86,8 @@ def add(
     wrong. A process keeps a stack that it has loaded as it was, so it cannot add it again.
     """
     file = _file(name)
+    if name in COMMANDS:
+        raise StackError(f"NAME: found {name}, which is a command, allowed: another name")
     if name in _native.built_in_stacks():
         raise StackError(f"NAME: found {name}, which is built in, allowed: another name")
     if _native.is_stack_loaded(name):
@@ -106,7 +114,12 @@ def _put(
     target = file.parent
     name = target.name
     _check_free(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        found = printable(os.fspath(target.parent))
+        reason = f"found {found}, where no folder can be made ({error.strerror})"
+        raise StackError(f"SLOWHAND_STACKS: {reason}, allowed: a folder") from error
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=target.parent) as made:
         new = Path(made) / name
         new.mkdir()
@@ -166,11 +179,15 @@ def _made_from(
         option = "--config" if source is None else "--source"
         raise StackError(f"FILE: found {found}, allowed with {option}: {', '.join(LIBRARIES)}")
     files = [Path(each) for each in sources]
+    if len(files) == 1 and (files[0] / crates.MANIFEST).is_file():
+        files = [files[0] / crates.MANIFEST]
     if [file.name for file in files] == [crates.MANIFEST] and files[0].is_file():
         return files[0]
     for file in files or [Path()]:
         if file.suffix not in SUFFIXES or not file.is_file():
             found = printable(os.fspath(file)) if files else "none"
+            if files and not file.exists():
+                found += ", which does not exist"
             allowed = (
                 f"files that end in {' or '.join(SUFFIXES)}, the {crates.MANIFEST} of a crate, or"
                 f" one of {', '.join(LIBRARIES)}"
@@ -375,13 +392,14 @@ def _problem(name: str, folder: Path) -> str | None:
         return f"the stack {name} has crashed with {_signal(done)} when it was loaded"
     if done.returncode:
         message = done.stderr.strip().rpartition("\n")[2]
-        return message.partition(": ")[2].replace(os.fspath(folder), "").replace("; /", "; ", 1)
+        message = message.partition(": ")[2].replace(os.fspath(folder), "")
+        return escaped(message.replace("; /", "; ", 1))
     return None
 
 
 def _tried(name: str) -> dict[str, Any] | str:
     """A trial of a stack in another process, or why there is none."""
-    code = f"from slowhand import _native; print(_native.try_stack({name!r}))"
+    code = f"from slowhand import _native; print({TRIED!r} + _native.try_stack({name!r}))"
     try:
         done = _child(code, {})
     except subprocess.TimeoutExpired:
@@ -389,8 +407,15 @@ def _tried(name: str) -> dict[str, Any] | str:
     if done.returncode < 0:
         return f"the stack {name} has crashed with {_signal(done)}"
     if done.returncode:
-        return done.stderr.strip().rpartition("\n")[2].partition(": ")[2]
-    found: dict[str, Any] = json.loads(done.stdout)
+        return escaped(done.stderr.strip().rpartition("\n")[2].partition(": ")[2])
+    before, _, rest = done.stdout.partition(TRIED)
+    result, _, after = rest.partition("\n")
+    if printed := (before + after).strip():
+        return f"it prints to stdout, where results are: {printable(printed)}"
+    try:
+        found: dict[str, Any] = json.loads(result)
+    except ValueError:
+        return f"the trial of the stack {name} has ended without a result"
     return found
 
 

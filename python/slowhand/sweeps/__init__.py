@@ -294,10 +294,16 @@ class Sweep:
     def worse(
         self, results: list[Result], most: float | None, conditions: Iterable[Condition] = ()
     ) -> list[str]:
-        """Why configurations are worse than the baseline by more than this share, or fail."""
+        """Why configurations are worse than the baseline by more than this share, or fail.
+
+        Raises `SweepError` if handshakes completed without the column of a condition.
+        """
         to = self.baseline([result.measured for result in results])
         found = [] if most is None else worse(results, to, self.sampling.metric, most)
-        return [*found, *(text for each in conditions for text in each.broken(results, to))]
+        found += [text for each in conditions for text in each.broken(results, to)]
+        if not found and not any(result.measured.completed for result in results):
+            found.append("no handshake completed with any configuration")
+        return found
 
     def json(self, results: list[Result], *, interrupted: bool) -> dict[str, Any]:
         """The results for JSON."""

@@ -3,11 +3,14 @@
 condition = quantity ("<" | "<=" | ">" | ">=") bound
 quantity  = COLUMN "." STATISTIC | "failed"
 bound     = number | number "*" "base" | "base" ["*" number | ("+" | "-") number]
-number    = ["-"] digits ["." digits] ["%"]
+number    = a decimal number, also with an exponent, and perhaps "%"
+
+"%" is a share: of `base` where it is a factor, else of handshakes, so only with `failed`.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from slowhand.nearest import none_of
 from slowhand.sweeps.statistics import Measured
-from slowhand.sweeps.vary import SweepError
+from slowhand.sweeps.vary import NUMBER, SweepError
 from slowhand.terminal import printable
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ ALLOWED = (
 )
 """The grammar in a message."""
 
-TOKEN = re.compile(r"\s*(-?\d+(?:\.\d+)?%?|[A-Za-z_][\w.]*|[<>]=?|[*+-])")
+TOKEN = re.compile(rf"\s*({NUMBER}%?|[A-Za-z_][\w.]*|[<>]=?|[*+-])")
 
 
 class Bound(NamedTuple):
@@ -53,6 +56,11 @@ class Bound(NamedTuple):
     times: float
     plus: float
     text: str
+
+    @property
+    def is_share(self) -> bool:
+        """True if it is a share of handshakes, or adds one."""
+        return "%" in self.text and "*" not in self.text
 
     def of(self, base: float | None) -> float:
         """The number, where the baseline has this value."""
@@ -82,14 +90,28 @@ class Condition(NamedTuple):
         column, dot, statistic = quantity.partition(".")
         if quantity == FAILED:
             return cls(FAILED, None, sign, bound, text)
+        if column == FAILED:
+            allowed = f"{FAILED}, a share, which has no statistics"
+            raise SweepError(f"--fail-if: found {printable(quantity)}, allowed: {allowed}")
         if column not in columns:
             raise SweepError(none_of("--fail-if", column, [FAILED, *columns]))
-        if not dot or statistic not in STATISTICS:
+        if not dot:
+            allowed = ", ".join(f"{column}.{each}" for each in STATISTICS)
+            raise SweepError(f"--fail-if: found {column}, allowed: {allowed}")
+        if statistic not in STATISTICS:
             raise SweepError(none_of(f"--fail-if {column}", statistic, STATISTICS))
+        if bound.is_share:
+            raise SweepError(
+                f"--fail-if {quantity}: found {bound.text}, allowed: a share with {FAILED} alone;"
+                f" did you mean {1 + bound.plus:g} * base?"
+            )
         return cls(column, statistic, sign, bound, text)
 
     def broken(self, results: Sequence[Result], to: Measured | None) -> list[str]:
-        """Which configurations fail, in words: nothing if none does. `to` is the baseline."""
+        """Which configurations fail, in words: nothing if none does. `to` is the baseline.
+
+        Raises `SweepError` if handshakes completed without the column.
+        """
         base = None
         if self.bound.times:
             base = None if to is None else self._value(to)
@@ -115,7 +137,14 @@ class Condition(NamedTuple):
         if self.statistic is None:
             return measured.failed
         if self.column not in measured.metrics:
-            return None
+            if not measured.completed:
+                return None
+            has = ", ".join(measured.metrics)
+            raise SweepError(
+                f"--fail-if {self.column}: found no value with"
+                f" {printable(measured.configuration.label)}, whose handshakes completed,"
+                f" allowed: a column that it has, such as {has}"
+            )
         return STATISTICS[self.statistic](measured, self.column)
 
 
@@ -143,14 +172,14 @@ def _bound(tokens: Sequence[str]) -> Bound | None:
             return Bound(found, 0, text)
         case ["base", ("+" | "-") as sign, number] if (found := _number(number)) is not None:
             return Bound(1, found if sign == "+" else -found, text)
-        case ["base", number] if number[0] == "-" and (found := _number(number)):
+        case ["base", number] if number[0] in "+-" and (found := _number(number)) is not None:
             return Bound(1, found, text)  # "base -2"
     return None
 
 
 def _number(text: str) -> float | None:
     digits = text.removesuffix("%")
-    if not re.fullmatch(r"-?\d+(\.\d+)?", digits):
+    if not re.fullmatch(NUMBER, digits) or math.isinf(float(digits)):
         return None
     return float(digits) / (1 if digits == text else 100)
 

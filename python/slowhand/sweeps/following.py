@@ -83,16 +83,34 @@ def ways(scenario: Scenario, settings: Mapping[str, object]) -> list[tuple[str, 
     """The overrides that may follow in a sweep, the best first: nothing, if that is possible.
 
     A library that is varied may have neither the suite of the scenario nor the extension for the
-    length of fragments: the suite follows as from a credential, and the extension is left out.
+    length of fragments: the suite follows as from a credential, and the extension is left out. The
+    credential that the scenario has by its suite or library is the last to go.
     """
-    found = [(), *followings(scenario, settings)]
+    found: list[tuple[str, ...]] = [(), *followings(scenario, settings)]
     if settings.keys() & {*STACK_KEYS}:
         if "session.suite" not in settings and not settings.keys() & {*FOLLOWED}:
             found += _suites(scenario)
         if LENGTH not in settings and scenario.value(LENGTH) is not None:
             lengths = ((), (f"{LENGTH}=",))
             found = [(*way, *length) for length, way in product(lengths, found)]
+        found = [*_with_credential(scenario, settings, found), *found]
     return list(dict.fromkeys(found))
+
+
+def _with_credential(
+    scenario: Scenario, settings: Mapping[str, object], found: list[tuple[str, ...]]
+) -> Iterator[tuple[str, ...]]:
+    """The same ways with the credential that the scenario resolves to, where it does not name it.
+
+    Another library may have another default.
+    """
+    key = "session.credential"
+    credential = _resolved(scenario).get("credential")
+    if key in settings or scenario.value(key) is not None or credential not in SUITES:
+        return
+    for way in found:
+        is_said = any(text.startswith(f"{key}=") for text in way)
+        yield way if is_said else (f"{key}={credential}", *way)
 
 
 def _suites(scenario: Scenario) -> Iterator[tuple[str, ...]]:

@@ -68,11 +68,11 @@ static const struct slowhand_credential CREDENTIALS[] = {
 #ifndef NO_PSK
     {SLOWHAND_PSK, 256},
 #endif
-#if defined(HAVE_RPK) && defined(HAVE_ECC)
-    {SLOWHAND_RAW_PUBLIC_KEY, 256},
-#endif
 #if !defined(NO_CERTS) && defined(HAVE_ECC)
     {SLOWHAND_CERTIFICATE, 256},
+#endif
+#if defined(HAVE_RPK) && defined(HAVE_ECC)
+    {SLOWHAND_RAW_PUBLIC_KEY, 256},
 #endif
     {SLOWHAND_NO_CREDENTIAL, 0},
 };
