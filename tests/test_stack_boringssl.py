@@ -75,7 +75,8 @@ def test_the_interface_is_one_of_cxx_too() -> None:
 def test_a_stack_with_global_objects_of_cxx_is_loaded(stacks: Path, tmp_path: Path) -> None:
     source = tmp_path / "global.cc"
     source.write_text(
-        "#include <cstdlib>\n#include <string>\n"
+        "#include <chrono>\n#include <cstdlib>\n#include <string>\n"
+        "static auto loaded = std::chrono::steady_clock::now();\n"
         "static std::string kept = std::string(100, getenv(\"HOME\") ? 'a' : 'b');\n"
         'extern "C" const char *kept_text() { return kept.c_str(); }\n'
     )

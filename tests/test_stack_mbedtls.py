@@ -198,6 +198,27 @@ def test_a_profile_changes_only_what_differs(name: str) -> None:
     assert re.search(r"\bat\s+(?:\*\s*)?[0-9a-f]{12}\b", text)
 
 
+@pytest.mark.parametrize(
+    ("name", "lengths"),
+    [
+        ("mbedtls-contiki-ng", [512, 1024]),
+        ("mbedtls-openthread", [512]),
+        ("mbedtls-zephyr", [512, 1024]),
+        ("mbedtls", [512, 1024, 2048, 4096]),
+    ],
+)
+def test_a_stack_has_the_fragment_lengths_that_its_buffers_have(
+    name: str, lengths: list[int]
+) -> None:
+    stack = mbedtls.ADAPTER / "stack.c"
+    parts = mbedtls.parts(mbedtls.carried(), PROFILES.get(name))
+    flags = next(part.flags for part in parts if stack in part.files)
+    read = building._run([*building._compile(stack), *flags, "-E", "-P", str(stack)]).stdout
+    found = re.search(r"FRAGMENT_LENGTHS\[\] = \{([\d,\s]*)\}", read)
+    assert found is not None
+    assert [int(word) for word in found[1].split(",")] == [*lengths, 0]
+
+
 def sources(folder: Path, version: str, header: str = "build_info.h") -> Path:
     """A folder with as much of a version of Mbed TLS as a recipe reads."""
     include = folder / "include" / "mbedtls"

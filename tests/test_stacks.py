@@ -204,6 +204,23 @@ def test_a_stack_without_retransmissions_fails_its_check(toy: Make) -> None:
     assert all("lost: the client fails" in problem for problem in problems)
 
 
+@pytest.mark.parametrize("function", ["exit", "_exit"])
+def test_a_stack_that_ends_the_program_ends_it_with_a_signal(
+    cli: Cli, toy: Make, function: str
+) -> None:
+    ends = f"has called {function}, which would end the program"
+    includes = "#include <stdlib.h>\n#include <unistd.h>\n"
+    toy("ends", new=f"{function}(0);", top=includes)
+    (problem,) = own_stacks.check("ends").problems
+    assert problem == f"the stack ends has crashed with SIGABRT ({ends})"
+    said = cli("run", "psk-tinydtls", "--set", "session.stack=ends", code=-6).stderr
+    assert ends in said
+    assert "slowhand: the stack ends has crashed with SIGABRT" in said
+    dead = DEAD.replace("__builtin_trap()", f"{function}(0)")
+    with pytest.raises(own_stacks.StackError, match=r"SIGABRT .* when it was loaded"):
+        toy("dead", HEADER, HEADER + dead, top=includes)
+
+
 @pytest.mark.parametrize("death", ["*(volatile int *) 8 = 1;", "abort();"])
 def test_a_crash_names_the_stack(cli: Cli, toy: Make, death: str) -> None:
     toy("crash", new=death)
@@ -222,6 +239,8 @@ def test_a_crash_names_the_stack(cli: Cli, toy: Make, death: str) -> None:
         ("connection_id, resumable", "NULL, resumable", "function 10 of slowhand_stack.library is"),
         ("{0xC0A8, 0}", "{0x1234, 0}", "suites: found 0x1234, allowed: TLS_"),
         (".first_timeout_ns = 1000000000", ".first_timeout_ns = 0", "first_timeout_ns: found 0"),
+        (".longest_psk", ".psk_modes = 1u << 5, .longest_psk", "psk_modes: found 0x20, allowed"),
+        ("SLOWHAND_DTLS12, 0,", "SLOWHAND_DTLS12, 8,", "resumptions: found 0x8, allowed: "),
         (HEADER, HEADER + DEAD, "has crashed with SIGILL when it was loaded"),
         ("static uint64_t rotate", "static uint64_t rotat", "could not make the stack"),
     ],

@@ -113,8 +113,12 @@ impl CLibrary {
         let running = Running::enter(self.stack);
         call(self.session.as_ptr(), &mut progress);
         drop(running);
+        let Progress { state, deadline } = progress.read();
+        // Time must go on, also with a stack that does nothing about its deadline.
+        let now = device::clock();
+        let deadline = deadline.map(|at| if at > now { at } else { now + LEAST_TIMEOUT });
         match violation(self.stack) {
-            None => progress.read(),
+            None => Progress { state, deadline },
             Some(failure) => Progress { state: State::Failed(failure), deadline: None },
         }
     }
@@ -169,11 +173,7 @@ impl Library for CLibrary {
     fn handle_timeout(&mut self) -> Progress {
         let handle_timeout = self.functions.handle_timeout;
         // SAFETY: see above.
-        let mut progress = self.call(|session, progress| unsafe { handle_timeout(session, progress) });
-        // Time must go on, also with a stack that does nothing about its deadline.
-        let now = device::clock();
-        progress.deadline = progress.deadline.map(|at| if at > now { at } else { now + LEAST_TIMEOUT });
-        progress
+        self.call(|session, progress| unsafe { handle_timeout(session, progress) })
     }
 
     fn write(&mut self, data: &[u8]) -> Progress {

@@ -57,8 +57,7 @@ pub(crate) unsafe fn read(
     let has_datagrams = versions.iter().any(|version| !version.protocol.is_stream());
     let reason = reason.unwrap_or("the library's own limit");
     let modes = [(SLOWHAND_PSK_KE, PskMode::PskKe), (SLOWHAND_PSK_DHE_KE, PskMode::PskDheKe)];
-    let psk_modes: Vec<_> =
-        modes.into_iter().filter(|(bit, _)| declared.psk_modes & (1 << bit) != 0).map(|(_, mode)| mode).collect();
+    let psk_modes = chosen("psk_modes", declared.psk_modes, modes)?;
     let kinds: Vec<_> = credentials.iter().map(|(kind, _)| *kind).collect();
     Ok(Capabilities {
         stack,
@@ -128,11 +127,7 @@ unsafe fn protocol(declared: &slowhand_protocol) -> Result<TlsVersion, Unknown> 
         .collect::<Result<Vec<_>, _>>()?;
     let fragment_lengths = known("fragment_lengths", lengths, FRAGMENT_LENGTHS)?;
     let resumptions = [(SLOWHAND_RESUMPTION_ID, Resumption::Id), (SLOWHAND_RESUMPTION_TICKET, Resumption::Ticket)];
-    let resumptions: Vec<_> = resumptions
-        .into_iter()
-        .filter(|(bit, _)| declared.resumptions & (1 << bit) != 0)
-        .map(|(_, resumption)| resumption)
-        .collect();
+    let resumptions = chosen("resumptions", declared.resumptions & !(1 << SLOWHAND_RESUMPTION_NONE), resumptions)?;
     Ok(TlsVersion { protocol, curves: curves.leak(), fragment_lengths, resumptions: resumptions.leak() })
 }
 
@@ -152,6 +147,15 @@ fn known(field: &str, found: impl Iterator<Item = u16>, allowed: &[u16]) -> Resu
         if allowed.contains(&number) { Ok(number) } else { Err(unknown(field, &number, allowed)) }
     };
     Ok(found.map(check).collect::<Result<Vec<_>, _>>()?.leak())
+}
+
+/// What the bits of a number stand for. Each value has its bit.
+fn chosen<T, const N: usize>(field: &str, found: u32, values: [(c_int, T); N]) -> Result<Vec<T>, Unknown> {
+    let allowed = values.iter().fold(0, |bits, (bit, _)| bits | 1 << bit);
+    if found & !allowed != 0 {
+        return Err(format!("{field}: found 0x{found:X}, allowed: bits of 0x{allowed:X}"));
+    }
+    Ok(values.into_iter().filter(|(bit, _)| found & (1 << bit) != 0).map(|(_, value)| value).collect())
 }
 
 fn unknown<T: ToString>(field: &str, found: &dyn std::fmt::Display, allowed: &[T]) -> Unknown {

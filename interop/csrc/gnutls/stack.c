@@ -5,6 +5,7 @@
 #include "slowhand/stack.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -203,7 +204,18 @@ static void encode(uint8_t output[SPKI], const uint8_t *x, const uint8_t *y)
     memcpy(output + sizeof BEFORE_POINT + COORDINATE, y, COORDINATE);
 }
 
-static int set_raw_key(struct end *end)
+/* An end that asks for no key of its peer has none of it, and one that is not asked has none of its own. */
+static int has_raw_keys(const struct slowhand_options *options)
+{
+    return options->private_key != NULL || options->peer_x != NULL;
+}
+
+static int is_verifying(const struct slowhand_options *options)
+{
+    return !options->is_server || options->request_client_certificate;
+}
+
+static int set_own_raw_key(struct end *end)
 {
     const struct slowhand_options *options = &end->options;
     gnutls_datum_t x = {(unsigned char *) options->public_x, COORDINATE}, y = {(unsigned char *) options->public_y, COORDINATE};
@@ -212,7 +224,6 @@ static int set_raw_key(struct end *end)
     gnutls_privkey_t private_key = NULL;
     gnutls_x509_privkey_t exported = NULL;
     encode(end->public_key, options->public_x, options->public_y);
-    encode(end->peer_public_key, options->peer_x, options->peer_y);
     int error = gnutls_privkey_init(&private_key);
     if (error >= 0)
         error = gnutls_privkey_import_ecc_raw(private_key, GNUTLS_ECC_CURVE_SECP256R1, &x, &y, &k);
@@ -228,30 +239,44 @@ static int set_raw_key(struct end *end)
         gnutls_x509_privkey_deinit(exported);
     if (private_key != NULL)
         gnutls_privkey_deinit(private_key);
-    gnutls_session_set_verify_function(end->session, verify_raw);
+    return error;
+}
+
+static int set_raw_keys(struct end *end)
+{
+    const struct slowhand_options *options = &end->options;
+    if (options->peer_x != NULL) {
+        encode(end->peer_public_key, options->peer_x, options->peer_y);
+        gnutls_session_set_verify_function(end->session, verify_raw);
+    }
+    return options->private_key != NULL ? set_own_raw_key(end) : 0;
+}
+
+static int set_x509(struct end *end)
+{
+    const struct slowhand_options *options = &end->options;
+    gnutls_datum_t authority = {(unsigned char *) options->trusted, (unsigned) options->trusted_len};
+    gnutls_datum_t own = {(unsigned char *) options->certificate, (unsigned) options->certificate_len};
+    gnutls_datum_t key = {(unsigned char *) options->key, (unsigned) options->key_len};
+    int error = 0;
+    if (options->certificate != NULL)
+        error = gnutls_certificate_set_x509_key_mem(end->certificate, &own, &key, GNUTLS_X509_FMT_DER);
+    if (error >= 0 && options->trusted != NULL)
+        error = gnutls_certificate_set_x509_trust_mem(end->certificate, &authority, GNUTLS_X509_FMT_DER);
+    if (is_verifying(options))
+        gnutls_session_set_verify_cert(end->session, NULL, 0);
     return error;
 }
 
 static int set_certificate(struct end *end)
 {
     const struct slowhand_options *options = &end->options;
-    gnutls_datum_t authority = {(unsigned char *) options->trusted, (unsigned) options->trusted_len};
-    gnutls_datum_t own = {(unsigned char *) options->certificate, (unsigned) options->certificate_len};
-    gnutls_datum_t key = {(unsigned char *) options->key, (unsigned) options->key_len};
     int error = gnutls_certificate_allocate_credentials(&end->certificate);
+    if (error >= 0)
+        error = has_raw_keys(options) ? set_raw_keys(end) : set_x509(end);
     if (error < 0)
         return error;
-    if (options->private_key != NULL) {
-        error = set_raw_key(end);
-    } else {
-        error = gnutls_certificate_set_x509_key_mem(end->certificate, &own, &key, GNUTLS_X509_FMT_DER);
-        if (error >= 0)
-            error = gnutls_certificate_set_x509_trust_mem(end->certificate, &authority, GNUTLS_X509_FMT_DER);
-        gnutls_session_set_verify_cert(end->session, NULL, 0);
-    }
-    if (error < 0)
-        return error;
-    if (options->is_server)
+    if (options->is_server && options->request_client_certificate)
         gnutls_certificate_server_set_request(end->session, GNUTLS_CERT_REQUIRE);
     return gnutls_credentials_set(end->session, GNUTLS_CRD_CERTIFICATE, end->certificate);
 }
@@ -286,7 +311,7 @@ static int set_priority(struct end *end)
     strcat(priority, end->options.group == 29 ? ":+GROUP-X25519" : ":+GROUP-SECP256R1");
     if (end->options.record_size_limit != 0)
         strcat(priority, ":%ALLOW_SMALL_RECORDS");
-    if (end->options.private_key != NULL)
+    if (has_raw_keys(&end->options))
         strcat(priority, ":+CTYPE-CLI-RAWPK:+CTYPE-SRV-RAWPK");
     else
         strcat(priority, ":+CTYPE-X509");
@@ -331,7 +356,7 @@ static int set_up(struct end *end)
 {
     const struct slowhand_options *options = &end->options;
     unsigned flags = GNUTLS_DATAGRAM | GNUTLS_NONBLOCK | (options->is_server ? GNUTLS_SERVER : GNUTLS_CLIENT);
-    if (options->private_key != NULL)
+    if (has_raw_keys(options))
         flags |= GNUTLS_ENABLE_RAWPK;
     if (options->resumption != SLOWHAND_RESUMPTION_TICKET)
         flags |= GNUTLS_NO_TICKETS;
@@ -424,6 +449,10 @@ static void fail(struct end *end, int error)
         return;
     end->state = error == GNUTLS_E_TIMEDOUT ? SLOWHAND_TIMED_OUT : SLOWHAND_FAILED;
     end->code = error;
+    if (error == GNUTLS_E_FATAL_ALERT_RECEIVED) {
+        end->state = SLOWHAND_ALERT_RECEIVED;
+        end->code = gnutls_alert_get(end->session);
+    }
 }
 
 /* A server answers a ClientHello without the right cookie, and keeps nothing about it. */
@@ -492,6 +521,11 @@ static void proceed(struct end *end, struct slowhand_progress *progress)
     }
     if (end->state == SLOWHAND_FAILED)
         strncpy(progress->words, gnutls_strerror(end->code), sizeof progress->words - 1);
+    if (end->state == SLOWHAND_ALERT_RECEIVED) {
+        const char *name = gnutls_alert_get_name((gnutls_alert_description_t) end->code);
+        snprintf(progress->words, sizeof progress->words, "the peer has sent a fatal alert: %s (%d)",
+                 name == NULL ? "unknown" : name, end->code);
+    }
     is_in_library = 0;
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -389,7 +390,7 @@ def _problem(name: str, folder: Path) -> str | None:
     except subprocess.TimeoutExpired:
         return f"the stack {name} does not come to an end when it is loaded, in {TRIAL_S} s"
     if done.returncode < 0:
-        return f"the stack {name} has crashed with {_signal(done)} when it was loaded"
+        return f"{_crash(name, done)} when it was loaded"
     if done.returncode:
         message = done.stderr.strip().rpartition("\n")[2]
         message = message.partition(": ")[2].replace(os.fspath(folder), "")
@@ -405,7 +406,9 @@ def _tried(name: str) -> dict[str, Any] | str:
     except subprocess.TimeoutExpired:
         return f"the stack {name} does not come to an end: the trial was stopped after {TRIAL_S} s"
     if done.returncode < 0:
-        return f"the stack {name} has crashed with {_signal(done)}"
+        return _crash(name, done)
+    if not done.returncode and not done.stdout:
+        return f"the stack {name} has ended the program"
     if done.returncode:
         return escaped(done.stderr.strip().rpartition("\n")[2].partition(": ")[2])
     before, _, rest = done.stdout.partition(TRIED)
@@ -433,5 +436,8 @@ def _child(code: str, environment: Mapping[str, str]) -> subprocess.CompletedPro
     )
 
 
-def _signal(done: subprocess.CompletedProcess[str]) -> str:
-    return signal.Signals(-done.returncode).name
+def _crash(name: str, done: subprocess.CompletedProcess[str]) -> str:
+    number = signal.Signals(-done.returncode).name
+    called = re.search(r"^slowhand: a stack (has called .*)", done.stderr, re.MULTILINE)
+    why = f" ({called[1]})" if called else ""
+    return f"the stack {name} has crashed with {number}{why}"

@@ -89,8 +89,8 @@ def make(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> str:
 
 def wrapped() -> list[str]:
     """Options of the linker: calls of the system go to the guard."""
-    found = re.findall(r"__wrap_(\w+)\(|^REFUSED\((\w+)", GUARD.read_text(), re.MULTILINE)
-    return [f"-Wl,--wrap={plain or refused}" for plain, refused in found]
+    found = re.findall(r"__wrap_(\w+)\(|^(?:REFUSED|ENDS)\((\w+)", GUARD.read_text(), re.MULTILINE)
+    return [f"-Wl,--wrap={plain or listed}" for plain, listed in found]
 
 
 def words(text: str, *, place: str) -> list[str]:

@@ -11,6 +11,7 @@
 #include <openssl/aead.h>
 #include <openssl/aes.h>
 #include <openssl/bytestring.h>
+#include <openssl/cipher.h>
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
 #include <openssl/mem.h>
@@ -118,6 +119,30 @@ extern "C" void COUNTED(AES_encrypt)(const uint8_t *in, uint8_t *out, const AES_
     AES_encrypt(in, out, key);
     /* FIPS 197: six rounds more than the key has words of 32 bits. */
     slowhand_host->cbc(1, 32 * (key->rounds - 6), AES_BLOCK_SIZE);
+}
+
+/* Called by ssl_session.cc and extensions.cc, for a ticket as a whole: AES in mode CBC. */
+
+static uint32_t key_bits(const EVP_CIPHER_CTX *context)
+{
+    return 8 * static_cast<uint32_t>(EVP_CIPHER_CTX_key_length(context));
+}
+
+/* What fills up the last block, at least one octet, comes with EVP_EncryptFinal_ex2. */
+extern "C" int COUNTED(EVP_EncryptUpdate_ex)(EVP_CIPHER_CTX *context, uint8_t *out, size_t *out_len, size_t max_out_len,
+                                             const uint8_t *in, size_t in_len)
+{
+    int ret = EVP_EncryptUpdate_ex(context, out, out_len, max_out_len, in, in_len);
+    slowhand_host->cbc(1, key_bits(context), static_cast<uint32_t>((in_len / AES_BLOCK_SIZE + 1) * AES_BLOCK_SIZE));
+    return ret;
+}
+
+extern "C" int COUNTED(EVP_DecryptUpdate_ex)(EVP_CIPHER_CTX *context, uint8_t *out, size_t *out_len, size_t max_out_len,
+                                             const uint8_t *in, size_t in_len)
+{
+    int ret = EVP_DecryptUpdate_ex(context, out, out_len, max_out_len, in, in_len);
+    slowhand_host->cbc(0, key_bits(context), static_cast<uint32_t>(in_len));
+    return ret;
 }
 
 /* Elliptic curves */

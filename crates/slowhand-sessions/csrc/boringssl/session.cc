@@ -22,6 +22,8 @@ namespace {
 
 constexpr uint64_t NS_PER_MS = 1000000, NS_PER_US = 1000, US_PER_S = 1000000, US_PER_MS = 1000;
 
+constexpr uint32_t SESSION_LIFETIME_S = 86400; /* a day, as for the other libraries; the library has 2 h, and 2 days in 1.3 */
+
 constexpr size_t NUMBER = 32; /* octets of a number of secp256r1 */
 
 /* The largest datagram that a session sends if the scenario has no limit: *assumed*, as that of OpenSSL. */
@@ -233,7 +235,9 @@ bool configure_curves(SSL_CTX *ctx, const slowhand_options *options)
     const uint16_t signatures[] = {SSL_SIGN_ECDSA_SECP256R1_SHA256, SSL_SIGN_ECDSA_SECP384R1_SHA384};
     bool has_12 = options->version == TLS1_2_VERSION || options->other_suite != 0;
     size_t count = has_12 && options->group != SSL_GROUP_SECP256R1 ? 2 : 1;
-    size_t hashes = options->suite == SUITE_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 ? 2 : 1;
+    bool has_sha384 = options->suite == SUITE_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384
+        || options->other_suite == SUITE_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384;
+    size_t hashes = has_sha384 ? 2 : 1;
     return SSL_CTX_set1_group_ids(ctx, groups, count) && SSL_CTX_set_verify_algorithm_prefs(ctx, signatures, hashes)
         && SSL_CTX_set_signing_algorithm_prefs(ctx, signatures, hashes);
 }
@@ -276,6 +280,8 @@ bool configure_resumption(Session *session, const slowhand_options *options)
     SSL_CTX_set_session_cache_mode(
         ctx, options->resumption == SLOWHAND_RESUMPTION_NONE ? SSL_SESS_CACHE_OFF : SSL_SESS_CACHE_BOTH);
     SSL_CTX_sess_set_new_cb(ctx, keep_session);
+    SSL_CTX_set_timeout(ctx, SESSION_LIFETIME_S);
+    SSL_CTX_set_session_psk_dhe_timeout(ctx, SESSION_LIFETIME_S);
     if (!SSL_CTX_set_session_id_context(ctx, CONTEXT, sizeof CONTEXT))
         return false;
     if (!options->is_server || options->resumption != SLOWHAND_RESUMPTION_TICKET)
@@ -287,16 +293,21 @@ bool configure_resumption(Session *session, const slowhand_options *options)
     return SSL_CTX_set_tlsext_ticket_keys(ctx, session->ticket_keys, TICKET_KEYS);
 }
 
-/* A client offers the earlier session; a server of identifiers has it in its memory. */
+/* A client offers the earlier session; a server of identifiers has it in its memory. A handshake of version 1.2 that resumes it makes no
+ * new one, so it stays; a ticket of version 1.3 is used once (RFC 8446 appendix C.4). */
 bool resume(Session *session, const slowhand_options *options)
 {
     if (options->previous == nullptr || (options->is_server && options->resumption == SLOWHAND_RESUMPTION_TICKET))
         return true;
     bssl::UniquePtr<SSL_SESSION> previous(
         SSL_SESSION_from_bytes(options->previous, options->previous_len, session->ctx));
-    return previous != nullptr
-        && (options->is_server ? SSL_CTX_add_session(session->ctx, previous.get())
-                               : SSL_set_session(session->ssl, previous.get()));
+    if (previous == nullptr
+        || !(options->is_server ? SSL_CTX_add_session(session->ctx, previous.get())
+                                : SSL_set_session(session->ssl, previous.get())))
+        return false;
+    if (!SSL_SESSION_should_be_single_use(previous.get()))
+        session->kept = previous.release();
+    return true;
 }
 
 bool configure(Session *session, const slowhand_options *options)

@@ -18,7 +18,7 @@
 #else
 #define LENGTHS NULL
 #endif
-/* What 2.28 has is a draft of RFC 9146: another extension, and another code of integrity. */
+/* What 2.28 has is a draft of RFC 9146: another extension, and another message authentication code (MAC). */
 #if defined(MBEDTLS_SSL_DTLS_CONNECTION_ID) && SLOWHAND_MBEDTLS_3
 #define CONNECTION_ID MBEDTLS_SSL_CID_IN_LEN_MAX
 #else
@@ -38,7 +38,22 @@ static const uint16_t CURVES[] = {
 static const uint16_t CURVES13[] = {SECP256R1, 0};
 #endif
 #ifdef MBEDTLS_SSL_MAX_FRAGMENT_LENGTH
-static const uint16_t FRAGMENT_LENGTHS[] = {512, 1024, 2048, 4096, 0};
+/* mbedtls_ssl_conf_max_frag_len() refuses a length that neither buffer has (MBEDTLS_TLS_EXT_ADV_CONTENT_LEN of ssl_misc.h). */
+#define HAS(length) (MBEDTLS_SSL_IN_CONTENT_LEN >= (length) || MBEDTLS_SSL_OUT_CONTENT_LEN >= (length))
+static const uint16_t FRAGMENT_LENGTHS[] = {
+#if HAS(512)
+    512,
+#endif
+#if HAS(1024)
+    1024,
+#endif
+#if HAS(2048)
+    2048,
+#endif
+#if HAS(4096)
+    4096,
+#endif
+    0};
 #endif
 #ifdef MBEDTLS_RSA_C
 /* Of the certificates here. */

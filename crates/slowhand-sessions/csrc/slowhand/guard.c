@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Memory. There is no host yet while the object is loaded: then the library of C++ allocates, and constructors of global objects.
  * The host can also release what the system has allocated. */
@@ -103,6 +105,17 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
         return result;                                                                                                           \
     }
 
+/* What would end the program as if all were well. These functions may not return, so it ends with a signal, also while the object is
+ * loaded. slowhand says which stack it was (src/crash.rs). */
+#define ENDS(function)                                                                                                           \
+    _Noreturn void __wrap_##function(void)                                                                                       \
+    {                                                                                                                            \
+        static const char WORDS[] = "\nslowhand: a stack has called " #function ", which would end the program\n";              \
+        if (write(STDERR_FILENO, WORDS, sizeof WORDS - 1) < 0)                                                                   \
+            errno = EPERM;                                                                                                       \
+        abort();                                                                                                                 \
+    }
+
 /* The host of a stack in Rust, which uses this one. SLOWHAND_STACK defines the one of a stack in C. */
 __attribute__((weak)) const struct slowhand_host *slowhand_host;
 
@@ -115,8 +128,9 @@ void slowhand_guard_clock(int more) { opened += more; }
 /* Shows the device's time if the clock is open. */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
-    if (opened == 0) {
-        slowhand_host->violation("clock_gettime");
+    if (slowhand_host == NULL || opened == 0) {
+        if (slowhand_host != NULL)
+            slowhand_host->violation("clock_gettime");
         errno = EPERM;
         return -1;
     }
@@ -129,17 +143,27 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     return 0;
 }
 
+REFUSED(clock_getres, int, -1)
 REFUSED(time, long, -1)
 REFUSED(clock, long, -1)
 REFUSED(gettimeofday, int, -1)
 REFUSED(timespec_get, int, 0)
 REFUSED(times, long, -1)
+REFUSED(localtime, void *, NULL)
+REFUSED(localtime_r, void *, NULL)
+REFUSED(mktime, long, -1)
 /* Randomness */
 REFUSED(rand, int, 0)
 REFUSED(random, long, 0)
 REFUSED(drand48, double, 0)
+REFUSED(erand48, double, 0)
 REFUSED(lrand48, long, 0)
+REFUSED(nrand48, long, 0)
+REFUSED(mrand48, long, 0)
+REFUSED(jrand48, long, 0)
 REFUSED(arc4random, unsigned, 0)
+REFUSED(arc4random_uniform, unsigned, 0)
+REFUSED(arc4random_buf, int, 0)
 REFUSED(getrandom, long, -1)
 REFUSED(getentropy, int, -1)
 /* Waiting */
@@ -153,10 +177,18 @@ REFUSED(select, int, -1)
 REFUSED(pthread_create, int, EPERM)
 REFUSED(thrd_create, int, 1)
 REFUSED(fork, int, -1)
+REFUSED(vfork, int, -1)
+REFUSED(execl, int, -1)
+REFUSED(execle, int, -1)
+REFUSED(execlp, int, -1)
+REFUSED(execv, int, -1)
+REFUSED(execve, int, -1)
+REFUSED(execvp, int, -1)
 REFUSED(posix_spawn, int, EPERM)
 REFUSED(system, int, -1)
 REFUSED(popen, void *, NULL)
 REFUSED(getpid, int, 0)
+REFUSED(getuid, int, 0)
 /* Files, sockets and the rest */
 REFUSED(open, int, -1)
 REFUSED(open64, int, -1)
@@ -165,12 +197,28 @@ REFUSED(fopen64, void *, NULL)
 REFUSED(openat, int, -1)
 REFUSED(opendir, void *, NULL)
 REFUSED(readlink, long, -1)
+REFUSED(access, int, -1)
 REFUSED(stat, int, -1)
+REFUSED(stat64, int, -1)
 REFUSED(lstat, int, -1)
+REFUSED(lstat64, int, -1)
 REFUSED(fstat, int, -1)
+REFUSED(fstat64, int, -1)
+REFUSED(statx, int, -1)
 REFUSED(socket, int, -1)
+REFUSED(getaddrinfo, int, -1)
 REFUSED(getenv, void *, NULL)
+REFUSED(secure_getenv, void *, NULL)
+REFUSED(sysconf, long, -1)
+REFUSED(get_nprocs, int, 1)
 REFUSED(uname, int, -1)
 REFUSED(gethostname, int, -1)
 REFUSED(getrusage, int, -1)
 REFUSED(syscall, long, -1)
+/* The end of the program */
+ENDS(exit)
+ENDS(_exit)
+ENDS(_Exit)
+ENDS(quick_exit)
+ENDS(pthread_exit)
+ENDS(thrd_exit)

@@ -102,6 +102,19 @@ COUNTED_AEAD(Ccm, 0)
 COUNTED_AEAD(Gcm, 1)
 #endif
 
+#ifdef WOLFSSL_AES_DIRECT
+/* Called for the mask of a record number in DTLS 1.3 (RFC 9147 section 4.2.3): one block of AES. */
+int slowhand_wc_AesEncryptDirect(Aes *aes, byte *out, const byte *in);
+
+int slowhand_wc_AesEncryptDirect(Aes *aes, byte *out, const byte *in)
+{
+    slowhand_wolfssl_notice();
+    int ret = wc_AesEncryptDirect(aes, out, in);
+    slowhand_host->cbc(1, key_bits(aes), WC_AES_BLOCK_SIZE);
+    return ret;
+}
+#endif
+
 #ifdef HAVE_AES_CBC
 int slowhand_wc_AesCbcEncrypt(Aes *aes, byte *out, const byte *in, word32 length);
 int slowhand_wc_AesCbcDecrypt(Aes *aes, byte *out, const byte *in, word32 length);

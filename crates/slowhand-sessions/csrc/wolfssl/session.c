@@ -10,15 +10,28 @@
 #define NS_PER_MS 1000000u
 #define MS_PER_S 1000u
 #define SESSION_LIFETIME_S 86400 /* a day, as for mbedTLS; the library's default is 500 s */
+#define MOST_MTU 16384           /* octets: `MAX_RECORD_SIZE` of internal.h */
 #define MOST_CONTENT 16384       /* octets of a record (RFC 8446 section 5.1) */
 
 static _Thread_local struct session *running;
+
+/* When the library last repeated a flight of version 1.3, on the device's calendar. */
+static int64_t repeated_ms(const struct session *session)
+{
+#ifdef WOLFSSL_DTLS13
+    return session->ssl == NULL ? 0 : (int64_t) session->ssl->dtls13Rtx.lastRtx;
+#else
+    (void) session;
+    return 0;
+#endif
+}
 
 static struct session *enter(void *context)
 {
     struct session *session = context;
     session->outer = running;
     session->flight_ns = SLOWHAND_NO_TIMER;
+    session->repeated_ms = repeated_ms(session);
     running = session;
     return session;
 }
@@ -105,12 +118,24 @@ static int receive_octets(WOLFSSL *ssl, char *buffer, int size, void *context)
     return length == 0 ? WOLFSSL_CBIO_ERR_WANT_READ : (int) length;
 }
 
+/* True while the library sends an acknowledgement: it has one variable for that and for repetitions. */
+static int is_acknowledging(const struct session *session)
+{
+#ifdef WOLFSSL_DTLS13
+    return session->ssl->dtls13SendingAckOrRtx && repeated_ms(session) == session->repeated_ms;
+#else
+    (void) session;
+    return 0;
+#endif
+}
+
 static int send_octets(WOLFSSL *ssl, char *octets, int length, void *context)
 {
     struct session *session = context;
     (void) ssl;
     slowhand_wolfssl_notice();
-    session->flight_ns = slowhand_host->now_ns();
+    if (session->repeat_ns == SLOWHAND_NO_TIMER || !is_acknowledging(session))
+        session->flight_ns = slowhand_host->now_ns();
     slowhand_host->transmit((const uint8_t *) octets, (size_t) length);
     return length;
 }
@@ -298,8 +323,6 @@ static int use_extensions(struct session *session)
 {
     const struct slowhand_options *options = &session->options;
     WOLFSSL *ssl = session->ssl;
-    if (options->record_size_limit != 0) /* it has no RFC 8449 */
-        return 0;
 #ifdef HAVE_SESSION_TICKET
     if (options->resumption == SLOWHAND_RESUMPTION_TICKET && !options->is_server
         && options->version != TLS1_3_VERSION && wolfSSL_UseSessionTicket(ssl) != WOLFSSL_SUCCESS)
@@ -314,8 +337,6 @@ static int use_extensions(struct session *session)
 #ifdef WOLFSSL_DTLS_CID
     if (options->connection_id >= 0) {
         unsigned char id[DTLS_CID_MAX_SIZE];
-        if (options->connection_id > (int) sizeof id)
-            return 0;
         slowhand_host->random(id, (size_t) options->connection_id);
         if (wolfSSL_dtls_cid_use(ssl) != WOLFSSL_SUCCESS
             || wolfSSL_dtls_cid_set(ssl, id, (unsigned) options->connection_id) != WOLFSSL_SUCCESS)
@@ -335,7 +356,8 @@ static int use_datagrams(struct session *session)
     if (wolfSSL_dtls_set_timeout_max(ssl, (int) (options->maximum_timeout_ns / NS_PER_MS)) != WOLFSSL_SUCCESS
         || wolfSSL_dtls_set_timeout_init(ssl, (int) (options->first_timeout_ns / NS_PER_MS)) != WOLFSSL_SUCCESS)
         return 0;
-    if (options->mtu != 0 && wolfSSL_dtls_set_mtu(ssl, options->mtu) != WOLFSSL_SUCCESS)
+    if (options->mtu != 0
+        && wolfSSL_dtls_set_mtu(ssl, options->mtu < MOST_MTU ? options->mtu : MOST_MTU) != WOLFSSL_SUCCESS)
         return 0;
 #ifdef WOLFSSL_DTLS13
     if (has_13(session) && options->is_server) {
@@ -545,6 +567,19 @@ static void handle_input(void *context, const uint8_t *input, size_t length, str
     report(session, progress);
 }
 
+/* Repeats the flight, or acknowledges what has come of the peer's. */
+static void repeat(struct session *session)
+{
+    if (wolfSSL_dtls_got_timeout(session->ssl) == WOLFSSL_SUCCESS)
+        return;
+    /* What the library says after the last repetition: in version 1.3, and in 1.2. */
+    int error = session->ssl->error;
+    if (error == WOLFSSL_FATAL_ERROR || error == SOCKET_ERROR_E)
+        session->state = SLOWHAND_TIMED_OUT;
+    else
+        fail(session, WOLFSSL_FATAL_ERROR);
+}
+
 static void handle_timeout(void *context, struct slowhand_progress *progress)
 {
     struct session *session = enter(context);
@@ -553,8 +588,12 @@ static void handle_timeout(void *context, struct slowhand_progress *progress)
     if (is_quick_due)
         session->quick_ns = SLOWHAND_NO_TIMER;
     if (is_dtls(session) && (is_quick_due || is_repeat_due)) {
-        if (wolfSSL_dtls_got_timeout(session->ssl) != WOLFSSL_SUCCESS)
-            session->state = SLOWHAND_TIMED_OUT;
+        uint64_t before = timeout_ns(session);
+        int may_be_ignored = is_repeat_due && is_quick(session);
+        repeat(session);
+        /* While the library waits for the quick timeout, it may take this one for that. Then it has not doubled the timer. */
+        if (may_be_ignored && session->state <= SLOWHAND_ESTABLISHED && timeout_ns(session) == before)
+            repeat(session);
         /* It may have nothing to send, or may find it too early. Then it is asked again. An acknowledgement does not start the
          * timer of the flight again. */
         if (is_repeat_due)
@@ -592,6 +631,9 @@ static void write_data(void *context, const uint8_t *data, size_t length, struct
         data += written;
         length -= (size_t) written;
     }
+    /* Application data does not start the timer of a flight again. */
+    if (session->repeat_ns != SLOWHAND_NO_TIMER)
+        session->flight_ns = SLOWHAND_NO_TIMER;
     report(session, progress);
 }
 

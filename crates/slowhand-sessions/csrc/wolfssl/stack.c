@@ -7,7 +7,7 @@
 
 #include <limits.h>
 
-#if LIBWOLFSSL_VERSION_HEX < 0x05009000 || LIBWOLFSSL_VERSION_HEX >= 0x06000000
+#if LIBWOLFSSL_VERSION_HEX < 0x05009000 || LIBWOLFSSL_VERSION_HEX >= 0x0500A000
 #error "slowhand has an adapter to wolfSSL 5.9, not to other versions"
 #endif
 
@@ -158,8 +158,8 @@ static const struct slowhand_capabilities CAPABILITIES = {
     .least_timeout_ns = S / 1000,
     .most_timeout_ns = INT_MAX / 2 / 1000 * S,
     /* `DoDtlsHandShakeMsg` of internal.c, without WOLFSSL_DTLS_RESEND_ONLY_TIMEOUT, and `DTLS13_MIN_RTX_INTERVAL` of dtls13.c. */
-    .remark = "one record a datagram; in DTLS 1.2 an old message of the peer repeats the flight, in DTLS 1.3 repetitions are at least "
-              "1 s apart",
+    .remark = "one record a datagram; in DTLS 1.2 an old message of the peer repeats the flight, in DTLS 1.3 a repetition less than 1 s after the "
+              "last one is left out, but doubles the timer",
 };
 
 SLOWHAND_STACK(CAPABILITIES, wolfssl_library);

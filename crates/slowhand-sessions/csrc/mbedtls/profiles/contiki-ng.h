@@ -58,4 +58,4 @@
 
 #define SLOWHAND_REMARK                                                                                                          \
     "the configuration of Contiki-NG 5.0, which asks both ends for a certificate (MBEDTLS_SSL_VERIFY_REQUIRED); the scenario "   \
-    "says if this one does"
+    "says if this one does; without the 2 s that its queue waits between two datagrams (COAP_MBEDTLS_FRAGMENT_TIMER)"
