@@ -128,6 +128,21 @@ def test_a_panic_is_a_session_that_has_failed(toy: Make) -> None:
     assert all(f"panicked at lib.rs:{line}: 16 of them" in why for why in frame["failure_reason"])
 
 
+@pytest.mark.parametrize("answer", ["suite(&self) -> u16", "max_data(&self) -> Option<usize>"])
+def test_a_panic_in_an_answer_is_reported(toy: Make, answer: str) -> None:
+    line = f"fn {answer} {{"
+    toy("panics", line, f'{line} assert!(self.mtu == 0, "asked");')
+    problems = own_stacks.check("panics").problems
+    assert any(re.search(r"panics fails: panicked at lib.rs:\d+: asked", each) for each in problems)
+
+
+def test_a_panic_before_a_session_is_reported(toy: Make) -> None:
+    line = "fn create("
+    toy("unready", line, f'fn load() {{ panic!("not ready") }} {line}')
+    (problem,) = own_stacks.check("unready").problems
+    assert re.search(r"unready fails: panicked at lib.rs:\d+: not ready", problem)
+
+
 @pytest.mark.parametrize(
     ("manifest", "said"),
     [

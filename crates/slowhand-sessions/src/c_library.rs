@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::check::Checked;
 use crate::config::{Arithmetic, Credential, CredentialKind, Negotiated, Protocol, Role, Stack};
 use crate::crash::Running;
-use crate::device::{Device, WORLD_BEGAN};
+use crate::device::{Device, Violation, WORLD_BEGAN};
 use crate::interface::*;
 use crate::library::{Library, Progress, State};
 use crate::session::{Failure, FailureKind, Resumable};
@@ -133,18 +133,21 @@ fn refusal(stack: Stack, failure: Failure) -> Failure {
     Failure { reason: format!("the stack {stack} makes no session: {reason}"), ..failure }
 }
 
-/// What the stack has just done that no stack may, as the failure of its session.
+/// What the stack has just done that ends its session, as the failure of that.
 fn violation(stack: Stack) -> Option<Failure> {
-    let function = device::take_violation()?;
-    Some(Failure::library(0, depends(stack, &function)))
+    let violation = device::take_violation()?;
+    Some(Failure::library(0, words(stack, &violation)))
 }
 
-/// What is wrong with a stack that calls such a function.
-pub(crate) fn depends(stack: Stack, function: &str) -> String {
-    format!(
-        "the stack {stack} calls {function}, which depends on the computer: a stack has no clock, randomness, thread or file but \
-         what slowhand gives it (slowhand/stack.h)"
-    )
+/// What is wrong with a stack that has done this.
+pub(crate) fn words(stack: Stack, violation: &Violation) -> String {
+    match violation {
+        Violation::Calls(function) => format!(
+            "the stack {stack} calls {function}, which depends on the computer: a stack has no clock, randomness, thread or file \
+             but what slowhand gives it (slowhand/stack.h)"
+        ),
+        Violation::Fails(words) => format!("the stack {stack} fails: {words}"),
+    }
 }
 
 thread_local! {

@@ -46,6 +46,15 @@ impl From<Duration> for Clock {
     }
 }
 
+/// What a library has done that ends its session, beside what its calls return.
+#[derive(Debug)]
+pub(crate) enum Violation {
+    /// It has called this function of the system, which no library may.
+    Calls(String),
+    /// It has failed in a call that returns no progress: why.
+    Fails(String),
+}
+
 /// The state that the callbacks of a library use.
 pub(crate) struct Device {
     /// The end that runs on it. `None`: what is allocated there is not counted.
@@ -68,8 +77,8 @@ pub(crate) struct Device {
     performed: Vec<Performed>,
     verified_at: Option<Duration>,
     key_log: Vec<String>,
-    /// What the library has called during the present call, although no library may.
-    violation: Option<String>,
+    /// Why the session ends after the present call, whatever the call returns.
+    violation: Option<Violation>,
     /// The first panic of a function that the library has called during the present call.
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -307,15 +316,15 @@ pub(crate) fn verified() {
     with_current(|device| device.verified_at = Some(device.clock));
 }
 
-/// The library has called this function of the system, which no library may. The first of a call counts.
-pub(crate) fn violated(function: &str) {
+/// The library has done this. The first of a call counts.
+pub(crate) fn violated(violation: Violation) {
     with_current(|device| {
-        device.violation.get_or_insert_with(|| function.to_owned());
+        device.violation.get_or_insert(violation);
     });
 }
 
-/// What the library has called that it may not, and forgets it.
-pub(crate) fn take_violation() -> Option<String> {
+/// What the library has done that ends its session, and forgets it.
+pub(crate) fn take_violation() -> Option<Violation> {
     with_current(|device| device.violation.take())
 }
 

@@ -7,7 +7,7 @@ use std::slice;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::arithmetic::{self, ecdsa, powers};
-use crate::device;
+use crate::device::{self, Violation};
 use crate::heap;
 use crate::interface::{SLOWHAND_STACK_VERSION, slowhand_host, slowhand_stack};
 use crate::operation::{Aead, AeadMode, Cbc, Curve, Operation};
@@ -51,6 +51,7 @@ static HOST: slowhand_host = slowhand_host {
     reallocate: heap::slowhand_realloc,
     release: heap::slowhand_free,
     violation,
+    failed,
 };
 
 /// Gives a library its host. Only the first call has an effect, and none if the library has no place for it.
@@ -305,7 +306,13 @@ unsafe fn write_all(out: *mut u8, result: Option<Box<[u8]>>) -> c_int {
 unsafe extern "C" fn violation(function: *const c_char) {
     // SAFETY: the caller passes a C string.
     let function = unsafe { CStr::from_ptr(function) };
-    device::violated(&function.to_string_lossy());
+    device::violated(Violation::Calls(function.to_string_lossy().into_owned()));
+}
+
+unsafe extern "C" fn failed(words: *const c_char) {
+    // SAFETY: the caller passes a C string.
+    let words = unsafe { CStr::from_ptr(words) };
+    device::violated(Violation::Fails(words.to_string_lossy().into_owned()));
 }
 
 #[cfg(test)]
@@ -322,5 +329,22 @@ mod tests {
         let mut operations = Vec::new();
         device.drain_operations(&mut |performed| operations.push(performed.operation));
         assert_eq!(operations, [Curve::Secp192r1, Curve::Secp256r1].map(Operation::EcdsaVerify));
+    }
+
+    #[test]
+    fn the_largest_operations_are_counted() {
+        let mut device = Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::default());
+        device.run(|| {
+            seal(0, 7, 99, u32::MAX, u32::MAX);
+            sha256(u32::MAX);
+            sha256(u32::MAX);
+        });
+        let mut operations = Vec::new();
+        device.drain_operations(&mut |performed| operations.push(performed.operation));
+        let [Operation::Seal(aead), Operation::Sha256 { blocks: u32::MAX }] = operations[..] else {
+            panic!("{operations:?}");
+        };
+        // RFC 3610: 2^32 / 16 blocks of additional data, twice as many of content, the first one and that of the tag.
+        assert_eq!(aead.aes_blocks(), 3 * (1 << 28) + 2);
     }
 }

@@ -155,7 +155,11 @@ impl<L: Library> Session for LibrarySession<L> {
         if !matches!(self.status, Status::Established { .. }) {
             return Err(WriteError::NotEstablished);
         }
-        if let Some(limit) = self.library.max_data().filter(|limit| data.len() > *limit) {
+        let limit = self.library.max_data();
+        if let Some(failure) = self.library.failure() {
+            return Err(failure.clone().into());
+        }
+        if let Some(limit) = limit.filter(|limit| data.len() > *limit) {
             return Err(WriteError::TooLong { length: data.len(), limit });
         }
         if !data.is_empty() && !self.is_over() {

@@ -162,7 +162,8 @@ impl Aead {
         let plaintext = self.octets.div_ceil(BLOCK);
         match self.mode {
             AeadMode::Ccm => {
-                let additional = if self.additional == 0 { 0 } else { (self.additional + 2).div_ceil(BLOCK) };
+                let additional =
+                    if self.additional == 0 { 0 } else { self.additional.saturating_add(2).div_ceil(BLOCK) };
                 1 + additional + 2 * plaintext + 1
             }
             AeadMode::Gcm => 1 + plaintext + 1,
@@ -213,7 +214,9 @@ impl Performed {
         match (&mut self.operation, next.operation) {
             (Operation::Sha1 { blocks }, Operation::Sha1 { blocks: more })
             | (Operation::Sha256 { blocks }, Operation::Sha256 { blocks: more })
-            | (Operation::Sha512 { blocks }, Operation::Sha512 { blocks: more }) => *blocks += more,
+            | (Operation::Sha512 { blocks }, Operation::Sha512 { blocks: more }) => {
+                *blocks = blocks.saturating_add(more);
+            }
             _ => return false,
         }
         self.took += next.took;

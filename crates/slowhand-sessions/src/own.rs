@@ -51,7 +51,7 @@ pub enum StackProblem {
     /// Something that it must have is NULL.
     #[error("{0} is NULL")]
     Missing(String),
-    /// It has called a function that no stack may call.
+    /// It has called a function that no stack may call, or has failed.
     #[error("{0}")]
     Violation(String),
     /// It says of itself what slowhand does not know.
@@ -180,8 +180,8 @@ mod object {
         let mut device = Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::default());
         // SAFETY: the caller's duty.
         let capabilities = device.run(|| unsafe { declared::read(Stack(name), declared, Some(library)) });
-        if let Some(function) = device.run(device::take_violation) {
-            return Err(StackProblem::Violation(c_library::depends(Stack(name), &function)));
+        if let Some(violation) = device.run(device::take_violation) {
+            return Err(StackProblem::Violation(c_library::words(Stack(name), &violation)));
         }
         let capabilities = capabilities.map_err(StackProblem::Capabilities)?;
         Ok(Own { capabilities, library, digest: digest(file)? })

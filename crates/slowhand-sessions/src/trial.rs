@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::building::build;
 use crate::c_library;
-use crate::config::{CredentialKind, Family, Protocol, Role, SessionConfig, Stack};
+use crate::config::{CredentialKind, Family, Negotiated, Protocol, Role, SessionConfig, Stack};
 use crate::heap;
 use crate::memory::{End, Path, Transcript};
 use crate::operation::Weightless;
@@ -196,11 +196,15 @@ impl<'a> Trier<'a> {
             // Then the other direction.
             mem::swap(&mut client, &mut server);
         }
-        for (name, end) in [("client", &mut client), ("server", &mut server)] {
-            let _ = (end.negotiated(), end.resumable());
-            if let Status::Failed(failure) = end.status() {
-                problems.push(format!("what it says of its session: the {name} fails: {failure}"));
-            }
+        for ((name, end), config) in [("client", client), ("server", server)].iter_mut().zip(&self.configs) {
+            let said = end.negotiated();
+            let _ = end.resumable();
+            let problem = if let Status::Failed(failure) = end.status() {
+                Some(format!("fails: {failure}"))
+            } else {
+                differs(config, said)
+            };
+            problems.extend(problem.map(|problem| format!("what it says of its session: the {name} {problem}")));
         }
     }
 
@@ -235,6 +239,19 @@ impl<'a> Trier<'a> {
         let sum = |ends: [usize; 2]| ends.iter().sum::<usize>();
         let kept = sum(many).saturating_sub(sum(few)) as f64 / REPETITIONS as f64;
         (sum(most) > 0).then_some(kept)
+    }
+}
+
+/// How what an end says of its session differs from what it was asked for.
+fn differs(config: &SessionConfig, said: Option<Negotiated>) -> Option<String> {
+    let asked = config.stack.capabilities().check(config).ok()?.suite;
+    match said {
+        Some(Negotiated::Tls { suite, connection_id: None, .. }) if suite == asked => None,
+        Some(Negotiated::Tls { suite, connection_id: None, .. }) => Some(format!("has {suite}, and not {asked}")),
+        Some(Negotiated::Tls { connection_id: Some(octets), .. }) => {
+            Some(format!("has a connection ID of {octets} octets, which nobody asked for"))
+        }
+        None => Some(format!("has a suite that slowhand does not know, and not {asked}")),
     }
 }
 

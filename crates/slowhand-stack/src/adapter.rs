@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::OnceLock;
-use std::{ptr, slice};
+use std::{mem, ptr, slice};
 
 use crate::interface::*;
 use crate::options::Options;
@@ -53,8 +53,9 @@ unsafe extern "C" fn create<S: Stack>(
 unsafe extern "C" fn destroy<S: Stack>(session: *mut c_void) {
     // SAFETY: `create` has made it from a box of this type, and slowhand does not use it any more.
     let end = unsafe { Box::from_raw(session.cast::<End<S>>()) };
-    // Nobody is left who could be told of a panic.
-    let _ = caught(|| drop(end));
+    if let Err(words) = caught(|| drop(end)) {
+        host::failed(&words);
+    }
 }
 
 /// Calls the stack of a session, if it has not panicked before.
@@ -77,17 +78,22 @@ unsafe fn call<S: Stack>(
     report(progress, Failure::new(0, end.panicked.get().map_or("", String::as_str)).into());
 }
 
-/// Asks the stack of a session. The next call of it fails if it panics.
+/// Asks the stack of a session, if it has not panicked before. If it panics now, the session has failed.
 ///
 /// # Safety
 /// The session is of `create`, and nobody changes it.
 unsafe fn ask<S: Stack, T>(session: *const c_void, otherwise: T, question: impl FnOnce(&S) -> T) -> T {
     // SAFETY: the caller's duty.
     let end = unsafe { &*session.cast::<End<S>>() };
-    caught(|| question(&end.stack)).unwrap_or_else(|words| {
-        let _ = end.panicked.set(words);
-        otherwise
-    })
+    answer(&end.panicked, || question(&end.stack)).unwrap_or(otherwise)
+}
+
+/// The answer to a question. `None` if the stack panics, which slowhand is told, or has panicked before.
+fn answer<T>(panicked: &OnceLock<String>, question: impl FnOnce() -> T) -> Option<T> {
+    if panicked.get().is_some() {
+        return None;
+    }
+    caught(question).map_err(|words| host::failed(panicked.get_or_init(|| words))).ok()
 }
 
 // SAFETY of the functions below: slowhand passes a session of `create`, whose calls come one after the other, and arguments as the
@@ -146,11 +152,7 @@ unsafe extern "C" fn connection_id<S: Stack>(session: *const c_void) -> c_int {
 unsafe extern "C" fn resumable<S: Stack>(session: *mut c_void, output: *mut u8, size: usize) -> usize {
     // SAFETY: see above.
     let end = unsafe { &mut *session.cast::<End<S>>() };
-    let kept = caught(|| end.stack.resumable()).unwrap_or_else(|words| {
-        let _ = end.panicked.set(words);
-        None
-    });
-    let kept = kept.unwrap_or_default();
+    let kept = answer(&end.panicked, || end.stack.resumable()).flatten().unwrap_or_default();
     if (1..=size).contains(&kept.len()) {
         // SAFETY: the caller passes `size` octets that can be written.
         unsafe { output.copy_from_nonoverlapping(kept.as_ptr(), kept.len()) };
@@ -164,8 +166,13 @@ unsafe extern "C" fn version<S: Stack>() -> *const c_char {
         note_panics();
         host::prepare();
     }
-    // A stack that could not prepare itself has no version.
-    caught(S::load).map_or(ptr::null(), |()| S::VERSION.as_ptr())
+    match caught(S::load) {
+        Ok(()) => S::VERSION.as_ptr(),
+        Err(words) => {
+            host::failed(&words);
+            ptr::null()
+        }
+    }
 }
 
 /// Writes what a call says for slowhand.
@@ -198,10 +205,15 @@ thread_local! {
 /// # Errors
 /// Where it has panicked, and why.
 fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
-    // After a panic, the stack is not called again: nobody sees what it has left half changed.
+    // After a panic, the stack is only dropped: nobody else sees what it has left half changed.
     panic::catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
         let place = PANICKED_AT.take().map_or(String::new(), |place| format!(" at {place}"));
-        format!("panicked{place}: {}", message(&*payload))
+        let words = format!("panicked{place}: {}", message(&*payload));
+        // What it has panicked with may be a type of the stack, which panics again when it is dropped. The next one stays.
+        if let Err(next) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            mem::forget(next);
+        }
+        words
     })
 }
 
@@ -338,11 +350,26 @@ mod tests {
                     told(|progress| close::<Panics>(end, progress));
                     "panicked: closed"
                 };
+                assert_eq!(resumable::<Panics>(end, ptr::null_mut(), 0), 0);
+                assert_eq!(max_data::<Panics>(end), 0);
                 let (state, _, _, words) = told(|progress| write::<Panics>(end, [0].as_ptr(), 1, progress));
                 assert_eq!((state, words.as_str()), (SLOWHAND_FAILED, why));
                 destroy::<Panics>(end);
             }
         }
+    }
+
+    #[test]
+    fn what_a_stack_has_panicked_with_may_panic_again() {
+        struct Again;
+
+        impl Drop for Again {
+            fn drop(&mut self) {
+                panic::panic_any(Again);
+            }
+        }
+
+        assert_eq!(caught(|| panic::panic_any(Again)), Err::<(), _>("panicked: it does not say why".to_owned()));
     }
 
     #[test]

@@ -4,9 +4,10 @@
 //! it.
 //!
 //! # Panics
-//! Outside a stack that slowhand has loaded, as in a unit test of a stack: there is no device.
+//! Outside a stack that slowhand has loaded, as in a unit test of a stack: there is no device. Nor is there one outside the calls of a
+//! stack: a variable of a thread (`thread_local!`) whose `Drop` calls a function of the host, or panics, ends the program.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -31,9 +32,21 @@ pub(crate) const fn place() -> *mut *const slowhand_host {
 }
 
 fn host() -> &'static slowhand_host {
-    let host = HOST.load(Ordering::Acquire);
+    attached().expect("a stack has a host only when slowhand has loaded it")
+}
+
+fn attached() -> Option<&'static slowhand_host> {
     // SAFETY: NULL, or what slowhand has written: its table, which is a constant of the program.
-    unsafe { host.as_ref() }.expect("a stack has a host only when slowhand has loaded it")
+    unsafe { HOST.load(Ordering::Acquire).as_ref() }
+}
+
+/// Says why the stack has failed in a call that returns no progress. In a unit test of a stack nobody is told.
+pub(crate) fn failed(words: &str) {
+    let Some(host) = attached() else { return };
+    // A string of C ends with its first zero.
+    let words = CString::new(words.replace('\0', " ")).unwrap_or_default();
+    // SAFETY: the host reads the words during the call.
+    unsafe { (host.failed)(words.as_ptr()) }
 }
 
 /// The device's clock, from the beginning of the world.

@@ -93,6 +93,9 @@ struct slowhand_host {
     /* The stack has called a function of the system that would make results depend on the computer. Ends the session.
      * `slowhand stacks add` leads such calls here. */
     void (*violation)(const char *function);
+    /* The session has failed in a call that returns no progress, and this is why: in `destroy`, `max_data`, `suite`,
+     * `connection_id`, `resumable` or `version`. */
+    void (*failed)(const char *words);
 };
 
 #define SLOWHAND_LONGEST 512 /* octets: of RSA-4096 */

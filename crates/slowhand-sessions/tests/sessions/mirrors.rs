@@ -77,7 +77,7 @@ fn fields_are_where_c_has_them() {
             add(stringify!($name), size_of::<$name>(), &[$((stringify!($field), offset_of!($name, $field))),*])
         };
     }
-    fields!(slowhand_host: now_ns, verified, cbc, rsa_decrypt, p256_sign, inverse, allocate, violation);
+    fields!(slowhand_host: now_ns, verified, cbc, rsa_decrypt, p256_sign, inverse, allocate, violation, failed);
     fields!(slowhand_options: suite_name, psk_len, trusted_len, peer_y, mtu, max_fragment_length, previous, connection_id);
     fields!(slowhand_progress: state, code, deadline_ns, words);
     fields!(slowhand_library: create, close, max_data, version);
