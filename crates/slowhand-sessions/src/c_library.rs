@@ -113,12 +113,8 @@ impl CLibrary {
         let running = Running::enter(self.stack);
         call(self.session.as_ptr(), &mut progress);
         drop(running);
-        let Progress { state, deadline } = progress.read();
-        // Time must go on, also with a stack that does nothing about its deadline.
-        let now = device::clock();
-        let deadline = deadline.map(|at| if at > now { at } else { now + LEAST_TIMEOUT });
         match violation(self.stack) {
-            None => Progress { state, deadline },
+            None => progress.read(),
             Some(failure) => Progress { state: State::Failed(failure), deadline: None },
         }
     }
@@ -176,7 +172,11 @@ impl Library for CLibrary {
     fn handle_timeout(&mut self) -> Progress {
         let handle_timeout = self.functions.handle_timeout;
         // SAFETY: see above.
-        self.call(|session, progress| unsafe { handle_timeout(session, progress) })
+        let mut progress = self.call(|session, progress| unsafe { handle_timeout(session, progress) });
+        // Time must go on, also with a stack that does nothing about its deadline.
+        let now = device::clock();
+        progress.deadline = progress.deadline.map(|at| if at > now { at } else { now + LEAST_TIMEOUT });
+        progress
     }
 
     fn write(&mut self, data: &[u8]) -> Progress {
