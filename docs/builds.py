@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from measured import ROOT, Measured, Settings, fill, measure, number
+from measured import ROOT, Measured, Settings, cells, fill, measure
 
 # Before slowhand looks for stacks.
 os.environ.setdefault("SLOWHAND_STACKS", str(ROOT / "target" / "stacks"))
@@ -68,17 +68,19 @@ SESSIONS: dict[str, Settings] = {
     },
 }
 
-KEPT = ("duration_s", "bytes_phy", "frames", "energy_client_mj", "compute_client_s")
+WANTED: dict[str, tuple[str, float | None]] = {
+    "median [s]": ("duration_s", 0.5),
+    "95 % [s]": ("duration_s", 0.95),
+    "median [B]": ("bytes_phy", 0.5),
+    "frames": ("frames", None),
+    "computes [s]": ("compute_client_s", None),
+    "energy [mJ]": ("energy_client_mj", None),
+}
+"""What stands in a row after the share that failed: a percentile or the mean of a column."""
 
-COLUMNS = (
-    "failed [%]",
-    "median [s]",
-    "95 % [s]",
-    "median [B]",
-    "frames",
-    "computes [s]",
-    "energy [mJ]",
-)
+COLUMNS = ("failed [%]", *WANTED)
+
+KEPT = tuple(dict.fromkeys(column for column, _ in WANTED.values()))
 
 
 def main(folder: Path) -> None:
@@ -108,8 +110,8 @@ def table(session: Settings) -> str:
     for hops in HOPS:
         for loss in LOSSES:
             for stack, measured in rows(session, hops, loss).items():
-                cells = " | ".join(row(measured))
-                lines.append(f"| {hops} | {loss:.0%} | {stack} | {cells} |")
+                row = " | ".join(cells(measured, [*WANTED.values()]))
+                lines.append(f"| {hops} | {loss:.0%} | {stack} | {row} |")
     return "\n".join(lines) + "\n"
 
 
@@ -140,22 +142,6 @@ def is_possible(settings: Settings) -> bool:
     except slowhand.ScenarioError:
         return False
     return True
-
-
-def row(measured: Measured) -> list[str]:
-    """The cells of a row."""
-    failed = number(100 * (1 - measured.completed))
-    if not measured.worlds:
-        return [failed, *("" for _ in COLUMNS[1:])]
-    return [
-        failed,
-        number(measured.percentile("duration_s", 0.5)),
-        number(measured.percentile("duration_s", 0.95)),
-        number(measured.percentile("bytes_phy", 0.5)),
-        number(measured.mean("frames").mean),
-        number(measured.mean("compute_client_s").mean),
-        number(measured.mean("energy_client_mj").mean),
-    ]
 
 
 if __name__ == "__main__":

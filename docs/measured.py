@@ -89,3 +89,15 @@ def number(value: float) -> str:
     """A number with three digits or more."""
     digits = 0 if value >= 1000 else 1 if value >= 100 else 2
     return f"{value:,.{digits}f}"
+
+
+def cells(measured: Measured, wanted: Sequence[tuple[str, float | None]]) -> list[str]:
+    """The share that failed, and percentiles of columns, or the mean if no share is named."""
+    failed = number(100 * (1 - measured.completed))
+    if not measured.worlds:
+        return [failed, *("" for _ in wanted)]
+    values = (
+        measured.mean(column).mean if share is None else measured.percentile(column, share)
+        for column, share in wanted
+    )
+    return [failed, *map(number, values)]

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from measured import ROOT, Measured, Settings, fill, measure, number
+from measured import ROOT, Measured, Settings, cells, fill, measure
 
 from slowhand import plot
 from slowhand.keys import Setting
@@ -93,17 +93,19 @@ VARIANTS: dict[str, Settings] = {
     },
 }
 
-KEPT = ("duration_s", "bytes_phy", "frames", "energy_client_mj")
+WANTED: dict[str, tuple[str, float | None]] = {
+    "median [s]": ("duration_s", 0.5),
+    "95 % [s]": ("duration_s", 0.95),
+    "median [B]": ("bytes_phy", 0.5),
+    "95 % [B]": ("bytes_phy", 0.95),
+    "frames": ("frames", None),
+    "energy [mJ]": ("energy_client_mj", None),
+}
+"""What stands in a row after the share that failed: a percentile or the mean of a column."""
 
-COLUMNS = (
-    "failed [%]",
-    "median [s]",
-    "95 % [s]",
-    "median [B]",
-    "95 % [B]",
-    "frames",
-    "energy [mJ]",
-)
+COLUMNS = ("failed [%]", *WANTED)
+
+KEPT = tuple(dict.fromkeys(column for column, _ in WANTED.values()))
 
 Results = Mapping[tuple[str, str, int, str], Measured]
 
@@ -141,25 +143,9 @@ def table(measured: Results, link: str, hops: int) -> str:
     ]
     for condition in CONDITIONS:
         for variant in VARIANTS:
-            cells = row(measured[variant, link, hops, condition])
-            lines.append(f"| {condition} | {variant} | " + " | ".join(cells) + " |")
+            row = cells(measured[variant, link, hops, condition], [*WANTED.values()])
+            lines.append(f"| {condition} | {variant} | " + " | ".join(row) + " |")
     return "\n".join(lines) + "\n"
-
-
-def row(measured: Measured) -> list[str]:
-    """The cells of a row."""
-    failed = number(100 * (1 - measured.completed))
-    if not measured.worlds:
-        return [failed, *("" for _ in COLUMNS[1:])]
-    return [
-        failed,
-        number(measured.percentile("duration_s", 0.5)),
-        number(measured.percentile("duration_s", 0.95)),
-        number(measured.percentile("bytes_phy", 0.5)),
-        number(measured.percentile("bytes_phy", 0.95)),
-        number(measured.mean("frames").mean),
-        number(measured.mean("energy_client_mj").mean),
-    ]
 
 
 SHOWN = {"TSCH": 3}

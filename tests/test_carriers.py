@@ -8,6 +8,7 @@ import carriers
 import pytest
 
 from conftest import ROOT
+from slowhand.own_stacks.recipes import LIBRARIES
 
 OPENSSL: dict[str, Any] = {
     "name": "openssl",
@@ -30,6 +31,12 @@ def test_the_table_has_the_versions_of_the_lock_file() -> None:
     # The other libraries have a test in Rust, which asks them.
     wolfssl = next(entry for entry in carriers.libraries() if entry["name"] == "wolfssl")
     assert f"| wolfSSL | {wolfssl['version']} |" in (ROOT / "interop" / "README.md").read_text()
+
+
+def test_stacks_are_made_from_the_same_versions() -> None:
+    table = {library["carrier"]: library["ours"] for library in carriers.libraries()}
+    packages = [library.carrier.split() for library in LIBRARIES.values()]
+    assert {name: table[name].partition("+")[0] for name, _ in packages} == dict(packages)
 
 
 def test_security_md_has_a_line_for_each_hole() -> None:

@@ -12,7 +12,7 @@ import slowhand
 from conftest import Cli
 from slowhand import data, own_stacks
 from slowhand.own_stacks import building
-from slowhand.own_stacks.recipes import boringssl
+from slowhand.own_stacks.recipes import LIBRARIES, boringssl
 
 full = pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="four minutes; ./test --full")
 
@@ -37,7 +37,7 @@ def write(folder: Path, session: str) -> Path:
 
 
 def test_every_file_is_there_and_none_is_compiled_twice() -> None:
-    root = boringssl.carried()
+    root = LIBRARIES["boringssl"].carried()
     parts = boringssl.parts(root, None)
     files = [file for part in parts for file in part.files]
     assert all(file.is_file() for file in files)

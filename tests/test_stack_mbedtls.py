@@ -15,7 +15,7 @@ import slowhand
 from conftest import Cli
 from slowhand import own_stacks
 from slowhand.own_stacks import StackError, building
-from slowhand.own_stacks.recipes import KNOWN, LIBRARIES, mbedtls, tinydtls
+from slowhand.own_stacks.recipes import KNOWN, LIBRARIES, mbedtls
 
 CONFIG = mbedtls.ADAPTER / "config.h"
 PROFILES = {name: known.config for name, known in KNOWN.items() if known.config is not None}
@@ -211,7 +211,7 @@ def test_a_stack_has_the_fragment_lengths_that_its_buffers_have(
     name: str, lengths: list[int]
 ) -> None:
     stack = mbedtls.ADAPTER / "stack.c"
-    parts = mbedtls.parts(mbedtls.carried(), PROFILES.get(name))
+    parts = mbedtls.parts(LIBRARIES["mbedtls"].carried(), PROFILES.get(name))
     flags = next(part.flags for part in parts if stack in part.files)
     read = building._run([*building._compile(stack), *flags, "-E", "-P", str(stack)]).stdout
     found = re.search(r"FRAGMENT_LENGTHS\[\] = \{([\d,\s]*)\}", read)
@@ -251,7 +251,7 @@ def test_a_build_of_tinydtls_gives_the_same_and_may_have_less(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLOWHAND_STACKS", str(tmp_path / "stacks"))
-    own_stacks.add("tiny", ["tinydtls"], source=tinydtls.carried())
+    own_stacks.add("tiny", ["tinydtls"], source=LIBRARIES["tinydtls"].carried())
     for suite in ("TLS_PSK_WITH_AES_128_CCM_8", "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"):
         rows = [
             slowhand.run("csma", count=2, set=[*ends(*pair), f"session.suite={suite}"])

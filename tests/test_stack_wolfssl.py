@@ -12,7 +12,7 @@ import pytest
 import slowhand
 from conftest import Cli
 from slowhand import data, own_stacks
-from slowhand.own_stacks.recipes import KNOWN, wolfssl
+from slowhand.own_stacks.recipes import KNOWN, LIBRARIES, wolfssl
 from test_settings import carrier
 
 SLOW = pytest.mark.skipif(
@@ -58,7 +58,7 @@ def test_the_recipe_has_every_function_that_the_library_calls() -> None:
 
 
 def test_the_sources_are_found_where_cargo_has_them() -> None:
-    assert wolfssl.carried() == carrier("wolfssl-sys") / "wolfssl-src"
+    assert LIBRARIES["wolfssl"].carried() == carrier("wolfssl-sys") / "wolfssl-src"
     assert KNOWN["wolfssl"].library == "wolfssl"
 
 

@@ -635,10 +635,6 @@ def stacks() -> list[dict[str, Any]]:
     ['lean-dtls', 'mbedtls', 'openssl', 'rustls', 'tinydtls', 'lakers', 'slowhand-coap']
     """
     stacks: list[dict[str, Any]] = json.loads(_native.stacks())
-    own = set(_native.own_stacks())
-    for stack in stacks:
-        if stack["name"] in own and "holes" in stack:
-            stack["holes"] = None
     return stacks
 
 

@@ -279,8 +279,8 @@ pub struct StackInfo {
     pub features: Vec<String>,
     /// Whose arithmetic is replaced, unless a configuration has [`Arithmetic::Library`](crate::Arithmetic::Library).
     pub replaced: Vec<&'static str>,
-    /// The known holes of this version.
-    pub holes: Holes,
+    /// The known holes of this version. `None` for a stack of the user, whose holes nobody has looked up.
+    pub holes: Option<Holes>,
     /// Of a stack of the user: what was built ([`Stack::digest`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
@@ -301,6 +301,7 @@ fn of_messages() -> [StackInfo; 2] {
         protocols: protocols.to_vec(),
         credentials,
         features: features.iter().map(|feature| (*feature).to_owned()).collect(),
+        holes: Some(Holes::default()),
         ..StackInfo::default()
     };
     let of_coap = Protocol::ALL.iter().copied().filter(|protocol| protocol.is_coap() && *protocol != Protocol::Edhoc);
@@ -361,7 +362,7 @@ pub fn named(name: String) -> StackInfo {
 
 fn info(stack: Stack) -> StackInfo {
     let capabilities = stack.capabilities();
-    let is_replaced = stack.digest().is_none();
+    let is_built_in = stack.digest().is_none();
     StackInfo {
         name: stack.to_string(),
         version: capabilities.version.to_owned(),
@@ -371,8 +372,8 @@ fn info(stack: Stack) -> StackInfo {
         credentials: capabilities.credentials,
         features: capabilities.features(),
         // A stack of the user decides itself whose arithmetic it uses.
-        replaced: if is_replaced { capabilities.replaced() } else { Vec::new() },
-        holes: holes(stack),
+        replaced: if is_built_in { capabilities.replaced() } else { Vec::new() },
+        holes: is_built_in.then(|| holes(stack)),
         digest: stack.digest().map(str::to_owned),
         problem: None,
     }

@@ -76,7 +76,7 @@ def add(
     source: str | os.PathLike[str] | None = None,
     config: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Compiles a stack from sources in C, in the place of one of the same name.
+    """Compiles a stack from sources in C or C++, in the place of one of the same name.
 
     Or from a crate of Rust, if its `Cargo.toml` is the only one of `sources`: `cflags` are options
     of its compiler. Or from a library, if its name is the only one: from the folder `source`, or
@@ -226,10 +226,7 @@ def _of_library(
     carrier: str | None = None,
 ) -> Sequence[Part]:
     library = LIBRARIES[name]
-    if source is not None:
-        root = Path(source)
-    else:
-        root = library.carried() if carrier is None else library.carried(carrier)
+    root = library.carried(carrier) if source is None else Path(source)
     return library.parts(library.prepare(root, work) if library.prepare else root, config)
 
 
@@ -407,8 +404,6 @@ def _tried(name: str) -> dict[str, Any] | str:
         return f"the stack {name} does not come to an end: the trial was stopped after {TRIAL_S} s"
     if done.returncode < 0:
         return _crash(name, done)
-    if not done.returncode and not done.stdout:
-        return f"the stack {name} has ended the program"
     if done.returncode:
         return escaped(done.stderr.strip().rpartition("\n")[2].partition(": ")[2])
     before, _, rest = done.stdout.partition(TRIED)

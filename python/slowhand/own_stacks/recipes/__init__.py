@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowhand import data
+from slowhand.own_stacks import carried as carriers
 from slowhand.own_stacks.building import Part
 from slowhand.own_stacks.recipes import boringssl, mbedtls, openssl, tinydtls, wolfssl
 
@@ -18,12 +19,19 @@ from slowhand.own_stacks.recipes import boringssl, mbedtls, openssl, tinydtls, w
 class Library(NamedTuple):
     """A library with an adapter."""
 
-    carried: Callable[..., Path]
-    """Where the sources are if the user names none; or those of another carrier, if it is named."""
+    carrier: str
+    """The package of Cargo with the sources, and its version, if nothing else is named."""
+    folders: Sequence[str]
+    """Where in a package they are: the first of these that is there."""
     parts: Callable[[Path, Path | None], Sequence[Part]]
     """What is compiled, of the sources in a folder, with a header of options or without."""
     prepare: Callable[[Path, Path], Path] | None = None
     """What comes before: makes, of the sources and in an empty folder, what `parts` reads."""
+
+    def carried(self, carrier: str | None = None) -> Path:
+        """Where the sources are that a package of Cargo carries, its own or another one."""
+        found = carriers.folder(*(carrier or self.carrier).split())
+        return next(found / each for each in self.folders if (found / each).is_dir())
 
 
 class Known(NamedTuple):
@@ -40,11 +48,11 @@ class Known(NamedTuple):
 
 
 LIBRARIES = {
-    "boringssl": Library(boringssl.carried, boringssl.parts),
-    "mbedtls": Library(mbedtls.carried, mbedtls.parts),
-    "openssl": Library(openssl.carried, openssl.parts, openssl.prepare),
-    "tinydtls": Library(tinydtls.carried, tinydtls.parts),
-    "wolfssl": Library(wolfssl.carried, wolfssl.parts),
+    "boringssl": Library("boring-sys 5.4.0", ["deps/boringssl"], boringssl.parts),
+    "mbedtls": Library("mbedtls-rs-sys 0.3.1", ["mbedtls", "vendor"], mbedtls.parts),
+    "openssl": Library("openssl-src 300.5.5", ["openssl"], openssl.parts, openssl.prepare),
+    "tinydtls": Library("tinydtls-sys 0.2.0", ["src/tinydtls"], tinydtls.parts),
+    "wolfssl": Library("wolfssl-sys 5.3.0", ["wolfssl-src"], wolfssl.parts),
 }
 """The libraries, by the name that `stacks add` takes."""
 

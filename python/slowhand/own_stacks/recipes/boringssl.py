@@ -7,16 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from slowhand import data
-from slowhand.own_stacks import carried as carriers
 from slowhand.own_stacks.building import Part, StackError
 from slowhand.terminal import printable
 
 ADAPTER = data.CSRC / "boringssl"
-
-
-def carried() -> Path:
-    """Where the sources are that slowhand has an adapter to."""
-    return carriers.folder("boring-sys", "5.4.0") / "deps" / "boringssl"
 
 
 def parts(root: Path, config: Path | None) -> list[Part]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from slowhand import data
-from slowhand.own_stacks import carried as carriers
 from slowhand.own_stacks.building import Part, StackError
 from slowhand.terminal import printable
 
@@ -24,12 +23,6 @@ GENERATED = (
     "version_features",
 )
 """The files of 3.6 that a release has, and that the repository makes from others."""
-
-
-def carried(carrier: str = "mbedtls-rs-sys 0.3.1") -> Path:
-    """Where the sources are that a package of Cargo carries: its name and its version."""
-    found = carriers.folder(*carrier.split())
-    return next(each for each in (found / "mbedtls", found / "vendor") if each.is_dir())
 
 
 def parts(root: Path, config: Path | None) -> list[Part]:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slowhand import data
-from slowhand.own_stacks import carried as carriers
 from slowhand.own_stacks.building import Part, StackError, c_compiler, run
 from slowhand.terminal import printable
 
@@ -22,11 +21,6 @@ LISTS = json.loads((ADAPTER / "counted.json").read_text())
 
 PERL = "install Perl, which configures OpenSSL"
 """What helps if there is none."""
-
-
-def carried(carrier: str = "openssl-src 300.5.5") -> Path:
-    """Where the sources are that a package of Cargo carries: its name and its version."""
-    return carriers.folder(*carrier.split()) / "openssl"
 
 
 def prepare(root: Path, work: Path) -> Path:

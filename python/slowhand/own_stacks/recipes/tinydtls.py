@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 from slowhand import data
-from slowhand.own_stacks import carried as carriers
 from slowhand.own_stacks.building import Part, StackError
 from slowhand.terminal import printable
 
@@ -14,11 +13,6 @@ ADAPTER = data.CSRC / "tinydtls"
 
 SOURCES: dict[str, dict[str, list[str]]] = json.loads((ADAPTER / "sources.json").read_text())
 """The files of the library, and what they call that is counted: also those of the built-in one."""
-
-
-def carried() -> Path:
-    """Where the sources of the built-in library are."""
-    return carriers.folder("tinydtls-sys", "0.2.0") / "src" / "tinydtls"
 
 
 def parts(root: Path, config: Path | None) -> list[Part]:

@@ -6,16 +6,10 @@ import json
 from pathlib import Path
 
 from slowhand import data
-from slowhand.own_stacks import carried as carriers
 from slowhand.own_stacks.building import Part, StackError
 from slowhand.terminal import printable
 
 ADAPTER = data.CSRC / "wolfssl"
-
-
-def carried() -> Path:
-    """Where the sources are that a package of Cargo carries."""
-    return carriers.folder("wolfssl-sys", "5.3.0") / "wolfssl-src"
 
 
 def parts(root: Path, config: Path | None) -> list[Part]:
