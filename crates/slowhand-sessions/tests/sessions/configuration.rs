@@ -208,9 +208,10 @@ fn the_libraries_tell_their_versions() {
     for stack in [&stacks[1], &stacks[2], &stacks[4]] {
         let version = listed(&stack.name.to_string()).and_then(toml::Value::as_str);
         assert_eq!(Some(&*stack.version), version, "{}: look for its holes, and change carriers.toml", stack.name);
-        assert!(!stack.holes.known.is_empty() && stack.holes.reached.len() < stack.holes.known.len());
+        let holes = stack.holes.as_ref().unwrap();
+        assert!(!holes.known.is_empty() && holes.reached.len() < holes.known.len());
     }
-    assert_eq!([&stacks[0], &stacks[3]].map(|stack| stack.holes.known.len()), [0; 2]);
+    assert_eq!([&stacks[0], &stacks[3]].map(|stack| stack.holes.as_ref().unwrap().known.len()), [0; 2]);
 }
 
 /// The first in the library's own list: `ciphersuite_preference` of mbedTLS, `openssl ciphers`, `cipher_suite_params`
