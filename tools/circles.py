@@ -1,19 +1,22 @@
-"""Circles among the modules of each crate, and of the Python package: `./test circles` fails if there is one.
+"""Circles among the modules of each crate and of the Python package: `./test circles` finds them.
 
-The rule: the modules of a folder have an order, in which each imports only from those before it. A module stands for itself and all
-that is inside it. So a module and what is inside it are one: what they import from each other does not count.
+The rule: the modules of a folder have an order, in which each imports only from those before
+it. A module stands for itself and all that is inside it. So a module and what is inside it are
+one: what they import from each other does not count.
 
-In Rust, `use` counts, and each path in code that begins with `crate`, `self`, `super`, a child, or a name that a `use` has brought.
-A name that is exported again counts where it is defined. Tests do not count, nor do calls of methods, which name no module. A module
-within a file is a part of it.
+In Rust, `use` counts, and each path in code that begins with `crate`, `self`, `super`, a child,
+or a name that a `use` has brought. A name that is exported again counts where it is defined.
+Tests do not count, nor do calls of methods, which name no module. A module within a file is a
+part of it.
 
-In Python, the imports at the top of files count. Those inside functions and under TYPE_CHECKING do not: they are not needed to load
-the file.
+In Python, the imports at the top of files count. Those inside functions and under TYPE_CHECKING
+do not: they are not needed to load the file.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,7 +27,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 CRATES = ("crates/*/src", "interop/src", "firmware/*/src", "stacks/*/src")
 PACKAGE = "python/slowhand"
-NOT_YET = {"crates/lean-dtls/src": "DTLS 1.2 and 1.3 share their parts, which still import from both"}
+NOT_YET = {"crates/lean-dtls/src": "what both versions share imports from them"}
 """What is not free of circles yet, and why."""
 
 Name = tuple[str, ...]
@@ -64,10 +67,11 @@ PATH = re.compile(r"(?<![\w:.])[a-z_]\w*(?:\s*::\s*\w+)+")
 
 
 def leaves(tree: str, before: Name = ()) -> Iterator[tuple[Name, str]]:
-    """The paths of a `use`, each with the name that it gets: `a::{b, c as d}` is a::b, b and a::c, d."""
+    """The paths of a `use`, with the names that they get: `a::{b, c as d}` is a::b, b and a::c, d."""
     head, brace, inside = tree.partition("{")
     path, _, alias = head.partition(" as ")
-    name = (*before, *(part.strip() for part in path.split("::") if part.strip() not in ("", "self")))
+    parts = [part.strip() for part in path.split("::")]
+    name = (*before, *(part for part in parts if part not in ("", "self")))
     if path.strip().startswith("self") and not before:
         name = ("self", *name)
     if not brace:
@@ -99,7 +103,7 @@ def crate(source: Path) -> Modules:
     """The modules of a crate."""
     modules: Modules = {}
     first = [file for file in (source / "lib.rs", source / "main.rs") if file.exists()]
-    waiting = [(("crate",), file, source) for file in first[:1]]
+    waiting: list[tuple[Name, Path, Path]] = [(("crate",), file, source) for file in first[:1]]
     for name, file, folder in waiting:
         text = without_tests(file.read_text())
         uses = [leaf for tree in USE.findall(text) for leaf in leaves(tree)]
@@ -118,7 +122,9 @@ def at_top(body: Sequence[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
     for statement in body:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             yield statement
-        elif isinstance(statement, ast.Try) or (isinstance(statement, ast.If) and ast.unparse(statement.test) != "TYPE_CHECKING"):
+        elif isinstance(statement, ast.Try) or (
+            isinstance(statement, ast.If) and ast.unparse(statement.test) != "TYPE_CHECKING"
+        ):
             yield from at_top([*statement.body, *statement.orelse])
 
 
@@ -194,7 +200,7 @@ def circle(modules: Modules) -> list[Import]:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         around: list[Name] = error.args[1][::-1]
-        return [steps[step] for step in zip(around, around[1:], strict=False)]
+        return [steps[step] for step in itertools.pairwise(around)]
     return []
 
 
