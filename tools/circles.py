@@ -67,7 +67,7 @@ PATH = re.compile(r"(?<![\w:.])[a-z_]\w*(?:\s*::\s*\w+)+")
 
 
 def leaves(tree: str, before: Name = ()) -> Iterator[tuple[Name, str]]:
-    """The paths of a `use`, with the names that they get: `a::{b, c as d}` is a::b, b and a::c, d."""
+    """The paths of a `use`, with their names here: `a::{b, c as d}` is a::b, b and a::c, d."""
     head, brace, inside = tree.partition("{")
     path, _, alias = head.partition(" as ")
     parts = [part.strip() for part in path.split("::")]
