@@ -163,6 +163,11 @@ STEPS = (
     ),
     Step("ruff", "layout of the Python code, and common mistakes", "tools/ruff", needs=("python",)),
     Step(
+        "circles",
+        "modules do not import each other in a circle",
+        "python3 tools/circles.py",
+    ),
+    Step(
         "mypy",
         "types of the Python code",
         ".venv/bin/python -m mypy --cache-dir .state/mypy",

@@ -429,7 +429,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """What a cell of a notebook shows: how far it is, or what came out."""
-        from slowhand.pages import cells
+        from slowhand import cells
 
         return cells.run(self)
 

@@ -4,7 +4,6 @@
 //! and when its timer is due. Then the world asks it for [`Action`]s until there are none. It never sees a datagram, a
 //! record or a radio.
 
-use crate::exchange::Exchange;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_sessions::Role;
@@ -71,9 +70,4 @@ pub type Applications<'a> = dyn Fn(NodeId, Role) -> Box<dyn Application> + 'a;
 /// [`OpenAndStop`] at both ends of every conversation.
 pub fn open_and_stop(_client: NodeId, _role: Role) -> Box<dyn Application> {
     Box::new(OpenAndStop)
-}
-
-/// The applications of a run: [`Exchange`] at both ends of every conversation, or [`OpenAndStop`].
-pub(crate) fn of_a_run(exchange: Option<Exchange>) -> impl Fn(NodeId, Role) -> Box<dyn Application> {
-    move |client, role| exchange.map_or_else(|| open_and_stop(client, role), |exchange| exchange.application(role))
 }

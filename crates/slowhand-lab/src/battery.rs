@@ -15,9 +15,10 @@ use std::path::{Path, PathBuf};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
+use crate::calendar::{DAY_S, YEAR_S};
 use crate::device::{Constant, Device};
 use crate::input::{Blame, Files, InputError, schema_of};
-use crate::life::{Life, Purposes, YEAR_S};
+use crate::life::{Life, Purposes};
 
 /// The batteries that are built in, by name.
 const BUILT_IN: [(&str, &str); 4] = [
@@ -212,4 +213,4 @@ impl Battery {
 }
 
 /// The days of a year.
-const DAYS_A_YEAR: f64 = YEAR_S / crate::life::DAY_S;
+const DAYS_A_YEAR: f64 = YEAR_S / DAY_S;

@@ -1,7 +1,8 @@
 //! Requests and responses above a session, one after the other, or one request and what is observed: what a run sends if the scenario
 //! has `application.requests`.
 
-use crate::application::{Action, Application};
+use crate::application::{Action, Application, open_and_stop};
+use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_sessions::Role;
 
@@ -39,6 +40,11 @@ impl Exchange {
             writes: 0,
         })
     }
+}
+
+/// The applications of a run: [`Exchange`] at both ends of every conversation, or [`OpenAndStop`](crate::application::OpenAndStop).
+pub(crate) fn of_a_run(exchange: Option<Exchange>) -> impl Fn(NodeId, Role) -> Box<dyn Application> {
+    move |client, role| exchange.map_or_else(|| open_and_stop(client, role), |exchange| exchange.application(role))
 }
 
 struct End {

@@ -1,7 +1,7 @@
 //! One world in detail: the time and the energy of each node, when its radio was on, and what was in its buffers.
 
-use crate::application::of_a_run;
 use crate::energy::{Times, energy};
+use crate::exchange::of_a_run;
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
 use crate::record::{Column, Conversation, Energy, Field, Record, Table, columns, row_schema};

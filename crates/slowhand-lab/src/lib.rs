@@ -125,6 +125,7 @@ mod about;
 mod admission;
 pub mod application;
 pub mod battery;
+mod calendar;
 pub mod capacity;
 pub mod capture;
 pub mod comparison;

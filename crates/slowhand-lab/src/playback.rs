@@ -3,7 +3,7 @@
 
 mod dissection;
 
-use crate::application::of_a_run;
+use crate::exchange::of_a_run;
 use crate::explanation::{ExplainError, Explanation, Scene, Told, position};
 use crate::inspect;
 use crate::interrupt::Interrupt;

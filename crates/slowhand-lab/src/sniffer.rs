@@ -1,7 +1,7 @@
 //! Runs a world and writes all its frames to a capture.
 
-use crate::application::of_a_run;
 use crate::capture::{CaptureError, CaptureWriter};
+use crate::exchange::of_a_run;
 use crate::explanation::air::Air;
 use crate::explanation::comments;
 use crate::interrupt::Interrupt;

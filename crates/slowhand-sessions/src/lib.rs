@@ -114,6 +114,7 @@ mod library;
 mod mbedtls;
 pub mod memory;
 mod messages;
+mod names;
 mod objects;
 mod openssl;
 mod operation;

@@ -9,7 +9,6 @@ use std::{env, fs};
 
 use crate::capabilities::Capabilities;
 use crate::interface::slowhand_library;
-use crate::stacks::OF_MESSAGES;
 
 /// The variable that names the folder.
 pub const STACKS_FOLDER: &str = "SLOWHAND_STACKS";
@@ -96,6 +95,9 @@ pub fn stack_file(name: &str) -> Option<PathBuf> {
     let is_taken = VALUES.contains(&name) || OF_MESSAGES.contains(&name);
     (is_usual && name.len() <= LONGEST_NAME && !is_taken).then(|| Some(stacks_folder()?.join(name).join("stack.so")))?
 }
+
+/// The names of what speaks protocols that have one implementation each.
+pub(crate) const OF_MESSAGES: [&str; 2] = ["lakers", "slowhand-coap"];
 
 /// What would be no name without quotes (TOML 1.0).
 const VALUES: [&str; 4] = ["true", "false", "inf", "nan"];

@@ -18,7 +18,7 @@ use crate::interface::{slowhand_library, slowhand_stack};
 use crate::lean::LeanDtls;
 use crate::library::LibrarySession;
 use crate::operation::Processor;
-use crate::own::StackError;
+use crate::own::{OF_MESSAGES, StackError};
 use crate::rustls::Rustls;
 use crate::session::{Failure, Resumable, Session};
 use crate::tls::Suite;
@@ -288,9 +288,6 @@ pub struct StackInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
-
-/// The names of [`of_messages`].
-pub(crate) const OF_MESSAGES: [&str; 2] = ["lakers", "slowhand-coap"];
 
 /// The protocols that have one implementation each, which a scenario does not name.
 fn of_messages() -> [StackInfo; 2] {

@@ -8,7 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Protocol;
+use crate::names::Protocol;
 use crate::operation::Curve;
 
 pub use lean::{LeanProfile, LeanSwitch};

@@ -76,7 +76,7 @@ class Advice:
 
     def _repr_html_(self) -> str:
         """What a cell of a notebook shows: what is recommended, and the front."""
-        from slowhand.pages import cells
+        from slowhand import cells
 
         return cells.advice(self, {name: metric.unit for name, metric in METRICS.items()})
 

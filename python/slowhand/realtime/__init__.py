@@ -243,7 +243,7 @@ class Live(Carried):
 
     def _repr_html_(self) -> str:
         """What a cell of a notebook shows: where programs reach it, or what came out."""
-        from slowhand.pages import cells
+        from slowhand import cells
 
         return cells.live(self)
 

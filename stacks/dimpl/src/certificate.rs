@@ -24,17 +24,6 @@ pub(crate) fn own(options: &Options<'_>) -> DtlsCertificate {
     DtlsCertificate { certificate: certificate.to_vec(), private_key: key.to_vec() }
 }
 
-/// The header of a SubjectPublicKeyInfo with a point of secp256r1 that is not compressed (RFC 5480).
-const SPKI: &[u8] =
-    b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00\x04";
-
-/// The public key of a certificate, if it is on secp256r1.
-pub(crate) fn point(certificate: &[u8]) -> Option<[u8; 64]> {
-    let certificate = CertificateDer::from(certificate);
-    let spki = EndEntityCert::try_from(&certificate).ok()?.subject_public_key_info();
-    spki.strip_prefix(SPKI)?.try_into().ok()
-}
-
 /// Checks the peer's certificate (RFC 5280 section 6), without a name.
 ///
 /// # Errors

@@ -6,12 +6,14 @@ use p256::SecretKey;
 use p256::ecdsa::signature::hazmat::PrehashVerifier;
 use p256::ecdsa::{Signature, VerifyingKey};
 use p256::pkcs8::DecodePrivateKey;
+use rustls_pki_types::CertificateDer;
 use sha2::{Digest, Sha256, Sha384};
 use slowhand_stack::host;
+use webpki::EndEntityCert;
 
+use crate::SECP256R1;
 use crate::exchange::octets;
-use crate::provider::library;
-use crate::{SECP256R1, certificate, symmetric};
+use crate::symmetric::{self, library};
 
 pub(crate) static KEYS: Keys = Keys;
 pub(crate) static VERIFIER: Verifier = Verifier;
@@ -74,6 +76,17 @@ impl SigningKey for Key {
     }
 }
 
+/// The header of a SubjectPublicKeyInfo with a point of secp256r1 that is not compressed (RFC 5480).
+const SPKI: &[u8] =
+    b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00\x04";
+
+/// The public key of a certificate, if it is on secp256r1.
+pub(crate) fn point(certificate: &[u8]) -> Option<[u8; 64]> {
+    let certificate = CertificateDer::from(certificate);
+    let spki = EndEntityCert::try_from(&certificate).ok()?.subject_public_key_info();
+    spki.strip_prefix(SPKI)?.try_into().ok()
+}
+
 /// Verifies the signature (DER) of a message with a point, which is not compressed.
 pub(crate) fn is_valid(point: &[u8; 64], algorithm: HashAlgorithm, message: &[u8], signature: &[u8]) -> bool {
     let hash = hash(algorithm, message);
@@ -105,7 +118,7 @@ impl SignatureVerifier for Verifier {
         hash: HashAlgorithm,
         algorithm: SignatureAlgorithm,
     ) -> Result<(), CryptoError> {
-        let Some(point) = certificate::point(certificate) else {
+        let Some(point) = point(certificate) else {
             // The library tries itself with a certificate on secp384r1, which no session here has.
             return library().signature_verification.verify_signature(certificate, message, signature, hash, algorithm);
         };

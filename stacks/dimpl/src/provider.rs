@@ -2,7 +2,7 @@
 
 use dimpl::crypto::{
     CryptoProvider, Dtls12CipherSuite, Dtls13CipherSuite, SecureRandom, SupportedDtls12CipherSuite,
-    SupportedDtls13CipherSuite, SupportedKxGroup, rust_crypto,
+    SupportedDtls13CipherSuite, SupportedKxGroup,
 };
 use slowhand_stack::host;
 
@@ -33,11 +33,6 @@ static SUITES12: &[&dyn SupportedDtls12CipherSuite] = &[
 
 static SUITES13: &[&dyn SupportedDtls13CipherSuite] =
     &[&Suite13(Dtls13CipherSuite::AES_128_GCM_SHA256), &Suite13(Dtls13CipherSuite::AES_256_GCM_SHA384)];
-
-/// What the library computes with if its user says nothing.
-pub(crate) fn library() -> CryptoProvider {
-    rust_crypto::default_provider()
-}
 
 #[derive(Debug)]
 struct DeviceRandom;

@@ -2,12 +2,11 @@
 
 use dimpl::CryptoError;
 use dimpl::crypto::{
-    Aad, Buf, Cipher, Dtls12CipherSuite, Dtls13CipherSuite, HashAlgorithm, HashContext, HashProvider, HmacProvider,
-    Nonce, SupportedDtls12CipherSuite, SupportedDtls13CipherSuite, TmpBuf,
+    Aad, Buf, Cipher, CryptoProvider, Dtls12CipherSuite, Dtls13CipherSuite, HashAlgorithm, HashContext, HashProvider,
+    HmacProvider, Nonce, SupportedDtls12CipherSuite, SupportedDtls13CipherSuite, TmpBuf, rust_crypto,
 };
 use slowhand_stack::host;
 
-use crate::provider::library;
 use crate::secrets;
 
 pub(crate) static HASHES: Hashes = Hashes;
@@ -30,6 +29,11 @@ fn compressed(hash: HashAlgorithm, blocks: usize) {
 fn compressions(hash: HashAlgorithm, octets: usize) -> usize {
     let (block, length) = block(hash);
     (octets + 1 + length).div_ceil(block)
+}
+
+/// What the library computes with if its user says nothing.
+pub(crate) fn library() -> CryptoProvider {
+    rust_crypto::default_provider()
 }
 
 /// Reports the hash of a message.

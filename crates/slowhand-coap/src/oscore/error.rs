@@ -1,8 +1,4 @@
-//! What can go wrong, and what a server answers to it.
-
-use coap_lite::{CoapOption, Packet, ResponseType};
-
-use super::message;
+//! What can go wrong.
 
 /// Why a message was not protected or not accepted, or a context not derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,24 +55,4 @@ pub enum Error {
     /// The response is a notification, and the request has not registered for any (section 4.1.3.5.2).
     #[error("the response is a notification that nobody has asked for (RFC 8613, section 4.1.3.5.2)")]
     Notification,
-}
-
-impl Error {
-    /// What a server may answer to a request that it has not accepted (section 8.2): a response without protection, with an
-    /// Outer Max-Age of 0. `None` if there is nothing to answer.
-    ///
-    /// It is piggybacked if the request is confirmable. Otherwise its Message ID is to be replaced.
-    pub fn answer(&self, request: &Packet) -> Option<Packet> {
-        let (code, diagnostic) = match self {
-            Self::Malformed => (ResponseType::BadOption, "Failed to decode COSE"),
-            Self::UnknownContext => (ResponseType::Unauthorized, "Security context not found"),
-            Self::Replayed => (ResponseType::Unauthorized, "Replay detected"),
-            Self::Decryption => (ResponseType::BadRequest, "Decryption failed"),
-            _ => return None,
-        };
-        let mut answer = message::response_to(request, code);
-        answer.add_option(CoapOption::MaxAge, Vec::new()); // 0 (RFC 7252, section 3.2)
-        answer.payload = diagnostic.into();
-        Some(answer)
-    }
 }

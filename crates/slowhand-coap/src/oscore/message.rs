@@ -115,6 +115,26 @@ pub(super) fn is_block(received: &Packet, kind: Kind) -> bool {
     })
 }
 
+impl Error {
+    /// What a server may answer to a request that it has not accepted (section 8.2): a response without protection, with an
+    /// Outer Max-Age of 0. `None` if there is nothing to answer.
+    ///
+    /// It is piggybacked if the request is confirmable. Otherwise its Message ID is to be replaced.
+    pub fn answer(&self, request: &Packet) -> Option<Packet> {
+        let (code, diagnostic) = match self {
+            Self::Malformed => (ResponseType::BadOption, "Failed to decode COSE"),
+            Self::UnknownContext => (ResponseType::Unauthorized, "Security context not found"),
+            Self::Replayed => (ResponseType::Unauthorized, "Replay detected"),
+            Self::Decryption => (ResponseType::BadRequest, "Decryption failed"),
+            _ => return None,
+        };
+        let mut answer = response_to(request, code);
+        answer.add_option(CoapOption::MaxAge, Vec::new()); // 0 (RFC 7252, section 3.2)
+        answer.payload = diagnostic.into();
+        Some(answer)
+    }
+}
+
 /// A response to `request` with nothing but its code: piggybacked, if the request is confirmable.
 pub(super) fn response_to(request: &Packet, code: ResponseType) -> Packet {
     let mut response = Packet::new();

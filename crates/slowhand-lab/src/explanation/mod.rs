@@ -15,7 +15,7 @@ mod parts;
 mod path;
 mod scene;
 
-use crate::application::of_a_run;
+use crate::exchange::of_a_run;
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
 use crate::record::{Conversation, Phase, Record};

@@ -12,6 +12,7 @@ mod estimate;
 mod messages;
 mod simulation;
 
+pub use crate::calendar::{DAY_S, MOST_SECONDS, YEAR_S};
 pub use estimate::{Parts, estimate};
 pub use simulation::simulate;
 
@@ -25,15 +26,6 @@ use crate::summary::MOST_EXACT;
 use serde::Serialize;
 use slowhand_net::address::NodeId;
 use std::fmt;
-
-/// The longest life: a hundred years of 365.25 days (assumed).
-pub const MOST_SECONDS: f64 = 100.0 * YEAR_S;
-
-/// The seconds of a day.
-pub const DAY_S: f64 = 86_400.0;
-
-/// The seconds of a year of 365.25 days.
-pub const YEAR_S: f64 = 365.25 * DAY_S;
 
 /// A life that cannot be simulated.
 #[derive(Debug)]

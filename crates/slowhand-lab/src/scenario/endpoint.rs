@@ -11,7 +11,7 @@ use slowhand_net::clock::Duration;
 use slowhand_net::network::internet;
 use slowhand_net::random;
 
-use super::network::MAX_NODE;
+use super::nodes::MAX_NODE;
 use super::{Ordinal, Session, ascending};
 use crate::admission::{Policy, SlotRules};
 use crate::input::{Document, Factor, InputError, Integer, Milliseconds, PositiveSeconds, Probability, Seconds};

@@ -11,7 +11,7 @@ use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
 
 use super::Scenario;
-use super::network::node;
+use super::nodes::node;
 use crate::device::Device;
 use crate::input::{Document, InputError, Milliseconds};
 

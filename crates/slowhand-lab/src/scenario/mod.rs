@@ -3,6 +3,7 @@
 
 mod application;
 mod coap;
+mod courses;
 mod endpoint;
 mod gateway;
 mod handling;
@@ -12,7 +13,9 @@ mod losses;
 mod lowpan;
 mod mac;
 mod network;
+mod nodes;
 mod profile;
+mod profile_numbers;
 mod programs;
 mod psk;
 mod readers;
@@ -55,8 +58,10 @@ pub use mac::{
     Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Load, Mac,
     MacError, PreparedMac, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
-pub use network::{Capture, Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
-pub use profile::{Profile, ProfileNumber, ProfileNumbers};
+pub use network::{Capture, Channel, Link, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
+pub use nodes::MAX_NODE;
+pub use profile::Profile;
+pub use profile_numbers::{ProfileNumber, ProfileNumbers};
 pub use programs::{CLIENTS_START, Command, Input, Program, ProgramAt, Success};
 pub use psk::Psk;
 pub use readers::{Readers, ReadersAt};
@@ -278,7 +283,7 @@ impl Scenario {
         } = document.deserialize().map_err(|error| mac::name_kind(error, &document))?;
         let profile = network.profile.unwrap_or_else(|| mac.link_layer().default_profile());
         profile.fill_lowpan(&mut lowpan, &document);
-        mac.link_layer_mut().fill(profile, &document);
+        profile.fill_mac(&mut mac, &document);
         profile.fill_join(&mut join, &document);
         let mut device = |name: &str, key| validate::device(name, key, &mut files, &document).map(Arc::new);
         let (client_device, server_device) =

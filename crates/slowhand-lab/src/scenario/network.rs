@@ -13,8 +13,10 @@ use slowhand_net::network::BufferCounts;
 use slowhand_net::random::Streams;
 use slowhand_net::route::{Loop, Routes, Unreachable};
 
-use super::variation::{Change, GilbertElliott, Outage, Trace, Walk, WiFi};
-use super::{FrameHandling, Profile};
+use super::handling::FrameHandling;
+use super::nodes::{MAX_NODE, node};
+use super::profile::Profile;
+use super::variation::{Change, GilbertElliott, Outage, Trace, Walk, WiFi, certain};
 use crate::input::{Decibels, Integer, Milliseconds, NumberKey, PositiveDecibels, Probability, RelativeDecibels};
 
 /// The nodes of the mesh and the links between them.
@@ -156,9 +158,6 @@ pub enum Topology {
         links: Vec<Link>,
     },
 }
-
-/// The highest node number: 16 bits less the one that could be taken for a broadcast (0xffff).
-pub const MAX_NODE: u32 = 65_534;
 
 /// One line of an explicit list of links.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -398,15 +397,6 @@ impl Topology {
         };
         (last + 1).min(most) as usize
     }
-}
-
-/// The node of a number that is at most [`MAX_NODE`].
-pub(super) fn node(number: u32) -> NodeId {
-    NodeId(number as u16)
-}
-
-pub(super) fn certain() -> Probability {
-    Probability::constant(1.0)
 }
 
 impl<'de> Deserialize<'de> for Channel {

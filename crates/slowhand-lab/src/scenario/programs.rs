@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Unexpected, Visitor};
 use slowhand_net::address::NodeId;
 
-use super::network::MAX_NODE;
+use super::nodes::MAX_NODE;
 use super::{Mesh, ServerAt};
 use crate::input::{Document, InputError, Integer, Seconds};
 

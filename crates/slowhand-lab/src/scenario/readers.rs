@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::network::MAX_NODE;
+use super::nodes::MAX_NODE;
 use super::{Mesh, ServerAt};
+use crate::calendar::MOST_SECONDS;
 use crate::input::{Document, InputError, Integer, PositiveSeconds};
-use crate::life::MOST_SECONDS;
 
 /// A node, the *producer*, has a value that many readers want: `slowhand oscar` runs this, in two ways. Each reader opens a session of
 /// DTLS to the producer. Or the producer signs and encrypts the value once, as an object, and readers get the access secret from

@@ -5,7 +5,7 @@ use std::path::Path;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 
-use super::network::{MAX_NODE, node};
+use super::nodes::{MAX_NODE, node};
 use crate::input::{InputError, Place, Probability, Seconds};
 
 /// Sender, receiver and channel; `None` for all channels.

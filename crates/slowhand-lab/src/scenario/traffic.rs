@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use slowhand_net::address::{Host, NodeId};
 
-use super::network::MAX_NODE;
+use super::nodes::MAX_NODE;
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::traffic::{self, Flow};
 

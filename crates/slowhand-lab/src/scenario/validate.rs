@@ -8,10 +8,11 @@ use slowhand_net::network::smallest_frame;
 use slowhand_net::route::{Loop, Unreachable};
 use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
 
+use super::courses;
 use super::handling;
 use super::mac::LinkLayer;
-use super::network::{MAX_NODE, Mesh, RouteError, Routing};
-use super::variation;
+use super::network::{Mesh, RouteError, Routing};
+use super::nodes::MAX_NODE;
 use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Rpl, Scenario, ServerAt, Topology};
 use crate::device::Device;
 use crate::input::{Document, Files, InputError};
@@ -19,7 +20,7 @@ use crate::input::{Document, Files, InputError};
 /// Checks a scenario that has been read from `document`.
 pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     link_layer(scenario.mac.link_layer(), &scenario.mesh, document)?;
-    variation::check(&scenario.network, scenario.mac.link_layer(), document)?;
+    courses::check(&scenario.network, scenario.mac.link_layer(), document)?;
     lowpan(&scenario.lowpan, document)?;
     nodes(scenario, document)?;
     handling::check(scenario, document)?;
@@ -265,7 +266,7 @@ pub(super) fn mesh(
         Some(mesh) => mesh.with_links(network.links()),
         None => first_mesh(network, document)?,
     };
-    let variation = variation::variation(network, mesh.qualities(), files, document)?;
+    let variation = courses::variation(network, mesh.qualities(), files, document)?;
     Ok(mesh.varying(variation))
 }
 

@@ -10,7 +10,7 @@
 //!   so without a cookie too. Over TCP a new connection has a new initial sequence number, and the state of the old one is
 //!   gone at both ends.
 
-use super::conversation::Snapshot;
+use super::conversation::{Attempt, Snapshot};
 use super::silent::Silent;
 use super::{Event, Opening, World, ends_of, role_of};
 use crate::application::{Applications, OpenAndStop};
@@ -19,7 +19,6 @@ use crate::world::end::Work;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_net::random::Streams;
-use std::time::Duration;
 
 /// How the clients of a world try again.
 pub(super) struct Retries<'a> {
@@ -39,26 +38,6 @@ impl<'a> Retries<'a> {
     ) -> Self {
         Self { policy, applications, streams, nonces }
     }
-}
-
-/// The place of an attempt among those of its client.
-#[derive(Clone, Copy)]
-pub(super) struct Attempt {
-    /// Counted from 1.
-    pub(super) number: u32,
-    /// The conversation of the attempt before.
-    pub(super) earlier: Option<usize>,
-    /// The conversation of the next one.
-    pub(super) later: Option<usize>,
-    /// What client and server have computed for the attempts before.
-    pub(super) computed: [Duration; 2],
-    /// The parts of that in which their TPMs computed.
-    pub(super) tpm: [Duration; 2],
-}
-
-impl Attempt {
-    pub(super) const FIRST: Self =
-        Self { number: 1, earlier: None, later: None, computed: [Duration::ZERO; 2], tpm: [Duration::ZERO; 2] };
 }
 
 impl World<'_> {

@@ -1,6 +1,5 @@
 //! A conversation: the sessions of a client and of the server for it, from the handshake to the last octet.
 
-use super::attempts::Attempt;
 use super::end::End;
 use super::slots::Shut;
 use super::trace::Span;
@@ -42,6 +41,31 @@ pub enum GivesUp {
     InHandshake,
     /// Never.
     Never,
+}
+
+/// The place of an attempt among those of its client.
+#[derive(Clone, Copy)]
+pub(super) struct Attempt {
+    /// Counted from 1.
+    pub(super) number: u32,
+    /// The conversation of the attempt before.
+    pub(super) earlier: Option<usize>,
+    /// The conversation of the next one.
+    pub(super) later: Option<usize>,
+    /// What client and server have computed for the attempts before.
+    pub(super) computed: [std::time::Duration; 2],
+    /// The parts of that in which their TPMs computed.
+    pub(super) tpm: [std::time::Duration; 2],
+}
+
+impl Attempt {
+    pub(super) const FIRST: Self = Self {
+        number: 1,
+        earlier: None,
+        later: None,
+        computed: [std::time::Duration::ZERO; 2],
+        tpm: [std::time::Duration::ZERO; 2],
+    };
 }
 
 /// What client and server have done until an instant. What they have computed is that of the conversation, and of the attempts

@@ -1,5 +1,6 @@
 //! One end of a conversation: its session, the application above it, and the computer on which both run.
 
+use super::payload::Payload;
 use super::stream::Stream;
 use super::trace::{Cause, StepId, Timer};
 use super::{Event, World, from_std, role_of, to_std};
@@ -11,8 +12,7 @@ use slowhand_net::datagram::DatagramId;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint};
 use slowhand_net::network::SendError;
-use slowhand_sessions::{FailureKind, Session, Status, Transmit};
-use slowhand_wire::{dtls, dtls13};
+use slowhand_sessions::{FailureKind, Session, Status};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
 
@@ -52,41 +52,6 @@ pub(super) struct End {
     pub(super) computed: std::time::Duration,
     /// The part of that in which a TPM computed.
     pub(super) tpm: std::time::Duration,
-}
-
-/// What a session sends.
-#[derive(Clone, Debug)]
-pub(crate) struct Payload {
-    /// The payload of UDP, a segment of TCP, or octets for a stream.
-    pub(crate) octets: Vec<u8>,
-    /// What the protected records of DTLS 1.3 in it hold ([`Transmit::contents`]).
-    pub(crate) contents: Vec<u8>,
-}
-
-impl Payload {
-    /// The records of a datagram of DTLS with their true types, those that are told behind the others. `None` for each that
-    /// nobody can read.
-    pub(crate) fn records(&self, connection_id_length: u8) -> impl Iterator<Item = Option<dtls::Record<'_>>> {
-        let as_sent = dtls13::records(&self.octets, Some(connection_id_length)).filter_map(|record| match record {
-            Ok(dtls13::Record::Long(record)) => Some(Some(record)),
-            Ok(dtls13::Record::Unified(_)) if !self.contents.is_empty() => None,
-            Ok(dtls13::Record::Unified(_)) | Err(_) => Some(None),
-        });
-        as_sent.chain(dtls::records(&self.contents, None).map(Result::ok))
-    }
-}
-
-/// Without protected records whose contents are known.
-impl From<&[u8]> for Payload {
-    fn from(octets: &[u8]) -> Self {
-        Self { octets: octets.to_vec(), contents: Vec::new() }
-    }
-}
-
-impl From<Transmit<'_>> for Payload {
-    fn from(transmit: Transmit<'_>) -> Self {
-        Self { octets: transmit.bytes.to_vec(), contents: transmit.contents.to_vec() }
-    }
 }
 
 /// The computer of a host. It does one thing at a time.

@@ -1,6 +1,6 @@
 //! The account of every datagram: its conversation and phase, its frames on the air, and if it arrived.
 
-use super::end::Payload;
+use super::payload::Payload;
 use super::retransmission::{self, Reader, Records, Repetition, Retransmissions};
 use super::segments::{self, Span};
 use super::traffic::Traffic;

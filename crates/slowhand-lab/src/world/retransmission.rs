@@ -7,7 +7,7 @@
 //! A datagram with anything new is no retransmission. Alerts and application data are always new ([`flight`]).
 //! Acknowledgements are neither new nor repeated: each says what has arrived by then (RFC 9147 section 7).
 
-use super::end::Payload;
+use super::payload::Payload;
 use crate::record::Phase;
 use slowhand_sessions::Protocol;
 use slowhand_wire::{ContentType, Coverage, FlightPart, dtls, flight};

@@ -1,7 +1,8 @@
 //! Runs the world of a plan and a seed.
 
 use super::{Finished, World};
-use crate::application::{Applications, of_a_run};
+use crate::application::Applications;
+use crate::exchange::of_a_run;
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::record::{Conversation, Record};

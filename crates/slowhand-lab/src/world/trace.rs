@@ -5,7 +5,7 @@
 //! something that the session made was ready. So the cause of each datagram is a step, and the cause of each step is an
 //! earlier step or the arrival of a datagram.
 
-pub(crate) use super::end::Payload;
+pub(crate) use super::payload::Payload;
 use crate::record::{Holders, Outcome};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;

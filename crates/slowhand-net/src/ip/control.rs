@@ -3,9 +3,14 @@
 
 use std::net::Ipv6Addr;
 
-use super::dio::{ALL_RPL_NODES, RPL_CONTROL};
 use super::{Ipv6Header, checksum, next_header};
 use crate::address::{Host, NodeId, link_local_address, mesh_address};
+
+/// All RPL nodes on the link (RFC 6550, section 6).
+pub(super) const ALL_RPL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x1a);
+
+/// The type of RPL's ICMPv6 messages (section 6).
+pub(super) const RPL_CONTROL: u8 = 155;
 
 /// The codes of the messages (section 6).
 pub(super) mod code {

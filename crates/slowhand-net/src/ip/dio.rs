@@ -1,15 +1,7 @@
 //! The DODAG Information Object of RPL (RFC 6550, section 6.3): what a node tells its neighbours of its rank.
 
-use std::net::Ipv6Addr;
-
-use super::control;
+use super::control::{self, ALL_RPL_NODES};
 use crate::address::{NodeId, link_local_address, mesh_address};
-
-/// All RPL nodes on the link (RFC 6550, section 6).
-pub(super) const ALL_RPL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x1a);
-
-/// The type of RPL's ICMPv6 messages (section 6).
-pub(super) const RPL_CONTROL: u8 = 155;
 
 /// The mode of operation of a DODAG: who knows the routes down (section 6.3.1). Each is the octet of a grounded one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use std::net::Ipv6Addr;
 
 use super::Error;
-use super::routing_header::RoutingHeaders;
 use crate::address::{INTERNET_PREFIX, MESH_PREFIX};
 
 /// A prefix that compressed addresses can refer to.
@@ -50,6 +49,16 @@ impl Context {
     pub(super) const fn over(&self, address: u128) -> u128 {
         self.prefix | address & !self.mask
     }
+}
+
+/// How 6LoWPAN routing headers are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoutingHeaders {
+    /// The address of the root, which is left out.
+    pub root: Ipv6Addr,
+    /// The octets that each address of a route keeps at least: the last ones. More where the addresses differ from the
+    /// root's before them.
+    pub address_octets: usize,
 }
 
 /// The contexts of a network, at most sixteen.

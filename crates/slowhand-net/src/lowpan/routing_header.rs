@@ -22,6 +22,7 @@
 
 use std::net::Ipv6Addr;
 
+use super::context::RoutingHeaders;
 use super::cursor::{Reader, Writer};
 use super::iphc::{self, Depth};
 use super::{Compressed, Contexts, Decompressed, Error, Link};
@@ -57,16 +58,6 @@ const MAX_ADDRESSES: usize = 32;
 
 /// The most addresses of a route: one in each hop that an IPv6 packet of hop limit 64 can take.
 const MAX_ROUTE: usize = 64;
-
-/// How 6LoWPAN routing headers are made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RoutingHeaders {
-    /// The address of the root, which is left out.
-    pub root: Ipv6Addr,
-    /// The octets that each address of a route keeps at least: the last ones. More where the addresses differ from the
-    /// root's before them.
-    pub address_octets: usize,
-}
 
 /// Compresses a packet with headers of RPL. None if it has none, or others than RFC 8138 has a form for: then it is
 /// compressed as any other packet.

@@ -4,8 +4,8 @@
 use super::Network;
 use super::events::Events;
 use super::gateway::Gateway;
-use super::gateway::path::SchedulePath;
 use super::gateway::suppression::{Action, Verdict};
+use super::schedule_path::SchedulePath;
 use crate::address::{Host, NodeId};
 use crate::clock::Instant;
 use crate::datagram::DatagramId;

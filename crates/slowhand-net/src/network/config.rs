@@ -4,7 +4,6 @@ use super::gateway::GatewayConfig;
 use super::internet::InternetConfig;
 use super::joiner_router::JoiningConfig;
 use super::mesh_under::MeshUnderConfig;
-use super::rpl::RplConfig;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::lowpan::reassembly::Limits;
@@ -149,4 +148,41 @@ pub enum LossSpread {
     /// at this hop, and the later datagrams of the flight. A flight is a series of datagrams from one host to
     /// one destination without a pause of more than 50 ms.
     Flight,
+}
+
+/// What RPL adds to each packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RplConfig {
+    /// Who knows the routes down.
+    pub mode: RplMode,
+    /// How its headers travel in frames.
+    pub encoding: RplEncoding,
+    /// The octets that an address in a source route keeps at least, 1 to 16: the last ones. It keeps more where the
+    /// addresses of the route differ before them.
+    pub address_octets: usize,
+}
+
+/// Who knows the routes down: the mode of operation (RFC 6550 section 6.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RplMode {
+    /// Each node knows the way to all nodes below it.
+    Storing,
+    /// Only the root knows, and gives each packet its route. A packet from node to node goes over the root.
+    NonStoring,
+}
+
+/// How the headers of RPL travel in frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RplEncoding {
+    /// As extension headers (RFC 6553, RFC 6554), compressed by RFC 6282 section 4.2.
+    #[default]
+    ExtensionHeaders,
+    /// As 6LoWPAN routing headers (RFC 8138).
+    RoutingHeaders,
+}
+
+impl RplConfig {
+    /// The octets that an address in a source route keeps by default: its interface identifier. Those of real devices
+    /// have no more in common than the prefix.
+    pub const ADDRESS_OCTETS: usize = 8;
 }

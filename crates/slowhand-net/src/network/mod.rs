@@ -30,6 +30,7 @@ mod recovering;
 mod recovery;
 mod relaying;
 mod rpl;
+mod schedule_path;
 
 use crate::address::{Addressing, Host, NodeId};
 use crate::clock::{Duration, Instant};
@@ -57,10 +58,10 @@ use mesh_under::MeshUnder;
 use receptions::Receptions;
 use std::net::Ipv6Addr;
 
-pub use config::{BufferCounts, Fragments, LossSpread, NetworkConfig, Outage};
+pub use config::{BufferCounts, Fragments, LossSpread, NetworkConfig, Outage, RplConfig, RplEncoding, RplMode};
 pub use events::{Event, Events};
 pub use mesh_under::MeshUnderConfig;
-pub use rpl::{RplConfig, RplEncoding, RplMode, smallest_frame};
+pub use rpl::smallest_frame;
 
 /// A mesh with one MAC, and the Internet behind its border router.
 #[derive(Debug)]

@@ -17,15 +17,15 @@
 //! no node sees a loop here, so the flags of errors are never set.
 
 use super::Network;
-use super::config::{Fragments, NetworkConfig};
+use super::config::{Fragments, NetworkConfig, RplConfig, RplEncoding, RplMode};
 use super::destination::{NextHop, destination, host, last_node, next_hop};
 use crate::address::{Eui64, Host, NodeId, internet_address, mesh_address};
 use crate::drop_reason::DropReason;
 use crate::ip::rpl::{self, RplHeaders, RplOption, SourceRoute};
 use crate::ip::{self, Endpoint, Ipv6Header, UdpDatagram, next_header, udp_datagram};
+use crate::lowpan::context::RoutingHeaders;
 use crate::lowpan::fragment::{FragmentHeader, UNIT};
 use crate::lowpan::recovery::Rfrag;
-use crate::lowpan::routing_header::RoutingHeaders;
 use crate::lowpan::{Contexts, Link, MAX_COMPRESSED, MAX_PLAIN, compress};
 use crate::route::Routes;
 use std::net::Ipv6Addr;
@@ -40,42 +40,7 @@ const INSTANCE: u8 = 0;
 /// The most nodes of a source route: the hop limit of a packet allows no more hops.
 const MAX_ROUTE: usize = Ipv6Header::DEFAULT_HOP_LIMIT as usize;
 
-/// What RPL adds to each packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RplConfig {
-    /// Who knows the routes down.
-    pub mode: RplMode,
-    /// How its headers travel in frames.
-    pub encoding: RplEncoding,
-    /// The octets that an address in a source route keeps at least, 1 to 16: the last ones. It keeps more where the
-    /// addresses of the route differ before them.
-    pub address_octets: usize,
-}
-
-/// Who knows the routes down: the mode of operation (RFC 6550 section 6.3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RplMode {
-    /// Each node knows the way to all nodes below it.
-    Storing,
-    /// Only the root knows, and gives each packet its route. A packet from node to node goes over the root.
-    NonStoring,
-}
-
-/// How the headers of RPL travel in frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RplEncoding {
-    /// As extension headers (RFC 6553, RFC 6554), compressed by RFC 6282 section 4.2.
-    #[default]
-    ExtensionHeaders,
-    /// As 6LoWPAN routing headers (RFC 8138).
-    RoutingHeaders,
-}
-
 impl RplConfig {
-    /// The octets that an address in a source route keeps by default: its interface identifier. Those of real devices
-    /// have no more in common than the prefix.
-    pub const ADDRESS_OCTETS: usize = 8;
-
     /// The most octets that are added to a packet in a mesh with these routes.
     pub(super) fn longest_headers(&self, routes: &Routes) -> usize {
         let depth = (0..routes.nodes() as u16).map(|node| routes.depth(NodeId(node))).max().unwrap_or(0);

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::CredentialKind;
+use crate::names::CredentialKind;
 
 /// How the two ends agree on a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -7,6 +7,7 @@ mod polling;
 mod processes;
 mod sharing;
 mod sockets;
+mod streams;
 mod timers;
 
 use crate::error::ExecError;

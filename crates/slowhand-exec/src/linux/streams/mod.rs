@@ -13,8 +13,11 @@ mod ends;
 mod options;
 mod ports;
 
+pub(crate) use address::Family;
+pub(crate) use calls::Outcome;
+pub(crate) use options::Answer;
+
 use crate::linux::descriptor::Descriptor;
-use address::Family;
 use connections::{Connected, Opener};
 use ends::Doorway;
 use rand_core::{Rng, SeedableRng};
@@ -70,7 +73,7 @@ pub(crate) enum Outgoing {
 
 /// A socket of TCP, as its program sees it.
 #[derive(Debug)]
-struct Socket {
+pub(crate) struct Socket {
     number: u64,
     family: Family,
     /// The port that it gets if its program asks for none.
@@ -151,7 +154,7 @@ impl Streams {
     }
 
     /// A program has made a socket.
-    fn add(&mut self, inode: u64, family: Family, spare_port: u16) -> &mut Socket {
+    pub(crate) fn add(&mut self, inode: u64, family: Family, spare_port: u16) -> &mut Socket {
         let number = self.number();
         self.inodes.insert(number, inode);
         let socket = Socket {

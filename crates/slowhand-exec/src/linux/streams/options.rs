@@ -63,7 +63,7 @@ const IP_BIND_ADDRESS_NO_PORT: i32 = 24;
 const LONGEST: usize = 16;
 
 /// What a call of getsockopt(2) or setsockopt(2) comes to.
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// The kernel makes it.
     Kernel,
     /// This is the value.
@@ -73,7 +73,7 @@ pub(super) enum Answer {
 
 impl Streams {
     /// setsockopt(2).
-    pub(super) fn set_option(&mut self, inode: u64, level: i32, option: i32, value: &[u8], now: Instant) -> Answer {
+    pub(crate) fn set_option(&mut self, inode: u64, level: i32, option: i32, value: &[u8], now: Instant) -> Answer {
         let Some(socket) = self.sockets.get_mut(&inode) else { return Answer::Error(libc::EBADF) };
         let key = (level, option);
         let is_kept = match level {
@@ -102,7 +102,7 @@ impl Streams {
     }
 
     /// getsockopt(2).
-    pub(super) fn option(&mut self, inode: u64, descriptor: &Descriptor, level: i32, option: i32) -> Answer {
+    pub(crate) fn option(&mut self, inode: u64, descriptor: &Descriptor, level: i32, option: i32) -> Answer {
         let Some(socket) = self.sockets.get_mut(&inode) else { return Answer::Error(libc::EBADF) };
         let site = &self.site;
         let number = |number: i32| Answer::Value(number.to_ne_bytes().to_vec());

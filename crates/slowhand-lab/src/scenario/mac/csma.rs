@@ -19,7 +19,8 @@ use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
 use crate::input::{Document, InputError, Integer, Milliseconds, PositiveMilliseconds, PositiveSeconds};
 use crate::scenario::Profile;
 use crate::scenario::losses::Remedy;
-use crate::scenario::network::{MAX_NODE, Mesh};
+use crate::scenario::network::Mesh;
+use crate::scenario::nodes::MAX_NODE;
 
 /// Unslotted CSMA/CA, as Thread and Zigbee use it. Nodes always listen, except sleepy devices, which poll their parents.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -216,10 +217,6 @@ impl Default for Csma {
 impl LinkLayer for Csma {
     fn default_profile(&self) -> Profile {
         Profile::OpenThread
-    }
-
-    fn fill(&mut self, profile: Profile, document: &Document) {
-        profile.fill_csma(self, document);
     }
 
     /// Checks that sleepy devices are leaves, and that the keys go together.

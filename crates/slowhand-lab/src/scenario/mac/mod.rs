@@ -54,14 +54,9 @@ macro_rules! link_layers {
                 }
             }
 
-            /// The link layer behind its trait. No other code distinguishes the kinds.
+            /// The link layer behind its trait. Other code does not distinguish the kinds, but for the numbers of
+            /// profiles.
             pub(crate) fn link_layer(&self) -> &dyn LinkLayer {
-                match self {
-                    $(Self::$variant(keys) => keys,)*
-                }
-            }
-
-            pub(super) fn link_layer_mut(&mut self) -> &mut dyn LinkLayer {
                 match self {
                     $(Self::$variant(keys) => keys,)*
                 }
@@ -97,10 +92,6 @@ impl Mac {
 pub(crate) trait LinkLayer {
     /// The software of the nodes, where the scenario does not say it.
     fn default_profile(&self) -> Profile;
-
-    /// Gives the keys that the document has not the numbers of a profile. A link layer that only one of the projects has
-    /// keeps its own.
-    fn fill(&mut self, _profile: Profile, _document: &Document) {}
 
     /// Checks that the keys go together and fit the mesh.
     ///

@@ -20,7 +20,8 @@ use super::{LinkLayer, LinkSecurity, Load, MacError, Opportunity, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::Profile;
 use crate::scenario::losses::Remedy;
-use crate::scenario::network::{MAX_NODE, Mesh};
+use crate::scenario::network::Mesh;
+use crate::scenario::nodes::MAX_NODE;
 
 /// Time-slotted channel hopping with a given schedule.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -300,10 +301,6 @@ impl Cell {
 impl LinkLayer for Tsch {
     fn default_profile(&self) -> Profile {
         Profile::OpenWsn
-    }
-
-    fn fill(&mut self, profile: Profile, document: &Document) {
-        profile.fill_tsch(self, document);
     }
 
     fn check(&self, mesh: &Mesh, document: &Document) -> Result<(), InputError> {

@@ -4,7 +4,6 @@
 //! and the routes. In 6TiSCH the root knows schedule and routes, or learns them from reports of the nodes.
 
 pub mod dtls;
-pub(super) mod path;
 pub mod suppression;
 
 use crate::clock::Instant;

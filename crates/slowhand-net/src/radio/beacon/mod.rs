@@ -41,11 +41,14 @@ use crate::clock::Instant;
 use crate::link::Links;
 use crate::random::Streams;
 pub use config::{BeaconConfig, BeaconConfigError, Downward, Superframe};
-use rules::BeaconRules;
 
 /// The destination of a beacon in [`Transmission::to`](crate::observer::Transmission::to): all children of its sender.
 /// The beacon counts as received if all of them received it.
 pub const EVERY_CHILD: NodeId = NodeId::EVERYONE;
+
+/// Slotted CSMA/CA in superframes.
+#[derive(Debug)]
+pub struct BeaconRules;
 
 /// All nodes of one beacon-enabled PAN.
 pub type Beacon = Pan<BeaconRules>;

@@ -1,9 +1,9 @@
 //! What a node of a beacon-enabled PAN has in addition. It is a child of its parent and the coordinator of its children.
 
+use super::BeaconRules;
 use super::cluster::Cluster;
 use super::config::{BeaconConfig, Superframe};
 use super::radio::Radio;
-use super::rules::BeaconRules;
 use super::tracking::{BeaconTimes, Tracking};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};

@@ -1,20 +1,16 @@
 //! What a beacon-enabled PAN decides at each step of an exchange.
 
-use super::Beacon;
 use super::cluster::Active;
 use super::config::{BeaconConfig, Downward, TURNAROUND};
 use super::node::{BeaconNode, Slots};
 use super::radio::Radio;
+use super::{Beacon, BeaconRules};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
 use crate::observer::{Observer, RadioTimes, RadioWork};
 use crate::radio::Indication;
 use crate::radio::contention::{Event, Form, Node, Phase, Role, Rules, Station, StationId, Task, Tree};
-
-/// Slotted CSMA/CA in superframes.
-#[derive(Debug)]
-pub struct BeaconRules;
 
 /// What happens besides exchanges.
 #[derive(Clone, Copy, Debug)]

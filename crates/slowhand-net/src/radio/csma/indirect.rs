@@ -3,8 +3,7 @@
 
 use super::config::{ASSESSED_START, BEFORE_HEADER, CSL_ATTEMPTS, CSL_REQUEST_AHEAD, CSL_UNIT};
 use super::node::Known;
-use super::rules::{CsmaRules, Timer};
-use super::{Csma, Event};
+use super::{Csma, CsmaRules, Event, Timer};
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::radio::Indication;

@@ -36,7 +36,21 @@ pub use config::{Csl, CsmaConfig, CsmaConfigError, FastPolls, Polling};
 use node::{Attempts, CsmaNode, Known};
 use polls::Polls;
 use radio::{Samples, Sampling};
-use rules::CsmaRules;
+
+/// Unslotted CSMA/CA with sleepy devices.
+#[derive(Debug)]
+pub struct CsmaRules;
+
+/// What happens besides exchanges.
+#[derive(Clone, Copy, Debug)]
+pub enum Timer {
+    /// A device polls.
+    Poll(NodeId),
+    /// A frame has waited too long for this child.
+    Expire(NodeId),
+    /// A frame may be sent into the next sample of this child.
+    Sample(NodeId),
+}
 
 /// All nodes of one non-beacon PAN.
 pub type Csma = Pan<CsmaRules>;

@@ -3,8 +3,7 @@
 use super::config::{
     CSL_POLL_RETRIES, FastPolls, MIN_POLL_PERIOD, POLL_RETRIES, Polling, QUICK_POLLS, RETRY_POLL_PERIOD,
 };
-use super::rules::Timer;
-use super::{Csma, Event};
+use super::{Csma, Event, Timer};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::radio::contention::StationId;

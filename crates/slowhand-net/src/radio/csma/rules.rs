@@ -1,9 +1,9 @@
 //! What a non-beacon PAN decides at each step of an exchange.
 
-use super::Csma;
 use super::config::{BEFORE_HEADER, CSL_UNIT, CsmaConfig};
 use super::node::{Attempts, CsmaNode, listens};
 use super::radio::Sampling;
+use super::{Csma, CsmaRules, Timer};
 use crate::address::{Addressing, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
@@ -13,21 +13,6 @@ use crate::radio::contention::{
     Form, FrameRadio, Kind, Node, Phase, Radio, Rules, Station, StationId, TURNAROUND, Task, Tree,
 };
 use crate::radio::phy::air_time;
-
-/// Unslotted CSMA/CA with sleepy devices.
-#[derive(Debug)]
-pub struct CsmaRules;
-
-/// What happens besides exchanges.
-#[derive(Clone, Copy, Debug)]
-pub enum Timer {
-    /// A device polls.
-    Poll(NodeId),
-    /// A frame has waited too long for this child.
-    Expire(NodeId),
-    /// A frame may be sent into the next sample of this child.
-    Sample(NodeId),
-}
 
 impl Rules for CsmaRules {
     type Config = CsmaConfig;

@@ -4,93 +4,19 @@
 //! asked which channel it listens to at that moment.
 
 use super::attempt::Attempt;
-use super::autonomous;
+use super::event::Event;
 use super::frame;
 use super::load::{Load, Member};
+use super::scan::{Formation, Scan};
 use super::schedule::{Cell, handle};
-use super::state::{Event, TschState};
+use super::state::TschState;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::observer::{FrameKind, RadioTimes, RadioWork};
+use crate::observer::FrameKind;
 use crate::radio::frame::FrameView;
 use crate::radio::{Indication, Payload};
-use crate::random::{Stream, Streams};
+use crate::random::Streams;
 use std::collections::VecDeque;
-use std::ops::Range;
-
-/// A node listens for beacons.
-#[derive(Debug)]
-pub(super) struct Scan {
-    since: Instant,
-    dwell: Duration,
-    /// Which channels it chooses follows from this.
-    seed: u64,
-}
-
-impl Scan {
-    /// The channel on which it listens during all of this time. `None` if it changes its channel meanwhile.
-    pub(super) fn hears(&self, during: &Range<Instant>, hopping: &[u8]) -> Option<u8> {
-        let dwell = self.dwell.as_micros().max(1);
-        let number = |at: Instant| at.since(self.since).as_micros() / dwell;
-        let first = number(during.start);
-        (during.start >= self.since && number(during.end) == first)
-            .then(|| hopping[(mixed(self.seed.wrapping_add(first)) % hopping.len() as u64) as usize])
-    }
-}
-
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014): each number gives another one that looks random.
-const fn mixed(number: u64) -> u64 {
-    let number = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ number >> 31
-}
-
-/// How long a node has scanned, and how often it began.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Scanned {
-    time: Duration,
-    scans: u64,
-}
-
-impl Scanned {
-    /// With the scan that goes on.
-    pub(super) fn with(self, scan: Option<&Scan>, now: Instant) -> Self {
-        match scan {
-            Some(scan) => Self { time: self.time + now.since(scan.since), scans: self.scans + 1 },
-            None => self,
-        }
-    }
-
-    /// It counts as listening.
-    pub(super) fn in_times(self, times: RadioTimes) -> RadioTimes {
-        RadioTimes { listen: times.listen + self.time, sleep: times.sleep.saturating_sub(self.time), ..times }
-    }
-
-    /// The radio starts once for each scan.
-    pub(super) fn in_work(self, work: RadioWork) -> RadioWork {
-        RadioWork { starts: work.starts + self.scans, ramps: work.ramps + self.scans, ..work }
-    }
-}
-
-/// What is known only while a network forms.
-#[derive(Debug)]
-pub(super) struct Formation {
-    /// What was heard, in the order in which the frames end.
-    heard: VecDeque<Indication>,
-    /// By node: seeds of its scans.
-    random: Vec<Stream>,
-    /// True if neighbours have autonomous cells, which nodes use on demand.
-    has_autonomous: bool,
-    slotframe: u16,
-}
-
-impl Formation {
-    /// The cell for frames to a neighbour that has no other one.
-    pub(super) fn on_demand(&self, neighbor: NodeId) -> Option<Cell> {
-        self.has_autonomous.then(|| autonomous::transmit_cell(neighbor, self.slotframe))
-    }
-}
 
 impl TschState {
     /// See [`Tsch::forming`](super::Tsch::forming).

@@ -2,8 +2,8 @@
 
 use super::activity::Activity;
 use super::config::TschConfig;
-use super::formation::{Scan, Scanned};
 use super::frame;
+use super::scan::{Scan, Scanned};
 use super::schedule::{Schedule, TransmitCells};
 use crate::address::{Eui64, NodeId};
 use crate::clock::Duration;

@@ -2,10 +2,11 @@
 
 use super::activity::Use;
 use super::attempt::Attempt;
+use super::event::{Event, Exchange};
 use super::frame::sixtop_message;
 use super::hopping;
 use super::node::TschNode;
-use super::state::{Event, Exchange, TschState};
+use super::state::TschState;
 use super::timing::AirTimes;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};

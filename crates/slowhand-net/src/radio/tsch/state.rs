@@ -2,10 +2,11 @@
 
 use super::attempt::Attempt;
 use super::config::TschConfig;
-use super::formation::Formation;
+use super::event::{Event, Exchange};
 use super::frame;
-use super::load::{Load, LoadState, LoadTimer, Member};
+use super::load::{Load, LoadState, Member};
 use super::node::{NEVER, TschNode};
+use super::scan::Formation;
 use super::schedule::{Cell, Schedule, handle};
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
@@ -51,35 +52,6 @@ pub struct TschState {
 /// The frames of the layer above that fit into a queue, if a scheduling function needs room in it too.
 fn limit_of(queue: usize, has_function: bool) -> usize {
     queue.saturating_sub(if has_function { RESERVED_FOR_CONTROL } else { 0 })
-}
-
-#[derive(Clone, Copy, Debug)]
-pub enum Event {
-    /// A slot begins in which the node may have a frame to send.
-    Wake(NodeId),
-    /// An attempt at a frame is over.
-    Finish(Exchange),
-    /// A timer of the load.
-    Load(NodeId, LoadTimer),
-    /// A node has heard a broadcast: the first one of those that wait in the formation.
-    Heard,
-    /// A timer of the scheduling function.
-    Function { node: NodeId, timer: u32 },
-    /// The timeout of a 6P transaction.
-    SixTop { node: NodeId, neighbor: u16, serial: u32 },
-}
-
-/// The outcome of one attempt at a frame.
-#[derive(Clone, Copy, Debug)]
-pub struct Exchange {
-    pub(super) node: NodeId,
-    /// Position of the destination among the sender's neighbours.
-    pub(super) neighbor: u16,
-    /// The slotframe of the cell.
-    pub(super) handle: u8,
-    pub(super) shared: bool,
-    pub(super) received: bool,
-    pub(super) acknowledged: bool,
 }
 
 /// An attempt at a frame with a 6P message is over.

@@ -6,9 +6,10 @@ use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
 use crate::radio::sixtop::transaction::Peer;
 use crate::radio::sixtop::{CellId, Message, Request};
+use crate::radio::tsch::event::Event;
 use crate::radio::tsch::node::CellsUsed;
 use crate::radio::tsch::schedule::{Cell, CellUse, Schedule};
-use crate::radio::tsch::state::{Event, TschState};
+use crate::radio::tsch::state::TschState;
 use crate::random::Stream;
 
 /// All nodes at one instant, for a scheduling function.

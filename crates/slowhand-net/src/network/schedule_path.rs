@@ -1,20 +1,19 @@
 //! How long packets take through the mesh, computed from its schedule.
 
+use super::capacity::payload_capacity;
+use super::config::{Fragments, NetworkConfig, RplConfig};
 use crate::address::NodeId;
 use crate::clock::Duration;
 use crate::ip::rpl::RplOption;
 use crate::lowpan::fragment::{FragmentHeader, UNIT};
 use crate::lowpan::mesh::MeshHeader;
-use crate::network::RplConfig;
-use crate::network::capacity::payload_capacity;
-use crate::network::config::{Fragments, NetworkConfig};
 use crate::radio::Mac;
 use crate::route::Routes;
 use crate::transport::Path;
 
 /// The paths through the mesh, with the times of its schedule.
 #[derive(Debug)]
-pub(in crate::network) struct SchedulePath<'a> {
+pub(super) struct SchedulePath<'a> {
     mac: &'a dyn Mac,
     routes: &'a Routes,
     /// The most octets of a frame that 6LoWPAN uses, in addition to the limit of each link.
@@ -58,7 +57,7 @@ impl Path for SchedulePath<'_> {
 }
 
 impl<'a> SchedulePath<'a> {
-    pub(in crate::network) fn new(mac: &'a dyn Mac, routes: &'a Routes, config: &NetworkConfig) -> Self {
+    pub(super) fn new(mac: &'a dyn Mac, routes: &'a Routes, config: &NetworkConfig) -> Self {
         let is_recovered = matches!(config.fragments, Fragments::Recovered { .. });
         let mesh_header = config.mesh_under.as_ref().map_or(0, |_| MeshHeader::MAX_LENGTH);
         Self { mac, routes, frame_capacity: config.frame_capacity, is_recovered, mesh_header, rpl: config.rpl }

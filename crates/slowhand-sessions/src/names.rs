@@ -1,0 +1,112 @@
+//! The names of protocols, and of kinds of credentials.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The name of a protocol, of any family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub enum Protocol {
+    /// DTLS 1.2 (RFC 6347).
+    #[serde(rename = "dtls1.2")]
+    Dtls12,
+    /// DTLS 1.3 (RFC 9147).
+    #[serde(rename = "dtls1.3")]
+    Dtls13,
+    /// TLS 1.2 (RFC 5246).
+    #[serde(rename = "tls1.2")]
+    Tls12,
+    /// TLS 1.3 (RFC 8446).
+    #[serde(rename = "tls1.3")]
+    Tls13,
+    /// CoAP (RFC 7252) without protection.
+    #[serde(rename = "coap")]
+    Coap,
+    /// CoAP over DTLS 1.2.
+    #[serde(rename = "coap+dtls1.2")]
+    CoapDtls12,
+    /// CoAP over DTLS 1.3.
+    #[serde(rename = "coap+dtls1.3")]
+    CoapDtls13,
+    /// CoAP over TCP (RFC 8323) without protection.
+    #[serde(rename = "coap+tcp")]
+    CoapTcp,
+    /// CoAP over TLS 1.2 (RFC 8323).
+    #[serde(rename = "coap+tls1.2")]
+    CoapTls12,
+    /// CoAP over TLS 1.3 (RFC 8323).
+    #[serde(rename = "coap+tls1.3")]
+    CoapTls13,
+    /// CoAP protected by OSCORE (RFC 8613), with a context that both ends have from the beginning.
+    #[serde(rename = "oscore")]
+    Oscore,
+    /// CoAP protected by OSCORE, whose context comes from EDHOC (RFC 9528).
+    #[serde(rename = "edhoc")]
+    Edhoc,
+}
+
+impl Protocol {
+    /// Every protocol.
+    pub const ALL: &[Self] = &[
+        Self::Dtls12,
+        Self::Dtls13,
+        Self::Tls12,
+        Self::Tls13,
+        Self::Coap,
+        Self::CoapDtls12,
+        Self::CoapDtls13,
+        Self::CoapTcp,
+        Self::CoapTls12,
+        Self::CoapTls13,
+        Self::Oscore,
+        Self::Edhoc,
+    ];
+
+    /// True if the protocol runs over a reliable stream of bytes, false if it runs over datagrams.
+    pub const fn is_stream(self) -> bool {
+        matches!(self, Self::Tls12 | Self::Tls13 | Self::CoapTcp | Self::CoapTls12 | Self::CoapTls13)
+    }
+
+    /// True if what its sessions carry are CoAP messages.
+    pub const fn is_coap(self) -> bool {
+        !matches!(self, Self::Dtls12 | Self::Dtls13 | Self::Tls12 | Self::Tls13)
+    }
+
+    /// The protocol of TLS or DTLS that is this one, or that carries its CoAP messages. `None` if it has none of them.
+    pub const fn transport(self) -> Option<Self> {
+        match self {
+            Self::Dtls12 | Self::CoapDtls12 => Some(Self::Dtls12),
+            Self::Dtls13 | Self::CoapDtls13 => Some(Self::Dtls13),
+            Self::Tls12 | Self::CoapTls12 => Some(Self::Tls12),
+            Self::Tls13 | Self::CoapTls13 => Some(Self::Tls13),
+            Self::Coap | Self::CoapTcp | Self::Oscore | Self::Edhoc => None,
+        }
+    }
+
+    /// True if something is sent before the first data, be it the connection of TCP alone.
+    pub const fn has_handshake(self) -> bool {
+        !matches!(self, Self::Coap | Self::Oscore)
+    }
+}
+
+/// The name of a kind of [`Credential`](crate::Credential).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CredentialKind {
+    /// A pre-shared key.
+    Psk,
+    /// A password of both ends, proved with EC-JPAKE.
+    Ecjpake,
+    /// A raw public key (RFC 7250).
+    RawPublicKey,
+    /// An X.509 certificate.
+    Certificate,
+}
+
+impl CredentialKind {
+    /// True if the end has a key pair. With the other kinds, both ends know the same secret.
+    pub const fn is_asymmetric(self) -> bool {
+        matches!(self, Self::RawPublicKey | Self::Certificate)
+    }
+}
