@@ -7,7 +7,6 @@ mod imported;
 #[cfg(feature = "webpki")]
 mod x509;
 
-use crate::dtls12::MAX_PSK;
 use crate::octets::Octets;
 
 #[cfg(feature = "certificates")]
@@ -29,6 +28,9 @@ pub struct Psk<'k> {
     /// It must be random: 16 octets that nobody can guess, of its own for each device. Whoever has it is the peer.
     pub key: &'k [u8],
 }
+
+/// Octets of the longest pre-shared key (RFC 4279, section 5.3, asks for at least 64).
+pub const MAX_PSK: usize = 64;
 
 /// Octets of the longest identity that a server keeps of a client, to say who it is. A client with a longer one has a connection too,
 /// but no name, and its session is not resumed. (Assumed: names of devices are no longer.)

@@ -1,15 +1,15 @@
 //! Certificates: who has which type, Certificate, CertificateRequest and CertificateVerify (RFC 8446, section 4.4; RFC 7250).
 
 use super::connection::{Connection, Expects};
-use super::hello::{ClientHello, Extensions};
+use super::hello::{ClientHello, read_extensions};
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 use crate::credentials::{Certificate, CertificateType, CertifiedKey, Credentials, MAX_CHAIN, Role};
 use crate::crypto::{Crypto, DIGEST, Hash, MAX_PUBLIC};
-use crate::dtls12::certificates::{verify_signature, write_signature};
-use crate::extension::{self, ECDSA_SHA256};
+use crate::extension::{self, ECDSA_SHA256, Extensions};
 use crate::handshake::Kind;
+use crate::signature;
 
 /// What a connection knows about certificates.
 #[derive(Clone, Copy, Debug, Default)]
@@ -192,7 +192,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let Some(own) = own else { return Ok(()) };
         let digest = signed_digest(crypto, role, &self.sender.transcript.digest());
         let signature = crypto.sign(own.private_key, &digest).map_err(|_| Full)?;
-        self.sender.send(Kind::CertificateVerify, |writer| write_signature(writer, &signature))
+        self.sender.send(Kind::CertificateVerify, |writer| signature::write(writer, &signature))
     }
 
     /// Handles the message whose turn it is, if it belongs to the peer's certificate.
@@ -217,7 +217,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             (Expects::CertificateVerify, Kind::CertificateVerify) => {
                 let key = self.certificates.peers_key.ok_or(alert::UNEXPECTED_MESSAGE)?;
                 let digest = signed_digest(crypto, peer, &handshake);
-                verify_signature(Reader::new(body), crypto, &key, &digest)?;
+                signature::verify(Reader::new(body), crypto, &key, &digest)?;
                 Expects::Finished
             }
             _ => return Err(alert::UNEXPECTED_MESSAGE),
@@ -237,7 +237,7 @@ fn write_entry(writer: &mut Writer<'_>, certificate: &[u8]) -> Result<(), Full> 
 fn read_request(body: &[u8]) -> Result<(), u8> {
     let mut reader = Reader::new(body);
     let context = reader.vector(1).ok_or(alert::DECODE_ERROR)?;
-    let extensions = Extensions::read(reader).ok_or(alert::DECODE_ERROR)?;
+    let extensions = read_extensions(reader).ok_or(alert::DECODE_ERROR)?;
     if !context.is_empty() {
         return Err(alert::ILLEGAL_PARAMETER);
     }

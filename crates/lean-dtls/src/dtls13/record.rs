@@ -2,10 +2,10 @@
 
 use super::schedule::Keys;
 use crate::codec::{Full, Reader, Writer};
+use crate::connection_id::ConnectionId;
 use crate::crypto::{Aead, BLOCK, Crypto, Failed, MAX_TAG, NONCE, Protection};
-use crate::dtls12::{ConnectionId, Heard};
 use crate::flight::{self, Part};
-use crate::replay::Window;
+use crate::replay::{Heard, Window};
 
 /// What is in the version field of every record in clear.
 const LEGACY_VERSION: u16 = 0xfefd;
