@@ -4,17 +4,19 @@
 mod certificate;
 #[cfg(feature = "dtls13")]
 mod imported;
+#[cfg(feature = "certificates")]
+mod raw_public_key;
 #[cfg(feature = "webpki")]
 mod x509;
 
 use crate::octets::Octets;
 
 #[cfg(feature = "certificates")]
-pub use certificate::{
-    Certificate, CertificateError, CertificateType, CertifiedKey, MAX_CHAIN, RawPublicKey, Role, SPKI, spki,
-};
+pub use certificate::{Certificate, CertificateError, CertificateType, CertifiedKey, MAX_CHAIN, Role, SPKI, spki};
 #[cfg(feature = "dtls13")]
 pub use imported::ImportedPsk;
+#[cfg(feature = "certificates")]
+pub use raw_public_key::RawPublicKey;
 #[cfg(feature = "webpki")]
 pub use x509::{EcdsaP256Sha256, X509};
 

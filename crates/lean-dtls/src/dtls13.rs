@@ -2,6 +2,8 @@
 
 mod ack;
 #[cfg(feature = "certificates")]
+mod certificate_types;
+#[cfg(feature = "certificates")]
 mod certificates;
 pub(crate) mod client;
 mod connection;

@@ -3,10 +3,11 @@
 use zeroize::Zeroize;
 
 #[cfg(feature = "certificates")]
-use super::certificates;
+use super::certificate_types;
 use super::connection::{Connection, Expects, transcript_header};
 use super::hello::{self, BINDERS, Mode, Offer, ServerHello};
 use super::psk::Key;
+use super::record;
 use super::schedule::Secret;
 use crate::agreement::{Share, generate_share};
 use crate::alert;
@@ -109,7 +110,7 @@ fn offer<'a>(
     let is_alone = config.options.dtls13.versions == Versions::Dtls13;
     let needs_groups = !is_alone && config.abilities().needs_groups();
     Offer {
-        versions: if is_alone { &[hello::VERSION] } else { &[hello::VERSION, hello::LEGACY_VERSION] },
+        versions: if is_alone { &[record::VERSION] } else { &[record::VERSION, record::LEGACY_VERSION] },
         aeads: config.options.dtls13.aeads,
         groups: if needs_groups { config.groups() } else { config.offered_groups() },
         share: share.map(|share| (share.group(), share.public())),
@@ -117,7 +118,7 @@ fn offer<'a>(
         cookie,
         psk: Key::own(&config.credentials).map(|psk| (psk, mode(config))),
         #[cfg(feature = "certificates")]
-        certificates: certificates::Offer::of(&config.credentials),
+        certificates: certificate_types::Offer::of(&config.credentials),
     }
 }
 
@@ -293,7 +294,7 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
     #[cfg(not(feature = "certificates"))]
     psk.ok_or(alert::HANDSHAKE_FAILURE)?;
     #[cfg(feature = "certificates")]
-    if psk.is_none() && !certificates::Offer::of(&config.credentials).is_possible() {
+    if psk.is_none() && !certificate_types::Offer::of(&config.credentials).is_possible() {
         return Err(alert::HANDSHAKE_FAILURE);
     }
     let has_agreement = psk.is_none() || mode(config) == Mode::WithAgreement;
@@ -338,7 +339,7 @@ fn receive_extensions<C: Crypto, const BUFFER: usize>(
     let (header, body) = connection.incoming.whole(connection.next).ok_or(alert::DECODE_ERROR)?;
     let extensions = hello::read_extensions(Reader::new(body)).ok_or(alert::DECODE_ERROR)?;
     #[cfg(feature = "certificates")]
-    let offer = certificates::Offer::of(&config.credentials);
+    let offer = certificate_types::Offer::of(&config.credentials);
     let is_offered = |number: u16| {
         #[cfg(feature = "certificates")]
         if offer.asks_for(number) {
@@ -359,7 +360,7 @@ fn receive_extensions<C: Crypto, const BUFFER: usize>(
     connection.expects = Expects::Finished;
     #[cfg(feature = "certificates")]
     {
-        certificates::read_chosen(&mut connection.certificates, extensions, &offer)?;
+        certificate_types::read_chosen(&mut connection.certificates, extensions, &offer)?;
         if connection.certificates.is_used {
             connection.expects = Expects::Certificate;
         }

@@ -4,7 +4,7 @@ use subtle::ConstantTimeEq;
 
 use super::ack::{self, Acknowledgements};
 #[cfg(feature = "certificates")]
-use super::certificates;
+use super::certificate_types;
 use super::record::{
     self, ContentType, InClear, Inbound, Layout, MOST_FORGERIES, MOST_RECORDS, Number, Outbound, Records,
 };
@@ -101,7 +101,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The key pair of a client, until the server has answered.
     pub(crate) share: Option<Share>,
     #[cfg(feature = "certificates")]
-    pub(crate) certificates: certificates::State,
+    pub(crate) certificates: certificate_types::State,
     /// The handshake secret; after the server's Finished, none.
     pub(crate) stage: Option<Secret>,
     /// The traffic secrets of this end and of the peer.
@@ -209,7 +209,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             own_id: None,
             share: None,
             #[cfg(feature = "certificates")]
-            certificates: certificates::State::default(),
+            certificates: certificate_types::State::default(),
             stage: None,
             traffic: None,
             application: None,

@@ -1,17 +1,14 @@
 //! ClientHello, ServerHello and HelloRetryRequest, and their extensions (RFC 8446, section 4; RFC 9147, section 5).
 
+#[cfg(feature = "certificates")]
+use super::certificate_types;
 use super::psk::Key;
+use super::record::{LEGACY_VERSION, VERSION};
 use crate::both::Beside;
 use crate::codec::{Full, Reader, Writer};
 use crate::connection_id::{self, ConnectionId};
 use crate::crypto::{Aead, DIGEST, Group};
 use crate::extension::{self, Extensions};
-
-/// DTLS 1.3 in supported_versions.
-pub(crate) const VERSION: u16 = 0xfefc;
-
-/// The version that every hello has for older peers: DTLS 1.2.
-pub(crate) const LEGACY_VERSION: u16 = 0xfefd;
 
 /// The random number of a HelloRetryRequest: SHA-256 of "HelloRetryRequest" (RFC 8446, section 4.1.3).
 pub(crate) const RETRY: [u8; 32] = [
@@ -78,7 +75,7 @@ pub(crate) struct Offer<'a> {
     /// A pre-shared key, and how it is used.
     pub(crate) psk: Option<(Key<'a>, Mode)>,
     #[cfg(feature = "certificates")]
-    pub(crate) certificates: super::certificates::Offer<'a>,
+    pub(crate) certificates: certificate_types::Offer<'a>,
 }
 
 impl Offer<'_> {

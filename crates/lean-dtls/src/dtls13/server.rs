@@ -5,7 +5,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 #[cfg(feature = "certificates")]
-use super::certificates;
+use super::certificate_types;
 #[cfg(feature = "certificates")]
 use super::connection::Expects;
 use super::connection::{Connection, transcript_header};
@@ -135,7 +135,7 @@ pub(crate) fn admit<C: Crypto>(
 /// True if this server can prove its identity to the client with a certificate.
 fn has_certificate(_config: &Config<impl Credentials>, _hello: &ClientHello<'_>) -> bool {
     #[cfg(feature = "certificates")]
-    return certificates::is_possible(_hello, &_config.credentials);
+    return certificate_types::is_possible(_hello.extensions, &_config.credentials);
     #[cfg(not(feature = "certificates"))]
     false
 }
@@ -289,10 +289,10 @@ fn send_extensions<C: Crypto, const BUFFER: usize>(
 ) -> Result<(), Full> {
     #[cfg(feature = "certificates")]
     if !_admitted.has_psk {
-        let state = certificates::choose(_hello, &_config.credentials);
+        let state = certificate_types::choose(_hello.extensions, &_config.credentials);
         connection.certificates = state;
         connection.sender.send(Kind::EncryptedExtensions, |writer| {
-            writer.vector(2, |writer| certificates::write_chosen(writer, &state))
+            writer.vector(2, |writer| certificate_types::write_chosen(writer, &state))
         })?;
         if state.is_asked {
             connection.expects = Expects::Certificate;
