@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::connection::Connection;
 use crate::credentials::Credentials;
 use crate::crypto::Crypto;
-use crate::dtls12::Kept;
+use crate::session::Kept;
 use crate::status::{SendError, Status};
 use crate::time::Instant;
 

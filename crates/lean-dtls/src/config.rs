@@ -1,18 +1,16 @@
 //! What an engine is told once.
 
+#[cfg(feature = "connection-id")]
+use crate::connection_id::MAX_CONNECTION_ID;
+#[cfg(doc)]
+use crate::credentials::MAX_PSK;
 use crate::credentials::{Credentials, is_key};
 #[cfg(feature = "dtls13")]
 use crate::crypto::Aead;
 #[cfg(any(feature = "ecdhe", feature = "dtls13"))]
 use crate::crypto::Group;
-#[cfg(feature = "connection-id")]
-use crate::dtls12::MAX_CONNECTION_ID;
-#[cfg(doc)]
-use crate::dtls12::MAX_PSK;
-use crate::dtls12::{Abilities, Suite};
-#[cfg(feature = "record-limits")]
-use crate::dtls12::{LEAST_RECORD_SIZE, MAX_CONTENT};
 use crate::lean::Lean;
+use crate::suite::{Abilities, Suite};
 use crate::time::Timeouts;
 
 /// Octets of the smallest datagram that the engine can use.
@@ -20,6 +18,13 @@ use crate::time::Timeouts;
 /// The engine's own: a record header, a message header and a few octets of a message. A smaller datagram would be
 /// mostly headers.
 pub const MIN_MTU: u16 = 64;
+
+/// The most octets of a record's content (RFC 5246, section 6.2.1).
+pub(crate) const MAX_CONTENT: u16 = 1 << 14;
+
+/// The smallest record size limit (RFC 8449, section 4).
+#[cfg(feature = "record-limits")]
+pub(crate) const LEAST_RECORD_SIZE: u16 = 64;
 
 /// Octets of the longest datagram that fits one frame of IEEE 802.15.4, so that 6LoWPAN does not cut it: 127 octets of
 /// a frame without 21 of its header (64-bit addresses, one PAN ID), 2 of its check sequence, and the IPv6 and UDP

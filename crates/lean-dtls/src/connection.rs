@@ -1,17 +1,38 @@
 //! One connection, of whichever version.
 
 #[cfg(feature = "dtls13")]
+use core::mem::swap;
+
+#[cfg(feature = "dtls13")]
 use crate::config::Versions;
 use crate::config::{Config, Packing};
+#[cfg(feature = "connection-id")]
+use crate::connection_id::ConnectionId;
 use crate::credentials::Credentials;
 use crate::crypto::Crypto;
-use crate::dtls12::{self, Heard, Kept, Resuming};
+#[cfg(feature = "dtls13")]
+use crate::crypto::Hash;
+#[cfg(feature = "dtls13")]
+use crate::dtls12::client::Dtls12;
 #[cfg(feature = "connection-id")]
-use crate::dtls12::{ConnectionId, record};
+use crate::dtls12::record;
+use crate::dtls12::{self, Resuming};
 #[cfg(feature = "dtls13")]
 use crate::dtls13;
+#[cfg(feature = "dtls13")]
+use crate::dtls13::client::Dtls13;
+use crate::replay::Heard;
+use crate::session::Kept;
 use crate::status::{SendError, Status};
 use crate::time::Instant;
+#[cfg(feature = "dtls13")]
+use crate::time::Timeouts;
+
+/// What a client of DTLS 1.2 can offer too.
+#[cfg(feature = "dtls13")]
+type Later = Dtls13;
+#[cfg(not(feature = "dtls13"))]
+type Later = ();
 
 /// One end's half of a connection.
 #[cfg_attr(feature = "dtls13", allow(clippy::large_enum_variant))] // there is no heap to put the larger one on
@@ -45,9 +66,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Begins the handshake of a client.
     pub(crate) fn start(&mut self, crypto: &mut C, config: &Config<impl Credentials>, kept: &mut Kept) {
         match self {
-            Self::Dtls12(connection) => dtls12::client::start(connection, crypto, config, kept),
+            Self::Dtls12(connection) => dtls12::client::start::<Later, _, _>(connection, crypto, config, kept),
             #[cfg(feature = "dtls13")]
-            Self::Dtls13(connection) => dtls13::client::start(connection, crypto, config, kept),
+            Self::Dtls13(connection) => dtls13::client::start::<Dtls12, _, _>(connection, crypto, config, kept),
         }
     }
 
@@ -63,18 +84,18 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         #[cfg_attr(not(feature = "dtls13"), allow(irrefutable_let_patterns))]
         if let Self::Dtls12(connection) = self {
             connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
-                dtls12::client::handle(connection, crypto, config, kept)
+                dtls12::client::handle::<Later, _, _>(connection, crypto, config, kept)
             });
             #[cfg(feature = "dtls13")]
             if connection.has_chosen_dtls13() {
-                *self = Self::Dtls13(dtls13::client::take_over(connection, crypto, config.timeouts));
+                *self = Self::Dtls13(take_over(connection, crypto, config.timeouts));
             }
         }
         // The datagram in which the server chooses DTLS 1.3 begins again: nothing in it was encrypted for DTLS 1.2.
         #[cfg(feature = "dtls13")]
         if let Self::Dtls13(connection) = self {
             connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
-                dtls13::client::handle(connection, crypto, config, kept)
+                dtls13::client::handle::<Dtls12, _, _>(connection, crypto, config, kept)
             });
         }
     }
@@ -244,6 +265,34 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) const fn is_over(&self) -> bool {
         either!(self, connection => connection.is_over())
     }
+}
+
+/// Goes on with the connection of a client that has offered both versions, and whose server has chosen DTLS 1.3: the ClientHello is
+/// the same, and so is what has arrived.
+#[cfg(feature = "dtls13")]
+fn take_over<C: Crypto, const BUFFER: usize>(
+    earlier: &mut dtls12::Connection<C, BUFFER>,
+    crypto: &mut C,
+    timeouts: Timeouts,
+) -> dtls13::Connection<C, BUFFER> {
+    let mut connection = dtls13::Connection::new(crypto, true, timeouts);
+    connection.client_random = earlier.randoms[0];
+    #[cfg(feature = "connection-id")]
+    {
+        connection.own_id = earlier.own_id;
+    }
+    connection.share = earlier.dtls13.take().and_then(|offered| offered.share);
+    connection.timer = earlier.timer;
+    swap(&mut connection.incoming, &mut earlier.incoming);
+    let sender = &mut connection.sender;
+    swap(&mut sender.flight, &mut earlier.sender.flight);
+    sender.next = earlier.sender.next;
+    sender.outbound.start_at(earlier.sender.outbound.next_in_clear());
+    if let Some((kind, body)) = sender.flight.first() {
+        sender.transcript.update(&dtls13::transcript_header(kind, body.len()));
+        sender.transcript.update(body);
+    }
+    connection
 }
 
 /// The ID in the first record of a datagram, if it is encrypted and has one.

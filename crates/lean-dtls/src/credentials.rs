@@ -4,18 +4,19 @@
 mod certificate;
 #[cfg(feature = "dtls13")]
 mod imported;
+#[cfg(feature = "certificates")]
+mod raw_public_key;
 #[cfg(feature = "webpki")]
 mod x509;
 
-use crate::dtls12::MAX_PSK;
 use crate::octets::Octets;
 
 #[cfg(feature = "certificates")]
-pub use certificate::{
-    Certificate, CertificateError, CertificateType, CertifiedKey, MAX_CHAIN, RawPublicKey, Role, SPKI, spki,
-};
+pub use certificate::{Certificate, CertificateError, CertificateType, CertifiedKey, MAX_CHAIN, Role, SPKI, spki};
 #[cfg(feature = "dtls13")]
 pub use imported::ImportedPsk;
+#[cfg(feature = "certificates")]
+pub use raw_public_key::RawPublicKey;
 #[cfg(feature = "webpki")]
 pub use x509::{EcdsaP256Sha256, X509};
 
@@ -29,6 +30,9 @@ pub struct Psk<'k> {
     /// It must be random: 16 octets that nobody can guess, of its own for each device. Whoever has it is the peer.
     pub key: &'k [u8],
 }
+
+/// Octets of the longest pre-shared key (RFC 4279, section 5.3, asks for at least 64).
+pub const MAX_PSK: usize = 64;
 
 /// Octets of the longest identity that a server keeps of a client, to say who it is. A client with a longer one has a connection too,
 /// but no name, and its session is not resumed. (Assumed: names of devices are no longer.)

@@ -1,7 +1,8 @@
 //! DTLS 1.3 (RFC 9147).
 
 mod ack;
-mod agreement;
+#[cfg(feature = "certificates")]
+mod certificate_types;
 #[cfg(feature = "certificates")]
 mod certificates;
 pub(crate) mod client;
@@ -14,5 +15,5 @@ pub(crate) mod server;
 #[cfg(all(test, feature = "rustcrypto"))]
 mod tests;
 
-pub(crate) use connection::Connection;
-pub(crate) use hello::{ClientHello, DOWNGRADE, Offer, ServerHello, is_downgrade};
+pub(crate) use connection::{Connection, transcript_header};
+pub(crate) use hello::ClientHello;

@@ -80,6 +80,14 @@ impl Header {
     }
 }
 
+/// A ClientHello message that has arrived: its number, and that of its record.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrived<'a> {
+    pub(crate) header: Header,
+    pub(crate) body: &'a [u8],
+    pub(crate) record: u64,
+}
+
 /// A number of 24 bits. `None` if it is beyond the lengths of this type.
 fn size<L: TryFrom<u32> + TryInto<usize>>([n0, n1, n2]: [u8; 3]) -> Option<usize> {
     L::try_from(u32::from_be_bytes([0, n0, n1, n2])).ok()?.try_into().ok()

@@ -109,13 +109,17 @@
 #[cfg(test)]
 extern crate std;
 
+#[cfg(feature = "dtls13")]
+mod agreement;
 mod alert;
 mod allowance;
 mod association;
+mod both;
 mod client;
 mod codec;
 mod config;
 mod connection;
+mod connection_id;
 mod credentials;
 pub mod crypto;
 #[cfg(doc)]
@@ -132,6 +136,8 @@ mod flight;
 pub mod fuzzing;
 mod handshake;
 mod lean;
+#[cfg(feature = "record-limits")]
+mod limits;
 mod octets;
 mod ranges;
 mod reassembly;
@@ -139,7 +145,10 @@ mod replay;
 mod reply;
 mod server;
 mod session;
+#[cfg(feature = "certificates")]
+mod signature;
 mod status;
+mod suite;
 mod time;
 
 /// The version of this crate.
@@ -152,14 +161,13 @@ pub use config::MaxFragmentLength;
 #[cfg(feature = "dtls13")]
 pub use config::Versions;
 pub use config::{Admission, Config, ConfigError, MIN_MTU, Packing, frame_mtu};
+#[cfg(feature = "connection-id")]
+pub use connection_id::MAX_CONNECTION_ID;
 pub use credentials::*;
 pub use crypto::Crypto;
 #[cfg(feature = "rustcrypto")]
 pub use crypto::RustCrypto;
-#[cfg(feature = "connection-id")]
-pub use dtls12::MAX_CONNECTION_ID;
 pub use dtls12::record::OVERHEAD;
-pub use dtls12::{MAX_PSK, Suite};
 #[cfg(feature = "lean")]
 pub use lean::Lean;
 pub use server::Server;
@@ -169,4 +177,5 @@ pub use session::{SessionState, Sessions};
 pub use status::{Failure, SendError, Status};
 #[cfg(feature = "heartbeat")]
 pub use status::{HeartbeatError, Liveness};
+pub use suite::Suite;
 pub use time::{Instant, Timeouts};

@@ -63,6 +63,16 @@ impl Window {
     }
 }
 
+/// What a datagram had that only the peer can have sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Heard {
+    Nothing,
+    /// A record that others have overtaken.
+    Earlier,
+    /// A record later than all before.
+    Latest,
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

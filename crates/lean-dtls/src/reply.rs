@@ -1,17 +1,11 @@
 //! The answer to a client without a slot: one record in clear, which may be longer than a datagram.
 
 #[cfg(not(feature = "dtls13"))]
-use crate::dtls12;
+use crate::dtls12::server::REPLY as LONGEST;
 #[cfg(feature = "dtls13")]
-use crate::dtls13;
+use crate::dtls13::server::{HEADERS, REPLY as LONGEST};
 #[cfg(feature = "dtls13")]
 use crate::handshake;
-
-/// Octets of the longest answer.
-#[cfg(feature = "dtls13")]
-const LONGEST: usize = dtls13::server::REPLY;
-#[cfg(not(feature = "dtls13"))]
-const LONGEST: usize = dtls12::REPLY;
 
 /// A record that waits to be sent.
 pub(crate) struct Reply {
@@ -55,7 +49,6 @@ impl Reply {
     /// Writes a record with the next fragment of the message. Each has the next record number.
     #[cfg(feature = "dtls13")]
     fn write_fragment(&mut self, output: &mut [u8]) -> Option<(usize, bool)> {
-        const HEADERS: usize = dtls13::record::HEADER + handshake::HEADER;
         let rest = self.octets.get(HEADERS + self.offset..self.length)?;
         let length = rest.len().min(output.len().checked_sub(HEADERS)?);
         let (headers, place) = output.split_at_mut(HEADERS);
@@ -69,12 +62,5 @@ impl Reply {
         let number = u64::from_be_bytes(*self.octets[3..].first_chunk()?).wrapping_add(1);
         self.octets[3..11].copy_from_slice(&number.to_be_bytes());
         Some((HEADERS + length, is_last || length == 0))
-    }
-
-    /// How many records an answer of so many octets has in datagrams of `mtu` octets.
-    #[cfg(feature = "dtls13")]
-    pub(crate) const fn records(octets: usize, mtu: usize) -> u64 {
-        const HEADERS: usize = dtls13::record::HEADER + handshake::HEADER;
-        (octets - HEADERS).div_ceil(mtu - HEADERS) as u64
     }
 }

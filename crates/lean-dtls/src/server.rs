@@ -9,19 +9,20 @@ use crate::config::Config;
 #[cfg(feature = "dtls13")]
 use crate::config::Versions;
 use crate::connection::Connection;
+#[cfg(feature = "connection-id")]
+use crate::connection_id::ConnectionId;
 use crate::credentials::Credentials;
 #[cfg(feature = "resumption")]
 use crate::crypto::KEY;
 #[cfg(feature = "certificates")]
 use crate::crypto::MAX_PUBLIC;
 use crate::crypto::{Crypto, DIGEST};
-#[cfg(feature = "connection-id")]
-use crate::dtls12::ConnectionId;
+use crate::dtls12::Resuming;
 #[cfg(feature = "resumption")]
 use crate::dtls12::TicketKeys;
-use crate::dtls12::{Heard, Resuming};
 use crate::eviction::{Age, Count};
 use crate::reassembly::Reassembly;
+use crate::replay::Heard;
 use crate::reply::Reply;
 use crate::session::Sessions;
 #[cfg(feature = "resumption")]

@@ -9,8 +9,8 @@ use crate::credentials::{Certificate, CertificateType, Role, spki};
 use crate::credentials::{Credentials, Identity, is_key};
 #[cfg(feature = "certificates")]
 use crate::crypto::MAX_PUBLIC;
-use crate::dtls12::{Master, Suite};
 use crate::octets::Octets;
+use crate::suite::Suite;
 use crate::time::Instant;
 
 /// Octets of the longest session ID (RFC 5246, section 7.4.1.2).
@@ -24,6 +24,23 @@ pub const MAX_TICKET: usize = 256;
 
 /// The name of a session, which is sent in clear. Empty: the session has none.
 pub(crate) type SessionId = Octets<MAX_ID>;
+
+/// The master secret.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub(crate) struct Master(pub(crate) [u8; 48]);
+
+impl Master {
+    /// The master secret of another connection.
+    #[cfg(feature = "resumption")]
+    pub(crate) const fn from_secret(secret: &[u8; 48]) -> Self {
+        Self(*secret)
+    }
+
+    /// The secret, for a key log or a ticket.
+    pub(crate) const fn secret(&self) -> &[u8; 48] {
+        &self.0
+    }
+}
 
 /// Who the peer has proved to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +147,30 @@ impl core::fmt::Debug for Session {
         f.debug_struct("Session").field("suite", &self.state.suite).finish_non_exhaustive()
     }
 }
+
+/// What a connection knows of the session that it opens or resumes.
+#[cfg(feature = "resumption")]
+#[derive(Default)]
+pub(crate) struct Resumption {
+    /// The session's name. Empty if it has none.
+    pub(crate) id: SessionId,
+    pub(crate) is_resumed: bool,
+    /// The server has given the name. A client with a ticket chooses one.
+    pub(crate) is_named: bool,
+    /// The server keeps the session when the handshake is complete.
+    pub(crate) is_to_keep: bool,
+}
+
+/// The session that a client asks for, and then the one that it keeps.
+#[cfg(feature = "resumption")]
+pub(crate) type Kept = Option<Session>;
+
+#[cfg(not(feature = "resumption"))]
+pub(crate) type Kept = ();
+
+/// What a server has to resume sessions with: nothing.
+#[cfg(not(feature = "resumption"))]
+pub(crate) type Resuming<'a> = core::marker::PhantomData<&'a ()>;
 
 /// The sessions that a server keeps by their IDs. `()` keeps none; [`SessionCache`] a fixed number.
 ///

@@ -28,7 +28,7 @@ AEADS = {
 OFFER = Offer(
     "lean-dtls",
     (DTLS12, DTLS13),
-    # crates/lean-dtls/src/dtls12/suite.rs, and the ones above
+    # crates/lean-dtls/src/suite.rs, and the ones above
     (
         "TLS_PSK_WITH_AES_128_CCM_8",
         "TLS_PSK_WITH_AES_128_GCM_SHA256",

@@ -1,11 +1,10 @@
 //! Certificate, CertificateRequest, and what is signed (RFC 5246, sections 7.4.2 to 7.4.8; RFC 7250, section 3).
 
-use super::public_keys::ECDSA_SHA256;
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::credentials::{Certificate, CertificateType, Credentials, MAX_CHAIN, Role};
-use crate::crypto::{Crypto, DIGEST, Hash, MAX_PUBLIC, SIGNATURE};
-use crate::der;
+use crate::crypto::{Crypto, DIGEST, Hash, MAX_PUBLIC};
+use crate::extension::ECDSA_SHA256;
 
 /// `ecdsa_sign`: a certificate with a key for ECDSA (RFC 8422, section 5.5).
 const ECDSA_SIGN: u8 = 64;
@@ -81,29 +80,4 @@ pub(crate) fn key_exchange_digest<C: Crypto>(
     hash.update(&randoms[1]);
     hash.update(parameters);
     hash.digest()
-}
-
-/// Writes a signature with its algorithm.
-pub(crate) fn write_signature(writer: &mut Writer<'_>, signature: &[u8; SIGNATURE]) -> Result<(), Full> {
-    writer.number(ECDSA_SHA256.into(), 2)?;
-    writer.vector(2, |writer| der::write_signature(writer, signature))
-}
-
-/// Reads a signature, which ends a message, and checks it.
-///
-/// # Errors
-/// The alert for the peer.
-pub(crate) fn verify_signature<C: Crypto>(
-    mut reader: Reader<'_>,
-    crypto: &mut C,
-    public_key: &[u8; MAX_PUBLIC],
-    digest: &[u8; DIGEST],
-) -> Result<(), u8> {
-    let (algorithm, signature) = (reader.u16(), reader.vector(2));
-    let signature = signature.filter(|_| reader.is_empty()).ok_or(alert::DECODE_ERROR)?;
-    if algorithm != Some(ECDSA_SHA256) {
-        return Err(alert::ILLEGAL_PARAMETER);
-    }
-    let signature = der::read_signature(signature).ok_or(alert::DECRYPT_ERROR)?;
-    crypto.verify(public_key, digest, &signature).map_err(|_| alert::DECRYPT_ERROR)
 }

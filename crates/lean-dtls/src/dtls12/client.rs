@@ -5,18 +5,22 @@ use super::certificates;
 #[cfg(feature = "dtls13")]
 use super::connection::hash;
 use super::connection::{Connection, Expects, Problem};
-#[cfg(feature = "connection-id")]
-use super::connection_id::ConnectionId;
 use super::extensions::{self, Offer};
 use super::hello::{self, ClientHello, ServerHello};
 #[cfg(feature = "resumption")]
 use super::resumption;
 use super::schedule::Premaster;
-use super::suite::KeyExchange;
 use crate::alert;
+use crate::both::Later;
+#[cfg(feature = "dtls13")]
+use crate::both::{Beside, Earlier, Offered, is_downgrade};
+#[cfg(feature = "dtls13")]
+use crate::codec::{Full, Writer};
 use crate::config::Config;
 #[cfg(feature = "dtls13")]
 use crate::config::Versions;
+#[cfg(any(feature = "connection-id", feature = "dtls13"))]
+use crate::connection_id::ConnectionId;
 #[cfg(feature = "certificates")]
 use crate::credentials::{CertifiedKey, Role};
 use crate::credentials::{Credentials, Psk, is_key};
@@ -25,19 +29,39 @@ use crate::crypto::Crypto;
 use crate::crypto::Hash;
 #[cfg(feature = "ecdhe")]
 use crate::crypto::MAX_PUBLIC;
-use crate::dtls12::Kept;
-#[cfg(feature = "dtls13")]
-use crate::dtls13;
 #[cfg(feature = "dtls13")]
 use crate::handshake;
 use crate::handshake::Kind;
 use crate::lean::Lean;
+use crate::session::Kept;
 #[cfg(feature = "resumption")]
 use crate::session::SessionId;
+#[cfg(feature = "certificates")]
+use crate::signature;
 use crate::status::{Failure, Status};
+use crate::suite::KeyExchange;
+
+/// This version, for a client of DTLS 1.3 that offers it too.
+#[cfg(feature = "dtls13")]
+pub(crate) struct Dtls12;
+
+#[cfg(feature = "dtls13")]
+impl Earlier for Dtls12 {
+    fn write_hello(
+        writer: &mut Writer<'_>,
+        random: &[u8; 32],
+        config: &Config<impl Credentials>,
+        connection_id: Option<ConnectionId>,
+        kept: &Kept,
+        later: &impl Beside,
+    ) -> Result<(), Full> {
+        let offer = Offer::of_client(config, connection_id, kept);
+        ClientHello::write(writer, random, &[], &offer, Some(later))
+    }
+}
 
 /// Begins the handshake.
-pub(crate) fn start<C: Crypto, const BUFFER: usize>(
+pub(crate) fn start<L: Later, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
@@ -57,15 +81,15 @@ pub(crate) fn start<C: Crypto, const BUFFER: usize>(
     resumption::begin(crypto, config, kept);
     #[cfg(feature = "dtls13")]
     if config.options.dtls13.versions == Versions::Both {
-        connection.dtls13 = Some(dtls13::client::Offered::new(crypto, config));
+        connection.dtls13 = Some(Offered::new(crypto, config));
     }
     connection.wait(None);
-    send_hello(connection, crypto, config, kept, false);
+    send_hello::<L, _, _>(connection, crypto, config, kept, false);
 }
 
 /// Sends a ClientHello, with which the transcript begins: the first one, or that with the cookie of the message whose turn it is.
 /// Without room for the session that it would ask for, it leaves that out.
-fn send_hello<C: Crypto, const BUFFER: usize>(
+fn send_hello<L: Later, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
@@ -74,15 +98,18 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
 ) {
     let offer = connection.offer(config, kept);
     #[cfg(feature = "dtls13")]
-    let offer = with_dtls13(offer, connection.dtls13.as_ref(), config);
+    let later = connection.dtls13.as_ref().map(|offered| L::offer(offered, config, offer.connection_id));
+    #[cfg(not(feature = "dtls13"))]
+    let later: Option<()> = None;
     let Connection { sender, incoming, randoms: [random, _], .. } = connection;
     let cookie = incoming.whole(connection.next).filter(|_| has_cookie).and_then(|(_, body)| hello::read_cookie(body));
     let cookie = cookie.unwrap_or_default();
     sender.transcript = crypto.hash();
     sender.flight.clear();
     sender.next = has_cookie.into();
-    let mut send =
-        |offer: &Offer<'_>| sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, offer));
+    let mut send = |offer: &Offer<'_>| {
+        sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, offer, later.as_ref()))
+    };
     let sent = send(&offer);
     #[cfg(feature = "resumption")]
     let (sent, asks) = match sent {
@@ -97,22 +124,12 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
         return connection.end(Status::Failed(Failure::BufferTooSmall));
     }
     #[cfg(feature = "dtls13")]
-    bind_hello(connection, crypto, config);
-}
-
-/// The same offer with that of DTLS 1.3.
-#[cfg(feature = "dtls13")]
-fn with_dtls13<'a>(
-    offer: Offer<'a>,
-    dtls13: Option<&'a dtls13::client::Offered>,
-    config: &'a Config<impl Credentials>,
-) -> Offer<'a> {
-    Offer { dtls13: dtls13.map(|offered| offered.offer(config, offer.connection_id)), ..offer }
+    bind_hello::<L, _, _>(connection, crypto, config);
 }
 
 /// Completes a ClientHello that was sent with the offer of DTLS 1.3, and the transcript, which it begins.
 #[cfg(feature = "dtls13")]
-fn bind_hello<C: Crypto, const BUFFER: usize>(
+fn bind_hello<L: Later, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
@@ -120,25 +137,25 @@ fn bind_hello<C: Crypto, const BUFFER: usize>(
     let Connection { sender, dtls13: Some(_), .. } = connection else { return };
     let Some((kind, body)) = sender.flight.first() else { return };
     let transcript = crypto.hash();
-    dtls13::client::bind(crypto, config, &transcript, body);
+    L::bind(crypto, config, &transcript, body);
     sender.transcript = transcript;
     let header = handshake::Header::whole(kind, sender.next.wrapping_sub(1), body.len());
     hash(&mut sender.transcript, &header, body);
 }
 
 /// The first ClientHello again, which was answered after all. It is in the transcript.
-fn go_back<C: Crypto, const BUFFER: usize>(
+fn go_back<L: Later, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
     kept: &mut Kept,
 ) {
     connection.expects = Expects::Hello;
-    send_hello(connection, crypto, config, kept, false);
+    send_hello::<L, _, _>(connection, crypto, config, kept, false);
 }
 
 /// Handles the message whose turn it is. Returns false if it was not used.
-pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
+pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
@@ -146,7 +163,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
 ) -> bool {
     #[cfg(feature = "dtls13")]
     if connection.expects == Expects::FirstHello {
-        go_back(connection, crypto, config, kept);
+        go_back::<L, _, _>(connection, crypto, config, kept);
         connection.next = 0;
         connection.timer.begin_again();
         return false;
@@ -167,7 +184,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
                 true => connection.timer.go_on(),
                 false => connection.wait(None),
             }
-            send_hello(connection, crypto, config, kept, true);
+            send_hello::<L, _, _>(connection, crypto, config, kept, true);
             return connection.status == Status::Handshaking;
         }
         // It answers the hello without a cookie: the HelloVerifyRequest was not the server's.
@@ -175,14 +192,12 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             if ServerHello::read(body).is_none() {
                 return false;
             }
-            go_back(connection, crypto, config, kept);
+            go_back::<L, _, _>(connection, crypto, config, kept);
             connection.sender.flight.withhold();
-            return handle(connection, crypto, config, kept);
+            return handle::<L, _, _>(connection, crypto, config, kept);
         }
         #[cfg(feature = "dtls13")]
-        (Expects::Hello, Kind::ServerHello)
-            if connection.dtls13.is_some() && dtls13::ServerHello::read(body).is_some() =>
-        {
+        (Expects::Hello, Kind::ServerHello) if connection.dtls13.is_some() && L::is_chosen(body) => {
             connection.dtls13.iter_mut().for_each(|offered| offered.is_chosen = true);
             return false;
         }
@@ -190,7 +205,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             let Some(hello) = ServerHello::read(body) else { return false };
             // Somebody on the path has changed the versions (RFC 8446, section 4.1.3).
             #[cfg(feature = "dtls13")]
-            if connection.dtls13.take().is_some() && dtls13::is_downgrade(&hello.random) {
+            if connection.dtls13.take().is_some() && is_downgrade(&hello.random) {
                 connection.refuse(alert::ILLEGAL_PARAMETER);
                 return false;
             }
@@ -354,7 +369,7 @@ fn key_exchange<C: Crypto, const BUFFER: usize>(
         let sender = &mut connection.sender;
         let digest = sender.transcript.digest();
         let signature = crypto.sign(own.private_key, &digest).map_err(|_| alert::INTERNAL_ERROR)?;
-        sender.send(Kind::CertificateVerify, |writer| certificates::write_signature(writer, &signature))?;
+        sender.send(Kind::CertificateVerify, |writer| signature::write(writer, &signature))?;
     }
     if lean.has(Lean::SERVER_FINISHED_FIRST) { Ok(()) } else { Ok(connection.finish(crypto)?) }
 }

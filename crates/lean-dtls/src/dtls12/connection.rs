@@ -2,33 +2,34 @@
 
 use subtle::ConstantTimeEq;
 
-use super::connection_id::ConnectionId;
 use super::extensions::{Agreed, Offer};
 #[cfg(feature = "heartbeat")]
 use super::heartbeat::{self, Heartbeat, Message};
 #[cfg(feature = "ecdhe")]
 use super::key_agreement;
 use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
-#[cfg(feature = "resumption")]
-use super::resumption::Resumption;
-use super::schedule::{Context, Master, Premaster};
-use super::suite::Suite;
+use super::schedule::{Context, Premaster};
 use crate::alert;
 use crate::allowance::Allowance;
+#[cfg(feature = "dtls13")]
+use crate::both::Offered;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Packing};
+use crate::connection_id::ConnectionId;
 use crate::credentials::{Credentials, Identity};
 use crate::crypto::{Crypto, Hash};
-use crate::dtls12::Kept;
-#[cfg(feature = "dtls13")]
-use crate::dtls13;
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
 use crate::lean::{Lean, Received};
 use crate::reassembly::Reassembly;
+use crate::replay::Heard;
+#[cfg(feature = "resumption")]
+use crate::session::Resumption;
+use crate::session::{Kept, Master};
 use crate::status::{Failure, SendError, Status};
 #[cfg(feature = "heartbeat")]
 use crate::status::{HeartbeatError, Liveness};
+use crate::suite::Suite;
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
 /// What the handshake waits for.
@@ -61,16 +62,6 @@ pub(crate) enum Expects {
     NewSessionTicket,
     /// Nothing: the handshake is complete.
     Nothing,
-}
-
-/// What a datagram had that only the peer can have sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Heard {
-    Nothing,
-    /// A record that others have overtaken.
-    Earlier,
-    /// A record later than all before.
-    Latest,
 }
 
 /// Why a handshake cannot go on.
@@ -119,7 +110,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     heartbeat: Heartbeat,
     /// A client that has offered DTLS 1.3 too, until the server chooses one.
     #[cfg(feature = "dtls13")]
-    pub(crate) dtls13: Option<dtls13::client::Offered>,
+    pub(crate) dtls13: Option<Offered>,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
@@ -344,7 +335,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         #[cfg(feature = "ecdhe")]
         self.keys.wipe();
         #[cfg(feature = "dtls13")]
-        self.dtls13.iter_mut().for_each(dtls13::client::Offered::wipe);
+        self.dtls13.iter_mut().for_each(Offered::wipe);
         #[cfg(feature = "lean")]
         {
             self.postponed = None;

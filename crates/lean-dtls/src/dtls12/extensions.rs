@@ -3,34 +3,38 @@
 //! To add one: its number and a line in `KNOWN`; its reading in [`accept`] (the server) and in [`confirm`] (the client); its
 //! writing in [`write_offer`] (the client) and in [`write_answer`] (the server).
 
-use super::connection_id::ConnectionId;
-#[cfg(feature = "connection-id")]
-use super::connection_id::{self, CONNECTION_ID};
 #[cfg(feature = "heartbeat")]
-use super::heartbeat::{self, HEARTBEAT};
-use super::hello::ClientHello;
-#[cfg(feature = "record-limits")]
-use super::limits::{self, Limits, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
+use super::heartbeat;
 #[cfg(feature = "ecdhe")]
 use super::public_keys;
-#[cfg(feature = "resumption")]
-use super::resumption::SESSION_TICKET;
-use super::suite::{Abilities, KeyExchange, Suite};
 use crate::alert;
+use crate::both::Beside;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Options};
+#[cfg(feature = "connection-id")]
+use crate::connection_id;
+use crate::connection_id::ConnectionId;
 use crate::credentials::Credentials;
-use crate::dtls12::Kept;
-#[cfg(feature = "dtls13")]
-use crate::dtls13;
-use crate::extension::next;
-pub(super) use crate::extension::write;
+#[cfg(feature = "connection-id")]
+use crate::extension::CONNECTION_ID;
+#[cfg(feature = "heartbeat")]
+use crate::extension::HEARTBEAT;
+#[cfg(feature = "resumption")]
+use crate::extension::SESSION_TICKET;
+#[cfg(feature = "certificates")]
+use crate::extension::{CLIENT_CERTIFICATE_TYPE, SERVER_CERTIFICATE_TYPE, SIGNATURE_ALGORITHMS};
+#[cfg(feature = "ecdhe")]
+use crate::extension::{EC_POINT_FORMATS, SUPPORTED_GROUPS};
+use crate::extension::{EXTENDED_MASTER_SECRET, Extensions, RENEGOTIATION_INFO, next, write};
+#[cfg(feature = "record-limits")]
+use crate::extension::{MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
 use crate::lean::{self, Lean};
+#[cfg(feature = "record-limits")]
+use crate::limits::{self, Limits};
+use crate::session::Kept;
 #[cfg(feature = "resumption")]
 use crate::session::Session;
-
-const EXTENDED_MASTER_SECRET: u16 = 0x0017;
-const RENEGOTIATION_INFO: u16 = 0xff01;
+use crate::suite::{Abilities, KeyExchange, Suite};
 
 /// The extensions that this engine reads. None of them may be there twice.
 const KNOWN: &[u16] = &[
@@ -49,62 +53,38 @@ const KNOWN: &[u16] = &[
     #[cfg(feature = "resumption")]
     SESSION_TICKET,
     #[cfg(feature = "ecdhe")]
-    public_keys::SUPPORTED_GROUPS,
+    SUPPORTED_GROUPS,
     #[cfg(feature = "ecdhe")]
-    public_keys::EC_POINT_FORMATS,
+    EC_POINT_FORMATS,
     #[cfg(feature = "certificates")]
-    public_keys::SIGNATURE_ALGORITHMS,
+    SIGNATURE_ALGORITHMS,
     #[cfg(feature = "certificates")]
-    public_keys::CLIENT_CERTIFICATE_TYPE,
+    CLIENT_CERTIFICATE_TYPE,
     #[cfg(feature = "certificates")]
-    public_keys::SERVER_CERTIFICATE_TYPE,
+    SERVER_CERTIFICATE_TYPE,
 ];
 
-/// The extensions of a hello, as they are on the wire.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Extensions<'a>(&'a [u8]);
-
-impl<'a> Extensions<'a> {
-    /// Reads the end of a hello. `None` if it is malformed, or if a known extension is there twice.
-    pub(crate) fn read(mut reader: Reader<'a>) -> Option<Self> {
-        if reader.is_empty() {
-            return Some(Self(&[]));
+/// Reads the extensions at the end of a hello. `None` if it is malformed, or if a known extension is there twice.
+pub(crate) fn read(mut reader: Reader<'_>) -> Option<Extensions<'_>> {
+    if reader.is_empty() {
+        return Some(Extensions(&[]));
+    }
+    let extensions = Extensions(reader.vector(2).filter(|_| reader.is_empty())?);
+    let (mut rest, mut seen) = (Reader::new(extensions.0), 0_u32);
+    while !rest.is_empty() {
+        let (number, _) = next(&mut rest)?;
+        let Some(place) = KNOWN.iter().position(|known| *known == number) else { continue };
+        if seen >> place & 1 == 1 {
+            return None;
         }
-        let extensions = Self(reader.vector(2).filter(|_| reader.is_empty())?);
-        let (mut rest, mut seen) = (Reader::new(extensions.0), 0_u32);
-        while !rest.is_empty() {
-            let (number, _) = next(&mut rest)?;
-            let Some(place) = KNOWN.iter().position(|known| *known == number) else { continue };
-            if seen >> place & 1 == 1 {
-                return None;
-            }
-            seen |= 1 << place;
-        }
-        Some(extensions)
+        seen |= 1 << place;
     }
+    Some(extensions)
+}
 
-    /// The content of an extension, if it is there.
-    pub(crate) fn find(self, number: u16) -> Option<&'a [u8]> {
-        self.iter().find(|(found, _)| *found == number).map(|(_, content)| content)
-    }
-
-    /// The content of the extension of the lean profile, if this end knows it.
-    fn lean(self) -> Option<&'a [u8]> {
-        if cfg!(feature = "lean") { self.find(lean::EXTENSION) } else { None }
-    }
-
-    fn iter(self) -> impl Iterator<Item = (u16, &'a [u8])> {
-        let mut rest = Reader::new(self.0);
-        core::iter::from_fn(move || next(&mut rest))
-    }
-
-    /// True if an extension is there that has one content only. `None` if it has another.
-    fn is_there(self, number: u16, content: &[u8]) -> Option<bool> {
-        match self.find(number) {
-            None => Some(false),
-            Some(found) => (found == content).then_some(true),
-        }
-    }
+/// The content of the extension of the lean profile, if this end knows it.
+fn lean_content(extensions: Extensions<'_>) -> Option<&[u8]> {
+    if cfg!(feature = "lean") { extensions.find(lean::EXTENSION) } else { None }
 }
 
 /// What both ends have agreed on by extensions.
@@ -143,9 +123,6 @@ pub(crate) struct Offer<'a> {
     /// The session that a client asks for.
     #[cfg(feature = "resumption")]
     pub(crate) session: Option<&'a Session>,
-    /// What a client says that offers DTLS 1.3 too.
-    #[cfg(feature = "dtls13")]
-    pub(crate) dtls13: Option<dtls13::Offer<'a>>,
 }
 
 impl<'a> Offer<'a> {
@@ -163,18 +140,7 @@ impl<'a> Offer<'a> {
             abilities: config.abilities(),
             #[cfg(feature = "resumption")]
             session: _kept.as_ref(),
-            #[cfg(feature = "dtls13")]
-            dtls13: None,
         }
-    }
-
-    /// True if the client's extensions for DTLS 1.3 have those that both versions have.
-    #[cfg(any(feature = "connection-id", feature = "ecdhe"))]
-    const fn shares(&self) -> bool {
-        #[cfg(feature = "dtls13")]
-        return self.dtls13.is_some();
-        #[cfg(not(feature = "dtls13"))]
-        false
     }
 
     /// The name of the session that a client asks for.
@@ -197,15 +163,19 @@ impl Agreed {
     }
 }
 
-/// The client's extensions.
-pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<(), Full> {
+/// The client's extensions. Those that both versions have are among those of the other one, if the client offers it too.
+pub(crate) fn write_offer(
+    writer: &mut Writer<'_>,
+    offer: &Offer<'_>,
+    beside: Option<&impl Beside>,
+) -> Result<(), Full> {
     let Offer { options, connection_id: _connection_id, identity, abilities: _abilities, .. } = offer;
     writer.vector(2, |writer| {
         write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
         #[cfg(feature = "record-limits")]
         limits::write_offer(writer, options)?;
         #[cfg(feature = "connection-id")]
-        if let Some(own) = _connection_id.as_ref().filter(|_| !offer.shares()) {
+        if let Some(own) = _connection_id.as_ref().filter(|_| beside.is_none()) {
             connection_id::write(writer, own)?;
         }
         #[cfg(feature = "heartbeat")]
@@ -218,15 +188,11 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
             write(writer, SESSION_TICKET, |writer| writer.put(ticket))?;
         }
         #[cfg(feature = "ecdhe")]
-        public_keys::write_offer(writer, _abilities, offer.shares())?;
+        public_keys::write_offer(writer, _abilities, beside.is_some())?;
         if !options.lean.is_empty() {
             write(writer, lean::EXTENSION, |writer| lean::Offer { switches: options.lean, identity }.write(writer))?;
         }
-        #[cfg(feature = "dtls13")]
-        if let Some(offer) = &offer.dtls13 {
-            offer.write_extensions(writer)?;
-        }
-        Ok(())
+        beside.map_or(Ok(()), |beside| beside.write_extensions(writer))
     })
 }
 
@@ -234,29 +200,32 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
 ///
 /// # Errors
 /// The alert with which it refuses the client.
-pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>, suite: Option<Suite>) -> Result<Agreed, u8> {
-    let is_there = |number, content| hello.extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
+pub(crate) fn accept(
+    extensions: Extensions<'_>,
+    has_renegotiation_scsv: bool,
+    offer: &Offer<'_>,
+    suite: Option<Suite>,
+) -> Result<Agreed, u8> {
+    let is_there = |number, content| extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
     let extended_master_secret = is_there(EXTENDED_MASTER_SECRET, &[])?;
-    let offered = lean_offer(hello)?.filter(|_| extended_master_secret).map_or(Lean::NONE, |offer| offer.switches);
+    let offered = lean_offer(extensions)?.filter(|_| extended_master_secret).map_or(Lean::NONE, |offer| offer.switches);
     let agreed = Agreed {
         extended_master_secret,
         lean: offered.and(offer.options.lean).consistent(),
         // Nothing but a first handshake, in which the content is empty, is possible.
-        secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || hello.has_renegotiation_scsv,
+        secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || has_renegotiation_scsv,
         #[cfg(feature = "record-limits")]
-        limits: limits::accept(hello.extensions, offer.options)?,
+        limits: limits::accept(extensions, offer.options)?,
         #[cfg(feature = "connection-id")]
-        connection_ids: connection_id::accept(hello.extensions, offer.connection_id)?,
+        connection_ids: connection_id::accept(extensions, offer.connection_id)?,
         #[cfg(feature = "heartbeat")]
-        heartbeat: if offer.options.heartbeat { heartbeat::accept(hello.extensions)? } else { None },
+        heartbeat: if offer.options.heartbeat { heartbeat::accept(extensions)? } else { None },
         // Only for a session with extended master secret.
         #[cfg(feature = "resumption")]
-        session_ticket: offer.options.tickets
-            && hello.extensions.find(SESSION_TICKET).is_some()
-            && extended_master_secret,
+        session_ticket: offer.options.tickets && extensions.find(SESSION_TICKET).is_some() && extended_master_secret,
         #[cfg(feature = "ecdhe")]
         public_keys: match suite {
-            Some(suite) => public_keys::accept(hello.extensions, suite, &offer.abilities)?,
+            Some(suite) => public_keys::accept(extensions, suite, &offer.abilities)?,
             None => public_keys::Agreed::default(),
         },
     };
@@ -289,8 +258,8 @@ impl Agreed {
 ///
 /// # Errors
 /// The alert with which the server refuses it: it is malformed.
-pub(crate) fn lean_offer<'a>(hello: &ClientHello<'a>) -> Result<Option<lean::Offer<'a>>, u8> {
-    let content = hello.extensions.lean();
+pub(crate) fn lean_offer(extensions: Extensions<'_>) -> Result<Option<lean::Offer<'_>>, u8> {
+    let content = lean_content(extensions);
     content.map(|content| lean::Offer::read(content).ok_or(alert::DECODE_ERROR)).transpose()
 }
 
@@ -340,7 +309,7 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Opti
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
     let is_there = |number, content| extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
-    let lean = match extensions.lean() {
+    let lean = match lean_content(extensions) {
         Some(content) => lean::read_answer(content, offer.options.lean).ok_or(alert::ILLEGAL_PARAMETER)?,
         None => Lean::NONE,
     };
@@ -370,31 +339,6 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Opti
     let excluded = suite.map_or(Lean::NONE, |suite| agreed.excluded(suite));
     let is_possible = agreed.lean.and(excluded).is_empty() && (agreed.lean.is_empty() || !is_whole);
     if is_possible { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
-}
-
-/// True if a client that offers both versions has asked for this extension, which a server of DTLS 1.3 answers too.
-#[cfg(feature = "dtls13")]
-pub(crate) fn is_for_both(number: u16, _options: &Options) -> bool {
-    match number {
-        #[cfg(feature = "record-limits")]
-        MAX_FRAGMENT_LENGTH => _options.max_fragment_length.is_some(),
-        #[cfg(feature = "record-limits")]
-        RECORD_SIZE_LIMIT => _options.record_size_limit.is_some(),
-        #[cfg(feature = "heartbeat")]
-        HEARTBEAT => _options.heartbeat,
-        _ => false,
-    }
-}
-
-/// The most octets of content that a server of DTLS 1.3 takes in an encrypted record, by its extensions. The type of the content
-/// counts too (RFC 8449, section 4).
-///
-/// # Errors
-/// The alert with which the client refuses the server.
-#[cfg(all(feature = "dtls13", feature = "record-limits"))]
-pub(crate) fn content_limit(extensions: &[u8], options: &Options) -> Result<usize, u8> {
-    let [_, [_, limit]] = limits::confirm(Extensions(extensions), options)?.octets();
-    Ok(usize::from(limit) - 1)
 }
 
 /// True if the client has asked for this extension.

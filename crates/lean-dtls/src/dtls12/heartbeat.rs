@@ -1,10 +1,8 @@
 //! Heartbeats (RFC 6520): a request that the peer answers, to see that it is there, and how far.
 
-use super::extensions::{self, Extensions};
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
-
-pub(super) const HEARTBEAT: u16 = 15;
+use crate::extension::{self, Extensions, HEARTBEAT};
 
 /// peer_allowed_to_send: whoever offers it answers requests (RFC 6520, section 2).
 const ALLOWED: u8 = 1;
@@ -96,7 +94,7 @@ impl Heartbeat {
 
 /// Writes the extension: this end answers requests.
 pub(super) fn write(writer: &mut Writer<'_>) -> Result<(), Full> {
-    extensions::write(writer, HEARTBEAT, |writer| writer.number(ALLOWED.into(), 1))
+    extension::write(writer, HEARTBEAT, |writer| writer.number(ALLOWED.into(), 1))
 }
 
 /// Whether the peer answers requests. `None` if it has no heartbeats.

@@ -1,9 +1,13 @@
 //! ClientHello, HelloVerifyRequest and ServerHello (RFC 5246, section 7.4.1; RFC 6347, section 4.2.1).
 
-use super::extensions::{self, Agreed, Extensions, Offer};
+use super::extensions::{self, Agreed, Offer};
+#[cfg(feature = "ecdhe")]
+use super::public_keys;
 use super::record;
-use super::suite::Suite;
+use crate::both::Beside;
 use crate::codec::{Full, Reader, Writer};
+use crate::extension::Extensions;
+use crate::suite::{Abilities, KeyExchange, Suite};
 
 /// TLS_EMPTY_RENEGOTIATION_INFO_SCSV: this client never renegotiates (RFC 5746, section 3.3).
 const RENEGOTIATION_SCSV: u16 = 0x00ff;
@@ -43,7 +47,7 @@ impl<'a> ClientHello<'a> {
         // Null is one of the methods: the smallest. (`contains` brings a search by words, of 120 octets.)
         reader.vector(1)?.iter().min().filter(|method| **method == 0)?;
         let after = &after[..after.len() - reader.rest().len()];
-        let extensions = Extensions::read(reader)?;
+        let extensions = extensions::read(reader)?;
         (version <= record::VERSION && version >> 8 == 0xfe).then_some(Self {
             random,
             #[cfg(feature = "resumption")]
@@ -61,25 +65,44 @@ impl<'a> ClientHello<'a> {
         self.suites.chunks_exact(2).any(|offered| offered == suite.iana().to_be_bytes())
     }
 
-    /// Writes the body of a message.
+    /// Writes the body of a message. What the client offers beside DTLS 1.2 comes first among the suites, and last among the extensions.
     pub(crate) fn write(
         writer: &mut Writer<'_>,
         random: &[u8; 32],
         cookie: &[u8],
         offer: &Offer<'_>,
+        beside: Option<&impl Beside>,
     ) -> Result<(), Full> {
         writer.number(record::VERSION.into(), 2)?;
         writer.put(random)?;
         writer.vector(1, |writer| writer.put(offer.session_id()))?;
         writer.vector(1, |writer| writer.put(cookie))?;
         writer.vector(2, |writer| {
-            #[cfg(feature = "dtls13")]
-            offer.dtls13.iter().try_for_each(|offer| offer.write_suites(writer))?;
+            beside.map_or(Ok(()), |beside| beside.write_suites(writer))?;
             offer.abilities.offered().try_for_each(|suite| writer.number(suite.iana().into(), 2))?;
             writer.number(RENEGOTIATION_SCSV.into(), 2)
         })?;
         writer.vector(1, |writer| writer.number(0, 1))?;
-        extensions::write_offer(writer, offer)
+        extensions::write_offer(writer, offer, beside)
+    }
+}
+
+impl Abilities<'_> {
+    /// The server: the suite that it chooses.
+    pub(crate) fn choose(&self, hello: &ClientHello<'_>) -> Option<Suite> {
+        let is_possible = |suite: Suite| {
+            #[cfg(feature = "ecdhe")]
+            let suits = public_keys::is_possible(hello.extensions, suite, self);
+            #[cfg(not(feature = "ecdhe"))]
+            let suits = true;
+            suits && hello.offers(suite)
+        };
+        self.suites.iter().copied().find(|suite| is_possible(*suite))
+    }
+
+    /// The server: true if its answer takes no arithmetic with public keys.
+    pub(crate) fn is_cheap(&self, hello: &ClientHello<'_>) -> bool {
+        self.choose(hello).is_some_and(|suite| suite.key_exchange() == KeyExchange::Psk)
     }
 }
 
@@ -104,7 +127,7 @@ impl<'a> ServerHello<'a> {
         let random = reader.array()?;
         let _session = reader.vector(1).filter(|session| session.len() <= 32)?;
         let (suite, compression) = (reader.u16()?, reader.u8()?);
-        let extensions = Extensions::read(reader)?;
+        let extensions = extensions::read(reader)?;
         let is_acceptable = version == record::VERSION && compression == 0;
         Some(Self {
             random,

@@ -5,10 +5,12 @@ use zeroize::{Zeroize, Zeroizing};
 
 #[cfg(feature = "certificates")]
 use super::certificates;
-use super::suite::{KeyExchange, Suite};
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Crypto, Group, MAX_PUBLIC, SCALAR};
+#[cfg(feature = "certificates")]
+use crate::signature;
+use crate::suite::{KeyExchange, Suite};
 
 /// `named_curve`: the server says its group by its number (RFC 8422, section 5.4).
 const NAMED_CURVE: u8 = 3;
@@ -99,7 +101,7 @@ impl Keys {
             let parameters = self.read_parameters(&mut reader, offered)?;
             let digest = certificates::key_exchange_digest(_crypto, _randoms, parameters);
             let key = self.certified.as_ref().ok_or(alert::INTERNAL_ERROR)?;
-            return certificates::verify_signature(reader, _crypto, key, &digest);
+            return signature::verify(reader, _crypto, key, &digest);
         }
         if suite.key_exchange() == KeyExchange::EcdhePsk {
             // The hint does not matter: there is one identity (RFC 4279, section 5.2).

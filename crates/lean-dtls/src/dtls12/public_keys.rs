@@ -1,20 +1,15 @@
 //! What the hellos say about public keys: groups, forms of points, signatures (RFC 8422, section 5.1; RFC 5246, section
 //! 7.4.1.4.1) and types of certificates (RFC 7250).
 
-use super::extensions::{Extensions, write};
-use super::suite::{Abilities, KeyExchange, Suite};
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 #[cfg(feature = "certificates")]
 use crate::credentials::CertificateType;
 use crate::crypto::Group;
-pub(crate) use crate::extension::SUPPORTED_GROUPS;
 #[cfg(feature = "certificates")]
-pub(crate) use crate::extension::{
-    CLIENT_CERTIFICATE_TYPE, ECDSA_SHA256, SERVER_CERTIFICATE_TYPE, SIGNATURE_ALGORITHMS,
-};
-
-pub(crate) const EC_POINT_FORMATS: u16 = 11;
+use crate::extension::{CLIENT_CERTIFICATE_TYPE, ECDSA_SHA256, SERVER_CERTIFICATE_TYPE, SIGNATURE_ALGORITHMS};
+use crate::extension::{EC_POINT_FORMATS, Extensions, SUPPORTED_GROUPS, write};
+use crate::suite::{Abilities, KeyExchange, Suite};
 
 /// The form of a point that is not compressed.
 const UNCOMPRESSED: u8 = 0;

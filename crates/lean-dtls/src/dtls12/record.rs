@@ -1,8 +1,9 @@
 //! Records: headers, encryption, and the sequence numbers of both directions (RFC 6347, section 4.1).
 
-use super::connection_id::{ConnectionId, MAX_CONNECTION_ID};
 use super::schedule::{Keys, SALT};
 use crate::codec::{Full, Reader, Writer};
+use crate::config::MAX_CONTENT;
+use crate::connection_id::{ConnectionId, MAX_CONNECTION_ID};
 use crate::crypto::{Aead, Crypto, Failed, NONCE, Protection};
 use crate::flight::{self, Part};
 use crate::handshake;
@@ -27,9 +28,6 @@ pub const OVERHEAD: usize = Format::PLAIN.overhead();
 
 /// The largest sequence number: 48 bits.
 const LAST_SEQUENCE: u64 = (1 << 48) - 1;
-
-/// The most octets of a record's content (RFC 5246, section 6.2.1).
-pub(crate) const MAX_CONTENT: u16 = 1 << 14;
 
 /// Octets of the longest associated data: that of a record with a connection ID.
 const MAX_ASSOCIATED: usize = if cfg!(feature = "connection-id") { 23 + MAX_CONNECTION_ID } else { 13 };

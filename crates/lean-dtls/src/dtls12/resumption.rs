@@ -5,10 +5,6 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::connection::{Connection, Expects, Problem};
 use super::extensions::Agreed;
 use super::hello::{ClientHello, ServerHello};
-use super::schedule::Master;
-#[cfg(feature = "certificates")]
-use super::suite::KeyExchange;
-use super::suite::{Abilities, Suite};
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
@@ -16,11 +12,13 @@ use crate::config::Config;
 use crate::credentials::CertificateType;
 use crate::credentials::{Credentials, Identity, MAX_IDENTITY};
 use crate::crypto::{Aead, Crypto, DIGEST, Hash, KEY, MAX_PUBLIC, NONCE, Protection};
+use crate::extension::SESSION_TICKET;
 use crate::handshake::Kind;
-use crate::session::{Peer, Session, SessionId, SessionState, Sessions};
+use crate::session::{Master, Peer, Session, SessionId, SessionState, Sessions};
+#[cfg(feature = "certificates")]
+use crate::suite::KeyExchange;
+use crate::suite::{Abilities, Suite};
 use crate::time::Instant;
-
-pub(super) const SESSION_TICKET: u16 = 35;
 
 /// Octets of the names that a server gives to sessions: as many as there can be, because clients of wolfSSL 5.9 resume no session
 /// with a shorter name, and those of Mbed TLS 3.6 none with less than 16.
@@ -50,18 +48,6 @@ const TICKET: usize = KEY_NAME + NONCE + STATE + TICKET_AEAD.tag();
 
 /// A ticket, and its length.
 type Ticket = ([u8; TICKET], usize);
-
-/// What a connection knows of the session that it opens or resumes.
-#[derive(Default)]
-pub(crate) struct Resumption {
-    /// The session's name. Empty if it has none.
-    pub(crate) id: SessionId,
-    pub(crate) is_resumed: bool,
-    /// The server has given the name. A client with a ticket chooses one.
-    pub(crate) is_named: bool,
-    /// The server keeps the session when the handshake is complete.
-    pub(crate) is_to_keep: bool,
-}
 
 /// What a server has to resume sessions with.
 #[derive(Clone, Copy)]

@@ -2,22 +2,17 @@
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use crate::credentials::MAX_PSK;
 #[cfg(feature = "ecdhe")]
 use crate::crypto::SCALAR;
 use crate::crypto::{Crypto, DIGEST, KEY};
+use crate::session::Master;
 
 /// Octets of the verify data in a Finished message (RFC 5246, section 7.4.9).
 pub(crate) const VERIFY_DATA: usize = 12;
 
 /// Octets of the part of the nonce that both ends derive (RFC 6655, section 3).
 pub(crate) const SALT: usize = 4;
-
-/// Octets of the longest pre-shared key (RFC 4279, section 5.3, asks for at least 64).
-pub const MAX_PSK: usize = 64;
-
-/// The master secret.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub(crate) struct Master([u8; 48]);
 
 /// The keys of one direction.
 #[derive(Zeroize, ZeroizeOnDrop)]
@@ -114,17 +109,6 @@ impl Master {
         let mut verify_data = [0; VERIFY_DATA];
         prf(crypto, &self.0, label, &[handshake], &mut verify_data);
         verify_data
-    }
-
-    /// The master secret of another connection.
-    #[cfg(feature = "resumption")]
-    pub(crate) const fn from_secret(secret: &[u8; 48]) -> Self {
-        Self(*secret)
-    }
-
-    /// The secret, for a key log or a ticket.
-    pub(crate) const fn secret(&self) -> &[u8; 48] {
-        &self.0
     }
 }
 

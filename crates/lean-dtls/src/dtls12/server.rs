@@ -8,9 +8,12 @@ use super::hello::{self, ClientHello, ServerHello};
 #[cfg(feature = "ecdhe")]
 use super::public_keys;
 use super::record::{self, ContentType, Outbound};
+#[cfg(feature = "resumption")]
+use super::resumption::Resuming;
 use super::schedule::Premaster;
-use super::suite::KeyExchange;
 use crate::alert;
+#[cfg(feature = "dtls13")]
+use crate::both::DOWNGRADE;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 #[cfg(feature = "dtls13")]
@@ -21,27 +24,21 @@ use crate::credentials::{Credentials, Identity, is_key};
 use crate::crypto::Crypto;
 #[cfg(feature = "certificates")]
 use crate::crypto::Hash;
-use crate::dtls12::Resuming;
-#[cfg(feature = "dtls13")]
-use crate::dtls13;
-use crate::handshake::{self, Kind};
+use crate::handshake::{self, Arrived, Kind};
 use crate::lean::Lean;
+#[cfg(not(feature = "resumption"))]
+use crate::session::Resuming;
 #[cfg(feature = "resumption")]
 use crate::session::SessionState;
+#[cfg(feature = "certificates")]
+use crate::signature;
+use crate::suite::KeyExchange;
 
 /// Octets of a cookie. (Assumed: half of a digest is enough for a value that lives for a round trip.)
 pub(crate) const COOKIE: usize = 16;
 
 /// Octets of the longest answer to a client without a slot: a HelloVerifyRequest.
 pub(crate) const REPLY: usize = record::HEADER + handshake::HEADER + 3 + COOKIE;
-
-/// A ClientHello message that has arrived: its number, and that of its record.
-#[derive(Clone, Copy)]
-pub(crate) struct Arrived<'a> {
-    pub(crate) header: handshake::Header,
-    pub(crate) body: &'a [u8],
-    pub(crate) record: u64,
-}
 
 /// A HelloVerifyRequest, in a record with the number of the client's (RFC 6347, section 4.2.1).
 pub(crate) fn write_verify_request<C: Crypto>(
@@ -104,7 +101,7 @@ fn answer<C: Crypto, const BUFFER: usize>(
     crypto.random(&mut connection.randoms[1]);
     #[cfg(feature = "dtls13")]
     if config.options.dtls13.versions == Versions::Both {
-        connection.randoms[1][24..].copy_from_slice(&dtls13::DOWNGRADE);
+        connection.randoms[1][24..].copy_from_slice(&DOWNGRADE);
     }
     from.unverified.into_iter().for_each(|octets| connection.allowance.receive(octets));
     #[cfg(feature = "resumption")]
@@ -114,7 +111,7 @@ fn answer<C: Crypto, const BUFFER: usize>(
         return Ok(());
     }
     let suite = offer.abilities.choose(hello).ok_or(alert::HANDSHAKE_FAILURE)?;
-    let mut agreed = extensions::accept(hello, offer, Some(suite))?;
+    let mut agreed = extensions::accept(hello.extensions, hello.has_renegotiation_scsv, offer, Some(suite))?;
     // The client without a cookie would wait for this server's timer, which may not send as often as it has to.
     if from.unverified.is_some() && !agreed.lean.has(Lean::ACKNOWLEDGE) {
         agreed.lean = agreed.lean.without(Lean::SERVER_FINISHED_FIRST);
@@ -158,7 +155,7 @@ fn resume<C: Crypto, const BUFFER: usize>(
     session: &SessionState,
     hello: &ClientHello<'_>,
 ) -> Result<bool, Problem> {
-    let mut agreed = extensions::accept(hello, offer, None)?;
+    let mut agreed = extensions::accept(hello.extensions, hello.has_renegotiation_scsv, offer, None)?;
     // RFC 7627, section 5.3: every session that is kept had the extension.
     if !agreed.extended_master_secret {
         return Err(alert::HANDSHAKE_FAILURE.into());
@@ -214,7 +211,7 @@ fn send_keys<C: Crypto, const BUFFER: usize>(
         let signature = crypto.sign(own.private_key, &digest).map_err(|_| alert::INTERNAL_ERROR)?;
         sender.send(Kind::ServerKeyExchange, |writer| {
             writer.put(parameters.octets())?;
-            certificates::write_signature(writer, &signature)
+            signature::write(writer, &signature)
         })?;
         if !offer.abilities.accepted.is_empty() {
             sender.send(Kind::CertificateRequest, certificates::write_request)?;
@@ -238,7 +235,7 @@ fn key_in_advance<'k>(
     hello: &ClientHello<'_>,
     identity: &mut Identity,
 ) -> Option<&'k [u8]> {
-    let offer = extensions::lean_offer(hello).ok()??;
+    let offer = extensions::lean_offer(hello.extensions).ok()??;
     let key = match offer.switches.has_identity() {
         true => config.credentials.find_psk(offer.identity),
         false if config.options.lean.has(Lean::KNOWN_ADDRESS) => config.credentials.find_psk_by_address(address),
@@ -318,7 +315,7 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
         (Expects::CertificateVerify, Kind::CertificateVerify) => {
             let digest = sender.transcript.digest();
             let key = connection.keys.certified.as_ref().ok_or(alert::INTERNAL_ERROR)?;
-            certificates::verify_signature(Reader::new(body), crypto, key, &digest)?;
+            signature::verify(Reader::new(body), crypto, key, &digest)?;
             sender.note(&header, body);
             connection.expect_finished();
         }

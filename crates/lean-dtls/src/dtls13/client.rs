@@ -1,56 +1,55 @@
 //! The client's side of a handshake.
 
-use core::mem::swap;
-
 use zeroize::Zeroize;
 
-use super::agreement::Share;
 #[cfg(feature = "certificates")]
-use super::certificates;
+use super::certificate_types;
 use super::connection::{Connection, Expects, transcript_header};
-use super::hello::{self, BINDERS, Extensions, Mode, Offer, ServerHello};
+use super::hello::{self, BINDERS, Mode, Offer, ServerHello};
 use super::psk::Key;
+use super::record;
 use super::schedule::Secret;
+use crate::agreement::{Share, generate_share};
 use crate::alert;
+use crate::both::{Earlier, Later, Offered};
 use crate::codec::{Reader, Writer};
-use crate::config::{Config, Versions};
+use crate::config::{Config, Options, Versions};
+use crate::connection_id::ConnectionId;
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
-use crate::dtls12::{self, ConnectionId, Kept};
 use crate::extension;
 use crate::handshake::Kind;
+#[cfg(feature = "record-limits")]
+use crate::limits;
 use crate::reassembly::Reassembly;
+use crate::session::Kept;
 use crate::status::{Failure, Status};
-use crate::time::Timeouts;
 
-/// What a client that offers DTLS 1.2 too needs if the server chooses DTLS 1.3.
-pub(crate) struct Offered {
-    share: Option<Share>,
-    pub(crate) is_chosen: bool,
-}
+/// This version, for a client of DTLS 1.2 that offers it too.
+pub(crate) struct Dtls13;
 
-impl Offered {
-    pub(crate) fn new<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>) -> Self {
-        Self { share: generate_share(crypto, config), is_chosen: false }
-    }
+impl Later for Dtls13 {
+    type Offer<'a> = Offer<'a>;
 
-    /// Forgets the private key.
-    pub(crate) fn wipe(&mut self) {
-        self.share = None;
-    }
-
-    /// What its ClientHello says beside the offer of DTLS 1.2.
-    pub(crate) fn offer<'a>(
-        &'a self,
+    fn offer<'a>(
+        offered: &'a Offered,
         config: &'a Config<impl Credentials>,
         connection_id: Option<ConnectionId>,
     ) -> Offer<'a> {
-        offer(config, self.share.as_ref(), connection_id, &[])
+        offer(config, offered.share.as_ref(), connection_id, &[])
+    }
+
+    fn bind<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>, transcript: &C::Hash, body: &mut [u8]) {
+        bind(crypto, config, transcript, body);
+    }
+
+    fn is_chosen(body: &[u8]) -> bool {
+        ServerHello::read(body).is_some()
     }
 }
 
 /// Begins the handshake.
-pub(crate) fn start<C: Crypto, const BUFFER: usize>(
+pub(crate) fn start<E: Earlier, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
@@ -63,39 +62,12 @@ pub(crate) fn start<C: Crypto, const BUFFER: usize>(
         connection.own_id = length.and_then(|length| ConnectionId::draw(crypto, length));
     }
     connection.share = generate_share(crypto, config);
-    send_hello(connection, crypto, config, kept, None);
-}
-
-/// Goes on with the connection of a client that has offered both versions, and whose server has chosen DTLS 1.3: the ClientHello is
-/// the same, and so is what has arrived.
-pub(crate) fn take_over<C: Crypto, const BUFFER: usize>(
-    earlier: &mut dtls12::Connection<C, BUFFER>,
-    crypto: &mut C,
-    timeouts: Timeouts,
-) -> Connection<C, BUFFER> {
-    let mut connection = Connection::new(crypto, true, timeouts);
-    connection.client_random = earlier.randoms[0];
-    #[cfg(feature = "connection-id")]
-    {
-        connection.own_id = earlier.own_id;
-    }
-    connection.share = earlier.dtls13.take().and_then(|offered| offered.share);
-    connection.timer = earlier.timer;
-    swap(&mut connection.incoming, &mut earlier.incoming);
-    let sender = &mut connection.sender;
-    swap(&mut sender.flight, &mut earlier.sender.flight);
-    sender.next = earlier.sender.next;
-    sender.outbound.start_at(earlier.sender.outbound.next_in_clear());
-    if let Some((kind, body)) = sender.flight.first() {
-        sender.transcript.update(&transcript_header(kind, body.len()));
-        sender.transcript.update(body);
-    }
-    connection
+    send_hello::<E, _, _>(connection, crypto, config, kept, None);
 }
 
 /// Sends a ClientHello: the first one, or with the cookie of the message whose turn it is. Returns false if that is not
 /// possible.
-fn send_hello<C: Crypto, const BUFFER: usize>(
+fn send_hello<E: Earlier, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
@@ -112,10 +84,7 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
         return false;
     }
     let write = |writer: &mut Writer<'_>| match config.options.dtls13.versions {
-        Versions::Both => {
-            let offer = dtls12::Offer { dtls13: Some(offer), ..dtls12::Offer::of_client(config, *own_id, kept) };
-            dtls12::ClientHello::write(writer, client_random, &[], &offer)
-        }
+        Versions::Both => E::write_hello(writer, client_random, config, *own_id, kept, &offer),
         Versions::Dtls12 | Versions::Dtls13 => offer.write(writer, client_random),
     };
     match sender.send_bound(Kind::ClientHello, write, |transcript, body| bind(crypto, config, transcript, body)) {
@@ -141,7 +110,7 @@ fn offer<'a>(
     let is_alone = config.options.dtls13.versions == Versions::Dtls13;
     let needs_groups = !is_alone && config.abilities().needs_groups();
     Offer {
-        versions: if is_alone { &[hello::VERSION] } else { &[hello::VERSION, hello::LEGACY_VERSION] },
+        versions: if is_alone { &[record::VERSION] } else { &[record::VERSION, record::LEGACY_VERSION] },
         aeads: config.options.dtls13.aeads,
         groups: if needs_groups { config.groups() } else { config.offered_groups() },
         share: share.map(|share| (share.group(), share.public())),
@@ -149,18 +118,13 @@ fn offer<'a>(
         cookie,
         psk: Key::own(&config.credentials).map(|psk| (psk, mode(config))),
         #[cfg(feature = "certificates")]
-        certificates: certificates::Offer::of(&config.credentials),
+        certificates: certificate_types::Offer::of(&config.credentials),
     }
 }
 
 /// Completes the body of a ClientHello with the binder of its pre-shared key, if it has one. The transcript is what comes before
 /// it.
-pub(crate) fn bind<C: Crypto>(
-    crypto: &mut C,
-    config: &Config<impl Credentials>,
-    transcript: &C::Hash,
-    body: &mut [u8],
-) {
+fn bind<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>, transcript: &C::Hash, body: &mut [u8]) {
     let Some(psk) = Key::own(&config.credentials) else { return };
     let covered = body.len() - BINDERS;
     let mut transcript = transcript.clone();
@@ -171,18 +135,13 @@ pub(crate) fn bind<C: Crypto>(
     body[covered + BINDERS - binder.len()..].copy_from_slice(&binder);
 }
 
-/// A key pair in the group that this client prefers, if it offers any.
-fn generate_share<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>) -> Option<Share> {
-    config.offered_groups().first().and_then(|group| Share::generate(crypto, *group))
-}
-
 /// How this client uses a pre-shared key.
 const fn mode<K>(config: &Config<K>) -> Mode {
     if config.options.dtls13.psk_agreement { Mode::WithAgreement } else { Mode::Alone }
 }
 
 /// Handles the message whose turn it is, or after a Finished answers it. Returns false if it was not used.
-pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
+pub(crate) fn handle<E: Earlier, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
@@ -193,7 +152,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         if !has_first_share(connection, config) {
             connection.share = generate_share(crypto, config);
         }
-        if go_back(connection, crypto, config, kept) {
+        if go_back::<E, _, _>(connection, crypto, config, kept) {
             connection.next = 0;
             connection.sender.flight.restart();
             connection.timer.begin_again();
@@ -206,10 +165,10 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         let timer = connection.timer;
         let is_retry = ServerHello::read(body).is_some_and(|hello| hello.is_retry());
         // As long as the HelloRetryRequest before may be the server's, its answer is waited for.
-        if is_retry && !timer.is_in_vain() || !go_back(connection, crypto, config, kept) {
+        if is_retry && !timer.is_in_vain() || !go_back::<E, _, _>(connection, crypto, config, kept) {
             return false;
         }
-        let is_used = handle(connection, crypto, config, kept);
+        let is_used = handle::<E, _, _>(connection, crypto, config, kept);
         if is_retry {
             connection.timer = timer;
             connection.timer.go_on();
@@ -218,7 +177,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     }
     let handled = match (connection.expects, header.kind) {
         (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => match ServerHello::read(body) {
-            Some(hello) if hello.is_retry() => receive_retry(connection, crypto, config, kept),
+            Some(hello) if hello.is_retry() => receive_retry::<E, _, _>(connection, crypto, config, kept),
             Some(_) => {
                 *kept = Kept::default(); // a session of DTLS 1.2
                 receive_hello(connection, crypto, config)
@@ -241,7 +200,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
 
 /// The first ClientHello again: its HelloRetryRequest was perhaps not the server's. It is in the transcript, and is not sent. False
 /// if that request has cost the key pair in it.
-fn go_back<C: Crypto, const BUFFER: usize>(
+fn go_back<E: Earlier, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
@@ -255,7 +214,7 @@ fn go_back<C: Crypto, const BUFFER: usize>(
     connection.expects = Expects::Hello;
     connection.sender.transcript = crypto.hash();
     connection.sender.next = 0;
-    let is_sent = send_hello(connection, crypto, config, kept, None);
+    let is_sent = send_hello::<E, _, _>(connection, crypto, config, kept, None);
     connection.sender.flight.withhold();
     connection.timer = timer;
     is_sent
@@ -270,7 +229,7 @@ fn has_first_share<C: Crypto, const BUFFER: usize>(
 }
 
 /// Answers a HelloRetryRequest (RFC 8446, section 4.1.4).
-fn receive_retry<C: Crypto, const BUFFER: usize>(
+fn receive_retry<E: Earlier, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
@@ -300,7 +259,7 @@ fn receive_retry<C: Crypto, const BUFFER: usize>(
     sender.begin_again(crypto, &first_hello);
     sender.note(Kind::ServerHello, body);
     connection.expects = Expects::ServerHello;
-    send_hello(connection, crypto, config, kept, Some(header.sequence));
+    send_hello::<E, _, _>(connection, crypto, config, kept, Some(header.sequence));
     Ok(())
 }
 
@@ -335,7 +294,7 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
     #[cfg(not(feature = "certificates"))]
     psk.ok_or(alert::HANDSHAKE_FAILURE)?;
     #[cfg(feature = "certificates")]
-    if psk.is_none() && !certificates::Offer::of(&config.credentials).is_possible() {
+    if psk.is_none() && !certificate_types::Offer::of(&config.credentials).is_possible() {
         return Err(alert::HANDSHAKE_FAILURE);
     }
     let has_agreement = psk.is_none() || mode(config) == Mode::WithAgreement;
@@ -378,9 +337,9 @@ fn receive_extensions<C: Crypto, const BUFFER: usize>(
     config: &Config<impl Credentials>,
 ) -> Result<(), u8> {
     let (header, body) = connection.incoming.whole(connection.next).ok_or(alert::DECODE_ERROR)?;
-    let extensions = Extensions::read(Reader::new(body)).ok_or(alert::DECODE_ERROR)?;
+    let extensions = hello::read_extensions(Reader::new(body)).ok_or(alert::DECODE_ERROR)?;
     #[cfg(feature = "certificates")]
-    let offer = certificates::Offer::of(&config.credentials);
+    let offer = certificate_types::Offer::of(&config.credentials);
     let is_offered = |number: u16| {
         #[cfg(feature = "certificates")]
         if offer.asks_for(number) {
@@ -389,25 +348,38 @@ fn receive_extensions<C: Crypto, const BUFFER: usize>(
         // A server may tell which groups it would have liked (RFC 8446, section 4.2.7), and answer what was offered for
         // both versions.
         let has_both = config.options.dtls13.versions == Versions::Both;
-        number == extension::SUPPORTED_GROUPS || has_both && dtls12::is_for_both(number, &config.options)
+        number == extension::SUPPORTED_GROUPS || has_both && is_for_both(number, &config.options)
     };
     if !extensions.iter().all(|(number, _)| is_offered(number)) {
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
     #[cfg(feature = "record-limits")]
     {
-        connection.sender.outbound.limit = dtls12::content_limit(extensions.octets(), &config.options)?;
+        connection.sender.outbound.limit = limits::content_limit(extensions, &config.options)?;
     }
     connection.expects = Expects::Finished;
     #[cfg(feature = "certificates")]
     {
-        certificates::read_chosen(&mut connection.certificates, extensions, &offer)?;
+        certificate_types::read_chosen(&mut connection.certificates, extensions, &offer)?;
         if connection.certificates.is_used {
             connection.expects = Expects::Certificate;
         }
     }
     connection.sender.note(header.kind, body);
     Ok(())
+}
+
+/// True if a client that offers both versions has asked for this extension, which a server of DTLS 1.3 answers too.
+fn is_for_both(number: u16, _options: &Options) -> bool {
+    match number {
+        #[cfg(feature = "record-limits")]
+        extension::MAX_FRAGMENT_LENGTH => _options.max_fragment_length.is_some(),
+        #[cfg(feature = "record-limits")]
+        extension::RECORD_SIZE_LIMIT => _options.record_size_limit.is_some(),
+        #[cfg(feature = "heartbeat")]
+        extension::HEARTBEAT => _options.heartbeat,
+        _ => false,
+    }
 }
 
 /// Answers the server's Finished, which was verified.

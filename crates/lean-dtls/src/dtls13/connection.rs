@@ -3,23 +3,24 @@
 use subtle::ConstantTimeEq;
 
 use super::ack::{self, Acknowledgements};
-use super::agreement::Share;
 #[cfg(feature = "certificates")]
-use super::certificates;
+use super::certificate_types;
 use super::record::{
     self, ContentType, InClear, Inbound, Layout, MOST_FORGERIES, MOST_RECORDS, Number, Outbound, Records,
 };
 use super::schedule::Secret;
+use crate::agreement::Share;
 use crate::alert;
 use crate::allowance::Allowance;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Packing;
+use crate::connection_id::ConnectionId;
 use crate::credentials::Identity;
 use crate::crypto::{Aead, Crypto, DIGEST, Hash};
-use crate::dtls12::{self, ConnectionId};
 use crate::flight::{Flight, Part};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
+use crate::replay;
 use crate::status::{Failure, SendError, Status};
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
@@ -87,7 +88,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) next: u16,
     /// The number of the peer's message that this end's flight answers: the last of the peer's flight before it.
     answered: Option<u16>,
-    pub(super) timer: Timer,
+    pub(crate) timer: Timer,
     /// Somebody says that the peer has parts of the flight: anybody can have said it. It is believed until the wait is over.
     is_acknowledged_in_clear: bool,
     /// A flight was begun since the record that is processed came: it acknowledges that record.
@@ -100,7 +101,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The key pair of a client, until the server has answered.
     pub(crate) share: Option<Share>,
     #[cfg(feature = "certificates")]
-    pub(crate) certificates: certificates::State,
+    pub(crate) certificates: certificate_types::State,
     /// The handshake secret; after the server's Finished, none.
     pub(crate) stage: Option<Secret>,
     /// The traffic secrets of this end and of the peer.
@@ -208,7 +209,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             own_id: None,
             share: None,
             #[cfg(feature = "certificates")]
-            certificates: certificates::State::default(),
+            certificates: certificate_types::State::default(),
             stage: None,
             traffic: None,
             application: None,
@@ -314,7 +315,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// What the last datagram had that can only be the peer's.
-    pub(crate) const fn heard(&self) -> dtls12::Heard {
+    pub(crate) const fn heard(&self) -> replay::Heard {
         self.inbound.heard
     }
 
@@ -391,7 +392,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         deliver: &mut dyn FnMut(&[u8]),
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) {
-        self.inbound.heard = dtls12::Heard::Nothing;
+        self.inbound.heard = replay::Heard::Nothing;
         let (mut rest, mut is_first) = (datagram, true);
         while self.is_heard() && !rest.is_empty() {
             let length = match Layout::read(rest, &self.inbound.connection_id, is_first) {
@@ -411,7 +412,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
         // It was asleep, and is heard again.
         let waits = self.is_after_handshake() && !self.sender.flight.is_empty() && self.timer.is_stopped();
-        if waits && self.heard() == dtls12::Heard::Latest {
+        if waits && self.heard() == replay::Heard::Latest {
             self.sender.flight.restart();
             self.timer.start();
         }

@@ -1,30 +1,20 @@
 //! ClientHello, ServerHello and HelloRetryRequest, and their extensions (RFC 8446, section 4; RFC 9147, section 5).
 
+#[cfg(feature = "certificates")]
+use super::certificate_types;
 use super::psk::Key;
+use super::record::{LEGACY_VERSION, VERSION};
+use crate::both::Beside;
 use crate::codec::{Full, Reader, Writer};
+use crate::connection_id::{self, ConnectionId};
 use crate::crypto::{Aead, DIGEST, Group};
-use crate::dtls12::ConnectionId;
-use crate::extension;
-
-/// DTLS 1.3 in supported_versions.
-pub(crate) const VERSION: u16 = 0xfefc;
-
-/// The version that every hello has for older peers: DTLS 1.2.
-pub(crate) const LEGACY_VERSION: u16 = 0xfefd;
+use crate::extension::{self, Extensions};
 
 /// The random number of a HelloRetryRequest: SHA-256 of "HelloRetryRequest" (RFC 8446, section 4.1.3).
 pub(crate) const RETRY: [u8; 32] = [
     0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11,
     0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
-
-/// How the random number of a server ends that speaks DTLS 1.3, and chooses DTLS 1.2 (RFC 8446, section 4.1.3).
-pub(crate) const DOWNGRADE: [u8; 8] = *b"DOWNGRD\x01";
-
-/// True if this is the random number of a server that speaks DTLS 1.3: the last octet says which earlier version it has chosen.
-pub(crate) fn is_downgrade(random: &[u8; 32]) -> bool {
-    random[24..31] == DOWNGRADE[..7] && random[31] <= 1
-}
 
 /// Octets at the end of a ClientHello with one binder, which the binder does not cover: the list's length, the binder's, and
 /// the binder.
@@ -48,58 +38,21 @@ pub(crate) const fn suite(aead: Aead) -> u16 {
     }
 }
 
-/// Extensions as they are on the wire. None is there twice.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Extensions<'a>(&'a [u8]);
-
-impl<'a> Extensions<'a> {
-    /// Reads what ends a message. `None` if it is malformed, or if an extension is there twice.
-    pub(crate) fn read(mut reader: Reader<'a>) -> Option<Self> {
-        let extensions = Self(reader.vector(2).filter(|_| reader.is_empty())?);
-        let mut rest = Reader::new(extensions.0);
-        // Those with a number below 64: all that this engine knows. Others are not looked at.
-        let mut seen = 0_u64;
-        while !rest.is_empty() {
-            let (number, _) = extension::next(&mut rest)?;
-            let bit = 1_u64.checked_shl(number.into()).unwrap_or(0);
-            if seen & bit != 0 {
-                return None;
-            }
-            seen |= bit;
+/// Reads the extensions that end a message. `None` if it is malformed, or if an extension is there twice.
+pub(crate) fn read_extensions(mut reader: Reader<'_>) -> Option<Extensions<'_>> {
+    let extensions = Extensions(reader.vector(2).filter(|_| reader.is_empty())?);
+    let mut rest = Reader::new(extensions.0);
+    // Those with a number below 64: all that this engine knows. Others are not looked at.
+    let mut seen = 0_u64;
+    while !rest.is_empty() {
+        let (number, _) = extension::next(&mut rest)?;
+        let bit = 1_u64.checked_shl(number.into()).unwrap_or(0);
+        if seen & bit != 0 {
+            return None;
         }
-        Some(extensions)
+        seen |= bit;
     }
-
-    /// The same, to be read as extensions of DTLS 1.2.
-    #[cfg(feature = "record-limits")]
-    pub(crate) const fn octets(self) -> &'a [u8] {
-        self.0
-    }
-
-    /// The content of an extension, if it is there.
-    pub(crate) fn find(self, number: u16) -> Option<&'a [u8]> {
-        self.iter().find(|(found, _)| *found == number).map(|(_, content)| content)
-    }
-
-    pub(crate) fn iter(self) -> impl Iterator<Item = (u16, &'a [u8])> {
-        let mut rest = Reader::new(self.0);
-        core::iter::from_fn(move || extension::next(&mut rest))
-    }
-
-    fn last(self) -> Option<u16> {
-        self.iter().last().map(|(number, _)| number)
-    }
-
-    /// True if a list of numbers of two octets, in a vector, has this number.
-    pub(crate) fn lists(self, extension: u16, prefix: usize, number: u16) -> bool {
-        let list = self.find(extension).and_then(|content| Reader::new(content).vector(prefix));
-        list.is_some_and(|list| list.chunks_exact(2).any(|listed| listed == number.to_be_bytes()))
-    }
-}
-
-/// Writes a connection_id extension.
-pub(crate) fn write_connection_id(writer: &mut Writer<'_>, id: &ConnectionId) -> Result<(), Full> {
-    extension::write(writer, extension::CONNECTION_ID, |writer| writer.vector(1, |writer| writer.put(id.octets())))
+    Some(extensions)
 }
 
 /// The ID in a connection_id extension. `None` if it is malformed, or longer than this end can keep.
@@ -122,7 +75,7 @@ pub(crate) struct Offer<'a> {
     /// A pre-shared key, and how it is used.
     pub(crate) psk: Option<(Key<'a>, Mode)>,
     #[cfg(feature = "certificates")]
-    pub(crate) certificates: super::certificates::Offer<'a>,
+    pub(crate) certificates: certificate_types::Offer<'a>,
 }
 
 impl Offer<'_> {
@@ -136,12 +89,14 @@ impl Offer<'_> {
         writer.vector(1, |writer| writer.number(0, 1))?;
         writer.vector(2, |writer| self.write_extensions(writer))
     }
+}
 
-    pub(crate) fn write_suites(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
+impl Beside for Offer<'_> {
+    fn write_suites(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
         self.aeads.iter().try_for_each(|aead| writer.number(suite(*aead).into(), 2))
     }
 
-    pub(crate) fn write_extensions(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
+    fn write_extensions(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
         extension::write(writer, extension::SUPPORTED_VERSIONS, |writer| {
             writer.vector(1, |writer| self.versions.iter().try_for_each(|version| writer.number((*version).into(), 2)))
         })?;
@@ -164,7 +119,7 @@ impl Offer<'_> {
             })?;
         }
         if let Some(id) = &self.connection_id {
-            write_connection_id(writer, id)?;
+            connection_id::write(writer, id)?;
         }
         #[cfg(feature = "certificates")]
         self.certificates.write(writer)?;
@@ -218,7 +173,7 @@ impl<'a> ClientHello<'a> {
         let cookie = reader.vector(1)?;
         let suites = reader.vector(2).filter(|suites| suites.len() >= 2 && suites.len() % 2 == 0)?;
         let compression = reader.vector(1)?;
-        let extensions = Extensions::read(reader)?;
+        let extensions = read_extensions(reader)?;
         let psks = match extensions.find(extension::PRE_SHARED_KEY) {
             Some(content) => {
                 Some(OfferedPsks::read(content).filter(|_| extensions.last() == Some(extension::PRE_SHARED_KEY))?)
@@ -309,7 +264,7 @@ impl<'a> ServerHello<'a> {
         let random = reader.array()?;
         let session = reader.vector(1)?;
         let (suite, compression) = (reader.u16()?, reader.u8()?);
-        let extensions = Extensions::read(reader)?;
+        let extensions = read_extensions(reader)?;
         let is_legal = version == LEGACY_VERSION && session.is_empty() && compression == 0;
         let is_chosen = extensions.find(extension::SUPPORTED_VERSIONS) == Some(&VERSION.to_be_bytes());
         is_chosen.then_some(Self { random, suite, extensions, is_legal })
@@ -366,7 +321,7 @@ impl Answer<'_> {
                 })?;
             }
             if let Some(id) = self.connection_id {
-                write_connection_id(writer, id)?;
+                connection_id::write(writer, id)?;
             }
             match self.psk {
                 Some(place) => {

@@ -1,6 +1,6 @@
 //! Pre-shared keys, as DTLS 1.3 uses them: as they are, or imported (RFC 9258).
 
-use super::hello::VERSION;
+use super::record::VERSION;
 use super::schedule::{Origin, Secret};
 use crate::codec::{Full, Reader, Writer};
 use crate::credentials::{Credentials, Psk, is_key};

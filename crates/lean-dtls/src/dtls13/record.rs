@@ -2,13 +2,16 @@
 
 use super::schedule::Keys;
 use crate::codec::{Full, Reader, Writer};
+use crate::connection_id::ConnectionId;
 use crate::crypto::{Aead, BLOCK, Crypto, Failed, MAX_TAG, NONCE, Protection};
-use crate::dtls12::{ConnectionId, Heard};
 use crate::flight::{self, Part};
-use crate::replay::Window;
+use crate::replay::{Heard, Window};
 
-/// What is in the version field of every record in clear.
-const LEGACY_VERSION: u16 = 0xfefd;
+/// DTLS 1.3 in supported_versions.
+pub(crate) const VERSION: u16 = 0xfefc;
+
+/// The version that every record in clear and every hello has for older peers: DTLS 1.2.
+pub(crate) const LEGACY_VERSION: u16 = 0xfefd;
 
 /// Octets of the header of a record in clear.
 pub(crate) const HEADER: usize = 13;

@@ -4,9 +4,8 @@
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
-use super::agreement::Share;
 #[cfg(feature = "certificates")]
-use super::certificates;
+use super::certificate_types;
 #[cfg(feature = "certificates")]
 use super::connection::Expects;
 use super::connection::{Connection, transcript_header};
@@ -14,15 +13,15 @@ use super::hello::{self, Answer, ClientHello, Mode, OfferedPsk};
 use super::psk::Key;
 use super::record::{self, ContentType};
 use super::schedule::Secret;
+use crate::agreement::Share;
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
+use crate::connection_id::ConnectionId;
 use crate::credentials::{self, Credentials};
 use crate::crypto::{Aead, Crypto, DIGEST, Group, Hash, SCALAR};
-use crate::dtls12::{Arrived, ConnectionId};
 use crate::extension;
-use crate::handshake::{self, Kind};
-use crate::reply::Reply;
+use crate::handshake::{self, Arrived, Kind};
 use crate::status::{Failure, Status};
 
 /// Octets of the part of a cookie that only the server can make. (Assumed: nobody tries 2^64 ClientHellos in the life of a
@@ -36,8 +35,11 @@ const COOKIE: usize = 1 + DIGEST + MAC;
 /// extensions for version, group and cookie.
 const RETRY: usize = 2 + 32 + 1 + 2 + 1 + 2 + 6 + 6 + (4 + 2 + COOKIE);
 
+/// Octets of the headers of an answer to a client without a slot: those of a record and of a message.
+pub(crate) const HEADERS: usize = record::HEADER + handshake::HEADER;
+
 /// Octets of the longest answer to a client without a slot: a HelloRetryRequest.
-pub(crate) const REPLY: usize = record::HEADER + handshake::HEADER + RETRY;
+pub(crate) const REPLY: usize = HEADERS + RETRY;
 
 /// What the server answers to a client without a slot.
 pub(crate) type Answered = ([u8; REPLY], usize);
@@ -133,7 +135,7 @@ pub(crate) fn admit<C: Crypto>(
 /// True if this server can prove its identity to the client with a certificate.
 fn has_certificate(_config: &Config<impl Credentials>, _hello: &ClientHello<'_>) -> bool {
     #[cfg(feature = "certificates")]
-    return certificates::is_possible(_hello, &_config.credentials);
+    return certificate_types::is_possible(_hello.extensions, &_config.credentials);
     #[cfg(not(feature = "certificates"))]
     false
 }
@@ -204,7 +206,12 @@ fn retry_records<K>(config: &Config<K>, admitted: &Admitted) -> u64 {
         Some((_, None, _)) => REPLY - 6,
         Some((_, Some(_), _)) => REPLY,
     };
-    Reply::records(length, config.mtu.into()) - 1
+    records(length, config.mtu.into()) - 1
+}
+
+/// How many records an answer of so many octets has in datagrams of `mtu` octets.
+const fn records(octets: usize, mtu: usize) -> u64 {
+    (octets - HEADERS).div_ceil(mtu - HEADERS) as u64
 }
 
 /// A connection with a client that was admitted, with the flight from ServerHello to Finished.
@@ -282,10 +289,10 @@ fn send_extensions<C: Crypto, const BUFFER: usize>(
 ) -> Result<(), Full> {
     #[cfg(feature = "certificates")]
     if !_admitted.has_psk {
-        let state = certificates::choose(_hello, &_config.credentials);
+        let state = certificate_types::choose(_hello.extensions, &_config.credentials);
         connection.certificates = state;
         connection.sender.send(Kind::EncryptedExtensions, |writer| {
-            writer.vector(2, |writer| certificates::write_chosen(writer, &state))
+            writer.vector(2, |writer| certificate_types::write_chosen(writer, &state))
         })?;
         if state.is_asked {
             connection.expects = Expects::Certificate;

@@ -8,10 +8,12 @@ use super::record::{self, ContentType};
 use super::{client, server};
 use crate::codec::Reader;
 use crate::config::{Config, Packing, Versions};
+use crate::connection_id::ConnectionId;
 use crate::credentials::{Credentials, Psk};
 use crate::crypto::RustCrypto;
-use crate::dtls12::{Arrived, ConnectionId, Kept};
-use crate::handshake::{self, Kind};
+use crate::dtls12::client::Dtls12;
+use crate::handshake::{self, Arrived, Kind};
+use crate::session::Kept;
 use crate::status::{Failure, Status};
 use crate::time::{Instant, Timeouts};
 
@@ -52,7 +54,7 @@ impl<K: Credentials> End<K> {
     fn client(config: Config<K>) -> (Self, Vec<u8>) {
         let mut crypto = crypto(true);
         let mut connection = Connection::new(&mut crypto, true, config.timeouts);
-        client::start(&mut connection, &mut crypto, &config, &Kept::default());
+        client::start::<Dtls12, _, _>(&mut connection, &mut crypto, &config, &Kept::default());
         let mut end = Self { connection, crypto, config };
         let hello = end.transmit(MTU).remove(0);
         (end, hello)
@@ -89,7 +91,7 @@ impl<K: Credentials> End<K> {
             &mut datagram,
             &mut |data| delivered.extend_from_slice(data),
             &mut |connection, crypto| match is_client {
-                true => client::handle(connection, crypto, config, &mut Kept::default()),
+                true => client::handle::<Dtls12, _, _>(connection, crypto, config, &mut Kept::default()),
                 false => server::handle(connection, crypto, config),
             },
         );

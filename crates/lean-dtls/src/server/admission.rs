@@ -9,15 +9,16 @@ use crate::config::Admission;
 #[cfg(feature = "dtls13")]
 use crate::config::Versions;
 use crate::connection::Connection;
+use crate::connection_id::ConnectionId;
 use crate::credentials::{Credentials, is_known};
 use crate::crypto::Crypto;
 #[cfg(feature = "resumption")]
 use crate::dtls12::find_session;
-use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ConnectionId, ContentType, Offer, Resuming, record};
+use crate::dtls12::{self, COOKIE, ClientHello, ContentType, Offer, Resuming, record};
 #[cfg(feature = "dtls13")]
 use crate::dtls13;
 use crate::eviction::Age;
-use crate::handshake::{self, Kind};
+use crate::handshake::{self, Arrived, Kind};
 use crate::reassembly::Reassembly;
 use crate::reply::Reply;
 use crate::session::Sessions;
@@ -111,8 +112,6 @@ where
             abilities: self.config.abilities(),
             #[cfg(feature = "resumption")]
             session: None,
-            #[cfg(feature = "dtls13")]
-            dtls13: None,
         };
         #[cfg(feature = "resumption")]
         let (tickets, lifetime_s, now) = (self.tickets.as_ref(), offer.options.session_lifetime_s(), self.now);

@@ -1,7 +1,7 @@
 //! Round trips from a flight to its answer, and the timeout that follows from them (RFC 6298). Nothing without the feature
 //! `round-trips`.
 
-use super::Instant;
+use super::instant::Instant;
 
 /// What has been measured.
 #[derive(Clone, Copy, Debug)]

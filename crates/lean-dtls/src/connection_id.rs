@@ -1,7 +1,11 @@
 //! Connection IDs (RFC 9146).
 
+#[cfg(any(feature = "connection-id", feature = "dtls13"))]
+use crate::codec::{Full, Writer};
+#[cfg(any(feature = "connection-id", feature = "dtls13"))]
+use crate::extension::{self, CONNECTION_ID};
 #[cfg(feature = "connection-id")]
-pub(super) use negotiation::{CONNECTION_ID, accept, confirm, write};
+pub(crate) use negotiation::{accept, confirm};
 
 /// Octets of the longest connection ID of an end. (Assumed: enough for all devices of a server.)
 pub const MAX_CONNECTION_ID: usize = 8;
@@ -45,15 +49,19 @@ impl ConnectionId {
     }
 }
 
+/// Writes the extension: the connection ID of the end that sends it.
+#[cfg(any(feature = "connection-id", feature = "dtls13"))]
+pub(crate) fn write(writer: &mut Writer<'_>, own: &ConnectionId) -> Result<(), Full> {
+    extension::write(writer, CONNECTION_ID, |writer| writer.vector(1, |writer| writer.put(own.octets())))
+}
+
 #[cfg(feature = "connection-id")]
 mod negotiation {
     use super::{ConnectionId, MAX_CONNECTION_ID};
     use crate::alert;
-    use crate::codec::{Full, Reader, Writer};
+    use crate::codec::Reader;
     use crate::crypto::Crypto;
-    use crate::dtls12::extensions::{self, Extensions};
-
-    pub(in crate::dtls12) use crate::extension::CONNECTION_ID;
+    use crate::extension::{CONNECTION_ID, Extensions};
 
     impl ConnectionId {
         /// A new one of so many octets. `None` beyond [`MAX_CONNECTION_ID`].
@@ -73,13 +81,8 @@ mod negotiation {
         }
     }
 
-    /// Writes the extension: the connection ID of the end that sends it.
-    pub(in crate::dtls12) fn write(writer: &mut Writer<'_>, own: &ConnectionId) -> Result<(), Full> {
-        extensions::write(writer, CONNECTION_ID, |writer| writer.vector(1, |writer| writer.put(own.octets())))
-    }
-
     /// What a server with this ID takes of the client's offer: nothing, if it could not keep the client's ID.
-    pub(in crate::dtls12) fn accept(
+    pub(crate) fn accept(
         extensions: Extensions<'_>,
         own: Option<ConnectionId>,
     ) -> Result<Option<[ConnectionId; 2]>, u8> {
@@ -88,7 +91,7 @@ mod negotiation {
     }
 
     /// What a client with this ID reads in the server's answer. It cannot speak with a server whose ID is too long to keep.
-    pub(in crate::dtls12) fn confirm(
+    pub(crate) fn confirm(
         extensions: Extensions<'_>,
         own: Option<ConnectionId>,
     ) -> Result<Option<[ConnectionId; 2]>, u8> {

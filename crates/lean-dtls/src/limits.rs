@@ -1,16 +1,9 @@
 //! How long the content of a record may be: max_fragment_length (RFC 6066, section 4) and record_size_limit (RFC 8449).
 
-use super::extensions::{self, Extensions};
-use super::record::MAX_CONTENT;
 use crate::alert;
 use crate::codec::{Full, Writer};
-use crate::config::{MaxFragmentLength, Options};
-
-pub(super) const MAX_FRAGMENT_LENGTH: u16 = 1;
-pub(super) const RECORD_SIZE_LIMIT: u16 = 28;
-
-/// The smallest record size limit (RFC 8449, section 4).
-pub(crate) const LEAST_RECORD_SIZE: u16 = 64;
+use crate::config::{LEAST_RECORD_SIZE, MAX_CONTENT, MaxFragmentLength, Options};
+use crate::extension::{self, Extensions, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
 
 /// What both ends have agreed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,30 +23,30 @@ impl Limits {
 }
 
 /// The client's extensions.
-pub(super) fn write_offer(writer: &mut Writer<'_>, options: &Options) -> Result<(), Full> {
+pub(crate) fn write_offer(writer: &mut Writer<'_>, options: &Options) -> Result<(), Full> {
     if let Some(length) = options.max_fragment_length {
-        extensions::write(writer, MAX_FRAGMENT_LENGTH, |writer| writer.number(length as u32, 1))?;
+        extension::write(writer, MAX_FRAGMENT_LENGTH, |writer| writer.number(length as u32, 1))?;
     }
     write_record_size(writer, options.record_size_limit)
 }
 
 /// The server's extensions.
-pub(super) fn write_answer(writer: &mut Writer<'_>, limits: &Limits) -> Result<(), Full> {
+pub(crate) fn write_answer(writer: &mut Writer<'_>, limits: &Limits) -> Result<(), Full> {
     if let Some(length) = limits.fragment_length {
-        extensions::write(writer, MAX_FRAGMENT_LENGTH, |writer| writer.number(length as u32, 1))?;
+        extension::write(writer, MAX_FRAGMENT_LENGTH, |writer| writer.number(length as u32, 1))?;
     }
     write_record_size(writer, limits.record_size.map(|[own, _]| own))
 }
 
 fn write_record_size(writer: &mut Writer<'_>, own: Option<u16>) -> Result<(), Full> {
     match own {
-        Some(own) => extensions::write(writer, RECORD_SIZE_LIMIT, |writer| writer.number(own.into(), 2)),
+        Some(own) => extension::write(writer, RECORD_SIZE_LIMIT, |writer| writer.number(own.into(), 2)),
         None => Ok(()),
     }
 }
 
 /// What a server takes of the client's offer. With a record size limit it ignores the fragment length (RFC 8449, section 5).
-pub(super) fn accept(extensions: Extensions<'_>, options: &Options) -> Result<Limits, u8> {
+pub(crate) fn accept(extensions: Extensions<'_>, options: &Options) -> Result<Limits, u8> {
     let record_size = read_record_size(extensions)?;
     if let (Some(own), Some(peers)) = (options.record_size_limit, record_size) {
         return Ok(Limits { record_size: Some([own, peers.min(MAX_CONTENT)]), fragment_length: None });
@@ -63,7 +56,7 @@ pub(super) fn accept(extensions: Extensions<'_>, options: &Options) -> Result<Li
 }
 
 /// What a client reads in the server's answer.
-pub(super) fn confirm(extensions: Extensions<'_>, options: &Options) -> Result<Limits, u8> {
+pub(crate) fn confirm(extensions: Extensions<'_>, options: &Options) -> Result<Limits, u8> {
     let fragment_length = extensions.find(MAX_FRAGMENT_LENGTH).map(read_fragment_length).transpose()?;
     let record_size = read_record_size(extensions)?;
     let is_other = fragment_length.is_some() && fragment_length != options.max_fragment_length;
@@ -72,6 +65,17 @@ pub(super) fn confirm(extensions: Extensions<'_>, options: &Options) -> Result<L
         return Err(alert::ILLEGAL_PARAMETER);
     }
     Ok(Limits { fragment_length, record_size: options.record_size_limit.zip(record_size).map(<[u16; 2]>::from) })
+}
+
+/// The most octets of content that a server of DTLS 1.3 takes in an encrypted record, by its extensions. The type of the content
+/// counts too (RFC 8449, section 4).
+///
+/// # Errors
+/// The alert with which the client refuses the server.
+#[cfg(feature = "dtls13")]
+pub(crate) fn content_limit(extensions: Extensions<'_>, options: &Options) -> Result<usize, u8> {
+    let [_, [_, limit]] = confirm(extensions, options)?.octets();
+    Ok(usize::from(limit) - 1)
 }
 
 fn read_fragment_length(content: &[u8]) -> Result<MaxFragmentLength, u8> {

@@ -1,8 +1,5 @@
 //! Cipher suites: how both ends agree on keys, and with what they encrypt records.
 
-use super::hello::ClientHello;
-#[cfg(feature = "ecdhe")]
-use super::public_keys;
 #[cfg(feature = "certificates")]
 use crate::credentials::CertificateType;
 use crate::crypto::Aead;
@@ -134,23 +131,6 @@ pub(crate) struct Abilities<'a> {
 }
 
 impl<'a> Abilities<'a> {
-    /// The server: the suite that it chooses.
-    pub(crate) fn choose(&self, hello: &ClientHello<'_>) -> Option<Suite> {
-        let is_possible = |suite: Suite| {
-            #[cfg(feature = "ecdhe")]
-            let suits = public_keys::is_possible(hello.extensions, suite, self);
-            #[cfg(not(feature = "ecdhe"))]
-            let suits = true;
-            suits && hello.offers(suite)
-        };
-        self.suites.iter().copied().find(|suite| is_possible(*suite))
-    }
-
-    /// The server: true if its answer takes no arithmetic with public keys.
-    pub(crate) fn is_cheap(&self, hello: &ClientHello<'_>) -> bool {
-        self.choose(hello).is_some_and(|suite| suite.key_exchange() == KeyExchange::Psk)
-    }
-
     /// The client: true if a suite that it offers has key agreement.
     #[cfg(any(feature = "ecdhe", feature = "dtls13"))]
     pub(crate) fn needs_groups(&self) -> bool {

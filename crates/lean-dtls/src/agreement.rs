@@ -3,6 +3,8 @@
 #[cfg(feature = "ecdhe")]
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use crate::config::Config;
+use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Group, SCALAR};
 
 /// An ephemeral key pair.
@@ -63,4 +65,9 @@ impl Share {
     pub(crate) fn agree<C: Crypto>(&self, _: &mut C, _: &[u8]) -> Option<[u8; SCALAR]> {
         match *self {}
     }
+}
+
+/// A key pair in the group that this client prefers, if it offers any.
+pub(crate) fn generate_share<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>) -> Option<Share> {
+    config.offered_groups().first().and_then(|group| Share::generate(crypto, *group))
 }
