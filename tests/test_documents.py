@@ -24,6 +24,7 @@ DOCUMENTS = sorted(
     if file.suffix == ".md"
 )
 
+VERSION = re.compile(r'^version[ :=]+"?([\d.]+)"?$', re.MULTILINE)
 FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 CODE_SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\[[^\]]+\]:\s*(\S+)", re.MULTILINE)
@@ -185,3 +186,10 @@ def test_the_document_about_captures_has_the_arguments_that_we_print() -> None:
     for context in (argument for argument in arguments if argument.startswith("6lowpan.")):
         name, prefix = context.split(":", maxsplit=1)
         assert f"\n{name}: {prefix}\n" in text
+
+
+def test_whoever_cites_cites_this_version() -> None:
+    cited, built = (
+        VERSION.search((ROOT / name).read_text()) for name in ("CITATION.cff", "Cargo.toml")
+    )
+    assert cited and built and cited[1] == built[1]

@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message, with_files_of_at_most
-from slowhand.output import Output
+from slowhand.output import Output, OutputError, check_figures
 
 RUN = ("run", str(QUICKSTART), "--count", "2")
 
@@ -275,3 +276,12 @@ def test_a_figure_that_cannot_be_written_costs_no_report(tmp_path: Path) -> None
     assert f"slowhand: --out {tmp_path}/new/fig8.png: cannot be written: " in done.stderr
     assert "Traceback" not in done.stderr
     assert files(tmp_path / "new") == set()
+
+
+def test_a_figure_without_matplotlib_is_refused_with_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    check_figures("--plot")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(OutputError, match=r"--plot: needs the package matplotlib: .*pip install"):
+        check_figures("--plot")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,15 @@ def test_a_report_has_what_judges_and_repeats_a_run(page: str) -> None:
     assert " ".join(report.command(run)) in text
     assert slowhand.__version__ in text
     assert page.count("<svg role=") == 3
+
+
+def test_a_report_without_matplotlib_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = report_of(QUICKSTART, {}, 2, tmp_path)
+    assert page.count("<svg role=") == 0
+    assert "matplotlib, which draws the figures, is not installed" in plain(page)
 
 
 def test_its_two_handshakes_are_the_median_and_the_worst(page: str) -> None:

@@ -233,6 +233,13 @@ STEPS = (
         only_full=True,
     ),
     Step(
+        "floors",
+        "tables, reports and figures are right with the lowest versions of the Python packages",
+        "tools/floors",
+        needs=("build",),
+        only_full=True,
+    ),
+    Step(
         "bench",
         "the bounds of the benchmarks",
         "cargo bench -q --locked -p slowhand-lab --bench handshakes -- --check &&"

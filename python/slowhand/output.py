@@ -7,8 +7,10 @@ one is there.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,6 +32,18 @@ _temporaries: set[Path] = set()
 
 class OutputError(Exception):
     """A file that cannot be written. The message names the option, the path and the reason."""
+
+
+def can_draw() -> bool:
+    """True if figures can be drawn: matplotlib is a package that slowhand runs without."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def check_figures(option: str) -> None:
+    """Raises an error if no figure can be drawn."""
+    if not can_draw():
+        install = f"{sys.executable} -m pip install 'matplotlib>=3.8,<4'"
+        raise OutputError(f"{option}: needs the package matplotlib: {install}")
 
 
 class Output:

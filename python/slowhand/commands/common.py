@@ -171,6 +171,7 @@ def figure_file(arguments: argparse.Namespace, scenario: Scenario) -> Output | N
         return None
     if not arguments.plot.endswith((".svg", ".png")):
         raise Complaint(f"--plot {printable(arguments.plot)}: the name must end in .svg or .png")
+    output.check_figures("--plot")
     figure = output.Output("--plot", arguments.plot)
     figure.check()
     output.check([figure], inputs(scenario))

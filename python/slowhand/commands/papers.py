@@ -57,6 +57,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     except papers.UnknownPaper as error:
         raise Complaint(str(error)) from error
     if arguments.out is not None:
+        output.check_figures("--out")
         output.check_folder("--out", arguments.out)
     folder = None if arguments.out is None else Path(arguments.out)
     with Progress(plan.worlds, "worlds") as progress:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from slowhand import _native, explain
 from slowhand import report as words
-from slowhand.output import Output
+from slowhand.output import Output, can_draw
 from slowhand.pages import lanes, skeleton
 from slowhand.pages.skeleton import text
 
@@ -145,6 +145,8 @@ def _distributions(frame: polars.DataFrame, what: str) -> str:
     completed = (frame["outcome"] == "completed").sum()
     if not completed:
         return ""
+    if not can_draw():
+        return "<p>The package matplotlib, which draws the figures, is not installed.</p>"
     from slowhand import plot
 
     samples = {what: frame}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from slowhand import plot
 from slowhand.estimate import Estimate
-from slowhand.output import Output
+from slowhand.output import Output, check_figures
 from slowhand.sweeps import METRIC, UNITS, Result
 from slowhand.sweeps.dataset import Configuration, label, shown
 from slowhand.sweeps.vary import Plain, SweepError
@@ -41,6 +41,7 @@ def check(path: str, configurations: Sequence[Configuration]) -> None:
     if Path(path).suffix not in SUFFIXES:
         allowed = f"the name must end in {' or '.join(SUFFIXES)}"
         raise SweepError(f"--plot {printable(path)}: {allowed}")
+    check_figures("--plot")
     places = [_place(configuration) for configuration in configurations]
     curves, rows = {curve for _, _, curve in places}, {row for _, row, _ in places}
     for found, what, most in (
