@@ -244,6 +244,10 @@ GROUPS = {
         "who repeats 6LoWPAN fragments (lowpan.reassembly)",
         _values("lowpan.reassembly", values=("per-hop", "forwarding", "recovery")),
     ),
+    "compression": Group(
+        "if nodes and border router compress payloads (lowpan.payload_compression)",
+        _values("lowpan.payload_compression", values=("none", "ghc")),
+    ),
     "resumption": Group(
         "how an earlier session is resumed (session.resumption)",
         _values("session.resumption", values=("id", "ticket")),

@@ -147,7 +147,12 @@ impl Dissector {
             Err(error) => return lines.push(format!("6LoWPAN: not read: {error}")),
         };
         let (consumed, written) = (done.consumed, done.written);
-        lines.push(format!("6LoWPAN header compression (RFC 6282): {consumed} octets for {written}"));
+        let what = if done.payload {
+            "header compression (RFC 6282), with the payload"
+        } else {
+            "header compression (RFC 6282)"
+        };
+        lines.push(format!("6LoWPAN {what}: {consumed} octets for {written}"));
         let packet = [&headers[..written], &payload[consumed..]].concat();
         let Ok(header) = Ipv6Header::parse(&packet) else { return };
         let Ipv6Header { source, destination, hop_limit, payload_length, next_header, .. } = header;

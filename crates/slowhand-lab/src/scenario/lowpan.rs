@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use slowhand_net::clock::Duration;
 use slowhand_net::lowpan::reassembly::{self, Limits};
-use slowhand_net::lowpan::{Context, Contexts, FRAME_CAPACITY, forwarding, recovery};
+use slowhand_net::lowpan::{self, Context, Contexts, FRAME_CAPACITY, forwarding, recovery};
 use slowhand_net::network::{self, Fragments};
 use slowhand_net::random;
 
@@ -74,6 +74,9 @@ pub struct Lowpan {
     /// It marks only packets of a transport that uses ECN. Default: none, it marks no packet (Claeys et al. 2021,
     /// section 4.3: 0.75).
     pub ecn_threshold: Option<Probability>,
+    /// How the payloads of UDP datagrams are compressed. A node sends one that is compressed only to neighbours that understand it
+    /// (`network.nodes.N.payload_compression`), and only where it is shorter. It takes no computing time (assumed). Default: `none`.
+    pub payload_compression: PayloadCompression,
     /// What happens to the fragments of a datagram on their way through the mesh. Default: `per-hop`.
     pub reassembly: Reassembly,
     /// How nodes forward fragments. Only with `reassembly = "forwarding"` or `"recovery"`.
@@ -89,6 +92,20 @@ pub struct Lowpan {
     /// `rpl = "non-storing"`. Default: 8, the interface identifier: the EUI-64 of real devices have little in common,
     /// while the nodes of a scenario differ in their last two octets only.
     pub source_route_octets: Integer<1, 16>,
+}
+
+/// How the payloads of UDP datagrams are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PayloadCompression {
+    /// They are not (the default).
+    #[default]
+    None,
+    /// Generic Header Compression (RFC 7400), of what travels in the first frame of a datagram.
+    Ghc,
+    /// The headers of DTLS records, handshake messages and hellos, as in Lithe (Raza et al. 2013;
+    /// draft-raza-dice-compressed-dtls-00). Only with DTLS. A datagram of several records stays as it is.
+    Lithe,
 }
 
 /// What RPL adds to each packet (RFC 6550 section 11.2; who adds what: RFC 9008).
@@ -315,7 +332,11 @@ impl Lowpan {
     }
 
     fn contexts(&self) -> Contexts {
-        let mut contexts = Contexts::none();
+        let mut contexts = Contexts::none().with_payload_compression(match self.payload_compression {
+            PayloadCompression::None => None,
+            PayloadCompression::Ghc => Some(lowpan::PayloadCompression::Ghc),
+            PayloadCompression::Lithe => Some(lowpan::PayloadCompression::Lithe),
+        });
         for (id, prefix) in &self.contexts {
             // It cannot fail: neither number is out of range.
             let _ = contexts.set(id.get() as u8, prefix.address(), prefix.length());
@@ -376,6 +397,7 @@ impl Default for Lowpan {
             reassembly_timer: ReassemblyTimer::FirstFragment,
             reassembly_when_full: WhenFull::Refuse,
             ecn_threshold: None,
+            payload_compression: PayloadCompression::default(),
             reassembly: Reassembly::default(),
             forwarding: Forwarding::default(),
             recovery: Recovery::default(),

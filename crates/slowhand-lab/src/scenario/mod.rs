@@ -52,7 +52,10 @@ pub use handling::FrameHandling;
 pub use join::{Dis, Join};
 pub use limits::Limits;
 pub use losses::{Advice, Remedy};
-pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, ReassemblyTimer, Recovery, Rpl, RplEncoding, WhenFull};
+pub use lowpan::{
+    Forwarding, LossSpread, Lowpan, PayloadCompression, Reassembly, ReassemblyTimer, Recovery, Rpl, RplEncoding,
+    WhenFull,
+};
 pub(crate) use mac::Opportunity;
 pub use mac::{
     Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Load, Mac,
@@ -399,6 +402,7 @@ impl Scenario {
             gateway: self.gateway.config(),
             joining: self.joining(),
             mesh_under: self.mesh_under(),
+            without_payload_compression: self.network.without_payload_compression(),
             ..self.lowpan.config(depth, self.mac.link_layer().period())
         }
     }

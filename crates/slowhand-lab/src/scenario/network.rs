@@ -110,6 +110,9 @@ pub struct NodeBuffers {
     pub forwarding_entries: Option<Integer<1, 65_535>>,
     /// How long its processor takes for a frame. Default: `network.frame_handling_ms`.
     pub frame_handling_ms: Option<Milliseconds>,
+    /// False if the node does not understand `lowpan.payload_compression`. Its neighbours know that from the beginning, as if it
+    /// had not told them (6CIO, RFC 7400 section 3.3). Default: true.
+    pub payload_compression: Option<bool>,
 }
 
 /// Which path to the root a node takes.
@@ -246,6 +249,12 @@ impl Network {
             forwarding: count(own.forwarding_entries),
         };
         self.nodes.iter().map(|(id, own)| (node(id.get()), counts(own))).collect()
+    }
+
+    /// The nodes that do not understand how payloads are compressed.
+    pub fn without_payload_compression(&self) -> BTreeSet<NodeId> {
+        let without = self.nodes.iter().filter(|(_, own)| own.payload_compression == Some(false));
+        without.map(|(id, _)| node(id.get())).collect()
     }
 
     /// The links, and the routing tree that follows from them or is given.

@@ -13,7 +13,9 @@ use super::handling;
 use super::mac::LinkLayer;
 use super::network::{Mesh, RouteError, Routing};
 use super::nodes::MAX_NODE;
-use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Rpl, Scenario, ServerAt, Topology};
+use super::{
+    Auth, Gateway, LossSpread, Lowpan, Network, PayloadCompression, Reassembly, Rpl, Scenario, ServerAt, Topology,
+};
 use crate::device::Device;
 use crate::input::{Document, Files, InputError};
 
@@ -26,6 +28,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     handling::check(scenario, document)?;
     contexts(&scenario.lowpan, document)?;
     rpl(scenario, document)?;
+    payload_compression(scenario, document)?;
     mesh_under(scenario, document)?;
     ends(scenario, document)?;
     scenario.server.check_slots(&scenario.session, document)?;
@@ -164,6 +167,36 @@ fn rpl(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         // A node that is too far for a source route is also too far for the hop limit.
         _ => Ok(()),
     }
+}
+
+/// Checks that there are payloads that can be compressed.
+fn payload_compression(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    let (compression, protocol) = (scenario.lowpan.payload_compression, scenario.session.protocol);
+    if compression == PayloadCompression::None {
+        let mut own = scenario.network.nodes.iter().filter(|(_, own)| own.payload_compression.is_some());
+        let Some((node, _)) = own.next() else { return Ok(()) };
+        let key = format!("network.nodes.{}.payload_compression", node.get());
+        let allowed = "this key with lowpan.payload_compression = \"ghc\" or \"lithe\" only";
+        return Err(document.blame(&key, "what a node understands, where nobody compresses payloads", allowed));
+    }
+    let is_lithe = compression == PayloadCompression::Lithe;
+    let refuse = |allowed: &str| {
+        let found = if is_lithe { "\"lithe\"" } else { "\"ghc\"" };
+        Err(document.blame("lowpan.payload_compression", found, allowed))
+    };
+    if protocol.is_stream() {
+        return refuse("\"none\" with TCP: payloads of UDP are compressed");
+    }
+    if is_lithe && protocol.transport().is_none() {
+        return refuse("\"none\" or \"ghc\" without DTLS: Lithe compresses its headers");
+    }
+    if scenario.lowpan.reassembly == Reassembly::Recovery {
+        return refuse(
+            "\"none\" with lowpan.reassembly = \"recovery\": RFC 8931 counts compressed octets over many frames, RFC 7400 \
+             compresses one",
+        );
+    }
+    Ok(())
 }
 
 /// Checks that frames can have a mesh header.

@@ -1,10 +1,10 @@
-//! What both ends of a link must know alike to compress headers: the prefixes of addresses (RFC 6282 section 3.1.1), and
-//! how headers of RPL are compressed.
+//! What both ends of a link must know alike to compress packets: the prefixes of addresses (RFC 6282 section 3.1.1), and
+//! how headers of RPL and the payloads of UDP are compressed.
 
 use std::cmp::Reverse;
 use std::net::Ipv6Addr;
 
-use super::Error;
+use super::{Error, PayloadCompression};
 use crate::address::{INTERNET_PREFIX, MESH_PREFIX};
 
 /// A prefix that compressed addresses can refer to.
@@ -67,6 +67,7 @@ pub struct Contexts {
     /// The contexts with their identifiers. The first one that covers an address is used.
     longest_first: Vec<(u8, Context)>,
     routing_headers: Option<RoutingHeaders>,
+    payload: Option<PayloadCompression>,
 }
 
 impl Contexts {
@@ -75,14 +76,14 @@ impl Contexts {
 
     /// No context: every global address is carried in full.
     pub const fn none() -> Self {
-        Self { longest_first: Vec::new(), routing_headers: None }
+        Self { longest_first: Vec::new(), routing_headers: None, payload: None }
     }
 
     /// The contexts of the mesh: 0 is the /64 prefix of the mesh, 1 that of the default server on the Internet.
     pub fn mesh() -> Self {
         let context = |octets| Context::new(u128::from(u64::from_be_bytes(octets)) << 64, 64);
         let longest_first = vec![(0, context(MESH_PREFIX)), (1, context(INTERNET_PREFIX))];
-        Self { longest_first, routing_headers: None }
+        Self { longest_first, routing_headers: None, payload: None }
     }
 
     /// The same contexts, in a network that compresses the headers of RPL by 6LoWPAN routing headers (RFC 8138), not as
@@ -96,6 +97,19 @@ impl Contexts {
     #[inline]
     pub fn routing_headers(&self) -> Option<&RoutingHeaders> {
         self.routing_headers.as_ref()
+    }
+
+    /// The same contexts, with nodes that compress the payloads of UDP datagrams in this way and understand it; with `None`, with
+    /// nodes that do not.
+    #[must_use]
+    pub fn with_payload_compression(self, payload: Option<PayloadCompression>) -> Self {
+        Self { payload, ..self }
+    }
+
+    /// How the payloads of UDP datagrams are compressed, if they are.
+    #[inline]
+    pub const fn payload_compression(&self) -> Option<PayloadCompression> {
+        self.payload
     }
 
     /// Sets context `id` to the first `length` bits of `prefix`.

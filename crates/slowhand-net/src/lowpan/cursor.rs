@@ -90,6 +90,11 @@ impl<'a> Writer<'a> {
         self.out.len() - self.written
     }
 
+    /// The octets that are not written yet, for [`skip`](Self::skip) to go over.
+    pub(super) fn space(&mut self) -> &mut [u8] {
+        &mut self.out[self.written..]
+    }
+
     /// The octets written so far, to change them.
     pub(super) fn octets(&mut self) -> &mut [u8] {
         &mut self.out[..self.written]

@@ -215,7 +215,7 @@ impl Forwarder {
                 let mut out = Writer::new(first_octets(out, capacity));
                 FragmentHeader { datagram_tag: tag, ..header }
                     .emit(&mut out)
-                    .and_then(|()| emit_headers(headers, done.hidden > 0, link, &self.contexts, &mut out))
+                    .and_then(|()| emit_headers(headers, done.form(), link, &self.contexts, &mut out))
                     .and_then(|()| out.slice(rest))
                     .map_err(|_| Discard::NoSlack)?;
                 Outcome::Forward { to, length: out.written() }
@@ -287,16 +287,16 @@ pub(super) fn take_hop(headers: &mut [u8], congested: bool) -> Result<(), Discar
     Ok(())
 }
 
-/// Writes the headers, compressed for `link`. `hidden` is true if they had [hidden](super::Compressed::hidden) octets.
+/// Writes the headers, compressed for `link`.
 pub(super) fn emit_headers(
     headers: &[u8],
-    hidden: bool,
+    form: Form,
     link: Link,
     contexts: &Contexts,
     out: &mut Writer<'_>,
 ) -> Result<(), Error> {
     let header = Ipv6Header::parse(headers)?;
-    let done = compress_headers(&header, headers, Form::Same { hidden }, link, contexts, out)?;
+    let done = compress_headers(&header, headers, form, link, contexts, out)?;
     out.slice(&headers[done.consumed..])
 }
 

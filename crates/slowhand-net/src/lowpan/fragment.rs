@@ -27,7 +27,8 @@
 use std::ops::Range;
 
 use super::cursor::{Reader, Writer};
-use super::{Compressed, Contexts, Error, Link, MAX_COMPRESSED, compress, headers_of_first};
+use super::payload::{Amount, PayloadCompression};
+use super::{Compressed, Contexts, Error, Form, Link, MAX_COMPRESSED, compress, compress_headers, headers_of_first};
 use crate::ip;
 
 /// 11000 in the first five bits: a first fragment.
@@ -114,7 +115,24 @@ impl FragmentHeader {
     }
 }
 
-/// Compresses the headers of `packet` into `out`, for its first frame. A frame has a capacity of `capacity` octets.
+/// The octets of a frame for 6LoWPAN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// All of them, fragment header included.
+    pub capacity: usize,
+    /// Those that a first fragment leaves free: see [`Fragmenter::with_slack`].
+    pub slack: usize,
+}
+
+impl Room {
+    /// A frame of which every fragment uses all octets.
+    pub const fn all(capacity: usize) -> Self {
+        Self { capacity, slack: 0 }
+    }
+}
+
+/// Compresses the headers of `packet` into `out`, for its first frame; and the payload, if the contexts say so and it becomes
+/// shorter.
 ///
 /// # Errors
 /// As [`compress`].
@@ -123,17 +141,50 @@ pub fn compress_for_frame(
     packet: &[u8],
     link: Link,
     contexts: &Contexts,
-    capacity: usize,
+    room: Room,
     out: &mut [u8],
 ) -> Result<Compressed, Error> {
-    compress(packet, link, contexts, headers_of_first(out, capacity, FragmentHeader::FIRST_LENGTH))
+    match contexts.payload_compression() {
+        None => compress(packet, link, contexts, headers_of_first(out, room.capacity, FragmentHeader::FIRST_LENGTH)),
+        Some(scheme) => compress_payload_too(packet, scheme, link, contexts, room, out),
+    }
+}
+
+fn compress_payload_too(
+    packet: &[u8],
+    scheme: PayloadCompression,
+    link: Link,
+    contexts: &Contexts,
+    Room { capacity, slack }: Room,
+    out: &mut [u8],
+) -> Result<Compressed, Error> {
+    let (header, _) = ip::Ipv6Header::parse_packet(packet)?;
+    let mut with = |amount, room: usize| {
+        let room = room.min(out.len());
+        let form = Form::WithPayload(amount);
+        compress_headers(&header, packet, form, link, contexts, &mut Writer::new(&mut out[..room]))
+    };
+    let first = capacity.saturating_sub(FragmentHeader::FIRST_LENGTH + slack);
+    let compressed = match scheme {
+        PayloadCompression::Lithe => with(Amount::Whole, first.saturating_sub(UNIT)).ok(),
+        // What is compressed reaches to the end of the first frame, whether the packet has others or not.
+        PayloadCompression::Ghc => {
+            let fits = |done: &Compressed| done.closed || done.written + packet.len() - done.consumed <= capacity;
+            let whole = with(Amount::Whole, capacity).ok().filter(fits);
+            whole.or_else(|| with(Amount::Units, first).ok().filter(|part| part.closed))
+        }
+    };
+    match compressed {
+        Some(done) => Ok(done),
+        None => compress(packet, link, contexts, headers_of_first(out, capacity, FragmentHeader::FIRST_LENGTH)),
+    }
 }
 
 /// Writes the rest of `packet` behind its compressed headers in `out`. Returns the length of the frame payload; `None` if
 /// the packet needs fragments.
 #[inline]
 pub fn complete_frame(packet: &[u8], headers: Compressed, capacity: usize, out: &mut [u8]) -> Option<usize> {
-    let rest = packet.get(headers.consumed..)?;
+    let rest = packet.get(headers.consumed..).filter(|rest| !headers.closed || rest.is_empty())?;
     let length = headers.written + rest.len();
     let space = out.get_mut(headers.written..length).filter(|_| length <= capacity)?;
     space.copy_from_slice(rest);
@@ -179,6 +230,8 @@ pub struct Fragmenter {
     capacity: usize,
     /// The octets of the first fragment that stay free.
     slack: usize,
+    /// True if the first frame carries nothing behind `header`.
+    closed: bool,
     /// The octets of the packet in the frames so far.
     sent: usize,
 }
@@ -195,7 +248,7 @@ impl Fragmenter {
     /// not allow them.
     pub fn new(packet: &[u8], link: Link, contexts: &Contexts, tag: u16, capacity: usize) -> Result<Self, Error> {
         let mut header = [0; MAX_COMPRESSED];
-        let done = compress_for_frame(packet, link, contexts, capacity, &mut header)?;
+        let done = compress_for_frame(packet, link, contexts, Room::all(capacity), &mut header)?;
         Ok(Self::with_headers(packet, done, &header, capacity)?.with_tag(tag))
     }
 
@@ -207,18 +260,19 @@ impl Fragmenter {
         let mut header = [0; MAX_COMPRESSED];
         Writer::new(&mut header).slice(compressed.get(..done.written).ok_or(Error::Truncated)?)?;
         let (size, uncompressed) = (packet.len() - done.hidden, done.consumed - done.hidden);
-        if !fits_one_frame(size, uncompressed, done.written, capacity) {
+        let Compressed { written: compressed, hidden, closed, .. } = done;
+        let prepared =
+            Self { header, compressed, hidden, uncompressed, size, tag: 0, capacity, slack: 0, closed, sent: 0 };
+        if !prepared.fits_one_frame() {
             if size > MAX_DATAGRAM {
                 return Err(Error::TooLong(size));
             }
-            let first = FragmentHeader::FIRST_LENGTH + done.written;
-            let needed = first.max(FragmentHeader::LATER_LENGTH + UNIT);
+            let needed = prepared.least_first().max(FragmentHeader::LATER_LENGTH + UNIT);
             if capacity < needed {
                 return Err(Error::Capacity { needed, found: capacity });
             }
         }
-        let (compressed, hidden) = (done.written, done.hidden);
-        Ok(Self { header, compressed, hidden, uncompressed, size, tag: 0, capacity, slack: 0, sent: 0 })
+        Ok(prepared)
     }
 
     /// The same with another tag.
@@ -227,9 +281,10 @@ impl Fragmenter {
     }
 
     /// Leaves up to `octets` of the first fragment free. With fragment forwarding, the compressed header may grow on
-    /// its path (RFC 8930 section 5; see [`forwarding::SLACK`](super::forwarding::SLACK)).
+    /// its path (RFC 8930 section 5; see [`forwarding::SLACK`](super::forwarding::SLACK)). A payload that is compressed has left
+    /// them free already, if [`compress_for_frame`] was told of them.
     pub fn with_slack(self, octets: usize) -> Self {
-        let slack = octets.min(self.capacity.saturating_sub(FragmentHeader::FIRST_LENGTH + self.compressed));
+        let slack = octets.min(self.capacity.saturating_sub(self.least_first()));
         Self { slack, ..self }
     }
 
@@ -238,7 +293,10 @@ impl Fragmenter {
         if self.fits_one_frame() {
             return 1;
         }
-        frame_count(self.size, self.uncompressed, self.compressed + self.slack, self.capacity)
+        let space = self.capacity - FragmentHeader::LATER_LENGTH;
+        let rest = self.size - self.end_of_first();
+        // The last fragment need not be a multiple of the unit.
+        1 + rest.saturating_sub(space).div_ceil(whole_units(space)) + 1
     }
 
     /// True if all frames have been written.
@@ -260,14 +318,14 @@ impl Fragmenter {
         let begin = if self.sent == 0 { self.uncompressed } else { self.sent };
         let end = if self.sent > 0 {
             self.fragment_header(Some((self.sent / UNIT) as u8)).emit(&mut out)?;
-            begin + self.carries(FragmentHeader::LATER_LENGTH, self.size - begin)
+            self.end_of(begin, FragmentHeader::LATER_LENGTH)
         } else if self.fits_one_frame() {
             out.slice(&self.header[..self.compressed])?;
             self.size
         } else {
             self.fragment_header(None).emit(&mut out)?;
             out.slice(&self.header[..self.compressed])?;
-            begin + self.carries(FragmentHeader::FIRST_LENGTH + self.compressed + self.slack, self.size - begin)
+            self.end_of_first()
         };
         out.slice(packet.get(self.hidden + begin..self.hidden + end).ok_or(Error::Truncated)?)?;
         self.sent = end;
@@ -275,44 +333,34 @@ impl Fragmenter {
     }
 
     fn fits_one_frame(&self) -> bool {
-        fits_one_frame(self.size, self.uncompressed, self.compressed, self.capacity)
+        let rest = self.size - self.uncompressed;
+        self.compressed + rest <= self.capacity && (!self.closed || rest == 0)
+    }
+
+    /// The octets of the shortest first fragment: it ends at a whole unit of the packet.
+    fn least_first(&self) -> usize {
+        let rest_of_unit = self.uncompressed.next_multiple_of(UNIT) - self.uncompressed;
+        FragmentHeader::FIRST_LENGTH + self.compressed + rest_of_unit
+    }
+
+    /// Where the first fragment ends in the packet, if there are others.
+    fn end_of_first(&self) -> usize {
+        match self.closed {
+            true => self.uncompressed,
+            false => self.end_of(self.uncompressed, FragmentHeader::FIRST_LENGTH + self.compressed + self.slack),
+        }
+    }
+
+    /// Where a fragment ends in the packet that begins at `begin` behind so many octets of headers.
+    fn end_of(&self, begin: usize, headers: usize) -> usize {
+        let space = self.capacity - headers;
+        if self.size - begin <= space { self.size } else { whole_units(begin + space) }
     }
 
     fn fragment_header(&self, datagram_offset: Option<u8>) -> FragmentHeader {
         // `new` has checked that the size is at most 2047, so the offset fits an octet.
         FragmentHeader { datagram_size: self.size as u16, datagram_tag: self.tag, datagram_offset }
     }
-
-    /// The octets of the packet in a fragment with `headers` octets of headers; `rest` octets are left.
-    fn carries(&self, headers: usize, rest: usize) -> usize {
-        let space = self.capacity - headers;
-        if rest <= space { rest } else { whole_units(space) }
-    }
-}
-
-/// The number of frames of a packet of `size` octets, computed as [`Fragmenter`] does, but without the packet. The
-/// first `uncompressed` octets become `compressed` octets. A frame has a capacity of `capacity` octets.
-///
-/// Zero if the capacity is too small: see [`Error::Capacity`].
-pub fn frame_count(size: usize, uncompressed: usize, compressed: usize, capacity: usize) -> usize {
-    if fits_one_frame(size, uncompressed, compressed, capacity) {
-        return 1;
-    }
-    let first = capacity.checked_sub(FragmentHeader::FIRST_LENGTH + compressed).map(whole_units);
-    let later = whole_units(capacity.saturating_sub(FragmentHeader::LATER_LENGTH));
-    match (first, later) {
-        (None, _) | (_, 0) => 0,
-        (Some(first), later) => {
-            let rest = size.saturating_sub(uncompressed + first);
-            // The last fragment need not be a multiple of the unit.
-            let last = capacity - FragmentHeader::LATER_LENGTH;
-            1 + rest.saturating_sub(last).div_ceil(later) + 1
-        }
-    }
-}
-
-fn fits_one_frame(size: usize, uncompressed: usize, compressed: usize, capacity: usize) -> bool {
-    size.saturating_sub(uncompressed) + compressed <= capacity
 }
 
 fn whole_units(octets: usize) -> usize {

@@ -1,7 +1,7 @@
 //! 6LoWPAN: IPv6 packets in 802.15.4 frames.
 //!
 //! To send a packet, [`fragment::Fragmenter`] compresses its headers ([`iphc`], [`nhc`]; RFC 6282; those of RPL also by
-//! [`routing_header`], RFC 8138) and gives one frame payload after another (RFC 4944 section 5.3). The receiver's [`reassembly::Reassembler`] takes the frame payloads in
+//! [`routing_header`], RFC 8138), perhaps also its [`payload`], and gives one frame payload after another (RFC 4944 section 5.3). The receiver's [`reassembly::Reassembler`] takes the frame payloads in
 //! any order and gives the packet back.
 //!
 //! Instead of reassembly at every hop, nodes can use fragment [`forwarding`] (RFC 8930) or selective fragment
@@ -12,13 +12,17 @@ use crate::ip;
 use crate::radio::phy::MAX_PSDU;
 
 mod buffers;
+pub mod capability;
 pub mod context;
 mod cursor;
 pub mod forwarding;
 pub mod fragment;
+pub mod ghc;
 pub mod iphc;
+pub mod lithe;
 pub mod mesh;
 pub mod nhc;
+pub mod payload;
 pub mod reassembly;
 pub mod recovery;
 pub mod routing_header;
@@ -27,12 +31,14 @@ pub use context::{Context, Contexts};
 pub use forwarding::Forwarder;
 pub use fragment::Fragmenter;
 pub use iphc::MAX_PLAIN;
+pub use payload::PayloadCompression;
 pub use reassembly::Reassembler;
 
 use cursor::{Reader, Writer};
 use fragment::FragmentHeader;
 use iphc::Depth;
 use mesh::MeshHeader;
+use payload::{Amount, Consumed, Plan};
 use recovery::Rfrag;
 
 /// The dispatch octet of an IPv6 packet with an uncompressed header (RFC 4944 section 5.1).
@@ -46,7 +52,10 @@ pub const FRAME_CAPACITY: usize = 104;
 pub const MAX_COMPRESSED: usize = MAX_PSDU;
 
 /// The longest headers that [`decompress`] writes: two IPv6 headers, UDP, and extension headers, which hardly grow.
-pub const MAX_DECOMPRESSED: usize = 2 * ip::UdpDatagram::HEADERS + MAX_COMPRESSED;
+pub const MAX_HEADERS: usize = 2 * ip::UdpDatagram::HEADERS + MAX_COMPRESSED;
+
+/// The most octets that [`decompress`] writes: a frame can hold the compressed payload of a whole datagram.
+pub const MAX_DECOMPRESSED: usize = MAX_HEADERS + fragment::MAX_DATAGRAM;
 
 /// The link-layer addresses of a frame. Header compression elides the parts of IPv6 addresses that follow from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,6 +76,14 @@ pub struct Compressed {
     /// The octets of the packet that sizes and offsets of fragments do not count: the headers that a [`routing_header`]
     /// stands for, which may become shorter at every hop.
     pub hidden: usize,
+    /// True if nothing can follow in the same frame: the payload is compressed up to the frame's end.
+    pub closed: bool,
+}
+
+impl Compressed {
+    const fn of(done: Consumed, written: usize, hidden: usize) -> Self {
+        Self { consumed: done.octets, written, hidden, closed: done.closed }
+    }
 }
 
 /// The result of header decompression.
@@ -81,6 +98,15 @@ pub struct Decompressed {
     /// True if the UDP checksum was elided. Then its field is zero, and it must be computed when the packet is
     /// complete: [`ip::udp::fill_checksum`] (RFC 6282 section 4.3.2).
     pub checksum_elided: bool,
+    /// True if (a part of) the payload of UDP was compressed: it is decompressed too.
+    pub payload: bool,
+}
+
+impl Decompressed {
+    /// How a node that forwards the fragment compresses it again.
+    const fn form(&self) -> Form {
+        Form::Same { hidden: self.hidden > 0, payload: self.payload }
+    }
 }
 
 /// Why octets are not valid 6LoWPAN, or 6LoWPAN cannot carry a packet.
@@ -115,6 +141,11 @@ pub enum Error {
     /// A fragment that is not the last has a length that is not a multiple of 8.
     #[error("a fragment of {0} octets that is not the last: only multiples of 8 are (RFC 4944 section 5.3)")]
     FragmentLength(usize),
+    /// An instruction in a compressed payload is reserved, or refers to octets before the dictionary.
+    #[error(
+        "instruction {0:#04x} in a compressed payload is reserved, or refers to octets before the dictionary (RFC 7400)"
+    )]
+    Instruction(u8),
     /// The next header compression is none of those understood.
     #[error(
         "next header compression {0:#04x} is not supported: only that of UDP, IPv6, and hop-by-hop, routing and \
@@ -149,8 +180,8 @@ pub fn is_fragment(payload: &[u8]) -> bool {
     })
 }
 
-/// Compresses the headers of `packet` into `out`. The rest of the packet, after [`Compressed::consumed`], is carried
-/// unchanged. Extension headers stay there too if they do not fit into `out`: then they can be in any fragment, and a
+/// Compresses the headers of `packet` into `out`, without its payload. The rest of the packet, after
+/// [`Compressed::consumed`], is carried unchanged. Extension headers stay there too if they do not fit into `out`: then they can be in any fragment, and a
 /// node must reassemble the packet to read them.
 ///
 /// # Errors
@@ -162,13 +193,32 @@ pub fn compress(packet: &[u8], link: Link, contexts: &Contexts, out: &mut [u8]) 
     compress_headers(&header, packet, Form::Shortest, link, contexts, &mut Writer::new(out))
 }
 
-/// How headers of RPL are compressed.
+/// How headers of RPL, and the payload of UDP, are compressed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// As routing headers if the contexts say so and they fit; else as extension headers.
+    /// Headers of RPL as routing headers if the contexts say so and they fit; else as extension headers. The payload as it is.
     Shortest,
-    /// As the headers of a fragment that was received: its size counts octets that are not [hidden](Compressed::hidden).
-    Same { hidden: bool },
+    /// The same, and this much of the payload as the contexts say, if that is shorter.
+    WithPayload(Amount),
+    /// As the headers of a fragment that was received: its size counts octets that are not [hidden](Compressed::hidden). The
+    /// payload is compressed if it was.
+    Same { hidden: bool, payload: bool },
+}
+
+impl Form {
+    const fn is_with_hidden(self, expected: bool) -> bool {
+        matches!(self, Self::Same { hidden, .. } if hidden == expected)
+    }
+
+    /// How the payload is compressed.
+    fn plan(self, contexts: &Contexts) -> Option<Plan> {
+        let amount = match self {
+            Self::WithPayload(amount) => amount,
+            Self::Same { payload: true, .. } => Amount::Whole,
+            Self::Shortest | Self::Same { payload: false, .. } => return None,
+        };
+        contexts.payload_compression().map(|scheme| Plan { scheme, amount })
+    }
 }
 
 /// As [`compress`], but `packet`, which begins with `header`, may end after its headers: a node that forwards fragments has no
@@ -182,23 +232,23 @@ fn compress_headers(
     contexts: &Contexts,
     out: &mut Writer<'_>,
 ) -> Result<Compressed, Error> {
-    let before = out.written();
-    if let Some(encoding) = contexts.routing_headers().filter(|_| form != Form::Same { hidden: false }) {
-        match routing_header::compress(packet, link, contexts, encoding, out) {
+    let (before, plan) = (out.written(), form.plan(contexts));
+    if let Some(encoding) = contexts.routing_headers().filter(|_| !form.is_with_hidden(false)) {
+        match routing_header::compress(packet, plan, link, contexts, encoding, out) {
             Ok(Some(compressed)) => return Ok(compressed),
-            Err(error) if form == (Form::Same { hidden: true }) => return Err(error),
+            Err(error) if form.is_with_hidden(true) => return Err(error),
             Ok(None) => {}
             Err(_) => out.truncate(before),
         }
     }
-    let consumed = match iphc::compress(header, packet, Depth::All, link, contexts, out) {
+    let done = match iphc::compress(header, packet, (Depth::All, plan), link, contexts, out) {
         Err(Error::BufferTooSmall(_)) if header.next_header != ip::next_header::UDP => {
             out.truncate(before);
-            iphc::compress_chain(header, packet, Depth::Udp, link, contexts, out)?
+            iphc::compress_chain(header, packet, (Depth::Udp, plan), link, contexts, out)?
         }
         done => done?,
     };
-    Ok(Compressed { consumed, written: out.written() - before, hidden: 0 })
+    Ok(Compressed::of(done, out.written() - before, 0))
 }
 
 /// The part of `out` for the compressed headers of the first fragment: behind them there must be room for data.
@@ -208,8 +258,8 @@ fn headers_of_first(out: &mut [u8], capacity: usize, fragment_header: usize) -> 
     &mut out[..length]
 }
 
-/// Decompresses the headers at the beginning of `payload` (RFC 6282, RFC 8138), or copies them if they are not
-/// compressed (RFC 4944 section 5.1).
+/// Decompresses the headers at the beginning of `payload` (RFC 6282, RFC 8138), and what is compressed behind them, or copies
+/// them if they are not compressed (RFC 4944 section 5.1).
 ///
 /// `datagram_size` is the number of octets of the whole packet, without those that are [hidden](Compressed::hidden); the
 /// length fields follow from it. It is `None` for a frame payload that holds a whole packet. [`MAX_DECOMPRESSED`] octets
@@ -217,7 +267,7 @@ fn headers_of_first(out: &mut [u8], capacity: usize, fragment_header: usize) -> 
 ///
 /// # Errors
 /// [`Error::Dispatch`], [`Error::Truncated`], [`Error::Reserved`], [`Error::Context`], [`Error::NextHeader`],
-/// [`Error::RoutingHeader`], [`Error::BufferTooSmall`]; [`Error::TooLong`] if the packet is too long for the IPv6 length
+/// [`Error::RoutingHeader`], [`Error::Instruction`], [`Error::BufferTooSmall`]; [`Error::TooLong`] if the packet is too long for the IPv6 length
 /// field, and [`Error::Packet`] if `datagram_size` is less than the headers.
 pub fn decompress(
     payload: &[u8],
@@ -241,5 +291,6 @@ fn copy_header(packet: &[u8], out: &mut [u8]) -> Result<Decompressed, Error> {
     let header = Reader::new(packet).array::<{ ip::Ipv6Header::LENGTH }>()?;
     ip::Ipv6Header::parse(&header)?;
     Writer::new(out).slice(&header)?;
-    Ok(Decompressed { consumed: 1 + header.len(), written: header.len(), hidden: 0, checksum_elided: false })
+    let (consumed, written) = (1 + header.len(), header.len());
+    Ok(Decompressed { consumed, written, hidden: 0, checksum_elided: false, payload: false })
 }

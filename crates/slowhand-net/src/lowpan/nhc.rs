@@ -19,10 +19,12 @@
 //! +---+---+---+---+---+---+---+---+
 //! ```
 //! The length is always elided. This sender never elides the checksum: an upper layer would have to authorise that
-//! (section 4.3.2), and no one does. The receiver accepts an elided checksum.
+//! (section 4.3.2), and no one does. The receiver accepts an elided checksum. Other first five bits say that the payload is
+//! compressed too ([`payload`](super::payload)).
 
-use super::Error;
 use super::cursor::{Reader, Writer};
+use super::payload::PayloadCompression;
+use super::{Contexts, Error};
 use crate::ip::{Ipv6Header, UdpHeader, next_header};
 
 /// 1110 in the first four bits (RFC 6282 section 4.2).
@@ -50,8 +52,8 @@ const PAD_1: u8 = 0;
 const PAD_N: u8 = 1;
 
 /// 11110 in the first five bits (RFC 6282 section 4.3.3).
-const DISPATCH: u8 = 0b1111_0000;
-const DISPATCH_MASK: u8 = 0b1111_1000;
+pub(super) const UDP: u8 = 0b1111_0000;
+const UDP_MASK: u8 = 0b1111_1000;
 
 /// C: the checksum is elided.
 const CHECKSUM_ELIDED: u8 = 0b0000_0100;
@@ -69,6 +71,8 @@ pub(super) struct CompressedUdp {
     destination_port: u16,
     /// `None` if it was elided.
     pub(super) checksum: Option<u16>,
+    /// How the payload behind it is compressed.
+    pub(super) payload: Option<PayloadCompression>,
 }
 
 impl CompressedUdp {
@@ -168,13 +172,25 @@ pub(super) fn emit_extension(id: u8, octets: &[u8], next: bool, out: &mut Writer
 }
 
 /// The number of the compressed header that begins with `octet`: UDP, an IPv6 header, or an extension header.
-pub(super) fn number_of(octet: u8) -> Result<u8, Error> {
-    if octet & DISPATCH_MASK == DISPATCH {
+pub(super) fn number_of(octet: u8, contexts: &Contexts) -> Result<u8, Error> {
+    if payload_of(octet, contexts).is_ok() {
         return Ok(next_header::UDP);
     }
     if octet == IPV6 {
         return Ok(next_header::IPV6);
     }
+    extension_of(octet)
+}
+
+/// How the payload behind a UDP header that begins with `octet` is compressed.
+fn payload_of(octet: u8, contexts: &Contexts) -> Result<Option<PayloadCompression>, Error> {
+    let dispatch = octet & UDP_MASK;
+    let compressed = contexts.payload_compression().filter(|known| known.dispatch() == dispatch);
+    if compressed.is_some() || dispatch == UDP { Ok(compressed) } else { Err(Error::NextHeader(octet)) }
+}
+
+/// The number of the extension header that begins with `octet`.
+fn extension_of(octet: u8) -> Result<u8, Error> {
     let known = EXTENSIONS.iter().find(|(id, _)| octet & !NEXT_COMPRESSED == EXTENSION | id << 1);
     known.map(|&(_, number)| number).ok_or(Error::NextHeader(octet))
 }
@@ -184,7 +200,7 @@ pub(super) fn number_of(octet: u8) -> Result<u8, Error> {
 pub(super) fn read_extension(input: &mut Reader<'_>, out: &mut Writer<'_>) -> Result<Option<u8>, Error> {
     let encoding = input.u8()?;
     debug_assert_eq!(encoding & EXTENSION_MASK, EXTENSION);
-    let is_route = number_of(encoding)? == next_header::ROUTING;
+    let is_route = extension_of(encoding)? == next_header::ROUTING;
     let next = if encoding & NEXT_COMPRESSED == 0 { Some(input.u8()?) } else { None };
     let length = usize::from(input.u8()?);
     let octets = input.slice(length)?;
@@ -207,10 +223,11 @@ pub(super) fn read_extension(input: &mut Reader<'_>, out: &mut Writer<'_>) -> Re
     Ok(next)
 }
 
+/// Writes a UDP header whose first five bits are those of `dispatch`.
 #[inline]
-pub(super) fn emit_udp(udp: &UdpHeader, out: &mut Writer<'_>) -> Result<(), Error> {
+pub(super) fn emit_udp(udp: &UdpHeader, dispatch: u8, out: &mut Writer<'_>) -> Result<(), Error> {
     let mode = PortMode::of(udp.source_port, udp.destination_port);
-    let dispatch = DISPATCH | mode as u8;
+    let dispatch = dispatch | mode as u8;
     let ([s1, s0], [d1, d0]) = (udp.source_port.to_be_bytes(), udp.destination_port.to_be_bytes());
     let [c1, c0] = udp.checksum.to_be_bytes();
     match mode {
@@ -222,11 +239,9 @@ pub(super) fn emit_udp(udp: &UdpHeader, out: &mut Writer<'_>) -> Result<(), Erro
 }
 
 #[inline]
-pub(super) fn read_udp(input: &mut Reader<'_>) -> Result<CompressedUdp, Error> {
+pub(super) fn read_udp(input: &mut Reader<'_>, contexts: &Contexts) -> Result<CompressedUdp, Error> {
     let encoding = input.u8()?;
-    if encoding & DISPATCH_MASK != DISPATCH {
-        return Err(Error::NextHeader(encoding));
-    }
+    let payload = payload_of(encoding, contexts)?;
     let (source_port, destination_port) = match PortMode::from_bits(encoding) {
         PortMode::Full => (input.u16()?, input.u16()?),
         PortMode::Destination8 => (input.u16()?, PORT_BASE_8 | u16::from(input.u8()?)),
@@ -237,5 +252,5 @@ pub(super) fn read_udp(input: &mut Reader<'_>) -> Result<CompressedUdp, Error> {
         }
     };
     let checksum = if encoding & CHECKSUM_ELIDED == 0 { Some(input.u16()?) } else { None };
-    Ok(CompressedUdp { source_port, destination_port, checksum })
+    Ok(CompressedUdp { source_port, destination_port, checksum, payload })
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::buffers::Buffers;
 use super::fragment::{FragmentHeader, MAX_DATAGRAM, UNIT};
-use super::{Contexts, Decompressed, Error, Link, MAX_DECOMPRESSED, decompress};
+use super::{Contexts, Decompressed, Error, Link, MAX_DECOMPRESSED, MAX_HEADERS, decompress};
 use crate::address::Eui64;
 use crate::clock::{Duration, Instant};
 use crate::ip;
@@ -376,7 +376,7 @@ impl Reassembler {
         if self.is_full_for(key.size) {
             return Err(Discard::Full);
         }
-        let front = if self.contexts.routing_headers().is_some() { MAX_DECOMPRESSED } else { 0 };
+        let front = if self.contexts.routing_headers().is_some() { MAX_HEADERS } else { 0 };
         let index = self.buffers.take(now, || Buffer::new(front, self.limits.datagram)).ok_or(Discard::Full)?;
         self.buffers[index].open(key, datagram);
         self.occupancy.buffers += 1;
@@ -456,7 +456,7 @@ struct Key {
 struct Fragment<'a> {
     key: Key,
     extent: Range<usize>,
-    /// The decompressed headers; empty except in a first fragment.
+    /// The decompressed headers, and a payload that was compressed; empty except in a first fragment.
     headers: &'a [u8],
     /// How many of their octets sizes and offsets do not count.
     hidden: usize,
@@ -471,7 +471,7 @@ impl<'a> Fragment<'a> {
         let offset = usize::from(header.datagram_offset.unwrap_or(0)) * UNIT;
         let done = match header.datagram_offset {
             None => decompress(rest, link, contexts, Some(size), headers)?,
-            Some(_) => Decompressed { consumed: 0, written: 0, hidden: 0, checksum_elided: false },
+            Some(_) => Decompressed { consumed: 0, written: 0, hidden: 0, checksum_elided: false, payload: false },
         };
         let rest = &rest[done.consumed..];
         Ok(Self {

@@ -25,6 +25,7 @@ use std::net::Ipv6Addr;
 use super::context::RoutingHeaders;
 use super::cursor::{Reader, Writer};
 use super::iphc::{self, Depth};
+use super::payload::Plan;
 use super::{Compressed, Contexts, Decompressed, Error, Link};
 use crate::ip::rpl::{self, RplHeaders, RplOption, SourceRoute};
 use crate::ip::{Ecn, Ipv6Header, next_header};
@@ -63,6 +64,7 @@ const MAX_ROUTE: usize = 64;
 /// compressed as any other packet.
 pub(super) fn compress(
     packet: &[u8],
+    plan: Option<Plan>,
     link: Link,
     contexts: &Contexts,
     encoding: &RoutingHeaders,
@@ -85,8 +87,8 @@ pub(super) fn compress(
         let next_header = packet[headers.next_header];
         let payload_length = outer.payload_length.saturating_sub(hidden as u16);
         let plain = Ipv6Header { next_header, payload_length, ..outer };
-        let consumed = hidden + iphc::compress(&plain, &packet[hidden..], Depth::All, link, contexts, out)?;
-        return Ok(Some(Compressed { consumed, written: out.written() - before, hidden }));
+        let done = iphc::compress(&plain, &packet[hidden..], (Depth::All, plan), link, contexts, out)?;
+        return Ok(Some(Compressed::of(done.behind(hidden), out.written() - before, hidden)));
     }
     let mut inner = Ipv6Header::parse(behind)?;
     if outer.ecn() == Ecn::CongestionExperienced && inner.ecn().is_capable() {
@@ -102,8 +104,8 @@ pub(super) fn compress(
     emit_option(option.as_ref(), out)?;
     emit_ip_in_ip(&outer, encoding, out)?;
     let hidden = headers.end;
-    let consumed = hidden + iphc::compress(&inner, behind, Depth::All, link, contexts, out)?;
-    Ok(Some(Compressed { consumed, written: out.written() - before, hidden }))
+    let done = iphc::compress(&inner, behind, (Depth::All, plan), link, contexts, out)?;
+    Ok(Some(Compressed::of(done.behind(hidden), out.written() - before, hidden)))
 }
 
 /// Decompresses what [`compress`] has written. The arguments are those of [`decompress`](super::decompress).

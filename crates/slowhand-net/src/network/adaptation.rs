@@ -28,17 +28,18 @@ pub(super) enum FragmentHandling {
     Recover(Box<Recovery>),
 }
 
-/// The adaptation layers of all nodes.
+/// The adaptation layers of all nodes. Those that cannot compress payloads have the contexts `plain`.
 pub(super) fn layers(
     addressing: Addressing,
     routes: &Routes,
     config: &NetworkConfig,
-    contexts: &Contexts,
+    (contexts, plain): (&Contexts, &Contexts),
 ) -> Vec<AdaptationLayer> {
     // A node reassembles a packet of the limit also with the headers that RPL adds (RFC 6553 section 3).
     let longer = config.rpl.map_or(0, |rpl| rpl.longest_headers(routes));
     let nodes = (0..routes.nodes()).map(|node| NodeId(node as u16));
-    nodes.map(|node| AdaptationLayer::new(addressing.of_node(node), config, longer, contexts)).collect()
+    let contexts_of = |node| if config.without_payload_compression.contains(&node) { plain } else { contexts };
+    nodes.map(|node| AdaptationLayer::new(addressing.of_node(node), config, longer, contexts_of(node))).collect()
 }
 
 impl AdaptationLayer {

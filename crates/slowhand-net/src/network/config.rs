@@ -9,7 +9,7 @@ use crate::clock::{Duration, Instant};
 use crate::lowpan::reassembly::Limits;
 use crate::lowpan::{Contexts, FRAME_CAPACITY, forwarding, recovery};
 use crate::random::Probability;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The configuration of a network, without its link layer.
 #[derive(Clone, Debug)]
@@ -33,8 +33,12 @@ pub struct NetworkConfig {
     /// True if a node refuses a packet of which not all fragments find room in its queue. If false, it sends those that do,
     /// and the others are lost. Not with [`Fragments::Recovered`], where a source sends lost fragments again.
     pub whole_packets: bool,
-    /// The prefixes that compressed addresses can refer to. Default: [`Contexts::mesh`].
+    /// The prefixes that compressed addresses can refer to, and how payloads are compressed. Default: [`Contexts::mesh`]. With
+    /// [`Fragments::Recovered`], no node compresses payloads.
     pub contexts: Contexts,
+    /// The nodes that do not know how payloads are compressed. Their neighbours know that from the beginning, and send them
+    /// payloads as they are. With [`Fragments::Forwarded`], nobody compresses what goes through them.
+    pub without_payload_compression: BTreeSet<NodeId>,
     /// The reassembly buffers of a node.
     pub reassembly: Limits,
     /// How nodes forward fragments.
@@ -70,6 +74,7 @@ impl Default for NetworkConfig {
             frame_capacity: FRAME_CAPACITY,
             whole_packets: false,
             contexts: Contexts::mesh(),
+            without_payload_compression: BTreeSet::new(),
             reassembly: Limits::default(),
             fragments: Fragments::default(),
             mesh_under: None,

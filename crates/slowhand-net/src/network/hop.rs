@@ -13,6 +13,7 @@ use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::ip::{self, Ecn, Ipv6Header};
 use crate::lowpan::forwarding::{self, Route, SLACK};
+use crate::lowpan::fragment::Room;
 use crate::lowpan::mesh::MeshHeader;
 use crate::lowpan::reassembly::{Discard, Expiry, Occupancy, Outcome};
 use crate::lowpan::{Fragmenter, Link, fragment, is_fragment};
@@ -98,7 +99,10 @@ impl Network {
         let before = mesh.map_or(0, |mesh| mesh.emit(&mut frame).unwrap_or(0)); // the longest header fits
         let capacity = self.payload_capacity(node, next_hop).saturating_sub(before);
         let payload = &mut frame[before..];
-        let headers = fragment::compress_for_frame(packet, link, &self.contexts, capacity, payload)
+        let contexts = self.contexts_for(node, next_hop, mesh, packet);
+        // Only a payload that is compressed must know of the slack before.
+        let slack = contexts.payload_compression().map_or(0, |_| self.slack(node, next_hop, packet));
+        let headers = fragment::compress_for_frame(packet, link, contexts, Room { capacity, slack }, payload)
             .map_err(|error| send_failure(&error))?;
         let mut sent = Ok(());
         if let Some(length) = fragment::complete_frame(packet, headers, capacity, payload) {
@@ -126,12 +130,8 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) -> Result<(), DropReason> {
-        // A node that forwards the first fragment compresses the header again, and it may grow. It needs slack only if
-        // the next hop is not the last.
-        let goes_on = destination(packet).is_none_or(|to| last_node(host(&self.routes, to)) != next_hop)
-            || self.config.rpl.is_some() && rpl::has_segments_left(packet);
+        let slack = self.slack(node, next_hop, packet);
         let AdaptationLayer { next_tag, fragments, .. } = &mut self.nodes[node.index()];
-        let slack = if goes_on && !matches!(fragments, FragmentHandling::Reassemble) { SLACK } else { 0 };
         if matches!(fragments, FragmentHandling::Recover(_)) {
             return self.recover(now, link, (node, next_hop), slack, packet, datagram, events);
         }
@@ -149,6 +149,17 @@ impl Network {
             }
         }
         Ok(())
+    }
+
+    /// The octets of a first fragment that stay free. A node that forwards it compresses the header again, and it may grow. It
+    /// needs slack only if the next hop is not the last.
+    fn slack(&self, node: NodeId, next_hop: NodeId, packet: &[u8]) -> usize {
+        if matches!(self.nodes[node.index()].fragments, FragmentHandling::Reassemble) {
+            return 0;
+        }
+        let goes_on = destination(packet).is_none_or(|to| last_node(host(&self.routes, to)) != next_hop)
+            || self.config.rpl.is_some() && rpl::has_segments_left(packet);
+        if goes_on { SLACK } else { 0 }
     }
 
     /// The octets of a frame from a node to a neighbour that 6LoWPAN may use.

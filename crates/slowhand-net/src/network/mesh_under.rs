@@ -41,7 +41,7 @@ impl MeshUnder {
         Some(Self { is_end_device })
     }
 
-    fn is_end_device(&self, node: NodeId) -> bool {
+    pub(super) fn is_end_device(&self, node: NodeId) -> bool {
         self.is_end_device.get(node.index()).is_some_and(|is| *is)
     }
 }

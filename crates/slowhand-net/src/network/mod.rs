@@ -25,6 +25,7 @@ mod levels;
 mod loss;
 mod mesh_under;
 mod on_link;
+mod payload;
 mod receptions;
 mod recovering;
 mod recovery;
@@ -71,6 +72,8 @@ pub struct Network {
     addressing: Addressing,
     routes: Routes,
     contexts: Contexts,
+    /// The same without compression of payloads.
+    plain: Contexts,
     config: NetworkConfig,
     /// By node.
     nodes: Vec<AdaptationLayer>,
@@ -132,6 +135,7 @@ impl Network {
     /// A network of the nodes of `routes`, with `mac` as its link layer.
     pub fn new(mut mac: Box<dyn Mac>, routes: Routes, config: NetworkConfig, streams: &Streams) -> Self {
         let (contexts, nodes) = (rpl::contexts(config.rpl, config.contexts.clone()), routes.nodes());
+        let plain = contexts.clone().with_payload_compression(None);
         let mut timers = EventQueue::default();
         for outage in &config.outages {
             timers.push(outage.from, Timer::Radio(outage.node, false));
@@ -146,7 +150,7 @@ impl Network {
         let deadline = earliest(mac.deadline(), timers.next_at()); // no other part has a deadline yet
         let addressing = mac.addressing();
         Self {
-            nodes: adaptation::layers(addressing, &routes, &config, &contexts),
+            nodes: adaptation::layers(addressing, &routes, &config, (&contexts, &plain)),
             error_limits: vec![ErrorLimit::default(); nodes],
             losses: Losses::new(&config, nodes, streams),
             levels: Levels::new(nodes),
@@ -159,6 +163,7 @@ impl Network {
             addressing,
             routes,
             contexts,
+            plain,
             config,
             unhandled: Unhandled::default(),
             timers,

@@ -61,7 +61,7 @@ impl Network {
     ) -> Result<(), DropReason> {
         let mut headers = [0; MAX_FRAME];
         let compressed =
-            compress(packet, to_all(node), &self.contexts, &mut headers).map_err(|_| DropReason::Malformed)?;
+            compress(packet, to_all(node), &self.plain, &mut headers).map_err(|_| DropReason::Malformed)?;
         let payload = [&headers[..compressed.written], &packet[compressed.consumed..]].concat();
         if payload.len() > self.payload_capacity(node, node) {
             return Err(DropReason::Malformed);

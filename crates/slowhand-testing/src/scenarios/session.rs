@@ -35,6 +35,10 @@ pub(super) fn draw(draw: &mut Draw, mesh: &Mesh, link_layer: &LinkLayer) {
     application(draw);
     slots(draw);
     leaves(draw);
+    let recovers = draw.keys.iter().any(|(key, value)| key == "lowpan.reassembly" && value.contains("recovery"));
+    if is_dtls && !recovers {
+        draw.maybe(15, "lowpan.payload_compression", &["\"ghc\"", "\"lithe\""]);
+    }
 }
 
 /// Servers at the leaves of a star, where nothing else says where an end is. The root may walk past them.

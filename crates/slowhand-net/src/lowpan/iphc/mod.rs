@@ -15,6 +15,7 @@ mod address;
 use super::context::Contexts;
 use super::cursor::{Reader, Writer};
 use super::nhc::{self, NextHeader};
+use super::payload::{self, Consumed, Plan};
 use super::{Decompressed, Error, Link};
 use crate::address::Eui64;
 use crate::ip::{self, Ipv6Header, UdpHeader, next_header};
@@ -48,7 +49,8 @@ pub(super) enum Depth {
 }
 
 /// Compresses `header`, and the headers behind it in `packet`, which begins with an IPv6 header. The packet may end
-/// after its headers: a node that forwards fragments has no more. Returns the octets that were compressed.
+/// after its headers: a node that forwards fragments has no more. The payload of UDP is compressed as `plan` says. Returns the
+/// octets that were compressed.
 ///
 /// # Errors
 /// As [`compress`](super::compress).
@@ -56,30 +58,31 @@ pub(super) enum Depth {
 pub(super) fn compress(
     header: &Ipv6Header,
     packet: &[u8],
-    depth: Depth,
+    (depth, plan): (Depth, Option<Plan>),
     link: Link,
     contexts: &Contexts,
     out: &mut Writer<'_>,
-) -> Result<usize, Error> {
+) -> Result<Consumed, Error> {
     if header.next_header != next_header::UDP {
-        return compress_chain(header, packet, depth, link, contexts, out);
+        return compress_chain(header, packet, (depth, plan), link, contexts, out);
     }
-    let udp = nhc::udp(&packet[Ipv6Header::LENGTH..], header.payload_length.into());
+    let behind = &packet[Ipv6Header::LENGTH..];
+    let udp = nhc::udp(behind, header.payload_length.into());
     emit_base(header, udp.is_some(), link, contexts, out)?;
-    let Some(udp) = udp else { return Ok(Ipv6Header::LENGTH) };
-    nhc::emit_udp(&udp, out)?;
-    Ok(Ipv6Header::LENGTH + UdpHeader::LENGTH)
+    let Some(udp) = udp else { return Ok(Consumed::open(Ipv6Header::LENGTH)) };
+    let done = payload::emit(header, &udp, &behind[UdpHeader::LENGTH..], plan, out)?;
+    Ok(done.behind(Ipv6Header::LENGTH))
 }
 
 /// As [`compress`], also for a header of which the next is no UDP header.
 pub(super) fn compress_chain(
     header: &Ipv6Header,
     packet: &[u8],
-    depth: Depth,
+    (depth, plan): (Depth, Option<Plan>),
     link: Link,
     contexts: &Contexts,
     out: &mut Writer<'_>,
-) -> Result<usize, Error> {
+) -> Result<Consumed, Error> {
     let mut payload = &packet[Ipv6Header::LENGTH..];
     let mut length = usize::from(header.payload_length);
     let find = |number, payload, length| {
@@ -95,13 +98,14 @@ pub(super) fn compress_chain(
     while let Some(found) = next {
         match found {
             NextHeader::Udp(udp) => {
-                nhc::emit_udp(&udp, out)?;
-                return Ok(consumed + UdpHeader::LENGTH);
+                let done = payload::emit(header, &udp, &payload[UdpHeader::LENGTH..], plan, out)?;
+                return Ok(done.behind(consumed));
             }
             NextHeader::Ipv6(inner) => {
                 out.u8(nhc::IPV6)?;
                 let link = link_of(header.source, header.destination);
-                return Ok(consumed + compress_chain(&inner, payload, Depth::Inner, link, contexts, out)?);
+                let done = compress_chain(&inner, payload, (Depth::Inner, plan), link, contexts, out)?;
+                return Ok(done.behind(consumed));
             }
             NextHeader::Extension { id, octets } => {
                 payload = &payload[octets.len()..];
@@ -112,7 +116,7 @@ pub(super) fn compress_chain(
             }
         }
     }
-    Ok(consumed)
+    Ok(Consumed::open(consumed))
 }
 
 /// The addresses from which those of an inner header follow: the interface identifiers of the outer header (RFC 6282
@@ -183,15 +187,14 @@ pub(super) fn decompress(
     let (mut header, compressed) = read_base(&mut input, link, contexts)?;
     let number = match (compressed, input.rest().first()) {
         (true, None) => return Err(Error::Truncated),
-        (true, Some(&octet)) => nhc::number_of(octet)?,
+        (true, Some(&octet)) => nhc::number_of(octet, contexts)?,
         (false, _) => header.next_header,
     };
-    if compressed && number != next_header::UDP {
-        header.next_header = number;
+    header.next_header = number;
+    if compressed && (number != next_header::UDP || contexts.payload_compression().is_some()) {
         return decompress_chain(header, input, contexts, datagram_size, out);
     }
-    let udp = if compressed { Some(nhc::read_udp(&mut input)?) } else { None };
-    header.next_header = number;
+    let udp = if compressed { Some(nhc::read_udp(&mut input, contexts)?) } else { None };
     let headers = Ipv6Header::LENGTH + if udp.is_some() { UdpHeader::LENGTH } else { 0 };
     let size = datagram_size.unwrap_or(at + headers + input.rest().len());
     header.payload_length = payload_length(size, at, headers)?;
@@ -204,10 +207,11 @@ pub(super) fn decompress(
         written: out.written(),
         hidden: 0,
         checksum_elided: udp.is_some_and(|udp| udp.checksum.is_none()),
+        payload: false,
     })
 }
 
-/// Decompresses the headers behind an IPv6 header of which the next is no UDP header.
+/// Decompresses the headers behind an IPv6 header, whatever they are, and a payload that is compressed.
 fn decompress_chain(
     header: Ipv6Header,
     mut input: Reader<'_>,
@@ -215,34 +219,39 @@ fn decompress_chain(
     datagram_size: Option<usize>,
     out: &mut Writer<'_>,
 ) -> Result<Decompressed, Error> {
-    let (mut ips, mut udp_at, mut checksum_elided) = ([out.written(), usize::MAX], None, false);
+    let (mut ips, mut udp_at, mut payload) = ([out.written(), usize::MAX], None, None);
     out.slice(&header.emit())?;
-    let mut link = link_of(header.source, header.destination);
+    let mut addresses = (header.source, header.destination);
     // The compressed header that comes next, and the position of the octet that gets its number.
     let mut next = Some(ips[0] + 6);
     while let Some(place) = next {
-        let number = nhc::number_of(*input.rest().first().ok_or(Error::Truncated)?)?;
+        let number = nhc::number_of(*input.rest().first().ok_or(Error::Truncated)?, contexts)?;
         out.octets()[place] = number;
         let begin = out.written();
         next = match number {
             next_header::UDP => {
-                let udp = nhc::read_udp(&mut input)?;
-                checksum_elided = udp.checksum.is_none();
+                let udp = nhc::read_udp(&mut input, contexts)?;
                 udp_at = Some((begin, udp));
+                payload = udp.payload;
                 out.slice(&udp.header(0).emit())?;
                 None
             }
             next_header::IPV6 if ips[1] == usize::MAX => {
                 input.u8()?;
+                let link = link_of(addresses.0, addresses.1);
                 let (inner, compressed) = read_base(&mut input, link, contexts)?;
                 ips[1] = begin;
                 out.slice(&inner.emit())?;
-                link = link_of(inner.source, inner.destination);
+                addresses = (inner.source, inner.destination);
                 compressed.then_some(begin + 6)
             }
             next_header::IPV6 => return Err(Error::NextHeader(nhc::IPV6)),
             _ => nhc::read_extension(&mut input, out)?.is_none().then_some(begin),
         };
+    }
+    if let Some(scheme) = payload {
+        let length = datagram_size.map(|size| size.saturating_sub(out.written()));
+        payload::read(scheme, addresses, length, &mut input, out)?;
     }
     let written = out.written();
     let size = datagram_size.unwrap_or(written + input.rest().len());
@@ -255,7 +264,9 @@ fn decompress_chain(
         let header = udp.header((size - at) as u16).emit();
         out.octets()[at..at + UdpHeader::LENGTH].copy_from_slice(&header);
     }
-    Ok(Decompressed { consumed: input.position(), written, hidden: 0, checksum_elided })
+    let checksum_elided = udp_at.is_some_and(|(_, udp)| udp.checksum.is_none());
+    let payload = payload.is_some();
+    Ok(Decompressed { consumed: input.position(), written, hidden: 0, checksum_elided, payload })
 }
 
 /// The payload length of an IPv6 header at `at` in a packet of `size` octets, whose headers take `headers` octets.

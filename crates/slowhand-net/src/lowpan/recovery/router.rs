@@ -172,7 +172,7 @@ impl Router {
         let link = Link { source: self.own, destination: to.0 };
         let (head, body) = first_octets(out, capacity).split_at_mut_checked(Rfrag::LENGTH).ok_or(Discard::NoSlack)?;
         let mut body = Writer::new(body);
-        emit_headers(headers, done.hidden > 0, link, &self.contexts, &mut body)
+        emit_headers(headers, done.form(), link, &self.contexts, &mut body)
             .and_then(|()| body.slice(&fragment[done.consumed..]))
             .map_err(|_| Discard::NoSlack)?;
         // Both are lengths of one frame's payload.

@@ -3,15 +3,17 @@
 use slowhand_net::address::{Eui64, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::{UdpDatagram, udp_datagram};
+use slowhand_net::lowpan::payload::Amount;
 use slowhand_net::lowpan::reassembly::{Limits, Outcome};
 use slowhand_net::lowpan::{
-    Contexts, Fragmenter, Link, MAX_COMPRESSED, MAX_DECOMPRESSED, Reassembler, compress, decompress,
+    Contexts, Fragmenter, Link, MAX_COMPRESSED, MAX_DECOMPRESSED, Reassembler, compress, decompress, ghc,
 };
 use slowhand_testing::hex;
 
 const HEADERS: &str = include_str!("golden/headers.hex");
 const UNDERSTOOD: &str = include_str!("golden/understood.hex");
 const FRAGMENTS: &str = include_str!("golden/fragments.hex");
+const GHC: &str = include_str!("golden/ghc.hex");
 
 const LINK: Link = Link { source: Eui64::of_node(NodeId(1)), destination: Eui64::of_node(NodeId::ROOT) };
 
@@ -23,6 +25,26 @@ fn headers_compress_to_the_golden_octets() {
         let done = compress(&packet, LINK, &contexts(), &mut out).unwrap();
         let ours = [&out[..done.written], &packet[done.consumed..]].concat();
         assert_eq!(hex::text(&ours), case.text("compressed"), "{}", case.text("name"));
+    }
+}
+
+/// The RFC leaves the choice of instructions to the sender: ours are never longer than those of its examples.
+#[test]
+fn payloads_are_those_of_the_examples_of_ghc() {
+    for case in cases(GHC, 10) {
+        let name = case.text("name");
+        let [source, destination] = ["source", "destination"].map(|key| case.text(key).parse().unwrap());
+        let (payload, compressed) = (case.octets("payload"), case.octets("compressed"));
+        let mut back = [0; 128];
+        let length = ghc::decompress(source, destination, &compressed, &mut back).unwrap();
+        assert_eq!(hex::text(&back[..length]), case.text("payload"), "{name}");
+
+        let mut ours = [0; 128];
+        let done = ghc::compress(source, destination, &payload, Amount::Whole, &mut ours).unwrap();
+        assert_eq!(done.consumed, payload.len(), "{name}");
+        assert!(done.written <= compressed.len(), "{name}: {} octets", done.written);
+        let length = ghc::decompress(source, destination, &ours[..done.written], &mut back).unwrap();
+        assert_eq!(hex::text(&back[..length]), case.text("payload"), "{name}");
     }
 }
 

@@ -2,5 +2,6 @@
 
 mod golden;
 mod multihop;
+mod payload;
 mod properties;
 mod tshark;

@@ -11,7 +11,7 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::{Ecn, Endpoint, Ipv6Header, UdpDatagram, ipv6, udp, udp_datagram};
 use slowhand_net::lowpan::reassembly::{Discard, Limits, Outcome, Reassembler, Timer, WhenFull};
 use slowhand_net::lowpan::{
-    Contexts, Fragmenter, Link, MAX_COMPRESSED, MAX_DECOMPRESSED, compress, decompress, fragment,
+    Contexts, Fragmenter, Link, MAX_COMPRESSED, MAX_DECOMPRESSED, PayloadCompression, compress, decompress, fragment,
 };
 
 proptest! {
@@ -268,11 +268,12 @@ fn node_address() -> impl Strategy<Value = Eui64> {
     (0u16..4).prop_map(|node| Eui64::of_node(NodeId(node)))
 }
 
-/// Prefixes that the addresses of [`address`] often begin with, of any length.
+/// Prefixes that the addresses of [`address`] often begin with, of any length, and any compression of payloads.
 fn contexts() -> impl Strategy<Value = Contexts> {
     let context = (0u8..16, address(), 0u8..=128);
-    vec(context, 0..8).prop_map(|list| {
-        let mut contexts = Contexts::mesh();
+    let payload = select(vec![None, Some(PayloadCompression::Ghc), Some(PayloadCompression::Lithe)]);
+    (vec(context, 0..8), payload).prop_map(|(list, payload)| {
+        let mut contexts = Contexts::mesh().with_payload_compression(payload);
         for (id, prefix, length) in list {
             contexts.set(id, prefix, length).unwrap();
         }
@@ -301,13 +302,32 @@ fn port() -> impl Strategy<Value = u16> {
     prop_oneof![0xf0b0u16..0xf0c0, 0xf000u16..0xf100, any::<u16>()]
 }
 
+/// Any octets, octets that repeat, or those of a record of DTLS behind a UDP header.
+fn octets(longest: usize) -> impl Strategy<Value = Vec<u8>> {
+    let record = (0usize..longest, select(vec![20u8, 22, 22, 23]), 0u64..0x2_0000, any::<bool>(), any::<u8>())
+        .prop_map(|(length, kind, number, is_whole, fill)| {
+            let mut octets = vec![0; 8];
+            octets.extend([kind, 0xfe, if is_whole { 0xfd } else { 0xff }]);
+            octets.extend(number.to_be_bytes());
+            octets.extend((length as u16).to_be_bytes());
+            let message = length.saturating_sub(12) as u32;
+            octets.push(fill % 3);
+            octets.extend(&message.to_be_bytes()[1..]);
+            octets.extend([0, fill, 0, 0, u8::from(!is_whole)]);
+            octets.extend(&message.to_be_bytes()[1..]);
+            octets.resize(8 + 13 + length, fill & 0xaf);
+            octets
+        });
+    prop_oneof![vec(any::<u8>(), 0..longest), vec(0u8..3, 0..longest), record]
+}
+
 /// A packet of any protocol; where it is UDP, mostly with the right length.
 fn packet(longest: usize) -> impl Strategy<Value = Vec<u8>> {
     let traffic = (prop_oneof![Just(0u8), 0u8..4, any::<u8>()], prop_oneof![Just(0u32), 0u32..0x10_0000]);
     let hop_limit = prop_oneof![select(vec![1u8, 64, 255]), any::<u8>()];
     let next_header = prop_oneof![3 => Just(17u8), 1 => any::<u8>()];
     let ports = (port(), port(), any::<bool>());
-    (traffic, hop_limit, next_header, address(), address(), ports, vec(any::<u8>(), 0..longest)).prop_map(
+    (traffic, hop_limit, next_header, address(), address(), ports, octets(longest)).prop_map(
         |((traffic_class, flow_label), hop_limit, next_header, source, destination, ports, mut payload)| {
             if let (17, Some(head)) = (next_header, payload.first_chunk::<4>()) {
                 let length = payload.len() as u16 + u16::from(ports.2 && head[0] == 0);

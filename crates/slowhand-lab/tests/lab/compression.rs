@@ -1,0 +1,116 @@
+//! Handshakes whose payloads 6LoWPAN compresses: by GHC, or the headers of DTLS as in Lithe.
+
+use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, OPENSSL_ECDHE, TINYDTLS_PSK, plan};
+use slowhand_lab::record::{Outcome, Record};
+
+const LEAN: &[&str] = &["session.stack=lean-dtls", "session.timeout_s=3"];
+const LEAN_13: &[&str] = &[
+    "session.stack=lean-dtls",
+    "session.timeout_s=3",
+    "session.protocol=dtls1.3",
+    "session.suite=TLS_AES_128_CCM_8_SHA256",
+    "session.auth=psk",
+];
+
+const GHC: &str = "lowpan.payload_compression=ghc";
+const LITHE: &str = "lowpan.payload_compression=lithe";
+
+/// Slots are short, so that nobody repeats what is on its way.
+const FAR: &[&str] = &[
+    "network.topology.hops=3",
+    "mac={ kind = \"tsch\", slotframe = 5, cells = { shared = 1, up = 1, down = 1 }, autonomous = false }",
+    "session.timeout_s=20",
+];
+
+fn run(changes: &[&[&str]]) -> Record {
+    plan(&changes.concat()).run(1, &mut ()).remove(0)
+}
+
+fn octets(record: &Record) -> u64 {
+    assert_eq!((record.outcome, record.datagrams_lost), (Outcome::Completed, 0), "{record:?}");
+    record.bytes_phy
+}
+
+/// The ends exchange the same datagrams, and the frames are shorter. Lithe leaves datagrams of several records as they are.
+#[test]
+fn every_library_needs_fewer_octets() {
+    for session in [TINYDTLS_PSK, MBEDTLS_PSK, MBEDTLS_ECDHE, OPENSSL_ECDHE, LEAN, LEAN_13] {
+        let plain = run(&[session]);
+        let before = octets(&plain);
+        for (compression, least) in [(GHC, 0.03), (LITHE, 0.0)] {
+            let record = run(&[session, &[compression]]);
+            let after = octets(&record);
+            // The length of a signature varies by an octet or two.
+            let payload = record.bytes_payload.abs_diff(plain.bytes_payload);
+            assert!(record.datagrams == plain.datagrams && payload <= 8, "{session:?} {compression}");
+            let saved = 1.0 - after as f64 / before as f64;
+            assert!((least..0.4).contains(&saved), "{session:?} {compression}: {saved}");
+            assert!(record.frames <= plain.frames, "{session:?} {compression}");
+        }
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_record() {
+    for compression in [GHC, LITHE] {
+        let changes = [FAR, MBEDTLS_ECDHE, &["lowpan.frame_loss=0.1"], &[compression]];
+        assert_eq!(run(&changes), run(&changes));
+    }
+}
+
+#[test]
+fn every_frame_may_be_lost() {
+    for compression in [GHC, LITHE] {
+        for session in [LEAN, LEAN_13] {
+            let changes = [session, FAR, &["session.mtu=256"], &[compression]];
+            for frame in 1..=run(&changes).frames {
+                let record = run(&[&changes.concat()[..], &[&format!("lowpan.dropped_frames=[{frame}]")]]);
+                assert_eq!(record.outcome, Outcome::Completed, "{compression} {session:?}, frame {frame}");
+            }
+        }
+    }
+}
+
+/// Each hop has its own neighbours: a node that does not understand compression gets payloads as they are.
+#[test]
+fn a_node_that_does_not_understand_it_gets_plain_payloads() {
+    let without = |node: u16| format!("network.nodes={{ {node} = {{ payload_compression = false }} }}");
+    for session in [LEAN, MBEDTLS_ECDHE] {
+        let of = |changes: &[&str]| octets(&run(&[FAR, session, changes]));
+        let (plain, compressed) = (of(&[]), of(&[GHC]));
+        assert!(compressed < plain);
+        let mixed = [0, 1, 2, 3].map(|node| of(&[GHC, &without(node)]));
+        assert!(mixed.iter().all(|&octets| compressed < octets && octets < plain), "{compressed} {mixed:?} {plain}");
+        // Two hops of three are plain around a node in the middle, one at an end.
+        assert!(mixed[0] < mixed[1] && mixed[3] < mixed[2], "{mixed:?}");
+        // Where fragments are forwarded, all nodes on the way would have to compress the first one again.
+        let forwarded = |changes: &[&str]| of(&[&["lowpan.reassembly=forwarding"], changes].concat());
+        let (plain, compressed) = (forwarded(&[]), forwarded(&[GHC]));
+        assert!(compressed < plain && forwarded(&[LITHE]) < plain);
+        let mixed = [0, 1, 2, 3].map(|node| forwarded(&[GHC, &without(node)]));
+        assert!(mixed.iter().all(|&octets| compressed < octets && octets <= plain), "{compressed} {mixed:?} {plain}");
+    }
+}
+
+/// Headers of RPL, fragments that are forwarded, and mesh headers leave the first frame less room.
+#[test]
+fn other_headers_stand_beside_it() {
+    let short = "mac={ kind = \"csma\", addresses = \"short\" }";
+    let mut ways = vec![vec![short, "lowpan.reassembly=mesh-under"]];
+    for reassembly in ["lowpan.reassembly=per-hop", "lowpan.reassembly=forwarding"] {
+        for rpl in ["lowpan.rpl=storing", "lowpan.rpl=non-storing"] {
+            for encoding in ["lowpan.rpl_encoding=extension-headers", "lowpan.rpl_encoding=6lorh"] {
+                ways.push(vec![reassembly, rpl, encoding, "server.at=internet"]);
+                ways.push(vec![reassembly, rpl, encoding]);
+            }
+        }
+    }
+    for way in ways {
+        let of = |changes: &[&str]| octets(&run(&[FAR, MBEDTLS_ECDHE, &way, changes]));
+        let plain = of(&[]);
+        for compression in [GHC, LITHE] {
+            let compressed = of(&[compression]);
+            assert!(compressed < plain, "{way:?} {compression}: {compressed}, {plain}");
+        }
+    }
+}
