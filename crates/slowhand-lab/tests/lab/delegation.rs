@@ -39,14 +39,17 @@ fn a_node_resumes_what_its_delegate_has_opened() {
     for stacks in [&[][..], &LEAN, &LEAN_BOTH] {
         let full = run(1, stacks);
         for delegate in ["border-router", "internet"] {
-            for resumption in ["id", "ticket"] {
+            // lean-dtls keeps no ticket that is as long as that of mbedTLS, which has the client's certificate in it.
+            let kinds = if stacks == LEAN { &["id"][..] } else { &["id", "ticket"] };
+            for resumption in kinds {
                 let delegation = format!("gateway.delegation={delegate}");
                 let resumption = format!("session.resumption={resumption}");
                 let helped = run(1, &[stacks, &[&delegation, &resumption]].concat());
                 is_complete(&helped, &(stacks, &delegation, &resumption));
                 assert_eq!((helped.attempts, helped.datagrams_lost), (1, 0));
-                // No signature and no key agreement, which take a second and more each on this device.
-                assert!(helped.compute_client_s < 0.2 && full.compute_client_s > 2.0, "{}", helped.compute_client_s);
+                // No signature and no key agreement.
+                let [computed, before] = [&helped, &full].map(|record| record.compute_client_s);
+                assert!(10.0 * computed < before, "{computed} s, without a delegate {before}");
                 assert!(helped.bytes_phy < full.bytes_phy, "{} octets, without {}", helped.bytes_phy, full.bytes_phy);
                 assert!(helped.duration_s < full.duration_s && helped.energy_client.cpu_mj < full.energy_client.cpu_mj);
             }
@@ -107,8 +110,11 @@ fn lossy_networks_small_datagrams_and_overtaking_change_nothing_but_time() {
 
 #[test]
 fn every_client_has_its_own_session_and_its_data() {
-    let star =
-        ["network.topology={ kind = \"star\", leaves = 3 }", "application={ requests = 2, response_bytes = 30 }"];
+    let star = [
+        "network.topology={ kind = \"star\", leaves = 3 }",
+        "application={ requests = 2, response_bytes = 30 }",
+        "session.protocol=coap+dtls1.2",
+    ];
     let records = plan(&[&BY_ID[..], &star].concat()).run(3, &mut ());
     assert_eq!(records.iter().map(|record| record.client).collect::<Vec<_>>(), [1, 2, 3]);
     for record in &records {
@@ -120,7 +126,7 @@ fn every_client_has_its_own_session_and_its_data() {
 #[test]
 fn a_delegate_that_reaches_no_server_says_so_and_the_client_tries_again() {
     let unreachable = ["server.internet_loss=1", "session.timeout_s=1", "session.max_timeout_s=1"];
-    let retry = "application={ retry = { most = 2 } }";
+    let retry = "application.retry={ kind = \"fixed\", wait_s = 5, attempts = 2 }";
     let alone = run(1, &[&BY_ID[..], &unreachable].concat());
     assert_eq!((alone.outcome, alone.attempts), (Outcome::Error, 1));
     assert_eq!(alone.failure.as_ref().unwrap().reason, "the delegate has opened no session");
@@ -128,21 +134,29 @@ fn a_delegate_that_reaches_no_server_says_so_and_the_client_tries_again() {
     assert_eq!((twice.outcome, twice.attempts), (Outcome::Error, 2));
     assert!(twice.frames > alone.frames);
     // The client gives up before its delegate does.
-    let given_up = run(1, &[&BY_ID[..], &unreachable, &["session.give_up_s=3"]].concat());
+    let given_up = run(1, &[&BY_ID[..], &unreachable[..1], &["session.give_up_s=5"]].concat());
     assert_eq!((given_up.outcome, given_up.attempts), (Outcome::GaveUp, 1));
 }
 
-/// The time of one verification with ECDSA on the device.
+/// What the device takes to verify with ECDSA on secp256r1.
+const VERIFICATION_S: f64 = 0.5222;
+
 #[test]
 fn a_chain_that_is_validated_before_costs_its_node_no_verification() {
     for stacks in
         [&[][..], &LEAN, &LEAN_BOTH, &["session.auth=server", "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"]]
     {
-        let (own, before) = (run(2, stacks), run(2, &[stacks, &[BEFORE]].concat()));
+        // Nothing is sent twice.
+        let patient = [stacks, &["session.server_timeout_s=9"]].concat();
+        let (own, before) = (run(2, &patient), run(2, &[&patient[..], &[BEFORE]].concat()));
         is_complete(&before, &stacks);
         let saved = own.compute_client_s - before.compute_client_s;
-        // The device takes 0.7 to 1 s for it (`devices/openmote-cc2538.toml`). The rest is one hash of a certificate.
-        assert!((0.3..1.2).contains(&saved), "{stacks:?}: {saved} s of {}", own.compute_client_s);
+        // What the device takes for it (`devices/openmote-cc2538.toml`), and for one hash of a certificate.
+        assert!(
+            (VERIFICATION_S..VERIFICATION_S + 0.01).contains(&saved),
+            "{stacks:?}: {saved} s of {}",
+            own.compute_client_s
+        );
         assert_eq!(own.bytes_payload, before.bytes_payload, "{stacks:?}");
     }
 }
