@@ -119,9 +119,9 @@ def _recommendation(advice: Advice, out: Terminal) -> None:
     for key, value in recommended.settings.items():
         text = "not set" if value is None else printable(shown(value), LONGEST_VALUE)
         out.print(f"  {key} = {text}", "bold")
-    for key, words in TRUST.items():
+    for key, trusted in TRUST.items():
         if recommended.settings.get(key):
-            out.paragraph(words, "yellow")
+            out.paragraph(trusted, "yellow")
     if best.battery is not None:
         out.paragraph(escaped(_lasts(best, best.battery)), "bold")
     if advice.ties:

@@ -174,7 +174,7 @@ def _keep_alives(fixed: Fixed) -> Iterator[Option]:
 
 
 def _helps(fixed: Fixed) -> Iterator[Option]:
-    """As it is, a border router that validates certificates, and delegates, with no change at the server."""
+    """As it is, a border router that validates, and delegates: servers stay the same."""
     keys = "gateway.pre_validation", "gateway.delegation", "session.resumption"
     own = tuple((key, fixed.plain(key)) for key in keys)
     yield Option(own, ())
@@ -196,11 +196,12 @@ DELEGATES = ("border-router", "internet")
 
 TRUST: Mapping[str, str] = {
     "gateway.pre_validation": (
-        "The clients verify no certificate: they trust the border router, which can let a false server in."
+        "The clients verify no certificate: they trust the border router, which can let a false"
+        " server in."
     ),
     "gateway.delegation": (
-        "The delegate knows the master secret of every session, and the private key of each client that proves"
-        " itself: it can read and forge all data."
+        "The delegate knows the master secret of every session, and the private key of each client"
+        " that proves itself: it can read and forge all data."
     ),
 }
 """Who must be trusted if a configuration has one of these keys (docs/gateway.md)."""
@@ -297,7 +298,8 @@ GROUPS = {
         _values("gateway.suppress_spurious_flights", "gateway.tcp_proxy", values=(False, True)),
     ),
     "help": Group(
-        "who does a part of the handshake (gateway.pre_validation; gateway.delegation with session.resumption)",
+        "who does a part of the handshake (gateway.pre_validation; gateway.delegation with"
+        " session.resumption)",
         _helps,
     ),
     "cells": Group(
