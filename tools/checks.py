@@ -127,12 +127,13 @@ STEPS = (
     ),
     Step(
         "fuzz",
-        "the fuzz targets of lean-dtls, slowhand-coap and 6LoWPAN, always with the same inputs",
+        "the fuzz targets of lean-dtls, slowhand-coap, slowhand-net, always with the same inputs",
         "tools/fuzz",
         inputs=(
             *LEAN_DTLS,
             *COAP,
             "crates/slowhand-net/src/lowpan",
+            "crates/slowhand-net/src/network/gateway",
             "fuzz",
             "tools/fuzz",
             "crates/slowhand-sessions/src/lean",

@@ -172,7 +172,7 @@ pub use dtls12::record::OVERHEAD;
 pub use lean::Lean;
 pub use server::Server;
 #[cfg(feature = "resumption")]
-pub use session::{MAX_TICKET, Session, SessionCache};
+pub use session::{MAX_SESSION, MAX_TICKET, Session, SessionCache};
 pub use session::{SessionState, Sessions};
 pub use status::{Failure, SendError, Status};
 #[cfg(feature = "heartbeat")]

@@ -4,6 +4,10 @@
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+#[cfg(feature = "resumption")]
+use crate::codec::{Full, Reader, Writer};
+#[cfg(feature = "resumption")]
+use crate::credentials::MAX_IDENTITY;
 #[cfg(feature = "certificates")]
 use crate::credentials::{Certificate, CertificateType, Role, spki};
 use crate::credentials::{Credentials, Identity, is_key};
@@ -21,6 +25,26 @@ const MAX_ID: usize = 32;
 ///
 /// All of it is in each [`Session`].
 pub const MAX_TICKET: usize = 256;
+
+/// Octets of the longest [`Peer`].
+#[cfg(feature = "resumption")]
+const MAX_PEER: usize = if cfg!(feature = "certificates") { crate::crypto::MAX_PUBLIC } else { MAX_IDENTITY };
+
+/// Octets of the most that [`SessionState::write`] writes: suite, fragment length, time, master secret, and who the peer has
+/// proved to be.
+#[cfg(feature = "resumption")]
+pub(crate) const STATE: usize = 2 + 1 + 8 + 48 + (2 + MAX_PEER);
+
+/// What says who the peer is, beside the number of a type of certificates: nobody, or one with a pre-shared key.
+#[cfg(feature = "resumption")]
+const ANYONE: u8 = 0xff;
+#[cfg(feature = "resumption")]
+const PSK: u8 = 0xfe;
+
+/// The most octets of [`Session::encode`]: the length of the name and the name, that of the ticket and the ticket, its lifetime, and
+/// the state.
+#[cfg(feature = "resumption")]
+pub const MAX_SESSION: usize = 1 + MAX_ID + 2 + MAX_TICKET + 4 + STATE;
 
 /// The name of a session, which is sent in clear. Empty: the session has none.
 pub(crate) type SessionId = Octets<MAX_ID>;
@@ -102,6 +126,48 @@ impl SessionState {
     pub fn id(&self) -> &[u8] {
         self.id.octets()
     }
+
+    /// Writes all but the name.
+    #[cfg(feature = "resumption")]
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
+        writer.number(self.suite.iana().into(), 2)?;
+        writer.number(self.fragment_length.into(), 1)?;
+        writer.put(&self.kept_at.as_millis().to_be_bytes())?;
+        writer.put(self.master.secret())?;
+        match &self.peer {
+            Peer::Anyone => writer.number(ANYONE.into(), 1),
+            Peer::Psk(identity) => {
+                writer.number(PSK.into(), 1)?;
+                writer.put(identity.octets())
+            }
+            #[cfg(feature = "certificates")]
+            Peer::Certified(kind, key) => {
+                writer.number(kind.number().into(), 1)?;
+                writer.put(key)
+            }
+        }
+    }
+
+    /// Reads what [`write`](Self::write) has written, to the last octet. `None` if it is something else.
+    #[cfg(feature = "resumption")]
+    pub(crate) fn read(mut reader: Reader<'_>, id: SessionId, is_of_ticket: bool) -> Option<Self> {
+        let (number, fragment_length) = (reader.u16()?, reader.u8()?);
+        let kept_at = Instant::from_millis(u64::from_be_bytes(reader.array()?));
+        let suite = Suite::ALL.iter().copied().find(|suite| suite.iana() == number)?;
+        let master = Master::from_secret(&reader.array()?);
+        let peer = match (reader.u8()?, reader.rest()) {
+            (ANYONE, []) => Peer::Anyone,
+            (PSK, identity) => Peer::Psk(Identity::new(identity)?),
+            #[cfg(feature = "certificates")]
+            (number, key) => {
+                let kinds = [CertificateType::X509, CertificateType::RawPublicKey];
+                Peer::Certified(kinds.into_iter().find(|kind| kind.number() == number)?, key.try_into().ok()?)
+            }
+            #[cfg(not(feature = "certificates"))]
+            _ => return None,
+        };
+        Some(Self { id, is_of_ticket, master, peer, suite, fragment_length, kept_at })
+    }
 }
 
 /// What a client keeps to resume a session: its owner takes it out of the client, and gives it to a later one. It is wiped when
@@ -134,6 +200,40 @@ impl Session {
     /// The server's ticket. Empty if the server has kept the session itself.
     pub fn ticket(&self) -> &[u8] {
         self.ticket.get(..self.ticket_length.into()).unwrap_or(&[])
+    }
+
+    /// Writes the session for another device of the same owner, which then resumes it in the place of this one: a server that has
+    /// more power can open sessions for a sensor. Returns the number of octets, at most [`MAX_SESSION`]. `None`: there is no
+    /// room for them.
+    ///
+    /// They hold the master secret in clear: send them only encrypted. Whoever has them can read and forge all that is sent
+    /// in each session that resumes this one.
+    #[cfg(feature = "resumption")]
+    pub fn encode(&self, octets: &mut [u8]) -> Option<usize> {
+        let mut writer = Writer::new(octets);
+        let written = writer
+            .vector(1, |writer| writer.put(self.state.id()))
+            .and_then(|()| writer.vector(2, |writer| writer.put(self.ticket())))
+            .and_then(|()| writer.number(self.lifetime_s, 4))
+            .and_then(|()| self.state.write(&mut writer));
+        written.is_ok().then_some(writer.len())
+    }
+
+    /// Reads what [`encode`](Self::encode) has written. `None` if it is something else.
+    ///
+    /// It is as good as who says it: take it only from one who may decide with whom this device speaks.
+    #[cfg(feature = "resumption")]
+    pub fn decode(octets: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new(octets);
+        let (id, ticket, lifetime_s) = (reader.vector(1)?, reader.vector(2)?, reader.number(4)?);
+        let state = SessionState::read(reader, SessionId::new(id)?, false)?;
+        let mut session = Self::new(state);
+        if !ticket.is_empty() {
+            session.set_ticket(ticket, lifetime_s);
+            // One that is too long for this end. And a lifetime without a ticket says nothing.
+            return (!session.ticket().is_empty()).then_some(session);
+        }
+        (lifetime_s == 0).then_some(session)
     }
 
     /// For how many seconds the server takes the ticket, as it says. 0: it does not say (RFC 5077, section 3.3).
@@ -254,6 +354,38 @@ impl<const N: usize> Sessions for SessionCache<N> {
 #[cfg(all(test, feature = "resumption"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_is_the_same_after_it_was_written_and_read() {
+        let peers = [
+            Peer::Anyone,
+            Peer::Psk(Identity::new(b"sensor").unwrap()),
+            #[cfg(feature = "certificates")]
+            Peer::Certified(CertificateType::X509, [4; MAX_PUBLIC]),
+        ];
+        for (peer, ticket) in peers.into_iter().flat_map(|peer| [(peer, 0), (peer, 1), (peer, MAX_TICKET)]) {
+            let mut kept = state(7);
+            kept.peer = peer;
+            let mut session = Session::new(kept);
+            session.set_ticket(&[9; MAX_TICKET][..ticket], if ticket > 0 { 86_400 } else { 0 });
+            let mut octets = [0; MAX_SESSION];
+            let length = session.encode(&mut octets).unwrap();
+            let read = Session::decode(&octets[..length]).unwrap();
+            assert_eq!((read.ticket(), read.lifetime_s()), (session.ticket(), session.lifetime_s()));
+            assert_eq!(
+                (read.state.id(), read.state.peer, read.state.suite),
+                (session.state.id(), peer, session.state.suite)
+            );
+            assert_eq!(read.state.master.secret(), session.state.master.secret());
+            let mut again = [0; MAX_SESSION];
+            assert_eq!(read.encode(&mut again), Some(length));
+            assert_eq!(again, octets);
+            assert_eq!(session.encode(&mut octets[..length - 1]), None, "no room");
+            // An identity may be shorter. Nothing else is.
+            let shorter = Session::decode(&again[..length - 1]);
+            assert!(matches!(peer, Peer::Psk(_)) == shorter.is_some() && Session::decode(&[]).is_none());
+        }
+    }
 
     fn state(id: u8) -> SessionState {
         SessionState {

@@ -25,6 +25,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+mod delegation;
+
+pub(crate) use delegation::{Delegation, Ends};
+
 /// Everything that a world of any seed is made from.
 #[derive(Debug)]
 pub struct Plan {
@@ -60,6 +64,7 @@ pub struct Plan {
     devices: [Arc<Device>; 2],
     /// How many times longer each end computes than its device says.
     compute_factors: [f64; 2],
+    delegation: Option<Delegation>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -177,12 +182,14 @@ impl Plan {
             transports: session.protocol.is_stream().then(|| scenario.transports()),
             devices: [&scenario.client_device, &scenario.server_device].map(Arc::clone),
             compute_factors: [scenario.client.compute_factor.get(), 1.0],
+            delegation: Delegation::of(scenario),
         };
         for transport in plan.transports.iter().flatten() {
             transport.tcp.validate()?;
         }
         plan.build_sessions([[0; 32]; 2])?;
         plan.check_devices()?;
+        plan.check_delegation()?;
         Ok(plan)
     }
 
@@ -370,15 +377,7 @@ impl Plan {
         now: Instant,
         kept: &[Option<Resumable>; 2],
     ) -> [Box<dyn Session>; 2] {
-        let seeds = seeds(client, nonces);
-        [0, 1].map(|side| {
-            let config = SessionConfig { seed: seeds[side], ..self.sessions[side].clone() };
-            let processor = Arc::new(self.paced(side));
-            let now = std::time::Duration::from_micros(now.as_micros());
-            let session = slowhand_sessions::build_later(&config, processor, now, kept[side].as_ref());
-            // `new` has built sessions of these configurations.
-            session.expect("a session of a checked configuration")
-        })
+        self.sessions_at(seeds(client, nonces), now, kept, [0, 1].map(|side| self.paced(side)))
     }
 
     /// The energy that the client's device (side 0) or the server's (1) uses in this time.

@@ -36,6 +36,9 @@ impl Live {
         if scenario.server.at == ServerAt::Leaves {
             return Err(LiveError::Servers);
         }
+        if scenario.gateway.delegation.is_some() {
+            return Err(LiveError::Delegation);
+        }
         let plan = Plan::new(scenario)?;
         let (opened, waker) = Opened::open(scenario, &plan, &setup)?;
         let addresses = opened.addresses().to_vec();

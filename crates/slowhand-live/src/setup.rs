@@ -110,6 +110,11 @@ pub enum LiveError {
     /// A live network has one server.
     #[error("server.at: found \"leaves\", allowed: the place of one server, in a live network")]
     Servers,
+    /// In a live network every client opens its own session.
+    #[error(
+        "gateway.delegation: found a delegate, allowed: none in a live network, whose programs open their own sessions"
+    )]
+    Delegation,
     /// The speed is too small, too large, or no number.
     #[error("found {0}, allowed: from {LEAST_SPEED} to {MOST_SPEED}")]
     Speed(f64),

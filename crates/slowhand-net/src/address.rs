@@ -123,6 +123,11 @@ pub fn internet_address() -> Ipv6Addr {
     with_prefix(INTERNET_PREFIX, [0, 0, 0, 0, 0, 0, 0, 1])
 }
 
+/// The address of another host on the Internet, beside the server.
+pub fn other_internet_address() -> Ipv6Addr {
+    with_prefix(INTERNET_PREFIX, [0, 0, 0, 0, 0, 0, 0, 2])
+}
+
 /// One end of a packet's path: a node of the mesh, or the Internet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Host {

@@ -45,6 +45,8 @@ pub enum DropReason {
     Internet,
     /// The border router held it back: it repeated a flight, and the first copy was still on its way.
     Suppressed,
+    /// The border router discarded it: it has certificates that are not good, or hides them.
+    Unvalidated,
 }
 
 impl DropReason {
@@ -71,6 +73,7 @@ impl DropReason {
             Self::HopLimit => "hop_limit",
             Self::Internet => "internet",
             Self::Suppressed => "suppressed",
+            Self::Unvalidated => "unvalidated",
         }
     }
 }

@@ -299,7 +299,9 @@ fn options(
             options.signature = if key_exchange.has_rsa() { RSA_PKCS1_SHA256 } else { ECDSA_SECP256R1_SHA256 };
             let Some((key, length)) = checked.certificate() else { return Ok(options) };
             let chain = credentials::chain(key, config.role, length)?;
-            (options.trusted, options.trusted_len) = (chain.authority.as_ptr(), chain.authority.len());
+            if !(tls.pre_validated && config.role == Role::Client) {
+                (options.trusted, options.trusted_len) = (chain.authority.as_ptr(), chain.authority.len());
+            }
             if proves_itself {
                 let own = chain.own;
                 (options.certificate, options.certificate_len) = (own.certificate.as_ptr(), own.certificate.len());

@@ -10,6 +10,7 @@ use crate::config::{
     ConfigError, Credential, CredentialKind, Cryptography, Family, Protocol, Role, SessionConfig, Stack,
 };
 use crate::credentials::{self, CertificateKey};
+use crate::operation::Curve;
 use crate::tls::{Dtls, ECJPAKE_CURVES, KeyExchange, LeanProfile, PskMode, Suite, Tls};
 
 /// A configuration that its library supports, with the library's defaults.
@@ -133,6 +134,12 @@ impl Capabilities {
             check("record_size_limit", &limit, "none (the library has no RFC 8449)", |_| can)?;
             check("record_size_limit", &limit, "64 to 16384 octets", |limit| RECORD_SIZES.contains(limit))?;
         }
+        if tls.pre_validated && config.role == Role::Client {
+            let stack = &config.stack;
+            let allowed = format_args!("false (or one of {}, which can leave the check out)", list(WITHOUT_VALIDATION));
+            check("pre_validated", "true", allowed, |_| WITHOUT_VALIDATION.contains(stack))?;
+            check_visible(config, tls)?;
+        }
         if let Some(resumption) = tls.resumption {
             let can = config.credential.kind() != CredentialKind::Ecjpake;
             check("resumption", &resumption, "none (a password opens one session)", |_| can)?;
@@ -231,6 +238,25 @@ fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Dur
         check("timeout_floor", &Seconds(floor), allowed, |s| timer.measures && (timer.least..=maximum).contains(&s.0))?;
     }
     Ok((first, maximum))
+}
+
+/// The libraries whose adapters can be told that the peer's chain of certificates is validated.
+const WITHOUT_VALIDATION: &[Stack] = &[Stack::MBEDTLS, Stack::LEAN_DTLS];
+
+/// Checks that the border router sees the certificate of a session, and can validate it.
+pub(crate) fn check_visible(config: &SessionConfig, tls: &Tls) -> Result<(), ConfigError> {
+    let refuse = |found: &dyn Display, allowed: &str| {
+        Err(refusal("pre_validated", &format!("true with {found}"), format!("false, or {allowed}")))
+    };
+    match (config.protocol(), config.credential.kind()) {
+        (Protocol::Dtls12, CredentialKind::Certificate) => {}
+        (Protocol::Dtls12, kind) => return refuse(&kind, "credential certificate: others have nobody who issues them"),
+        (protocol, _) => return refuse(&protocol, "dtls1.2, where certificates are not encrypted, and no stream"),
+    }
+    if tls.suite.is_some_and(|suite| suite.key_exchange().has_rsa()) || tls.curve != Curve::Secp256r1 {
+        return refuse(&"RSA or another curve", "ECDSA on secp256r1, which the border router verifies");
+    }
+    Ok(())
 }
 
 /// What a limit of records may be, in octets (RFC 8449 section 4): no more than the version itself allows.

@@ -281,10 +281,18 @@ fn client<const BUFFER: usize>(
     previous: Option<&Resumable>,
 ) -> Client<Credentials, Counting, BUFFER> {
     let mut client = Client::new(config, crypto);
-    if let Some(session) = previous.and_then(Resumable::get::<Session>) {
-        client.resume(session.clone());
+    if let Some(session) = previous.and_then(Resumable::octets).and_then(Session::decode) {
+        client.resume(session);
     }
     client
+}
+
+/// What a client keeps, in octets: another device may resume the session.
+fn encoded(session: &Session) -> Option<Resumable> {
+    let mut octets = vec![0; lean_dtls::MAX_SESSION];
+    let length = session.encode(&mut octets)?;
+    octets.truncate(length);
+    Some(Resumable::new(octets))
 }
 
 fn cache(resumption: Option<Resumption>, previous: Option<&Resumable>) -> Cache {
@@ -443,7 +451,7 @@ impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
     fn resumable(&mut self) -> Option<Resumable> {
         let resumption = self.resumption?;
         let taken = match (&mut self.end, resumption) {
-            (End::Client(client), _) => client.take_session().map(Resumable::new),
+            (End::Client(client), _) => client.take_session().and_then(|session| encoded(&session)),
             (End::Server(server), Resumption::Id) => server.sessions().kept.clone().map(Resumable::new),
             (End::Server(_), Resumption::Ticket) => None,
         };

@@ -105,6 +105,7 @@ mod device;
 mod export;
 mod features;
 mod footprint;
+mod hand_over;
 mod heap;
 mod holes;
 mod host;
@@ -125,6 +126,7 @@ mod stacks;
 mod tinydtls;
 mod tls;
 mod trial;
+mod validation;
 
 pub use building::{BuildError, build, build_later, build_pair, build_resuming};
 pub use capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
@@ -137,6 +139,7 @@ pub use config::{
 };
 pub use export::credential_files;
 pub use footprint::session_heap;
+pub use hand_over::build_hand_over;
 pub use heap::CountingAllocator;
 pub use holes::Holes;
 pub use messages::max_message;
@@ -149,3 +152,4 @@ pub use tls::{
     Auth, Dtls, HEARTBEAT, KeyExchange, LeanProfile, LeanSwitch, PskMode, Resumption, Suite, Tls, Unchecked, Version,
 };
 pub use trial::{SessionTrial, Trial, trial};
+pub use validation::Validator;

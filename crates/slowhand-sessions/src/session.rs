@@ -199,6 +199,12 @@ impl Resumable {
         Self(Arc::new(kept))
     }
 
+    /// What another device of the same owner needs to resume the session in the place of this one, as its library writes it.
+    /// `None` if the library has no format for it, or if a server has kept it in another one.
+    pub fn octets(&self) -> Option<&[u8]> {
+        self.get::<Vec<u8>>().map(Vec::as_slice)
+    }
+
     /// What was kept, if it is a `T`: each library keeps a type of its own.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()

@@ -38,6 +38,10 @@ pub struct Tls {
     pub record_size_limit: Option<u16>,
     /// How to resume an earlier session, which [`build_pair`](crate::build_pair) runs first. Default: no resumption.
     pub resumption: Option<Resumption>,
+    /// True if a client takes every chain of certificates: the border router in front of it lets no other pass than those that it
+    /// has validated. The client still verifies the signature of the key agreement with the server's key. No effect for a server.
+    /// Default: false.
+    pub pre_validated: bool,
     /// What no scenario has a key for. Default: nothing.
     pub unchecked: Unchecked,
 }
@@ -71,6 +75,7 @@ impl Tls {
             max_fragment_length: None,
             record_size_limit: None,
             resumption: None,
+            pre_validated: false,
             unchecked: Unchecked { other_suite: None, x25519: false, imports_psk: false, heartbeats: false },
         }
     }

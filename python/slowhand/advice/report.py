@@ -11,7 +11,7 @@ from slowhand._native import __version__
 from slowhand.advice import Adviser
 from slowhand.advice.answer import Advice, Row, weighted
 from slowhand.advice.front import ALIKE, HOST, RELIABLE, Interval, Judged
-from slowhand.advice.space import FAMILY, OF_APPLICATION, has_no_effect
+from slowhand.advice.space import FAMILY, OF_APPLICATION, TRUST, has_no_effect
 from slowhand.lives import words
 from slowhand.lives.report import assumptions, seconds
 from slowhand.report import command_of, failures, losses, number, quoted, show_command
@@ -119,6 +119,9 @@ def _recommendation(advice: Advice, out: Terminal) -> None:
     for key, value in recommended.settings.items():
         text = "not set" if value is None else printable(shown(value), LONGEST_VALUE)
         out.print(f"  {key} = {text}", "bold")
+    for key, trusted in TRUST.items():
+        if recommended.settings.get(key):
+            out.paragraph(trusted, "yellow")
     if best.battery is not None:
         out.paragraph(escaped(_lasts(best, best.battery)), "bold")
     if advice.ties:

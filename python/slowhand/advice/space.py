@@ -173,6 +173,39 @@ def _keep_alives(fixed: Fixed) -> Iterator[Option]:
     )
 
 
+def _helps(fixed: Fixed) -> Iterator[Option]:
+    """As it is, a border router that validates, and delegates: servers stay the same."""
+    keys = "gateway.pre_validation", "gateway.delegation", "session.resumption"
+    own = tuple((key, fixed.plain(key)) for key in keys)
+    yield Option(own, ())
+    helps: list[tuple[Plain | None, ...]] = [(True, None, None)]
+    helps += [(None, delegate, kind) for delegate in DELEGATES for kind in RESUMPTIONS]
+    for values in helps:
+        settings = tuple(zip(keys, values, strict=True))
+        overrides = tuple(
+            f"{key}={'' if value is None else str(value).lower()}"
+            for (key, value), (_, before) in zip(settings, own, strict=True)
+            if value != before
+        )
+        if overrides:
+            yield Option(settings, overrides)
+
+
+DELEGATES = ("border-router", "internet")
+"""Who may open sessions in the name of clients (`gateway.delegation`)."""
+
+TRUST: Mapping[str, str] = {
+    "gateway.pre_validation": (
+        "The clients verify no certificate: they trust the border router, which can let a false"
+        " server in."
+    ),
+    "gateway.delegation": (
+        "The delegate knows the master secret of every session, and the private key of each client"
+        " that proves itself: it can read and forge all data."
+    ),
+}
+"""Who must be trusted if a configuration has one of these keys (docs/gateway.md)."""
+
 KEPT, RESUMED, ANEW = SESSIONS
 
 USES = (
@@ -267,6 +300,11 @@ GROUPS = {
     "gateway": Group(
         "if the border router helps (gateway.suppress_spurious_flights and tcp_proxy)",
         _values("gateway.suppress_spurious_flights", "gateway.tcp_proxy", values=(False, True)),
+    ),
+    "help": Group(
+        "who does a part of the handshake (gateway.pre_validation; gateway.delegation with"
+        " session.resumption)",
+        _helps,
     ),
     "cells": Group(
         "the cells of each link of TSCH (mac.cells.up and down)",

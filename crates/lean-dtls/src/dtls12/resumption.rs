@@ -8,13 +8,11 @@ use super::hello::{ClientHello, ServerHello};
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
-#[cfg(feature = "certificates")]
-use crate::credentials::CertificateType;
-use crate::credentials::{Credentials, Identity, MAX_IDENTITY};
-use crate::crypto::{Aead, Crypto, DIGEST, Hash, KEY, MAX_PUBLIC, NONCE, Protection};
+use crate::credentials::Credentials;
+use crate::crypto::{Aead, Crypto, DIGEST, Hash, KEY, NONCE, Protection};
 use crate::extension::SESSION_TICKET;
 use crate::handshake::Kind;
-use crate::session::{Master, Peer, Session, SessionId, SessionState, Sessions};
+use crate::session::{Peer, STATE, Session, SessionId, SessionState, Sessions};
 #[cfg(feature = "certificates")]
 use crate::suite::KeyExchange;
 use crate::suite::{Abilities, Suite};
@@ -29,16 +27,6 @@ const TICKET_ID: usize = 8;
 
 /// Octets of the name of a ticket key (RFC 5077, section 4, recommends 16; assumed: a server has two of them).
 const KEY_NAME: usize = 4;
-
-/// Octets of the most that a ticket hides: suite, fragment length, time, master secret, and who the client has proved to be.
-const STATE: usize = 2 + 1 + 8 + 48 + (2 + MAX_PEER);
-
-/// Octets of the longest [`Peer`].
-const MAX_PEER: usize = if cfg!(feature = "certificates") { MAX_PUBLIC } else { MAX_IDENTITY };
-
-/// What a ticket says its client is, beside the number of a type of certificates: nobody, or one with a pre-shared key.
-const ANYONE: u8 = 0xff;
-const PSK: u8 = 0xfe;
 
 /// The algorithm of tickets.
 const TICKET_AEAD: Aead = Aead::Ccm8;
@@ -100,22 +88,7 @@ impl TicketKeys {
         let mut writer = Writer::new(&mut ticket);
         writer.put(&self.current.name)?;
         writer.put(&nonce)?;
-        writer.number(session.suite.iana().into(), 2)?;
-        writer.number(session.fragment_length.into(), 1)?;
-        writer.put(&session.kept_at.as_millis().to_be_bytes())?;
-        writer.put(session.master.secret())?;
-        match &session.peer {
-            Peer::Anyone => writer.number(ANYONE.into(), 1)?,
-            Peer::Psk(identity) => {
-                writer.number(PSK.into(), 1)?;
-                writer.put(identity.octets())?;
-            }
-            #[cfg(feature = "certificates")]
-            Peer::Certified(kind, key) => {
-                writer.number(kind.number().into(), 1)?;
-                writer.put(key)?;
-            }
-        }
+        session.write(&mut writer)?;
         let state = writer.len() - KEY_NAME - NONCE;
         writer.put(&[0; TICKET_AEAD.tag()])?;
         let length = writer.len();
@@ -146,32 +119,9 @@ impl TicketKeys {
         let associated = &associated(name, context);
         let with = Protection { aead: TICKET_AEAD, key: &key.key, nonce, associated };
         crypto.open(&with, state, tag).ok()?;
-        let mut reader = Reader::new(state);
-        let (number, fragment_length) = (reader.u16()?, reader.u8()?);
-        let kept_at = Instant::from_millis(u64::from_be_bytes(reader.array()?));
-        let suite = Suite::ALL.iter().copied().find(|suite| suite.iana() == number)?;
-        let master = Master::from_secret(&reader.array()?);
-        let peer = match (reader.u8()?, reader.rest()) {
-            (ANYONE, []) => Peer::Anyone,
-            (PSK, identity) => Peer::Psk(Identity::new(identity)?),
-            #[cfg(feature = "certificates")]
-            (number, key) => {
-                let kinds = [CertificateType::X509, CertificateType::RawPublicKey];
-                Peer::Certified(kinds.into_iter().find(|kind| kind.number() == number)?, key.try_into().ok()?)
-            }
-            #[cfg(not(feature = "certificates"))]
-            _ => return None,
-        };
+        let session = SessionState::read(Reader::new(state), SessionId::new(id)?, true);
         state.zeroize();
-        Some(SessionState {
-            id: SessionId::new(id)?,
-            is_of_ticket: true,
-            master,
-            peer,
-            suite,
-            fragment_length,
-            kept_at,
-        })
+        session
     }
 }
 
@@ -383,7 +333,9 @@ fn name_ticket<C: Crypto>(crypto: &mut C, session: &mut Session) {
 #[cfg(all(test, feature = "rustcrypto"))]
 mod tests {
     use super::*;
+    use crate::credentials::Identity;
     use crate::crypto::RustCrypto;
+    use crate::session::Master;
 
     const CONTEXT: [u8; DIGEST] = [5; DIGEST];
 

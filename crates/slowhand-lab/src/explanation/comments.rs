@@ -17,7 +17,7 @@ pub(crate) fn comments(trace: &Trace, air: &Air, scenario: &Scenario, plan: &Pla
     let context = Context::new(scenario, trace);
     let mut names = BTreeMap::new();
     for conversation in 0..trace.clients.len() {
-        names.extend(super::names(trace, &context, conversation, plan.connection_id()).0);
+        names.extend(super::names(trace, conversation, plan.connection_id()).0);
     }
     let mut comments: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for (number, seen) in air.on_air.iter().enumerate() {

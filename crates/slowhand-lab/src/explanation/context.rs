@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 /// A scenario, as far as explanations need it.
 pub(super) struct Context<'a> {
     pub(super) scenario: &'a Scenario,
-    /// By conversation.
-    clients: &'a [NodeId],
+    /// By conversation: where its ends are, client first.
+    hosts: &'a [[Host; 2]],
     network: NetworkConfig,
     sleepy: Vec<NodeId>,
     links: Links,
@@ -31,7 +31,7 @@ impl<'a> Context<'a> {
         let qualities = scenario.network.links().into_iter().map(|link| ((link.from, link.to), link));
         Self {
             scenario,
-            clients: &trace.clients,
+            hosts: &trace.hosts,
             network: scenario.network_config(),
             sleepy,
             // Who hears whom does not depend on the seed.
@@ -43,7 +43,7 @@ impl<'a> Context<'a> {
 
     /// Where an end of a conversation is.
     pub(super) fn host_of(&self, end: usize) -> Host {
-        self.scenario.server.at.hosts(self.clients[end / 2])[end % 2]
+        self.hosts[end / 2][end % 2]
     }
 
     /// True if the sessions run over TCP.

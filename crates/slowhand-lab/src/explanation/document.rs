@@ -51,7 +51,7 @@ pub struct HostEntry {
 }
 
 /// What parts are spent on. No other kinds exist.
-pub const KINDS: [(&str, &str); 22] = [
+pub const KINDS: [(&str, &str); 23] = [
     ("again", "the client waits before its next attempt"),
     ("air", "frames and acknowledgements on the air"),
     ("attempt", "an earlier attempt of the client, which failed"),
@@ -62,6 +62,7 @@ pub const KINDS: [(&str, &str); 22] = [
     ("computing", "an end computes"),
     ("gateway", "the border router holds a repeated flight back"),
     ("giving-up", "the wait for a timer that was not due before the handshake was given up"),
+    ("hand-over", "the client waits for the session that its delegate opens"),
     ("handling", "processors handle frames"),
     ("internet", "the way between border router and server"),
     ("other", "not explained: an error in slowhand, or a link layer of your own"),

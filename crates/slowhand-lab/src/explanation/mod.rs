@@ -120,7 +120,7 @@ impl Told {
         let attempts = &trace.attempts[position];
         let conversation = attempts.last()?.conversation;
         let context = Context::new(scenario, trace);
-        let (names, written) = names(trace, &context, conversation, plan.connection_id());
+        let (names, written) = names(trace, conversation, plan.connection_id());
         let losses = losses::losses(trace, air, plan.is_acknowledged());
         if interrupt.is_set() {
             return None;
@@ -182,12 +182,11 @@ impl Told {
 /// What each datagram of a conversation carries, and each write to its stream.
 fn names(
     trace: &Trace,
-    context: &Context<'_>,
     conversation: usize,
     connection_id: u8,
 ) -> (BTreeMap<DatagramId, String>, BTreeMap<usize, String>) {
     let ends = [2 * conversation, 2 * conversation + 1];
-    let protocol = context.scenario.session.protocol;
+    let protocol = trace.protocols[conversation];
     let (mut datagrams, mut written) = (BTreeMap::new(), BTreeMap::new());
     for end in ends {
         let (mut reader, mut from_outside) = (Names::default(), DatagramReader::default());

@@ -291,6 +291,10 @@ impl Namer<'_> {
                 let text = format!("attempts of the client before this one, which failed: {}", outcome.name());
                 own("attempt", node(self.client()), text, None, None)
             }
+            What::HandOver => {
+                let text = "the client asks its delegate for a session, which opens it and hands it over".to_owned();
+                own("hand-over", node(self.client()), text, Some(Remedy::change("gateway.delegation")), None)
+            }
             What::Wait => {
                 let text = "the client waits before it tries again".to_owned();
                 own("again", node(self.client()), text, Some(Remedy::change("application.retry")), None)

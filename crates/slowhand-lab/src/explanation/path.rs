@@ -54,6 +54,8 @@ pub(super) enum What {
     ProxyTimer { datagram: DatagramId },
     /// An attempt before the one that is explained, which had this outcome.
     Attempt { outcome: Outcome },
+    /// The client asked its delegate for a session, and waited until it had it.
+    HandOver,
     /// The client waited before it tried again.
     Wait,
     /// Nothing of all this.
@@ -64,7 +66,11 @@ pub(super) enum What {
 pub(super) fn earlier_attempts(trace: &Trace, attempts: &[Attempt]) -> Vec<Piece> {
     let pieces = attempts.windows(2).flat_map(|pair| {
         let [span, next] = [pair[0], pair[1]].map(|attempt| trace.spans[attempt.conversation]);
-        let failed = Piece { from: span.start, to: span.end, what: What::Attempt { outcome: pair[0].outcome } };
+        let what = match pair[0] {
+            Attempt { is_hand_over: true, outcome: Outcome::Completed, .. } => What::HandOver,
+            Attempt { outcome, .. } => What::Attempt { outcome },
+        };
+        let failed = Piece { from: span.start, to: span.end, what };
         [failed, Piece { from: span.end, to: next.start, what: What::Wait }]
     });
     pieces.filter(|piece| piece.from < piece.to).collect()

@@ -146,7 +146,7 @@ impl Told {
         }
         let mut carried = BTreeMap::new();
         for conversation in 0..trace.clients.len() {
-            carried.extend(names(trace, &context, conversation, plan.connection_id()).0);
+            carried.extend(names(trace, conversation, plan.connection_id()).0);
         }
         let losses = losses::losses(trace, air, plan.is_acknowledged());
         let in_order = in_order(&trace.sent);

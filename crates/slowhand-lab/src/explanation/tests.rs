@@ -79,6 +79,30 @@ const EXAMPLES: [(&str, &[&str]); 38] = [
     ),
 ];
 
+/// The hand-over is a part, and then the path of the resumed handshake.
+#[test]
+fn the_wait_for_a_delegate_is_a_part() {
+    for delegate in ["border-router", "internet"] {
+        let delegation = format!("gateway.delegation={delegate}");
+        let scenario = scenario("gateway", &[&delegation, "session.resumption=id", "lowpan.fragment_loss=0.05"]);
+        let plan = Plan::new(&scenario).unwrap();
+        for seed in 1..=5 {
+            let told = Told::of_world(&plan, seed, &Interrupt::default()).unwrap();
+            assert_eq!(told.records, plan.run(seed, &mut ()));
+            let explanation = told.explain(&scenario, &plan, 0, &Interrupt::default()).unwrap();
+            let sum: u64 = explanation.parts.iter().map(|part| part.microseconds).sum();
+            assert!(told.records[0].duration_s.is_none_or(|duration_s| duration_s == explanation.duration_s));
+            assert_eq!(Duration::from_micros(sum), Duration::from_secs_f64(explanation.duration_s));
+            let kinds: Vec<&str> = explanation.parts.iter().map(|part| part.kind).collect();
+            // Where the hand-over itself has failed, its own path is told.
+            let is_over = told.trace.attempts[0].iter().all(|attempt| attempt.is_hand_over);
+            assert!(kinds.contains(&"hand-over") != is_over && !kinds.contains(&"other"), "{kinds:?}");
+            let scene = told.scene(&scenario, &plan, slowhand_net::clock::Instant::from_micros(u64::MAX));
+            assert!(scene.datagrams.iter().any(|datagram| datagram.name.contains("OSCORE")));
+        }
+    }
+}
+
 #[test]
 fn parts_add_up_to_the_duration_of_the_same_record() {
     for (name, overrides) in EXAMPLES {

@@ -40,6 +40,7 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::ip::Endpoint;
 use slowhand_net::link::Interferer;
+use slowhand_net::network::gateway::GatewayConfig;
 use slowhand_net::network::joiner_router::JoiningConfig;
 use slowhand_net::network::{MeshUnderConfig, NetworkConfig};
 use slowhand_net::transport::tcp;
@@ -47,7 +48,7 @@ use slowhand_sessions::{BuildError, Family, Role, SessionConfig, credential_file
 
 pub use application::{Application, Observe, RequestPattern, Retry, SessionUse};
 pub use endpoint::{Client, Server, ServerAt};
-pub use gateway::Gateway;
+pub use gateway::{Delegate, Gateway};
 pub use handling::FrameHandling;
 pub use join::{Dis, Join};
 pub use limits::Limits;
@@ -210,6 +211,9 @@ impl Scenario {
         let mut config = self.session.config(role);
         if let Family::Coap(coap) = &mut config.family {
             coap.notifications = self.application.notifications();
+        }
+        if let Some(tls) = config.family.tls_mut() {
+            tls.pre_validated = self.gateway.pre_validation;
         }
         config
     }
@@ -399,7 +403,7 @@ impl Scenario {
             internet: self.server.internet_config(),
             outages: self.outages(),
             frame_handling: self.frame_handling(),
-            gateway: self.gateway.config(),
+            gateway: GatewayConfig { judge: self.judge(), ..self.gateway.config() },
             joining: self.joining(),
             mesh_under: self.mesh_under(),
             without_payload_compression: self.network.without_payload_compression(),

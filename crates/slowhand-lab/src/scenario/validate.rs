@@ -14,7 +14,7 @@ use super::mac::LinkLayer;
 use super::network::{Mesh, RouteError, Routing};
 use super::nodes::MAX_NODE;
 use super::{
-    Auth, Gateway, LossSpread, Lowpan, Network, PayloadCompression, Reassembly, Rpl, Scenario, ServerAt, Topology,
+    Auth, LossSpread, Lowpan, Network, PayloadCompression, Reassembly, Rpl, Scenario, ServerAt, Topology,
 };
 use crate::device::Device;
 use crate::input::{Document, Files, InputError};
@@ -34,7 +34,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     scenario.server.check_slots(&scenario.session, document)?;
     session(scenario, document)?;
     transport(scenario, document)?;
-    gateway(scenario, document)?;
+    scenario.gateway.check(scenario, document)?;
     joining(scenario, document)?;
     traffic(scenario, document)?;
     scenario.application.check(&scenario.session, document)?;
@@ -214,19 +214,6 @@ fn mesh_under(scenario: &Scenario, document: &Document) -> Result<(), InputError
         return Err(document.blame("lowpan.rpl", "headers of RPL", allowed));
     }
     Ok(())
-}
-
-/// Checks that the gateway has something to do only if the server is on the Internet.
-fn gateway(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
-    let Gateway { tcp_proxy, suppress_spurious_flights, .. } = scenario.gateway;
-    let asked = [("tcp_proxy", tcp_proxy), ("suppress_spurious_flights", suppress_spurious_flights)];
-    match asked.iter().find(|(_, asked)| *asked) {
-        Some((key, _)) if scenario.server.at != ServerAt::Internet => {
-            let allowed = "false where the server is in the mesh: nothing crosses the border";
-            Err(document.blame(&format!("gateway.{key}"), "true", allowed))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Checks that joiners can join: as in Thread, and with nothing that the joiner router does not carry.

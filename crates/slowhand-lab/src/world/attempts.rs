@@ -12,8 +12,8 @@
 
 use super::conversation::{Attempt, Snapshot};
 use super::silent::Silent;
-use super::{Event, Opening, World, ends_of, role_of};
-use crate::application::{Applications, OpenAndStop};
+use super::{Event, World, ends_of};
+use crate::application::OpenAndStop;
 use crate::retry::RetryPolicy;
 use crate::world::end::Work;
 use slowhand_net::address::NodeId;
@@ -21,22 +21,15 @@ use slowhand_net::clock::Instant;
 use slowhand_net::random::Streams;
 
 /// How the clients of a world try again.
-pub(super) struct Retries<'a> {
+pub(super) struct Retries {
     policy: RetryPolicy,
-    applications: &'a Applications<'a>,
-    /// The random numbers of the world, and of its sessions.
+    /// The random numbers of the world.
     streams: Streams,
-    nonces: Streams,
 }
 
-impl<'a> Retries<'a> {
-    pub(super) fn new(
-        policy: RetryPolicy,
-        applications: &'a Applications<'a>,
-        streams: Streams,
-        nonces: Streams,
-    ) -> Self {
-        Self { policy, applications, streams, nonces }
+impl Retries {
+    pub(super) fn new(policy: RetryPolicy, streams: Streams) -> Self {
+        Self { policy, streams }
     }
 }
 
@@ -44,6 +37,9 @@ impl World<'_> {
     /// The handshake of a conversation has failed. Its client may try again.
     pub(super) fn retry_later(&mut self, now: Instant, conversation: usize) {
         let Some(retries) = &self.retries else { return };
+        if self.conversations[conversation].part.is_delegated() {
+            return; // its client tries again, not the delegate
+        }
         let (client, failed) =
             (self.conversations[conversation].client, self.conversations[conversation].attempt.number);
         let mut random = retries.streams.stream("retry", number_of(client, failed));
@@ -56,7 +52,7 @@ impl World<'_> {
 
     /// The client of a conversation that has failed tries again.
     pub(super) fn retry(&mut self, now: Instant, earlier: usize) {
-        let Some(retries) = &self.retries else { return };
+        let (Some(retries), Some(applications)) = (&self.retries, self.applications) else { return };
         let computer = &self.computers[self.ends[super::client_end(earlier)].computer];
         if computer.busy_until > now {
             let until = computer.busy_until;
@@ -64,22 +60,22 @@ impl World<'_> {
         }
         let (client, before) = (self.conversations[earlier].client, self.conversations[earlier].attempt);
         let number = before.number + 1;
-        let again = |streams: &Streams| streams.substreams("later attempt", number_of(client, number));
-        let opening = Opening {
-            client,
-            endpoints: self.plan.endpoints(client),
-            sessions: self.plan.sessions(client, &again(&retries.nonces)),
-            applications: [0, 1].map(|end| (retries.applications)(client, role_of(end))),
-            initial: self.plan.initial_sequence_numbers(client, &again(&retries.streams)),
-        };
+        let streams = streams_of(retries.streams, client, number);
+        let nonces = streams_of(self.plan.nonces(self.seed), client, number);
         self.retire(earlier);
         let computed = [0, 1].map(|side| before.computed[side] + self.ends[ends_of(earlier)[side]].computed);
         let tpm = [0, 1].map(|side| before.tpm[side] + self.ends[ends_of(earlier)[side]].tpm);
         self.open -= 1;
-        let later = self.open(opening);
+        let later = self.open_attempt(client, &nonces, &streams, applications);
         self.conversations[later].attempt = Attempt { number, earlier: Some(earlier), later: None, computed, tpm };
         self.conversations[earlier].attempt.later = Some(later);
         self.start(now, later);
+    }
+
+    /// The random numbers of the sessions of an attempt.
+    pub(super) fn nonces_of(&self, conversation: usize) -> Streams {
+        let super::Conversation { client, attempt, .. } = self.conversations[conversation];
+        streams_of(self.plan.nonces(self.seed), client, attempt.number)
     }
 
     /// The sessions of an attempt that failed are needed no more.
@@ -106,8 +102,11 @@ impl World<'_> {
 
     /// The last attempt of each client, in the order of their first ones.
     pub(super) fn last_attempts(&self) -> Vec<usize> {
-        let firsts =
-            (0..self.conversations.len()).filter(|&number| self.conversations[number].attempt.earlier.is_none());
+        let firsts = (0..self.conversations.len()).filter(|&number| {
+            let conversation = &self.conversations[number];
+            // What a delegate has begun in vain is none.
+            conversation.attempt.earlier.is_none() && !conversation.part.is_delegated()
+        });
         let later = |&number: &usize| self.conversations[number].attempt.later;
         firsts.filter_map(|first| std::iter::successors(Some(first), later).last()).collect()
     }
@@ -121,6 +120,11 @@ impl World<'_> {
         }
         snapshot
     }
+}
+
+/// The random numbers of an attempt: those of the first one are the world's own.
+fn streams_of(streams: Streams, client: NodeId, attempt: u32) -> Streams {
+    if attempt == 1 { streams } else { streams.substreams("later attempt", number_of(client, attempt)) }
 }
 
 /// The number of an attempt of a client, among those of all clients.

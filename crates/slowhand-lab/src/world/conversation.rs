@@ -1,5 +1,6 @@
 //! A conversation: the sessions of a client and of the server for it, from the handshake to the last octet.
 
+use super::delegation::Part;
 use super::end::End;
 use super::slots::Shut;
 use super::trace::Span;
@@ -28,6 +29,7 @@ pub(super) struct Conversation {
     pub(super) shut: Option<Shut>,
     pub(super) gives_up: GivesUp,
     pub(super) attempt: Attempt,
+    pub(super) part: Part,
 }
 
 /// When a conversation ends because it has taken `session.give_up_s`.
@@ -77,11 +79,11 @@ pub(super) struct Snapshot {
 }
 
 impl Conversation {
-    pub(super) fn new(client: NodeId) -> Self {
+    pub(super) fn new(client: NodeId, part: Part) -> Self {
         let begun = [None; Phase::ALL.len()];
         let (over, failure) = (None, None);
         let (phase, gives_up, attempt) = (Phase::Handshake, GivesUp::Always, Attempt::FIRST);
-        Self { client, phase, begun, over, failure, is_closing: false, shut: None, gives_up, attempt }
+        Self { client, phase, begun, over, failure, is_closing: false, shut: None, gives_up, attempt, part }
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -162,6 +164,7 @@ impl World<'_> {
         if let Some(slots) = &mut self.slots {
             slots.establish(now, server, conversation);
         }
+        self.go_on(now, conversation);
         self.end_if_finished(now, conversation);
     }
 
@@ -189,9 +192,12 @@ impl World<'_> {
             !self.ledger.has_data_on_its_way(conversation)
                 && !ends_of(conversation).iter().any(|&end| self.has_work(end))
         };
+        let is_handed_over =
+            || !self.conversations[conversation].part.is_hand_over() || self.is_handed_over(conversation);
         if self.conversations[conversation].is_established()
             && ends.iter().all(|end| end.application.is_finished())
             && (!has_carried_data || is_settled())
+            && is_handed_over()
         {
             self.end(now, conversation, Outcome::Completed, None);
         }
@@ -211,6 +217,7 @@ impl World<'_> {
         self.conversations[conversation].failure = failure;
         if !self.conversations[conversation].is_established() {
             self.network.end_burst(now, self.client_node(conversation));
+            self.give_up_help(now, conversation);
             self.retry_later(now, conversation);
         }
     }
@@ -301,7 +308,7 @@ impl World<'_> {
             duration_s: (outcome == Outcome::Completed).then(|| end.at.since(start.at).as_secs_f64()),
             start_s: start.at.as_secs_f64(),
             end_s: end.at.as_secs_f64(),
-            attempts: attempts.len() as u64,
+            attempts: conversation.attempt.number.into(),
             bytes_phy: costs.bytes_phy,
             bytes_ack: costs.bytes_ack,
             bytes_control: costs.bytes_control,

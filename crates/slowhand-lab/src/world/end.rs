@@ -1,5 +1,6 @@
 //! One end of a conversation: its session, the application above it, and the computer on which both run.
 
+use super::delegation::Part;
 use super::payload::Payload;
 use super::stream::Stream;
 use super::trace::{Cause, StepId, Timer};
@@ -154,7 +155,10 @@ impl World<'_> {
             return;
         }
         self.begin(now, conversation);
-        let phase = phase.max(self.conversations[conversation].phase());
+        let phase = match self.conversations[conversation].part {
+            Part::HandOver { .. } => Phase::Handshake, // all of it serves the handshake
+            _ => phase.max(self.conversations[conversation].phase()),
+        };
         let id = self.ledger.sent(end, phase, datagram);
         if let Some(trace) = &mut self.trace {
             trace.send(now, end, id, datagram);
@@ -308,6 +312,11 @@ impl World<'_> {
                     trace.establish(end, from_std(at));
                 }
             }
+        }
+        if let (Part::HandOver { delegated: None }, Status::Established { at }) =
+            (self.conversations[conversation].part, &status[1])
+        {
+            self.open_delegated(from_std(*at).max(now), conversation);
         }
         let failed = ends.into_iter().zip(&mut status).find_map(|(end, status)| match status {
             Status::Failed(failure) => Some((end, failure)),

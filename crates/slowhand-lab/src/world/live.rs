@@ -210,7 +210,7 @@ impl<'a> World<'a> {
     /// Forgets a conversation. Its number is free for another one.
     pub(crate) fn forget(&mut self, conversation: usize) {
         let ends = ends_of(conversation);
-        self.of_port.remove(&(self.client_node(conversation), self.ends[ends[0]].local.port));
+        self.of_port.remove(&(self.ends[ends[0]].host, self.ends[ends[0]].local.port));
         self.events.retain(|event| !event.is_of(conversation));
         for computer in &mut self.computers {
             computer.retain_work(|work: &Work| work.end() / 2 != conversation);
@@ -221,7 +221,7 @@ impl<'a> World<'a> {
 
     /// True if a port of a client belongs to a conversation.
     pub(crate) fn is_port_taken(&self, client: NodeId, port: u16) -> bool {
-        self.of_port.contains_key(&(client, port))
+        self.of_port.contains_key(&(Host::Node(client), port))
     }
 
     /// True if nothing is left to do for any conversation, or if what is left has taken too long since `end`.

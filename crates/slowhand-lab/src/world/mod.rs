@@ -7,6 +7,7 @@
 
 mod attempts;
 pub(crate) mod conversation;
+mod delegation;
 mod end;
 pub(crate) mod ledger;
 pub(crate) mod live;
@@ -30,6 +31,7 @@ use crate::plan::Plan;
 use crate::record::{Conversation as Report, Failure, Outcome, Phase};
 use attempts::Retries;
 use conversation::{Conversation, GivesUp};
+use delegation::Part;
 use end::{Computer, End};
 use ledger::Ledger;
 use live::Outside;
@@ -66,7 +68,7 @@ pub(crate) struct World<'a> {
     ends: Vec<End>,
     conversations: Vec<Conversation>,
     /// The conversation of each client's port.
-    of_port: BTreeMap<(NodeId, u16), usize>,
+    of_port: BTreeMap<(Host, u16), usize>,
     /// The numbers of conversations that are forgotten, for others.
     vacant: Vec<usize>,
     /// What the nodes computed for conversations whose numbers others have now, and the part of their TPMs.
@@ -74,7 +76,9 @@ pub(crate) struct World<'a> {
     /// How many conversations are not over, and how many clients wait before their next attempt.
     open: usize,
     /// How clients try again. `None`: they do not.
-    retries: Option<Retries<'a>>,
+    retries: Option<Retries>,
+    /// The applications of clients and servers. `None` if each conversation comes with its own.
+    applications: Option<&'a Applications<'a>>,
     /// The session slots of the servers. `None`: there is one for each client.
     slots: Option<Slots>,
     /// The lines of a key log for sessions that are gone.
@@ -175,19 +179,14 @@ impl<'a> World<'a> {
     ) -> Option<Self> {
         let mut world = Self::empty(plan, seed);
         let (streams, nonces) = (Streams::new(seed), plan.nonces(seed));
-        world.retries = plan.retry().map(|policy| Retries::new(policy, applications, streams, nonces));
+        world.retries = plan.retry().map(|policy| Retries::new(policy, streams));
+        world.applications = Some(applications);
         world.slots = plan.slots().map(Slots::new);
         for &client in plan.clients() {
             if interrupt.is_set() {
                 return None;
             }
-            let conversation = world.open(Opening {
-                client,
-                endpoints: plan.endpoints(client),
-                sessions: plan.sessions(client, &nonces),
-                applications: [Role::Client, Role::Server].map(|role| applications(client, role)),
-                initial: plan.initial_sequence_numbers(client, &streams),
-            });
+            let conversation = world.open_attempt(client, &nonces, &streams, applications);
             world.events.push(Instant::ZERO + plan.start_of(client, &streams), Event::Start { conversation });
         }
         world.begin_traffic();
@@ -209,6 +208,7 @@ impl<'a> World<'a> {
             computed_before: BTreeMap::new(),
             open: 0,
             retries: None,
+            applications: None,
             slots: None,
             key_log: Vec::new(),
             ledger: Ledger::new(),
@@ -222,9 +222,14 @@ impl<'a> World<'a> {
 
     /// Adds a conversation, in which nothing has happened yet; returns its number.
     fn open(&mut self, opening: Opening) -> usize {
+        self.open_part(opening, Part::Whole)
+    }
+
+    /// The same; it is this part of an attempt.
+    fn open_part(&mut self, opening: Opening, part: Part) -> usize {
         let Opening { client, endpoints, sessions, applications, initial } = opening;
         let conversation = self.vacant.pop().unwrap_or(self.conversations.len());
-        let hosts = self.plan.hosts(client);
+        let hosts = part.hosts(self.plan, client);
         let [client_end, server_end] = endpoints;
         let endpoints = [(client_end, server_end), (server_end, client_end)];
         let ends = sessions.into_iter().zip(applications).zip(hosts).zip(endpoints).zip(0..);
@@ -248,11 +253,11 @@ impl<'a> World<'a> {
             }
         }
         match self.conversations.get_mut(conversation) {
-            Some(vacant) => *vacant = Conversation::new(client),
-            None => self.conversations.push(Conversation::new(client)),
+            Some(vacant) => *vacant = Conversation::new(client, part),
+            None => self.conversations.push(Conversation::new(client, part)),
         }
-        self.of_port.insert((self.client_node(conversation), client_end.port), conversation);
-        self.ledger.open(conversation, Reader::new(self.plan.protocol(), self.plan.connection_id()));
+        self.of_port.insert((hosts[0], client_end.port), conversation);
+        self.ledger.open(conversation, Reader::new(part.protocol(self.plan), self.plan.connection_id()));
         self.open += 1;
         conversation
     }
@@ -300,12 +305,19 @@ impl<'a> World<'a> {
         let mut trace = self.trace.take()?;
         let numbers = 0..self.conversations.len();
         trace.spans = numbers.clone().map(|number| self.handshake_span(number)).collect();
+        let hosts = |number| ends_of(number).map(|end| self.ends[end].host);
+        trace.hosts = numbers.clone().map(hosts).collect();
+        let parts = self.conversations.iter().map(|conversation| conversation.part);
+        trace.protocols = parts.map(|part| part.protocol(self.plan)).collect();
         trace.clients = self.conversations.iter().map(|conversation| conversation.client).collect();
         let attempt = |number: usize| Attempt {
             conversation: number,
             outcome: self.conversations[number].outcome_of_handshake(),
+            is_hand_over: self.conversations[number].part.is_hand_over(),
         };
-        let attempts = |&last: &usize| self.attempts(last).into_iter().map(attempt).collect();
+        // The client waits for what its delegate does, as a part of the hand-over.
+        let is_own = |number: &usize| !self.conversations[*number].part.is_delegated();
+        let attempts = |&last: &usize| self.attempts(last).into_iter().filter(is_own).map(attempt).collect();
         trace.attempts = self.last_attempts().iter().map(attempts).collect();
         trace.repeated = numbers.flat_map(|number| self.ledger.repeated(number)).collect();
         Some(trace)
@@ -492,8 +504,8 @@ impl<'a> World<'a> {
     /// The end of a conversation.
     fn end_at(&self, host: Host, local: Endpoint, peer: Endpoint) -> Option<usize> {
         let of_client = |endpoint: Endpoint| match Host::of_address(endpoint.address) {
-            Some(Host::Node(node)) => self.of_port.get(&(node, endpoint.port)).copied(),
-            _ => None,
+            Some(host) => self.of_port.get(&(host, endpoint.port)).copied(),
+            None => None,
         };
         let ends = [of_client(local).map(client_end), of_client(peer).map(|client| client_end(client) + 1)];
         let is_this_end = |end: &usize| {
@@ -505,7 +517,8 @@ impl<'a> World<'a> {
 
     fn start(&mut self, now: Instant, conversation: usize) {
         if self.conversations[conversation].gives_up != GivesUp::Never {
-            self.events.push(now + self.plan.give_up(), Event::GaveUp { conversation });
+            let at = self.attempt_began(now, conversation) + self.plan.give_up();
+            self.events.push(at.max(now), Event::GaveUp { conversation });
         }
         self.network.begin_burst(now, self.client_node(conversation));
         let end = client_end(conversation);

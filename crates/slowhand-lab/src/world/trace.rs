@@ -11,7 +11,7 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
 use slowhand_net::drop_reason::DropReason;
-use slowhand_sessions::Operation;
+use slowhand_sessions::{Operation, Protocol};
 use std::collections::BTreeMap;
 
 /// The number of a step. In a world without a trace all steps have number 0.
@@ -120,6 +120,8 @@ pub(crate) struct Span {
 pub(crate) struct Attempt {
     pub(crate) conversation: usize,
     pub(crate) outcome: Outcome,
+    /// True if the client asked its delegate, and waited for the session.
+    pub(crate) is_hand_over: bool,
 }
 
 /// Everything that the ends of a world did.
@@ -155,6 +157,10 @@ pub(crate) struct Trace {
     pub(crate) spans: Vec<Span>,
     /// By conversation.
     pub(crate) clients: Vec<NodeId>,
+    /// By conversation: where its ends are, client first.
+    pub(crate) hosts: Vec<[Host; 2]>,
+    /// By conversation: the protocol of its datagrams.
+    pub(crate) protocols: Vec<Protocol>,
     /// The attempts of each client, in the order of the records.
     pub(crate) attempts: Vec<Vec<Attempt>>,
     /// The datagrams that an end sent again: true if that was needed, false if it was spurious.

@@ -9,6 +9,7 @@ mod charge;
 mod coap;
 mod coap_streams;
 mod compression;
+mod delegation;
 mod devices;
 mod examples;
 mod extremes;

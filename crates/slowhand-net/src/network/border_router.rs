@@ -31,7 +31,9 @@ impl Network {
                 let packet = TcpPacket { source, destination, ecn: header.ecn(), segment };
                 self.give_to_proxy(now, side, packet, datagram, events)
             }
-            Ok(_) => self.suppress(now, side, packet, datagram, events),
+            Ok(_) => {
+                self.validate(now, side, packet, datagram, events) || self.suppress(now, side, packet, datagram, events)
+            }
             Err(_) => false,
         }
     }
@@ -128,6 +130,23 @@ impl Network {
         packet.truncate(Ipv6Header::LENGTH + transmit.length);
         let packet = std::mem::take(packet);
         Some((packet, self.next_datagram()))
+    }
+
+    /// Shows the validation a UDP datagram. Returns true if it may not enter the mesh.
+    fn validate(&mut self, now: Instant, side: Side, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
+        let Some(Gateway { validation: Some(validation), .. }) = self.gateway.as_deref_mut() else { return false };
+        let Ok(udp) = UdpDatagram::parse(packet) else { return false };
+        let is_admitted = match side {
+            Side::Internet => validation.admits(now, &udp),
+            Side::Mesh => {
+                validation.handle_upward(now, &udp);
+                true
+            }
+        };
+        if !is_admitted {
+            events.lost(Host::Node(NodeId::ROOT), datagram, DropReason::Unvalidated);
+        }
+        !is_admitted
     }
 
     /// Asks the suppression about a UDP datagram. Returns true if it holds the datagram back.

@@ -30,6 +30,13 @@ pub(super) fn destination(packet: &[u8]) -> Option<Ipv6Addr> {
     Some(address.into())
 }
 
+/// The source address of a packet, likewise.
+pub(super) fn source(packet: &[u8]) -> Option<Ipv6Addr> {
+    // The 16 octets before the destination.
+    let address: [u8; 16] = packet.get(8..24)?.try_into().ok()?;
+    Some(address.into())
+}
+
 /// The node at which a packet leaves the mesh: its destination if that is a node, else the border router.
 pub(super) fn last_node(to: Option<Host>) -> NodeId {
     match to {

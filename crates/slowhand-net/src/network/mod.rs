@@ -47,7 +47,7 @@ use crate::radio::{Indication, Mac};
 use crate::random::{Probability, Streams};
 use crate::route::Routes;
 use adaptation::AdaptationLayer;
-use destination::{destination, host, is_global_unicast, is_on_link, last_node};
+use destination::{destination, host, is_global_unicast, is_on_link, last_node, source};
 use error_limit::ErrorLimit;
 use gateway::Gateway;
 use handling::Unhandled;
@@ -543,6 +543,10 @@ impl Network {
         }
         // The packet leaves the mesh here, or comes from the Internet.
         let (direction, host) = match (from, to) {
+            // Two hosts on the Internet are as far from each other as from the border router (assumed).
+            (Host::Internet, Some(Host::Internet)) if source(packet) != Some(address) => {
+                (Direction::ToInternet, Host::Internet)
+            }
             (_, Some(to)) if to == from => {
                 events.delivered(to, datagram, packet);
                 return Ok(());

@@ -37,6 +37,8 @@ enum Kind {
         private_key: &'static [u8; SCALAR],
         /// Empty for a server that asks its client for no certificate.
         authorities: Vec<&'static [u8]>,
+        /// The border router has validated the chain of the peer.
+        is_pre_validated: bool,
     },
 }
 
@@ -58,7 +60,8 @@ impl Credentials {
                 let chain = credentials::chain(key, role, length)?;
                 let private_key = chain.own.private_scalar();
                 let authorities = if asks { vec![chain.authority] } else { Vec::new() };
-                Kind::Certificate { chain: [chain.own.certificate], private_key, authorities }
+                let is_pre_validated = checked.tls.pre_validated;
+                Kind::Certificate { chain: [chain.own.certificate], private_key, authorities, is_pre_validated }
             }
             _ => {
                 let own = credentials::raw_key(role);
@@ -128,6 +131,7 @@ impl lean_dtls::Credentials for Credentials {
         match &self.kind {
             Kind::Psk { .. } => Err(CertificateError::CertificateUnknown),
             Kind::RawPublicKey { trusted, .. } => RawPublicKey { own: None, trusted }.check_peer(peer, certificate),
+            Kind::Certificate { is_pre_validated: true, .. } => Ok(()),
             // The server has no name to check.
             Kind::Certificate { authorities, .. } => X509 {
                 own: None,

@@ -64,6 +64,13 @@ pub fn parse(datagram: &[u8], parts: &mut Vec<FlightPart>) -> Option<Content> {
     }
 }
 
+/// A hash of the ClientHello that opens a handshake, if a datagram has its first fragment.
+pub(super) fn first_hello(datagram: &[u8]) -> Option<u64> {
+    let records = dtls::records(datagram, None).map_while(Result::ok);
+    let mut fragments = records.flat_map(|record| record.fragments().flatten().collect::<Vec<_>>());
+    fragments.find(opens_handshake).map(|opening| hash(opening.body))
+}
+
 /// True if this is the first fragment of a ClientHello, and the ClientHello is the first message of its sender.
 fn opens_handshake(fragment: &dtls::Fragment<'_>) -> bool {
     (fragment.message_type, fragment.message_seq, fragment.fragment_offset) == (MessageType::ClientHello, 0, 0)

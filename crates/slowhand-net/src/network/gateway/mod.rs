@@ -1,15 +1,19 @@
-//! What a border router can do beyond forwarding: a TCP proxy, and the suppression of spurious DTLS retransmissions.
+//! What a border router can do beyond forwarding: a TCP proxy, the suppression of spurious DTLS retransmissions, and the
+//! validation of certificates.
 //!
-//! Both use only what a real border router knows: the packets that cross it, the frames in its own queue, the schedule
+//! All use only what a real border router knows: the packets that cross it, the frames in its own queue, the schedule
 //! and the routes. In 6TiSCH the root knows schedule and routes, or learns them from reports of the nodes.
 
 pub mod dtls;
 pub mod suppression;
+pub mod validation;
 
 use crate::clock::Instant;
 use crate::random::Streams;
 use crate::transport::pep::{self, Proxy};
+use std::sync::Arc;
 use suppression::Suppression;
+use validation::{Judge, Validation};
 
 /// What the border router does beyond forwarding; by default, nothing.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +22,8 @@ pub struct GatewayConfig {
     pub tcp_proxy: Option<pep::ProxyConfig>,
     /// Holds back repeated DTLS flights while the first copy is on its way.
     pub suppression: Option<suppression::SuppressionConfig>,
+    /// Who judges the certificates of servers on the Internet. Those that are not good do not enter the mesh.
+    pub judge: Option<Arc<dyn Judge>>,
 }
 
 /// The state of a border router that does more than forwarding.
@@ -25,6 +31,7 @@ pub struct GatewayConfig {
 pub(super) struct Gateway {
     pub(super) proxy: Option<Proxy>,
     pub(super) suppression: Option<Suppression>,
+    pub(super) validation: Option<Validation>,
     /// The packet that the proxy writes; kept for its memory.
     pub(super) packet: Vec<u8>,
 }
@@ -32,13 +39,14 @@ pub(super) struct Gateway {
 impl Gateway {
     /// None if the border router only forwards.
     pub(super) fn new(config: &GatewayConfig, streams: &Streams) -> Option<Box<Self>> {
-        if config.tcp_proxy.is_none() && config.suppression.is_none() {
+        if config.tcp_proxy.is_none() && config.suppression.is_none() && config.judge.is_none() {
             return None;
         }
         let proxy = |config: &pep::ProxyConfig| Proxy::new(config.clone(), streams.stream("tcp proxy", 0));
         Some(Box::new(Self {
             proxy: config.tcp_proxy.as_ref().map(proxy),
             suppression: config.suppression.map(Suppression::new),
+            validation: config.judge.clone().map(Validation::new),
             packet: Vec::new(),
         }))
     }

@@ -1,0 +1,174 @@
+//! Sessions that a delegate opens in the name of a client (`gateway.delegation`).
+//!
+//! Then each attempt of a client has three conversations: it asks its delegate, which opens a session with the server, and hands
+//! it over; the client resumes it with the server. What the first two took counts for the handshake.
+//!
+//! It is assumed that the delegate forgets what it has handed over, and sends no alert to the server: that would end the session
+//! for the client too.
+
+use super::conversation::Attempt;
+use super::{Cause, Event, Opening, World, client_end, ends_of, role_of, to_std};
+use crate::application::{Applications, OpenAndStop};
+use crate::plan::{Ends, Plan};
+use crate::record::{Failure, Outcome};
+use slowhand_coap::hand_over::Answer;
+use slowhand_net::address::{Host, NodeId};
+use slowhand_net::clock::Instant;
+use slowhand_net::random::Streams;
+use slowhand_sessions::{Protocol, Resumable};
+
+/// What a conversation is of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of it: nobody helps.
+    Whole,
+    /// The client asks its delegate. Then there is the conversation in which the delegate opens the session.
+    HandOver { delegated: Option<usize> },
+    /// The delegate opens the session that this other conversation asks for.
+    Delegated { hand_over: usize },
+    /// The client resumes the session that this other conversation has given to it.
+    Resumed { hand_over: usize },
+}
+
+impl Part {
+    pub(super) const fn is_hand_over(self) -> bool {
+        matches!(self, Self::HandOver { .. })
+    }
+
+    pub(super) const fn is_delegated(self) -> bool {
+        matches!(self, Self::Delegated { .. })
+    }
+
+    /// The protocol of its datagrams.
+    pub(super) fn protocol(self, plan: &Plan) -> Protocol {
+        if self.is_hand_over() { Plan::HAND_OVER } else { plan.protocol() }
+    }
+
+    /// Where its ends are.
+    pub(super) fn hosts(self, plan: &Plan, client: NodeId) -> [Host; 2] {
+        let [node, server] = plan.hosts(client);
+        let delegate = plan.delegation().map_or(server, |delegation| delegation.host);
+        match self {
+            Self::Whole | Self::Resumed { .. } => [node, server],
+            Self::HandOver { .. } => [node, delegate],
+            Self::Delegated { .. } => [delegate, server],
+        }
+    }
+}
+
+impl<'a> World<'a> {
+    /// Adds the first conversation of an attempt.
+    pub(super) fn open_attempt(
+        &mut self,
+        client: NodeId,
+        nonces: &Streams,
+        streams: &Streams,
+        applications: &'a Applications<'a>,
+    ) -> usize {
+        match self.plan.hand_over(client, nonces) {
+            Some(ends) => self.open_help(client, ends, Part::HandOver { delegated: None }),
+            None => self.open(Opening {
+                client,
+                endpoints: self.plan.endpoints(client),
+                sessions: self.plan.sessions(client, nonces),
+                applications: [0, 1].map(|end| applications(client, role_of(end))),
+                initial: self.plan.initial_sequence_numbers(client, streams),
+            }),
+        }
+    }
+
+    /// Adds a conversation that has no application.
+    fn open_help(&mut self, client: NodeId, Ends { endpoints, sessions }: Ends, part: Part) -> usize {
+        let applications = [Box::new(OpenAndStop) as _, Box::new(OpenAndStop) as _];
+        self.open_part(Opening { client, endpoints, sessions, applications, initial: [0; 2] }, part)
+    }
+
+    /// The delegate has verified a request: it opens the session.
+    pub(super) fn open_delegated(&mut self, at: Instant, hand_over: usize) {
+        let client = self.conversations[hand_over].client;
+        let nonces = self.nonces_of(hand_over);
+        let Some(ends) = self.plan.delegated(client, &nonces, at) else { return };
+        let delegated = self.open_help(client, ends, Part::Delegated { hand_over });
+        self.conversations[hand_over].part = Part::HandOver { delegated: Some(delegated) };
+        self.events.push(at, Event::Start { conversation: delegated });
+    }
+
+    /// A conversation of an attempt is established: the next one begins.
+    pub(super) fn go_on(&mut self, now: Instant, conversation: usize) {
+        match self.conversations[conversation].part {
+            Part::Whole | Part::Resumed { .. } | Part::HandOver { delegated: None } => {}
+            Part::Delegated { hand_over } => {
+                let kept = self.ends[client_end(conversation)].session.resumable();
+                self.answer(now, hand_over, kept.as_ref());
+            }
+            Part::HandOver { delegated: Some(delegated) } => self.resume_session(now, conversation, delegated),
+        }
+    }
+
+    /// A conversation of an attempt has ended before it was established: those that wait for it, or that it waits for, end too.
+    pub(super) fn give_up_help(&mut self, now: Instant, conversation: usize) {
+        match self.conversations[conversation].part {
+            Part::Delegated { hand_over } => self.answer(now, hand_over, None),
+            Part::HandOver { delegated: Some(delegated) } => self.end(now, delegated, Outcome::GaveUp, None),
+            Part::Resumed { hand_over } => self.end(now, hand_over, Outcome::Completed, None),
+            Part::Whole | Part::HandOver { delegated: None } => {}
+        }
+    }
+
+    /// The delegate answers: with the session, or that there is none.
+    fn answer(&mut self, now: Instant, hand_over: usize, session: Option<&Resumable>) {
+        if self.conversations[hand_over].is_over() {
+            return;
+        }
+        let answer = session.and_then(Resumable::octets).map_or(Answer::Refused, Answer::Session);
+        let end = client_end(hand_over) + 1;
+        self.begin_step(now, end, Cause::Ready { by: self.step_number() });
+        if let Err(error) = self.ends[end].session.write(to_std(now), &answer.encode()) {
+            let failure = Failure { end: role_of(end), reason: error.to_string() };
+            self.events.push(now, Event::Failed { conversation: hand_over, outcome: Outcome::Error, failure });
+        }
+        self.after_call(now, end);
+    }
+
+    /// The client has the session, and resumes it with the server.
+    fn resume_session(&mut self, now: Instant, hand_over: usize, delegated: usize) {
+        let Some(applications) = self.applications else { return };
+        let client = self.conversations[hand_over].client;
+        let ends = [client_end(hand_over), client_end(delegated) + 1];
+        let kept = ends.map(|end| self.ends[end].session.resumable());
+        let Ends { endpoints, sessions } = self.plan.resuming(client, &self.nonces_of(hand_over), now, &kept);
+        let applications = [0, 1].map(|end| applications(client, role_of(end)));
+        let opening = Opening { client, endpoints, sessions, applications, initial: [0; 2] };
+        let resumed = self.open_part(opening, Part::Resumed { hand_over });
+        let before = self.conversations[hand_over].attempt;
+        let computed = [0, 1].map(|side| before.computed[side] + self.ends[ends[side]].computed);
+        let tpm = [0, 1].map(|side| before.tpm[side] + self.ends[ends[side]].tpm);
+        let number = before.number;
+        let [of_delegated, of_resumed] = [hand_over, delegated].map(|earlier| Attempt {
+            number,
+            earlier: Some(earlier),
+            later: None,
+            computed,
+            tpm,
+        });
+        self.conversations[hand_over].attempt.later = Some(delegated);
+        self.conversations[delegated].attempt = Attempt { later: Some(resumed), ..of_delegated };
+        self.conversations[resumed].attempt = of_resumed;
+        self.start(now, resumed);
+    }
+
+    /// True if the delegate knows that its answer has arrived, and nothing is on its way.
+    pub(super) fn is_handed_over(&self, hand_over: usize) -> bool {
+        let waits = |end: usize| self.ends[end].session.deadline().is_some() || self.has_work(end);
+        self.ledger.on_their_way_of(hand_over) == 0 && !ends_of(hand_over).into_iter().any(waits)
+    }
+
+    /// When an attempt began: a handshake may take `session.give_up_s` from then.
+    pub(super) fn attempt_began(&self, now: Instant, conversation: usize) -> Instant {
+        let hand_over = match self.conversations[conversation].part {
+            Part::Delegated { hand_over } | Part::Resumed { hand_over } => hand_over,
+            Part::Whole | Part::HandOver { .. } => return now,
+        };
+        self.conversations[hand_over].handshake_began().unwrap_or(now)
+    }
+}

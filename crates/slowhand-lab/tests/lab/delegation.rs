@@ -1,0 +1,162 @@
+//! Handshakes that somebody else does: a delegate opens the session and hands it over, or the border router validates the chain of
+//! the server.
+
+use crate::Path;
+use slowhand_lab::plan::Plan;
+use slowhand_lab::record::{Outcome, Record};
+use slowhand_lab::scenario::{Override, Scenario};
+
+/// One hop, and a client that computes as long as RFC 7925 advises for.
+const ONE_HOP: &str = "network.topology={ kind = \"line\", hops = 1 }";
+const BY_ID: [&str; 2] = ["gateway.delegation=border-router", "session.resumption=id"];
+const BEFORE: &str = "gateway.pre_validation=true";
+
+/// lean-dtls at the client, and at both ends.
+const LEAN: [&str; 2] = ["session.stack=lean-dtls", "session.server_stack=mbedtls"];
+const LEAN_BOTH: [&str; 1] = ["session.stack=lean-dtls"];
+
+fn plan(changes: &[&str]) -> Plan {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/gateway.toml");
+    let changes = [&[ONE_HOP, "server.internet_delay_ms=40"], changes].concat();
+    let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
+    Plan::new(&Scenario::load(&file, &changes).unwrap_or_else(|error| panic!("{error}"))).unwrap()
+}
+
+/// The record of the only client.
+fn run(seed: u64, changes: &[&str]) -> Record {
+    let mut records = plan(changes).run(seed, &mut ());
+    assert_eq!(records.len(), 1);
+    records.remove(0)
+}
+
+fn is_complete(record: &Record, what: &dyn std::fmt::Debug) {
+    let Record { outcome, failure, losses, .. } = record;
+    assert_eq!(*outcome, Outcome::Completed, "{what:?}: {failure:?}, {losses:?}");
+}
+
+#[test]
+fn a_node_resumes_what_its_delegate_has_opened() {
+    for stacks in [&[][..], &LEAN, &LEAN_BOTH] {
+        let full = run(1, stacks);
+        for delegate in ["border-router", "internet"] {
+            // lean-dtls keeps no ticket that is as long as that of mbedTLS, which has the client's certificate in it.
+            let kinds = if stacks == LEAN { &["id"][..] } else { &["id", "ticket"] };
+            for resumption in kinds {
+                let delegation = format!("gateway.delegation={delegate}");
+                let resumption = format!("session.resumption={resumption}");
+                let helped = run(1, &[stacks, &[&delegation, &resumption]].concat());
+                is_complete(&helped, &(stacks, &delegation, &resumption));
+                assert_eq!((helped.attempts, helped.datagrams_lost), (1, 0));
+                // No signature and no key agreement.
+                let [computed, before] = [&helped, &full].map(|record| record.compute_client_s);
+                assert!(10.0 * computed < before, "{computed} s, without a delegate {before}");
+                assert!(helped.bytes_phy < full.bytes_phy, "{} octets, without {}", helped.bytes_phy, full.bytes_phy);
+                assert!(helped.duration_s < full.duration_s && helped.energy_client.cpu_mj < full.energy_client.cpu_mj);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_delegates_way_to_the_server_takes_time() {
+    let with = |delegate: &str, delay: &str| {
+        let delegation = format!("gateway.delegation={delegate}");
+        run(1, &[&delegation, "session.resumption=id", delay, "session.cookie=true"]).duration_s.unwrap()
+    };
+    for delegate in ["border-router", "internet"] {
+        let [near, far] =
+            ["server.internet_delay_ms=0", "server.internet_delay_ms=500"].map(|delay| with(delegate, delay));
+        // Three round trips of the delegate with its cookie, two of the node, whose last datagram ends the handshake.
+        assert!(far - near > 4.5, "{delegate}: {near} s, then {far} s");
+    }
+}
+
+/// Each frame of the mesh, and each datagram of the server, is lost once.
+#[test]
+fn what_is_lost_is_repeated() {
+    for (helped, few) in [(&BY_ID[..], 10), (&[BEFORE], 10)] {
+        let quiet = run(1, helped);
+        let frames = (1..=quiet.frames).map(|frame| format!("lowpan.dropped_frames=[{frame}]"));
+        let dropped = (1..=few).map(|datagram| format!("server.internet_dropped=[{datagram}]"));
+        for loss in frames.chain(dropped) {
+            let record = run(1, &[helped, &[&loss]].concat());
+            is_complete(&record, &(helped, &loss));
+            assert_eq!(record.attempts, 1);
+        }
+    }
+}
+
+#[test]
+fn lossy_networks_small_datagrams_and_overtaking_change_nothing_but_time() {
+    let hard = [
+        "session.mtu=256",
+        "lowpan.fragment_loss=0.03",
+        "network.link_pdr=0.9",
+        "network.ack_pdr=0.7",
+        "server.internet_jitter_ms=200",
+        "server.internet_loss=0.1",
+    ];
+    for helped in [&BY_ID[..], &["gateway.delegation=internet", "session.resumption=ticket"], &[BEFORE]] {
+        for stacks in [&[][..], &LEAN] {
+            let changes = [helped, stacks, &hard].concat();
+            let plan = plan(&changes);
+            let records: Vec<Record> = (1..=6).flat_map(|seed| plan.run(seed, &mut ())).collect();
+            let again: Vec<Record> = (1..=6).flat_map(|seed| plan.run(seed, &mut ())).collect();
+            assert_eq!(records, again, "the same scenario and seed");
+            records.iter().for_each(|record| is_complete(record, &(helped, stacks, record.seed)));
+        }
+    }
+}
+
+#[test]
+fn every_client_has_its_own_session_and_its_data() {
+    let star = [
+        "network.topology={ kind = \"star\", leaves = 3 }",
+        "application={ requests = 2, response_bytes = 30 }",
+        "session.protocol=coap+dtls1.2",
+    ];
+    let records = plan(&[&BY_ID[..], &star].concat()).run(3, &mut ());
+    assert_eq!(records.iter().map(|record| record.client).collect::<Vec<_>>(), [1, 2, 3]);
+    for record in &records {
+        is_complete(record, &record.client);
+        assert_eq!(record.data.as_ref().unwrap().outcome, Outcome::Completed);
+    }
+}
+
+#[test]
+fn a_delegate_that_reaches_no_server_says_so_and_the_client_tries_again() {
+    let unreachable = ["server.internet_loss=1", "session.timeout_s=1", "session.max_timeout_s=1"];
+    let retry = "application.retry={ kind = \"fixed\", wait_s = 5, attempts = 2 }";
+    let alone = run(1, &[&BY_ID[..], &unreachable].concat());
+    assert_eq!((alone.outcome, alone.attempts), (Outcome::Error, 1));
+    assert_eq!(alone.failure.as_ref().unwrap().reason, "the delegate has opened no session");
+    let twice = run(1, &[&BY_ID[..], &unreachable, &[retry]].concat());
+    assert_eq!((twice.outcome, twice.attempts), (Outcome::Error, 2));
+    assert!(twice.frames > alone.frames);
+    // The client gives up before its delegate does.
+    let given_up = run(1, &[&BY_ID[..], &unreachable[..1], &["session.give_up_s=5"]].concat());
+    assert_eq!((given_up.outcome, given_up.attempts), (Outcome::GaveUp, 1));
+}
+
+/// What the device takes to verify with ECDSA on secp256r1.
+const VERIFICATION_S: f64 = 0.5222;
+
+#[test]
+fn a_chain_that_is_validated_before_costs_its_node_no_verification() {
+    for stacks in
+        [&[][..], &LEAN, &LEAN_BOTH, &["session.auth=server", "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"]]
+    {
+        // Nothing is sent twice.
+        let patient = [stacks, &["session.server_timeout_s=9"]].concat();
+        let (own, before) = (run(2, &patient), run(2, &[&patient[..], &[BEFORE]].concat()));
+        is_complete(&before, &stacks);
+        let saved = own.compute_client_s - before.compute_client_s;
+        // What the device takes for it (`devices/openmote-cc2538.toml`), and for one hash of a certificate.
+        assert!(
+            (VERIFICATION_S..VERIFICATION_S + 0.01).contains(&saved),
+            "{stacks:?}: {saved} s of {}",
+            own.compute_client_s
+        );
+        assert_eq!(own.bytes_payload, before.bytes_payload, "{stacks:?}");
+    }
+}
