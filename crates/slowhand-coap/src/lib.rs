@@ -14,6 +14,7 @@
 //! | [`cojp`] | joining a 6TiSCH network: the request and the response, the proxy without state, the registrar | RFC 9031, RFC 8974 |
 //! | [`oscore`] | contexts, the protection of messages, freshness by Echo; it does not need the other modules | RFC 8613, RFC 9175 |
 //! | [`objects`] | values that are signed and encrypted once, for many readers and for caches | OSCAR; RFC 9052, RFC 9053 |
+//! | [`less`] | a session of a pre-shared key, opened by CoAP, and its records | draft-bhattacharyya-dice-less-on-coap-01 |
 //! | [`edhoc`] | a key exchange whose result is a context of OSCORE, and its transfer over CoAP | RFC 9528, RFC 9668 |
 //!
 //! # A request and its answer
@@ -52,6 +53,7 @@ mod cbor;
 pub mod cojp;
 pub mod edhoc;
 pub mod endpoint;
+pub mod less;
 pub mod message;
 pub mod objects;
 pub mod observe;
