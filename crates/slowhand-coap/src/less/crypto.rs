@@ -31,8 +31,13 @@ pub trait Crypto {
     ///
     /// # Errors
     /// The content is too long.
-    fn seal(&mut self, key: &[u8; KEY], nonce: &[u8; NONCE], additional: &[u8], content: &mut [u8])
-    -> Result<[u8; TAG], Failed>;
+    fn seal(
+        &mut self,
+        key: &[u8; KEY],
+        nonce: &[u8; NONCE],
+        additional: &[u8],
+        content: &mut [u8],
+    ) -> Result<[u8; TAG], Failed>;
 
     /// Decrypts the content of a record in place.
     ///

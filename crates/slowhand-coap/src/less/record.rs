@@ -72,7 +72,9 @@ impl Records {
     /// silence (RFC 6347 section 4.1.2.7).
     pub fn open(&mut self, mut datagram: &[u8], crypto: &mut impl Crypto) -> Vec<(u8, Vec<u8>)> {
         let mut found = Vec::new();
-        while let Some((&[kind, major, minor, ref numbers @ .., high, low], rest)) = datagram.split_first_chunk::<HEADER>() {
+        while let Some((&[kind, major, minor, ref numbers @ .., high, low], rest)) =
+            datagram.split_first_chunk::<HEADER>()
+        {
             let numbers: &[u8; 8] = numbers;
             let Some((fragment, after)) = rest.split_at_checked(u16::from_be_bytes([high, low]).into()) else { break };
             datagram = after;
@@ -85,7 +87,13 @@ impl Records {
         found
     }
 
-    fn open_record(&mut self, kind: u8, numbers: [u8; 8], fragment: &[u8], crypto: &mut impl Crypto) -> Option<Vec<u8>> {
+    fn open_record(
+        &mut self,
+        kind: u8,
+        numbers: [u8; 8],
+        fragment: &[u8],
+        crypto: &mut impl Crypto,
+    ) -> Option<Vec<u8>> {
         let number = u64::from_be_bytes(numbers).checked_sub(EPOCH).filter(|number| *number < EPOCH)?;
         let (explicit, protected) = fragment.split_first_chunk::<EXPLICIT>()?;
         let (content, tag) = protected.split_last_chunk::<TAG>()?;
@@ -181,8 +189,7 @@ mod tests {
     #[test]
     fn each_end_reads_the_other_once_and_in_any_order() {
         let [mut client, mut server] = ends();
-        let sent: Vec<_> =
-            (0..70).map(|at| client.seal(APPLICATION_DATA, &[at], &mut software()).unwrap()).collect();
+        let sent: Vec<_> = (0..70).map(|at| client.seal(APPLICATION_DATA, &[at], &mut software()).unwrap()).collect();
         assert!(sent.iter().all(|datagram| datagram.len() == Records::OVERHEAD + 1));
         let mut open = |at: usize| server.open(&sent[at], &mut software());
         assert_eq!(open(3), [(APPLICATION_DATA, vec![3])]);

@@ -44,7 +44,10 @@ fn two_exchanges_open_a_session() {
     let (next, keys, said) = handshake(PSK);
     let Ok(Next::Established(of_client)) = next else { panic!("it is not established") };
     assert_eq!(said.each_ref().map(|packet| packet.payload.len()), [4, 32, 32, 16]);
-    assert_eq!([&said[1], &said[3]].map(code), [ResponseType::Created, ResponseType::Changed].map(MessageClass::Response));
+    assert_eq!(
+        [&said[1], &said[3]].map(code),
+        [ResponseType::Created, ResponseType::Changed].map(MessageClass::Response)
+    );
     let mut crypto = software(0);
     let mut client = Records::new(&of_client, true, &mut crypto);
     let mut server = Records::new(&keys.unwrap(), false, &mut crypto);

@@ -252,7 +252,7 @@ impl<'a> World<'a> {
             None => self.conversations.push(Conversation::new(client)),
         }
         self.of_port.insert((self.client_node(conversation), client_end.port), conversation);
-        self.ledger.open(conversation, Reader::new(self.plan.protocol(), self.plan.connection_id()));
+        self.ledger.open(conversation, Reader { connection_id_length: self.plan.connection_id() });
         self.open += 1;
         conversation
     }
