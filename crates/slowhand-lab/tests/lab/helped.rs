@@ -16,7 +16,8 @@ const ANCHOR: [&str; 1] = ["session.trust_anchor=true"];
 
 fn scenario(changes: &[&str]) -> Scenario {
     let psk = "session.suite=TLS_PSK_WITH_AES_128_CCM_8";
-    let changes: Vec<Override> = [psk].iter().chain(changes).map(|change| change.parse().unwrap()).collect();
+    let changes: Vec<Override> =
+        [psk, "session.auth=psk"].iter().chain(changes).map(|change| change.parse().unwrap()).collect();
     Scenario::load(Path::new("../../scenarios/quickstart.toml"), &changes).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -53,7 +54,8 @@ fn requests_go_on_after_the_handshake() {
     for help in [&IN_COAP[..], &ANCHOR] {
         let found = records(
             "coap+dtls1.2",
-            &[help, &["session.suite=TLS_PSK_WITH_AES_128_CCM_8", "lowpan.frame_loss=0.05"]].concat(),
+            &[help, &["session.suite=TLS_PSK_WITH_AES_128_CCM_8", "session.credential=psk", "lowpan.frame_loss=0.05"]]
+                .concat(),
             1..5,
         );
         let data = found.iter().filter_map(|record| record.data.as_ref());
