@@ -15,6 +15,7 @@
 //! | [`oscore`] | contexts, the protection of messages, freshness by Echo; it does not need the other modules | RFC 8613, RFC 9175 |
 //! | [`objects`] | values that are signed and encrypted once, for many readers and for caches | OSCAR; RFC 9052, RFC 9053 |
 //! | [`hand_over`] | the request for a session of DTLS that a delegate opens, and the answer with that session | Hummen et al. 2014 |
+//! | [`less`] | a session of a pre-shared key, opened by CoAP, and its records | draft-bhattacharyya-dice-less-on-coap-01 |
 //! | [`edhoc`] | a key exchange whose result is a context of OSCORE, and its transfer over CoAP | RFC 9528, RFC 9668 |
 //!
 //! # A request and its answer
@@ -54,6 +55,7 @@ pub mod cojp;
 pub mod edhoc;
 pub mod endpoint;
 pub mod hand_over;
+pub mod less;
 pub mod message;
 pub mod objects;
 pub mod observe;

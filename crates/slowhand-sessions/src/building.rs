@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::check::check_coap;
+use crate::anchor::Anchored;
+use crate::check::{check_coap, check_help};
 use crate::config::{ConfigError, Parts, SessionConfig};
 use crate::device::{Clock, WORLD_BEGAN};
 use crate::heap;
 use crate::library::LibrarySession;
 use crate::memory::{End, Path};
-use crate::messages::{CoapEnd, CoapOverTls};
+use crate::messages::{CoapEnd, CoapOverTls, DtlsInCoap, LessEnd, below_coap};
 use crate::operation::{Processor, Weightless};
 use crate::session::{Failure, Resumable, Session, Status};
 use crate::stacks;
@@ -82,19 +83,61 @@ fn build_with(
     clock: Clock,
     previous: Option<&Resumable>,
 ) -> Result<Box<dyn Session>, BuildError> {
+    check_help(config)?;
     match config.parts() {
         Parts::Messages(coap, protection) => {
             check_coap(config)?;
             let session = LibrarySession::new(config, processor, clock, || CoapEnd::new(config, coap, protection));
             Ok(Box::new(session.map_err(BuildError::Library)?))
         }
+        Parts::Less(coap) => {
+            check_coap(config)?;
+            let session = LibrarySession::new(config, processor, clock, || Ok(LessEnd::new(config, coap)));
+            let session = Box::new(session.map_err(BuildError::Library)?);
+            Ok(Box::new(CoapOverTls::new(session, coap, config)))
+        }
         Parts::Transport(transport, coap) => {
-            let checked = config.stack.capabilities().check(&transport)?;
-            let session = stacks::session(&checked, processor, clock, previous).map_err(BuildError::Library)?;
+            let session = match &transport.trust_anchor {
+                None => build_tls(&transport, processor, clock, previous)?,
+                Some(of_anchor) => {
+                    // What is refused is refused before there is a key.
+                    config.validate()?;
+                    let by = Arc::clone(&processor);
+                    let make = move |config: &SessionConfig, clock| {
+                        build_tls(config, Arc::clone(&by), clock, None).map_err(|error| match error {
+                            BuildError::Library(failure) => failure,
+                            error => Failure::library(0, error.to_string()),
+                        })
+                    };
+                    let session = Anchored::new(&transport, of_anchor, processor, clock, Box::new(make));
+                    Box::new(session.map_err(BuildError::Library)?)
+                }
+            };
             match coap {
                 None => Ok(session),
                 Some(coap) => Ok(Box::new(CoapOverTls::new(session, coap, config))),
             }
+        }
+    }
+}
+
+/// Builds a session of TLS or DTLS, whose flights may be in CoAP.
+fn build_tls(
+    config: &SessionConfig,
+    processor: Arc<dyn Processor>,
+    clock: Clock,
+    previous: Option<&Resumable>,
+) -> Result<Box<dyn Session>, BuildError> {
+    let capabilities = config.stack.capabilities();
+    let session = |config: &SessionConfig| {
+        let checked = capabilities.check(config)?;
+        stacks::session(&checked, processor, clock, previous).map_err(BuildError::Library)
+    };
+    match &config.in_coap {
+        None => session(config),
+        Some(coap) => {
+            let dtls = session(&below_coap(config, capabilities))?;
+            Ok(Box::new(DtlsInCoap::new(dtls, coap, config)))
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
 use crate::coap::{Coap, Security, Transfer};
 use crate::config::{
-    ConfigError, Credential, CredentialKind, Cryptography, Family, Protocol, Role, SessionConfig, Stack,
+    Carrier, ConfigError, Credential, CredentialKind, Cryptography, Family, Protocol, Role, SessionConfig, Stack,
 };
 use crate::credentials::{self, CertificateKey};
 use crate::operation::Curve;
@@ -286,6 +286,35 @@ const COAP_MINIMUM: u16 = 64;
 /// that with message_3 of 128. Each has 30 more: header and token 8, path 18, Content-Format 2, marker and prefix 2.
 const EDHOC_MINIMUM: [u16; 2] = [37 + 30, 128 + 30];
 
+/// Checks what helps a session of DTLS: the messages of CoAP that carry its flights, and a trust anchor. Another session has neither.
+pub(crate) fn check_help(config: &SessionConfig) -> Result<(), ConfigError> {
+    let is_dtls = config.family.tls().is_some_and(|tls| tls.version.dtls().is_some());
+    if config.in_coap.is_some() {
+        let allowed = format_args!("udp with {} (coap carries DTLS)", config.protocol());
+        check("carrier", &Carrier::Coap, allowed, |_| is_dtls)?;
+    }
+    if config.trust_anchor.is_some() {
+        let allowed = format_args!("false with {} (the key is one of DTLS)", config.protocol());
+        check("trust_anchor", &true, allowed, |_| is_dtls)?;
+        let kind = config.credential.kind();
+        check(
+            "trust_anchor",
+            &true,
+            format_args!("false with a {kind} (only a pre-shared key comes from an anchor)"),
+            |_| kind == CredentialKind::Psk,
+        )?;
+        let allowed = "false with resumption (a session that is resumed needs no key of the anchor)";
+        let resumption = config.family.tls().and_then(|tls| tls.resumption);
+        check("trust_anchor", &true, allowed, |_| resumption.is_none())?;
+        let allowed = "false with carrier coap (the anchor's messages are CoAP on the same port)";
+        check("trust_anchor", &true, allowed, |_| config.in_coap.is_none())?;
+    }
+    if let Some(mtu) = config.mtu.filter(|_| config.in_coap.is_some() || config.trust_anchor.is_some()) {
+        check("mtu", &mtu, format_args!("{COAP_MINIMUM} octets or more"), |mtu| *mtu >= COAP_MINIMUM)?;
+    }
+    Ok(())
+}
+
 /// Checks a session of CoAP without TLS or DTLS. What only these have has no effect on it.
 pub(crate) fn check_coap(config: &SessionConfig) -> Result<(), ConfigError> {
     if let Some(mtu) = config.mtu.filter(|_| !config.protocol().is_stream()) {
@@ -305,6 +334,11 @@ pub(crate) fn check_coap(config: &SessionConfig) -> Result<(), ConfigError> {
     if let Family::Coap(Coap { security: Security::Edhoc(edhoc), .. }) = &config.family {
         let allowed = "false with combined (RFC 9668 section 3.2.1: it has no message_4)";
         check("message_4", &edhoc.message_4, allowed, |message_4| !message_4 || !edhoc.combined)?;
+    }
+    if let (Protocol::Less, Credential::Psk { identity, key }) = (config.protocol(), &config.credential) {
+        check("psk_identity", &identity.escape_debug(), "1 to 32 octets", |_| (1..=32).contains(&identity.len()))?;
+        let found = format_args!("{} octets", key.len());
+        check("psk", &found, "16 octets (LESS: a key of AES-128)", |_| key.len() == 16)?;
     }
     let allowed = "real (only lean-dtls can do without cryptography)";
     check("cryptography", &config.cryptography, allowed, |found| *found == Cryptography::Real)

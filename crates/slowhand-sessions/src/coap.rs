@@ -43,6 +43,8 @@ pub enum Security {
     Oscore,
     /// With OSCORE, whose context comes from a handshake of EDHOC (RFC 9528).
     Edhoc(Edhoc),
+    /// With the records of DTLS 1.2, whose keys come from LESS.
+    Less,
     /// By the transport: DTLS, or TLS (RFC 8323).
     Tls(Tls),
 }
@@ -101,7 +103,7 @@ impl Coap {
         match &self.security {
             Security::Tcp => true,
             Security::Tls(tls) => tls.version.dtls().is_none(),
-            Security::None | Security::Oscore | Security::Edhoc(_) => false,
+            Security::None | Security::Oscore | Security::Edhoc(_) | Security::Less => false,
         }
     }
 }

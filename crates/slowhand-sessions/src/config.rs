@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::coap::{Coap, Edhoc, Protection, Security};
 use crate::tls::{Suite, Tls, Version};
 
-pub use crate::names::{CredentialKind, Protocol};
+pub use crate::names::{Carrier, CredentialKind, Protocol};
 
 /// An end of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -78,6 +78,7 @@ impl Protocol {
             Self::CoapTls13 => Family::Coap(Coap::new(Security::Tls(Tls::new(Version::Tls13)))),
             Self::Oscore => Family::Coap(Coap::new(Security::Oscore)),
             Self::Edhoc => Family::Coap(Coap::new(Security::Edhoc(Edhoc::DEFAULT))),
+            Self::Less => Family::Coap(Coap::new(Security::Less)),
         }
     }
 }
@@ -100,6 +101,7 @@ impl Family {
             Self::Coap(Coap { security: Security::Tcp, .. }) => Protocol::CoapTcp,
             Self::Coap(Coap { security: Security::Oscore, .. }) => Protocol::Oscore,
             Self::Coap(Coap { security: Security::Edhoc(_), .. }) => Protocol::Edhoc,
+            Self::Coap(Coap { security: Security::Less, .. }) => Protocol::Less,
             Self::Coap(Coap { security: Security::Tls(tls), .. }) => match tls.version {
                 Version::Dtls12(_) => Protocol::CoapDtls12,
                 Version::Dtls13(_) => Protocol::CoapDtls13,
@@ -258,6 +260,13 @@ pub struct SessionConfig {
     /// True if this end puts as many records of a flight into a datagram as there is room for, false if it sends one
     /// record a datagram. Only over datagrams; no effect on tinyDTLS, which always sends one. Default: true.
     pub datagram_packing: bool,
+    /// If there are any, CoAP carries the flights of DTLS, with these options of its messages: DTLS as a resource of CoAP. What is sent after
+    /// the handshake are records in datagrams, as without it. `timers` and `datagram_packing` have no effect: CoAP alone repeats, and a
+    /// flight is one body. Only with DTLS. Default: none, they are datagrams of UDP.
+    pub in_coap: Option<Box<Coap>>,
+    /// If there are any, the pre-shared key comes from a trust anchor (S3K), with these options of the CoAP messages with it; the key of
+    /// `credential` is then that between server and anchor. Only with DTLS, a pre-shared key and no resumption. Default: none.
+    pub trust_anchor: Option<Box<Coap>>,
     /// With what this end computes. Default: real cryptography.
     pub cryptography: Cryptography,
     /// Who computes on secp256r1 and for RSA; it changes no result. Default: [`Arithmetic::Memo`], the fastest.
@@ -279,6 +288,8 @@ impl SessionConfig {
             timers,
             mtu: None,
             datagram_packing: true,
+            in_coap: None,
+            trust_anchor: None,
             cryptography: Cryptography::Real,
             arithmetic: Arithmetic::Memo,
             seed: [0; 32],
@@ -304,6 +315,7 @@ impl SessionConfig {
             Security::None | Security::Tcp => Protection::None,
             Security::Oscore => Protection::Oscore,
             Security::Edhoc(edhoc) => Protection::Edhoc(*edhoc),
+            Security::Less => return Parts::Less(coap),
         };
         Parts::Messages(coap, protection)
     }
@@ -312,17 +324,20 @@ impl SessionConfig {
     pub(crate) fn transport(&self) -> Option<Cow<'_, Self>> {
         match self.parts() {
             Parts::Transport(transport, _) => Some(transport),
-            Parts::Messages(..) => None,
+            Parts::Messages(..) | Parts::Less(_) => None,
         }
     }
 }
 
 /// What a session is made of.
+#[expect(clippy::large_enum_variant, reason = "each lives for one call")]
 pub(crate) enum Parts<'a> {
     /// TLS or DTLS, and CoAP above it if there is any.
     Transport(Cow<'a, SessionConfig>, Option<&'a Coap>),
     /// CoAP alone, with what protects it.
     Messages(&'a Coap, Protection),
+    /// CoAP in the records of LESS.
+    Less(&'a Coap),
 }
 
 /// A value of a [`SessionConfig`] that the library does not support.
@@ -347,7 +362,7 @@ macro_rules! displayed_as_serialised {
     )*};
 }
 
-displayed_as_serialised!(Role, Protocol, CredentialKind, Cryptography, Arithmetic);
+displayed_as_serialised!(Role, Protocol, Carrier, CredentialKind, Cryptography, Arithmetic);
 
 /// What the two ends have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -91,6 +91,7 @@
 //!
 //! `ARCHITECTURE.md` has the list of the places to change ("Add a library").
 
+mod anchor;
 mod arithmetic;
 mod building;
 mod c_library;
@@ -134,7 +135,7 @@ pub use coap::{
     Coap, Congestion, Delivery, Edhoc, MAX_BODY, OSCORE_IDS, REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Security, Transfer,
 };
 pub use config::{
-    Arithmetic, ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role,
+    Arithmetic, Carrier, ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role,
     SessionConfig, Stack, Timers,
 };
 pub use export::credential_files;

@@ -43,6 +43,9 @@ pub enum Protocol {
     /// CoAP protected by OSCORE, whose context comes from EDHOC (RFC 9528).
     #[serde(rename = "edhoc")]
     Edhoc,
+    /// CoAP in records of DTLS 1.2, whose keys come from LESS (draft-bhattacharyya-dice-less-on-coap-01).
+    #[serde(rename = "less")]
+    Less,
 }
 
 impl Protocol {
@@ -60,6 +63,7 @@ impl Protocol {
         Self::CoapTls13,
         Self::Oscore,
         Self::Edhoc,
+        Self::Less,
     ];
 
     /// True if the protocol runs over a reliable stream of bytes, false if it runs over datagrams.
@@ -79,7 +83,7 @@ impl Protocol {
             Self::Dtls13 | Self::CoapDtls13 => Some(Self::Dtls13),
             Self::Tls12 | Self::CoapTls12 => Some(Self::Tls12),
             Self::Tls13 | Self::CoapTls13 => Some(Self::Tls13),
-            Self::Coap | Self::CoapTcp | Self::Oscore | Self::Edhoc => None,
+            Self::Coap | Self::CoapTcp | Self::Oscore | Self::Edhoc | Self::Less => None,
         }
     }
 
@@ -87,6 +91,23 @@ impl Protocol {
     pub const fn has_handshake(self) -> bool {
         !matches!(self, Self::Coap | Self::Oscore)
     }
+
+    /// True if a session ends when a NAT forgets the address of its client: nothing of CoAP over UDP and of OSCORE is bound to one.
+    pub const fn is_bound_to_address(self) -> bool {
+        !matches!(self, Self::Coap | Self::Oscore | Self::Edhoc)
+    }
+}
+
+/// The name of what carries the flights of a session of DTLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Carrier {
+    /// Datagrams of UDP.
+    #[default]
+    Udp,
+    /// Requests and responses of CoAP, in blocks.
+    Coap,
 }
 
 /// The name of a kind of [`Credential`](crate::Credential).

@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::c_library::CLibrary;
 use crate::capabilities::Capabilities;
-use crate::check::{Checked, check_coap};
+use crate::check::{Checked, check_coap, check_help};
 use crate::config::{Arithmetic, ConfigError, CredentialKind, Protocol, SessionConfig, Stack};
 use crate::device::{Clock, Device, WORLD_BEGAN};
 use crate::holes::{Holes, holes};
 use crate::interface::{slowhand_library, slowhand_stack};
 use crate::lean::LeanDtls;
 use crate::library::LibrarySession;
+use crate::messages::below_coap;
 use crate::operation::Processor;
 use crate::own::{OF_MESSAGES, StackError};
 use crate::rustls::Rustls;
@@ -200,8 +201,15 @@ impl SessionConfig {
     /// # Errors
     /// The first value that the library does not support.
     pub fn validate(&self) -> Result<(), ConfigError> {
+        check_help(self)?;
         match self.transport() {
-            Some(transport) => self.stack.capabilities().check(&transport).map(|_| ()),
+            Some(transport) => {
+                let capabilities = self.stack.capabilities();
+                match transport.in_coap {
+                    None => capabilities.check(&transport).map(|_| ()),
+                    Some(_) => capabilities.check(&below_coap(&transport, capabilities)).map(|_| ()),
+                }
+            }
             None => check_coap(self),
         }
     }
@@ -313,6 +321,7 @@ fn of_messages() -> [StackInfo; 2] {
             "the messages of CoAP above a library of DTLS or TLS, or alone over UDP and TCP",
             "blocks",
             "OSCORE with AES-CCM-16-64-128 and HKDF-SHA-256",
+            "LESS with records of DTLS 1.2 and AES-128-CCM-8",
             "timer of RFC 7252 or CoCoA",
             "application data",
         ],

@@ -231,7 +231,7 @@ TCP_TIMERS = (1, 3, 6, 9, 15)
 PROTOCOLS = ("dtls1.2", "dtls1.3", "tls1.2", "tls1.3")
 CREDENTIALS = ("psk", "raw_public_key", "certificate")
 
-WITHOUT_TLS = ("coap", "coap+tcp", "oscore", "edhoc")
+WITHOUT_TLS = ("coap", "coap+tcp", "oscore", "edhoc", "less")
 """The protocols that have neither TLS nor DTLS."""
 
 WITHOUT_TLS_TOO = {
@@ -239,6 +239,9 @@ WITHOUT_TLS_TOO = {
     *("session.server_port", "session.client_port"),
 }
 """Keys that count with these protocols too, beside those of CoAP and EDHOC."""
+
+OF_PSK = {"oscore": ("session.psk",), "less": ("session.psk", "session.psk_identity")}
+"""The keys of the pre-shared key that protocols without TLS read."""
 
 PROTECTIONS = ("oscore", "edhoc", "coap+dtls1.2", "coap+dtls1.3")
 """What protects CoAP messages."""
@@ -618,7 +621,8 @@ def _reads(protocol: str, key: str) -> bool:
         has_coap = protocol in WITHOUT_TLS or protocol.startswith("coap+")
         return has_coap and (not _is_stream(protocol) or key == "session.coap.block_bytes")
     if protocol in WITHOUT_TLS and key.startswith("session.") and key not in WITHOUT_TLS_TOO:
-        return protocol == "oscore" and key == "session.psk"  # its master secret
+        # The master secret of the one, the key of the other.
+        return key in OF_PSK.get(protocol, ())
     if _is_stream(protocol):
         return key not in ONLY_DATAGRAMS
     return not key.startswith("transport.")

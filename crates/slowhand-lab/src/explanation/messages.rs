@@ -4,6 +4,7 @@ use crate::record::Phase;
 use crate::world::retransmission::Reader;
 use crate::world::trace::Payload;
 use slowhand_coap::edhoc;
+use slowhand_coap::less;
 use slowhand_coap::message::{self as coap, CoapOption, MessageClass, Packet};
 use slowhand_coap::observe::REGISTER;
 use slowhand_coap::stream::{self, Signal};
@@ -19,8 +20,16 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// What is in a datagram of DTLS or of CoAP: the first octet tells them apart (RFC 7983 section 7).
+    pub(super) fn of_datagram(&mut self, datagram: &Payload, connection_id: u8) -> String {
+        match datagram.octets.first() {
+            Some(64..=127) => name_of_coap(&datagram.octets),
+            _ => joined(&self.of_dtls(datagram, connection_id)),
+        }
+    }
+
     /// The messages in a datagram of DTLS.
-    pub(super) fn of_dtls(&mut self, datagram: &Payload, connection_id: u8) -> Vec<String> {
+    fn of_dtls(&mut self, datagram: &Payload, connection_id: u8) -> Vec<String> {
         let mut names = Vec::new();
         for record in datagram.records(connection_id) {
             match record {
@@ -89,14 +98,12 @@ impl DatagramReader {
         // RFC 7983 section 7: the first octet tells them apart; versions of DTLS are negative numbers. A protected record of DTLS 1.3 has
         // no version (RFC 9147 section 4): the end has sent another one before.
         self.is_dtls |= matches!(datagram, [20..=31, 0xfe, ..]);
-        let (words, reader) = match datagram.first() {
-            Some(20..=63) if self.is_dtls => {
-                (joined(&self.names.of_dtls(&payload, 0)), Reader::Dtls { connection_id_length: 0 })
-            }
-            Some(64..=127) if coap::decode(datagram).is_ok() => (name_of_coap(datagram), Reader::Coap),
+        let words = match datagram.first() {
+            Some(20..=63) if self.is_dtls => joined(&self.names.of_dtls(&payload, 0)),
+            Some(64..=127) if coap::decode(datagram).is_ok() => name_of_coap(datagram),
             _ => return ("datagram".to_owned(), false),
         };
-        let records = reader.read(&payload, phase);
+        let records = Reader { connection_id_length: 0 }.read(&payload, phase);
         let is_again = records.is_in(&self.sent);
         records.add_to(&mut self.sent);
         (words, is_again)
@@ -190,7 +197,7 @@ pub(super) fn name_of_coap(octets: &[u8]) -> String {
     }
     let code = name_of_code(&packet);
     let protection = if packet.get_option(CoapOption::Oscore).is_some() { " with OSCORE" } else { "" };
-    format!("{kind} {code}{protection}{}", edhoc_of(&packet))
+    format!("{kind} {code}{protection}{}{}", edhoc_of(&packet), less_of(&packet))
 }
 
 /// What a message of CoAP in a stream is: `CSM`, `POST`, `2.04`.
@@ -233,6 +240,15 @@ fn edhoc_of(packet: &Packet) -> &'static str {
         Some(edhoc::coap::EDHOC) => " with an EDHOC message",
         _ if packet.get_option(CoapOption::from(edhoc::combined::OPTION)).is_some() => " and EDHOC message_3",
         _ => "",
+    }
+}
+
+/// What a request carries of LESS.
+fn less_of(packet: &Packet) -> &'static str {
+    match less::read(packet) {
+        Ok(less::Message::Initiation(_)) => " with an identity of LESS",
+        Ok(less::Message::Response(_)) => " with a response of LESS",
+        Err(_) => "",
     }
 }
 

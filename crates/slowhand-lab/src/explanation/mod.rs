@@ -28,7 +28,7 @@ use context::{Context, name_of};
 pub use document::{Event, Explanation, HostEntry, KINDS, Lane, Part, PathEntry};
 use events::{Key, Sources};
 pub use messages::{DatagramReader, SegmentReader};
-use messages::{Names, joined, name_of_coap, name_of_coap_in_stream, name_of_segment};
+use messages::{Names, joined, name_of_coap_in_stream, name_of_segment};
 use parts::{Grouped, Namer};
 pub use scene::{Computing, Datagram, Frames, Handshake, Loss, STATES, Scene};
 use slowhand_net::datagram::DatagramId;
@@ -191,11 +191,10 @@ fn names(
     for end in ends {
         let (mut reader, mut from_outside) = (Names::default(), DatagramReader::default());
         for (datagram, sent) in trace.sent_by(end) {
-            let name = match protocol.transport() {
+            let name = match protocol {
                 _ if trace.is_outside(end) => from_outside.read(&sent.payload.octets, Phase::Handshake).0,
                 _ if protocol.is_stream() => name_of_segment(&sent.payload.octets),
-                None => name_of_coap(&sent.payload.octets),
-                Some(_) => joined(&reader.of_dtls(&sent.payload, connection_id)),
+                _ => reader.of_datagram(&sent.payload, connection_id),
             };
             datagrams.insert(datagram, name);
         }

@@ -1,5 +1,6 @@
 //! The parts of an explanation add up, and name what was planted.
 
+use super::messages::name_of_coap;
 use super::parts::Short;
 use super::*;
 use slowhand_net::clock::Duration;

@@ -318,13 +318,11 @@ impl Subject {
     /// What its client does with its sessions.
     pub(super) fn habits(&self) -> Habits {
         let protocol = self.plan.protocol();
-        // Nothing of OSCORE or CoAP alone is bound to an address.
-        let has_no_address = protocol.transport().is_none() && !protocol.is_stream();
         Habits {
             requests: self.requests,
             retry: self.plan.retry(),
             resumes: self.plan.resumes(),
-            outlives_address: self.plan.connection_id() > 0 || has_no_address,
+            outlives_address: self.plan.connection_id() > 0 || !protocol.is_bound_to_address(),
             has_handshake: protocol.has_handshake(),
         }
     }

@@ -180,7 +180,12 @@ impl Dissector {
         if !self.is_dtls {
             return;
         }
-        for record in dtls::records(&body[ip::udp::UdpHeader::LENGTH..], Some(self.connection_id)) {
+        let payload = &body[ip::udp::UdpHeader::LENGTH..];
+        // A message of CoAP, which carries a flight of DTLS or comes before it (RFC 7983 section 7).
+        if matches!(payload.first(), Some(0x40..=0x7f)) {
+            return;
+        }
+        for record in dtls::records(payload, Some(self.connection_id)) {
             let Ok(record) = record else {
                 lines.push("DTLS: a record that goes on in later fragments, or has a short header".to_owned());
                 return;

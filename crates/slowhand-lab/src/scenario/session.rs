@@ -5,8 +5,9 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Arithmetic, Credential, CredentialKind, Cryptography, Curve, Dtls, Family, KeyExchange, LeanSwitch, Protocol,
-    PskMode, Resumption, Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite,
+    Arithmetic, Carrier, Coap, Credential, CredentialKind, Cryptography, Curve, Dtls, Family, KeyExchange, LeanSwitch,
+    Protocol, PskMode, Resumption, Role, Security, SessionConfig, Stack, Suite, Timers, Tls, Version,
+    best_common_suite,
 };
 
 use super::coap::{CoapSettings, EdhocSettings};
@@ -15,8 +16,8 @@ use crate::input::{Integer, PositiveSeconds};
 
 /// The secure session, and the settings of the libraries that open it. The keys that only DTLS uses (cookie, timeouts,
 /// MTU, connection identifiers) have no effect on TLS over TCP. The `transport` section has no effect on protocols over UDP.
-/// What only TLS and DTLS use (libraries, suite, credential) has no effect on `coap`, `coap+tcp`, `oscore` and `edhoc`, which
-/// have one implementation each.
+/// What only TLS and DTLS use (libraries, suite, credential) has no effect on `coap`, `coap+tcp`, `oscore`, `edhoc` and `less`,
+/// which have one implementation each.
 /// So the same scenario can be run with all of them: only `protocol` changes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -31,7 +32,8 @@ pub struct Session {
     /// The protocol: DTLS over UDP, or TLS over TCP (see `transport`), which carry the data of an application as they are; or
     /// CoAP messages (see `coap`) over UDP, alone (`coap`), protected by OSCORE (`oscore`, RFC 8613, with a context that both
     /// ends have from the beginning: its master secret is `psk`, and there is no handshake; `edhoc`, RFC 9528, whose handshake
-    /// gives that context), or over DTLS; or CoAP messages over TCP (`coap+tcp`, RFC 8323) or TLS. Default: `dtls1.2`.
+    /// gives that context), or over DTLS, or in records of DTLS 1.2 whose keys two exchanges of CoAP give, from `psk` (`less`,
+    /// draft-bhattacharyya-dice-less-on-coap-01); or CoAP messages over TCP (`coap+tcp`, RFC 8323) or TLS. Default: `dtls1.2`.
     #[serde(default = "default_protocol")]
     #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
@@ -118,6 +120,16 @@ pub struct Session {
     /// after which who learns the key cannot read the session (RFC 8446 section 4.2.9). Default: `psk_ke`.
     #[serde(default)]
     pub psk_mode: PskMode,
+    /// What carries the flights of a handshake of DTLS: `udp`, or `coap`, where each flight is the body of a CoAP request or of its
+    /// response (DTLS as a CoAP resource, Capossele et al. 2015). Then `coap` has the timers and the size of blocks; `timeout_s` and
+    /// `datagram_packing` have no effect. After the handshake records are datagrams of UDP in any case. Default: `udp`.
+    #[serde(default)]
+    pub carrier: Carrier,
+    /// True if the pre-shared key of DTLS is one that neither end had before (S3K, Raza et al. 2016): before each handshake the client asks
+    /// a trust anchor for it, by CoAP with OSCORE, at the address of the server. `psk` is then the key between server and anchor, and
+    /// `psk_identity` has no effect. Not with `resumption`, nor with `carrier = "coap"`. Default: false.
+    #[serde(default)]
+    pub trust_anchor: bool,
     /// The message layer of CoAP.
     #[serde(default)]
     pub coap: CoapSettings,
@@ -136,7 +148,7 @@ pub struct Session {
     /// `slowhand-testkey`.
     pub psk: Option<Psk>,
     /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2); 5683 (coap, section 6.1) with `coap`,
-    /// `coap+tcp`, `oscore` and `edhoc`.
+    /// `coap+tcp`, `oscore`, `edhoc` and `less`, and with `carrier = "coap"`.
     pub server_port: Option<Integer<1, 65_535>>,
     /// The UDP or TCP port of a client is this number plus the number of its node. Default: 61616 (0xF0B0,
     /// where RFC 6282 section 4.3.3 begins to compress ports to 4 bits).
@@ -163,7 +175,8 @@ pub enum Auth {
 impl Session {
     /// The server's port.
     pub fn server_port(&self) -> u16 {
-        let default = if self.protocol.transport().is_some() { COAPS } else { slowhand_coap::PORT };
+        let is_coaps = self.protocol.transport().is_some() && self.carrier == Carrier::Udp;
+        let default = if is_coaps { COAPS } else { slowhand_coap::PORT };
         self.server_port.map_or(default, |port| port.get() as u16)
     }
 
@@ -225,6 +238,13 @@ impl Session {
             self.set_tls(tls);
         }
         let mut config = SessionConfig::new(role, stack, family, self.credential(stack));
+        let with_settings = |is_used: bool| {
+            let mut coap = Coap::new(Security::None);
+            self.coap.apply(&mut coap);
+            is_used.then(|| Box::new(coap))
+        };
+        config.in_coap = with_settings(self.carrier == Carrier::Coap);
+        config.trust_anchor = with_settings(self.trust_anchor);
         config.cryptography = self.cryptography;
         config.arithmetic = self.arithmetic;
         if !self.protocol.is_stream() {

@@ -6,7 +6,7 @@ use slowhand_lab::scenario::{Override, Scenario};
 use slowhand_sessions::Role;
 use std::path::Path;
 
-const PROTOCOLS: [&str; 5] = ["coap", "oscore", "edhoc", "coap+dtls1.2", "coap+dtls1.3"];
+const PROTOCOLS: [&str; 6] = ["coap", "oscore", "edhoc", "less", "coap+dtls1.2", "coap+dtls1.3"];
 
 fn scenario(protocol: &str, changes: &[&str]) -> Scenario {
     let protocol = format!("session.protocol={protocol}");
@@ -37,6 +37,7 @@ fn requests_have_the_octets_of_their_protection() {
     assert_eq!(of("coap"), (0, 80));
     assert_eq!(of("oscore"), (0, 80 + 13 + 11));
     assert_eq!(of("edhoc"), (4, 80 + 14 + 11));
+    assert_eq!(of("less"), (4, 80 + 2 * 29));
     assert_eq!(of("coap+dtls1.2").1, 80 + 2 * 29);
     assert_eq!(of("coap+dtls1.3").1, 80 + 2 * 11);
 }

@@ -16,6 +16,7 @@ mod extremes;
 mod failures;
 mod fragments;
 mod gateway;
+mod helped;
 mod joining;
 mod life;
 mod link_security;

@@ -4,14 +4,15 @@ use p256::ecdsa::{Signature, SigningKey, VerifyingKey};
 use p256::{PublicKey, SecretKey};
 use slowhand_coap::edhoc::crypto::{ELEMENT, KeyPair, Scalar};
 use slowhand_coap::edhoc::{self, Software};
+use slowhand_coap::less::{self, NONCE};
 use slowhand_coap::objects::crypto::{PrivateKey, point};
 use slowhand_coap::objects::{self, SIGNATURE};
 use slowhand_coap::oscore::RustCrypto;
-use slowhand_coap::oscore::crypto::{Crypto, DIGEST, Failed, Protection, Secret, TAG};
+use slowhand_coap::oscore::crypto::{Crypto, DIGEST, Failed, KEY, Protection, Secret, TAG};
 
 use crate::arithmetic::ecdsa;
 use crate::device;
-use crate::operation::{Aead, AeadMode, Curve, Operation, compressions, hmac};
+use crate::operation::{Aead, AeadMode, Cbc, Curve, Operation, compressions, hmac};
 
 /// Octets of a block of SHA-256 (FIPS 180-4 section 1).
 const BLOCK: usize = 64;
@@ -19,8 +20,8 @@ const BLOCK: usize = 64;
 /// Computes as [`RustCrypto`], and reports its operations to the device.
 pub(crate) struct Counting;
 
-fn aead(with: &Protection<'_>, content: &[u8]) -> Aead {
-    let (octets, additional) = (content.len() as u32, with.associated.len() as u32);
+fn ccm_8(content: &[u8], additional: &[u8]) -> Aead {
+    let (octets, additional) = (content.len() as u32, additional.len() as u32);
     Aead { mode: AeadMode::Ccm, key_bits: 128, tag: TAG as u8, octets, additional }
 }
 
@@ -37,12 +38,12 @@ impl Crypto for Counting {
     }
 
     fn seal(&mut self, with: &Protection<'_>, content: &mut [u8]) -> Result<[u8; TAG], Failed> {
-        device::perform(Operation::Seal(aead(with, content)));
+        device::perform(Operation::Seal(ccm_8(content, with.associated)));
         RustCrypto.seal(with, content)
     }
 
     fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8; TAG]) -> Result<(), Failed> {
-        device::perform(Operation::Open(aead(with, content)));
+        device::perform(Operation::Open(ccm_8(content, with.associated)));
         RustCrypto.open(with, content, tag)
     }
 }
@@ -85,6 +86,57 @@ impl edhoc::Crypto for Counting {
         }
         software().expand_to(extracted, info, output);
     }
+}
+
+impl less::Crypto for Counting {
+    fn fill_random(&mut self, output: &mut [u8]) {
+        device::fill_random(output);
+    }
+
+    fn encrypt(&mut self, key: &[u8; KEY], blocks: &mut [[u8; KEY]]) {
+        device::perform(Operation::CbcEncrypt(cbc(blocks)));
+        less_software().encrypt(key, blocks);
+    }
+
+    fn decrypt(&mut self, key: &[u8; KEY], blocks: &mut [[u8; KEY]]) {
+        device::perform(Operation::CbcDecrypt(cbc(blocks)));
+        less_software().decrypt(key, blocks);
+    }
+
+    fn hmac(&mut self, key: &[u8], message: &[u8]) -> [u8; DIGEST] {
+        *self.extract(key, message)
+    }
+
+    fn seal(
+        &mut self,
+        key: &[u8; KEY],
+        nonce: &[u8; NONCE],
+        additional: &[u8],
+        content: &mut [u8],
+    ) -> Result<[u8; TAG], Failed> {
+        device::perform(Operation::Seal(ccm_8(content, additional)));
+        less_software().seal(key, nonce, additional, content)
+    }
+
+    fn open(
+        &mut self,
+        key: &[u8; KEY],
+        nonce: &[u8; NONCE],
+        additional: &[u8],
+        content: &mut [u8],
+        tag: &[u8; TAG],
+    ) -> Result<(), Failed> {
+        device::perform(Operation::Open(ccm_8(content, additional)));
+        less_software().open(key, nonce, additional, content, tag)
+    }
+}
+
+fn cbc(blocks: &[[u8; KEY]]) -> Cbc {
+    Cbc { key_bits: 128, octets: (blocks.len() * KEY) as u32 }
+}
+
+fn less_software() -> less::Software<fn(&mut [u8])> {
+    less::Software(device::fill_random)
 }
 
 impl objects::Crypto for Counting {

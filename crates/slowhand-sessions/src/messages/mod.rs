@@ -1,8 +1,11 @@
-//! Sessions whose data are CoAP messages: over UDP, protected by OSCORE, over TCP, or over DTLS or TLS.
+//! Sessions whose data are CoAP messages: over UDP, protected by OSCORE, over TCP, or over DTLS or TLS. And sessions of DTLS whose flights
+//! are in CoAP messages.
 
 mod counting;
 mod edhoc;
 mod end;
+mod in_coap;
+mod less;
 mod link;
 mod observers;
 mod over_tls;
@@ -26,11 +29,35 @@ use observers::{OBSERVE, Observers, success};
 
 pub(crate) use counting::Counting;
 pub(crate) use end::CoapEnd;
+pub(crate) use in_coap::{DtlsInCoap, below as below_coap, is_coap};
+pub(crate) use less::LessEnd;
 pub(crate) use over_tls::CoapOverTls;
 pub use over_tls::max_message;
 
-/// The resource to which data are sent. Its name has one octet, which counts in [`REQUEST_OVERHEAD`].
-const PATH: &str = "d";
+/// The resource to which requests are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Resource {
+    /// For the data of a user.
+    Data,
+    /// For the flights of DTLS. Each has an answer, perhaps an empty one.
+    Dtls,
+}
+
+impl Resource {
+    /// Its path. That of data has one octet, which counts in [`REQUEST_OVERHEAD`]; the other one is *assumed*, as in
+    /// draft-keoh-dtls-profile-iot-00.
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Data => "d",
+            Self::Dtls => "dtls",
+        }
+    }
+
+    /// Octets of a request beside its payload.
+    const fn overhead(self) -> usize {
+        REQUEST_OVERHEAD + self.path().len() - Self::Data.path().len()
+    }
+}
 
 /// The most octets that the options Block1, Block2 and Size1 or Size2 of one message have (RFC 7959 sections 2.2 and 4): 5, 4 and 4.
 const BLOCK_OPTIONS: usize = 5 + 4 + 4;
@@ -45,6 +72,7 @@ struct Messages {
     context: Option<Context>,
     /// The handshake that gives a context, if there is one.
     handshake: Option<Handshake>,
+    resource: Resource,
     /// The largest block.
     block: BlockSize,
     /// The requests of this end.
@@ -108,12 +136,14 @@ impl Messages {
     ) -> Self {
         let critical_options = handshake.iter().map(|_| combined::OPTION).collect();
         let link = Link::new(coap, mtu, critical_options, random);
-        let room = room(&link, context.as_ref(), handshake.as_ref());
+        let resource = Resource::Data;
+        let room = room(&link, resource, context.as_ref(), handshake.as_ref());
         Self {
             link,
             clock,
             context,
             handshake,
+            resource,
             block: coap.block,
             requests: BTreeMap::new(),
             uploading: None,
@@ -134,7 +164,7 @@ impl Messages {
 
     /// The most octets of data in one message without options of blocks.
     fn room(&self) -> usize {
-        room(&self.link, self.context.as_ref(), self.handshake.as_ref())
+        room(&self.link, self.resource, self.context.as_ref(), self.handshake.as_ref())
     }
 
     /// True if data of this length go in one message.
@@ -207,7 +237,7 @@ impl Messages {
             return self.observe(now, body);
         }
         let is_whole = self.is_whole(body.len());
-        let mut request = message::request(RequestType::Post, PATH);
+        let mut request = message::request(RequestType::Post, self.resource.path());
         request.payload = body;
         let (transfer, first) = match is_whole {
             true => block::Client::whole(request, MAX_BODY),
@@ -220,7 +250,7 @@ impl Messages {
     /// Asks to observe the resource.
     fn observe(&mut self, now: Duration, body: Vec<u8>) -> Result<(), String> {
         self.check_whole(body.len())?;
-        let mut request = register(message::request(RequestType::Fetch, PATH));
+        let mut request = register(message::request(RequestType::Fetch, self.resource.path()));
         request.payload = body;
         let (transfer, first) = block::Client::whole(request, MAX_BODY).map_err(in_words)?;
         self.observing = Observing::Begun(self.send(now, transfer, first)?);
@@ -335,7 +365,8 @@ impl Messages {
                 Event::Failed { token, failure } => {
                     token.and_then(|token| self.requests.remove(&token));
                     self.uploading.take_if(|uploading| Some(*uploading) == token);
-                    let in_handshake = self.handshake.as_ref().is_some_and(Handshake::waits_for_response);
+                    let in_handshake = self.resource == Resource::Dtls
+                        || self.handshake.as_ref().is_some_and(Handshake::waits_for_response);
                     let unanswered = in_handshake.then(|| Failure {
                         kind: FailureKind::TimedOut,
                         reason: "the peer did not send a response in the handshake".to_owned(),
@@ -476,12 +507,12 @@ fn protect(
 }
 
 /// The most octets of data in one message without options of blocks.
-fn room(link: &Link, context: Option<&Context>, handshake: Option<&Handshake>) -> usize {
+fn room(link: &Link, resource: Resource, context: Option<&Context>, handshake: Option<&Handshake>) -> usize {
     // The longer one of request and response is the request. OSCORE: `Context::protect_request` says 12 octets, 5 for the
     // sequence number and 1 for the sender ID at most.
     let protection = if context.is_some() || handshake.is_some() { 12 + 5 + 1 } else { 0 };
     let of_handshake = handshake.map_or(0, Handshake::overhead);
-    link.max_message().saturating_sub(REQUEST_OVERHEAD + protection + of_handshake)
+    link.max_message().saturating_sub(resource.overhead() + protection + of_handshake)
 }
 
 /// The largest block that fits where a message has so many octets of data.

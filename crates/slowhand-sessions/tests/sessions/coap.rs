@@ -178,6 +178,7 @@ pub(crate) fn variants() -> Vec<(&'static str, [SessionConfig; 2])> {
         ("edhoc by value", edhoc_with(Edhoc { transfer: Transfer::Value, ..Edhoc::DEFAULT })),
         ("edhoc with message_4", edhoc_with(Edhoc { message_4: true, ..Edhoc::DEFAULT })),
         ("edhoc combined", edhoc_with(Edhoc { combined: true, ..Edhoc::DEFAULT })),
+        ("less", both(Protocol::Less, |_| ())),
     ]
 }
 
@@ -262,11 +263,11 @@ fn message_4_and_the_combined_request_cost_what_they_should() {
 
 #[test]
 fn who_hears_nothing_gives_up_as_coap_does() {
-    for protocol in [Protocol::Coap, Protocol::Oscore, Protocol::Edhoc] {
+    for protocol in [Protocol::Coap, Protocol::Oscore, Protocol::Edhoc, Protocol::Less] {
         let config = config(Role::Client, protocol);
         let mut client = build(&config, Arc::new(Weightless)).unwrap();
         client.start(Duration::ZERO);
-        if protocol != Protocol::Edhoc {
+        if !protocol.has_handshake() {
             client.write(Duration::ZERO, REQUEST).unwrap();
         }
         let (mut sent, mut last) = (0, Duration::ZERO);
@@ -440,6 +441,44 @@ pub(crate) fn pass_all(ends: &mut [Box<dyn Session>; 2], now: Duration) {
     }
 }
 
+/// LESS has AES and HMAC only: an end encrypts and decrypts in all five blocks of AES, and computes its key block with four HMAC. Its
+/// messages have the sizes of their formats.
+#[test]
+fn less_costs_what_its_formats_say() {
+    let seen = exchange(&both(Protocol::Less, |_| ()), 1, Fault::None);
+    // Header and token 8, path 10, AUTH 2, AUTH_MSG_TYPE 1 (2 if it is not 0), marker 1.
+    let request = 8 + 10 + 2 + 1 + 1;
+    let response = 8 + 1;
+    let handshake = [request + 15, response + 32, request + 1 + 32, response + 16];
+    // A record adds 29 octets (RFC 6347 section 4.1, RFC 6655 section 3).
+    let data = [29 + REQUEST_OVERHEAD + REQUEST.len(), 29 + RESPONSE_OVERHEAD + RESPONSE.len()];
+    assert_eq!(seen.sent.iter().map(Vec::len).collect::<Vec<_>>(), [&handshake[..], &data].concat());
+    for operations in &seen.operations {
+        let octets = operations.iter().map(|operation| match operation {
+            Operation::CbcEncrypt(cbc) | Operation::CbcDecrypt(cbc) => cbc.octets,
+            _ => 0,
+        });
+        assert_eq!(octets.sum::<u32>(), 5 * 16);
+        // HMAC of 45 octets twice: 2 blocks inside, 2 outside... the chain's second has 32, and the outputs 77.
+        let blocks = operations.iter().map(|operation| match operation {
+            Operation::Sha256 { blocks } => *blocks,
+            _ => 0,
+        });
+        assert_eq!(blocks.sum::<u32>(), 4 + 5 + 4 + 5);
+    }
+}
+
+#[test]
+fn another_key_opens_no_session_of_less() {
+    let mut configs = both(Protocol::Less, |_| ());
+    configs[1].credential =
+        Credential::Psk { identity: "Client_identity".to_owned(), key: Arc::from(&b"another secret.."[..]) };
+    let seen = exchange(&configs, 0, Fault::None);
+    let Status::Failed(failure) = &seen.status[0] else { panic!("{:?}", seen.status) };
+    assert_eq!(failure.reason, "the server answered 4.01");
+    assert_eq!(seen.status[1], Status::Handshaking, "the server waits for somebody who has the key");
+}
+
 #[test]
 fn bad_combinations_are_named() {
     let refused = |protocol, change: &dyn Fn(&mut SessionConfig)| {
@@ -451,6 +490,10 @@ fn bad_combinations_are_named() {
         |config: &mut SessionConfig| *edhoc(config) = Edhoc { message_4: true, combined: true, ..Edhoc::DEFAULT };
     assert_eq!(refused(Protocol::Edhoc, &both), "message_4");
     assert_eq!(refused(Protocol::Coap, &|config| config.mtu = Some(63)), "mtu");
+    let short = |config: &mut SessionConfig| {
+        config.credential = Credential::Psk { identity: "node".to_owned(), key: Arc::from(&b"short"[..]) };
+    };
+    assert_eq!(refused(Protocol::Less, &short), "psk");
     assert_eq!(refused(Protocol::CoapTcp, &|config| config.mtu = Some(512)), "mtu");
     assert_eq!(refused(Protocol::CoapTls12, &|config| config.mtu = Some(512)), "mtu");
     let weightless = |config: &mut SessionConfig| config.cryptography = slowhand_sessions::Cryptography::Weightless;
