@@ -127,7 +127,7 @@ STEPS = (
     ),
     Step(
         "fuzz",
-        "the fuzz targets of lean-dtls and slowhand-coap, always with the same inputs",
+        "the fuzz targets of lean-dtls, slowhand-coap and slowhand-net, always with the same inputs",
         "tools/fuzz",
         inputs=(*LEAN_DTLS, *COAP, "fuzz", "tools/fuzz", "crates/slowhand-sessions/src/lean"),
     ),

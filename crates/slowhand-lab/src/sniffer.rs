@@ -16,7 +16,7 @@ use slowhand_net::network::joiner_router::{JOINER_PORT, MANAGEMENT_PORT};
 use slowhand_net::observer::{Observer, RadioInterval, Reception, Transmission};
 use slowhand_net::radio::frame::{self, MAX_FRAME};
 use slowhand_net::radio::security::OutgoingSecurity;
-use slowhand_sessions::{Credential, OSCORE_IDS, Protocol, Role};
+use slowhand_sessions::{Carrier, Credential, OSCORE_IDS, Protocol, Role};
 use std::io::Write;
 use std::path::Path;
 
@@ -152,6 +152,7 @@ pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
     let protocol = scenario.session.protocol;
     let (transport, session) = match protocol {
         protocol if protocol.is_stream() => ("tcp", if protocol.transport().is_some() { "tls" } else { "coap" }),
+        _ if scenario.session.carrier == Carrier::Dccp => ("dccp", "dtls"),
         protocol if protocol.transport().is_some() => ("udp", "dtls"),
         _ => ("udp", "coap"),
     };

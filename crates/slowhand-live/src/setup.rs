@@ -2,7 +2,7 @@
 
 use crate::tun::{Interface, InterfaceError};
 use slowhand_lab::plan::PlanError;
-use slowhand_sessions::Role;
+use slowhand_sessions::{Carrier, Role};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -110,6 +110,9 @@ pub enum LiveError {
     /// A live network has one server.
     #[error("server.at: found \"leaves\", allowed: the place of one server, in a live network")]
     Servers,
+    /// Programs and kernels have sockets of UDP.
+    #[error("session.carrier: found \"{0}\", allowed: \"udp\" where programs are at the ends of the sessions")]
+    Carrier(Carrier),
     /// The speed is too small, too large, or no number.
     #[error("found {0}, allowed: from {LEAST_SPEED} to {MOST_SPEED}")]
     Speed(f64),

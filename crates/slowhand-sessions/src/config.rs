@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::coap::{Coap, Edhoc, Protection, Security};
 use crate::tls::{Suite, Tls, Version};
 
-pub use crate::names::{CredentialKind, Protocol};
+pub use crate::names::{Carrier, CredentialKind, Protocol};
 
 /// An end of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -347,7 +347,7 @@ macro_rules! displayed_as_serialised {
     )*};
 }
 
-displayed_as_serialised!(Role, Protocol, CredentialKind, Cryptography, Arithmetic);
+displayed_as_serialised!(Role, Protocol, Carrier, CredentialKind, Cryptography, Arithmetic);
 
 /// What the two ends have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -89,6 +89,18 @@ impl Protocol {
     }
 }
 
+/// What carries the datagrams of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Carrier {
+    /// UDP.
+    #[default]
+    Udp,
+    /// DCCP with CCID 2 (RFC 4340, RFC 4341), as RFC 5238 has it: one datagram in each data packet.
+    Dccp,
+}
+
 /// The name of a kind of [`Credential`](crate::Credential).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

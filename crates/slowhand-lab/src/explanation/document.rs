@@ -51,7 +51,7 @@ pub struct HostEntry {
 }
 
 /// What parts are spent on. No other kinds exist.
-pub const KINDS: [(&str, &str); 22] = [
+pub const KINDS: [(&str, &str); 23] = [
     ("again", "the client waits before its next attempt"),
     ("air", "frames and acknowledgements on the air"),
     ("attempt", "an earlier attempt of the client, which failed"),
@@ -61,6 +61,7 @@ pub const KINDS: [(&str, &str); 22] = [
     ("channel", "the back-off of CSMA/CA"),
     ("computing", "an end computes"),
     ("gateway", "the border router holds a repeated flight back"),
+    ("dccp", "a timer of DCCP: for a repeated packet, a delayed acknowledgement, or a window that waits"),
     ("giving-up", "the wait for a timer that was not due before the handshake was given up"),
     ("handling", "processors handle frames"),
     ("internet", "the way between border router and server"),

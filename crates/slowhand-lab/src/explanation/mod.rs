@@ -193,6 +193,7 @@ fn names(
         let (mut reader, mut from_outside) = (Names::default(), DatagramReader::default());
         for (datagram, sent) in trace.sent_by(end) {
             let name = match protocol.transport() {
+                _ if let Some(name) = sent.control => name.to_owned(),
                 _ if trace.is_outside(end) => from_outside.read(&sent.payload.octets, Phase::Handshake).0,
                 _ if protocol.is_stream() => name_of_segment(&sent.payload.octets),
                 None => name_of_coap(&sent.payload.octets),

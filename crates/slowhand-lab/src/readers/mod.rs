@@ -36,7 +36,9 @@ use slowhand_coap::objects::{self, AccessSecret, Grant};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::observer::{Observer, Transmission};
-use slowhand_sessions::{Aead, AeadMode, Coap, Curve, Family, Operation, Processor, Role, Security, SessionConfig};
+use slowhand_sessions::{
+    Aead, AeadMode, Carrier, Coap, Curve, Family, Operation, Processor, Role, Security, SessionConfig,
+};
 
 use crate::capture::CaptureError;
 use crate::device::Missing;
@@ -344,6 +346,10 @@ fn refuse_others(scenario: &Scenario) -> Result<(), ReadersError> {
     if protocol.is_stream() || protocol.transport().is_none() {
         let found = format!("\"{protocol}\"");
         return Err(refused("session.protocol", &found, "one with DTLS, where readers open sessions of DTLS"));
+    }
+    let carrier = scenario.session.carrier;
+    if carrier != Carrier::Udp {
+        return Err(refused("session.carrier", &format!("\"{carrier}\""), "\"udp\": readers have no other carrier"));
     }
     if scenario.server.at == ServerAt::Leaves {
         let allowed = "\"internet\", \"root\" or a node: the authorization server is there";

@@ -147,6 +147,7 @@ impl Scenario {
                 ("server.internet_loss", self.server.internet_loss.get() > 0.0),
                 ("server.internet_dropped", !self.server.internet_dropped.is_empty()),
             ]),
+            DropReason::SendQueueFull => Some(Remedy::raise("transport.dccp.send_queue")),
             DropReason::Suppressed => Some(Remedy::asked("gateway.suppress_spurious_flights")),
             _ => None,
         })

@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Arithmetic, Credential, CredentialKind, Cryptography, Curve, Dtls, Family, KeyExchange, LeanSwitch, Protocol,
-    PskMode, Resumption, Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite,
+    Arithmetic, Carrier, Credential, CredentialKind, Cryptography, Curve, Dtls, Family, KeyExchange, LeanSwitch,
+    Protocol, PskMode, Resumption, Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite,
 };
 
 use super::coap::{CoapSettings, EdhocSettings};
@@ -14,7 +14,8 @@ use super::psk::Psk;
 use crate::input::{Integer, PositiveSeconds};
 
 /// The secure session, and the settings of the libraries that open it. The keys that only DTLS uses (cookie, timeouts,
-/// MTU, connection identifiers) have no effect on TLS over TCP. The `transport` section has no effect on protocols over UDP.
+/// MTU, connection identifiers) have no effect on TLS over TCP. Of the `transport` section `client` and `server` have no effect on
+/// protocols over UDP, and `dccp` has one only with `carrier`.
 /// What only TLS and DTLS use (libraries, suite, credential) has no effect on `coap`, `coap+tcp`, `oscore` and `edhoc`, which
 /// have one implementation each.
 /// So the same scenario can be run with all of them: only `protocol` changes.
@@ -35,6 +36,11 @@ pub struct Session {
     #[serde(default = "default_protocol")]
     #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
+    /// What carries the datagrams of DTLS: UDP, or DCCP, which has congestion control and acknowledgements (`dccp`, RFC 5238: the
+    /// connection opens first, with a round trip of its own; see `transport.dccp`). Only `dtls1.2` and `dtls1.3` run over DCCP.
+    /// Default: `udp`.
+    #[serde(default)]
+    pub carrier: Carrier,
     /// The cipher suite, by its IANA name. Default: the client library's first choice among the suites that fit `auth`
     /// and that both libraries support (`slowhand stacks` lists them in order of preference).
     #[serde(default)]
@@ -135,10 +141,10 @@ pub struct Session {
     /// of an emulated end. Results carry it, in the text of their scenario, so only their owner may read them. Default: `736c6f7768616e642d746573746b6579`, the text
     /// `slowhand-testkey`.
     pub psk: Option<Psk>,
-    /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2); 5683 (coap, section 6.1) with `coap`,
+    /// The server's UDP, TCP or DCCP port. Default: 5684 (coaps, RFC 7252 section 6.2); 5683 (coap, section 6.1) with `coap`,
     /// `coap+tcp`, `oscore` and `edhoc`.
     pub server_port: Option<Integer<1, 65_535>>,
-    /// The UDP or TCP port of a client is this number plus the number of its node. Default: 61616 (0xF0B0,
+    /// The UDP, TCP or DCCP port of a client is this number plus the number of its node. Default: 61616 (0xF0B0,
     /// where RFC 6282 section 4.3.3 begins to compress ports to 4 bits).
     #[serde(default = "compressed_ports")]
     pub client_port: Integer<1, 65_535>,

@@ -23,8 +23,7 @@ pub(super) struct Values {
 }
 
 /// The values of a connection that begins (section 6.4, Table 4).
-const INITIAL: Values =
-    Values { sequence_window: 100, is_ecn_incapable: false, ack_ratio: 2, sends_ack_vector: false };
+const INITIAL: Values = Values { sequence_window: 100, is_ecn_incapable: false, ack_ratio: 2, sends_ack_vector: false };
 
 /// Why a packet with options resets the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

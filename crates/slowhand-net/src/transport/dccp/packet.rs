@@ -121,6 +121,22 @@ impl Body {
         }
     }
 
+    /// The name of the type, as the RFC has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Request { .. } => "DCCP-Request",
+            Self::Response { .. } => "DCCP-Response",
+            Self::Data => "DCCP-Data",
+            Self::Ack { .. } => "DCCP-Ack",
+            Self::DataAck { .. } => "DCCP-DataAck",
+            Self::CloseReq { .. } => "DCCP-CloseReq",
+            Self::Close { .. } => "DCCP-Close",
+            Self::Reset { .. } => "DCCP-Reset",
+            Self::Sync { .. } => "DCCP-Sync",
+            Self::SyncAck { .. } => "DCCP-SyncAck",
+        }
+    }
+
     /// The acknowledgement number, which all but Request and Data have.
     pub const fn ack(self) -> Option<SeqNumber> {
         match self {

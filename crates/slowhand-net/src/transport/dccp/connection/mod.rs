@@ -8,7 +8,7 @@ use super::ack_vector::History;
 use super::ccid2::Ccid2;
 use super::config::{ConfigError, DccpConfig};
 use super::feature::Features;
-use super::packet::{MAX_HEADER_LEN, ResetCode};
+use super::packet::{Body, MAX_HEADER_LEN, ResetCode};
 use super::seq::SeqNumber;
 use crate::clock::{Duration, Instant};
 use crate::ip::{Ecn as EcnMark, Endpoint};
@@ -63,6 +63,8 @@ pub enum ConnectionError {
 pub struct Transmit<D> {
     /// The octets of the packet.
     pub len: usize,
+    /// Its type.
+    pub body: Body,
     /// The ECN field for its IP header.
     pub ecn: EcnMark,
     /// The datagram that it carries.
@@ -97,11 +99,23 @@ enum Control {
     Ack,
     CloseReq,
     Close,
-    Reset { ack: SeqNumber, code: ResetCode, data: [u8; 3] },
-    Sync { ack: SeqNumber },
-    SyncAck { ack: SeqNumber },
+    Reset {
+        ack: SeqNumber,
+        code: ResetCode,
+        data: [u8; 3],
+    },
+    Sync {
+        ack: SeqNumber,
+    },
+    SyncAck {
+        ack: SeqNumber,
+    },
     /// A Reset for a packet that belongs to no connection: it has numbers of its own.
-    Stray { seq: SeqNumber, ack: SeqNumber, code: ResetCode },
+    Stray {
+        seq: SeqNumber,
+        ack: SeqNumber,
+        code: ResetCode,
+    },
 }
 
 /// The timer of the states in which an end repeats a packet.
@@ -185,12 +199,7 @@ impl<D: AsRef<[u8]>> Connection<D> {
         Self::new(config, local, true, initial_seq)
     }
 
-    fn new(
-        config: &DccpConfig,
-        local: Endpoint,
-        is_server: bool,
-        initial_seq: SeqNumber,
-    ) -> Result<Self, ConfigError> {
+    fn new(config: &DccpConfig, local: Endpoint, is_server: bool, initial_seq: SeqNumber) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
             local,

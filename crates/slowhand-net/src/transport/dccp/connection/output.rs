@@ -43,7 +43,7 @@ impl<D: AsRef<[u8]>> Connection<D> {
         let body = if acknowledges { Body::DataAck { ack: self.peer_newest } } else { Body::Data };
         self.congestion.sent(now, self.next_seq);
         let sent = self.send_packet(now, body, datagram.as_ref(), out)?;
-        Some(Transmit { len: sent, ecn: self.ecn(body), datagram: Some(datagram) })
+        Some(Transmit { len: sent, body, ecn: self.ecn(body), datagram: Some(datagram) })
     }
 
     fn send_control(&mut self, now: Instant, control: Control, out: &mut [u8]) -> Option<Transmit<D>> {
@@ -69,11 +69,11 @@ impl<D: AsRef<[u8]>> Connection<D> {
                 let body = Body::Reset { ack, code, data: [0; 3] };
                 let len = self.write(seq, body, &[], &[], out)?;
                 self.statistics.packets_sent += 1;
-                return Some(Transmit { len, ecn: EcnMark::NotCapable, datagram: None });
+                return Some(Transmit { len, body, ecn: EcnMark::NotCapable, datagram: None });
             }
         };
         let len = self.send_packet(now, body, &[], out)?;
-        Some(Transmit { len, ecn: self.ecn(body), datagram: None })
+        Some(Transmit { len, body, ecn: self.ecn(body), datagram: None })
     }
 
     /// Writes a packet with the next number, and with its options.
