@@ -95,7 +95,12 @@ fn the_window_and_the_queue_hold_back() {
 
 #[test]
 fn marks_and_losses_make_the_window_smaller() {
-    let mut pair = Pair::new(&DccpConfig::default(), Box::new(|number| vec![(DELAY, number == 4)]));
+    let mut pair = Pair::lossless(&DccpConfig::default());
+    pair.run_for(Duration::from_secs(1));
+    let first = pair.log.len(); // the number of the first packet of data
+
+    let marked = move |number| vec![(DELAY, number == first)];
+    let mut pair = Pair::new(&DccpConfig::default(), Box::new(marked));
     pair.run_for(Duration::from_secs(1));
     (0..4u8).for_each(|number| assert!(pair.send(0, &[number])));
     pair.run_for(Duration::from_secs(1));
@@ -104,10 +109,8 @@ fn marks_and_losses_make_the_window_smaller() {
     assert_eq!((client.statistics().congestion_events, client.statistics().timeouts), (1, 0));
     assert!(client.window().0 < 4, "{:?}", client.window());
 
-    let mut pair = Pair::new(
-        &DccpConfig::default(),
-        Box::new(|number| if (4..8).contains(&number) { vec![] } else { vec![(DELAY, false)] }),
-    );
+    let lost = move |number| if (first..first + 4).contains(&number) { vec![] } else { vec![(DELAY, false)] };
+    let mut pair = Pair::new(&DccpConfig::default(), Box::new(lost));
     pair.run_for(Duration::from_secs(1));
     (0..5u8).for_each(|number| assert!(pair.send(0, &[number])));
     pair.run_for(Duration::from_secs(10));

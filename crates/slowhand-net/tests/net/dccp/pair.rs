@@ -107,8 +107,8 @@ impl Pair {
                 self.received[end].extend(got.map(<[u8]>::to_vec));
                 self.transmit(end);
             }
-            for end in 0..2 {
-                if timers[end].is_some_and(|at| at <= now) {
+            for (end, timer) in timers.into_iter().enumerate() {
+                if timer.is_some_and(|at| at <= now) {
                     self.ends[end].handle_timeout(self.now);
                     self.transmit(end);
                 }

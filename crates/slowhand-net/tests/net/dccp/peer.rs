@@ -88,13 +88,15 @@ impl Peer {
 
     /// An Ack Vector of all that has arrived (section 11.4), and the acknowledgement number for it.
     pub fn vector(&self) -> (u64, Vec<u8>) {
-        let newest = *self.arrived.iter().max().unwrap();
-        let oldest = *self.arrived.iter().min().unwrap();
+        let modulo = 1 << 48;
+        let first = self.arrived[0];
+        let since: Vec<u64> = self.arrived.iter().map(|seq| (seq + modulo - first) % modulo).collect();
+        let last = *since.iter().max().unwrap();
         let cells: Vec<u8> =
-            (oldest..=newest).rev().map(|seq| if self.arrived.contains(&seq) { 0 } else { 3 << 6 }).collect();
+            (0..=last).rev().map(|since_first| if since.contains(&since_first) { 0 } else { 3 << 6 }).collect();
         let mut option = vec![38, 2 + cells.len() as u8];
         option.extend(cells); // one packet for each octet: not the shortest form, and allowed
-        (newest, option)
+        ((first + last) % modulo, option)
     }
 
     /// Reads a packet of the other end, and checks all that a receiver must check.
