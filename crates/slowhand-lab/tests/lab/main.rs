@@ -8,6 +8,7 @@ mod capture_tshark;
 mod charge;
 mod coap;
 mod coap_streams;
+mod dccp;
 mod devices;
 mod examples;
 mod extremes;
