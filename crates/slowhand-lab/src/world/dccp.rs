@@ -5,9 +5,10 @@
 //! acknowledges a packet while the device computes. The timer of DTLS stays, because DCCP repeats no data; it starts when the
 //! session hands a datagram over, even if the datagram waits for the window then.
 
+use super::carrier::Datagram;
 use super::end::{End, Work};
 use super::payload::Payload;
-use super::trace::{Cause, StepId, Timer};
+use super::trace::{Cause, Lost, StepId, Timer};
 use super::{Event, World, client_end, role_of, to_std};
 use crate::record::{Failure, Holders, Outcome, Phase};
 use slowhand_net::address::Host;
@@ -15,68 +16,7 @@ use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint, Ipv6Header, next_header};
-use slowhand_net::transport::dccp::{Connection, ConnectionError, DccpConfig, Packet, SeqNumber, Transmit};
-
-/// The connection of an end.
-pub(super) struct Dccp {
-    connection: Connection<Datagram>,
-    /// When the timeout that is in the queue is due.
-    timer: Option<Instant>,
-    /// True if the session knows that the connection is open.
-    is_open: bool,
-    /// True if the conversation knows that the connection has failed.
-    has_failed: bool,
-    /// True if the session has closed: the connection closes behind the last datagram.
-    is_finishing: bool,
-}
-
-/// What a session sends, and the phase to which it belongs.
-#[derive(Debug)]
-struct Datagram {
-    phase: Phase,
-    payload: Payload,
-}
-
-impl AsRef<[u8]> for Datagram {
-    fn as_ref(&self) -> &[u8] {
-        &self.payload.octets
-    }
-}
-
-impl Dccp {
-    /// The end `local` of a connection: the client's if `peer` is given, else the server's.
-    pub(super) fn new(config: &DccpConfig, local: Endpoint, peer: Option<Endpoint>, initial: u32) -> Self {
-        let initial = SeqNumber::new(initial.into());
-        let connection = match peer {
-            Some(peer) => Connection::connect(config, local, peer, initial),
-            None => Connection::listen(config, local, initial),
-        };
-        Self {
-            // The scenario has been checked.
-            connection: connection.expect("a checked configuration of DCCP"),
-            timer: None,
-            is_open: false,
-            has_failed: false,
-            is_finishing: false,
-        }
-    }
-
-    /// True if nothing waits to be sent, and the connection does not close at this moment.
-    pub(super) fn is_idle(&self) -> bool {
-        self.connection.is_idle() && !self.is_finishing
-    }
-
-    pub(super) fn has_failed(&self) -> bool {
-        self.connection.error().is_some()
-    }
-
-    /// True once: when the connection is open and the session does not know it yet.
-    fn becomes_open(&mut self) -> bool {
-        let is_new = self.connection.is_open() && !self.is_open;
-        self.is_open |= is_new;
-        is_new
-    }
-}
+use slowhand_net::transport::dccp::{ConnectionError, Packet, Transmit};
 
 /// True if a packet of IPv6 carries one of DCCP.
 pub(super) fn is_packet(packet: &[u8]) -> bool {
@@ -133,10 +73,12 @@ impl World<'_> {
         if let Err(Datagram { phase, payload }) = dccp.connection.send(Datagram { phase, payload }) {
             let phase = phase.max(self.conversations[end / 2].phase());
             let id = self.ledger.sent(end, phase, &payload);
+            let (reason, host, holders) = (DropReason::SendQueueFull, self.ends[end].host, Holders::default());
             if let Some(trace) = &mut self.trace {
                 trace.send(now, end, id, &payload);
+                trace.lose(Lost { at: now, datagram: id, host, reason, holders });
             }
-            self.ledger.lost(id, DropReason::SendQueueFull, self.ends[end].host, Holders::default());
+            self.ledger.lost(id, reason, host, holders);
         }
         self.transmit_dccp(now, end);
         self.finish_dccp(now, end);

@@ -1,7 +1,7 @@
 //! What a world does that does not run to its end at once: conversations come and go, and hosts may be outside of it.
 
+use super::carrier::Dccp;
 use super::conversation::GivesUp;
-use super::dccp::Dccp;
 use super::end::{End, Work};
 use super::ledger::DatagramCounts;
 use super::traffic::Traffic;

@@ -6,6 +6,7 @@
 //! for it.
 
 mod attempts;
+mod carrier;
 pub(crate) mod conversation;
 mod dccp;
 mod end;
@@ -30,8 +31,8 @@ use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::record::{Conversation as Report, Failure, Outcome, Phase};
 use attempts::Retries;
+use carrier::Dccp;
 use conversation::{Conversation, GivesUp};
-use dccp::Dccp;
 use end::{Computer, End};
 use ledger::Ledger;
 use live::Outside;
