@@ -130,7 +130,14 @@ STEPS = (
         "fuzz",
         "the fuzz targets of three crates, always with the same inputs",
         "tools/fuzz",
-        inputs=(*LEAN_DTLS, *COAP, *DCCP, "fuzz", "tools/fuzz", "crates/slowhand-sessions/src/lean"),
+        inputs=(
+            *LEAN_DTLS,
+            *COAP,
+            *DCCP,
+            "fuzz",
+            "tools/fuzz",
+            "crates/slowhand-sessions/src/lean",
+        ),
     ),
     Step(
         "stacks",
