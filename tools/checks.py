@@ -58,6 +58,7 @@ def of_setup(function: str) -> str:
 
 LEAN_DTLS = ("crates/lean-dtls/src", "crates/lean-dtls/Cargo.toml")
 COAP = ("crates/slowhand-coap/src", "crates/slowhand-coap/Cargo.toml")
+DCCP = ("crates/slowhand-net/src/transport/dccp",)
 # What decides what the tests of interop/ find, for which more libraries are compiled.
 INTEROP = (
     *LEAN_DTLS,
@@ -127,13 +128,14 @@ STEPS = (
     ),
     Step(
         "fuzz",
-        "the fuzz targets of lean-dtls, slowhand-coap, slowhand-net, always with the same inputs",
+        "the fuzz targets of three crates, always with the same inputs",
         "tools/fuzz",
         inputs=(
             *LEAN_DTLS,
             *COAP,
             "crates/slowhand-net/src/lowpan",
             "crates/slowhand-net/src/network/gateway",
+            *DCCP,
             "fuzz",
             "tools/fuzz",
             "crates/slowhand-sessions/src/lean",

@@ -2,6 +2,7 @@
 
 use crate::scenario::{Network, Profile, Scenario, Topology};
 use serde_json::{Map, Value, json};
+use slowhand_sessions::Carrier;
 
 /// The session, the network and the devices of a scenario in words, and the names of the constants that are assumed about its
 /// devices, as a JSON object.
@@ -50,7 +51,11 @@ fn session(scenario: &Scenario) -> String {
     // A scenario that was loaded has a suite, if its protocol has any.
     let suite = session.suite().map_or_else(String::new, |suite| format!(", {suite}"));
     let nonces = session.nonces.map_or_else(String::new, |nonces| format!(", {} sets of nonces", nonces.get()));
-    format!("{ends}, {}{suite}{nonces}", word(&session.protocol))
+    let carrier = match session.carrier {
+        Carrier::Udp => String::new(),
+        carrier => format!(" over {carrier}"),
+    };
+    format!("{ends}, {}{carrier}{suite}{nonces}", word(&session.protocol))
 }
 
 /// The name that a value has in a scenario file.

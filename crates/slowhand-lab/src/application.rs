@@ -50,7 +50,7 @@ pub enum Action {
     /// Writes data to the session: a record, and over DTLS a datagram. Without effect once the session is closed.
     Write(Vec<u8>),
     /// Closes the session: a close_notify alert is sent (RFC 5246 section 7.2.1). The TCP connection below a session of
-    /// TLS stays open: no FIN is sent.
+    /// TLS stays open: no FIN is sent. A DCCP connection below a session of DTLS closes.
     Close,
 }
 

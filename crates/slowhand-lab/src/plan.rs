@@ -16,10 +16,10 @@ use slowhand_net::ip::Endpoint;
 use slowhand_net::network::joiner_router::JOINER_PORT;
 use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::random::Streams;
-use slowhand_net::transport::tcp;
+use slowhand_net::transport::{dccp, tcp};
 use slowhand_sessions::{
-    BuildError, Edhoc, Negotiated, Operation, Processor, Protocol, Resumable, Role, Security, Session, SessionConfig,
-    Stack, Status, Suite, memory,
+    BuildError, Carrier, Edhoc, Negotiated, Operation, Processor, Protocol, Resumable, Role, Security, Session,
+    SessionConfig, Stack, Status, Suite, memory,
 };
 use std::fmt;
 use std::path::PathBuf;
@@ -61,6 +61,8 @@ pub struct Plan {
     nonces: Option<u64>,
     /// TCP at each end. `None` over UDP.
     transports: Option<[TcpEndpoint; 2]>,
+    /// DCCP at both ends. `None` if it does not carry the sessions.
+    dccp: Option<dccp::DccpConfig>,
     devices: [Arc<Device>; 2],
     /// How many times longer each end computes than its device says.
     compute_factors: [f64; 2],
@@ -180,6 +182,7 @@ impl Plan {
             sessions: [Role::Client, Role::Server].map(|role| scenario.session_config(role)),
             nonces: session.nonces.map(|nonces| nonces.get().into()),
             transports: session.protocol.is_stream().then(|| scenario.transports()),
+            dccp: (session.carrier == Carrier::Dccp).then(|| scenario.transport.dccp.config()),
             devices: [&scenario.client_device, &scenario.server_device].map(Arc::clone),
             compute_factors: [scenario.client.compute_factor.get(), 1.0],
             delegation: Delegation::of(scenario),
@@ -274,7 +277,7 @@ impl Plan {
         self.start + walked + Duration::from_micros(start.below(self.start_spread.as_micros().max(1)))
     }
 
-    /// The first sequence numbers of a client's TCP connection, client first.
+    /// The first sequence numbers of a client's connection of TCP or DCCP, client first.
     pub(crate) fn initial_sequence_numbers(&self, client: NodeId, streams: &Streams) -> [u32; 2] {
         [0, 1].map(|side| {
             let mut initial = streams.stream("initial sequence number", 2 * u64::from(client.0) + side);
@@ -352,6 +355,11 @@ impl Plan {
     /// TCP at the client's (0) or the server's (1) end. `None` over UDP.
     pub(crate) fn transport(&self, side: usize) -> Option<&TcpEndpoint> {
         self.transports.as_ref().map(|transports| &transports[side])
+    }
+
+    /// DCCP at both ends. `None` if it does not carry the sessions.
+    pub(crate) fn dccp(&self) -> Option<&dccp::DccpConfig> {
+        self.dccp.as_ref()
     }
 
     /// The two ends of a client's session.

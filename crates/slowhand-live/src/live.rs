@@ -7,6 +7,7 @@ use crate::setup::{LiveError, Setup};
 use mio::Waker;
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{Scenario, ServerAt};
+use slowhand_sessions::Carrier;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -38,6 +39,10 @@ impl Live {
         }
         if scenario.gateway.delegation.is_some() {
             return Err(LiveError::Delegation);
+        }
+        let carrier = scenario.session.carrier;
+        if carrier != Carrier::Udp && !setup.ways.programs().is_empty() {
+            return Err(LiveError::Carrier(carrier));
         }
         let plan = Plan::new(scenario)?;
         let (opened, waker) = Opened::open(scenario, &plan, &setup)?;

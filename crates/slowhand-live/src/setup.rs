@@ -2,7 +2,7 @@
 
 use crate::tun::{Interface, InterfaceError};
 use slowhand_lab::plan::PlanError;
-use slowhand_sessions::Role;
+use slowhand_sessions::{Carrier, Role};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -115,6 +115,9 @@ pub enum LiveError {
         "gateway.delegation: found a delegate, allowed: none in a live network, whose programs open their own sessions"
     )]
     Delegation,
+    /// Programs and kernels have sockets of UDP.
+    #[error("session.carrier: found \"{0}\", allowed: \"udp\" where programs are at the ends of the sessions")]
+    Carrier(Carrier),
     /// The speed is too small, too large, or no number.
     #[error("found {0}, allowed: from {LEAST_SPEED} to {MOST_SPEED}")]
     Speed(f64),

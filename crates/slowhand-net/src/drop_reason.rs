@@ -43,6 +43,8 @@ pub enum DropReason {
     HopLimit,
     /// The Internet behind the border router lost the datagram.
     Internet,
+    /// The congestion window of its sender was full, and so was the queue behind it (DCCP).
+    SendQueueFull,
     /// The border router held it back: it repeated a flight, and the first copy was still on its way.
     Suppressed,
     /// The border router discarded it: it has certificates that are not good, or hides them.
@@ -72,6 +74,7 @@ impl DropReason {
             Self::NoRoute => "no_route",
             Self::HopLimit => "hop_limit",
             Self::Internet => "internet",
+            Self::SendQueueFull => "send_queue_full",
             Self::Suppressed => "suppressed",
             Self::Unvalidated => "unvalidated",
         }

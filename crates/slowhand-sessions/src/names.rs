@@ -98,7 +98,7 @@ impl Protocol {
     }
 }
 
-/// The name of what carries the flights of a session of DTLS.
+/// What carries the datagrams of a session of DTLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -108,6 +108,8 @@ pub enum Carrier {
     Udp,
     /// Requests and responses of CoAP, in blocks.
     Coap,
+    /// DCCP with CCID 2 (RFC 4340, RFC 4341), as RFC 5238 has it: one datagram in each data packet.
+    Dccp,
 }
 
 /// The name of a kind of [`Credential`](crate::Credential).

@@ -12,21 +12,41 @@ pub struct Pcap(Vec<u8>);
 /// `LINKTYPE_IEEE802_15_4_WITHFCS`: IEEE 802.15.4 frames with their FCS.
 const IEEE802_15_4_WITHFCS: u32 = 195;
 
+/// `LINKTYPE_RAW`: packets that begin with the header of IPv4 or IPv6.
+const RAW: u32 = 101;
+
 impl Pcap {
     /// An empty file for IEEE 802.15.4 frames with their FCS.
     pub fn of_frames() -> Self {
+        Self::of_link_type(256, IEEE802_15_4_WITHFCS)
+    }
+
+    /// An empty file for IPv6 packets.
+    pub fn of_packets() -> Self {
+        Self::of_link_type(65_535, RAW)
+    }
+
+    fn of_link_type(longest: u32, link_type: u32) -> Self {
         let mut file = Self(Vec::new());
         // Magic number of files with microseconds, version 2.4, time zone, accuracy, longest packet, link type.
-        file.words([0xa1b2_c3d4, 0x0004_0002, 0, 0, 256, IEEE802_15_4_WITHFCS]);
+        file.words([0xa1b2_c3d4, 0x0004_0002, 0, 0, longest, link_type]);
         file
+    }
+
+    /// Adds an IPv6 packet.
+    pub fn packet(&mut self, at_us: u64, octets: &[u8]) {
+        self.record(at_us, &[octets]);
     }
 
     /// Adds a frame.
     pub fn frame(&mut self, at_us: u64, octets: &[u8], fcs: [u8; 2]) {
-        let length = (octets.len() + fcs.len()) as u32;
+        self.record(at_us, &[octets, &fcs]);
+    }
+
+    fn record(&mut self, at_us: u64, pieces: &[&[u8]]) {
+        let length = pieces.iter().map(|piece| piece.len()).sum::<usize>() as u32;
         self.words([(at_us / 1_000_000) as u32, (at_us % 1_000_000) as u32, length, length]);
-        self.0.extend(octets);
-        self.0.extend(fcs);
+        pieces.iter().for_each(|piece| self.0.extend(*piece));
     }
 
     fn words<const N: usize>(&mut self, words: [u32; N]) {
@@ -72,6 +92,7 @@ impl Default for Tshark {
             .option("wpan.fcs_format:ITU-T CRC-16")
             .option("udp.check_checksum:TRUE")
             .option("tcp.check_checksum:TRUE")
+            .option("dccp.check_checksum:TRUE")
             .option("tcp.reassemble_out_of_order:TRUE")
             .context(0, "2001:db8::", 64)
             .context(1, "2001:db8:1::", 64)

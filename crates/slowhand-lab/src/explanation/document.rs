@@ -61,6 +61,7 @@ pub const KINDS: [(&str, &str); 23] = [
     ("channel", "the back-off of CSMA/CA"),
     ("computing", "an end computes"),
     ("gateway", "the border router holds a repeated flight back"),
+    ("dccp", "a timer of DCCP: for a repeated packet, a delayed acknowledgement, or a window that waits"),
     ("giving-up", "the wait for a timer that was not due before the handshake was given up"),
     ("hand-over", "the client waits for the session that its delegate opens"),
     ("handling", "processors handle frames"),

@@ -5,7 +5,7 @@ use super::comments;
 use super::context::{Context, name_of};
 use super::document::{Event, Lane};
 use super::losses::{self, Loss};
-use crate::world::trace::{Cause, Sender, StepId, Timer, Trace};
+use crate::world::trace::{Cause, Sender, StepId, Trace};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
@@ -385,7 +385,7 @@ impl Sources<'_> {
                 matches!(self.trace.steps[step as usize].cause, Cause::Timer { .. })
                     && self.trace.steps[step as usize].end == run.end
             });
-            let of = if run.timer == Timer::Stream { "TCP timer" } else { "timer" };
+            let of = run.timer.name();
             let name = format!("{of}{}", if is_due { ", due" } else { ", stopped" });
             drafts.push(Draft {
                 row: Row::Timers(run.end),

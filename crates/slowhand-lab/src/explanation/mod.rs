@@ -192,6 +192,7 @@ fn names(
         let (mut reader, mut from_outside) = (Names::default(), DatagramReader::default());
         for (datagram, sent) in trace.sent_by(end) {
             let name = match protocol {
+                _ if sent.control.is_some() => sent.control.unwrap_or_default().to_owned(),
                 _ if trace.is_outside(end) => from_outside.read(&sent.payload.octets, Phase::Handshake).0,
                 _ if protocol.is_stream() => name_of_segment(&sent.payload.octets),
                 _ => reader.of_datagram(&sent.payload, connection_id),

@@ -468,7 +468,7 @@ impl Namer<'_> {
         };
         let run = &self.trace.timers[number];
         let Why { text: why, loss, is_outage, is_forgotten } = self.why_timer(end, piece.from, piece.to);
-        let of = if run.timer == Timer::Stream { "TCP timer" } else { "timer" };
+        let of = run.timer.name();
         let length = length(run.due.since(piece.from).as_micros());
         let short = format!("until session.give_up_s was over, {why}");
         let text = format!("{short}; the {role}'s {of} of {length} was still running");
@@ -493,7 +493,12 @@ impl Namer<'_> {
         let (role, micros) = (Context::role_of(end), due.since(base).as_micros());
         let Why { text: why, loss, is_outage, is_forgotten } = self.why_timer(end, base, due);
         let is_tcp = timer == Timer::Stream;
-        let (kind, host) = (if is_tcp { "tcp" } else { "timer" }, self.host(end));
+        let kind = match timer {
+            Timer::Stream => "tcp",
+            Timer::Dccp => "dccp",
+            Timer::Session | Timer::Program => "timer",
+        };
+        let host = self.host(end);
         let plain = |text: String, remedy| {
             let short = Short::Other(text.clone());
             (Words { kind, host: self.host(end), text, remedy: Some(remedy) }, short, key)
@@ -511,15 +516,14 @@ impl Namer<'_> {
                 );
                 return plain(text, format!("change transport.{role}.nagle"));
             }
-            (true, _) => format!("the {role}'s TCP timer"),
-            (false, _) => format!("the {role}'s timer"),
+            _ => format!("the {role}'s {}", timer.name()),
         };
         let advised = match is_outage {
             true => Some(Remedy::change("network.outages")),
             false => loss.and_then(|loss| self.remedy(&loss)),
         };
         let advised = advised.and_then(in_words);
-        let of_timer = (!is_tcp && !is_forgotten).then(|| self.timer_key(end)).map(|key| match loss {
+        let of_timer = (timer == Timer::Session && !is_forgotten).then(|| self.timer_key(end)).map(|key| match loss {
             Some(_) => format!("lower {key}"),
             None => format!("raise {key}"),
         });

@@ -9,6 +9,7 @@ use slowhand_net::lowpan::mesh::MeshHeader;
 use slowhand_net::lowpan::recovery::{Rfrag, RfragAck};
 use slowhand_net::lowpan::{Link, MAX_DECOMPRESSED, decompress};
 use slowhand_net::radio::frame::{Address, FCS, FrameType, FrameView};
+use slowhand_net::transport::dccp;
 use slowhand_net::transport::tcp::{Flags, Segment};
 use slowhand_wire::dtls;
 use std::collections::BTreeMap;
@@ -162,6 +163,7 @@ impl Dissector {
         match next_header {
             ip::next_header::UDP => self.udp(body, lines),
             ip::next_header::TCP => tcp(body, lines),
+            ip::next_header::DCCP => self.dccp(body, lines),
             ip::next_header::ICMPV6 => {
                 let what = control::parse(&packet).map_or_else(
                     || format!("type {}", body.first().copied().unwrap_or_default()),
@@ -177,15 +179,36 @@ impl Dissector {
         let Ok(header) = ip::udp::UdpHeader::parse(body) else { return };
         let ip::udp::UdpHeader { source_port, destination_port, length, .. } = header;
         lines.push(format!("UDP: port {source_port} to {destination_port}, {length} octets with header"));
+        self.records(&body[ip::udp::UdpHeader::LENGTH..], lines);
+    }
+
+    fn dccp(&self, body: &[u8], lines: &mut Vec<String>) {
+        let Ok(packet) = dccp::Packet::parse(body) else {
+            return lines.push("DCCP: a packet that goes on in later fragments".to_owned());
+        };
+        let dccp::Packet { source_port, destination_port, seq, body, payload, .. } = packet;
+        lines.push(format!(
+            "{}: port {source_port} to {destination_port}, {} octets of payload",
+            body.name(),
+            payload.len()
+        ));
+        lines.push(format!("  sequence number {seq}"));
+        if let Some(ack) = body.ack() {
+            lines.push(format!("  acknowledgement number {ack}"));
+        }
+        self.records(payload, lines);
+    }
+
+    /// The records of DTLS in a datagram.
+    fn records(&self, datagram: &[u8], lines: &mut Vec<String>) {
         if !self.is_dtls {
             return;
         }
-        let payload = &body[ip::udp::UdpHeader::LENGTH..];
         // A message of CoAP, which carries a flight of DTLS or comes before it (RFC 7983 section 7).
-        if matches!(payload.first(), Some(0x40..=0x7f)) {
+        if matches!(datagram.first(), Some(0x40..=0x7f)) {
             return;
         }
-        for record in dtls::records(payload, Some(self.connection_id)) {
+        for record in dtls::records(datagram, Some(self.connection_id)) {
             let Ok(record) = record else {
                 lines.push("DTLS: a record that goes on in later fragments, or has a short header".to_owned());
                 return;

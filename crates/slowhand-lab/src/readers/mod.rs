@@ -347,9 +347,9 @@ fn refuse_others(scenario: &Scenario) -> Result<(), ReadersError> {
         let found = format!("\"{protocol}\"");
         return Err(refused("session.protocol", &found, "one with DTLS, where readers open sessions of DTLS"));
     }
-    if scenario.session.carrier != Carrier::Udp {
-        let allowed = "\"udp\": readers without sessions ask by CoAP on a port of their own";
-        return Err(refused("session.carrier", "\"coap\"", allowed));
+    let carrier = scenario.session.carrier;
+    if carrier != Carrier::Udp {
+        return Err(refused("session.carrier", &format!("\"{carrier}\""), "\"udp\": readers have no other carrier"));
     }
     if scenario.server.at == ServerAt::Leaves {
         let allowed = "\"internet\", \"root\" or a node: the authorization server is there";

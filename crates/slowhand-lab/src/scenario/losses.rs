@@ -148,6 +148,7 @@ impl Scenario {
                 ("server.internet_dropped", !self.server.internet_dropped.is_empty()),
             ]),
             DropReason::Unvalidated => Some(Remedy::asked("gateway.pre_validation")),
+            DropReason::SendQueueFull => Some(Remedy::raise("transport.dccp.send_queue")),
             DropReason::Suppressed => Some(Remedy::asked("gateway.suppress_spurious_flights")),
             _ => None,
         })

@@ -75,7 +75,7 @@ pub use settings::{EndSettings, SessionSettings, TimerSettings};
 pub use sources::Sources;
 pub use traffic::{Pattern, Place, Traffic};
 pub(crate) use transport::TcpEndpoint;
-pub use transport::{Preset, Tcp, Transport};
+pub use transport::{Dccp, Preset, Tcp, Transport};
 
 pub use variation::{Change, GilbertElliott, Outage, Trace, Walk, WiFi};
 
@@ -101,7 +101,7 @@ pub struct Scenario {
     pub server: Server,
     /// The protocol, the libraries and their settings.
     pub session: Session,
-    /// TCP below a session of TLS.
+    /// TCP below a session of TLS, or DCCP below one of DTLS.
     pub transport: Transport,
     /// What the border router does beyond forwarding.
     pub gateway: Gateway,
@@ -159,7 +159,7 @@ struct Sections {
     server: Server,
     /// The protocol, the libraries and their settings.
     session: Session,
-    /// TCP below a session of TLS.
+    /// TCP below a session of TLS, or DCCP below one of DTLS.
     #[serde(default)]
     transport: Transport,
     /// What the border router does beyond forwarding.

@@ -15,7 +15,8 @@ use super::psk::Psk;
 use crate::input::{Integer, PositiveSeconds};
 
 /// The secure session, and the settings of the libraries that open it. The keys that only DTLS uses (cookie, timeouts,
-/// MTU, connection identifiers) have no effect on TLS over TCP. The `transport` section has no effect on protocols over UDP.
+/// MTU, connection identifiers) have no effect on TLS over TCP. Of the `transport` section `client` and `server` have no effect on
+/// protocols over UDP, and `dccp` has one only with `carrier`.
 /// What only TLS and DTLS use (libraries, suite, credential) has no effect on `coap`, `coap+tcp`, `oscore`, `edhoc` and `less`,
 /// which have one implementation each.
 /// So the same scenario can be run with all of them: only `protocol` changes.
@@ -37,6 +38,17 @@ pub struct Session {
     #[serde(default = "default_protocol")]
     #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
+    /// What carries the datagrams of `dtls1.2` and `dtls1.3`: UDP (`udp`), or
+    ///
+    /// - `coap`: each flight of the handshake is the body of a CoAP request or of its response (DTLS as a CoAP resource, Capossele et
+    ///   al. 2015). `session.coap` has the timers and the size of blocks; `timeout_s` and `datagram_packing` have no effect. After the
+    ///   handshake records are datagrams of UDP.
+    /// - `dccp`: DCCP, which has congestion control and acknowledgements (RFC 5238). The connection opens first, with a round trip of
+    ///   its own; see `transport.dccp`.
+    ///
+    /// Default: `udp`.
+    #[serde(default)]
+    pub carrier: Carrier,
     /// The cipher suite, by its IANA name. Default: the client library's first choice among the suites that fit `auth`
     /// and that both libraries support (`slowhand stacks` lists them in order of preference).
     #[serde(default)]
@@ -120,11 +132,6 @@ pub struct Session {
     /// after which who learns the key cannot read the session (RFC 8446 section 4.2.9). Default: `psk_ke`.
     #[serde(default)]
     pub psk_mode: PskMode,
-    /// What carries the flights of a handshake of DTLS: `udp`, or `coap`, where each flight is the body of a CoAP request or of its
-    /// response (DTLS as a CoAP resource, Capossele et al. 2015). Then `coap` has the timers and the size of blocks; `timeout_s` and
-    /// `datagram_packing` have no effect. After the handshake records are datagrams of UDP in any case. Default: `udp`.
-    #[serde(default)]
-    pub carrier: Carrier,
     /// True if the pre-shared key of DTLS is one that neither end had before (S3K, Raza et al. 2016): before each handshake the client asks
     /// a trust anchor for it, by CoAP with OSCORE, at the address of the server. `psk` is then the key between server and anchor, and
     /// `psk_identity` has no effect. Not with `resumption`, nor with `carrier = "coap"`. Default: false.
@@ -147,10 +154,10 @@ pub struct Session {
     /// of an emulated end. Results carry it, in the text of their scenario, so only their owner may read them. Default: `736c6f7768616e642d746573746b6579`, the text
     /// `slowhand-testkey`.
     pub psk: Option<Psk>,
-    /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2); 5683 (coap, section 6.1) with `coap`,
+    /// The server's UDP, TCP or DCCP port. Default: 5684 (coaps, RFC 7252 section 6.2); 5683 (coap, section 6.1) with `coap`,
     /// `coap+tcp`, `oscore`, `edhoc` and `less`, and with `carrier = "coap"`.
     pub server_port: Option<Integer<1, 65_535>>,
-    /// The UDP or TCP port of a client is this number plus the number of its node. Default: 61616 (0xF0B0,
+    /// The UDP, TCP or DCCP port of a client is this number plus the number of its node. Default: 61616 (0xF0B0,
     /// where RFC 6282 section 4.3.3 begins to compress ports to 4 bits).
     #[serde(default = "compressed_ports")]
     pub client_port: Integer<1, 65_535>,
@@ -175,7 +182,7 @@ pub enum Auth {
 impl Session {
     /// The server's port.
     pub fn server_port(&self) -> u16 {
-        let is_coaps = self.protocol.transport().is_some() && self.carrier == Carrier::Udp;
+        let is_coaps = self.protocol.transport().is_some() && self.carrier != Carrier::Coap;
         let default = if is_coaps { COAPS } else { slowhand_coap::PORT };
         self.server_port.map_or(default, |port| port.get() as u16)
     }

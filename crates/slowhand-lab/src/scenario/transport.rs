@@ -1,9 +1,9 @@
-//! `[transport]`: TCP at both ends of a TLS session.
+//! `[transport]`: TCP at both ends of a TLS session, or DCCP below one of DTLS.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
-use slowhand_net::transport::tcp;
+use slowhand_net::transport::{dccp, tcp};
 
 use crate::input::{Integer, PositiveSeconds};
 
@@ -15,6 +15,37 @@ pub struct Transport {
     pub client: Tcp,
     /// The server's TCP. Default: the `linux` preset if the server is on the Internet, else `constrained`.
     pub server: Tcp,
+    /// DCCP at both ends. It carries the session if `session.carrier` is `dccp`.
+    pub dccp: Dccp,
+}
+
+/// DCCP (RFC 4340) with CCID 2 (RFC 4341), the same at both ends.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dccp {
+    /// The initial congestion window, in packets. Default: 4 (RFC 4341 section 5, for packets of up to 1095 octets).
+    pub initial_window: Option<Integer<1, 4>>,
+    /// How many datagrams wait at an end while its congestion window is full. One more is lost (`send_queue_full`). Default: 5
+    /// (`tx_qlen` of Linux).
+    pub send_queue: Option<Integer<1, 1_000>>,
+    /// How many data packets an end acknowledges together. It acknowledges fewer of them 0.2 s after the first (RFC 4340 section
+    /// 11.3). Default: 2 (RFC 4340 section 11.3); Linux uses 1.
+    pub ack_ratio: Option<Integer<1, 2>>,
+    /// The first timeout of the connection's Request (RFC 4340 section 8.1.1), and the timeout after which data without an
+    /// acknowledgement counts as lost, until a round trip is measured (RFC 6298 section 2.1): at most 60. Default: 1.
+    pub initial_rto_s: Option<PositiveSeconds>,
+}
+
+impl Dccp {
+    /// The configuration.
+    pub fn config(&self) -> dccp::DccpConfig {
+        let mut config = dccp::DccpConfig::default();
+        set(&mut config.initial_window, self.initial_window.map(Integer::get));
+        set(&mut config.send_queue, self.send_queue.map(|datagrams| datagrams.get() as usize));
+        set(&mut config.ack_ratio, self.ack_ratio.map(|ratio| ratio.get() as u16));
+        set(&mut config.initial_rto, self.initial_rto_s.map(PositiveSeconds::duration));
+        config
+    }
 }
 
 /// TCP at one end: a preset, and the fields that differ from it.

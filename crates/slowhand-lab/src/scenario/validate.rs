@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use slowhand_net::address::{Addressing, Host, NodeId};
 use slowhand_net::network::smallest_frame;
 use slowhand_net::route::{Loop, Unreachable};
-use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
+use slowhand_sessions::{Carrier, ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
 
 use super::courses;
 use super::handling;
@@ -14,7 +14,7 @@ use super::mac::LinkLayer;
 use super::network::{Mesh, RouteError, Routing};
 use super::nodes::MAX_NODE;
 use super::{
-    Auth, LossSpread, Lowpan, Network, PayloadCompression, Reassembly, Rpl, Scenario, ServerAt, Topology,
+    Auth, LossSpread, Lowpan, Network, PayloadCompression, Reassembly, Rpl, Scenario, ServerAt, Session, Topology,
 };
 use crate::device::Device;
 use crate::input::{Document, Files, InputError};
@@ -33,6 +33,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     ends(scenario, document)?;
     scenario.server.check_slots(&scenario.session, document)?;
     session(scenario, document)?;
+    carrier(scenario, document)?;
     transport(scenario, document)?;
     scenario.gateway.check(scenario, document)?;
     joining(scenario, document)?;
@@ -545,8 +546,36 @@ fn auth_fits_suite(auth: Auth, protocol: Protocol, suite: Suite, document: &Docu
     Err(document.blame("session.auth", found, format!("{allowed} with {suite}")))
 }
 
-/// Checks each end's TCP.
+/// Checks that DCCP can carry the datagrams, and that nothing on their way reads only UDP.
+fn carrier(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    let Session { carrier, protocol, .. } = &scenario.session;
+    if *carrier != Carrier::Dccp {
+        return Ok(());
+    }
+    let found = format!("\"{carrier}\"");
+    if !matches!(protocol, Protocol::Dtls12 | Protocol::Dtls13) {
+        let allowed = format!("\"udp\" with {protocol}; or session.protocol = \"dtls1.2\" or \"dtls1.3\"");
+        return Err(document.blame("session.carrier", found, allowed));
+    }
+    if scenario.client.joining {
+        let allowed = "\"udp\" with client.joining: a joiner router relays datagrams of UDP";
+        return Err(document.blame("session.carrier", found, allowed));
+    }
+    if scenario.gateway.suppress_spurious_flights {
+        let allowed = format!("false with session.carrier = {found}: the border router reads datagrams of UDP");
+        return Err(document.blame("gateway.suppress_spurious_flights", "true", allowed));
+    }
+    Ok(())
+}
+
+/// Checks each end's TCP, and DCCP.
 fn transport(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    scenario.transport.dccp.config().validate().map_err(|error| {
+        // The other fields have bounds of their own.
+        let seconds = |micros: u64| (micros as f64 / 1e6).to_string();
+        let allowed = format!("from {} to {}", seconds(error.min), seconds(error.max));
+        document.blame("transport.dccp.initial_rto_s", seconds(error.value), allowed)
+    })?;
     for (side, transport) in ["client", "server"].into_iter().zip(scenario.transports()) {
         transport.tcp.validate().map_err(|error| {
             let (key, unit) = match error.field {

@@ -84,7 +84,7 @@ impl World<'_> {
             let end = &mut self.ends[end];
             let session = std::mem::replace(&mut end.session, Box::new(Silent::unfinished()));
             self.key_log.extend(session.key_log());
-            end.stream = None;
+            (end.stream, end.dccp) = (None, None);
             end.application = Box::new(OpenAndStop);
         }
         for computer in &mut self.computers {

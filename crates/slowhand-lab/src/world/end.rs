@@ -1,5 +1,6 @@
 //! One end of a conversation: its session, the application above it, and the computer on which both run.
 
+use super::carrier::Dccp;
 use super::delegation::Part;
 use super::payload::Payload;
 use super::stream::Stream;
@@ -26,6 +27,8 @@ pub(super) struct End {
     pub(super) session: Box<dyn Session>,
     /// The TCP connection below the session. `None` over UDP.
     pub(super) stream: Option<Stream>,
+    /// The DCCP connection below the session. `None` over UDP.
+    pub(super) dccp: Option<Dccp>,
     pub(super) application: Box<dyn Application>,
     pub(super) host: Host,
     pub(super) computer: usize,
@@ -68,6 +71,8 @@ pub(super) enum Work {
     Datagram { end: usize, datagram: DatagramId, arrived: Instant, octets: Vec<u8> },
     /// A segment, where TCP waits too.
     Segment { end: usize, datagram: DatagramId, arrived: Instant, source: Ipv6Addr, ecn: Ecn, segment: Vec<u8> },
+    /// The connection of DCCP below the session of an end is open.
+    Open { end: usize, by: StepId },
     /// The session of an end may take what its connection has.
     Read { end: usize, by: StepId },
     /// The application of an end may take what its session has.
@@ -86,6 +91,7 @@ impl Work {
         match *self {
             Self::Datagram { end, .. }
             | Self::Segment { end, .. }
+            | Self::Open { end, .. }
             | Self::Read { end, .. }
             | Self::Application { end } => end,
         }
@@ -96,6 +102,7 @@ impl End {
     pub(super) fn new(
         session: Box<dyn Session>,
         stream: Option<Stream>,
+        dccp: Option<Dccp>,
         application: Box<dyn Application>,
         host: Host,
         computer: usize,
@@ -104,6 +111,7 @@ impl End {
         Self {
             session,
             stream,
+            dccp,
             application,
             host,
             computer,
@@ -130,13 +138,14 @@ impl End {
 
     /// True if data that the session or its application made, or has to take, is still at this end.
     fn holds_data(&self) -> bool {
-        self.application_waits || self.unsent > 0 || self.stream.as_ref().is_some_and(|stream| !stream.is_idle())
+        let is_idle = self.stream.as_ref().is_none_or(Stream::is_idle) && self.dccp.as_ref().is_none_or(Dccp::is_idle);
+        self.application_waits || self.unsent > 0 || !is_idle
     }
 }
 
 impl World<'_> {
-    /// Hands what a session sends to the network, or to the TCP connection below it.
-    pub(super) fn handle_send(&mut self, now: Instant, end: usize, phase: Phase, payload: &Payload) {
+    /// Hands what a session sends to the network, or to the connection below it.
+    pub(super) fn handle_send(&mut self, now: Instant, end: usize, phase: Phase, payload: Payload) {
         self.ends[end].unsent -= 1;
         self.ends[end].phase = self.ends[end].phase.max(phase);
         if self.is_shut_down(end) {
@@ -144,7 +153,8 @@ impl World<'_> {
         }
         match self.ends[end].stream {
             Some(_) => self.write(now, end, &payload.octets),
-            None => self.send(now, end, phase, payload),
+            None if self.ends[end].dccp.is_some() => self.send_over_dccp(now, end, phase, payload),
+            None => self.send(now, end, phase, &payload),
         }
     }
 
@@ -245,6 +255,7 @@ impl World<'_> {
                     self.begin_step(now, end, Cause::Arrival { datagram, at: arrived });
                     self.take_segment(now, end, source, ecn, &segment);
                 }
+                Work::Open { end, by } => self.start_over_dccp(now, end, by),
                 Work::Read { end, by } => self.read(now, end, by),
                 Work::Application { end } => self.run_application(now, end),
             }
@@ -411,6 +422,7 @@ impl World<'_> {
 
     fn perform(&mut self, now: Instant, end: usize, action: Action) {
         self.ends[end].has_acted = true;
+        let closes = action == Action::Close;
         let phase = match action {
             Action::Write(data) => {
                 let session = &mut self.ends[end].session;
@@ -428,10 +440,14 @@ impl World<'_> {
                 self.begin_closing(now, end / 2);
                 self.ends[end].knows_closed = true;
                 self.ends[end].session.close(to_std(now));
+                self.begin_finishing_dccp(end);
                 Phase::Closing
             }
         };
         self.after_call_in(now, end, phase);
+        if closes {
+            self.finish_dccp(now, end);
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a world does that does not run to its end at once: conversations come and go, and hosts may be outside of it.
 
+use super::carrier::Dccp;
 use super::conversation::GivesUp;
-use super::end::Work;
+use super::end::{End, Work};
 use super::ledger::DatagramCounts;
 use super::traffic::Traffic;
 use super::{AFTERMATH, Event, NetworkEvents, World, ends_of};
@@ -97,7 +98,9 @@ impl<'a> World<'a> {
     /// True if an end of a conversation computes, or has something to send or to acknowledge.
     pub(crate) fn is_at_work(&self, now: Instant, conversation: usize) -> bool {
         ends_of(conversation).into_iter().any(|end| {
-            let has_failed = self.ends[end].stream.as_ref().is_some_and(|stream| stream.connection.error().is_some());
+            let End { stream, dccp, .. } = &self.ends[end];
+            let has_failed = stream.as_ref().is_some_and(|stream| stream.connection.error().is_some())
+                || dccp.as_ref().is_some_and(Dccp::has_failed);
             !has_failed && (self.has_work(end) || self.is_busy(now, end))
         })
     }

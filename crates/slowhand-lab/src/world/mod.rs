@@ -1,12 +1,14 @@
 //! A world: one network in virtual time, the conversations across it, and what they cost.
 //!
 //! A session never sees a radio and a radio never sees a session: they meet here. An end of a conversation is a
-//! session, the application above it ([`Application`](crate::application::Application)), and the TCP connection below
-//! it where the session needs a stream. A device that computes does nothing else meanwhile: datagrams and timeouts wait
+//! session, the application above it ([`Application`](crate::application::Application)), and the connection below
+//! it: TCP where the session needs a stream, DCCP where the scenario asks for it. A device that computes does nothing else meanwhile: datagrams and timeouts wait
 //! for it.
 
 mod attempts;
+mod carrier;
 pub(crate) mod conversation;
+mod dccp;
 mod delegation;
 mod end;
 pub(crate) mod ledger;
@@ -30,6 +32,7 @@ use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::record::{Conversation as Report, Failure, Outcome, Phase};
 use attempts::Retries;
+use carrier::Dccp;
 use conversation::{Conversation, GivesUp};
 use delegation::Part;
 use end::{Computer, End};
@@ -103,7 +106,7 @@ pub(crate) struct Opening {
     pub(crate) endpoints: [Endpoint; 2],
     pub(crate) sessions: [Box<dyn Session>; 2],
     pub(crate) applications: [Box<dyn Application>; 2],
-    /// The initial sequence numbers of TCP. Without effect over UDP.
+    /// The initial sequence numbers of TCP or DCCP. Without effect over UDP.
     pub(crate) initial: [u32; 2],
 }
 
@@ -132,8 +135,10 @@ enum Event {
     Send { end: usize, phase: Phase, payload: Payload, by: StepId },
     /// A session's timer is due.
     SessionTimeout { end: usize },
-    /// A timer of the connection below a session is due.
+    /// A timer of the TCP connection below a session is due.
     StreamTimeout { end: usize },
+    /// A timer of the DCCP connection below a session is due.
+    DccpTimeout { end: usize },
     /// The application of an end may act: its session has something for it.
     Application { end: usize },
     /// The timer of an application is due.
@@ -162,6 +167,7 @@ impl Event {
             Self::Send { end, .. }
             | Self::SessionTimeout { end }
             | Self::StreamTimeout { end }
+            | Self::DccpTimeout { end }
             | Self::Application { end }
             | Self::ApplicationTimeout { end } => end / 2 == conversation,
             Self::Resume { .. } | Self::Traffic { .. } => false,
@@ -239,8 +245,10 @@ impl<'a> World<'a> {
                 .transport(side)
                 .filter(|_| !self.is_outside(host)) // it has a TCP of its own
                 .map(|transport| Stream::new(transport, local, (side == 0).then_some(peer), initial[side]));
+            let dccp =
+                self.plan.dccp().map(|config| Dccp::new(config, local, (side == 0).then_some(peer), initial[side]));
             let computer = self.computer_of(host);
-            let end = End::new(session, stream, application, host, computer, [local, peer]);
+            let end = End::new(session, stream, dccp, application, host, computer, [local, peer]);
             match self.ends.get_mut(self::client_end(conversation) + side) {
                 Some(vacant) => {
                     if let Host::Node(node) = vacant.host {
@@ -369,10 +377,11 @@ impl<'a> World<'a> {
                 Event::Retry { conversation } => self.retry(now, conversation),
                 Event::Send { end, phase, payload, by } => {
                     self.begin_step(now, end, Cause::Ready { by });
-                    self.handle_send(now, end, phase, &payload);
+                    self.handle_send(now, end, phase, payload);
                 }
                 Event::SessionTimeout { end } => self.handle_session_timeout(now, end),
                 Event::StreamTimeout { end } => self.handle_stream_timeout(now, end),
+                Event::DccpTimeout { end } => self.handle_dccp_timeout(now, end),
                 Event::Application { end } => self.handle_application(now, end),
                 Event::ApplicationTimeout { end } => self.handle_application_timeout(now, end),
                 Event::Resume { computer } => self.resume(now, computer),
@@ -434,8 +443,11 @@ impl<'a> World<'a> {
                 }
                 NetworkEvent::Intercepted { datagram, .. } => self.ledger.arrived(datagram),
                 NetworkEvent::Beacon { .. } => {} // all nodes have joined
-                // An error of a router, or an ICMPv6 message of a kernel. No session asks for one.
-                NetworkEvent::Packet { datagram, .. } => self.ledger.arrived(datagram),
+                // A packet of DCCP; or an error of a router, or an ICMPv6 message of a kernel, for which no session asks.
+                NetworkEvent::Packet { datagram, host, packet, .. } => {
+                    self.ledger.arrived(datagram);
+                    self.receive_dccp(now, host, datagram, packet);
+                }
                 NetworkEvent::Originated { datagram, packet, .. } => {
                     let sender = self.sender(&packet).filter(|end| !self.conversations[end / 2].is_over());
                     if let Some(end) = sender {
@@ -468,6 +480,9 @@ impl<'a> World<'a> {
             match event {
                 NetworkEvent::Delivered { at, host, datagram, .. }
                 | NetworkEvent::Segment { at, host, datagram, .. } => {
+                    trace.arrive(at, host, datagram);
+                }
+                NetworkEvent::Packet { at, host, datagram, packet } if dccp::is_packet(packet) => {
                     trace.arrive(at, host, datagram);
                 }
                 NetworkEvent::Intercepted { at, host, datagram } => trace.intercept(at, host, datagram),
@@ -525,6 +540,9 @@ impl<'a> World<'a> {
         self.begin_step(now, end, Cause::Start);
         if self.ends[end].stream.is_some() {
             return self.transmit(now, end);
+        }
+        if self.ends[end].dccp.is_some() {
+            return self.transmit_dccp(now, end);
         }
         let asked = self.snapshot(now, conversation);
         self.ends[end].session.start(to_std(now));

@@ -4,7 +4,7 @@ use slowhand_sessions::Transmit;
 use slowhand_wire::{dtls, dtls13};
 
 /// What a session sends.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Payload {
     /// The payload of UDP, a segment of TCP, or octets for a stream.
     pub(crate) octets: Vec<u8>,

@@ -47,8 +47,21 @@ pub(crate) enum Timer {
     Session,
     /// Of the TCP connection.
     Stream,
+    /// Of the DCCP connection.
+    Dccp,
     /// Of a program outside of the world. It is not known whether there was one: the program may have computed.
     Program,
+}
+
+impl Timer {
+    /// Whose timer it is.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Stream => "TCP timer",
+            Self::Dccp => "DCCP timer",
+            Self::Session | Self::Program => "timer",
+        }
+    }
 }
 
 /// A datagram or a segment that was handed to the network.
@@ -58,8 +71,10 @@ pub(crate) struct Sent {
     /// The end that sent it, or in whose name the border router did.
     pub(crate) end: usize,
     pub(crate) by: Sender,
-    /// The UDP payload, or the segment.
+    /// The payload of UDP or DCCP, or the segment.
     pub(crate) payload: Payload,
+    /// What a packet of DCCP without payload is.
+    pub(crate) control: Option<&'static str>,
 }
 
 /// Who sent a datagram, and why.
@@ -244,7 +259,15 @@ impl Trace {
         if datagram != NO_DATAGRAM {
             self.sent_in.entry(self.current).or_default().push(datagram);
             self.sent_by.entry(end).or_default().push(datagram);
-            self.sent.insert(datagram, Sent { at, end, by: Sender::End(self.current), payload: payload.clone() });
+            let (by, payload) = (Sender::End(self.current), payload.clone());
+            self.sent.insert(datagram, Sent { at, end, by, payload, control: None });
+        }
+    }
+
+    /// What a packet of DCCP is that carries no payload.
+    pub(super) fn name_control(&mut self, datagram: DatagramId, name: &'static str) {
+        if let Some(sent) = self.sent.get_mut(&datagram) {
+            sent.control = Some(name);
         }
     }
 
@@ -263,7 +286,8 @@ impl Trace {
     pub(super) fn originate(&mut self, at: Instant, end: usize, datagram: DatagramId, octets: &[u8]) {
         let after = self.intercepted.filter(|&(taken, _)| taken == at).map(|(_, datagram)| datagram);
         self.sent_by.entry(end).or_default().push(datagram);
-        self.sent.insert(datagram, Sent { at, end, by: Sender::Proxy { after }, payload: octets.into() });
+        let (by, payload) = (Sender::Proxy { after }, octets.into());
+        self.sent.insert(datagram, Sent { at, end, by, payload, control: None });
     }
 
     pub(super) fn arrive(&mut self, at: Instant, host: Host, datagram: DatagramId) {

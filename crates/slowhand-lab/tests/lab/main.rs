@@ -9,6 +9,7 @@ mod charge;
 mod coap;
 mod coap_streams;
 mod compression;
+mod dccp;
 mod delegation;
 mod devices;
 mod examples;

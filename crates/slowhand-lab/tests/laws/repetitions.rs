@@ -4,7 +4,7 @@ use crate::account::ensure;
 use crate::world::World;
 use slowhand_lab::explanation::Event;
 use slowhand_lab::record::Outcome;
-use slowhand_sessions::Protocol;
+use slowhand_sessions::{Carrier, Protocol};
 
 /// The datagrams or segments of the handshake that is explained.
 fn sent<'a>(world: &'a World<'_>) -> impl Iterator<Item = &'a Event> {
@@ -16,7 +16,8 @@ fn carries_handshake(event: &Event) -> bool {
     match event.name.as_str() {
         // What DTLS 1.3 encrypts is told by its library.
         "ACK" | "alert" | "record" | "datagram" | "encrypted record" => false,
-        _ => true,
+        // Packets of DCCP without data.
+        name => !name.starts_with("DCCP-"),
     }
 }
 
@@ -91,6 +92,7 @@ pub(crate) fn repetitions_have_reasons(world: &World<'_>) -> Result<(), String> 
                     break is_repetition
                         || is_missing
                         || (session.protocol.is_stream() && goes_on(world, event))
+                        || (session.carrier == Carrier::Dccp && has_timed_out(world, event))
                         || has_computed_too_long(world, event, began_s);
                 }
                 _ => {}
@@ -106,6 +108,14 @@ pub(crate) fn repetitions_have_reasons(world: &World<'_>) -> Result<(), String> 
 fn goes_on(world: &World<'_>, repetition: &Event) -> bool {
     let mut earlier = sent(world).filter(|event| event.lane == repetition.lane && event.from_s < repetition.from_s);
     earlier.any(|event| matches!(event.state, "needed" | "spurious" | "lost"))
+}
+
+/// True if the timer of the session was due at an end before. Over DCCP a repetition may wait then until an acknowledgement opens the
+/// window.
+fn has_timed_out(world: &World<'_>, repetition: &Event) -> bool {
+    let host_of = |event: &Event| &world.explanation.lanes[event.lane].host;
+    let of_end = world.explanation.events.iter().filter(|event| host_of(event) == host_of(repetition));
+    of_end.filter(|event| event.name == "timer, due").any(|timer| timer.to_s <= repetition.from_s)
 }
 
 /// OpenSSL takes its timer as expired so long before (`dtls1_get_timeout` in `d1_lib.c`).

@@ -8,9 +8,14 @@ use std::net::Ipv6Addr;
 /// segment, the result is zero if and only if the segment is intact. UDP sends 0xffff instead of
 /// zero: see [`udp_datagram`](super::udp_datagram).
 pub fn transport(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, segment: &[u8]) -> u16 {
+    partial(source, destination, next_header, segment.len(), segment)
+}
+
+/// The same for a segment of `length` octets, of which only these are covered (DCCP, RFC 4340 section 9.2).
+pub fn partial(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, length: usize, covered: &[u8]) -> u16 {
     let mut sum = words(&source.octets()) + words(&destination.octets());
-    sum += segment.len() as u64 + u64::from(next_header);
-    sum += words(segment);
+    sum += length as u64 + u64::from(next_header);
+    sum += words(covered);
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }

@@ -24,6 +24,8 @@ pub mod next_header {
     pub const TCP: u8 = 6;
     /// User Datagram Protocol (RFC 768).
     pub const UDP: u8 = 17;
+    /// Datagram Congestion Control Protocol (RFC 4340).
+    pub const DCCP: u8 = 33;
     /// A whole IPv6 packet (RFC 2473).
     pub const IPV6: u8 = 41;
     /// Routing header (RFC 8200 section 4.4).
@@ -39,7 +41,7 @@ pub mod next_header {
 pub struct Endpoint {
     /// The IPv6 address.
     pub address: Ipv6Addr,
-    /// The UDP or TCP port.
+    /// The UDP, TCP or DCCP port.
     pub port: u16,
 }
 

@@ -1,5 +1,6 @@
-//! Transport protocols above IPv6: TCP, and a proxy for TCP at the border router.
+//! Transport protocols above IPv6: TCP, DCCP, and a proxy for TCP at the border router.
 
+pub mod dccp;
 pub mod pep;
 pub mod tcp;
 

@@ -1,8 +1,9 @@
-//! The network, looked at from outside: its codecs, its link layers, whole networks, TCP.
+//! The network, looked at from outside: its codecs, its link layers, whole networks, TCP, DCCP.
 
 mod beacon;
 mod contention;
 mod csma;
+mod dccp;
 mod frame;
 mod gateway;
 mod harness;

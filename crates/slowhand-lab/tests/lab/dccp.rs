@@ -1,0 +1,109 @@
+//! Sessions of DTLS over DCCP (RFC 5238).
+
+use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, OPENSSL_ECDHE, TINYDTLS_PSK, plan, scenario};
+use slowhand_lab::explanation::explain;
+use slowhand_lab::interrupt::Interrupt;
+use slowhand_lab::record::{Outcome, Record};
+use slowhand_lab::{capture_run, wireshark_arguments};
+use slowhand_net::drop_reason::DropReason;
+use slowhand_testing::wireshark::Tshark;
+use std::path::Path;
+
+const DCCP: &str = "session.carrier=dccp";
+const LEAN_13: &[&str] = &[
+    "session.stack=lean-dtls",
+    "session.protocol=dtls1.3",
+    "session.suite=TLS_AES_128_CCM_8_SHA256",
+    "session.auth=psk",
+];
+
+fn run(changes: &[&str], more: &[&str]) -> Record {
+    plan(&[changes, more].concat()).run(1, &mut ()).remove(0)
+}
+
+/// The connection opens first: a Request and a Response, and then the same messages with more octets and acknowledgements.
+#[test]
+fn the_same_messages_with_a_round_trip_before_them() {
+    for changes in [TINYDTLS_PSK, MBEDTLS_PSK, MBEDTLS_ECDHE, OPENSSL_ECDHE, LEAN_13] {
+        let (udp, dccp) = (run(changes, &[]), run(changes, &[DCCP]));
+        assert_eq!((udp.outcome, dccp.outcome), (Outcome::Completed, Outcome::Completed), "{changes:?}");
+        assert_eq!(dccp.bytes_payload, udp.bytes_payload, "{changes:?}");
+        assert_eq!((dccp.retransmissions_needed, dccp.retransmissions_spurious), (0, 0), "{changes:?}");
+        assert!(dccp.datagrams >= udp.datagrams + 2 && dccp.bytes_phy > udp.bytes_phy, "{changes:?}");
+        assert!(dccp.duration_s > udp.duration_s, "{changes:?}");
+        assert_eq!(dccp, run(changes, &[DCCP]), "the same bits");
+    }
+}
+
+/// The timer of DTLS repairs what DCCP does not, and the connection what DTLS does not see.
+#[test]
+fn every_single_frame_may_be_lost() {
+    for changes in [MBEDTLS_PSK, LEAN_13] {
+        let lossless = run(changes, &[DCCP]);
+        for frame in 1..=lossless.frames {
+            let dropped = format!("lowpan.dropped_frames=[{frame}]");
+            let record = run(changes, &[DCCP, &dropped]);
+            assert_eq!(record.outcome, Outcome::Completed, "{changes:?}, frame {frame}: {:?}", record.failure);
+            assert_eq!(record.datagrams_lost, 1, "{changes:?}, frame {frame}");
+            assert!(record.retransmissions_needed <= 4, "{changes:?}, frame {frame}: {record:?}");
+        }
+    }
+}
+
+#[test]
+fn small_datagrams_wait_for_the_window_and_the_queue_may_be_too_short() {
+    let small = ["session.mtu=256", DCCP];
+    let record = run(MBEDTLS_ECDHE, &small);
+    assert_eq!((record.outcome, record.datagrams_lost), (Outcome::Completed, 0));
+    let narrow = run(MBEDTLS_ECDHE, &[small[0], DCCP, "transport.dccp.initial_window=1"]);
+    assert_eq!(narrow.outcome, Outcome::Completed);
+    assert!(narrow.duration_s > record.duration_s, "a flight takes round trips");
+    // What is at the end of a long flight is lost each time: nothing else goes in between, and the handshake never completes.
+    let short = run(MBEDTLS_ECDHE, &[small[0], DCCP, "transport.dccp.initial_window=1", "transport.dccp.send_queue=1"]);
+    assert!(short.losses.iter().all(|loss| loss.reason == DropReason::SendQueueFull), "{:?}", short.losses);
+    assert!(short.outcome == Outcome::TimedOut && short.datagrams_lost > 0, "{short:?}");
+    let at_once = run(MBEDTLS_PSK, &[DCCP, "transport.dccp.ack_ratio=1"]);
+    assert_eq!(at_once.outcome, Outcome::Completed);
+    assert!(at_once.datagrams > run(MBEDTLS_PSK, &[DCCP]).datagrams, "more acknowledgements");
+}
+
+#[test]
+fn an_end_that_hears_nothing_gives_up_in_the_words_of_dccp() {
+    let all: Vec<u64> = (1..=100).collect();
+    let record = run(MBEDTLS_PSK, &[DCCP, &format!("lowpan.dropped_frames={all:?}")]);
+    assert_eq!(record.outcome, Outcome::TimedOut);
+    assert_eq!(record.failure.unwrap().reason, "DCCP connection timed out: the peer does not answer");
+}
+
+#[test]
+fn an_explanation_names_the_packets_and_the_timers() {
+    let scenario = scenario(&[MBEDTLS_PSK, &[DCCP, "lowpan.dropped_frames=[1]"]].concat());
+    let explanation = explain(&scenario, 1, None, &Interrupt::default()).unwrap().unwrap();
+    let names: Vec<&str> = explanation.events.iter().map(|event| event.name.as_str()).collect();
+    for name in ["DCCP-Request", "DCCP-Response", "ClientHello", "DCCP timer, due"] {
+        assert!(names.contains(&name), "{name} in {names:?}");
+    }
+    assert!(explanation.parts.iter().any(|part| part.kind == "dccp"), "{:?}", explanation.parts);
+    assert!(explanation.parts.iter().all(|part| part.kind != "other"), "{:?}", explanation.parts);
+}
+
+/// The arguments that we print are enough. Wireshark 4.0 knows no DTLS over DCCP: a datagram of it is data.
+#[test]
+fn tshark_reads_the_packets_of_a_capture() {
+    let scenario = scenario(&[MBEDTLS_PSK, &[DCCP, "session.mtu=256"]].concat());
+    let capture = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dccp.pcapng");
+    let record = capture_run(&scenario, 1, &capture, &Interrupt::default()).unwrap().unwrap().remove(0);
+    assert_eq!(record.outcome, Outcome::Completed);
+    let tshark = Tshark::of(wireshark_arguments(&scenario)).option("dccp.check_checksum:TRUE").filter("dccp");
+    let rows = tshark.rows_of_file(&capture, &["dccp.checksum.status", "dccp.type", "data.data", "ipv6.tclass.ecn"]);
+    assert_eq!(rows.len() as u64, record.datagrams, "one hop");
+    assert!(rows.iter().all(|row| row[0] == "1"), "a checksum is wrong: {rows:?}");
+    let of_type = |kind: &str| rows.iter().filter(|row| row[1] == kind).count();
+    assert_eq!((of_type("0"), of_type("1")), (1, 1));
+    // Records of DTLS 1.2 or 1.0 (the first ClientHello), and what stands in front of them has none.
+    let is_dtls = |row: &&Vec<String>| ["16fefd", "16feff", "14fefd"].iter().any(|start| row[2].starts_with(start));
+    let octets: usize = rows.iter().filter(is_dtls).map(|row| row[2].len() / 2).sum();
+    assert_eq!(octets as u64, record.bytes_payload);
+    let opens = |row: &Vec<String>| ["0", "1"].contains(&row[1].as_str());
+    assert!(rows.iter().all(|row| (row[3] == "2") != opens(row)), "ECT(0): {rows:?}");
+}
