@@ -152,7 +152,7 @@ impl Capabilities {
     pub fn suites(&self, protocol: Protocol) -> impl Iterator<Item = Suite> {
         let speaks = self.protocols().any(|spoken| spoken == protocol);
         let suites = self.tls.suites.iter().copied().filter(move |_| speaks);
-        suites.filter(move |suite| suite.is_tls13() == matches!(protocol, Protocol::Dtls13 | Protocol::Tls13))
+        suites.filter(move |suite| suite.is_tls13() == matches!(protocol, Protocol::Dtls13 | Protocol::Tls13 | Protocol::Quic))
     }
 
     /// The first suite of a protocol, in the library's order of preference, that uses this credential.

@@ -226,6 +226,7 @@ fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Dur
     if let Some(floor) = config.timers.floor {
         let allowed = match timer.measures {
             true => format!("{} to {} (the maximum timeout)", Seconds(timer.least), Seconds(maximum)),
+            false if config.protocol() == Protocol::Quic => "none (QUIC always measures round trips)".to_owned(),
             false => "none (the library measures no round trip)".to_owned(),
         };
         check("timeout_floor", &Seconds(floor), allowed, |s| timer.measures && (timer.least..=maximum).contains(&s.0))?;

@@ -70,6 +70,7 @@ impl Protocol {
             Self::Dtls13 => Family::Tls(Tls::new(Version::DTLS13)),
             Self::Tls12 => Family::Tls(Tls::new(Version::Tls12)),
             Self::Tls13 => Family::Tls(Tls::new(Version::Tls13)),
+            Self::Quic => Family::Tls(Tls::new(Version::Quic)),
             Self::Coap => Family::Coap(Coap::new(Security::None)),
             Self::CoapDtls12 => Family::Coap(Coap::new(Security::Tls(Tls::new(Version::DTLS12)))),
             Self::CoapDtls13 => Family::Coap(Coap::new(Security::Tls(Tls::new(Version::DTLS13)))),
@@ -105,6 +106,8 @@ impl Family {
                 Version::Dtls13(_) => Protocol::CoapDtls13,
                 Version::Tls12 => Protocol::CoapTls12,
                 Version::Tls13 => Protocol::CoapTls13,
+                // No protocol here has CoAP above QUIC, and none makes this.
+                Version::Quic => Protocol::Quic,
             },
         }
     }

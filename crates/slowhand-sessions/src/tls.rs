@@ -88,6 +88,8 @@ pub enum Version {
     Tls12,
     /// TLS 1.3 (RFC 8446).
     Tls13,
+    /// QUIC (RFC 9000), whose handshake is that of TLS 1.3 (RFC 9001).
+    Quic,
 }
 
 impl Version {
@@ -101,7 +103,7 @@ impl Version {
     pub const fn dtls(&self) -> Option<&Dtls> {
         match self {
             Self::Dtls12(dtls) | Self::Dtls13(dtls) => Some(dtls),
-            Self::Tls12 | Self::Tls13 => None,
+            Self::Tls12 | Self::Tls13 | Self::Quic => None,
         }
     }
 
@@ -109,7 +111,7 @@ impl Version {
     pub const fn dtls_mut(&mut self) -> Option<&mut Dtls> {
         match self {
             Self::Dtls12(dtls) | Self::Dtls13(dtls) => Some(dtls),
-            Self::Tls12 | Self::Tls13 => None,
+            Self::Tls12 | Self::Tls13 | Self::Quic => None,
         }
     }
 
@@ -120,14 +122,15 @@ impl Version {
             Self::Dtls13(_) => Protocol::Dtls13,
             Self::Tls12 => Protocol::Tls12,
             Self::Tls13 => Protocol::Tls13,
+            Self::Quic => Protocol::Quic,
         }
     }
 
-    /// The ProtocolVersion of TLS (RFC 8446 section 4.2.1); for DTLS, that of the same version of TLS.
+    /// The ProtocolVersion of TLS (RFC 8446 section 4.2.1); for DTLS and QUIC, that of the same version of TLS.
     pub(crate) const fn number(self) -> u16 {
         match self {
             Self::Dtls12(_) | Self::Tls12 => 0x0303,
-            Self::Dtls13(_) | Self::Tls13 => 0x0304,
+            Self::Dtls13(_) | Self::Tls13 | Self::Quic => 0x0304,
         }
     }
 }
