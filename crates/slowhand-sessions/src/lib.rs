@@ -132,7 +132,7 @@ pub use coap::{
     Coap, Congestion, Delivery, Edhoc, MAX_BODY, OSCORE_IDS, REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Security, Transfer,
 };
 pub use config::{
-    Arithmetic, ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role,
+    Arithmetic, ConfigError, Credential, CredentialKind, Cryptography, Family, Growth, Negotiated, Protocol, Role,
     SessionConfig, Stack, Timers,
 };
 pub use export::credential_files;

@@ -45,7 +45,7 @@ impl fmt::Display for Curve {
 /// A cryptographic operation that a library performed.
 ///
 /// Not counted, because they take little time in comparison: drawing random numbers, expanding an AES key, parsing
-/// messages and certificates, copying, the block of AES that hides the header of a QUIC packet, the square root that gives a public key of EDHOC its second coordinate. Hashing *inside* a signature (the deterministic nonce of RFC 6979) is part of
+/// messages and certificates, copying, the square root that gives a public key of EDHOC its second coordinate. Hashing *inside* a signature (the deterministic nonce of RFC 6979) is part of
 /// the signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -53,6 +53,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             least: Duration::from_millis(3),
             most: Duration::from_secs(3600),
             measures: false,
+            backs_off: false,
         },
     }),
     weightless: &[],
@@ -88,6 +89,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         psk_modes: &[],
         imports_psk: false,
         record_size_limit: false,
+        false_start: false,
     },
     remarks: &["one write per flight", "QUIC by quinn-proto"],
 };

@@ -36,6 +36,9 @@ pub struct Tls {
     pub max_fragment_length: Option<u16>,
     /// What this end tells its peer: the most octets of content in encrypted records for this end (RFC 8449). Default: not told.
     pub record_size_limit: Option<u16>,
+    /// True if a client of DTLS 1.2 may send data when its own Finished is sent, before it has the server's (False Start, RFC
+    /// 7918). A server of lean-dtls with it keeps its last flight when data arrive; no effect for other servers. Default: false.
+    pub false_start: bool,
     /// How to resume an earlier session, which [`build_pair`](crate::build_pair) runs first. Default: no resumption.
     pub resumption: Option<Resumption>,
     /// What no scenario has a key for. Default: nothing.
@@ -70,6 +73,7 @@ impl Tls {
             curve: Curve::Secp256r1,
             max_fragment_length: None,
             record_size_limit: None,
+            false_start: false,
             resumption: None,
             unchecked: Unchecked { other_suite: None, x25519: false, imports_psk: false, heartbeats: false },
         }

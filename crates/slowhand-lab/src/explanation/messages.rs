@@ -8,7 +8,7 @@ use slowhand_coap::message::{self as coap, CoapOption, MessageClass, Packet};
 use slowhand_coap::observe::REGISTER;
 use slowhand_coap::stream::{self, Signal};
 use slowhand_net::transport::tcp::{Flags, Segment};
-use slowhand_wire::{ContentType, Coverage, MessageType, RangeSet, dtls, tls};
+use slowhand_wire::{ContentType, Coverage, MessageType, RangeSet, dtls, quic, tls};
 use std::collections::BTreeMap;
 
 /// Reads what one end sends, in order.
@@ -174,6 +174,11 @@ impl SegmentReader {
         }
         names
     }
+}
+
+/// What a datagram of QUIC is: the types of its packets, `Initial and Handshake`.
+pub(super) fn name_of_quic(octets: &[u8]) -> String {
+    joined(&quic::packets(octets).map_while(Result::ok).map(|packet| packet.name().to_owned()).collect::<Vec<_>>())
 }
 
 /// What a datagram of CoAP is: `CON POST`, `ACK 2.04 with OSCORE`, `NON 2.05 notification`.

@@ -12,7 +12,7 @@ use crate::world::live::Outside;
 use crate::world::{AFTERMATH, Opening, World};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::random::{Stream, Streams};
-use slowhand_sessions::Resumable;
+use slowhand_sessions::{Protocol, Resumable};
 
 /// How many events of the world pass before it forgets what nobody asks for (assumed).
 const EVENTS_KEPT: u32 = 10_000;
@@ -318,8 +318,8 @@ impl Subject {
     /// What its client does with its sessions.
     pub(super) fn habits(&self) -> Habits {
         let protocol = self.plan.protocol();
-        // Nothing of OSCORE or CoAP alone is bound to an address.
-        let has_no_address = protocol.transport().is_none() && !protocol.is_stream();
+        // Nothing of OSCORE or CoAP alone is bound to an address, and a connection of QUIC migrates (RFC 9000 section 9).
+        let has_no_address = (protocol.transport().is_none() && !protocol.is_stream()) || protocol == Protocol::Quic;
         Habits {
             requests: self.requests,
             retry: self.plan.retry(),

@@ -56,12 +56,16 @@ pub(crate) enum Reader {
     },
     /// Of CoAP without DTLS.
     Coap,
+    /// Of QUIC. An end never sends a packet again: what was lost goes into new packets (RFC 9000 section 13.3), so every datagram
+    /// is new.
+    Quic,
 }
 
 impl Reader {
     /// What reads datagrams of a protocol over UDP, in whose records the connection IDs have this length.
     pub(super) const fn new(protocol: Protocol, connection_id_length: u8) -> Self {
         match protocol.transport() {
+            Some(Protocol::Quic) => Self::Quic,
             Some(_) => Self::Dtls { connection_id_length },
             None => Self::Coap,
         }
@@ -70,18 +74,20 @@ impl Reader {
     /// Reads a datagram that was sent in a phase.
     pub(crate) fn read(self, datagram: &Payload, phase: Phase) -> Records {
         let mut records = Records::default();
-        let Self::Dtls { connection_id_length } = self else {
-            match datagram.octets.first_chunk() {
+        match self {
+            Self::Dtls { connection_id_length } => {
+                for record in datagram.records(connection_id_length) {
+                    match record {
+                        Some(record) => read_record(&record, phase, &mut records),
+                        None => records.has_other = true,
+                    }
+                }
+            }
+            Self::Coap => match datagram.octets.first_chunk() {
                 Some(&header) => records.parts.push(FlightPart::CoapHeader(header)),
                 None => records.has_other = true,
-            }
-            return records;
-        };
-        for record in datagram.records(connection_id_length) {
-            match record {
-                Some(record) => read_record(&record, phase, &mut records),
-                None => records.has_other = true,
-            }
+            },
+            Self::Quic => records.has_other = true,
         }
         records
     }

@@ -1,5 +1,5 @@
-//! The protection of QUIC packets (RFC 9001 section 5) with AES-GCM. It reports its operations, but for the one block of AES that
-//! hides a header.
+//! The protection of QUIC packets (RFC 9001 section 5) with AES-GCM. It reports its operations; the mask of a header is one block of
+//! AES, as that of a record number of DTLS 1.3 is.
 
 use aes_gcm::aes::cipher::{Block, BlockCipherEncrypt};
 use aes_gcm::aes::{Aes128, Aes256};
@@ -9,6 +9,8 @@ use rustls::crypto::cipher::{AeadKey, Iv, Nonce};
 use rustls::quic::{Algorithm, HeaderProtectionKey, PacketKey, Tag};
 
 use super::symmetric::{Gcm, GcmCipher, GcmKey, TAG, split_tag};
+use crate::device;
+use crate::operation::{Cbc, Operation};
 
 /// Octets of the sample from which the mask of a header follows: a block of AES (RFC 9001 section 5.4.3).
 const SAMPLE: usize = 16;
@@ -37,7 +39,7 @@ impl<K: WithHeaders> Algorithm for Gcm<K> {
 
     fn header_protection_key(&self, key: AeadKey) -> Box<dyn HeaderProtectionKey> {
         let block = K::Block::new_from_slice(key.as_ref()).expect("rustls makes keys as long as it was told");
-        Box::new(Headers(block))
+        Box::new(Headers { block, key_bits: 8 * K::key_size() as u16 })
     }
 
     fn aead_key_len(&self) -> usize {
@@ -74,7 +76,10 @@ impl<K: GcmCipher> PacketKey for Packets<K> {
 }
 
 /// Hides the first octet of a header, and the packet number.
-struct Headers<B>(B);
+struct Headers<B> {
+    block: B,
+    key_bits: u16,
+}
 
 impl<B: BlockCipherEncrypt> Headers<B> {
     /// RFC 9001 section 5.4.1. The length of the packet number is in the first octet: `first_plain` gives that octet without its
@@ -88,7 +93,8 @@ impl<B: BlockCipherEncrypt> Headers<B> {
     ) -> Result<(), Error> {
         let mut mask =
             Block::<B>::try_from(sample).map_err(|_| Error::General("a sample of another length".to_owned()))?;
-        self.0.encrypt_block(&mut mask);
+        device::perform(Operation::CbcEncrypt(Cbc { key_bits: self.key_bits, octets: SAMPLE as u32 }));
+        self.block.encrypt_block(&mut mask);
         let hidden = if *first & LONG_HEADER == 0 { 0x1f } else { 0x0f };
         let mask_of_first = mask[0] & hidden;
         let length = usize::from(first_plain(*first, mask_of_first) & 0x03) + 1;

@@ -127,7 +127,8 @@ impl Quic {
         let mut config = EndpointConfig::new(Arc::new(ResetKey::new()));
         let mut seed = [0; 32];
         device::fill_random(&mut seed);
-        config.rng_seed(Some(seed)).supported_versions(vec![VERSION]);
+        // Without the extension of RFC 9287: packets keep the bit by which others know them.
+        config.rng_seed(Some(seed)).supported_versions(vec![VERSION]).grease_quic_bit(false);
         config.cid_generator(|| Box::new(OfTheDevice));
         Ok(Self {
             endpoint: Endpoint::new(Arc::new(config), server, false, None),

@@ -198,7 +198,13 @@ impl<K: GcmCipher> GcmKey<K> {
         sealed.map_err(|_| Error::EncryptError)
     }
 
-    pub(super) fn open(&self, nonce: [u8; 12], additional: &[u8], octets: &mut [u8], tag: [u8; TAG]) -> Result<(), Error> {
+    pub(super) fn open(
+        &self,
+        nonce: [u8; 12],
+        additional: &[u8],
+        octets: &mut [u8],
+        tag: [u8; TAG],
+    ) -> Result<(), Error> {
         device::perform(Operation::Open(Self::work(octets.len(), additional)));
         let opened = self.key.decrypt_inout_detached(&nonce.into(), additional, octets.into(), &tag.into());
         opened.map_err(|_| Error::DecryptError)

@@ -268,8 +268,8 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     );
     assert_eq!(
         words(Stack::RUSTLS),
-        "secp256r1; server or mutual authentication; resumption by identifier (1.2) or ticket (1.3); application data; \
-         one write per flight"
+        "secp256r1; server or mutual authentication; mtu; first timeout; resumption by identifier (1.2) or ticket; \
+         application data; one write per flight; QUIC by quinn-proto"
     );
     assert_eq!(
         words(Stack::TINYDTLS),

@@ -26,6 +26,7 @@ mod orders;
 mod pair;
 mod performance;
 mod processors;
+mod quic;
 mod resumption;
 mod robustness;
 mod rsa;

@@ -177,7 +177,8 @@ fn retry_tag(original: &ConnectionId, packet: &[u8]) -> [u8; 16] {
     const KEY: [u8; 16] = 0xbe0c_690b_9f66_575a_1d76_6b54_e368_c84e_u128.to_be_bytes();
     const NONCE: [u8; 12] = [0x46, 0x15, 0x99, 0xd3, 0x5d, 0x63, 0x2b, 0xf2, 0x23, 0x98, 0x25, 0xbb];
     let pseudo_packet = [&[original.len() as u8], &original[..], packet].concat();
-    let sealed = Aes128Gcm::new(&KEY.into()).encrypt_inout_detached(&NONCE.into(), &pseudo_packet, (&mut [][..]).into());
+    let sealed =
+        Aes128Gcm::new(&KEY.into()).encrypt_inout_detached(&NONCE.into(), &pseudo_packet, (&mut [][..]).into());
     sealed.expect("a packet has less octets than the limit of GCM").into()
 }
 
