@@ -335,6 +335,7 @@ impl SessionConfig {
 }
 
 /// What a session is made of.
+#[allow(clippy::large_enum_variant)] // there is one at a time, and not for long
 pub(crate) enum Parts<'a> {
     /// TLS or DTLS, and CoAP above it if there is any.
     Transport(Cow<'a, SessionConfig>, Option<&'a Coap>),

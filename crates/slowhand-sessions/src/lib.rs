@@ -2,7 +2,8 @@
 //!
 //! The libraries are the unmodified sources of [Mbed TLS](https://www.trustedfirmware.org/projects/mbed-tls/),
 //! [OpenSSL](https://www.openssl.org), [Eclipse tinyDTLS](https://github.com/eclipse/tinydtls) and
-//! [rustls](https://github.com/rustls/rustls): client and server, DTLS over datagrams and TLS over a stream. They send
+//! [rustls](https://github.com/rustls/rustls): client and server, DTLS over datagrams and TLS over a stream. QUIC is that of
+//! [quinn-proto](https://github.com/quinn-rs/quinn), with the TLS 1.3 of rustls. They send
 //! the same bytes as on a device. The platform below them is replaced: the world gives them clock, randomness and
 //! socket. By default their arithmetic of secp256r1 and RSA is replaced too, with the same results to the bit
 //! ([`Arithmetic`]). This crate has no network. The owner of a network drives the sessions:

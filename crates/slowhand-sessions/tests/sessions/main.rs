@@ -10,6 +10,7 @@ mod credentials;
 mod determinism;
 mod ecjpake;
 mod failures;
+mod false_start;
 mod heap;
 mod interoperation;
 mod lean;
