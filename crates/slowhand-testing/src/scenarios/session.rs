@@ -22,9 +22,6 @@ pub(super) fn draw(draw: &mut Draw, mesh: &Mesh, link_layer: &LinkLayer) {
         if is_on_internet && !is_13 && !is_joining {
             draw.maybe(12, "gateway.suppress_spurious_flights", &[true]);
         }
-    } else if protocol == "quic" {
-        draw.maybe(40, "session.timeout_s", &["0.5", "3", "10"]);
-        draw.maybe(20, "session.mtu", &[1_200, 1_400]);
     } else {
         ["client", "server"].iter().for_each(|end| tcp(draw, end));
         if is_on_internet && draw.random.percent(35) {
@@ -115,7 +112,6 @@ const LIBRARIES: &[(u64, (&str, &str))] = &[
     (5, ("openssl", "tls1.3")),
     (4, ("rustls", "tls1.2")),
     (3, ("rustls", "tls1.3")),
-    (4, ("rustls", "quic")),
 ];
 
 fn client(draw: &mut Draw, mesh: &Mesh, is_joining: bool) {
@@ -163,7 +159,7 @@ fn server(draw: &mut Draw, mesh: &Mesh, is_joining: bool) -> bool {
 
 /// Returns whether the ends have a pre-shared key.
 fn credentials(draw: &mut Draw, stack: &str, protocol: &str) -> bool {
-    let is_13 = protocol.ends_with("1.3") || protocol == "quic";
+    let is_13 = protocol.ends_with("1.3");
     let is_psk = stack != "rustls" && protocol != "tls1.3" && draw.random.percent(55);
     let suites: &[&str] = match (stack, is_13, is_psk) {
         ("lean-dtls", true, _) => &[
@@ -261,7 +257,6 @@ fn datagrams(draw: &mut Draw, stack: &str, is_13: bool, is_psk: bool) {
     if stack == "lean-dtls" {
         draw.maybe(15, "session.datagram_packing", &[false]);
         draw.maybe(10, "session.timeout_floor_s", &["0.5", "3"]);
-        draw.maybe(15, "session.backoff", &["\"cocoa\""]);
     }
     if stack == "lean-dtls" && !is_13 {
         draw.maybe(
