@@ -124,7 +124,7 @@ pub struct Session {
     /// nobody has changed the hellos, so an attacker on the path can have made both ends choose the weakest suite that the client
     /// offers, and the reader has proved its key by the signature in ServerKeyExchange alone. What arrives before the client's
     /// Finished is lost. Only for DTLS 1.2 of lean-dtls, with certificates or raw public keys (section 5.3), without resumption.
-    /// It shows in `data_duration_s`, so it needs `application.requests` and `coap+dtls1.2`. Default: false.
+    /// It shows in `data_s`, so it needs `application.requests` and `coap+dtls1.2`. Default: false.
     #[serde(default)]
     pub false_start: bool,
     /// What both ends leave out of DTLS 1.2: switches of the lean profile of lean-dtls, or `slides` for those of Pittoli et
