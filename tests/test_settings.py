@@ -51,6 +51,7 @@ SESSIONS: dict[str, dict[str, Setting]] = {
     "tls 1.3": {"protocol": "tls1.3", "suite": "TLS_AES_128_GCM_SHA256", "resumption": "ticket"},
     "raw public key": {**RAW, "mtu": 80, "timeout_s": 3},
     "raw, server only": {**RAW, "auth": "server"},
+    "early data": {**RAW, "false_start": True, "backoff": "cocoa"},
     "dtls 1.3": {**DTLS13, "connection_id": 8},
     "dtls 1.3, short": {**DTLS13, "connection_id": 8, "mtu": 100, "timeout_s": 1},
     "dtls 1.3 psk": {**DTLS13, "auth": "psk"},

@@ -65,6 +65,13 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         self.connection.handle_timeout(now);
     }
 
+    /// True if [`send`](Self::send) takes data: the connection is established, or [`Config::with_false_start`] lets it do so
+    /// before, and all that [`poll_transmit`](Self::poll_transmit) has is sent.
+    #[cfg(feature = "false-start")]
+    pub fn may_send(&self) -> bool {
+        self.connection.may_send()
+    }
+
     /// Encrypts application data into `output`, and returns the length of the datagram.
     ///
     /// # Errors

@@ -78,6 +78,8 @@ pub(crate) struct Options {
     pub(crate) follows_addresses: bool,
     #[cfg(feature = "heartbeat")]
     pub(crate) heartbeat: bool,
+    #[cfg(feature = "false-start")]
+    pub(crate) false_start: bool,
     #[cfg(feature = "resumption")]
     pub(crate) tickets: bool,
     /// For how many seconds a server resumes a session.
@@ -495,6 +497,26 @@ impl<K: Credentials> Config<K> {
     #[must_use]
     pub fn with_heartbeats(mut self) -> Self {
         self.options.heartbeat = true;
+        self
+    }
+
+    /// The same for a client that may send data as soon as its own Finished is sent, and not only when it has verified the
+    /// server's (False Start, RFC 7918): a round trip earlier, and without a word to the server. Only with the suites with
+    /// ECDHE_ECDSA, which section 5.3 allows; with others, and in DTLS 1.3, it has no effect.
+    ///
+    /// A server takes such data in any case. But the RFC is for TLS: over datagrams a server may take data as a sign that the
+    /// client has its last flight, and forget that. If the flight was lost, the handshake cannot complete. A server with this
+    /// setting keeps it.
+    ///
+    /// The price is security. These data are encrypted before the client knows that nobody has changed the hellos: an attacker
+    /// on the path, who can, makes both ends agree on the weakest suite and group that the client offers, and then has these
+    /// data under those; so offer none that is too weak for them. Who reads them has proved its key by the signature in
+    /// ServerKeyExchange alone. If the handshake then fails, the data are gone all the same. They are also lost, and not sent
+    /// again, if they arrive before the client's Finished. Default: data wait.
+    #[cfg(feature = "false-start")]
+    #[must_use]
+    pub fn with_false_start(mut self) -> Self {
+        self.options.false_start = true;
         self
     }
 

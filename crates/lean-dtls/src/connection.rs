@@ -240,6 +240,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         either!(self, connection => connection.poll_transmit(crypto, now, packing, output))
     }
 
+    /// True if this end may send data: the connection is established, or, with False Start, nearly.
+    #[cfg(feature = "false-start")]
+    pub(crate) fn may_send(&self) -> bool {
+        match self {
+            Self::Dtls12(connection) => connection.may_send(),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => connection.status == Status::Established,
+        }
+    }
+
     /// Encrypts application data into a datagram.
     pub(crate) fn send(&mut self, crypto: &mut C, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
         either!(self, connection => connection.send(crypto, data, output))

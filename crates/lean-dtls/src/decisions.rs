@@ -16,6 +16,7 @@
 //! | [How many slots, and for whom?](#how-many-slots-and-for-whom) | `SLOTS` of [`Server`](crate::Server), [`Admission`] | who comes late is refused |
 //! | [A cookie?](#a-cookie) | [`Credentials::is_known`] | yes |
 //! | [How long to wait?](#how-long-to-wait) | [`Timeouts`] | 9 s, doubled up to 60 s |
+//! | [Data before the end?](#data-before-the-end) | `Config::with_false_start` | no |
 //! | [A connection ID?](#a-connection-id) | `Config::with_connection_id` | no |
 //! | [Resume?](#resume) | `Session`, `Config::with_tickets` | no |
 //! | [Shorter records?](#shorter-records) | `Config::with_record_size_limit` | no |
@@ -147,9 +148,19 @@
 //! the median with 9 s, and 6 s with the 2 s of tinyDTLS. Add what the peer computes, which is a second for public
 //! keys. A wait that is too short sends everything twice, and the copies delay the originals. [`Timeouts::floor_ms`]
 //! lets an end measure: after the first answer, the wait follows the round trip (RFC 6298), and is never below the
-//! floor. It helps a client that does not know where it is. [`Timeouts::retransmissions`] times 60 s is how long a
+//! floor. It helps a client that does not know where it is. [`Timeouts::growth`](crate::Timeouts::growth) makes waits grow
+//! as in CoCoA, and dithers them: for many devices that begin at once, after a power cut. [`Timeouts::retransmissions`] times 60 s is how long a
 //! server keeps a slot for a client that has gone; [`Timeouts::maximum_ms`] bounds it. Nothing of this is visible to
 //! the peer, and nothing is secret.
+//!
+//! # Data before the end?
+//!
+//! With False Start (RFC 7918; feature `false-start`) a client with a raw public key or certificates sends its first data
+//! behind its own Finished, a round trip before it has the server's. The server is told too, so that it does not take data
+//! as a sign that its last flight has arrived; a server that does cannot mend the loss of that flight. The data are encrypted
+//! before the client knows that nobody has changed the hellos: an attacker can have made both ends choose the weakest of
+//! what the client offers. Offer little, and send nothing first that must not be read under the weakest. Pre-shared keys
+//! are not allowed to do so (its section 5.3).
 //!
 //! # A connection ID?
 //!

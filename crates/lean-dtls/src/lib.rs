@@ -178,4 +178,6 @@ pub use status::{Failure, SendError, Status};
 #[cfg(feature = "heartbeat")]
 pub use status::{HeartbeatError, Liveness};
 pub use suite::Suite;
+#[cfg(feature = "variable-backoff")]
+pub use time::Growth;
 pub use time::{Instant, Timeouts};

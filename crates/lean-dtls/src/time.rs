@@ -1,8 +1,14 @@
 //! Time as the owner of the engine counts it.
 
+#[cfg(feature = "variable-backoff")]
+mod growth;
 mod instant;
 mod round_trips;
 
+#[cfg(feature = "variable-backoff")]
+use growth::Growing;
+#[cfg(feature = "variable-backoff")]
+pub use growth::Growth;
 pub use instant::Instant;
 use round_trips::RoundTrips;
 
@@ -32,11 +38,21 @@ pub struct Timeouts {
     /// least its usual delay. An attacker who holds back datagrams can make the waits longer, up to `maximum_ms`, as
     /// they could anyhow.
     pub floor_ms: Option<u32>,
+    /// How each wait grows out of the one before. Default: [`Growth::Double`].
+    #[cfg(feature = "variable-backoff")]
+    pub growth: Growth,
 }
 
 impl Timeouts {
     /// The default of each.
-    pub const DEFAULT: Self = Self { initial_ms: 9_000, maximum_ms: 60_000, retransmissions: 7, floor_ms: None };
+    pub const DEFAULT: Self = Self {
+        initial_ms: 9_000,
+        maximum_ms: 60_000,
+        retransmissions: 7,
+        floor_ms: None,
+        #[cfg(feature = "variable-backoff")]
+        growth: Growth::Double,
+    };
 }
 
 impl Default for Timeouts {
@@ -53,6 +69,8 @@ pub(crate) struct Timer {
     #[cfg(feature = "round-trips")]
     floor_ms: Option<u32>,
     current_ms: u32,
+    #[cfg(feature = "variable-backoff")]
+    growth: Growing,
     /// How many repetitions a flight has.
     budget: u8,
     left: u8,
@@ -80,9 +98,12 @@ pub(crate) enum Expired {
 }
 
 impl Timer {
-    pub(crate) const fn new(timeouts: Timeouts) -> Self {
-        let Timeouts { initial_ms, maximum_ms, retransmissions, floor_ms: _floor_ms } = timeouts;
+    /// A timer that does not run. `random` fills octets with random numbers.
+    pub(crate) fn new(timeouts: Timeouts, _random: impl FnOnce(&mut [u8; 2])) -> Self {
+        let Timeouts { initial_ms, maximum_ms, retransmissions, floor_ms: _floor_ms, .. } = timeouts;
         Self {
+            #[cfg(feature = "variable-backoff")]
+            growth: Growing::new(timeouts.growth, _random),
             initial_ms,
             maximum_ms,
             #[cfg(feature = "round-trips")]
@@ -164,7 +185,7 @@ impl Timer {
     /// The last datagram of the flight has been sent, or it cannot be sent.
     pub(crate) fn sent(&mut self, now: Instant) {
         if self.state == State::Sending {
-            self.state = State::Until(now.after(self.current_ms));
+            self.state = State::Until(now.after(self.wait()));
             self.round_trips.sent(now);
         }
     }
@@ -201,6 +222,22 @@ impl Timer {
         }
     }
 
+    /// The current wait as this end has it.
+    const fn wait(&self) -> u32 {
+        #[cfg(feature = "variable-backoff")]
+        return self.growth.dithered(self.current_ms);
+        #[cfg(not(feature = "variable-backoff"))]
+        self.current_ms
+    }
+
+    /// The wait after this one.
+    const fn longer(&self) -> u32 {
+        #[cfg(feature = "variable-backoff")]
+        return self.growth.after(self.current_ms);
+        #[cfg(not(feature = "variable-backoff"))]
+        self.current_ms.saturating_mul(2)
+    }
+
     const fn floor(&self) -> Option<u32> {
         #[cfg(feature = "round-trips")]
         return self.floor_ms;
@@ -220,7 +257,7 @@ impl Timer {
         let maximum = self.maximum_ms.max(self.initial_ms);
         self.left = left;
         self.repeat();
-        self.current_ms = self.current_ms.saturating_mul(2).min(maximum);
+        self.current_ms = self.longer().min(maximum);
         (self.is_hastened, self.state) = (false, State::Sending);
         Some(Expired::SendAgain)
     }
@@ -232,10 +269,15 @@ mod tests {
 
     use super::*;
 
+    /// A timer that draws nothing.
+    fn fixed(timeouts: Timeouts) -> Timer {
+        Timer::new(timeouts, |_| unreachable!("a wait that doubles needs no random numbers"))
+    }
+
     #[test]
     fn waits_double_up_to_the_maximum_and_end() {
         let mut timer =
-            Timer::new(Timeouts { initial_ms: 2_000, maximum_ms: 7_000, retransmissions: 3, floor_ms: None });
+            fixed(Timeouts { initial_ms: 2_000, maximum_ms: 7_000, retransmissions: 3, ..Timeouts::DEFAULT });
         timer.start();
         assert_eq!(timer.deadline(), None);
         timer.sent(Instant::from_millis(100));
@@ -255,7 +297,7 @@ mod tests {
     }
 
     fn adaptive() -> Timer {
-        Timer::new(Timeouts { initial_ms: 9_000, maximum_ms: 60_000, retransmissions: 7, floor_ms: Some(100) })
+        fixed(Timeouts { floor_ms: Some(100), ..Timeouts::DEFAULT })
     }
 
     /// A flight is sent at one time and answered at another. Returns the first wait of the next one.
@@ -281,8 +323,8 @@ mod tests {
         assert_eq!(timer.deadline().map(Instant::as_millis), Some(2_200 + 2_350));
         assert_eq!(answered(&mut adaptive(), 0, 10), 100, "not below the floor");
         assert_eq!(answered(&mut adaptive(), 0, 40_000), 60_000, "not above the maximum");
-        let mut fixed = Timer::new(Timeouts::DEFAULT);
-        assert_eq!(answered(&mut fixed, 0, 10), 9_000, "not unless it is asked for");
+        let mut without = fixed(Timeouts::DEFAULT);
+        assert_eq!(answered(&mut without, 0, 10), 9_000, "not unless it is asked for");
     }
 
     /// Karn's rule, and RFC 6347, section 4.2.4.1: a flight that was sent twice is not measured, and the wait stays longer.

@@ -129,7 +129,7 @@ pub fn play(
     let dissector = Dissector {
         contexts: scenario.network_config().contexts,
         connection_id: plan.connection_id(),
-        is_dtls: !scenario.session.protocol.is_stream() && scenario.session.protocol.transport().is_some(),
+        is_dtls: scenario.session.protocol.is_dtls(),
     };
     let mut decoded = Decoded::default();
     for (place, octets) in octets.iter().enumerate() {

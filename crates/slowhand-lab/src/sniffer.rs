@@ -152,6 +152,7 @@ pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
     let protocol = scenario.session.protocol;
     let (transport, session) = match protocol {
         protocol if protocol.is_stream() => ("tcp", if protocol.transport().is_some() { "tls" } else { "coap" }),
+        Protocol::Quic => ("udp", "quic"),
         // What carries a handshake is looked at more often than the records after it.
         protocol if protocol.transport().is_some() && scenario.session.carrier == Carrier::Udp => ("udp", "dtls"),
         _ => ("udp", "coap"),

@@ -60,6 +60,8 @@ pub struct Timer {
     pub most: Duration,
     /// True if it can follow the measured round trip.
     pub measures: bool,
+    /// True if its waits can grow as in CoCoA.
+    pub backs_off: bool,
 }
 
 /// The maximum timeout: the value at which a timer stops doubling.
@@ -99,6 +101,8 @@ pub struct TlsCapabilities {
     pub imports_psk: bool,
     /// True if it can tell its peer how long records may be (RFC 8449).
     pub record_size_limit: bool,
+    /// True if a client of DTLS 1.2 can send data before the server's Finished (RFC 7918).
+    pub false_start: bool,
 }
 
 /// What a library supports in one version of TLS or DTLS.
@@ -152,7 +156,9 @@ impl Capabilities {
     pub fn suites(&self, protocol: Protocol) -> impl Iterator<Item = Suite> {
         let speaks = self.protocols().any(|spoken| spoken == protocol);
         let suites = self.tls.suites.iter().copied().filter(move |_| speaks);
-        suites.filter(move |suite| suite.is_tls13() == matches!(protocol, Protocol::Dtls13 | Protocol::Tls13))
+        suites.filter(move |suite| {
+            suite.is_tls13() == matches!(protocol, Protocol::Dtls13 | Protocol::Tls13 | Protocol::Quic)
+        })
     }
 
     /// The first suite of a protocol, in the library's order of preference, that uses this credential.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
 use crate::coap::{Coap, Security, Transfer};
 use crate::config::{
-    Carrier, ConfigError, Credential, CredentialKind, Cryptography, Family, Protocol, Role, SessionConfig, Stack,
+    Carrier, ConfigError, Credential, CredentialKind, Cryptography, Family, Growth, Protocol, Role, SessionConfig,
+    Stack,
 };
 use crate::credentials::{self, CertificateKey};
 use crate::operation::Curve;
@@ -140,12 +141,28 @@ impl Capabilities {
             check("pre_validated", "true", allowed, |_| WITHOUT_VALIDATION.contains(stack))?;
             check_visible(config, tls)?;
         }
+        if tls.false_start && config.role == Role::Client {
+            self.check_false_start(config, tls)?;
+        }
         if let Some(resumption) = tls.resumption {
             let can = config.credential.kind() != CredentialKind::Ecjpake;
             check("resumption", &resumption, "none (a password opens one session)", |_| can)?;
             self.one_of_version("resumption", resumption, version, |version| version.resumptions)?;
         }
         Ok(())
+    }
+
+    /// RFC 7918 section 5.3: only with these key exchanges, of which the built-in libraries have one.
+    fn check_false_start(&self, config: &SessionConfig, tls: &Tls) -> Result<(), ConfigError> {
+        let can = self.tls.false_start;
+        check("false_start", &true, "false (the library has no False Start)", |_| can)?;
+        let is_12 = config.protocol() == Protocol::Dtls12;
+        check("false_start", &true, "false (only DTLS 1.2 has it with this library)", |_| is_12)?;
+        let is_asymmetric = config.credential.kind().is_asymmetric();
+        let allowed = "false with this credential (RFC 7918 section 5.3: public keys and ECDHE)";
+        check("false_start", &true, allowed, |_| is_asymmetric)?;
+        let allowed = "false with resumption (the client's Finished is the last message)";
+        check("false_start", &true, allowed, |_| tls.resumption.is_none())
     }
 
     fn check_dtls(&self, config: &SessionConfig, dtls: Dtls) -> Result<(), ConfigError> {
@@ -230,9 +247,12 @@ fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Dur
             check("maximum_timeout", &Seconds(maximum), allowed, |s| (first..=timer.most).contains(&s.0))?;
         }
     }
+    let growth = config.timers.growth;
+    check("backoff", &growth, "double (the library has no other)", |_| timer.backs_off || growth == Growth::Double)?;
     if let Some(floor) = config.timers.floor {
         let allowed = match timer.measures {
             true => format!("{} to {} (the maximum timeout)", Seconds(timer.least), Seconds(maximum)),
+            false if config.protocol() == Protocol::Quic => "none (QUIC always measures round trips)".to_owned(),
             false => "none (the library measures no round trip)".to_owned(),
         };
         check("timeout_floor", &Seconds(floor), allowed, |s| timer.measures && (timer.least..=maximum).contains(&s.0))?;

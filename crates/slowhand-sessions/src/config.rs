@@ -70,6 +70,7 @@ impl Protocol {
             Self::Dtls13 => Family::Tls(Tls::new(Version::DTLS13)),
             Self::Tls12 => Family::Tls(Tls::new(Version::Tls12)),
             Self::Tls13 => Family::Tls(Tls::new(Version::Tls13)),
+            Self::Quic => Family::Tls(Tls::new(Version::Quic)),
             Self::Coap => Family::Coap(Coap::new(Security::None)),
             Self::CoapDtls12 => Family::Coap(Coap::new(Security::Tls(Tls::new(Version::DTLS12)))),
             Self::CoapDtls13 => Family::Coap(Coap::new(Security::Tls(Tls::new(Version::DTLS13)))),
@@ -107,6 +108,8 @@ impl Family {
                 Version::Dtls13(_) => Protocol::CoapDtls13,
                 Version::Tls12 => Protocol::CoapTls12,
                 Version::Tls13 => Protocol::CoapTls13,
+                // No protocol here has CoAP above QUIC, and none makes this.
+                Version::Quic => Protocol::Quic,
             },
         }
     }
@@ -213,6 +216,20 @@ pub struct Timers {
     /// before it sends a new flight again; `first` is for its flights until then. Only lean-dtls measures (whole
     /// milliseconds). Default: none, nothing is measured.
     pub floor: Option<Duration>,
+    /// How the waits of a flight grow. Only lean-dtls has more than one way. Default: they double.
+    pub growth: Growth,
+}
+
+/// How the waits of a flight grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Growth {
+    /// Each is twice as long as the one before (RFC 6347 section 4.2.4.1).
+    #[default]
+    Double,
+    /// As in CoCoA (draft-ietf-core-cocoa-03): by its variable back-off factor (section 4.2.1), three times below 1 s, one and a
+    /// half above 3 s, twice between; and all of them are longer by the same random share of up to one half.
+    Cocoa,
 }
 
 /// With what a session computes.
@@ -279,7 +296,7 @@ pub struct SessionConfig {
 impl SessionConfig {
     /// One end of a session with default options.
     pub const fn new(role: Role, stack: Stack, family: Family, credential: Credential) -> Self {
-        let timers = Timers { first: None, maximum: None, floor: None };
+        let timers = Timers { first: None, maximum: None, floor: None, growth: Growth::Double };
         Self {
             role,
             stack,
@@ -362,7 +379,7 @@ macro_rules! displayed_as_serialised {
     )*};
 }
 
-displayed_as_serialised!(Role, Protocol, Carrier, CredentialKind, Cryptography, Arithmetic);
+displayed_as_serialised!(Role, Protocol, Carrier, CredentialKind, Cryptography, Arithmetic, Growth);
 
 /// What the two ends have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

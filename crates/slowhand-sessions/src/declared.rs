@@ -81,6 +81,8 @@ pub(crate) unsafe fn read(
             psk_modes: psk_modes.leak(),
             imports_psk: declared.imports_psk != 0,
             record_size_limit: declared.record_size_limit != 0,
+            // No adapter in C has it: with BoringSSL and GnuTLS, which do, it is for TLS alone.
+            false_start: false,
         },
         remarks: remark.map_or(&[], |remark| vec![remark].leak()),
     })
@@ -102,7 +104,7 @@ fn datagrams(
         0 => MaximumTimeout::Chosen(maximum),
         times => MaximumTimeout::TimesFirst(times),
     };
-    let timer = Timer { first, maximum, least, most, measures: false };
+    let timer = Timer { first, maximum, least, most, measures: false, backs_off: false };
     let fragments = declared.fragments != 0;
     Ok(Datagrams { minimum_mtu, minimum_mtu_reason, fragments, without_packing: false, timer })
 }

@@ -26,6 +26,9 @@ impl Capabilities {
         if tls.record_size_limit {
             features.push("record_size_limit".to_owned());
         }
+        if tls.false_start {
+            features.push("false_start".to_owned());
+        }
         features.extend(self.resumption());
         features.push("application data".to_owned());
         if !self.weightless.is_empty() {
@@ -62,6 +65,7 @@ impl Capabilities {
             (datagrams.without_packing, "datagram_packing"),
             (true, timeouts),
             (datagrams.timer.measures, "timeout floor"),
+            (datagrams.timer.backs_off, "backoff"),
             (self.tls.connection_id.is_some(), "connection_id"),
             (self.tls.lean, "lean profile"),
         ]

@@ -18,7 +18,7 @@ use lean_dtls::{
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
-use crate::config::{CredentialKind, Negotiated, Protocol, Role, Stack};
+use crate::config::{CredentialKind, Growth, Negotiated, Protocol, Role, Stack};
 use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::operation::Curve;
@@ -50,6 +50,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             least: Duration::from_millis(1),
             most: Duration::from_millis(u32::MAX as u64),
             measures: true,
+            backs_off: true,
         },
     }),
     // The length of a signature of ECDSA in DER depends on its value, which only the arithmetic can give.
@@ -91,6 +92,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         psk_modes: &[PskMode::PskKe, PskMode::PskDheKe],
         imports_psk: false,
         record_size_limit: true,
+        false_start: true,
     },
     remarks: &["ignores alerts in clear"],
 };
@@ -184,6 +186,10 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
             initial_ms: milliseconds(checked.first_timeout),
             maximum_ms: milliseconds(checked.maximum_timeout),
             floor_ms: checked.config.timers.floor.map(milliseconds),
+            growth: match checked.config.timers.growth {
+                Growth::Double => lean_dtls::Growth::Double,
+                Growth::Cocoa => lean_dtls::Growth::Variable,
+            },
             ..Timeouts::default()
         };
         let mtu = checked.config.mtu.unwrap_or(MTU);
@@ -348,6 +354,10 @@ fn with_extensions(mut config: Config<Credentials>, tls: &Tls) -> Result<Config<
     if tls.resumption == Some(Resumption::Ticket) {
         config = config.with_tickets();
     }
+    // Before it lets a client do so, the check has found the suite and all else fit.
+    if tls.false_start {
+        config = config.with_false_start();
+    }
     Ok(if tls.unchecked.heartbeats { config.with_heartbeats() } else { config })
 }
 
@@ -427,6 +437,10 @@ impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
             End::Client(client) => Some(client.max_data(self.mtu.into())),
             End::Server(server) => server.max_data(server.association_at(PEER)?, self.mtu.into()),
         }
+    }
+
+    fn may_write_early(&self) -> bool {
+        matches!(&self.end, End::Client(client) if client.may_send())
     }
 
     fn close(&mut self) -> Progress {

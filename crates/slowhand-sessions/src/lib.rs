@@ -2,7 +2,8 @@
 //!
 //! The libraries are the unmodified sources of [Mbed TLS](https://www.trustedfirmware.org/projects/mbed-tls/),
 //! [OpenSSL](https://www.openssl.org), [Eclipse tinyDTLS](https://github.com/eclipse/tinydtls) and
-//! [rustls](https://github.com/rustls/rustls): client and server, DTLS over datagrams and TLS over a stream. They send
+//! [rustls](https://github.com/rustls/rustls): client and server, DTLS over datagrams and TLS over a stream. QUIC is that of
+//! [quinn-proto](https://github.com/quinn-rs/quinn), with the TLS 1.3 of rustls. They send
 //! the same bytes as on a device. The platform below them is replaced: the world gives them clock, randomness and
 //! socket. By default their arithmetic of secp256r1 and RSA is replaced too, with the same results to the bit
 //! ([`Arithmetic`]). This crate has no network. The owner of a network drives the sessions:
@@ -135,8 +136,8 @@ pub use coap::{
     Coap, Congestion, Delivery, Edhoc, MAX_BODY, OSCORE_IDS, REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Security, Transfer,
 };
 pub use config::{
-    Arithmetic, Carrier, ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role,
-    SessionConfig, Stack, Timers,
+    Arithmetic, Carrier, ConfigError, Credential, CredentialKind, Cryptography, Family, Growth, Negotiated, Protocol,
+    Role, SessionConfig, Stack, Timers,
 };
 pub use export::credential_files;
 pub use footprint::session_heap;

@@ -28,6 +28,11 @@ pub(crate) trait Library: Send {
     /// The most octets of application data that fit into one datagram. `None` for a session over a stream.
     fn max_data(&self) -> Option<usize>;
 
+    /// True if a client whose handshake is not complete may send data all the same (RFC 7918).
+    fn may_write_early(&self) -> bool {
+        false
+    }
+
     /// Sends a close_notify.
     fn close(&mut self) -> Progress;
 
@@ -152,7 +157,7 @@ impl<L: Library> Session for LibrarySession<L> {
     }
 
     fn write(&mut self, now: Duration, data: &[u8]) -> Result<(), WriteError> {
-        if !matches!(self.status, Status::Established { .. }) {
+        if !matches!(self.status, Status::Established { .. }) && !self.may_write_early() {
             return Err(WriteError::NotEstablished);
         }
         let limit = self.library.max_data();
@@ -169,6 +174,10 @@ impl<L: Library> Session for LibrarySession<L> {
             Status::Failed(failure) => Err(failure.into()),
             _ => Ok(()),
         }
+    }
+
+    fn may_write_early(&self) -> bool {
+        self.status == Status::Handshaking && self.library.may_write_early()
     }
 
     fn close(&mut self, now: Duration) {

@@ -19,6 +19,9 @@ pub enum Protocol {
     /// TLS 1.3 (RFC 8446).
     #[serde(rename = "tls1.3")]
     Tls13,
+    /// QUIC (RFC 9000), whose handshake is that of TLS 1.3 (RFC 9001).
+    #[serde(rename = "quic")]
+    Quic,
     /// CoAP (RFC 7252) without protection.
     #[serde(rename = "coap")]
     Coap,
@@ -55,6 +58,7 @@ impl Protocol {
         Self::Dtls13,
         Self::Tls12,
         Self::Tls13,
+        Self::Quic,
         Self::Coap,
         Self::CoapDtls12,
         Self::CoapDtls13,
@@ -73,16 +77,27 @@ impl Protocol {
 
     /// True if what its sessions carry are CoAP messages.
     pub const fn is_coap(self) -> bool {
-        !matches!(self, Self::Dtls12 | Self::Dtls13 | Self::Tls12 | Self::Tls13)
+        !matches!(self, Self::Dtls12 | Self::Dtls13 | Self::Tls12 | Self::Tls13 | Self::Quic)
     }
 
-    /// The protocol of TLS or DTLS that is this one, or that carries its CoAP messages. `None` if it has none of them.
+    /// True if what an application sends is DTLS, or CoAP in DTLS.
+    pub const fn is_dtls(self) -> bool {
+        matches!(self.transport(), Some(Self::Dtls12 | Self::Dtls13))
+    }
+
+    /// True if data that are lost are sent again, by the protocol itself or by what is below it.
+    pub const fn is_reliable(self) -> bool {
+        self.is_stream() || matches!(self, Self::Quic)
+    }
+
+    /// The protocol of TLS, DTLS or QUIC that is this one, or that carries its CoAP messages. `None` if it has none of them.
     pub const fn transport(self) -> Option<Self> {
         match self {
             Self::Dtls12 | Self::CoapDtls12 => Some(Self::Dtls12),
             Self::Dtls13 | Self::CoapDtls13 => Some(Self::Dtls13),
             Self::Tls12 | Self::CoapTls12 => Some(Self::Tls12),
             Self::Tls13 | Self::CoapTls13 => Some(Self::Tls13),
+            Self::Quic => Some(Self::Quic),
             Self::Coap | Self::CoapTcp | Self::Oscore | Self::Edhoc | Self::Less => None,
         }
     }
@@ -92,9 +107,10 @@ impl Protocol {
         !matches!(self, Self::Coap | Self::Oscore)
     }
 
-    /// True if a session ends when a NAT forgets the address of its client: nothing of CoAP over UDP and of OSCORE is bound to one.
+    /// True if a session ends when a NAT forgets the address of its client: nothing of CoAP over UDP and of OSCORE is bound to one,
+    /// and a connection of QUIC migrates (RFC 9000 section 9).
     pub const fn is_bound_to_address(self) -> bool {
-        !matches!(self, Self::Coap | Self::Oscore | Self::Edhoc)
+        !matches!(self, Self::Coap | Self::Oscore | Self::Edhoc | Self::Quic)
     }
 }
 

@@ -7,35 +7,32 @@
 //! All that a call sends is one write. Without resumption, the server sends no tickets. With resumption, it sends one.
 //! This ticket is only the name of a session that the server keeps, because the library encrypts tickets only with its
 //! own cryptography.
+//!
+//! QUIC ([`quic`]) is quinn-proto, with the TLS 1.3 and the packet protection of rustls. [`config`] has the configurations of both.
 
+mod config;
+mod packets;
 pub(crate) mod provider;
+pub(crate) mod quic;
 mod symmetric;
 
-use std::fmt::Display;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption as ClientResumption, Tls12Resumption, verify_server_cert_signed_by_trust_anchor};
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivateSec1KeyDer, ServerName, UnixTime};
-use rustls::server::{NoServerSessionStorage, ParsedCertificate, ServerSessionMemoryCache, WebPkiClientVerifier};
-use rustls::time_provider::TimeProvider;
-use rustls::{
-    ClientConfig, ClientConnection, Connection, DigitallySignedStruct, Error, KeyLog, RootCertStore, ServerConfig,
-    ServerConnection, SignatureScheme, SupportedProtocolVersion, version,
-};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, Connection, Error, ServerConnection};
 
-use crate::capabilities::{Capabilities, TlsCapabilities, TlsVersion};
+use self::config::{failure, general};
+use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
 use crate::config::{CredentialKind, Negotiated, Protocol, Role, Stack};
-use crate::credentials::{self, Chain};
 use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::operation::Curve;
-use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{Auth, Resumption, Suite, Version};
+use crate::session::{Failure, Resumable};
+use crate::tls::{Resumption, Suite};
 
 /// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
@@ -45,7 +42,20 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     version: env!("SLOWHAND_RUSTLS_VERSION"),
     licence: "Apache-2.0 OR ISC OR MIT",
     credentials: &[CredentialKind::Certificate],
-    datagrams: None,
+    datagrams: Some(Datagrams {
+        minimum_mtu: &[(CredentialKind::Certificate, quic::LEAST_MTU)],
+        minimum_mtu_reason: "QUIC pads its first datagrams to that, RFC 9000 section 14.1",
+        fragments: true,
+        without_packing: false,
+        timer: Timer {
+            first: quic::FIRST_TIMEOUT,
+            maximum: MaximumTimeout::TimesFirst(quic::MAXIMUM_BACKOFF),
+            least: Duration::from_millis(3),
+            most: Duration::from_secs(3600),
+            measures: false,
+            backs_off: false,
+        },
+    }),
     weightless: &[],
     tls: TlsCapabilities {
         suites: provider::SUITES,
@@ -62,6 +72,12 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
                 fragment_lengths: &[],
                 resumptions: &[Resumption::Ticket],
             },
+            TlsVersion {
+                protocol: Protocol::Quic,
+                curves: &[Curve::Secp256r1],
+                fragment_lengths: &[],
+                resumptions: &[Resumption::Ticket],
+            },
         ],
         rsa_bits: &[],
         connection_id: None,
@@ -73,12 +89,10 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         psk_modes: &[],
         imports_psk: false,
         record_size_limit: false,
+        false_start: false,
     },
-    remarks: &["one write per flight"],
+    remarks: &["one write per flight", "QUIC by quinn-proto"],
 };
-
-/// The number of sessions that a server keeps: the first one, and the one that resumes it.
-const SESSIONS: usize = 2;
 
 /// One end of a rustls session.
 pub(crate) struct Rustls {
@@ -224,173 +238,16 @@ impl Library for Rustls {
     }
 }
 
-/// The library keeps sessions in its configuration. So a session can resume only with the configuration of the first
-/// one.
 fn end(checked: &Checked<'_>, previous: Option<&Resumable>) -> Result<(End, Resumable), Error> {
-    let provider = Arc::new(provider::provider(checked.suite));
-    let versions: &[&SupportedProtocolVersion] = match checked.tls.version {
-        Version::Tls13 => &[&version::TLS13],
-        _ => &[&version::TLS12],
-    };
     Ok(match checked.config.role {
         Role::Client => {
-            let config = match previous.and_then(Resumable::get::<Arc<ClientConfig>>) {
-                Some(previous) => previous.clone(),
-                None => Arc::new(client_config(checked, provider, versions)?),
-            };
+            let config = config::client(checked, previous)?;
             (End::Idle(config.clone()), Resumable::new(config))
         }
         Role::Server => {
-            let config = match previous.and_then(Resumable::get::<Arc<ServerConfig>>) {
-                Some(previous) => previous.clone(),
-                None => Arc::new(server_config(checked, provider, versions)?),
-            };
+            let config = config::server(checked, previous)?;
             let connection = ServerConnection::new(config.clone())?;
             (End::Connected(Box::new(connection.into())), Resumable::new(config))
         }
     })
-}
-
-fn client_config(
-    checked: &Checked<'_>,
-    provider: Arc<CryptoProvider>,
-    versions: &[&'static SupportedProtocolVersion],
-) -> Result<ClientConfig, Error> {
-    let chain = chain(checked)?;
-    let builder = ClientConfig::builder_with_details(provider.clone(), Arc::new(Calendar))
-        .with_protocol_versions(versions)?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(KnownAuthority { authority: authority(&chain)?, provider }));
-    let mut config = match checked.tls.auth {
-        Auth::Mutual => {
-            let (certificate, key) = own(&chain);
-            builder.with_client_auth_cert(certificate, key)?
-        }
-        Auth::Server => builder.with_no_client_auth(),
-    };
-    config.enable_sni = false;
-    config.resumption = match checked.tls.resumption {
-        None => ClientResumption::disabled(),
-        // In TLS 1.2, only the session ID: this server gives no tickets there.
-        Some(_) => ClientResumption::in_memory_sessions(1).tls12_resumption(Tls12Resumption::SessionIdOnly),
-    };
-    config.key_log = Arc::new(DeviceKeyLog);
-    Ok(config)
-}
-
-fn server_config(
-    checked: &Checked<'_>,
-    provider: Arc<CryptoProvider>,
-    versions: &[&'static SupportedProtocolVersion],
-) -> Result<ServerConfig, Error> {
-    let chain = chain(checked)?;
-    let builder =
-        ServerConfig::builder_with_details(provider.clone(), Arc::new(Calendar)).with_protocol_versions(versions)?;
-    let builder = match checked.tls.auth {
-        Auth::Mutual => builder.with_client_cert_verifier(
-            WebPkiClientVerifier::builder_with_provider(authority(&chain)?, provider).build().map_err(general)?,
-        ),
-        Auth::Server => builder.with_no_client_auth(),
-    };
-    let (certificate, key) = own(&chain);
-    let mut config = builder.with_single_cert(certificate, key)?;
-    config.session_storage = Arc::new(NoServerSessionStorage {});
-    config.send_tls13_tickets = 0;
-    if checked.tls.resumption.is_some() {
-        config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
-        config.send_tls13_tickets = 1;
-    }
-    config.key_log = Arc::new(DeviceKeyLog);
-    Ok(config)
-}
-
-fn chain(checked: &Checked<'_>) -> Result<Chain, Error> {
-    let (key, length) = checked.certificate().ok_or_else(|| general("the session has no certificates"))?;
-    credentials::chain(key, checked.config.role, length).map_err(general)
-}
-
-fn general(error: impl Display) -> Error {
-    Error::General(error.to_string())
-}
-
-fn authority(chain: &Chain) -> Result<Arc<RootCertStore>, Error> {
-    let mut store = RootCertStore::empty();
-    store.add(CertificateDer::from(chain.authority))?;
-    Ok(Arc::new(store))
-}
-
-fn own(chain: &Chain) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
-    (vec![CertificateDer::from(chain.own.certificate)], PrivateSec1KeyDer::from(chain.own.key).into())
-}
-
-/// The calendar time of the device.
-#[derive(Debug)]
-struct Calendar;
-
-impl TimeProvider for Calendar {
-    fn current_time(&self) -> Option<UnixTime> {
-        Some(UnixTime::since_unix_epoch(device::unix_time()))
-    }
-}
-
-#[derive(Debug)]
-struct DeviceKeyLog;
-
-impl KeyLog for DeviceKeyLog {
-    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        device::log_key(label, client_random, secret);
-    }
-}
-
-/// Accepts a server if the authority has issued its certificate. The server has no name to check.
-#[derive(Debug)]
-struct KnownAuthority {
-    authority: Arc<RootCertStore>,
-    provider: Arc<CryptoProvider>,
-}
-
-impl ServerCertVerifier for KnownAuthority {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        let algorithms = self.provider.signature_verification_algorithms.all;
-        let certificate = ParsedCertificate::try_from(end_entity)?;
-        verify_server_cert_signed_by_trust_anchor(&certificate, &self.authority, intermediates, now, algorithms)?;
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-fn failure(error: &Error) -> Failure {
-    let kind = match error {
-        Error::AlertReceived(description) => FailureKind::AlertReceived { description: (*description).into() },
-        _ => FailureKind::Library { code: 0 },
-    };
-    Failure { kind, reason: error.to_string() }
 }

@@ -45,9 +45,15 @@ pub trait Session: Send {
     /// nothing if `data` is empty.
     ///
     /// # Errors
-    /// The session is not established, or the data do not fit into one datagram, or the library fails. In the last case
+    /// The session is not established (but see [`may_write_early`](Self::may_write_early)), or the data do not fit into one datagram, or the library fails. In the last case
     /// the session has failed too.
     fn write(&mut self, now: Duration, data: &[u8]) -> Result<(), WriteError>;
+
+    /// True if this end may [`write`](Self::write) already, although it has not verified the peer's Finished: a client with False Start
+    /// (RFC 7918), whose own Finished is sent.
+    fn may_write_early(&self) -> bool {
+        false
+    }
 
     /// Tells the peer that this end sends no more data (`close_notify`, RFC 5246 section 7.2.1). Does nothing before
     /// the session is established, or if this end has closed it already. The session still receives what the peer

@@ -21,6 +21,7 @@ use crate::messages::below_coap;
 use crate::operation::Processor;
 use crate::own::{OF_MESSAGES, StackError};
 use crate::rustls::Rustls;
+use crate::rustls::quic::Quic;
 use crate::session::{Failure, Resumable, Session};
 use crate::tls::Suite;
 use crate::{declared, host, lean, mbedtls, openssl, own, rustls, tinydtls};
@@ -260,6 +261,9 @@ pub(crate) fn session(
         Adapter::LeanDtls => Box::new(LibrarySession::new(config, processor, clock, || {
             LeanDtls::<{ lean::CERTIFICATE_BUFFER }>::new(checked, previous)
         })?),
+        Adapter::Rustls if config.protocol() == Protocol::Quic => {
+            Box::new(LibrarySession::new(config, processor, clock, || Quic::new(checked, previous))?)
+        }
         Adapter::Rustls => Box::new(LibrarySession::new(config, processor, clock, || Rustls::new(checked, previous))?),
     })
 }

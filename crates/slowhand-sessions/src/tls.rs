@@ -36,6 +36,9 @@ pub struct Tls {
     pub max_fragment_length: Option<u16>,
     /// What this end tells its peer: the most octets of content in encrypted records for this end (RFC 8449). Default: not told.
     pub record_size_limit: Option<u16>,
+    /// True if a client of DTLS 1.2 may send data when its own Finished is sent, before it has the server's (False Start, RFC
+    /// 7918). A server of lean-dtls with it keeps its last flight when data arrive; no effect for other servers. Default: false.
+    pub false_start: bool,
     /// How to resume an earlier session, which [`build_pair`](crate::build_pair) runs first. Default: no resumption.
     pub resumption: Option<Resumption>,
     /// True if a client takes every chain of certificates: the border router in front of it lets no other pass than those that it
@@ -74,6 +77,7 @@ impl Tls {
             curve: Curve::Secp256r1,
             max_fragment_length: None,
             record_size_limit: None,
+            false_start: false,
             resumption: None,
             pre_validated: false,
             unchecked: Unchecked { other_suite: None, x25519: false, imports_psk: false, heartbeats: false },
@@ -93,6 +97,8 @@ pub enum Version {
     Tls12,
     /// TLS 1.3 (RFC 8446).
     Tls13,
+    /// QUIC (RFC 9000), whose handshake is that of TLS 1.3 (RFC 9001).
+    Quic,
 }
 
 impl Version {
@@ -106,7 +112,7 @@ impl Version {
     pub const fn dtls(&self) -> Option<&Dtls> {
         match self {
             Self::Dtls12(dtls) | Self::Dtls13(dtls) => Some(dtls),
-            Self::Tls12 | Self::Tls13 => None,
+            Self::Tls12 | Self::Tls13 | Self::Quic => None,
         }
     }
 
@@ -114,7 +120,7 @@ impl Version {
     pub const fn dtls_mut(&mut self) -> Option<&mut Dtls> {
         match self {
             Self::Dtls12(dtls) | Self::Dtls13(dtls) => Some(dtls),
-            Self::Tls12 | Self::Tls13 => None,
+            Self::Tls12 | Self::Tls13 | Self::Quic => None,
         }
     }
 
@@ -125,14 +131,15 @@ impl Version {
             Self::Dtls13(_) => Protocol::Dtls13,
             Self::Tls12 => Protocol::Tls12,
             Self::Tls13 => Protocol::Tls13,
+            Self::Quic => Protocol::Quic,
         }
     }
 
-    /// The ProtocolVersion of TLS (RFC 8446 section 4.2.1); for DTLS, that of the same version of TLS.
+    /// The ProtocolVersion of TLS (RFC 8446 section 4.2.1); for DTLS and QUIC, that of the same version of TLS.
     pub(crate) const fn number(self) -> u16 {
         match self {
             Self::Dtls12(_) | Self::Tls12 => 0x0303,
-            Self::Dtls13(_) | Self::Tls13 => 0x0304,
+            Self::Dtls13(_) | Self::Tls13 | Self::Quic => 0x0304,
         }
     }
 }

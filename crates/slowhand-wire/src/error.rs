@@ -34,6 +34,12 @@ pub enum WireError {
         /// The two octets of the version.
         version: [u8; 2],
     },
+    /// It is no packet of QUIC version 1 (RFC 9000 section 17).
+    #[error("not a packet of QUIC version 1: it begins with {first:#04x}")]
+    NotQuic {
+        /// Its first octet.
+        first: u8,
+    },
     /// The record has a connection ID, and the caller did not give its length (RFC 9146 section 4).
     #[error("the length of the record's connection ID is not known")]
     ConnectionIdLengthUnknown,

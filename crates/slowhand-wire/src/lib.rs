@@ -1,4 +1,4 @@
-//! Reads what sessions send: records, handshake messages and fragments of DTLS and TLS.
+//! Reads what sessions send: records, handshake messages and fragments of DTLS and TLS, types of QUIC packets.
 //!
 //! This crate is the only reader of these formats in the project. It copies nothing: a [`dtls::Record`] or a
 //! [`tls::Record`] is a view of the octets. It has no keys. So it reads the content of a record only if the record is
@@ -10,6 +10,7 @@
 //! | [`dtls`] | records of DTLS 1.0 and 1.2, also with a connection ID; fragments of messages | RFC 6347, RFC 9146 |
 //! | [`dtls13`] | records of every version of DTLS, also with the unified header | RFC 9147 section 4 |
 //! | [`tls`] | records of TLS 1.0 to 1.3; handshake messages | RFC 5246, RFC 8446 |
+//! | [`quic`] | the types of packets of QUIC version 1 | RFC 9000 section 17 |
 //! | [`flight`] | which parts of a flight a datagram carries, and which were carried before | RFC 6347 section 4.2.4 |
 //!
 //! # Goals
@@ -51,6 +52,7 @@ pub mod dtls13;
 mod error;
 pub mod flight;
 mod octets;
+pub mod quic;
 mod ranges;
 pub mod tls;
 mod types;

@@ -79,6 +79,7 @@ def _rust(end: End) -> list[str]:
         "Config": True,
         "ConfigError": True,
         "Credentials": end.credential != PSK,
+        "Growth": any("Growth::" in line for line in lines),
         "Lean": bool(end.lean),
         "MaxFragmentLength": any("MaxFragmentLength" in line for line in lines),
         "Psk": end.credential == PSK,
@@ -134,6 +135,8 @@ def _calls(end: End) -> list[str]:
         calls.append(f"with_connection_id({end.connection_id})?")
     if end.resumption == "ticket" and not end.is_13:
         calls.append("with_tickets()")
+    if end.false_start:
+        calls.append("with_false_start()")
     if end.lean:
         calls.append(f"with_lean({_lean(end)})")
     return [*lines, *(f"    let config = config.{call};" for call in calls), *_remarks(end)]
@@ -144,9 +147,12 @@ def _timer(timer: Timer | None) -> list[str]:
         return ["    let timeouts = Timeouts::DEFAULT;"]
     first, maximum = (max(1, round(time)) for time in (timer.first_ms, timer.maximum_ms))
     floor = "" if timer.floor_ms is None else f", floor_ms: Some({round(timer.floor_ms)})"
-    times = f"initial_ms: {first}, maximum_ms: {maximum}{floor}, ..Timeouts::DEFAULT"
+    growth = ", growth: Growth::Variable" if timer.growth == "cocoa" else ""
+    times = f"initial_ms: {first}, maximum_ms: {maximum}{floor}{growth}, ..Timeouts::DEFAULT"
     return [
-        "    // Milliseconds: the first timeout, and where it stops doubling.",
+        "    // Milliseconds: the first timeout, and where it stops growing."
+        if growth
+        else "    // Milliseconds: the first timeout, and where it stops doubling.",
         f"    let timeouts = Timeouts {{ {times} }};",
     ]
 
@@ -188,6 +194,8 @@ def _c(end: End, title: str) -> Snippet:
         notes.append(f"The calls in C double the timeout up to {seconds(C_MAXIMUM_MS)}.")
     wanted = {
         "the measured round trip": bool(end.timer and end.timer.floor_ms is not None),
+        "the timer of CoCoA": bool(end.timer and end.timer.growth == "cocoa"),
+        "False Start": end.false_start,
         "max_fragment_length": end.max_fragment_length is not None,
         "record_size_limit": end.record_size_limit is not None,
         "connection IDs": end.connection_id is not None,

@@ -35,6 +35,7 @@ class Timer:
     first_ms: float
     maximum_ms: float
     floor_ms: float | None
+    growth: str
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class End:
     connection_id: int | None
     cookie: bool | None
     resumption: str | None
+    false_start: bool
     lean: tuple[str, ...]
 
     @property
@@ -76,7 +78,15 @@ class End:
 
     def without_datagrams(self) -> End:
         """The same without what only datagrams have."""
-        return replace(self, timer=None, mtu=None, connection_id=None, cookie=None, lean=())
+        return replace(
+            self,
+            timer=None,
+            mtu=None,
+            connection_id=None,
+            cookie=None,
+            false_start=False,
+            lean=(),
+        )
 
 
 @dataclass(frozen=True)
@@ -225,6 +235,12 @@ def _extensions(end: End, offer: Offer, notes: list[str]) -> End:
     if end.lean and has != "lean-dtls":
         notes.append(f"{has} has no lean profile: only lean-dtls has.")
         end = replace(end, lean=())
+    if end.false_start and has != "lean-dtls":
+        notes.append(f"{has} has no False Start (RFC 7918) for DTLS.")
+        end = replace(end, false_start=False)
+    if end.timer and end.timer.growth != "double" and has != "lean-dtls":
+        notes.append(f"{has} has no timer of CoCoA: its timer doubles.")
+        end = replace(end, timer=replace(end.timer, growth="double"))
     if end.timer and end.timer.floor_ms is not None and has != "lean-dtls":
         notes.append(f"{has} measures no round trips: its timer starts as below each time.")
         end = replace(end, timer=replace(end.timer, floor_ms=None))

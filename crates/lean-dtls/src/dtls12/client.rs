@@ -303,7 +303,13 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
         (Expects::ServerHelloDone, Kind::ServerHelloDone) if body.is_empty() => {
             sender.note(&header, body);
             let answered = header.sequence;
-            return answer_flight(connection, crypto, &config.credentials, kept, answered);
+            let is_answered = answer_flight(connection, crypto, &config.credentials, kept, answered);
+            #[cfg(feature = "false-start")]
+            {
+                let is_allowed = connection.suite.key_exchange() == KeyExchange::EcdheEcdsa;
+                connection.starts_early = config.options.false_start && is_allowed && is_answered;
+            }
+            return is_answered;
         }
         #[cfg(feature = "resumption")]
         (Expects::NewSessionTicket, Kind::NewSessionTicket) => {

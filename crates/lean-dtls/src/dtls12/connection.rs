@@ -113,6 +113,9 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) dtls13: Option<Offered>,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
+    /// True if a client may send data as soon as its last flight is sent.
+    #[cfg(feature = "false-start")]
+    pub(super) starts_early: bool,
     /// The last alert in clear.
     heard: Option<u8>,
     /// A message that was expected is longer than the buffer. Anybody can have sent it.
@@ -179,7 +182,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             inbound: Inbound::default(),
             next: 0,
             answered: None,
-            timer: Timer::new(timeouts),
+            timer: Timer::new(timeouts, |octets| crypto.random(octets)),
             randoms: [[0; 32]; 2],
             agreed: Agreed::default(),
             suite: Suite::TLS_PSK_WITH_AES_128_CCM_8, // until the hellos have said another one
@@ -196,6 +199,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             #[cfg(feature = "dtls13")]
             dtls13: None,
             alert: None,
+            #[cfg(feature = "false-start")]
+            starts_early: false,
             heard: None,
             has_no_room: false,
             received: Received::default(),
@@ -288,9 +293,19 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         written
     }
 
+    /// True if this end may send data.
+    pub(crate) fn may_send(&self) -> bool {
+        #[cfg(feature = "false-start")]
+        if self.starts_early && self.is_client && self.status == Status::Handshaking {
+            // Behind its Finished (RFC 7918, section 4), without which the server has no use for them.
+            return self.sender.flight.is_sent();
+        }
+        self.status == Status::Established
+    }
+
     /// Encrypts application data into a datagram.
     pub(crate) fn send(&mut self, crypto: &mut C, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
-        if self.status != Status::Established {
+        if !self.may_send() {
             return Err(SendError::NotEstablished);
         }
         let written = self.sender.outbound.write(crypto, (ContentType::ApplicationData, 1), &[data], output);
@@ -430,6 +445,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The peer has this end's last flight. A heartbeat waits on.
     fn hear_established(&mut self) {
+        // Or it does not: a client that starts early sends data without it.
+        #[cfg(feature = "false-start")]
+        if self.starts_early && !self.is_client {
+            return;
+        }
         self.sender.flight.clear();
         #[cfg(feature = "heartbeat")]
         if self.heartbeat.request.is_some() {

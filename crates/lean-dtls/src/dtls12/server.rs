@@ -125,6 +125,10 @@ fn answer<C: Crypto, const BUFFER: usize>(
     }
     agree(connection, agreed);
     connection.suite = suite;
+    #[cfg(feature = "false-start")]
+    {
+        connection.starts_early = config.options.false_start && suite.key_exchange() == KeyExchange::EcdheEcdsa;
+    }
     #[cfg(feature = "resumption")]
     connection.name(crypto, _resuming);
     send_hello(connection)?;

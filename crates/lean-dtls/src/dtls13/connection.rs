@@ -201,7 +201,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             acknowledgements: Acknowledgements::new(),
             next: 0,
             answered: None,
-            timer: Timer::new(timeouts),
+            timer: Timer::new(timeouts, |octets| crypto.random(octets)),
             has_answered: false,
             is_acknowledged_in_clear: false,
             client_random: [0; 32],

@@ -12,6 +12,8 @@ mod credentials;
 mod demands;
 #[cfg(feature = "dtls13")]
 mod dtls13;
+#[cfg(all(feature = "false-start", feature = "webpki", feature = "x25519"))]
+mod false_start;
 mod forged;
 #[cfg(all(
     feature = "webpki",

@@ -51,7 +51,7 @@ pub struct HostEntry {
 }
 
 /// What parts are spent on. No other kinds exist.
-pub const KINDS: [(&str, &str); 23] = [
+pub const KINDS: [(&str, &str); 24] = [
     ("again", "the client waits before its next attempt"),
     ("air", "frames and acknowledgements on the air"),
     ("attempt", "an earlier attempt of the client, which failed"),

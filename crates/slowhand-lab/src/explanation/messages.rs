@@ -9,7 +9,7 @@ use slowhand_coap::message::{self as coap, CoapOption, MessageClass, Packet};
 use slowhand_coap::observe::REGISTER;
 use slowhand_coap::stream::{self, Signal};
 use slowhand_net::transport::tcp::{Flags, Segment};
-use slowhand_wire::{ContentType, Coverage, MessageType, RangeSet, dtls, tls};
+use slowhand_wire::{ContentType, Coverage, MessageType, RangeSet, dtls, quic, tls};
 use std::collections::BTreeMap;
 
 /// Reads what one end sends, in order.
@@ -103,7 +103,7 @@ impl DatagramReader {
             Some(64..=127) if coap::decode(datagram).is_ok() => name_of_coap(datagram),
             _ => return ("datagram".to_owned(), false),
         };
-        let records = Reader { connection_id_length: 0 }.read(&payload, phase);
+        let records = Reader::Dtls { connection_id_length: 0 }.read(&payload, phase);
         let is_again = records.is_in(&self.sent);
         records.add_to(&mut self.sent);
         (words, is_again)
@@ -181,6 +181,11 @@ impl SegmentReader {
         }
         names
     }
+}
+
+/// What a datagram of QUIC is: the types of its packets, `Initial and Handshake`.
+pub(super) fn name_of_quic(octets: &[u8]) -> String {
+    joined(&quic::packets(octets).map_while(Result::ok).map(|packet| packet.name().to_owned()).collect::<Vec<_>>())
 }
 
 /// What a datagram of CoAP is: `CON POST`, `ACK 2.04 with OSCORE`, `NON 2.05 notification`.

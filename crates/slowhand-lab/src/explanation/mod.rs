@@ -28,10 +28,11 @@ use context::{Context, name_of};
 pub use document::{Event, Explanation, HostEntry, KINDS, Lane, Part, PathEntry};
 use events::{Key, Sources};
 pub use messages::{DatagramReader, SegmentReader};
-use messages::{Names, joined, name_of_coap_in_stream, name_of_segment};
+use messages::{Names, joined, name_of_coap_in_stream, name_of_quic, name_of_segment};
 use parts::{Grouped, Namer};
 pub use scene::{Computing, Datagram, Frames, Handshake, Loss, STATES, Scene};
 use slowhand_net::datagram::DatagramId;
+use slowhand_sessions::Protocol;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A handshake that cannot be explained.
@@ -195,6 +196,7 @@ fn names(
                 _ if sent.control.is_some() => sent.control.unwrap_or_default().to_owned(),
                 _ if trace.is_outside(end) => from_outside.read(&sent.payload.octets, Phase::Handshake).0,
                 _ if protocol.is_stream() => name_of_segment(&sent.payload.octets),
+                Protocol::Quic => name_of_quic(&sent.payload.octets),
                 _ => reader.of_datagram(&sent.payload, connection_id),
             };
             datagrams.insert(datagram, name);

@@ -343,7 +343,7 @@ const RESPONSE: usize = 4 + 4 + 2 + 5 + 1;
 /// Refuses what only sessions of the scenario's own clients have.
 fn refuse_others(scenario: &Scenario) -> Result<(), ReadersError> {
     let protocol = scenario.session.protocol;
-    if protocol.is_stream() || protocol.transport().is_none() {
+    if !protocol.is_dtls() {
         let found = format!("\"{protocol}\"");
         return Err(refused("session.protocol", &found, "one with DTLS, where readers open sessions of DTLS"));
     }

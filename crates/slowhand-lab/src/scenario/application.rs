@@ -26,7 +26,7 @@ pub struct Application {
     /// retry. Default: `never`.
     pub retry: Retry,
     /// How many requests the client of a run sends after its handshake, each when the one before is answered; the columns
-    /// `data_...` of the result are about them. The protocol has CoAP (`session.protocol`), or it is a version of TLS: what
+    /// `data_...` of the result are about them. The protocol has CoAP (`session.protocol`), or it is QUIC or a version of TLS: what
     /// DTLS alone carries is not sent again after a loss. Default: 0, a run opens its sessions and stops.
     pub requests: Integer<0, 1_000>,
     /// The client of a run observes (RFC 7641): it asks once, with FETCH, and the other `requests` less 1 answers are notifications, which
@@ -206,7 +206,7 @@ impl Application {
         if self.requests.get() == 0 && self.pattern.is_none() {
             return Ok(());
         }
-        if self.requests.get() > 0 && !protocol.is_coap() && !protocol.is_stream() {
+        if self.requests.get() > 0 && !protocol.is_coap() && !protocol.is_reliable() {
             let allowed =
                 format!("0 with {protocol}; or session.protocol = \"coap+{protocol}\", which repeats what is lost");
             return Err(document.blame("application.requests", self.requests.get().to_string(), allowed));

@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Arithmetic, Carrier, Coap, Credential, CredentialKind, Cryptography, Curve, Dtls, Family, KeyExchange, LeanSwitch,
-    Protocol, PskMode, Resumption, Role, Security, SessionConfig, Stack, Suite, Timers, Tls, Version,
+    Arithmetic, Carrier, Coap, Credential, CredentialKind, Cryptography, Curve, Dtls, Family, Growth, KeyExchange,
+    LeanSwitch, Protocol, PskMode, Resumption, Role, Security, SessionConfig, Stack, Suite, Timers, Tls, Version,
     best_common_suite,
 };
 
@@ -15,8 +15,8 @@ use super::psk::Psk;
 use crate::input::{Integer, PositiveSeconds};
 
 /// The secure session, and the settings of the libraries that open it. The keys that only DTLS uses (cookie, timeouts,
-/// MTU, connection identifiers) have no effect on TLS over TCP. Of the `transport` section `client` and `server` have no effect on
-/// protocols over UDP, and `dccp` has one only with `carrier`.
+/// MTU, connection identifiers) have no effect on TLS over TCP; QUIC has timeouts and the MTU. Of the `transport` section `client`
+/// and `server` have no effect on protocols over UDP, and `dccp` has one only with `carrier`.
 /// What only TLS and DTLS use (libraries, suite, credential) has no effect on `coap`, `coap+tcp`, `oscore`, `edhoc` and `less`,
 /// which have one implementation each.
 /// So the same scenario can be run with all of them: only `protocol` changes.
@@ -30,21 +30,21 @@ pub struct Session {
     #[serde(default)]
     #[schemars(schema_with = "stack_schema")]
     pub server_stack: Option<Stack>,
-    /// The protocol: DTLS over UDP, or TLS over TCP (see `transport`), which carry the data of an application as they are; or
-    /// CoAP messages (see `coap`) over UDP, alone (`coap`), protected by OSCORE (`oscore`, RFC 8613, with a context that both
+    /// The protocol: DTLS over UDP, TLS over TCP (see `transport`), or QUIC (RFC 9000, rustls only, with certificates), which carry
+    /// the data of an application as they are; or CoAP messages (see `coap`) over UDP, alone (`coap`), protected by OSCORE (`oscore`, RFC 8613, with a context that both
     /// ends have from the beginning: its master secret is `psk`, and there is no handshake; `edhoc`, RFC 9528, whose handshake
     /// gives that context), or over DTLS, or in records of DTLS 1.2 whose keys two exchanges of CoAP give, from `psk` (`less`,
     /// draft-bhattacharyya-dice-less-on-coap-01); or CoAP messages over TCP (`coap+tcp`, RFC 8323) or TLS. Default: `dtls1.2`.
     #[serde(default = "default_protocol")]
     #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
-    /// What carries the datagrams of `dtls1.2` and `dtls1.3`: UDP (`udp`), or
+    /// What carries the datagrams of DTLS: UDP (`udp`), or
     ///
     /// - `coap`: each flight of the handshake is the body of a CoAP request or of its response (DTLS as a CoAP resource, Capossele et
     ///   al. 2015). `session.coap` has the timers and the size of blocks; `timeout_s` and `datagram_packing` have no effect. After the
     ///   handshake records are datagrams of UDP.
     /// - `dccp`: DCCP, which has congestion control and acknowledgements (RFC 5238). The connection opens first, with a round trip of
-    ///   its own; see `transport.dccp`.
+    ///   its own; see `transport.dccp`. Only with `dtls1.2` and `dtls1.3`.
     ///
     /// Default: `udp`.
     #[serde(default)]
@@ -79,7 +79,8 @@ pub struct Session {
     #[serde(default = "default_cookie")]
     pub cookie: bool,
     /// The first retransmission timeout of both ends; `server_timeout_s` replaces it for the server. Default: the
-    /// library's own (1 for mbedTLS and OpenSSL, 2 for tinyDTLS).
+    /// library's own (1 for mbedTLS and OpenSSL, 2 for tinyDTLS). With QUIC the first probe timeout, before a round trip is
+    /// measured (RFC 9002 section 6.2): three times the initial round trip, 0.999 by default.
     pub timeout_s: Option<PositiveSeconds>,
     /// The value at which the retransmission timeouts of both ends stop doubling. Default: the
     /// library's own (60 for mbedTLS and OpenSSL, as in RFC 6347 section 4.2.4.1; always 128 times the first timeout
@@ -91,13 +92,21 @@ pub struct Session {
     /// long; `timeout_s` is for its flights until then. Choose more than a peer computes for an answer. Only with lean-dtls at
     /// both ends. Default: none, nothing is measured.
     pub timeout_floor_s: Option<PositiveSeconds>,
+    /// How the retransmission timeouts of both ends grow. `double`: each is twice the one before (RFC 6347 section 4.2.4.1). `cocoa`:
+    /// by the variable back-off factor of CoCoA (draft-ietf-core-cocoa-03 section 4.2.1): threefold below 1 s, by half above 3 s,
+    /// twofold between; and all timeouts of an end are longer by the same random share of up to a half, so that ends that began
+    /// together do not repeat together. A handshake is too short for the estimators of CoCoA: see `timeout_floor_s`. Only with
+    /// lean-dtls at both ends. Default: `double`.
+    #[serde(default)]
+    pub backoff: Growth,
     /// The maximum fragment length that the client asks for (RFC 6066 section 4). Default: none.
     #[schemars(extend("enum" = [512, 1_024, 2_048, 4_096]))]
     pub max_fragment_length: Option<Integer<1, 65_535>>,
     /// What each end tells the other: the most octets of content in encrypted records for it (RFC 8449). Default: none.
     pub record_size_limit: Option<Integer<64, 16_384>>,
     /// The most octets of a datagram (UDP payload) that either end sends. Default: no limit in the library.
-    /// A 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them for IPv6 and UDP.
+    /// A 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them for IPv6 and UDP. QUIC needs 1200 or more
+    /// (RFC 9000 section 14.1), and has 1200 by default.
     pub mtu: Option<Integer<1, 1_999>>,
     /// True if an end puts as many records of a flight into a datagram as there is room for. False if it sends each in a
     /// datagram of its own, which only lean-dtls can do on demand (tinyDTLS always does). Default: true.
@@ -122,6 +131,16 @@ pub struct Session {
     /// from the sessions' random numbers, such as the length of a signature, has no more than so many values. Default: none,
     /// every world has its own.
     pub nonces: Option<Integer<1, 1_000_000>>,
+    /// True if the client sends its first data behind its own Finished, before it has verified the server's (False Start, RFC
+    /// 7918): a round trip earlier. The server takes them in any case, but the standard is for TLS: over datagrams a server that takes
+    /// data as a sign that its own last flight has arrived, as mbedTLS does, cannot mend the loss of that flight. lean-dtls as
+    /// the server knows of it. The price is security: the client encrypts before it knows that
+    /// nobody has changed the hellos, so an attacker on the path can have made both ends choose the weakest suite that the client
+    /// offers, and the reader has proved its key by the signature in ServerKeyExchange alone. What arrives before the client's
+    /// Finished is lost. Only for DTLS 1.2 of lean-dtls, with certificates or raw public keys (section 5.3), without resumption.
+    /// It shows in `data_s`, so it needs `application.requests` and `coap+dtls1.2`. Default: false.
+    #[serde(default)]
+    pub false_start: bool,
     /// What both ends leave out of DTLS 1.2: switches of the lean profile of lean-dtls, or `slides` for those of Pittoli et
     /// al. 2016, or `all`. `all` has `server_finished_first` too, which makes handshakes slower where an end computes slowly or
     /// datagrams get lost: name the others there. Only with lean-dtls at both ends. Default: none.
@@ -134,7 +153,7 @@ pub struct Session {
     pub psk_mode: PskMode,
     /// True if the pre-shared key of DTLS is one that neither end had before (S3K, Raza et al. 2016): before each handshake the client asks
     /// a trust anchor for it, by CoAP with OSCORE, at the address of the server. `psk` is then the key between server and anchor, and
-    /// `psk_identity` has no effect. Not with `resumption`, nor with `carrier = "coap"`. Default: false.
+    /// `psk_identity` has no effect. Not with `resumption`, nor with `carrier`. Default: false.
     #[serde(default)]
     pub trust_anchor: bool,
     /// The message layer of CoAP.
@@ -262,6 +281,7 @@ impl Session {
                 first: timeout.map(duration),
                 maximum: self.max_timeout_s.map(duration),
                 floor: self.timeout_floor_s.map(duration),
+                growth: self.backoff,
             };
         }
         config
@@ -275,6 +295,7 @@ impl Session {
         };
         tls.curve = self.curve;
         tls.resumption = self.resumption;
+        tls.false_start = self.false_start;
         tls.record_size_limit = self.record_size_limit.map(|limit| limit.get() as u16);
         tls.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
         if let Some(dtls) = tls.version.dtls_mut() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use slowhand_sessions::{
-    Credential, CredentialKind, Curve, LeanSwitch, Protocol, PskMode, Resumption, Role, Stack, Suite,
+    Credential, CredentialKind, Curve, Growth, LeanSwitch, Protocol, PskMode, Resumption, Role, Stack, Suite,
 };
 
 use super::session::{Auth, Session};
@@ -53,6 +53,8 @@ pub struct EndSettings {
     pub cookie: Option<bool>,
     /// How an earlier session is resumed.
     pub resumption: Option<Resumption>,
+    /// True if a client sends data before the server's Finished.
+    pub false_start: bool,
     /// What is left out of DTLS 1.2.
     pub lean: Vec<LeanSwitch>,
 }
@@ -66,6 +68,8 @@ pub struct TimerSettings {
     pub maximum_ms: f64,
     /// The least timeout of an end that measures round trips.
     pub floor_ms: Option<f64>,
+    /// How it grows.
+    pub growth: Growth,
 }
 
 impl Session {
@@ -78,6 +82,7 @@ impl Session {
         let config = self.config(role);
         let capabilities = config.stack.capabilities();
         let is_stream = self.protocol.is_stream();
+        let may_have_dtls = !is_stream && self.protocol != Protocol::Quic;
         let exchange = self.suite().map(Suite::key_exchange);
         let credential = config.credential.kind();
         let timer = capabilities.datagrams.filter(|_| !is_stream).map(|datagrams| {
@@ -87,6 +92,7 @@ impl Session {
                 first_ms: milliseconds(first),
                 maximum_ms: milliseconds(maximum),
                 floor_ms: config.timers.floor.map(milliseconds),
+                growth: config.timers.growth,
             }
         });
         let psk_identity = match config.credential {
@@ -108,10 +114,11 @@ impl Session {
             mtu: config.mtu.map(Into::into),
             max_fragment_length: self.max_fragment_length.map(|length| length.get()),
             record_size_limit: self.record_size_limit.map(|limit| limit.get()),
-            connection_id: self.connection_id.map(|length| length.get()).filter(|_| !is_stream),
-            cookie: Some(self.cookie).filter(|_| !is_stream),
+            connection_id: self.connection_id.map(|length| length.get()).filter(|_| may_have_dtls),
+            cookie: Some(self.cookie).filter(|_| may_have_dtls),
             resumption: self.resumption,
-            lean: if is_stream { Vec::new() } else { self.lean.clone() },
+            false_start: self.false_start && role == Role::Client,
+            lean: if may_have_dtls { self.lean.clone() } else { Vec::new() },
         }
     }
 }

@@ -546,26 +546,33 @@ fn auth_fits_suite(auth: Auth, protocol: Protocol, suite: Suite, document: &Docu
     Err(document.blame("session.auth", found, format!("{allowed} with {suite}")))
 }
 
-/// Checks that DCCP can carry the datagrams, and that nothing on their way reads only UDP.
+/// Checks that what carries the datagrams of DTLS can do so, and that nothing else needs them in UDP.
 fn carrier(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let Session { carrier, protocol, .. } = &scenario.session;
-    if *carrier != Carrier::Dccp {
-        return Ok(());
+    let refuse = |allowed: String| Err(document.blame("session.carrier", format!("\"{carrier}\""), allowed));
+    let is_dccp = match carrier {
+        Carrier::Udp => return Ok(()),
+        other => *other == Carrier::Dccp,
+    };
+    if is_dccp && !matches!(protocol, Protocol::Dtls12 | Protocol::Dtls13) {
+        return refuse(format!("\"udp\" with {protocol}; or session.protocol = \"dtls1.2\" or \"dtls1.3\""));
     }
-    let found = format!("\"{carrier}\"");
-    if !matches!(protocol, Protocol::Dtls12 | Protocol::Dtls13) {
-        let allowed = format!("\"udp\" with {protocol}; or session.protocol = \"dtls1.2\" or \"dtls1.3\"");
-        return Err(document.blame("session.carrier", found, allowed));
+    let gateway = &scenario.gateway;
+    let others = [
+        ("client.joining: a joiner router relays datagrams of UDP", is_dccp && scenario.client.joining),
+        ("session.trust_anchor: its messages are datagrams of UDP", scenario.session.trust_anchor),
+        ("gateway.suppress_spurious_flights: the border router reads DTLS in UDP", gateway.suppress_spurious_flights),
+        ("gateway.pre_validation: the border router reads DTLS in UDP", gateway.pre_validation),
+        ("gateway.delegation: a delegate opens sessions over UDP", gateway.delegation.is_some()),
+        (
+            "lowpan.payload_compression: it compresses payloads of UDP",
+            is_dccp && scenario.lowpan.payload_compression != PayloadCompression::None,
+        ),
+    ];
+    match others.into_iter().find(|(_, is_there)| *is_there) {
+        Some((other, _)) => refuse(format!("\"udp\" with {other}")),
+        None => Ok(()),
     }
-    if scenario.client.joining {
-        let allowed = "\"udp\" with client.joining: a joiner router relays datagrams of UDP";
-        return Err(document.blame("session.carrier", found, allowed));
-    }
-    if scenario.gateway.suppress_spurious_flights {
-        let allowed = format!("false with session.carrier = {found}: the border router reads datagrams of UDP");
-        return Err(document.blame("gateway.suppress_spurious_flights", "true", allowed));
-    }
-    Ok(())
 }
 
 /// Checks each end's TCP, and DCCP.

@@ -353,6 +353,7 @@ impl World<'_> {
         let End { session, is_open, received, application_waits, .. } = &mut self.ends[end];
         let mut ready = match session.status() {
             Status::Established { at } if !*is_open => Some(from_std(at)),
+            Status::Handshaking if !*is_open && session.may_write_early() => Some(from_std(session.busy_until())),
             Status::Closed => Some(now),
             _ => None,
         };

@@ -265,7 +265,7 @@ impl<'a> World<'a> {
             None => self.conversations.push(Conversation::new(client, part)),
         }
         self.of_port.insert((hosts[0], client_end.port), conversation);
-        self.ledger.open(conversation, Reader { connection_id_length: self.plan.connection_id() });
+        self.ledger.open(conversation, Reader::new(part.protocol(self.plan), self.plan.connection_id()));
         self.open += 1;
         conversation
     }

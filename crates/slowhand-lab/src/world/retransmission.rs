@@ -9,6 +9,7 @@
 
 use super::payload::Payload;
 use crate::record::Phase;
+use slowhand_sessions::Protocol;
 use slowhand_wire::{ContentType, Coverage, FlightPart, dtls, flight};
 use std::ops::Add;
 
@@ -45,23 +46,41 @@ impl Records {
     }
 }
 
-/// Reads the datagrams of one end, of DTLS or of CoAP.
+/// Reads the datagrams of one end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reader {
-    /// Octets of the connection IDs in its records.
-    pub(crate) connection_id_length: u8,
+pub(crate) enum Reader {
+    /// Of DTLS, or of CoAP.
+    Dtls {
+        /// Octets of the connection IDs in its records.
+        connection_id_length: u8,
+    },
+    /// Of QUIC. An end never sends a packet again: what was lost goes into new packets (RFC 9000 section 13.3), so every datagram
+    /// is new.
+    Quic,
 }
 
 impl Reader {
+    /// What reads datagrams of a protocol over UDP, in whose records the connection IDs have this length.
+    pub(super) const fn new(protocol: Protocol, connection_id_length: u8) -> Self {
+        match protocol {
+            Protocol::Quic => Self::Quic,
+            _ => Self::Dtls { connection_id_length },
+        }
+    }
+
     /// Reads a datagram that was sent in a phase.
     pub(crate) fn read(self, datagram: &Payload, phase: Phase) -> Records {
         let mut records = Records::default();
+        let Self::Dtls { connection_id_length } = self else {
+            records.has_other = true;
+            return records;
+        };
         // Version 1 of CoAP; records of DTLS begin with other octets (RFC 7983 section 7).
         if let Some(&header @ [0x40..=0x7f, ..]) = datagram.octets.first_chunk::<4>() {
             records.parts.push(FlightPart::CoapHeader(header));
             return records;
         }
-        for record in datagram.records(self.connection_id_length) {
+        for record in datagram.records(connection_id_length) {
             match record {
                 Some(record) => read_record(&record, phase, &mut records),
                 None => records.has_other = true,
@@ -186,7 +205,7 @@ mod tests {
 
     /// The same for datagrams of these phases.
     fn count_in(sent: &[(Vec<u8>, Phase, bool)]) -> (u64, u64) {
-        let reader = Reader { connection_id_length: CONNECTION_ID.len() as u8 };
+        let reader = Reader::Dtls { connection_id_length: CONNECTION_ID.len() as u8 };
         let read =
             |(octets, phase, arrived): &(Vec<u8>, Phase, bool)| (reader.read(&octets[..].into(), *phase), *arrived);
         let datagrams: Vec<(Records, bool)> = sent.iter().map(read).collect();
@@ -255,7 +274,7 @@ mod tests {
         let ack = || vec![26, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0];
         let (first, second) = (certificate(0..50, 0), certificate(50..100, 0));
         let count = |datagrams: &[(&[Vec<u8>], bool)]| {
-            let reader = Reader { connection_id_length: 0 };
+            let reader = Reader::Dtls { connection_id_length: 0 };
             let read = datagrams.iter().zip(0..);
             let read =
                 read.map(|((contents, arrived), n)| (reader.read(&dtls13(contents, n), Phase::Handshake), *arrived));

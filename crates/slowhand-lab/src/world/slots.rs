@@ -13,7 +13,8 @@ use crate::record::{Failure, Outcome};
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::transport::tcp::{Flags, Segment};
-use slowhand_sessions::Role;
+use slowhand_sessions::{Protocol, Role};
+use slowhand_wire::quic::{self, PacketType};
 use slowhand_wire::{MessageType, dtls};
 
 /// What became of a client that has no slot.
@@ -45,6 +46,7 @@ impl World<'_> {
         }
         let sent = match self.ends[end].stream {
             Some(_) => of_stream(octets),
+            None if self.plan.protocol() == Protocol::Quic => of_packets(octets),
             None => of_datagrams(octets, self.plan.has_cookie()),
         };
         match sent {
@@ -127,6 +129,14 @@ impl World<'_> {
 fn of_stream(segment: &[u8]) -> Sent {
     match Segment::parse(segment) {
         Ok(segment) if segment.flags.contains(Flags::SYN) => Sent::Request,
+        _ => Sent::Other,
+    }
+}
+
+/// What a datagram of QUIC asks for: an Initial asks for a connection.
+fn of_packets(datagram: &[u8]) -> Sent {
+    match quic::packets(datagram).next() {
+        Some(Ok(PacketType::Initial)) => Sent::Request,
         _ => Sent::Other,
     }
 }

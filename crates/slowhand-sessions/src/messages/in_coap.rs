@@ -54,7 +54,7 @@ pub(crate) fn below(config: &SessionConfig, capabilities: &Capabilities) -> Sess
         MaximumTimeout::Chosen(_) => datagrams.timer.most,
         MaximumTimeout::TimesFirst(times) => datagrams.timer.most / times.max(1),
     });
-    let timers = Timers { first, maximum: None, floor: None };
+    let timers = Timers { first, ..Timers::default() };
     SessionConfig { in_coap: None, mtu: None, datagram_packing: true, timers, ..config.clone() }
 }
 

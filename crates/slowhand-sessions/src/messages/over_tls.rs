@@ -42,7 +42,7 @@ impl CoapOverTls {
             let mut deliver = |data: &[u8]| received.push_back((at, data.to_vec()));
             self.messages.handle_input(at.max(now), &octets, &mut deliver);
         }
-        if !matches!(self.below.status(), Status::Established { .. }) {
+        if !self.is_open() {
             return;
         }
         self.messages.link.open();
@@ -58,6 +58,11 @@ impl CoapOverTls {
                 Err(WriteError::NotEstablished) => {}
             }
         }
+    }
+
+    /// True if messages may go down.
+    fn is_open(&self) -> bool {
+        matches!(self.below.status(), Status::Established { .. }) || self.below.may_write_early()
     }
 
     /// When the device has time for the messages of a call at `now`.
@@ -106,7 +111,7 @@ impl Session for CoapOverTls {
     }
 
     fn write(&mut self, now: Duration, data: &[u8]) -> Result<(), WriteError> {
-        if !matches!(self.status(), Status::Established { .. }) {
+        if !matches!(self.status(), Status::Established { .. }) && !self.may_write_early() {
             return Err(WriteError::NotEstablished);
         }
         if data.len() > MAX_BODY {
@@ -120,6 +125,10 @@ impl Session for CoapOverTls {
             Status::Failed(failure) => Err(failure.into()),
             _ => Ok(()),
         }
+    }
+
+    fn may_write_early(&self) -> bool {
+        self.below.may_write_early() && self.messages.failure.is_none()
     }
 
     fn close(&mut self, now: Duration) {
@@ -139,10 +148,7 @@ impl Session for CoapOverTls {
     }
 
     fn deadline(&self) -> Option<Duration> {
-        let of_messages = match self.below.status() {
-            Status::Established { .. } if self.messages.failure.is_none() => self.messages.link.deadline(),
-            _ => None,
-        };
+        let of_messages = self.messages.link.deadline().filter(|_| self.is_open() && self.messages.failure.is_none());
         [self.below.deadline(), of_messages].into_iter().flatten().min()
     }
 

@@ -17,7 +17,7 @@ use rustls::pki_types::{AlgorithmIdentifier, InvalidSignature, PrivateKeyDer, Si
 use rustls::sign::{Signer, SigningKey as RustlsSigningKey};
 use rustls::{
     CipherSuite, CipherSuiteCommon, Error, NamedGroup, PeerMisbehaved, SignatureAlgorithm, SignatureScheme,
-    SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
+    SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite, quic,
 };
 use sha2::{Sha256, Sha384};
 
@@ -48,6 +48,13 @@ pub(super) fn provider(suite: Suite) -> CryptoProvider {
         secure_random: &DeviceRandom,
         key_provider: &Keys,
     }
+}
+
+/// The suite that protects the Initial packets of QUIC, whatever both ends agree on later (RFC 9001 section 5.2).
+pub(super) fn initial_suite() -> quic::Suite {
+    let mut suites = CIPHER_SUITES.iter().filter_map(SupportedCipherSuite::tls13);
+    let suite = suites.find(|suite| suite.common.suite == CipherSuite::TLS13_AES_128_GCM_SHA256);
+    suite.and_then(Tls13CipherSuite::quic_suite).expect("the list has it")
 }
 
 static CIPHER_SUITES: [SupportedCipherSuite; 4] = [
@@ -81,7 +88,7 @@ static CIPHER_SUITES: [SupportedCipherSuite; 4] = [
         },
         hkdf_provider: &HkdfUsingHmac(&SHA256),
         aead_alg: &AES_128_GCM,
-        quic: None,
+        quic: Some(&AES_128_GCM),
     }),
     SupportedCipherSuite::Tls13(&Tls13CipherSuite {
         common: CipherSuiteCommon {
@@ -91,7 +98,7 @@ static CIPHER_SUITES: [SupportedCipherSuite; 4] = [
         },
         hkdf_provider: &HkdfUsingHmac(&SHA384),
         aead_alg: &AES_256_GCM,
-        quic: None,
+        quic: Some(&AES_256_GCM),
     }),
 ];
 

@@ -166,7 +166,7 @@ pub(super) static AES_128_GCM: Gcm<Aes128Gcm> = Gcm(PhantomData);
 /// AES-GCM with keys of 256 bits.
 pub(super) static AES_256_GCM: Gcm<Aes256Gcm> = Gcm(PhantomData);
 
-const TAG: usize = 16;
+pub(super) const TAG: usize = 16;
 /// Octets of the nonce that a record of TLS 1.2 carries (RFC 5288 section 3).
 const EXPLICIT_NONCE: usize = 8;
 
@@ -174,9 +174,9 @@ const EXPLICIT_NONCE: usize = 8;
 pub(super) struct Gcm<K>(PhantomData<fn() -> K>);
 
 /// A key, and the IV from which the nonces follow.
-struct GcmKey<K> {
+pub(super) struct GcmKey<K> {
     key: K,
-    iv: Iv,
+    pub(super) iv: Iv,
 }
 
 pub(super) trait GcmCipher:
@@ -187,18 +187,24 @@ pub(super) trait GcmCipher:
 impl<K: AeadInOut + AeadCore<NonceSize = U12, TagSize = U16> + KeyInit + Send + Sync + 'static> GcmCipher for K {}
 
 impl<K: GcmCipher> GcmKey<K> {
-    fn new(key: &AeadKey, iv: Iv) -> Self {
+    pub(super) fn new(key: &AeadKey, iv: Iv) -> Self {
         let key = K::new_from_slice(key.as_ref()).expect("rustls makes keys as long as it was told");
         Self { key, iv }
     }
 
-    fn seal(&self, nonce: [u8; 12], additional: &[u8], octets: &mut [u8]) -> Result<Tag<U16>, Error> {
+    pub(super) fn seal(&self, nonce: [u8; 12], additional: &[u8], octets: &mut [u8]) -> Result<Tag<U16>, Error> {
         device::perform(Operation::Seal(Self::work(octets.len(), additional)));
         let sealed = self.key.encrypt_inout_detached(&nonce.into(), additional, octets.into());
         sealed.map_err(|_| Error::EncryptError)
     }
 
-    fn open(&self, nonce: [u8; 12], additional: &[u8], octets: &mut [u8], tag: [u8; TAG]) -> Result<(), Error> {
+    pub(super) fn open(
+        &self,
+        nonce: [u8; 12],
+        additional: &[u8],
+        octets: &mut [u8],
+        tag: [u8; TAG],
+    ) -> Result<(), Error> {
         device::perform(Operation::Open(Self::work(octets.len(), additional)));
         let opened = self.key.decrypt_inout_detached(&nonce.into(), additional, octets.into(), &tag.into());
         opened.map_err(|_| Error::DecryptError)
@@ -216,7 +222,7 @@ impl<K: GcmCipher> GcmKey<K> {
 }
 
 /// Splits the tag from the end of a record: the length of the rest, and the tag.
-fn split_tag(record: &[u8]) -> Result<(usize, [u8; TAG]), Error> {
+pub(super) fn split_tag(record: &[u8]) -> Result<(usize, [u8; TAG]), Error> {
     let (octets, tag) = record.split_last_chunk().ok_or(Error::DecryptError)?;
     Ok((octets.len(), *tag))
 }

@@ -252,7 +252,7 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     assert_eq!(
         words(Stack::LEAN_DTLS),
         "secp256r1; server or mutual authentication; cookie on or off; mtu; datagram_packing; first and maximum timeout; \
-         timeout floor; connection_id; lean profile; max_fragment_length; record_size_limit; resumption by identifier (1.2) or ticket \
+         timeout floor; backoff; connection_id; lean profile; max_fragment_length; record_size_limit; false_start; resumption by identifier (1.2) or ticket \
          (1.2); application data; weightless cryptography with psk; ignores alerts in clear"
     );
     assert_eq!(
@@ -268,8 +268,8 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     );
     assert_eq!(
         words(Stack::RUSTLS),
-        "secp256r1; server or mutual authentication; resumption by identifier (1.2) or ticket (1.3); application data; \
-         one write per flight"
+        "secp256r1; server or mutual authentication; mtu; first timeout; resumption by identifier (1.2) or ticket; \
+         application data; one write per flight; QUIC by quinn-proto"
     );
     assert_eq!(
         words(Stack::TINYDTLS),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use slowhand_sessions::memory::{End, Path, Transcript};
-use slowhand_sessions::{FailureKind, Stack, Status, Suite};
+use slowhand_sessions::{FailureKind, Growth, Stack, Status, Suite, Timers};
 
 use crate::pair::{Pair, failure};
 
@@ -254,4 +254,31 @@ fn duplicated_and_overtaken_datagrams() {
             "{stack}"
         );
     }
+}
+
+/// The variable back-off factor of draft-ietf-core-cocoa-03 section 4.2.1, by hand: 500 ms, 1.5, 3, 6, 9 and 13.5 s, each longer by
+/// the same share of up to a half.
+#[test]
+fn the_timer_of_lean_dtls_grows_as_that_of_cocoa() {
+    let waits = |seed| {
+        let mut pair = Pair::new(Stack::LEAN_DTLS, PSK).both(|config| {
+            config.timers =
+                Timers { first: Some(Duration::from_millis(500)), growth: Growth::Cocoa, ..Timers::default() };
+        });
+        pair.client.seed = [seed; 32];
+        let transcript = run(&pair, &[0, 1, 2, 3, 4, 5]);
+        assert_eq!(transcript.end, End::Completed);
+        let times: Vec<_> = transcript.datagrams[..7].iter().map(|datagram| datagram.at.as_millis()).collect();
+        times.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()
+    };
+    for seed in 1..20 {
+        let waits = waits(seed);
+        assert!((500..750).contains(&waits[0]), "{waits:?}");
+        for (wait, times) in waits.iter().zip([1.0, 3.0, 6.0, 12.0, 18.0, 27.0]) {
+            // Of milliseconds, half a one is lost at each step.
+            let expected = waits[0] as f64 * times;
+            assert!((*wait as f64 - expected).abs() <= times, "{waits:?}");
+        }
+    }
+    assert_ne!(waits(1), waits(2), "two ends do not repeat together");
 }

@@ -279,7 +279,7 @@ fn a_first_session_that_fails_says_why() {
     });
     let timers = |seconds| {
         let time = Some(Duration::from_secs(seconds));
-        Timers { first: time, maximum: time, floor: None }
+        Timers { first: time, maximum: time, ..Timers::default() }
     };
     (hasty.client.timers, hasty.server.timers) = (timers(1), timers(3000));
     assert_eq!(first_session_of(&hasty), "client: SSL - The operation timed out (-0x6800)");

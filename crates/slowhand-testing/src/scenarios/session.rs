@@ -47,7 +47,8 @@ pub(super) fn draw(draw: &mut Draw, mesh: &Mesh, link_layer: &LinkLayer) {
 /// DTLS over DCCP.
 fn carrier(draw: &mut Draw) {
     let reads_udp = draw.keys.iter().any(|(key, _)| {
-        ["gateway.suppress_spurious_flights", "gateway.pre_validation", "lowpan.payload_compression"].contains(&key.as_str())
+        ["gateway.suppress_spurious_flights", "gateway.pre_validation", "lowpan.payload_compression"]
+            .contains(&key.as_str())
     });
     if reads_udp || !draw.random.percent(15) {
         return;

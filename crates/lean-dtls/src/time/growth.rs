@@ -1,0 +1,85 @@
+//! How a wait grows: it doubles, or as in CoCoA (draft-ietf-core-cocoa-03), whose timer is made for networks in which many devices
+//! wait at once.
+
+/// How each wait for an answer grows out of the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Growth {
+    /// It doubles (RFC 6347, section 4.2.4.1).
+    #[default]
+    Double,
+    /// It grows by the variable back-off factor of CoCoA (draft-ietf-core-cocoa-03, section 4.2.1): threefold below 1 s, by half
+    /// above 3 s, twofold between. Each connection makes all its waits longer by the same random share, up to half (its section
+    /// 4.2, ACK_RANDOM_FACTOR 1.5 of RFC 7252, section 4.8), so devices that began together do not repeat together.
+    ///
+    /// Short waits become long soon, where the path was thought to be faster than it is, and long ones do not become endless. The
+    /// estimators of CoCoA are not part of it: a handshake has two or three flights, and what they tell is
+    /// [`floor_ms`](super::Timeouts::floor_ms).
+    Variable,
+}
+
+/// Below it a wait grows faster, in milliseconds (section 4.2.1).
+const SHORT: u32 = 1_000;
+/// Above it a wait grows more slowly, in milliseconds (section 4.2.1).
+const LONG: u32 = 3_000;
+
+/// How the waits of one connection grow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Growing {
+    growth: Growth,
+    /// The share by which each wait is longer: so many parts of 2^17, less than half.
+    share: u16,
+}
+
+impl Growing {
+    /// `random` fills octets with random numbers. Waits that double need none.
+    pub(super) fn new(growth: Growth, random: impl FnOnce(&mut [u8; 2])) -> Self {
+        let mut share = [0; 2];
+        if growth == Growth::Variable {
+            random(&mut share);
+        }
+        Self { growth, share: u16::from_be_bytes(share) }
+    }
+
+    /// This wait with the share of the connection.
+    pub(super) const fn dithered(self, wait: u32) -> u32 {
+        let more = (wait as u64 * self.share as u64) >> 17;
+        wait.saturating_add(more as u32)
+    }
+
+    /// The wait after this one.
+    pub(super) const fn after(self, wait: u32) -> u32 {
+        match self.growth {
+            Growth::Variable if wait < SHORT => wait * 3,
+            Growth::Variable if wait > LONG => wait.saturating_add(wait / 2),
+            Growth::Variable | Growth::Double => wait.saturating_mul(2),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The factors of section 4.2.1.
+    #[test]
+    fn the_wait_grows_by_the_variable_factor() {
+        let growing = Growing::new(Growth::Variable, |share| *share = [0; 2]);
+        let waits = core::iter::successors(Some(300), |wait| Some(growing.after(*wait)));
+        assert!(waits.take(7).eq([300, 900, 2_700, 5_400, 8_100, 12_150, 18_225]));
+        assert_eq!([999, 1_000, 3_000, 3_001].map(|wait| growing.after(wait)), [2_997, 2_000, 6_000, 4_501]);
+        assert_eq!(growing.after(u32::MAX), u32::MAX);
+    }
+
+    /// From the wait itself to one and a half of it.
+    #[test]
+    fn waits_are_dithered() {
+        let with = |octets| Growing::new(Growth::Variable, |share| *share = octets);
+        assert_eq!(
+            [with([0, 0]), with([0x80, 0]), with([0xff, 0xff])].map(|it| it.dithered(2_000)),
+            [2_000, 2_500, 2_999]
+        );
+        assert_eq!(with([0xff, 0xff]).dithered(u32::MAX), u32::MAX);
+        let double = Growing::new(Growth::Double, |_| unreachable!("it needs no random number"));
+        assert_eq!((double.dithered(2_000), double.after(500), double.after(4_000)), (2_000, 1_000, 8_000));
+    }
+}

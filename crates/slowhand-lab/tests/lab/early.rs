@@ -1,0 +1,57 @@
+//! Data before the end of a handshake (False Start, RFC 7918).
+
+use crate::plan;
+use slowhand_lab::record::{Outcome, Record};
+
+/// The round trip to the server is 0.8 s and that of a hop.
+const LEAN: &[&str] = &[
+    "session.stack=lean-dtls",
+    "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+    "server.at=internet",
+    "server.internet_delay_ms=400",
+];
+const REQUEST: &[&str] = &["session.protocol=coap+dtls1.2", "application.requests=1"];
+const EARLY: &[&str] = &["session.false_start=true"];
+
+fn run(changes: &[&[&str]]) -> Record {
+    plan(&[&[LEAN], changes].concat().concat()).run(1, &mut ()).remove(0)
+}
+
+/// From the first datagram to the response.
+fn until_the_response(record: &Record) -> f64 {
+    let data = record.data.as_ref().expect("it has sent a request");
+    assert_eq!((record.outcome, data.outcome), (Outcome::Completed, Outcome::Completed), "{:?}", record.failure);
+    record.duration_s.unwrap() + data.duration_s.unwrap()
+}
+
+#[test]
+fn the_response_comes_a_round_trip_earlier() {
+    let [late, early] = [run(&[REQUEST]), run(&[REQUEST, EARLY])];
+    let gain = until_the_response(&late) - until_the_response(&early);
+    assert!((0.79..1.2).contains(&gain), "{gain}");
+    // What is sent is the same.
+    let octets = |record: &Record| record.bytes_payload + record.data.as_ref().unwrap().costs.bytes_payload;
+    assert_eq!(octets(&late), octets(&early));
+    let credential = "session.credential=raw_public_key";
+    assert!(
+        until_the_response(&run(&[REQUEST, EARLY, &[credential]]))
+            < until_the_response(&run(&[REQUEST, &[credential]]))
+    );
+}
+
+/// CoAP sends again what the server could not read, or did not get.
+#[test]
+fn a_request_is_answered_whatever_frame_is_lost() {
+    let whole = run(&[REQUEST, EARLY]);
+    let frames = whole.frames + whole.data.as_ref().unwrap().costs.frames;
+    for lost in (1..=frames).step_by(3) {
+        let dropped = format!("lowpan.dropped_frames=[{lost}]");
+        assert!(until_the_response(&run(&[REQUEST, EARLY, &[&dropped]])) > 0.0);
+    }
+}
+
+/// An end that has no data waits for nothing, and says nothing of it to its peer.
+#[test]
+fn without_data_nothing_changes() {
+    assert_eq!(format!("{:?}", run(&[])), format!("{:?}", run(&[EARLY])));
+}
