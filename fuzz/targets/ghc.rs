@@ -5,8 +5,8 @@ use std::net::Ipv6Addr;
 
 use libfuzzer_sys::fuzz_target;
 use slowhand_fuzz::input::Input;
+use slowhand_net::lowpan::fragment::Amount;
 use slowhand_net::lowpan::ghc;
-use slowhand_net::lowpan::payload::Amount;
 
 fuzz_target!(|octets: &[u8]| {
     let mut input = Input::new(octets);

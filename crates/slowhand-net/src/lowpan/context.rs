@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::net::Ipv6Addr;
 
-use super::{Error, PayloadCompression};
+use super::Error;
 use crate::address::{INTERNET_PREFIX, MESH_PREFIX};
 
 /// A prefix that compressed addresses can refer to.
@@ -48,6 +48,26 @@ impl Context {
     /// context (RFC 6282 section 3.1.1, SAM and DAM).
     pub(super) const fn over(&self, address: u128) -> u128 {
         self.prefix | address & !self.mask
+    }
+}
+
+/// How the payloads of UDP datagrams are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PayloadCompression {
+    /// Generic Header Compression (RFC 7400).
+    Ghc,
+    /// The headers of DTLS records, handshake messages and hellos (Raza et al. 2013).
+    Lithe,
+}
+
+impl PayloadCompression {
+    /// The first five bits of the compressed UDP header: 11010 (RFC 7400 section 3.1), 11011 (draft-raza-dice-compressed-dtls-00
+    /// section 2).
+    pub(super) const fn dispatch(self) -> u8 {
+        match self {
+            Self::Ghc => 0b1101_0000,
+            Self::Lithe => 0b1101_1000,
+        }
     }
 }
 

@@ -26,8 +26,8 @@
 
 use std::ops::Range;
 
+use super::context::PayloadCompression;
 use super::cursor::{Reader, Writer};
-use super::payload::{Amount, PayloadCompression};
 use super::{Compressed, Contexts, Error, Form, Link, MAX_COMPRESSED, compress, compress_headers, headers_of_first};
 use crate::ip;
 
@@ -113,6 +113,15 @@ impl FragmentHeader {
             Some(offset) => out.u8(offset),
         }
     }
+}
+
+/// How much of a payload is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// All of it.
+    Whole,
+    /// As many units of eight octets as fit into a first fragment.
+    Units,
 }
 
 /// The octets of a frame for 6LoWPAN.

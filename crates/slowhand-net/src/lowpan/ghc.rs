@@ -17,8 +17,7 @@
 use std::net::Ipv6Addr;
 
 use super::Error;
-use super::fragment::{MAX_DATAGRAM, UNIT};
-use super::payload::Amount;
+use super::fragment::{Amount, MAX_DATAGRAM, UNIT};
 
 /// The static dictionary (RFC 7400 section 2, figure 1): type and version of records of DTLS 1.2, then epoch 1 and a sequence
 /// number, as in the explicit nonce of a record.

@@ -27,18 +27,17 @@ pub mod reassembly;
 pub mod recovery;
 pub mod routing_header;
 
-pub use context::{Context, Contexts};
+pub use context::{Context, Contexts, PayloadCompression};
 pub use forwarding::Forwarder;
 pub use fragment::Fragmenter;
 pub use iphc::MAX_PLAIN;
-pub use payload::PayloadCompression;
 pub use reassembly::Reassembler;
 
 use cursor::{Reader, Writer};
-use fragment::FragmentHeader;
+use fragment::{Amount, FragmentHeader};
 use iphc::Depth;
 use mesh::MeshHeader;
-use payload::{Amount, Consumed, Plan};
+use payload::{Consumed, Plan};
 use recovery::Rfrag;
 
 /// The dispatch octet of an IPv6 packet with an uncompressed header (RFC 4944 section 5.1).

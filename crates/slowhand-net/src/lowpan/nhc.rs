@@ -22,8 +22,8 @@
 //! (section 4.3.2), and no one does. The receiver accepts an elided checksum. Other first five bits say that the payload is
 //! compressed too ([`payload`](super::payload)).
 
+use super::context::PayloadCompression;
 use super::cursor::{Reader, Writer};
-use super::payload::PayloadCompression;
 use super::{Contexts, Error};
 use crate::ip::{Ipv6Header, UdpHeader, next_header};
 

@@ -7,38 +7,11 @@
 
 use std::net::Ipv6Addr;
 
+use super::context::PayloadCompression;
 use super::cursor::{Reader, Writer};
+use super::fragment::Amount;
 use super::{Error, ghc, lithe, nhc};
 use crate::ip::{Ipv6Header, UdpHeader};
-
-/// How the payloads of UDP datagrams are compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PayloadCompression {
-    /// Generic Header Compression (RFC 7400).
-    Ghc,
-    /// The headers of DTLS records, handshake messages and hellos (Raza et al. 2013).
-    Lithe,
-}
-
-impl PayloadCompression {
-    /// The first five bits of the compressed UDP header: 11010 (RFC 7400 section 3.1), 11011 (draft-raza-dice-compressed-dtls-00
-    /// section 2).
-    pub(super) const fn dispatch(self) -> u8 {
-        match self {
-            Self::Ghc => 0b1101_0000,
-            Self::Lithe => 0b1101_1000,
-        }
-    }
-}
-
-/// How much of a payload is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amount {
-    /// All of it.
-    Whole,
-    /// As many units of eight octets as fit into a first fragment.
-    Units,
-}
 
 /// How a sender compresses a payload.
 #[derive(Clone, Copy)]

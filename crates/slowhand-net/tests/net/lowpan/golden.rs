@@ -3,7 +3,7 @@
 use slowhand_net::address::{Eui64, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::{UdpDatagram, udp_datagram};
-use slowhand_net::lowpan::payload::Amount;
+use slowhand_net::lowpan::fragment::Amount;
 use slowhand_net::lowpan::reassembly::{Limits, Outcome};
 use slowhand_net::lowpan::{
     Contexts, Fragmenter, Link, MAX_COMPRESSED, MAX_DECOMPRESSED, Reassembler, compress, decompress, ghc,
