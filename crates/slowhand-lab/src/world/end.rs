@@ -1,6 +1,6 @@
 //! One end of a conversation: its session, the application above it, and the computer on which both run.
 
-use super::delegation::Part;
+use super::part::Part;
 use super::payload::Payload;
 use super::stream::Stream;
 use super::trace::{Cause, StepId, Timer};
