@@ -26,8 +26,7 @@ impl Judge for First {
     }
 }
 
-const HELLO: &[u8] =
-    &[22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 13, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 7];
+const HELLO: &[u8] = &[22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 13, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 7];
 
 fn packet(from: Host, to: Host, payload: &[u8]) -> Vec<u8> {
     let mut octets = vec![0; UdpDatagram::HEADERS + payload.len()];

@@ -1,7 +1,7 @@
 //! A conversation: the sessions of a client and of the server for it, from the handshake to the last octet.
 
-use super::delegation::Part;
 use super::end::End;
+use super::part::Part;
 use super::slots::Shut;
 use super::trace::Span;
 use super::{World, client_end, ends_of};

@@ -7,54 +7,16 @@
 //! for the client too.
 
 use super::conversation::Attempt;
+use super::part::Part;
 use super::{Cause, Event, Opening, World, client_end, ends_of, role_of, to_std};
 use crate::application::{Applications, OpenAndStop};
-use crate::plan::{Ends, Plan};
+use crate::plan::Ends;
 use crate::record::{Failure, Outcome};
 use slowhand_coap::hand_over::Answer;
-use slowhand_net::address::{Host, NodeId};
+use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_net::random::Streams;
-use slowhand_sessions::{Protocol, Resumable};
-
-/// What a conversation is of an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// All of it: nobody helps.
-    Whole,
-    /// The client asks its delegate. Then there is the conversation in which the delegate opens the session.
-    HandOver { delegated: Option<usize> },
-    /// The delegate opens the session that this other conversation asks for.
-    Delegated { hand_over: usize },
-    /// The client resumes the session that this other conversation has given to it.
-    Resumed { hand_over: usize },
-}
-
-impl Part {
-    pub(super) const fn is_hand_over(self) -> bool {
-        matches!(self, Self::HandOver { .. })
-    }
-
-    pub(super) const fn is_delegated(self) -> bool {
-        matches!(self, Self::Delegated { .. })
-    }
-
-    /// The protocol of its datagrams.
-    pub(super) fn protocol(self, plan: &Plan) -> Protocol {
-        if self.is_hand_over() { Plan::HAND_OVER } else { plan.protocol() }
-    }
-
-    /// Where its ends are.
-    pub(super) fn hosts(self, plan: &Plan, client: NodeId) -> [Host; 2] {
-        let [node, server] = plan.hosts(client);
-        let delegate = plan.delegation().map_or(server, |delegation| delegation.host);
-        match self {
-            Self::Whole | Self::Resumed { .. } => [node, server],
-            Self::HandOver { .. } => [node, delegate],
-            Self::Delegated { .. } => [delegate, server],
-        }
-    }
-}
+use slowhand_sessions::Resumable;
 
 impl<'a> World<'a> {
     /// Adds the first conversation of an attempt.

@@ -1,7 +1,7 @@
 //! One end of a conversation: its session, the application above it, and the computer on which both run.
 
 use super::carrier::Dccp;
-use super::delegation::Part;
+use super::part::Part;
 use super::payload::Payload;
 use super::stream::Stream;
 use super::trace::{Cause, StepId, Timer};
