@@ -2,7 +2,7 @@
 //! it for a key to the server; the server computes that key from its own key with the anchor and the identity that the client tells it. The
 //! libraries know nothing of it.
 //!
-//! *Assumed*: the exchange is one request of CoAP with OSCORE and its response; the identity is a number that the anchor draws, in 16
+//! Of the paper the abstract could be read. *Assumed*: the exchange is one request of CoAP with OSCORE and its response; the identity is a number that the anchor draws, in 16
 //! hexadecimal digits; the key is the begin of HMAC-SHA-256 of the identity. The anchor stands where the server stands, at the same address
 //! and port, and is so fast that it takes no time. The server computes the key when the first datagram of DTLS has come, and a library that
 //! gets the identity later compares it then.

@@ -1,5 +1,5 @@
-//! DTLS as a resource of CoAP (Capossele et al. 2015; draft-keoh-dtls-profile-iot-00 and draft-schmertmann-dice-codtls-01 have the same
-//! idea): a flight of the client is the body of a POST, and what the server sends to it the body of the response, both in blocks if they
+//! DTLS as a resource of CoAP (Capossele et al. 2015, whose text could not be read; draft-keoh-dtls-profile-iot-00 and
+//! draft-schmertmann-dice-codtls-01 have the same idea): a flight of the client is the body of a POST, and what the server sends to it the body of the response, both in blocks if they
 //! are long. CoAP alone repeats what is lost, and its blocks take the place of DTLS's fragments.
 //!
 //! *Assumed*: after the handshake records go in datagrams of their own, as without CoAP, and share the port: the first octet of a datagram
