@@ -144,6 +144,19 @@ fn the_server_asks_the_client_to_close() {
     assert_eq!(pair.ends.each_ref().map(|end| end.error()), [None; 2]);
 }
 
+/// A round trip of no time: the Close is lost, and what is repeated waits all the same.
+#[test]
+fn a_path_that_takes_no_time_does_not_repeat_without_end() {
+    let fate = |number| if number > 4 { vec![] } else { vec![(Duration::ZERO, false)] };
+    let mut pair = Pair::new(&DccpConfig::default(), Box::new(fate));
+    assert!(pair.send(0, b"hello"));
+    pair.run_for(Duration::from_secs(5));
+    pair.close(0);
+    pair.run_for(Duration::from_secs(600));
+    assert_eq!(pair.ends[0].state(), State::Closed);
+    assert!(pair.log.len() < 60, "{} packets", pair.log.len());
+}
+
 #[test]
 fn an_end_that_hears_nothing_gives_up() {
     let mut pair = Pair::new(&DccpConfig::default(), Box::new(|_| vec![]));

@@ -361,8 +361,9 @@ impl<D: AsRef<[u8]>> Connection<D> {
         }
     }
 
-    /// How long an end waits at first for the answer to Close or CloseReq: two round trips (section 8.3).
+    /// How long an end waits at first for the answer to Close or CloseReq: two round trips (section 8.3). A path that takes no time
+    /// must not make it 0: nothing would end the repetitions.
     fn close_interval(&self) -> Duration {
-        self.congestion.smoothed_rtt().unwrap_or(DEFAULT_RTT) * 2
+        self.congestion.smoothed_rtt().map_or(DEFAULT_RTT * 2, |rtt| (rtt * 2).max(DEFAULT_RTT))
     }
 }
