@@ -18,6 +18,7 @@ mod extremes;
 mod failures;
 mod fragments;
 mod gateway;
+mod help;
 mod helped;
 mod joining;
 mod life;
