@@ -71,21 +71,6 @@ fn the_delegates_way_to_the_server_takes_time() {
     }
 }
 
-/// Each frame of the mesh, and each datagram of the server, is lost once.
-#[test]
-fn what_is_lost_is_repeated() {
-    for (helped, few) in [(&BY_ID[..], 10), (&[BEFORE], 10)] {
-        let quiet = run(1, helped);
-        let frames = (1..=quiet.frames).map(|frame| format!("lowpan.dropped_frames=[{frame}]"));
-        let dropped = (1..=few).map(|datagram| format!("server.internet_dropped=[{datagram}]"));
-        for loss in frames.chain(dropped) {
-            let record = run(1, &[helped, &[&loss]].concat());
-            is_complete(&record, &(helped, &loss));
-            assert_eq!(record.attempts, 1);
-        }
-    }
-}
-
 #[test]
 fn lossy_networks_small_datagrams_and_overtaking_change_nothing_but_time() {
     let hard = [

@@ -39,17 +39,6 @@ fn the_response_comes_a_round_trip_earlier() {
     );
 }
 
-/// CoAP sends again what the server could not read, or did not get.
-#[test]
-fn a_request_is_answered_whatever_frame_is_lost() {
-    let whole = run(&[REQUEST, EARLY]);
-    let frames = whole.frames + whole.data.as_ref().unwrap().costs.frames;
-    for lost in (1..=frames).step_by(3) {
-        let dropped = format!("lowpan.dropped_frames=[{lost}]");
-        assert!(until_the_response(&run(&[REQUEST, EARLY, &[&dropped]])) > 0.0);
-    }
-}
-
 /// An end that has no data waits for nothing, and says nothing of it to its peer.
 #[test]
 fn without_data_nothing_changes() {

@@ -13,6 +13,7 @@ mod dccp;
 mod delegation;
 mod devices;
 mod early;
+mod every_help;
 mod examples;
 mod extremes;
 mod failures;

@@ -8,9 +8,11 @@ use std::time::Duration;
 use slowhand_coap::block::BlockSize;
 use slowhand_sessions::{
     AeadMode, Coap, Congestion, Credential, CredentialKind, Curve, Edhoc, FailureKind, Family, MAX_BODY, Operation,
-    Protocol, REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Role, Security, Session, SessionConfig, Stack, Status, Transfer,
-    Weightless, WriteError, build, memory,
+    Protocol, REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Role, Security, Session, SessionConfig, Stack, Status, Suite,
+    Transfer, Weightless, WriteError, build, memory,
 };
+
+use crate::pair::tls;
 
 pub(crate) const REQUEST: &[u8] = b"a request of 24 octets..";
 const RESPONSE: &[u8] = b"22.5 C";
@@ -98,7 +100,8 @@ pub(crate) fn converse(
         for (side, end) in ends.iter_mut().enumerate() {
             take(&mut **end, side, now, &mut seen);
             let is_established = matches!(end.status(), Status::Established { .. });
-            if side == 0 && is_established && asked < requests && asked == seen.received[0].len() {
+            let may_write = is_established || end.may_write_early();
+            if side == 0 && may_write && asked < requests && asked == seen.received[0].len() {
                 end.write(now, &request(asked)).unwrap();
                 asked += 1;
             }
@@ -166,10 +169,16 @@ pub(crate) fn both(protocol: Protocol, change: impl Fn(&mut SessionConfig)) -> [
 /// Every protocol of CoAP, and the variants of EDHOC.
 pub(crate) fn variants() -> Vec<(&'static str, [SessionConfig; 2])> {
     let edhoc_with = |options: Edhoc| both(Protocol::Edhoc, |config| *edhoc(config) = options);
+    let early = |config: &mut SessionConfig| {
+        config.credential = CredentialKind::Certificate.into();
+        let tls = tls(config);
+        (tls.suite, tls.false_start) = (Some(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8), true);
+    };
     vec![
         ("coap", both(Protocol::Coap, |_| ())),
         ("oscore", both(Protocol::Oscore, |_| ())),
         ("coap+dtls1.2", both(Protocol::CoapDtls12, |_| ())),
+        ("coap+dtls1.2, False Start", both(Protocol::CoapDtls12, early)),
         ("coap+dtls1.3", both(Protocol::CoapDtls13, |_| ())),
         ("coap+tcp", both(Protocol::CoapTcp, |_| ())),
         ("coap+tls1.2", both(Protocol::CoapTls12, |_| ())),

@@ -13,8 +13,9 @@ use crate::coap::{DELAY, Fault, REQUEST, Seen, both, converse, pass_all, variant
 /// How many states a client gets: the answer, and three notifications.
 const STATES: usize = 4;
 
-/// Longer than a confirmable message waits once or twice for its acknowledgement.
-const PERIOD: Duration = Duration::from_secs(10);
+/// Longer than a confirmable message waits for its acknowledgement until it is sent for the fourth time. With False Start, what answers
+/// it cannot be read before a lost Finished comes again, after 9 s (RFC 7925 section 11), and a newer state would take its place.
+const PERIOD: Duration = Duration::from_secs(30);
 
 fn observing(mut configs: [SessionConfig; 2], delivery: Delivery) -> [SessionConfig; 2] {
     for config in &mut configs {
