@@ -50,6 +50,8 @@ BETWEEN_KEYS = {
         "carrier-dccp-with-tls",
         "carrier-without-dtls",
         "cells-one-way",
+        "certificate-compression-in-tls12",
+        "certificate-compression-with-mbedtls",
         "certificate-suite-with-psk",
         "certificate-too-short",
         "certificate-too-short-for-rsa",

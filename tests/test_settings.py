@@ -25,6 +25,7 @@ from slowhand.settings import (
     wolfssl,
     zephyr,
 )
+from slowhand.settings.session import AROUND
 
 PSK_8 = "TLS_PSK_WITH_AES_128_CCM_8"
 ECDSA_8 = "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"
@@ -63,9 +64,16 @@ SESSIONS: dict[str, dict[str, Setting]] = {
     "agreement": {"stack": "lean-dtls", "suite": "TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256"},
     "lean": {"stack": "lean-dtls", "suite": PSK_8, "lean": ["all"], "timeout_floor_s": 1},
     "tinydtls": {"stack": "tinydtls", "suite": "TLS_PSK_WITH_AES_128_CCM", "timeout_s": 0.5},
+    "tls 1.3, compressed": {
+        **{"stack": "rustls", "protocol": "tls1.3", "suite": "TLS_AES_128_GCM_SHA256"},
+        "certificate_compression": "zlib",
+    },
     "two libraries": {"suite": PSK_8, "server_stack": "tinydtls", "server_timeout_s": 3},
 }
 """The keys of `[session]`, in the scenario `minimal`."""
+
+RESUMED: dict[str, Setting] = {"session.suite": ECDSA_8, "session.resumption": "id"}
+AROUND_KEYS = {key for key, _ in AROUND}
 
 
 def of_session(session: str) -> slowhand.Scenario:
@@ -405,9 +413,71 @@ def test_what_a_library_cannot_do_is_said() -> None:
         ("tinydtls", "tinyDTLS has no TLS 1.2: this is DTLS 1.2."),
         ("californium", "Californium does not resume by ticket."),
         ("lean-dtls", "The calls in C do not have: the measured round trip, the lean profile."),
+        (
+            "openssl",
+            "Certificates are not compressed (RFC 8879): rustls does it, OpenSSL not here.",
+        ),
         ("zephyr", "At the server, the first timeout of the scenario is 3 s."),
     ):
         assert any(of == library and note in words for of, words in told), (library, note)
+
+
+@pytest.mark.parametrize(
+    ("changes", "notes"),
+    [
+        ({"session.carrier": "coap"}, ["CoAP carries the handshake (session.carrier)"]),
+        ({"session.carrier": "dccp"}, ["DCCP carries the session (session.carrier, RFC 5238)"]),
+        ({"session.trust_anchor": True}, ["A trust anchor gives the key (session.trust_anchor)"]),
+        (
+            {**RESUMED, "gateway.delegation": "internet"},
+            ["A host on the Internet opens the session (gateway.delegation)"],
+        ),
+        (
+            {**RESUMED, "gateway.delegation": "border-router"},
+            ["The border router opens the session (gateway.delegation)"],
+        ),
+        (
+            {"session.suite": ECDSA_8, "gateway.pre_validation": True},
+            ["The border router verifies the server's certificates (gateway.pre_validation)"],
+        ),
+        (
+            {"lowpan.payload_compression": "lithe", "session.carrier": "udp"},
+            ["6LoWPAN compresses the headers of DTLS (lowpan.payload_compression)"],
+        ),
+        (
+            {"lowpan.payload_compression": "ghc", "session.trust_anchor": True},
+            ["A trust anchor gives the key", "6LoWPAN compresses payloads"],
+        ),
+        ({"lowpan.payload_compression": "none", "session.trust_anchor": False}, []),
+    ],
+)
+def test_what_is_around_a_session_is_said_with_each_library(
+    changes: dict[str, Setting], notes: list[str]
+) -> None:
+    around: dict[str, Setting] = {"session.stack": "mbedtls", "session.suite": PSK_8, **changes}
+    told: dict[str, list[str]] = {}
+    for snippet in snippets(slowhand.Scenario("minimal", around)):
+        said = [note for note in snippet.notes if any(key in note for key in AROUND_KEYS)]
+        comment = " ".join(re.sub(r"^(/\*| \*|#|//!) ?", "", snippet.text, flags=re.M).split())
+        assert all(note in comment for note in said), snippet.library
+        # Its first file has them; another may be a script, or a part.
+        told.setdefault(snippet.library, said)
+    assert set(told) == set(LIBRARIES)
+    for library, said in told.items():
+        assert len(said) == len(notes), (library, said)
+        for note, begin in zip(said, notes, strict=True):
+            assert note.startswith(begin)
+
+
+@pytest.mark.parametrize("protocol", ["less", "quic"])
+def test_protocols_that_no_library_of_dtls_has_are_refused(protocol: str) -> None:
+    session = {"session.protocol": protocol, "session.stack": "rustls"}
+    if protocol == "quic":
+        session["session.suite"] = "TLS_AES_128_GCM_SHA256"
+    with pytest.raises(
+        ValueError, match=f"session.protocol: found {protocol}, allowed: a protocol that has"
+    ):
+        snippets(slowhand.Scenario("minimal", session))
 
 
 def test_each_library_is_there_in_each_session() -> None:

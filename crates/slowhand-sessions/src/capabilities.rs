@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::config::Cryptography;
 use crate::config::{CredentialKind, Protocol, Stack};
 use crate::operation::Curve;
-use crate::tls::{KeyExchange, PskMode, Resumption, Suite};
+use crate::tls::{CertificateCompression, KeyExchange, PskMode, Resumption, Suite};
 
 /// A library and what it supports.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +116,8 @@ pub struct TlsVersion {
     pub fragment_lengths: &'static [u16],
     /// How it can resume sessions.
     pub resumptions: &'static [Resumption],
+    /// How it can compress certificates.
+    pub certificate_compressions: &'static [CertificateCompression],
 }
 
 impl Capabilities {

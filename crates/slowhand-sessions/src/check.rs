@@ -135,6 +135,10 @@ impl Capabilities {
             check("record_size_limit", &limit, "none (the library has no RFC 8449)", |_| can)?;
             check("record_size_limit", &limit, "64 to 16384 octets", |limit| RECORD_SIZES.contains(limit))?;
         }
+        if let Some(algorithm) = tls.certificate_compression {
+            let compressions = |version: &TlsVersion| version.certificate_compressions;
+            self.one_of_version("certificate_compression", algorithm, version, compressions)?;
+        }
         if tls.pre_validated && config.role == Role::Client {
             let stack = &config.stack;
             let allowed = format_args!("false (or one of {}, which can leave the check out)", list(WITHOUT_VALIDATION));

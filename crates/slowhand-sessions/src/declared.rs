@@ -130,7 +130,13 @@ unsafe fn protocol(declared: &slowhand_protocol) -> Result<TlsVersion, Unknown> 
     let fragment_lengths = known("fragment_lengths", lengths, FRAGMENT_LENGTHS)?;
     let resumptions = [(SLOWHAND_RESUMPTION_ID, Resumption::Id), (SLOWHAND_RESUMPTION_TICKET, Resumption::Ticket)];
     let resumptions = chosen("resumptions", declared.resumptions & !(1 << SLOWHAND_RESUMPTION_NONE), resumptions)?;
-    Ok(TlsVersion { protocol, curves: curves.leak(), fragment_lengths, resumptions: resumptions.leak() })
+    Ok(TlsVersion {
+        protocol,
+        curves: curves.leak(),
+        fragment_lengths,
+        resumptions: resumptions.leak(),
+        certificate_compressions: &[],
+    })
 }
 
 fn credential(declared: c_int) -> Result<CredentialKind, Unknown> {

@@ -29,6 +29,9 @@ impl Capabilities {
         if tls.false_start {
             features.push("false_start".to_owned());
         }
+        if tls.versions.iter().any(|version| !version.certificate_compressions.is_empty()) {
+            features.push("certificate_compression".to_owned());
+        }
         features.extend(self.resumption());
         features.push("application data".to_owned());
         if !self.weightless.is_empty() {

@@ -151,7 +151,8 @@ pub use own::{STACKS_FOLDER, StackError, StackProblem, own_names, stack_file, st
 pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};
 pub use stacks::{NameError, StackInfo, best_common_suite, implementations, named as stack_named, stacks};
 pub use tls::{
-    Auth, Dtls, HEARTBEAT, KeyExchange, LeanProfile, LeanSwitch, PskMode, Resumption, Suite, Tls, Unchecked, Version,
+    Auth, CertificateCompression, Dtls, HEARTBEAT, KeyExchange, LeanProfile, LeanSwitch, PskMode, Resumption, Suite,
+    Tls, Unchecked, Version,
 };
 pub use trial::{SessionTrial, Trial, trial};
 pub use validation::Validator;

@@ -32,7 +32,7 @@ use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::operation::Curve;
 use crate::session::{Failure, Resumable};
-use crate::tls::{Resumption, Suite};
+use crate::tls::{CertificateCompression, Resumption, Suite};
 
 /// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
@@ -65,18 +65,21 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
                 curves: &[Curve::Secp256r1],
                 fragment_lengths: &[],
                 resumptions: &[Resumption::Id],
+                certificate_compressions: &[],
             },
             TlsVersion {
                 protocol: Protocol::Tls13,
                 curves: &[Curve::Secp256r1],
                 fragment_lengths: &[],
                 resumptions: &[Resumption::Ticket],
+                certificate_compressions: &[CertificateCompression::Zlib],
             },
             TlsVersion {
                 protocol: Protocol::Quic,
                 curves: &[Curve::Secp256r1],
                 fragment_lengths: &[],
                 resumptions: &[Resumption::Ticket],
+                certificate_compressions: &[CertificateCompression::Zlib],
             },
         ],
         rsa_bits: &[],

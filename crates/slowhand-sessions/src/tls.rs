@@ -39,6 +39,9 @@ pub struct Tls {
     /// True if a client of DTLS 1.2 may send data when its own Finished is sent, before it has the server's (False Start, RFC
     /// 7918). A server of lean-dtls with it keeps its last flight when data arrive; no effect for other servers. Default: false.
     pub false_start: bool,
+    /// How the ends compress their certificates (RFC 8879), each if the other has said that it can undo it. The time that this
+    /// takes is not counted. Default: not.
+    pub certificate_compression: Option<CertificateCompression>,
     /// How to resume an earlier session, which [`build_pair`](crate::build_pair) runs first. Default: no resumption.
     pub resumption: Option<Resumption>,
     /// True if a client takes every chain of certificates: the border router in front of it lets no other pass than those that it
@@ -78,6 +81,7 @@ impl Tls {
             max_fragment_length: None,
             record_size_limit: None,
             false_start: false,
+            certificate_compression: None,
             resumption: None,
             pre_validated: false,
             unchecked: Unchecked { other_suite: None, x25519: false, imports_psk: false, heartbeats: false },
@@ -197,6 +201,14 @@ pub enum Auth {
     Mutual,
 }
 
+/// An algorithm for the compression of certificates (RFC 8879).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CertificateCompression {
+    /// zlib (RFC 1950), algorithm 1.
+    Zlib,
+}
+
 /// How to resume an earlier session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -209,6 +221,12 @@ pub enum Resumption {
 }
 
 impl fmt::Display for Auth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl fmt::Display for CertificateCompression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }

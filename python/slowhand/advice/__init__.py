@@ -24,7 +24,7 @@ from slowhand.advice.front import weights as read_weights
 from slowhand.advice.life import Lived
 from slowhand.advice.lookup import AdviceError
 from slowhand.advice.racing import LEAST, least, schedule
-from slowhand.advice.space import Space, has_no_effect, space
+from slowhand.advice.space import Space, has_no_effect, means, space
 from slowhand.api import Run, Scenario, processors, told
 from slowhand.blame import refusal
 from slowhand.bounds import MAX_SEED, natural
@@ -187,7 +187,7 @@ class Adviser:
         """The defaults, but for those that are not possible here."""
         found = []
         scenario = self.space.scenario
-        if has_no_effect(str(scenario.value("session.protocol") or ""), ["session.timeout_s"]):
+        if has_no_effect(means(scenario), ["session.timeout_s"]):
             return []  # TCP has its own timers, and so has CoAP
         for row in defaults.rows(scenario, stack_is_chosen="session.stack" in self.space.keys):
             try:

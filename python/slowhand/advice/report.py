@@ -11,7 +11,7 @@ from slowhand._native import __version__
 from slowhand.advice import Adviser
 from slowhand.advice.answer import Advice, Row, weighted
 from slowhand.advice.front import ALIKE, HOST, RELIABLE, Interval, Judged
-from slowhand.advice.space import FAMILY, OF_APPLICATION, TRUST, has_no_effect
+from slowhand.advice.space import FAMILY, OF_APPLICATION, TRUST, has_no_effect, means
 from slowhand.lives import words
 from slowhand.lives.report import assumptions, seconds
 from slowhand.report import command_of, failures, losses, number, quoted, show_command
@@ -245,9 +245,9 @@ def _families(advice: Advice, out: Terminal) -> None:
     is_tied = [advice.is_tied(row) for row in rows]
     has_ties = sum(is_tied) > 1
     for row, metrics, tied in zip(shown_rows, cells, is_tied, strict=False):
-        protocol = str(_setting(row, "session.protocol") or "")
+        made = means(row.configuration.scenario) if row.configuration else None
         values = [
-            "" if protocol and has_no_effect(protocol, [key]) else _value(_setting(row, key))
+            "" if made and has_no_effect(made, [key]) else _value(_setting(row, key))
             for key in others
         ]
         table.add(_family_name(row), *values, *metrics, "=" if tied and has_ties else "")

@@ -255,7 +255,13 @@ ONLY_DATAGRAMS = {
     *("session.timeout_floor_s", "session.mtu", "session.datagram_packing", "session.cookie"),
     *("session.connection_id", "session.lean"),
 }
-"""Keys without effect on TLS over TCP. Those of `transport` have none on DTLS."""
+"""Keys without effect on TLS over TCP. Those of `transport` have none on DTLS, but for `dccp`."""
+
+OF_FLIGHTS = {
+    *("session.timeout_s", "session.max_timeout_s", "session.server_timeout_s"),
+    *("session.timeout_floor_s", "session.backoff", "session.datagram_packing"),
+}
+"""Keys without effect where CoAP carries the flights of DTLS."""
 
 GROUPS = {
     "timers": Group(
@@ -442,7 +448,7 @@ def _choices(
     for text in choose or usual:
         choice = _choice(Fixed(scenario, protocols), text)
         name = printable(text.partition("=")[0])
-        if choose and all(has_no_effect(protocol, choice.keys) for protocol in protocols):
+        if choose and all(has_no_effect(of, choice.keys) for of in _all_means(scenario, choose)):
             raise AdviceError(f"--choose {name}: has no effect on {' and '.join(protocols)}")
         clash = next((fixed[key] for key in choice.keys if key in fixed), None)
         if clash and not choose:
@@ -457,14 +463,33 @@ def _choices(
         yield choice
 
 
-def _protocols(scenario: Scenario, choose: Iterable[str]) -> tuple[str, ...]:
-    """The protocols that may be chosen."""
+def _typed(scenario: Scenario, choose: Iterable[str], key: str) -> tuple[str, ...]:
+    """The values of a key that may be chosen, or the one of the scenario; none if it has none."""
     for name, _, values in (text.partition("=") for text in choose):
-        if name == "session.protocol":
-            return tuple(value.strip() for value in values.split(","))
-        if name in ("protocol", "protection"):
-            return PROTOCOLS if name == "protocol" else PROTECTIONS
-    return (scenario.value("session.protocol") or PROTOCOLS[0],)
+        if name == key:
+            return tuple(value.strip().strip("\"'") for value in values.split(","))
+    found = scenario.value(key)
+    return () if found is None else (str(found),)
+
+
+def _protocols(scenario: Scenario, choose: Sequence[str]) -> tuple[str, ...]:
+    """The protocols that may be chosen."""
+    for group, protocols in (("protocol", PROTOCOLS), ("protection", PROTECTIONS)):
+        if group in choose:
+            return protocols
+    return _typed(scenario, choose, "session.protocol") or PROTOCOLS[:1]
+
+
+def _all_means(scenario: Scenario, choose: Sequence[str]) -> list[Means]:
+    """What sessions may be made of."""
+    carriers = _typed(scenario, choose, "session.carrier") or ("udp",)
+    anchors = _typed(scenario, choose, "session.trust_anchor") or ("false",)
+    return [
+        Means(protocol, carrier, asks_anchor.lower() == "true")
+        for protocol in _protocols(scenario, choose)
+        for carrier in carriers
+        for asks_anchor in anchors
+    ]
 
 
 def _is_stream(protocol: str) -> bool:
@@ -591,12 +616,12 @@ def _has_effect(found: Space, options: Iterable[Option], settings: Settings) -> 
     Nor does a session that is not kept read the keys of one that is. Of several values without
     effect only the first one is left.
     """
-    protocol = settings.get("session.protocol") or found.scenario.value("session.protocol")
+    of = means(found.scenario, settings)
     kept = settings.get("application.session", KEPT) == KEPT
     return not any(
         option != choice.options[0]
         and (
-            has_no_effect(str(protocol or PROTOCOLS[0]), choice.keys)
+            has_no_effect(of, choice.keys)
             or (not kept and all(key in OF_KEPT for key in choice.keys))
         )
         for choice, option in zip(found.choices, options, strict=True)
@@ -608,23 +633,56 @@ def _removed(options: Iterable[Option]) -> list[str]:
     return [key for option in options for key in option.removed]
 
 
-def has_no_effect(protocol: str, keys: Iterable[str]) -> bool:
-    """True if a protocol reads none of these keys: TLS has other timers than DTLS."""
-    return not any(_reads(protocol, key) for key in keys)
+@dataclass(frozen=True)
+class Means:
+    """What a session is made of, as far as it decides which keys count."""
+
+    protocol: str
+    carrier: str = "udp"
+    asks_anchor: bool = False
+
+    @property
+    def has_messages(self) -> bool:
+        """True if an end sends messages of CoAP."""
+        has_coap = self.protocol in WITHOUT_TLS or self.protocol.startswith("coap+")
+        return has_coap or self.carrier == "coap" or self.asks_anchor
 
 
-def _reads(protocol: str, key: str) -> bool:
-    """True if a key counts with a protocol."""
+def means(scenario: Scenario, settings: Settings | None = None) -> Means:
+    """That of a scenario, with these settings in place of its own."""
+
+    def value(key: str) -> Any:
+        chosen = (settings or {}).get(key)
+        return scenario.value(key) if chosen is None else chosen
+
+    return Means(
+        str(value("session.protocol") or PROTOCOLS[0]),
+        str(value("session.carrier") or "udp"),
+        bool(value("session.trust_anchor")),
+    )
+
+
+def has_no_effect(of: Means, keys: Iterable[str]) -> bool:
+    """True if a session reads none of these keys: TLS has other timers than DTLS."""
+    return not any(_reads(of, key) for key in keys)
+
+
+def _reads(of: Means, key: str) -> bool:
+    """True if a key counts with a session."""
+    protocol = of.protocol
     if key.startswith("session.edhoc."):
         return protocol == "edhoc"
     if key.startswith("session.coap."):
-        has_coap = protocol in WITHOUT_TLS or protocol.startswith("coap+")
-        return has_coap and (not _is_stream(protocol) or key == "session.coap.block_bytes")
+        return of.has_messages and (not _is_stream(protocol) or key == "session.coap.block_bytes")
     if protocol in WITHOUT_TLS and key.startswith("session.") and key not in WITHOUT_TLS_TOO:
         # The master secret of the one, the key of the other.
         return key in OF_PSK.get(protocol, ())
     if _is_stream(protocol):
-        return key not in ONLY_DATAGRAMS
+        return key not in ONLY_DATAGRAMS and not key.startswith("transport.dccp.")
+    if of.carrier == "coap" and key in OF_FLIGHTS:
+        return False
+    if key.startswith("transport.dccp."):
+        return of.carrier == "dccp"
     return not key.startswith("transport.")
 
 

@@ -69,7 +69,7 @@ def snippets(session: Session) -> list[Snippet]:
     lines = text(head(RUST, [title, *notes]), "", _rust(end))
     found = [Snippet(LIBRARY, VERSION, "rust", "configure.rs", lines, tuple(notes))]
     if end.credential == PSK:
-        found.append(_c(end, title))
+        found.append(_c(end, title, session.notes))
     return found
 
 
@@ -185,9 +185,9 @@ def _octets(value: str) -> str:
     return f'b"{literal}"'
 
 
-def _c(end: End, title: str) -> Snippet:
+def _c(end: End, title: str, around: tuple[str, ...]) -> Snippet:
     """The same in C, as far as its header goes."""
-    notes = []
+    notes = list(around)
     if end.suite != "TLS_PSK_WITH_AES_128_CCM_8":
         notes.append("The calls in C have TLS_PSK_WITH_AES_128_CCM_8 and DTLS 1.2 only.")
     if end.timer and round(end.timer.maximum_ms) != C_MAXIMUM_MS:

@@ -59,6 +59,7 @@ class End:
     cookie: bool | None
     resumption: str | None
     false_start: bool
+    certificate_compression: str | None
     lean: tuple[str, ...]
 
     @property
@@ -96,21 +97,54 @@ class Session:
     scenario: str
     client: End
     server: End
+    notes: tuple[str, ...]
+    """What the scenario has around the session, which no setting of a library brings about."""
+
+
+DELEGATE = (
+    "{} opens the session (gateway.delegation): these settings are for that and for the server."
+    " Your code there hands the session over, and the node resumes it."
+)
+
+AROUND: dict[tuple[str, str | bool], str] = {
+    ("session.carrier", "coap"): "CoAP carries the handshake (session.carrier): your code at both"
+    " ends gives flights to CoAP and to the library. CoAP repeats and cuts what it carries: the"
+    " library's timer must not run there, nor limit its datagrams.",
+    ("session.carrier", "dccp"): "DCCP carries the session (session.carrier, RFC 5238): your code"
+    " at both ends gives the library a connection of DCCP, and not a socket of UDP.",
+    ("session.trust_anchor", True): "A trust anchor gives the key (session.trust_anchor): before"
+    " each handshake your code asks it by CoAP with OSCORE, and gives the answer to the library.",
+    ("gateway.delegation", "border-router"): DELEGATE.format("The border router"),
+    ("gateway.delegation", "internet"): DELEGATE.format("A host on the Internet"),
+    ("gateway.pre_validation", True): "The border router verifies the server's certificates"
+    " (gateway.pre_validation): your code there does it, and your client must take every chain,"
+    " which these settings do not say.",
+    ("lowpan.payload_compression", "ghc"): "6LoWPAN compresses payloads"
+    " (lowpan.payload_compression, RFC 7400): the network stacks of the nodes and of the border"
+    " router do it, and no library of DTLS.",
+    ("lowpan.payload_compression", "lithe"): "6LoWPAN compresses the headers of DTLS"
+    " (lowpan.payload_compression): the network stacks of the nodes and of the border router do"
+    " it, and no library of DTLS.",
+}
+"""What has to be done beside the settings of a library, by a key and its value."""
 
 
 def read(scenario: str, native: _native.Scenario) -> Session:
     """The session of a scenario.
 
-    Raises `ValueError` if it has neither TLS nor DTLS: no library of these has anything to do.
+    Raises `ValueError` if it has neither TLS nor DTLS: no library of these has anything to do. Nor
+    has one alone with QUIC.
     """
     ends = json.loads(native.settings())
     for end in ends.values():
         found = end["protocol"]
         end["protocol"] = found.removeprefix("coap+")
         if end["protocol"] not in NAMES:
-            allowed = "a protocol that has TLS or DTLS, as these settings are for its library"
+            names = "dtls1.2, dtls1.3, tls1.2, tls1.3, also with coap+"
+            allowed = f"a protocol that has TLS or DTLS ({names}): the settings are for its library"
             raise ValueError(f"session.protocol: found {found}, allowed: {allowed}")
-    return Session(scenario, _end(ends["client"]), _end(ends["server"]))
+    notes = tuple(note for (key, value), note in AROUND.items() if native.value(key) == value)
+    return Session(scenario, _end(ends["client"]), _end(ends["server"]), notes)
 
 
 def _end(values: dict[str, Any]) -> End:
@@ -139,7 +173,7 @@ def nearest(session: Session, offer: Offer) -> tuple[End, list[str]]:
 
     The two ends differ in their library and their timer only.
     """
-    notes: list[str] = []
+    notes = list(session.notes)
     end, has = session.client, offer.name
     if end.protocol not in offer.protocols:
         other = _version(end, offer)
@@ -238,6 +272,9 @@ def _extensions(end: End, offer: Offer, notes: list[str]) -> End:
     if end.false_start and has != "lean-dtls":
         notes.append(f"{has} has no False Start (RFC 7918) for DTLS.")
         end = replace(end, false_start=False)
+    if end.certificate_compression is not None:
+        notes.append(f"Certificates are not compressed (RFC 8879): rustls does it, {has} not here.")
+        end = replace(end, certificate_compression=None)
     if end.timer and end.timer.growth != "double" and has != "lean-dtls":
         notes.append(f"{has} has no timer of CoCoA: its timer doubles.")
         end = replace(end, timer=replace(end.timer, growth="double"))

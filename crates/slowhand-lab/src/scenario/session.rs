@@ -5,9 +5,9 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Arithmetic, Carrier, Coap, Credential, CredentialKind, Cryptography, Curve, Dtls, Family, Growth, KeyExchange,
-    LeanSwitch, Protocol, PskMode, Resumption, Role, Security, SessionConfig, Stack, Suite, Timers, Tls, Version,
-    best_common_suite,
+    Arithmetic, Carrier, CertificateCompression, Coap, Credential, CredentialKind, Cryptography, Curve, Dtls, Family,
+    Growth, KeyExchange, LeanSwitch, Protocol, PskMode, Resumption, Role, Security, SessionConfig, Stack, Suite,
+    Timers, Tls, Version, best_common_suite,
 };
 
 use super::coap::{CoapSettings, EdhocSettings};
@@ -104,6 +104,9 @@ pub struct Session {
     pub max_fragment_length: Option<Integer<1, 65_535>>,
     /// What each end tells the other: the most octets of content in encrypted records for it (RFC 8449). Default: none.
     pub record_size_limit: Option<Integer<64, 16_384>>,
+    /// How the ends compress their certificates (RFC 8879): with `zlib`. Only with rustls at both ends, in TLS 1.3 and QUIC. The time
+    /// and the energy of this are not counted, nor are there measurements of them. Default: none.
+    pub certificate_compression: Option<CertificateCompression>,
     /// The most octets of a datagram (UDP payload) that either end sends. Default: no limit in the library.
     /// A 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them for IPv6 and UDP. QUIC needs 1200 or more
     /// (RFC 9000 section 14.1), and has 1200 by default.
@@ -296,6 +299,7 @@ impl Session {
         tls.curve = self.curve;
         tls.resumption = self.resumption;
         tls.false_start = self.false_start;
+        tls.certificate_compression = self.certificate_compression;
         tls.record_size_limit = self.record_size_limit.map(|limit| limit.get() as u16);
         tls.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
         if let Some(dtls) = tls.version.dtls_mut() {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 use slowhand_sessions::{
-    Credential, CredentialKind, Curve, Growth, LeanSwitch, Protocol, PskMode, Resumption, Role, Stack, Suite,
+    CertificateCompression, Credential, CredentialKind, Curve, Growth, LeanSwitch, Protocol, PskMode, Resumption, Role,
+    Stack, Suite,
 };
 
 use super::session::{Auth, Session};
@@ -55,6 +56,8 @@ pub struct EndSettings {
     pub resumption: Option<Resumption>,
     /// True if a client sends data before the server's Finished.
     pub false_start: bool,
+    /// How the ends compress certificates.
+    pub certificate_compression: Option<CertificateCompression>,
     /// What is left out of DTLS 1.2.
     pub lean: Vec<LeanSwitch>,
 }
@@ -118,6 +121,7 @@ impl Session {
             cookie: Some(self.cookie).filter(|_| may_have_dtls),
             resumption: self.resumption,
             false_start: self.false_start && role == Role::Client,
+            certificate_compression: self.certificate_compression,
             lean: if may_have_dtls { self.lean.clone() } else { Vec::new() },
         }
     }

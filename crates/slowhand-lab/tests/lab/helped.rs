@@ -93,3 +93,36 @@ fn tshark_reads_the_messages_that_carry_a_handshake() {
         assert!(rows.len() >= 2 && rows.iter().all(|row| row[..] == ["1", path]), "{name}: {rows:?}");
     }
 }
+
+/// tshark decrypts the messages that have the compressed certificates (RFC 8879 section 4: type 25, algorithm 1), one of each end,
+/// and finds none that are not.
+#[test]
+fn tshark_reads_compressed_certificates() {
+    for protocol in ["tls1.3", "quic"] {
+        let scenario = scenario(&[
+            "session.stack=rustls",
+            "session.max_fragment_length=",
+            "session.auth=mutual",
+            &format!("session.protocol={protocol}"),
+            "session.suite=TLS_AES_128_GCM_SHA256",
+            "session.certificate_compression=zlib",
+            "session.certificate_length=1500",
+        ]);
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("compressed-{protocol}.pcapng"));
+        capture_run(&scenario, 1, &file, &Interrupt::default()).unwrap().unwrap();
+        let tshark = Tshark::of(wireshark_arguments(&scenario)).filter("tls.handshake.type");
+        let fields = [
+            "tls.handshake.type",
+            "tls.compress_certificate.algorithm",
+            "tls.compress_certificate.uncompressed_length",
+        ];
+        let rows = tshark.rows_of_file(&file, &fields);
+        let all = |column: usize| rows.iter().flat_map(move |row| row[column].split(',')).collect::<Vec<_>>();
+        let [types, lengths] = [all(0), all(2)];
+        assert_eq!(types.iter().filter(|number| **number == "25").count(), 2, "{protocol}: {rows:?}");
+        assert!(!types.contains(&"11"), "{protocol}: {rows:?}");
+        // Behind the context and the length of the list, a certificate with its length and without extensions (RFC 8446 section 4.4.2).
+        let length = (1 + 3 + 3 + 1500 + 2).to_string();
+        assert_eq!(lengths.iter().filter(|found| **found == length).count(), 2, "{protocol}: {rows:?}");
+    }
+}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption as ClientResumption, Tls12Resumption, verify_server_cert_signed_by_trust_anchor};
+use rustls::compress::{CertCompressor, CertDecompressor, ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivateSec1KeyDer, ServerName, UnixTime};
 use rustls::server::{NoServerSessionStorage, ParsedCertificate, ServerSessionMemoryCache, WebPkiClientVerifier};
@@ -19,7 +20,7 @@ use crate::check::Checked;
 use crate::credentials::{self, Chain};
 use crate::device;
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{Auth, Version};
+use crate::tls::{Auth, CertificateCompression, Version};
 
 /// The number of sessions that a server keeps: the first one, and the one that resumes it.
 const SESSIONS: usize = 2;
@@ -59,6 +60,16 @@ fn alpn(checked: &Checked<'_>) -> Vec<Vec<u8>> {
     }
 }
 
+/// What compresses certificates (RFC 8879), and what undoes it: the library by itself would offer all that it is compiled with.
+/// Its cache of what it has compressed belongs to one configuration, so it joins no two sessions but the one that resumes
+/// the other.
+fn compression(checked: &Checked<'_>) -> (Vec<&'static dyn CertCompressor>, Vec<&'static dyn CertDecompressor>) {
+    match checked.tls.certificate_compression {
+        None => (Vec::new(), Vec::new()),
+        Some(CertificateCompression::Zlib) => (vec![ZLIB_COMPRESSOR], vec![ZLIB_DECOMPRESSOR]),
+    }
+}
+
 fn client_config(checked: &Checked<'_>) -> Result<ClientConfig, Error> {
     let (provider, versions) = parts(checked);
     let chain = chain(checked)?;
@@ -75,6 +86,7 @@ fn client_config(checked: &Checked<'_>) -> Result<ClientConfig, Error> {
     };
     config.enable_sni = false;
     config.alpn_protocols = alpn(checked);
+    (config.cert_compressors, config.cert_decompressors) = compression(checked);
     config.resumption = match checked.tls.resumption {
         None => ClientResumption::disabled(),
         // In TLS 1.2, only the session ID: this server gives no tickets there.
@@ -98,6 +110,7 @@ fn server_config(checked: &Checked<'_>) -> Result<ServerConfig, Error> {
     let (certificate, key) = own(&chain);
     let mut config = builder.with_single_cert(certificate, key)?;
     config.alpn_protocols = alpn(checked);
+    (config.cert_compressors, config.cert_decompressors) = compression(checked);
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     if checked.tls.resumption.is_some() {

@@ -268,7 +268,7 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     );
     assert_eq!(
         words(Stack::RUSTLS),
-        "secp256r1; server or mutual authentication; mtu; first timeout; resumption by identifier (1.2) or ticket; \
+        "secp256r1; server or mutual authentication; mtu; first timeout; certificate_compression; resumption by identifier (1.2) or ticket; \
          application data; one write per flight; QUIC by quinn-proto"
     );
     assert_eq!(

@@ -3,9 +3,9 @@
 use std::thread;
 
 use slowhand_sessions::memory::{Path, Transcript};
-use slowhand_sessions::{Protocol, Stack, Suite};
+use slowhand_sessions::{CertificateCompression, Protocol, Stack, Suite};
 
-use crate::pair::Pair;
+use crate::pair::{Pair, tls};
 
 fn pairs() -> Vec<Pair> {
     let mut pairs = Vec::new();
@@ -32,7 +32,10 @@ fn pairs() -> Vec<Pair> {
             (Stack::RUSTLS, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
             (Stack::RUSTLS, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
         ] {
-            let mut pair = Pair::of(stack, protocol, suite);
+            let compression =
+                (stack == Stack::RUSTLS && protocol == Protocol::Tls13).then_some(CertificateCompression::Zlib);
+            let mut pair =
+                Pair::of(stack, protocol, suite).both(|config| tls(config).certificate_compression = compression);
             pair.client.seed = [seed; 32];
             pair.server.seed = [seed + 100; 32];
             pairs.push(pair);

@@ -4,6 +4,7 @@ mod application;
 mod arithmetic;
 mod certificates;
 mod coap;
+mod compressed_certificates;
 mod computation;
 mod configuration;
 mod credentials;

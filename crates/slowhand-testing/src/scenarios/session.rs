@@ -242,6 +242,11 @@ fn credentials(draw: &mut Draw, stack: &str, protocol: &str) -> bool {
             draw.maybe(60, "session.credential", &["\"certificate\"", "\"raw_public_key\""]);
         } else if !is_fixed {
             draw.maybe(10, "session.certificate_length", &[1_000]);
+            draw.maybe(
+                if stack == "rustls" && is_13 { 50 } else { 0 },
+                "session.certificate_compression",
+                &["\"zlib\""],
+            );
         }
     }
     if suite.contains("RSA_WITH") && !suite.contains("ECDSA") {
