@@ -41,7 +41,11 @@ impl Live {
             return Err(LiveError::Delegation);
         }
         let carrier = scenario.session.carrier;
-        if carrier != Carrier::Udp && !setup.ways.programs().is_empty() {
+        let has_programs = !setup.ways.programs().is_empty();
+        if scenario.gateway.pre_validation && has_programs {
+            return Err(LiveError::PreValidation);
+        }
+        if carrier != Carrier::Udp && has_programs {
             return Err(LiveError::Carrier(carrier));
         }
         let plan = Plan::new(scenario)?;

@@ -115,6 +115,9 @@ pub enum LiveError {
         "gateway.delegation: found a delegate, allowed: none in a live network, whose programs open their own sessions"
     )]
     Delegation,
+    /// Programs verify certificates themselves, by their own authorities.
+    #[error("gateway.pre_validation: found true, allowed: false where programs are at the ends of the sessions")]
+    PreValidation,
     /// Programs and kernels have sockets of UDP.
     #[error("session.carrier: found \"{0}\", allowed: \"udp\" where programs are at the ends of the sessions")]
     Carrier(Carrier),

@@ -158,6 +158,7 @@ fn check_pre_validation(scenario: &Scenario, document: &Document) -> Result<(), 
     let others = [
         ("session.resumption: a session that is resumed has no certificates", scenario.session.resumption.is_some()),
         ("client.joining: the border router sees messages of joiner routers", scenario.client.joining),
+        ("programs: they verify certificates themselves", document.has("programs")),
     ];
     if let Some((other, _)) = others.into_iter().find(|(_, is_there)| *is_there) {
         return Err(document.blame(key, "true", format!("false with {other}")));

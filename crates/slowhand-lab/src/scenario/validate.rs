@@ -188,8 +188,11 @@ fn payload_compression(scenario: &Scenario, document: &Document) -> Result<(), I
     if protocol.is_stream() {
         return refuse("\"none\" with TCP: payloads of UDP are compressed");
     }
-    if is_lithe && protocol.transport().is_none() {
+    if is_lithe && !matches!(protocol.transport(), Some(Protocol::Dtls12 | Protocol::Dtls13)) {
         return refuse("\"none\" or \"ghc\" without DTLS: Lithe compresses its headers");
+    }
+    if is_lithe && scenario.session.carrier == Carrier::Coap {
+        return refuse("\"none\" or \"ghc\" with session.carrier = \"coap\": Lithe compresses DTLS right behind UDP");
     }
     if scenario.lowpan.reassembly == Reassembly::Recovery {
         return refuse(

@@ -83,6 +83,16 @@ fn a_node_that_does_not_understand_it_gets_plain_payloads() {
     }
 }
 
+/// A packet with a source route names the next node of it, not the last one: those behind count too.
+#[test]
+fn nothing_is_compressed_on_a_source_route_through_a_node_that_does_not_understand_it() {
+    let route = ["lowpan.reassembly=forwarding", "lowpan.rpl=non-storing"];
+    let of = |changes: &[&str]| octets(&run(&[FAR, MBEDTLS_ECDHE, &route, changes]));
+    let node_2 = "network.nodes={ 2 = { payload_compression = false } }";
+    let (plain, compressed, mixed) = (of(&[]), of(&[GHC]), of(&[GHC, node_2]));
+    assert!(compressed < mixed && mixed <= plain, "{compressed} {mixed} {plain}");
+}
+
 /// Headers of RPL, fragments that are forwarded, and mesh headers leave the first frame less room.
 #[test]
 fn other_headers_stand_beside_it() {

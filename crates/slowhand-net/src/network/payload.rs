@@ -1,8 +1,8 @@
 //! To whom a node sends compressed payloads: to those who understand it (RFC 7400 section 3.3).
 
-use super::Network;
 use super::adaptation::FragmentHandling;
-use super::destination::{destination, host, last_node};
+use super::destination::{host, last_node};
+use super::{Network, rpl};
 use crate::address::NodeId;
 use crate::lowpan::Contexts;
 use crate::lowpan::mesh::MeshHeader;
@@ -18,6 +18,7 @@ impl Network {
         packet: &[u8],
     ) -> &Contexts {
         let is_plain = self.contexts.payload_compression().is_none()
+            || matches!(self.nodes[node.index()].fragments, FragmentHandling::Recover(_))
             || !self.config.without_payload_compression.is_empty()
                 && !self.all_understand(node, next_hop, mesh, packet);
         if is_plain { &self.plain } else { &self.contexts }
@@ -39,11 +40,13 @@ impl Network {
             FragmentHandling::Reassemble => understands(&next_hop),
             // Each node on the way reads the first fragment and compresses it again: if one could not, the fragment would no
             // longer fit into a frame there.
-            FragmentHandling::Forward(_) | FragmentHandling::Recover(_) => {
-                let last = destination(packet).map_or(next_hop, |to| last_node(host(&self.routes, to)));
+            FragmentHandling::Forward(_) => {
+                let last = rpl::last_destination(packet).map_or(next_hop, |to| last_node(host(&self.routes, to)));
                 let onward = |at: &NodeId| self.routes.next_hop(*at, last);
                 std::iter::successors(Some(next_hop), onward).all(|node| understands(&node))
             }
+            // Nobody compresses payloads.
+            FragmentHandling::Recover(_) => false,
         }
     }
 }

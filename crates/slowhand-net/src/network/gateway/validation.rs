@@ -6,13 +6,14 @@
 //! router, and need not verify the signatures of certificates.
 //!
 //! A node must not see another chain than its border router. So until the chain is found good, the border router discards every
-//! datagram to the node that it cannot read to its last octet, fragments of a second Certificate message, and fragments that say
-//! something else than earlier ones of the same message.
+//! datagram to the node that it cannot read to its last octet. At any time it discards fragments of a second Certificate message, and
+//! fragments that say something else than earlier ones of the same message. It looks for them behind protected records too: a
+//! node that cannot use a record reads on behind it.
 
 use super::dtls;
 use crate::clock::{Duration, Instant};
 use crate::ip::{Endpoint, UdpDatagram};
-use slowhand_wire::dtls::{Fragment, records};
+use slowhand_wire::dtls::{Fragment, RECORD_HEADER, records};
 use slowhand_wire::{ContentType, MessageType};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,6 +31,10 @@ const LONGEST: u32 = 1 << 14;
 
 /// A handshake that was silent for so long is deleted when another one begins (assumed, as for the suppression of flights).
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(300);
+
+/// The most handshakes at the same time (assumed). One more replaces the one that has been silent for longest. Each takes at most
+/// 9/8 of [`LONGEST`], so all take less than 5 MB.
+const MOST_HANDSHAKES: usize = 256;
 
 /// The handshakes that nodes have opened with servers on the Internet.
 #[derive(Debug)]
@@ -54,7 +59,11 @@ struct Handshake {
 #[derive(Debug)]
 struct Message {
     message_seq: u16,
-    octets: Vec<Option<u8>>,
+    length: usize,
+    /// Up to the last octet that has arrived; 0 where one is missing.
+    octets: Vec<u8>,
+    /// The octets that have arrived, one bit each. Empty once all have.
+    arrived: Vec<u8>,
     missing: usize,
 }
 
@@ -71,6 +80,10 @@ impl Validation {
             && self.handshakes.get(&key).is_none_or(|handshake| handshake.hello != hello)
         {
             self.handshakes.retain(|_, handshake| now.since(handshake.last) < FORGOTTEN_AFTER);
+            if self.handshakes.len() >= MOST_HANDSHAKES && !self.handshakes.contains_key(&key) {
+                let oldest = self.handshakes.iter().min_by_key(|(_, handshake)| handshake.last).map(|(&key, _)| key);
+                oldest.and_then(|oldest| self.handshakes.remove(&oldest));
+            }
             self.handshakes.insert(key, Handshake { hello, message: None, is_good: None, last: now });
         }
         if let Some(handshake) = self.handshakes.get_mut(&key) {
@@ -80,27 +93,29 @@ impl Validation {
 
     /// A datagram is about to enter the mesh: true if it may.
     pub fn admits(&mut self, now: Instant, udp: &UdpDatagram<'_>) -> bool {
+        let content = Content::read(udp.payload);
         match self.handshakes.get_mut(&(udp.source, udp.destination)) {
-            Some(handshake) => handshake.take(now, udp.payload, &*self.judge),
+            Some(handshake) => handshake.take(now, &content, &*self.judge),
             // Nobody waits for a certificate. Everything else is none of a handshake that a node has opened.
-            None => !certificates(udp.payload).any(|fragment| fragment.is_ok()),
+            None => content.certificates.is_empty() && !content.may_hide_more(),
         }
     }
 }
 
 impl Handshake {
     /// True if a datagram of the server may enter the mesh.
-    fn take(&mut self, now: Instant, datagram: &[u8], judge: &dyn Judge) -> bool {
+    fn take(&mut self, now: Instant, content: &Content<'_>, judge: &dyn Judge) -> bool {
         self.last = now;
-        certificates(datagram).all(|fragment| match fragment {
-            Ok(fragment) => self.take_fragment(now, &fragment, judge),
-            // What cannot be read is harmless once the node has a good chain: it takes no other.
-            Err(Unreadable) => self.is_good == Some(true),
-        })
+        // The node may still lack a part of its good chain, so no other part may be hidden at any time.
+        let is_harmless = match self.is_good {
+            Some(true) => !content.may_hide_more(),
+            _ => content.unread.is_empty() && !content.has_protected,
+        };
+        is_harmless && content.certificates.iter().all(|fragment| self.take_fragment(now, fragment, judge))
     }
 
     fn take_fragment(&mut self, now: Instant, fragment: &Fragment<'_>, judge: &dyn Judge) -> bool {
-        if fragment.length > LONGEST {
+        if fragment.length > LONGEST || self.is_good == Some(false) {
             return false;
         }
         let message = self.message.get_or_insert_with(|| Message::new(fragment));
@@ -108,8 +123,12 @@ impl Handshake {
             return false;
         }
         if message.missing == 0 && self.is_good.is_none() {
-            let octets: Vec<u8> = message.octets.iter().map_while(|octet| *octet).collect();
-            self.is_good = Some(chain(&octets).is_some_and(|chain| judge.is_good(now, &chain)));
+            let is_good = chain(&message.octets).is_some_and(|chain| judge.is_good(now, &chain));
+            self.is_good = Some(is_good);
+            message.arrived = Vec::new();
+            if !is_good {
+                message.octets = Vec::new();
+            }
         }
         self.is_good != Some(false)
     }
@@ -118,44 +137,78 @@ impl Handshake {
 impl Message {
     fn new(first: &Fragment<'_>) -> Self {
         let length = first.length as usize;
-        Self { message_seq: first.message_seq, octets: vec![None; length], missing: length }
+        let (octets, arrived) = (Vec::new(), Vec::new());
+        Self { message_seq: first.message_seq, length, octets, arrived, missing: length }
     }
 
     /// Adds a fragment. False if it is of another message, or contradicts what has arrived before.
     fn add(&mut self, fragment: &Fragment<'_>) -> bool {
-        let is_of_it = fragment.message_seq == self.message_seq && fragment.length as usize == self.octets.len();
-        let start = fragment.fragment_offset as usize;
-        let Some(place) = self.octets.get_mut(start..start + fragment.body.len()).filter(|_| is_of_it) else {
-            return false;
-        };
-        let agrees = |(known, octet): (&Option<u8>, &u8)| known.is_none_or(|known| known == *octet);
-        if !place.iter().zip(fragment.body).all(agrees) {
+        let is_of_it = fragment.message_seq == self.message_seq && fragment.length as usize == self.length;
+        let places = fragment.fragment_offset as usize..fragment.end() as usize;
+        let agrees = |(place, octet): (usize, &u8)| self.known(place).is_none_or(|known| known == *octet);
+        if !is_of_it || !places.clone().zip(fragment.body).all(agrees) {
             return false;
         }
-        for (known, octet) in place.iter_mut().zip(fragment.body) {
-            self.missing -= usize::from(known.replace(*octet).is_none());
+        if self.octets.len() < places.end {
+            self.octets.resize(places.end, 0);
+            self.arrived.resize(places.end.div_ceil(8), 0);
+        }
+        for (place, octet) in places.zip(fragment.body) {
+            if self.known(place).is_none() {
+                self.octets[place] = *octet;
+                self.arrived[place / 8] |= 1 << (place % 8);
+                self.missing -= 1;
+            }
         }
         true
     }
+
+    /// The octet at a place, if it has arrived.
+    fn known(&self, place: usize) -> Option<u8> {
+        let has_arrived = || self.arrived.get(place / 8).is_some_and(|octet| octet >> (place % 8) & 1 == 1);
+        self.octets.get(place).copied().filter(|_| self.missing == 0 || has_arrived())
+    }
 }
 
-/// A part of a datagram that is no record in clear, or no fragment of a handshake message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unreadable;
+/// What the border router reads in a datagram.
+#[derive(Debug)]
+struct Content<'a> {
+    /// The fragments of Certificate messages in records of epoch 0.
+    certificates: Vec<Fragment<'a>>,
+    /// True if there are protected records with a length, as every node reads it.
+    has_protected: bool,
+    /// From the first record whose length is not known, that is not protected but should be, or that has something else than
+    /// fragments of messages.
+    unread: &'a [u8],
+}
 
-/// The fragments of Certificate messages in a datagram, and at most one error, after which nothing is read.
-pub fn certificates(datagram: &[u8]) -> impl Iterator<Item = Result<Fragment<'_>, Unreadable>> {
-    let mut has_failed = false;
-    let fragments = records(datagram, None).flat_map(|record| {
-        let readable = record.ok().filter(|record| !record.is_protected()).filter(|record| {
-            matches!(record.content_type, ContentType::Handshake | ContentType::ChangeCipherSpec | ContentType::Alert)
-        });
-        let fragments = readable.iter().flat_map(|record| record.fragments().collect::<Vec<_>>());
-        let fragments = fragments.map(|fragment| fragment.map_err(|_| Unreadable)).collect::<Vec<_>>();
-        fragments.into_iter().chain(readable.is_none().then_some(Err(Unreadable)))
-    });
-    let until_error = fragments.take_while(move |fragment| !std::mem::replace(&mut has_failed, fragment.is_err()));
-    until_error.filter(|fragment| fragment.is_err() || fragment.is_ok_and(|fragment| is_certificate(&fragment)))
+impl<'a> Content<'a> {
+    fn read(datagram: &'a [u8]) -> Self {
+        let mut content = Self { certificates: Vec::new(), has_protected: false, unread: datagram };
+        for record in records(datagram, None).map_while(Result::ok) {
+            // There are fewer octets if the header of the record is a short one, which not every node knows.
+            let Some(behind) = content.unread.get(RECORD_HEADER + record.fragment.len()..) else { break };
+            let may_be_clear = matches!(
+                record.content_type,
+                ContentType::Handshake | ContentType::ChangeCipherSpec | ContentType::Alert
+            );
+            if record.is_protected() {
+                content.has_protected = true;
+            } else if may_be_clear && record.fragments().all(|fragment| fragment.is_ok()) {
+                content.certificates.extend(record.fragments().flatten().filter(is_certificate));
+            } else {
+                break;
+            }
+            content.unread = behind;
+        }
+        content
+    }
+
+    /// True if a record of epoch 0 with handshake messages begins anywhere in what is not read: a node may know where.
+    fn may_hide_more(&self) -> bool {
+        // Type, version, epoch. Encrypted octets look like this once in 2^32 places.
+        self.unread.windows(5).any(|octets| matches!(octets, [22, 0xfe, _, 0, 0]))
+    }
 }
 
 fn is_certificate(fragment: &Fragment<'_>) -> bool {
