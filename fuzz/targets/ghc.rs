@@ -28,12 +28,18 @@ fuzz_target!(|octets: &[u8]| {
 });
 
 fn there_and_back(source: Ipv6Addr, destination: Ipv6Addr, payload: &[u8], room: usize) {
-    for (amount, room) in [(Amount::Whole, room), (Amount::Whole, payload.len()), (Amount::Units, room)] {
+    let frame = Amount::Frame { reserved: room / 8 };
+    for (amount, room) in [(Amount::Whole, room), (Amount::Whole, payload.len()), (frame, room)] {
         let mut code = [0; 2_047];
         let Some(done) = ghc::compress(source, destination, payload, amount, &mut code[..room]) else { continue };
         match amount {
-            Amount::Whole => assert!(done.consumed == payload.len() && done.written < payload.len()),
-            Amount::Units => assert!(done.consumed % 8 == 0 && done.consumed > room / 8 * 8),
+            Amount::Frame { reserved } if done.consumed < payload.len() => {
+                assert!(done.consumed % 8 == 0 && done.consumed > (room - reserved) / 8 * 8);
+                assert!(done.written <= room - reserved);
+            }
+            Amount::Whole | Amount::Frame { .. } => {
+                assert!(done.consumed == payload.len() && done.written < payload.len());
+            }
         }
         let mut back = [0; 2_047];
         let length = ghc::decompress(source, destination, &code[..done.written], &mut back);

@@ -6,7 +6,7 @@
 use super::cursor::Writer;
 use super::fragment::{FragmentHeader, MAX_DATAGRAM, UNIT};
 use super::reassembly::{Expired, Expiry, MAX_TIMEOUT};
-use super::{Contexts, Error, Form, Link, MAX_DECOMPRESSED, compress_headers, decompress};
+use super::{Contexts, Error, Form, Link, MAX_DECOMPRESSED, MAX_HEADERS, compress_headers, decompress};
 use crate::address::Eui64;
 use crate::clock::{Duration, Instant};
 use crate::ip::{Ecn, Ipv6Header};
@@ -188,9 +188,20 @@ impl Forwarder {
         out: &mut [u8],
     ) -> Result<Outcome, Discard> {
         let size = usize::from(header.datagram_size);
-        let mut headers = [0; MAX_DECOMPRESSED];
+        // Only a payload that is compressed needs the longer one, which takes time to clear.
+        let (mut short, mut long);
+        let headers: &mut [u8] = match self.contexts.payload_compression() {
+            None => {
+                short = [0; MAX_HEADERS];
+                &mut short
+            }
+            Some(_) => {
+                long = [0; MAX_DECOMPRESSED];
+                &mut long
+            }
+        };
         let link = Link { source: from, destination: self.own };
-        let done = decompress(rest, link, &self.contexts, Some(size), &mut headers)?;
+        let done = decompress(rest, link, &self.contexts, Some(size), headers)?;
         let rest = &rest[done.consumed..];
         let headers = &mut headers[..done.written];
         let passed = header.passed(0, done.written - done.hidden + rest.len())?;

@@ -120,8 +120,12 @@ impl FragmentHeader {
 pub enum Amount {
     /// All of it.
     Whole,
-    /// As many units of eight octets as fit into a first fragment.
-    Units,
+    /// All of it if a frame can hold it. Otherwise as many units of eight octets as fit into a first fragment, which has so many
+    /// octets less.
+    Frame {
+        /// The header of the fragment, and what stays free.
+        reserved: usize,
+    },
 }
 
 /// The octets of a frame for 6LoWPAN.
@@ -179,8 +183,7 @@ fn compress_payload_too(
         // What is compressed reaches to the end of the first frame, whether the packet has others or not.
         PayloadCompression::Ghc => {
             let fits = |done: &Compressed| done.closed || done.written + packet.len() - done.consumed <= capacity;
-            let whole = with(Amount::Whole, capacity).ok().filter(fits);
-            whole.or_else(|| with(Amount::Units, first).ok().filter(|part| part.closed))
+            with(Amount::Frame { reserved: capacity - first }, capacity).ok().filter(fits)
         }
     };
     match compressed {

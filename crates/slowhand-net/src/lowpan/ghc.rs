@@ -12,8 +12,9 @@
 //! [16 octets](STATIC) for DTLS.
 //!
 //! The RFC leaves the choice of instructions to the sender. Here it is the shortest series that is made of matches no farther
-//! back than [`MAX_DISTANCE`] and no longer than [`MAX_MATCH`].
+//! back than [`MAX_DISTANCE`], no longer than [`MAX_MATCH`], and among the nearest [`MAX_CANDIDATES`].
 
+use std::cell::RefCell;
 use std::net::Ipv6Addr;
 
 use super::Error;
@@ -59,8 +60,8 @@ pub struct Encoded {
 /// Writes `payload`, or its first units of eight octets, as instructions into `out`, of which all may be used. The packet has
 /// these addresses.
 ///
-/// None if the instructions are not shorter than the octets; with [`Amount::Units`], if they do not carry more units than
-/// would fit into `out` as they are; and if the payload is longer than any datagram of 6LoWPAN.
+/// None if the instructions are not shorter than the octets, or do not carry more units than would fit into a first fragment as they
+/// are; and if the payload is longer than any datagram of 6LoWPAN.
 pub fn compress(
     source: Ipv6Addr,
     destination: Ipv6Addr,
@@ -71,19 +72,29 @@ pub fn compress(
     if payload.len() > MAX_DATAGRAM {
         return None;
     }
-    let mut parse = Parse::new(source, destination, payload);
-    parse.run(out.len());
-    let consumed = match amount {
-        Amount::Whole => Some(payload.len()).filter(|&all| usize::from(parse.steps[all].cost) < all),
-        Amount::Units => {
-            let fits = |end: &usize| usize::from(parse.steps[*end].cost) <= out.len();
-            let most = payload.len() / UNIT * UNIT;
-            (0..=most).rev().step_by(UNIT).find(fits).filter(|&end| end > out.len() / UNIT * UNIT)
-        }
-    }?;
-    let written = usize::from(parse.steps[consumed].cost);
-    parse.emit(consumed, out.get_mut(..written)?);
-    Some(Encoded { consumed, written })
+    PARSE.with_borrow_mut(|parse| {
+        parse.begin(source, destination, payload);
+        parse.run(out.len());
+        let cost = |end: usize| usize::from(parse.steps[end].cost);
+        let all = payload.len();
+        let consumed = match amount {
+            _ if cost(all) < all && cost(all) <= out.len() => all,
+            Amount::Frame { reserved } if all > out.len() => {
+                let room = out.len().saturating_sub(reserved);
+                let mut ends = (0..=all / UNIT * UNIT).rev().step_by(UNIT);
+                ends.find(|&end| cost(end) <= room).filter(|&end| end > room / UNIT * UNIT)?
+            }
+            Amount::Frame { .. } | Amount::Whole => return None,
+        };
+        let written = cost(consumed);
+        parse.emit(consumed, &mut out[..written]);
+        Some(Encoded { consumed, written })
+    })
+}
+
+thread_local! {
+    /// The memory for the search. To clear all of it for every packet at every hop would take longer than to search.
+    static PARSE: RefCell<Box<Parse>> = RefCell::new(Box::new(Parse::EMPTY));
 }
 
 /// Follows the instructions in `code`, of a packet with these addresses. Returns the octets written to `out`.
@@ -169,6 +180,12 @@ struct Step {
     next: u16,
 }
 
+impl Step {
+    /// No way found.
+    const FAR: Self =
+        Self { cost: u16::MAX, piece: Piece::Literal, length: 0, literal_cost: u16::MAX, literal: 0, next: 0 };
+}
+
 /// The search for the shortest series of instructions, from the begin of the payload to its end.
 struct Parse {
     /// The dictionary, and the payload behind it.
@@ -185,21 +202,23 @@ struct Parse {
 const HEADS: usize = 512;
 
 impl Parse {
-    fn new(source: Ipv6Addr, destination: Ipv6Addr, payload: &[u8]) -> Self {
-        let far =
-            Step { cost: u16::MAX, piece: Piece::Literal, length: 0, literal_cost: u16::MAX, literal: 0, next: 0 };
-        let mut parse = Self {
-            text: [0; DICTIONARY + MAX_DATAGRAM],
-            length: DICTIONARY + payload.len(),
-            steps: [far; MAX_DATAGRAM + 1],
-            heads: [0; HEADS],
-            earlier: [0; DICTIONARY + MAX_DATAGRAM],
-        };
-        parse.text[..DICTIONARY].copy_from_slice(&dictionary(source, destination));
-        parse.text[DICTIONARY..parse.length].copy_from_slice(payload);
-        parse.steps[0].cost = 0;
-        (0..DICTIONARY).for_each(|place| parse.remember(place));
-        parse
+    const EMPTY: Self = Self {
+        text: [0; DICTIONARY + MAX_DATAGRAM],
+        length: 0,
+        steps: [Step::FAR; MAX_DATAGRAM + 1],
+        heads: [0; HEADS],
+        earlier: [0; DICTIONARY + MAX_DATAGRAM],
+    };
+
+    /// Forgets the last payload. What is behind this one stays, and is not read.
+    fn begin(&mut self, source: Ipv6Addr, destination: Ipv6Addr, payload: &[u8]) {
+        self.length = DICTIONARY + payload.len();
+        self.text[..DICTIONARY].copy_from_slice(&dictionary(source, destination));
+        self.text[DICTIONARY..self.length].copy_from_slice(payload);
+        self.steps[..=payload.len()].fill(Step::FAR);
+        self.steps[0].cost = 0;
+        self.heads.fill(0);
+        (0..DICTIONARY).for_each(|place| self.remember(place));
     }
 
     /// Finds the best way to every place that `room` octets of instructions can reach.

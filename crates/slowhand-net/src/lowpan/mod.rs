@@ -12,7 +12,6 @@ use crate::ip;
 use crate::radio::phy::MAX_PSDU;
 
 mod buffers;
-pub mod capability;
 pub mod context;
 mod cursor;
 pub mod forwarding;

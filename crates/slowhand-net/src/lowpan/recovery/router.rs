@@ -4,7 +4,7 @@
 use super::super::cursor::Writer;
 use super::super::forwarding::{Discard, Limits, Route, emit_headers, first_octets, take_hop};
 use super::super::reassembly::MAX_TIMEOUT;
-use super::super::{Contexts, Error, Link, MAX_DECOMPRESSED, decompress};
+use super::super::{Contexts, Error, Link, MAX_HEADERS, decompress};
 use super::{Rfrag, RfragAck};
 use crate::address::Eui64;
 use crate::clock::Instant;
@@ -155,7 +155,8 @@ impl Router {
         route: impl FnOnce(&mut [u8], bool) -> Route,
         out: &mut [u8],
     ) -> Result<Outcome, Discard> {
-        let mut headers = [0; MAX_DECOMPRESSED];
+        // Nobody compresses payloads of fragments that are recovered.
+        let mut headers = [0; MAX_HEADERS];
         let link = Link { source: from, destination: self.own };
         let done = decompress(fragment, link, &self.contexts, None, &mut headers)?;
         let headers = &mut headers[..done.written];
