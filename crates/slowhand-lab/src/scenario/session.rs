@@ -104,8 +104,9 @@ pub struct Session {
     pub max_fragment_length: Option<Integer<1, 65_535>>,
     /// What each end tells the other: the most octets of content in encrypted records for it (RFC 8449). Default: none.
     pub record_size_limit: Option<Integer<64, 16_384>>,
-    /// The most octets of a datagram (UDP payload) that either end sends. Default: no limit in the library.
-    /// A 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them for IPv6 and UDP. QUIC needs 1200 or more
+    /// The most octets of a datagram (the payload of UDP or DCCP) that either end sends. Default: no limit in the library.
+    /// A 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them for IPv6 and UDP, and up to 320 for IPv6 and
+    /// DCCP: 64 of headers, and an Ack Vector. QUIC needs 1200 or more
     /// (RFC 9000 section 14.1), and has 1200 by default.
     pub mtu: Option<Integer<1, 1_999>>,
     /// True if an end puts as many records of a flight into a datagram as there is room for. False if it sends each in a
