@@ -12,7 +12,7 @@ from pathlib import Path
 from measured import ROOT, Measured, Settings, fill, measure, number, table
 from protocols import NETWORKS
 
-from slowhand import Scenario, plot
+from slowhand import plot
 
 SCENARIO = ROOT / "scenarios" / "helped.toml"
 COUNT = 300
@@ -118,7 +118,7 @@ def false_start() -> str:
     """The time until the first answer, by network, with and without False Start."""
     columns = ("session", *(f"{network} [s]" for network in NETWORKS))
     settings: Settings = {"session.protocol": "coap+dtls1.2", "application.requests": 1}
-    cells = {}
+    cells: dict[str, list[str]] = {}
     for name, start in (("DTLS 1.2", False), ("DTLS 1.2, False Start", True)):
         cells[name] = []
         for mac in NETWORKS.values():

@@ -28,7 +28,7 @@ def test_the_table_has_the_versions_of_the_lock_file() -> None:
     assert table == {name: versions.get(name) for name in table}
     # The crates that are only carriers, which cargo-deny leaves out.
     excluded = set(tomllib.loads((ROOT / "deny.toml").read_text())["graph"]["exclude"])
-    assert set(table) == excluded - {"ring"}  # which nothing compiles: deny.toml says why it is there
+    assert set(table) == excluded - {"ring"}  # nothing compiles it (deny.toml)
     # The other libraries have a test in Rust, which asks them.
     wolfssl = next(entry for entry in carriers.libraries() if entry["name"] == "wolfssl")
     assert f"| wolfSSL | {wolfssl['version']} |" in (ROOT / "interop" / "README.md").read_text()

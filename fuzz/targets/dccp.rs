@@ -106,6 +106,7 @@ impl Ends {
                 sent += 1;
                 assert!(sent < 100, "it does not stop to send");
             }
+            while self.ends[end].poll_dropped().is_some() {}
             let (window, in_flight) = self.ends[end].window();
             assert!(window > 0 && in_flight <= window.max(4) + 300);
         }

@@ -45,6 +45,8 @@ pub enum DropReason {
     Internet,
     /// The congestion window of its sender was full, and so was the queue behind it (DCCP).
     SendQueueFull,
+    /// The connection of its sender ended before the datagram could leave (DCCP).
+    ConnectionClosed,
     /// The border router held it back: it repeated a flight, and the first copy was still on its way.
     Suppressed,
     /// The border router discarded it: it has certificates that are not good, or hides them.
@@ -75,6 +77,7 @@ impl DropReason {
             Self::HopLimit => "hop_limit",
             Self::Internet => "internet",
             Self::SendQueueFull => "send_queue_full",
+            Self::ConnectionClosed => "connection_closed",
             Self::Suppressed => "suppressed",
             Self::Unvalidated => "unvalidated",
         }

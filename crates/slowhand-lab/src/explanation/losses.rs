@@ -176,6 +176,7 @@ pub(super) const fn reason_words(reason: DropReason) -> &'static str {
         DropReason::RecoveryFailed => "fragment recovery gave it up",
         DropReason::Internet => "the Internet lost it",
         DropReason::SendQueueFull => "its send queue behind the congestion window was full",
+        DropReason::ConnectionClosed => "its DCCP connection ended first",
         DropReason::Suppressed => "the border router held it back",
         DropReason::Unvalidated => "the border router took its certificates for false",
         other => other.name(),

@@ -108,8 +108,9 @@ pub struct Session {
     /// no time and no energy here (assumed). What `certificate_length` adds to a certificate nearly vanishes, which is more than
     /// compression does for a real one of that length. Default: none.
     pub certificate_compression: Option<CertificateCompression>,
-    /// The most octets of a datagram (UDP payload) that either end sends. Default: no limit in the library.
-    /// A 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them for IPv6 and UDP. QUIC needs 1200 or more
+    /// The most octets of a datagram (the payload of UDP or DCCP) that either end sends. Default: no limit in the library.
+    /// A 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them for IPv6 and UDP, and up to 320 for IPv6 and
+    /// DCCP: 64 of headers, and an Ack Vector. QUIC needs 1200 or more
     /// (RFC 9000 section 14.1), and has 1200 by default.
     pub mtu: Option<Integer<1, 1_999>>,
     /// True if an end puts as many records of a flight into a datagram as there is room for. False if it sends each in a

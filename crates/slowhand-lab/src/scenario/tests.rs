@@ -463,6 +463,7 @@ fn the_key_against_a_loss_is_a_key_of_the_scenario() {
         (Reason::HopLimit, 0),
         (Reason::Internet, 4),
         (Reason::SendQueueFull, 4),
+        (Reason::ConnectionClosed, 0),
         (Reason::Suppressed, 4),
     ];
     for (reason, expected) in reasons {

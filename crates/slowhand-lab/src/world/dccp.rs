@@ -16,7 +16,7 @@ use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint, Ipv6Header, next_header};
-use slowhand_net::transport::dccp::{ConnectionError, Packet, Transmit};
+use slowhand_net::transport::dccp::{ConnectionError, Packet, SendError, Transmit};
 
 /// True if a packet of IPv6 carries one of DCCP.
 pub(super) fn is_packet(packet: &[u8]) -> bool {
@@ -64,24 +64,31 @@ impl World<'_> {
         self.after_call(now, end);
     }
 
-    /// A session sends a datagram. One that finds the send queue full is lost. After the end of its conversation an end
-    /// sends nothing.
+    /// A session sends a datagram. One that finds the send queue full is lost, and so is one that finds the connection closed. After
+    /// the end of its conversation an end sends nothing.
     pub(super) fn send_over_dccp(&mut self, now: Instant, end: usize, phase: Phase, payload: Payload) {
         let Some(dccp) = self.ends[end].dccp.as_mut().filter(|_| !self.conversations[end / 2].is_over()) else {
             return;
         };
-        if let Err(Datagram { phase, payload }) = dccp.connection.send(Datagram { phase, payload }) {
-            let phase = phase.max(self.conversations[end / 2].phase());
-            let id = self.ledger.sent(end, phase, &payload);
-            let (reason, host, holders) = (DropReason::SendQueueFull, self.ends[end].host, Holders::default());
-            if let Some(trace) = &mut self.trace {
-                trace.send(now, end, id, &payload);
-                trace.lose(Lost { at: now, datagram: id, host, reason, holders });
-            }
-            self.ledger.lost(id, reason, host, holders);
+        match dccp.connection.send(Datagram { phase, payload }) {
+            Ok(()) => {}
+            Err(SendError::Full(datagram)) => self.lose_unsent(now, end, datagram, DropReason::SendQueueFull),
+            Err(SendError::Closed(datagram)) => self.lose_unsent(now, end, datagram, DropReason::ConnectionClosed),
         }
         self.transmit_dccp(now, end);
         self.finish_dccp(now, end);
+    }
+
+    /// A datagram of a session is lost before it leaves its host.
+    fn lose_unsent(&mut self, now: Instant, end: usize, datagram: Datagram, reason: DropReason) {
+        let phase = datagram.phase.max(self.conversations[end / 2].phase());
+        let id = self.ledger.sent(end, phase, &datagram.payload);
+        let (host, holders) = (self.ends[end].host, Holders::default());
+        if let Some(trace) = &mut self.trace {
+            trace.send(now, end, id, &datagram.payload);
+            trace.lose(Lost { at: now, datagram: id, host, reason, holders });
+        }
+        self.ledger.lost(id, reason, host, holders);
     }
 
     /// The session of an end closes: its connection is to close behind what the session still makes.
@@ -124,17 +131,23 @@ impl World<'_> {
         let mut events = std::mem::take(&mut self.network_events);
         let mut packet = std::mem::take(&mut self.segment);
         while let Some(dccp) = &mut self.ends[end].dccp {
-            packet.resize(Ipv6Header::LENGTH + dccp.connection.max_packet_len(), 0);
+            let room = Ipv6Header::LENGTH + dccp.connection.max_packet_len();
+            packet.resize(room.max(packet.len()), 0); // what is there is written over: it need not be cleared
             let Some(transmit) = dccp.connection.poll_transmit(now, &mut packet[Ipv6Header::LENGTH..]) else { break };
             self.begin(now, end / 2);
-            packet.truncate(Ipv6Header::LENGTH + transmit.len);
+            let packet = &mut packet[..Ipv6Header::LENGTH + transmit.len];
             packet[..Ipv6Header::LENGTH].copy_from_slice(&self.header(end, transmit.len, transmit.ecn).emit());
             let id = if is_over { NO_DATAGRAM } else { self.account_dccp(now, end, transmit) };
-            if let Err(error) = self.network.send_packet(now, &packet, id, &mut events) {
+            if let Err(error) = self.network.send_packet(now, packet, id, &mut events) {
                 self.refused(id, end, &error);
             }
         }
         self.segment = packet;
+        while let Some(datagram) = self.ends[end].dccp.as_mut().and_then(|dccp| dccp.connection.poll_dropped()) {
+            if !is_over {
+                self.lose_unsent(now, end, datagram, DropReason::ConnectionClosed);
+            }
+        }
         self.arm_dccp(now, end);
         self.handle_network_events(now, &mut events);
         self.network_events = events;

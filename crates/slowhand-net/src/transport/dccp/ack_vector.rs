@@ -48,11 +48,14 @@ pub struct Run {
     pub state: State,
 }
 
-/// The runs of an Ack Vector that begins at a number, from the greatest number down. Runs with the reserved state say
-/// nothing (section 11.4).
-pub fn runs(newest: SeqNumber, vector: &[u8]) -> impl Iterator<Item = Run> {
+/// The runs of an Ack Vector, given as its octets, that begins at a number: from the greatest number down. Runs with the reserved
+/// state say nothing (section 11.4).
+pub fn runs<'v, V: IntoIterator<Item = &'v u8, IntoIter: Clone>>(
+    newest: SeqNumber,
+    vector: V,
+) -> impl Iterator<Item = Run> + Clone {
     let mut next = newest;
-    vector.iter().filter_map(move |&octet| {
+    vector.into_iter().filter_map(move |&octet| {
         let (newest, packets) = (next, u64::from(octet & 0x3f) + 1);
         next = newest - packets;
         let state = match octet >> 6 {
@@ -107,9 +110,10 @@ impl History {
         }
     }
 
-    /// Writes an Ack Vector that begins at the acknowledgement number of the packet that tells it. That number is at least the
+    /// Appends an Ack Vector that begins at the acknowledgement number of the packet that tells it. That number is at least the
     /// greatest that arrived; packets in between were valid and not taken.
     pub(super) fn report(&mut self, by: SeqNumber, ack: SeqNumber, vector: &mut Vec<u8>) {
+        let most = vector.len() + MAX_VECTOR_LEN;
         if self.newest != ack {
             self.add(ack, false);
             self.states[0] = State::NotReceived;
@@ -121,7 +125,7 @@ impl History {
             while run < MAX_RUN && states.next_if_eq(&state).is_some() {
                 run += 1;
             }
-            if vector.len() == MAX_VECTOR_LEN {
+            if vector.len() == most {
                 break;
             }
             vector.push(state.number() << 6 | (run - 1) as u8);

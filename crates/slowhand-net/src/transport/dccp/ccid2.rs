@@ -31,8 +31,6 @@ pub(super) struct Ccid2 {
     threshold: u32,
     /// The window of a connection that begins, and the largest after an idle time.
     initial_window: u32,
-    /// The peer acknowledges so many packets together.
-    ack_ratio: u32,
     /// Acknowledged packets that have not changed the window yet.
     credit: u32,
     /// From the oldest packet in flight on.
@@ -47,12 +45,11 @@ pub(super) struct Ccid2 {
 }
 
 impl Ccid2 {
-    pub(super) fn new(initial_window: u32, ack_ratio: u16, rto: Rto) -> Self {
+    pub(super) fn new(initial_window: u32, rto: Rto) -> Self {
         Self {
             window: initial_window,
             threshold: u32::MAX, // RFC 4341 section 5: arbitrarily high
             initial_window,
-            ack_ratio: ack_ratio.into(),
             credit: 0,
             sent: VecDeque::new(),
             pipe: 0,
@@ -104,9 +101,9 @@ impl Ccid2 {
         self.timeout.get_or_insert(now + self.rtt.timeout());
     }
 
-    /// Packets arrived at the peer, as the runs of one acknowledgement say. Returns the congestion events: how often the window was
-    /// reduced.
-    pub(super) fn acknowledged(&mut self, now: Instant, runs: impl Iterator<Item = Run>) -> u32 {
+    /// Packets arrived at the peer, as the runs of one acknowledgement say; `ack_ratio` is the one in effect. Returns the congestion
+    /// events: how often the window was reduced.
+    pub(super) fn acknowledged(&mut self, now: Instant, ack_ratio: u16, runs: impl Iterator<Item = Run>) -> u32 {
         let mut newly = 0;
         let (mut newest, mut marked): (Option<Sent>, Option<SeqNumber>) = (None, None);
         for run in runs.filter(|run| run.state != State::NotReceived) {
@@ -128,7 +125,7 @@ impl Ccid2 {
         }
         let Some(newest) = newest else { return 0 };
         self.rtt.sample(now.since(newest.at));
-        self.grow(newly);
+        self.grow(newly, ack_ratio.into());
         let mut events = marked.map_or(0, |seq| u32::from(self.reduce(seq)));
         events += self.find_losses();
         self.timeout = (self.pipe > 0).then(|| now + self.rtt.timeout());
@@ -136,10 +133,10 @@ impl Ccid2 {
     }
 
     /// More packets may be on their way (RFC 4341 section 5).
-    fn grow(&mut self, acknowledged: u32) {
+    fn grow(&mut self, acknowledged: u32, ack_ratio: u32) {
         if self.window < self.threshold {
             // One packet for every two, and at most half of the Ack Ratio for each acknowledgement.
-            self.credit += acknowledged.min(self.ack_ratio);
+            self.credit += acknowledged.min(ack_ratio);
             self.window += self.credit / 2;
             self.credit %= 2;
         } else {
@@ -209,7 +206,7 @@ mod tests {
 
     impl Sender {
         fn new(initial_window: u32) -> Self {
-            Self(Ccid2::new(initial_window, 2, DccpConfig::default().rto()), 0, Instant::ZERO)
+            Self(Ccid2::new(initial_window, DccpConfig::default().rto()), 0, Instant::ZERO)
         }
 
         /// Sends as many packets as the window lets out.
@@ -226,7 +223,7 @@ mod tests {
         fn acknowledge(&mut self, numbers: &[u64], state: State) -> u32 {
             self.2 += RTT;
             let run = |&number| Run { newest: SeqNumber::new(number), packets: 1, state };
-            numbers.chunks(2).map(|pair| self.0.acknowledged(self.2, pair.iter().map(run))).sum()
+            numbers.chunks(2).map(|pair| self.0.acknowledged(self.2, 2, pair.iter().map(run))).sum()
         }
     }
 

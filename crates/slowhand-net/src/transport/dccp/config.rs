@@ -6,8 +6,8 @@ use crate::transport::tcp::Rto;
 /// What the standards leave open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DccpConfig {
-    /// What the client wants to speak with, and what the server offers (RFC 4340 section 8.1.2). Default: `DTLS`, assumed; IANA
-    /// has registered no code for the applications here, and RFC 5238 section 3.6 has none of its own.
+    /// What the client wants to speak with, and what the server offers. Default: `?DTL`, assumed: IANA has registered no code for
+    /// the applications here, and codes that begin with `?` are for private use (RFC 4340 section 8.1.2).
     pub service_code: u32,
     /// The initial congestion window, in packets. Default: 4 (RFC 4341 section 5: at most that of RFC 3390, which is four
     /// packets of up to 1095 octets). Allowed: 1 to 4.
@@ -27,7 +27,7 @@ pub struct DccpConfig {
 impl Default for DccpConfig {
     fn default() -> Self {
         Self {
-            service_code: u32::from_be_bytes(*b"DTLS"),
+            service_code: u32::from_be_bytes(*b"?DTL"),
             initial_window: 4,
             send_queue: 5,
             ack_ratio: 2,

@@ -39,9 +39,17 @@ pub(super) enum OptionsError {
 struct Wish {
     /// `CHANGE_L` or `CHANGE_R`.
     change: u8,
-    feature: u8,
-    octets: [u8; 2],
+    /// The feature and its value, as they stand in the option.
+    octets: [u8; 3],
     length: usize,
+}
+
+impl Wish {
+    fn new(change: u8, feature: u8, value: &[u8]) -> Self {
+        let mut octets = [feature, 0, 0];
+        octets[1..=value.len()].copy_from_slice(value);
+        Self { change, octets, length: 1 + value.len() }
+    }
 }
 
 /// The features of both ends.
@@ -59,17 +67,12 @@ impl Features {
     /// The features of a connection that begins. Data packets of both ends want Ack Vectors (RFC 4341 section 4). The client
     /// asks for both, so the server has nothing left to ask for.
     pub(super) fn new(is_server: bool, ack_ratio: u16) -> Self {
-        let wish = |change, feature, value: &[u8]| {
-            let mut octets = [0; 2];
-            octets[..value.len()].copy_from_slice(value);
-            Wish { change, feature, octets, length: value.len() }
-        };
-        let mut wishes = vec![wish(number::CHANGE_R, number::SEND_ACK_VECTOR, &[1])];
+        let mut wishes = vec![Wish::new(number::CHANGE_R, number::SEND_ACK_VECTOR, &[1])];
         if !is_server {
-            wishes.push(wish(number::CHANGE_L, number::SEND_ACK_VECTOR, &[1]));
+            wishes.push(Wish::new(number::CHANGE_L, number::SEND_ACK_VECTOR, &[1]));
         }
         if ack_ratio != INITIAL.ack_ratio {
-            wishes.push(wish(number::CHANGE_L, number::ACK_RATIO, &ack_ratio.to_be_bytes()));
+            wishes.push(Wish::new(number::CHANGE_L, number::ACK_RATIO, &ack_ratio.to_be_bytes()));
         }
         Self { is_server, own: INITIAL, peer: INITIAL, wishes, confirmations: Vec::new() }
     }
@@ -78,9 +81,7 @@ impl Features {
     pub(super) fn write(&mut self, options: &mut Vec<u8>) {
         options.append(&mut self.confirmations);
         for wish in &self.wishes {
-            let mut data = vec![wish.feature];
-            data.extend(&wish.octets[..wish.length]);
-            push(options, wish.change, &data);
+            push(options, wish.change, &wish.octets[..wish.length]);
         }
     }
 
@@ -157,7 +158,7 @@ impl Features {
         let Some((&feature, confirmed)) = option.data.split_first() else { return };
         let is_of_peer = option.kind == number::CONFIRM_L;
         let change = if is_of_peer { number::CHANGE_R } else { number::CHANGE_L };
-        let Some(at) = self.wishes.iter().position(|wish| wish.change == change && wish.feature == feature) else {
+        let Some(at) = self.wishes.iter().position(|wish| wish.change == change && wish.octets[0] == feature) else {
             return; // late, or of nobody
         };
         self.wishes.swap_remove(at);

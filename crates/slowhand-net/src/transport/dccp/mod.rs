@@ -24,7 +24,7 @@ mod seq;
 
 pub use ack_vector::{MAX_VECTOR_LEN, Run, State as PacketState, runs};
 pub use config::{ConfigError, DccpConfig};
-pub use connection::{Connection, ConnectionError, State, Statistics, Transmit};
+pub use connection::{Connection, ConnectionError, SendError, State, Statistics, Transmit};
 pub use options::{DccpOption, Options, number};
 pub use packet::{Body, MAX_HEADER_LEN, Packet, PacketError, ResetCode, checksum_holds};
 pub use seq::SeqNumber;

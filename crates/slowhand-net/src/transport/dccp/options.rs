@@ -109,9 +109,17 @@ impl<'a> Iterator for Options<'a> {
 
 /// Adds an option to octets of options. The data are shorter than 254 octets.
 pub(super) fn push(options: &mut Vec<u8>, kind: u8, data: &[u8]) {
-    debug_assert!(data.len() <= 253, "an option of {} octets", data.len());
-    options.extend([kind, data.len() as u8 + 2]);
-    options.extend(data);
+    push_with(options, kind, |options| options.extend(data));
+}
+
+/// The same, with data that `append` writes behind what is there.
+pub(super) fn push_with(options: &mut Vec<u8>, kind: u8, append: impl FnOnce(&mut Vec<u8>)) {
+    let start = options.len();
+    options.extend([kind, 0]);
+    append(options);
+    let length = options.len() - start;
+    debug_assert!(length <= 255, "an option of {length} octets");
+    options[start + 1] = length as u8;
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::pair::{DELAY, Fate, Pair};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Ecn;
-use slowhand_net::transport::dccp::{Body, ConnectionError, DccpConfig, Packet, State};
+use slowhand_net::transport::dccp::{Body, ConnectionError, DccpConfig, Options, Packet, SendError, State, runs};
 use std::collections::BTreeSet;
 
 /// The types of the packets that were sent, by both ends.
@@ -55,8 +55,9 @@ fn it_survives_the_loss_of_every_packet() {
     let all = conversation(Box::new(|_| vec![(DELAY, false)])).log.len();
     for lost in 0..all {
         let pair = conversation(Box::new(move |number| if number == lost { vec![] } else { vec![(DELAY, false)] }));
-        assert_eq!(pair.ends.each_ref().map(|end| end.state()), [State::Closed; 2], "without packet {lost}");
+        let ended = pair.ends.each_ref().map(|end| (end.state(), end.error()));
         // Without the Reset, the client is told that there is no connection any more.
+        assert_eq!(ended, [(State::Closed, None); 2], "without packet {lost}");
         let closes = |sent: &super::pair::Sent| matches!(Packet::parse(&sent.octets).unwrap().body, Body::Close { .. });
         assert!(pair.log.iter().filter(|sent| closes(sent)).count() <= 2, "without packet {lost}");
         let got = pair.received.each_ref().map(|got| got.iter().collect::<BTreeSet<_>>().len());
@@ -91,6 +92,52 @@ fn the_window_and_the_queue_hold_back() {
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.received[1].len(), 9);
     assert_eq!(pair.ends[0].smoothed_rtt().map(|rtt| rtt >= DELAY * 2), Some(true));
+}
+
+/// What waits when the connection ends comes back, and so does what is sent then.
+#[test]
+fn what_was_not_sent_comes_back() {
+    let config = DccpConfig { initial_window: 1, ..DccpConfig::default() };
+    let mut pair = Pair::lossless(&config);
+    pair.run_for(Duration::from_secs(1));
+    (0..3u8).for_each(|number| assert!(pair.send(0, &[number])));
+    pair.close(1);
+    pair.run_for(DELAY);
+    let client = &mut pair.ends[0];
+    assert_eq!(client.state(), State::Closing);
+    assert_eq!(std::iter::from_fn(|| client.poll_dropped()).collect::<Vec<_>>(), [[1], [2]]);
+    assert_eq!(client.send(vec![9]), Err(SendError::Closed(vec![9])));
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!(pair.received[1], [[0]]);
+    assert_eq!(pair.ends.each_ref().map(|end| end.error()), [None; 2]);
+
+    let mut silent = Pair::new(&config, Box::new(|_| vec![]));
+    assert!(silent.send(0, b"hello"));
+    silent.run_for(Duration::from_secs(600));
+    assert_eq!(silent.ends[0].poll_dropped().as_deref(), Some(&b"hello"[..]));
+}
+
+/// RFC 4341 section 6.2. The server sends no data: without these its vectors would tell all packets since the first.
+#[test]
+fn acknowledgements_are_acknowledged_once_in_a_window() {
+    let mut pair = Pair::lossless(&DccpConfig::default());
+    pair.run_for(Duration::from_secs(1));
+    let before = pair.log.len();
+    for number in 0..200u8 {
+        assert!(pair.send(0, &[number]));
+        pair.run_for(DELAY);
+    }
+    let data = types(&pair)[before..].iter().filter(|name| **name == "Data").count();
+    let with_ack = types(&pair)[before..].iter().filter(|name| **name == "DataAck").count();
+    assert_eq!((data + with_ack, pair.received[1].len()), (200, 200));
+    assert!((2..50).contains(&with_ack), "{with_ack} of 200, in windows of 4 and more");
+    let last = pair.log.iter().rev().find(|sent| sent.end == 1).unwrap();
+    let told: u64 = {
+        let packet = Packet::parse(&last.octets).unwrap();
+        let vector = Options::new(packet.options).next().unwrap();
+        runs(packet.body.ack().unwrap(), vector.data).map(|run| run.packets).sum()
+    };
+    assert!(told < 150, "{told} packets in a vector");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Ecn;
 use slowhand_net::transport::dccp::{Connection, ConnectionError, DccpConfig, PacketError, ResetCode, State};
 
-/// "DTLS", the service code of our ends.
-const SERVICE: Option<[u8; 4]> = Some(*b"DTLS");
+/// The service code of our ends.
+const SERVICE: Option<[u8; 4]> = Some(*b"?DTL");
 
 /// Send Ack Vector: Change L, and Change R.
 const WANTS_VECTORS: [u8; 8] = [32, 4, 6, 1, 34, 4, 6, 1];
@@ -173,12 +173,36 @@ fn numbers_out_of_the_window_are_asked_for() {
     meeting.tell(SYNC, Some(ack), None, &[], b"");
     assert_eq!(meeting.sent().iter().find(|got| got.kind == SYNC_ACK).unwrap().ack, Some(meeting.peer.next - 1));
     meeting.wait(Duration::from_secs(1));
-    let packet = meeting.peer.packet_with(77, RESET, Some(ack), Some([2, 0, 0, 0]), &[], b"");
+    let packet = meeting.peer.packet_with(77, RESET, Some(sync.seq), Some([2, 0, 0, 0]), &[], b"");
     meeting.give(&packet);
     assert_eq!(meeting.end.state(), State::Open);
     assert_eq!(meeting.sent().iter().find(|got| got.kind == SYNC).unwrap().ack, Some(meeting.peer.next - 1));
-    meeting.tell(RESET, Some(ack), Some([2, 0, 0, 0]), &[], b"");
+    meeting.tell(RESET, Some(sync.seq), Some([2, 0, 0, 0]), &[], b"");
     assert_eq!(meeting.end.error(), Some(ConnectionError::Reset(ResetCode::ABORTED)));
+}
+
+/// Section 8.5 step 6: a SyncAck acknowledges, so a Reset with an older number is not believed.
+#[test]
+fn a_sync_ack_moves_the_greatest_acknowledgement() {
+    let mut meeting = Meeting::open_server();
+    let old = meeting.peer.arrived[0];
+    meeting.peer.next = (meeting.peer.next + 1_000) % (1 << 48);
+    meeting.tell(DATA, None, None, &[], b"far ahead");
+    let sync = meeting.sent().remove(0);
+    meeting.tell(SYNC_ACK, Some(sync.seq), None, &[], b"");
+    meeting.tell(RESET, Some(old), Some([2, 0, 0, 0]), &[], b"");
+    assert_eq!((meeting.end.state(), meeting.end.error()), (State::Open, None));
+    meeting.tell(RESET, Some(sync.seq), Some([2, 0, 0, 0]), &[], b"");
+    assert_eq!(meeting.end.error(), Some(ConnectionError::Reset(ResetCode::ABORTED)));
+}
+
+/// More packets than a counter of 16 bits holds, of a peer that wants no acknowledgement of them.
+#[test]
+fn a_peer_may_ask_for_few_acknowledgements() {
+    let mut meeting = Meeting::open_server();
+    meeting.tell(ACK, Some(meeting.peer.arrived[0]), None, &[32, 5, 5, 0xff, 0xff], b"");
+    (0..70_000).for_each(|_| assert!(meeting.tell(DATA, None, None, &[], b"x").is_some()));
+    assert_eq!(meeting.end.state(), State::Open);
 }
 
 #[test]

@@ -122,7 +122,7 @@ impl<D: AsRef<[u8]>> Connection<D> {
             return None;
         }
         self.has_news = true;
-        self.unacknowledged += 1;
+        self.unacknowledged = self.unacknowledged.saturating_add(1);
         if self.unacknowledged < self.features.peer.ack_ratio {
             self.ack_timer.get_or_insert(now + ACK_DELAY);
         } else {
@@ -160,6 +160,10 @@ impl<D: AsRef<[u8]>> Connection<D> {
             let is_valid = self.acknowledges_sent(packet.body, lowest_ack) && packet.seq.ahead_of(lowest) >= 0;
             if is_valid {
                 self.peer_newest = self.peer_newest.latest(packet.seq);
+                // The number of a Sync is that of a packet which may be invalid; a SyncAck acknowledges the Sync (step 6).
+                if let Body::SyncAck { ack } = packet.body {
+                    self.newest_ack = self.newest_ack.latest(ack);
+                }
             }
             return is_valid;
         }
@@ -205,7 +209,9 @@ impl<D: AsRef<[u8]>> Connection<D> {
 
     /// The peer has reset the connection (step 9).
     fn handle_reset(&mut self, now: Instant, code: ResetCode) {
-        let is_in_order = code == ResetCode::CLOSED && matches!(self.state, State::Closing | State::CloseReq);
+        // The peer's Reset was lost, and the repeated packet has met no connection any more: that is in order too.
+        let is_end = matches!(code, ResetCode::CLOSED | ResetCode::NO_CONNECTION);
+        let is_in_order = is_end && matches!(self.state, State::Closing | State::CloseReq);
         if !is_in_order {
             self.error.get_or_insert(ConnectionError::Reset(code));
         }
@@ -239,24 +245,18 @@ impl<D: AsRef<[u8]>> Connection<D> {
     /// (section 7.5.4).
     fn take_acknowledgements(&mut self, now: Instant, packet: &Packet<'_>) {
         let (Body::Ack { ack } | Body::DataAck { ack }) = packet.body else { return };
-        let mut told = vec![Run { newest: ack, packets: 1, state: PacketState::Received }];
-        let mut next = ack;
-        let mut vectors = Options::new(packet.options)
-            .filter(|option| matches!(option.kind, number::ACK_VECTOR_0 | number::ACK_VECTOR_1))
-            .peekable();
-        if vectors.peek().is_some() {
-            told.clear();
-        }
-        for vector in vectors {
-            told.extend(runs(next, vector.data));
-            // A vector that is too long for one option goes on in the next one.
-            let packets: u64 = vector.data.iter().map(|octet| u64::from(octet & 0x3f) + 1).sum();
-            next = next - packets;
-        }
-        for &run in told.iter().filter(|run| run.state != PacketState::NotReceived) {
+        let vectors = Options::new(packet.options)
+            .filter(|option| matches!(option.kind, number::ACK_VECTOR_0 | number::ACK_VECTOR_1));
+        let has_none = vectors.clone().next().is_none();
+        let alone = has_none.then_some(Run { newest: ack, packets: 1, state: PacketState::Received });
+        // A vector that is too long for one option goes on in the next one.
+        let told = alone.into_iter().chain(runs(ack, vectors.flat_map(|vector| vector.data)));
+        for run in told.clone().filter(|run| run.state != PacketState::NotReceived) {
             self.history.reported(run);
         }
-        self.statistics.congestion_events += u64::from(self.congestion.acknowledged(now, told.into_iter()));
+        let events = self.congestion.acknowledged(now, self.features.own.ack_ratio, told);
+        self.statistics.congestion_events += u64::from(events);
+        self.has_pure_ack |= matches!(packet.body, Body::Ack { .. });
     }
 
     /// The state changes (steps 10 to 15).
@@ -278,7 +278,7 @@ impl<D: AsRef<[u8]>> Connection<D> {
         match packet.body {
             Body::CloseReq { .. } if self.state < State::CloseReq => {
                 self.repeat_from(now, State::Closing, self.close_interval());
-                self.queue.clear();
+                self.drop_queue();
                 self.push(Control::Close);
             }
             Body::Close { .. } => {

@@ -58,6 +58,15 @@ pub enum ConnectionError {
     TimedOut,
 }
 
+/// Why a connection does not take a datagram. It gives the datagram back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendError<D> {
+    /// The send queue is full.
+    Full(D),
+    /// The connection closes or is closed, or has not begun.
+    Closed(D),
+}
+
 /// A packet that was written to the caller's buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit<D> {
@@ -130,8 +139,8 @@ struct Repeat {
 /// One DCCP connection, which carries datagrams of type `D`.
 ///
 /// After each call that changes it ([`handle_packet`](Self::handle_packet), [`handle_timeout`](Self::handle_timeout),
-/// [`send`](Self::send), [`close`](Self::close)), call [`poll_transmit`](Self::poll_transmit) until it returns `None`, then
-/// ask for the [`deadline`](Self::deadline).
+/// [`send`](Self::send), [`close`](Self::close)), call [`poll_transmit`](Self::poll_transmit) until it returns `None`, and
+/// [`poll_dropped`](Self::poll_dropped) too, then ask for the [`deadline`](Self::deadline).
 #[derive(Debug)]
 pub struct Connection<D> {
     config: DccpConfig,
@@ -146,6 +155,8 @@ pub struct Connection<D> {
     history: History,
     /// Datagrams that wait for the window.
     queue: VecDeque<D>,
+    /// Those that waited when the connection ended, for the caller.
+    dropped: VecDeque<D>,
     /// Packets that wait to be sent.
     control: VecDeque<Control>,
     /// True if the connection closes behind what waits.
@@ -165,6 +176,12 @@ pub struct Connection<D> {
     /// True if anything arrived since then.
     has_news: bool,
     ack_timer: Option<Instant>,
+    /// True if an acknowledgement without data has arrived since then.
+    has_pure_ack: bool,
+    /// Data packets that this side has sent since then.
+    data_since_ack: u32,
+    /// The options of the packet that is being written; kept for its memory.
+    options: Vec<u8>,
     repeat: Option<Repeat>,
     time_wait: Option<Instant>,
     last_sync: Option<Instant>,
@@ -209,9 +226,10 @@ impl<D: AsRef<[u8]>> Connection<D> {
             error: None,
             statistics: Statistics::default(),
             features: Features::new(is_server, config.ack_ratio),
-            congestion: Ccid2::new(config.initial_window, config.ack_ratio, config.rto()),
+            congestion: Ccid2::new(config.initial_window, config.rto()),
             history: History::default(),
             queue: VecDeque::new(),
+            dropped: VecDeque::new(),
             control: VecDeque::new(),
             is_finishing: false,
             initial_seq,
@@ -223,6 +241,9 @@ impl<D: AsRef<[u8]>> Connection<D> {
             unacknowledged: 0,
             has_news: false,
             ack_timer: None,
+            has_pure_ack: false,
+            data_since_ack: 0,
+            options: Vec::new(),
             repeat: None,
             time_wait: None,
             last_sync: None,
@@ -281,19 +302,24 @@ impl<D: AsRef<[u8]>> Connection<D> {
     /// Sends a datagram as soon as the window has room. It may wait for the connection to open.
     ///
     /// # Errors
-    /// The datagram, if the send queue is full, or if the connection closes or is closed.
-    pub fn send(&mut self, datagram: D) -> Result<(), D> {
+    /// The send queue is full, or the connection closes or is closed.
+    pub fn send(&mut self, datagram: D) -> Result<(), SendError<D>> {
         let takes_data =
             matches!(self.state, State::Request | State::Respond | State::PartOpen | State::Open) && !self.is_finishing;
         if !takes_data {
-            return Err(datagram);
+            return Err(SendError::Closed(datagram));
         }
         if self.queue.len() >= self.config.send_queue {
             self.statistics.datagrams_dropped += 1;
-            return Err(datagram);
+            return Err(SendError::Full(datagram));
         }
         self.queue.push_back(datagram);
         Ok(())
+    }
+
+    /// The next datagram that was taken and will not be sent, because the connection has ended or the peer has asked for its end.
+    pub fn poll_dropped(&mut self) -> Option<D> {
+        self.dropped.pop_front()
     }
 
     /// Closes the connection behind the datagrams that wait (section 8.3). A server asks the client to do so.
@@ -331,10 +357,15 @@ impl<D: AsRef<[u8]>> Connection<D> {
     }
 
     fn stop(&mut self) {
-        self.queue.clear();
+        self.drop_queue();
         self.is_finishing = false;
         (self.ack_timer, self.repeat, self.time_wait) = (None, None, None);
         (self.has_news, self.unacknowledged) = (false, 0);
+    }
+
+    /// Nothing that waits will be sent.
+    fn drop_queue(&mut self) {
+        self.dropped.append(&mut self.queue);
     }
 
     /// This side ends the connection with a Reset.

@@ -3,7 +3,7 @@
 use super::{Connection, Control, State, Transmit};
 use crate::clock::Instant;
 use crate::ip::Ecn as EcnMark;
-use crate::transport::dccp::options::{number, push};
+use crate::transport::dccp::options::{number, push_with};
 use crate::transport::dccp::packet::{Body, Packet};
 use crate::transport::dccp::seq::SeqNumber;
 
@@ -39,11 +39,21 @@ impl<D: AsRef<[u8]>> Connection<D> {
 
     /// A packet of data. It acknowledges too if there is anything new to say; in PARTOPEN it must (section 8.1.5).
     fn send_data(&mut self, now: Instant, datagram: D, out: &mut [u8]) -> Option<Transmit<D>> {
-        let acknowledges = self.has_news || self.state == State::PartOpen || self.features.has_to_confirm();
+        let acknowledges = self.has_news
+            || self.state == State::PartOpen
+            || self.features.has_to_confirm()
+            || self.has_to_acknowledge_acks();
+        self.data_since_ack = self.data_since_ack.saturating_add(1);
         let body = if acknowledges { Body::DataAck { ack: self.peer_newest } } else { Body::Data };
         self.congestion.sent(now, self.next_seq);
         let sent = self.send_packet(now, body, datagram.as_ref(), out)?;
         Some(Transmit { len: sent, body, ecn: self.ecn(body), datagram: Some(datagram) })
+    }
+
+    /// Once for each window of data, the peer must learn that its acknowledgements arrive (RFC 4341 section 6.2): what they tell
+    /// need not be told again (RFC 4340 section 11.4.2). Where the peer sends data, this end acknowledges those anyway.
+    fn has_to_acknowledge_acks(&self) -> bool {
+        self.has_pure_ack && self.data_since_ack >= self.congestion.window()
     }
 
     fn send_control(&mut self, now: Instant, control: Control, out: &mut [u8]) -> Option<Transmit<D>> {
@@ -78,24 +88,26 @@ impl<D: AsRef<[u8]>> Connection<D> {
 
     /// Writes a packet with the next number, and with its options.
     fn send_packet(&mut self, now: Instant, body: Body, payload: &[u8], out: &mut [u8]) -> Option<usize> {
-        let (seq, mut options) = (self.next_seq, Vec::new());
+        let (seq, mut options) = (self.next_seq, std::mem::take(&mut self.options));
+        options.clear();
         if !matches!(body, Body::Data | Body::Reset { .. }) {
             self.features.write(&mut options);
         }
         if matches!(body, Body::Ack { .. } | Body::DataAck { .. }) {
             if self.features.own.sends_ack_vector {
-                let mut vector = Vec::new();
-                self.history.report(seq, self.peer_newest, &mut vector);
-                push(&mut options, number::ACK_VECTOR_0, &vector);
+                push_with(&mut options, number::ACK_VECTOR_0, |data| self.history.report(seq, self.peer_newest, data));
             }
             (self.has_news, self.unacknowledged, self.ack_timer) = (false, 0, None);
+            (self.has_pure_ack, self.data_since_ack) = (false, 0);
         }
         self.next_seq = seq + 1;
         self.statistics.packets_sent += 1;
         if let Some(repeat) = self.repeat.as_mut().filter(|_| self.state == State::PartOpen) {
             repeat.due = now + repeat.interval; // set by every packet in PARTOPEN (section 8.1.5)
         }
-        self.write(seq, body, &options, payload, out)
+        let len = self.write(seq, body, &options, payload, out);
+        self.options = options;
+        len
     }
 
     fn write(&self, seq: SeqNumber, body: Body, options: &[u8], payload: &[u8], out: &mut [u8]) -> Option<usize> {
