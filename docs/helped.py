@@ -210,9 +210,7 @@ def draw(found: Mapping[tuple[str, str, str], Measured], folder: Path) -> None:
     with plot.sheet(len(NETWORKS), title=title, height=1.6 + 0.3 * len(ROWS)) as sheet:
         for axes, network in zip(sheet.axes, NETWORKS, strict=True):
             rows = [found[network, "5 %", name] for name in ROWS]
-            energies = [
-                row.mean("energy_client_mj").mean if row.worlds else 0.0 for row in rows
-            ]
+            energies = [row.mean("energy_client_mj").mean if row.worlds else 0.0 for row in rows]
             axes.barh(heights, energies, color=plot.COLOURS[0], alpha=0.8)
             for height, row, energy in zip(heights, rows, energies, strict=True):
                 failed = number(100 * (1 - row.completed))

@@ -2,6 +2,8 @@
 
 #![cfg_attr(not(feature = "resumption"), allow(dead_code))] // the type of a server names some of it in any case
 
+#[cfg(feature = "resumption")]
+use zeroize::Zeroizing;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 #[cfg(feature = "resumption")]
@@ -154,7 +156,7 @@ impl SessionState {
         let (number, fragment_length) = (reader.u16()?, reader.u8()?);
         let kept_at = Instant::from_millis(u64::from_be_bytes(reader.array()?));
         let suite = Suite::ALL.iter().copied().find(|suite| suite.iana() == number)?;
-        let master = Master::from_secret(&reader.array()?);
+        let master = Master::from_secret(&Zeroizing::new(reader.array()?));
         let peer = match (reader.u8()?, reader.rest()) {
             (ANYONE, []) => Peer::Anyone,
             (PSK, identity) => Peer::Psk(Identity::new(identity)?),
@@ -216,7 +218,11 @@ impl Session {
             .and_then(|()| writer.vector(2, |writer| writer.put(self.ticket())))
             .and_then(|()| writer.number(self.lifetime_s, 4))
             .and_then(|()| self.state.write(&mut writer));
-        written.is_ok().then_some(writer.len())
+        let length = written.is_ok().then_some(writer.len());
+        if length.is_none() {
+            octets.zeroize();
+        }
+        length
     }
 
     /// Reads what [`encode`](Self::encode) has written. `None` if it is something else.
@@ -381,6 +387,7 @@ mod tests {
             assert_eq!(read.encode(&mut again), Some(length));
             assert_eq!(again, octets);
             assert_eq!(session.encode(&mut octets[..length - 1]), None, "no room");
+            assert!(octets[..length - 1].iter().all(|octet| *octet == 0), "nothing of it stays");
             // An identity may be shorter. Nothing else is.
             let shorter = Session::decode(&again[..length - 1]);
             assert!(matches!(peer, Peer::Psk(_)) == shorter.is_some() && Session::decode(&[]).is_none());

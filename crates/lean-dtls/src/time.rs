@@ -174,9 +174,8 @@ impl Timer {
     pub(crate) fn start(&mut self) {
         self.stop();
         // With losses the wait stays as it has become, until a flight gets through at once (RFC 6347, section 4.2.4.1).
-        if self.floor().is_none() || !self.round_trips.is_repeated() {
-            self.current_ms = self.first();
-        }
+        let is_longer = self.floor().is_some() && self.round_trips.is_repeated();
+        self.begin_with(if is_longer { self.current_ms } else { self.first() });
         self.round_trips.start();
         (self.left, self.began_with) = (self.budget, self.budget);
         (self.is_hastened, self.state) = (false, State::Sending);
@@ -204,7 +203,7 @@ impl Timer {
     /// Tells the present time: an answer that has come came now.
     pub(crate) fn note(&mut self, now: Instant) {
         if self.round_trips.note(now) && self.state == State::Sending && !self.round_trips.is_repeated() {
-            self.current_ms = self.first();
+            self.begin_with(self.first());
         }
     }
 
@@ -212,6 +211,13 @@ impl Timer {
     #[cfg(feature = "heartbeat")]
     pub(crate) const fn last_round_trip(&self) -> Option<u32> {
         self.round_trips.last()
+    }
+
+    /// Sets the first wait of a flight.
+    const fn begin_with(&mut self, wait: u32) {
+        self.current_ms = wait;
+        #[cfg(feature = "variable-backoff")]
+        self.growth.begin_with(wait);
     }
 
     /// The first wait for an answer.
@@ -223,9 +229,9 @@ impl Timer {
     }
 
     /// The current wait as this end has it.
-    const fn wait(&self) -> u32 {
+    fn wait(&self) -> u32 {
         #[cfg(feature = "variable-backoff")]
-        return self.growth.dithered(self.current_ms);
+        return self.growth.dithered(self.current_ms).min(self.maximum_ms.max(self.current_ms));
         #[cfg(not(feature = "variable-backoff"))]
         self.current_ms
     }
@@ -294,6 +300,26 @@ mod tests {
         // By hand: 2, 4, 7 and 7 s.
         assert_eq!((at, last), (vec![2_100, 6_100, 13_100, 20_100], Some(Expired::GiveUp)));
         assert_eq!(timer.deadline(), None);
+    }
+
+    /// Each is longer by nearly a half, but none is longer than the maximum: 0.3, 0.9, 2.7 and 3 s.
+    #[test]
+    #[cfg(feature = "variable-backoff")]
+    fn dithered_waits_end_at_the_maximum() {
+        let (growth, initial_ms, maximum_ms) = (Growth::Variable, 300, 3_000);
+        let timeouts = Timeouts { growth, initial_ms, maximum_ms, retransmissions: 3, ..Timeouts::DEFAULT };
+        let mut timer = Timer::new(timeouts, |share| *share = [0xff; 2]);
+        let (mut now, mut waits) = (Instant::from_millis(0), Vec::new());
+        timer.start();
+        timer.sent(now);
+        while let Some(deadline) = timer.deadline() {
+            waits.push(deadline.as_millis() - now.as_millis());
+            now = deadline;
+            if timer.expire(now) == Some(Expired::SendAgain) {
+                timer.sent(now);
+            }
+        }
+        assert_eq!(waits, [449, 1_349, 3_000, 3_000]);
     }
 
     fn adaptive() -> Timer {

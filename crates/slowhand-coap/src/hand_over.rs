@@ -21,6 +21,8 @@
 
 use std::net::Ipv6Addr;
 
+use zeroize::Zeroizing;
+
 /// The version of the format.
 const VERSION: u8 = 1;
 
@@ -86,12 +88,12 @@ impl Request {
 }
 
 impl<'a> Answer<'a> {
-    /// Its octets.
-    pub fn encode(&self) -> Vec<u8> {
-        match self {
+    /// Its octets, which are wiped when they are dropped: a session has a secret.
+    pub fn encode(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(match self {
             Self::Refused => vec![VERSION, REFUSED],
             Self::Session(session) => [&[VERSION, SESSION], *session].concat(),
-        }
+        })
     }
 
     /// Reads an answer.

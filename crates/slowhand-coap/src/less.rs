@@ -17,7 +17,7 @@
 //!
 //! What it does not give: forward secrecy, since who learns `Y` reads all sessions that he has recorded; integrity of the handshake, in
 //! which nothing but the nonces is compared; a choice of suites; a name of the server. The server works and keeps state for whoever knows
-//! an identity.
+//! an identity; but its challenge stays good until it is answered rightly, so nobody without the key keeps the client out.
 
 mod crypto;
 mod handshake;

@@ -101,8 +101,11 @@ impl Timer {
     /// The waits of a message that is sent now for the first time.
     pub fn start(&mut self, now: Duration, random: u64) -> Backoff {
         let (timeout, growth) = match &mut self.cocoa {
-            None => (self.transmission.ack_timeout, Growth::Double),
-            Some(cocoa) => (cocoa.timeout(now), Growth::Variable),
+            None => (self.transmission.ack_timeout, Growth::DOUBLE),
+            Some(cocoa) => {
+                let timeout = cocoa.timeout(now);
+                (timeout, cocoa::growth(timeout))
+            }
         };
         Backoff { timeout, growth, transmission: self.transmission, random }
     }
@@ -115,10 +118,22 @@ impl Timer {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Growth {
-    Double,
-    Variable,
+/// How the waits of one message grow.
+#[derive(Clone, Copy, Debug)]
+struct Growth {
+    /// By how many halves of itself each wait is longer than the one before.
+    more_halves: u32,
+    /// The longest wait, before it is dithered.
+    longest: Duration,
+}
+
+impl Growth {
+    /// Each wait is twice the one before (RFC 7252 section 4.2).
+    const DOUBLE: Self = Self { more_halves: 2, longest: Duration::MAX };
+
+    fn after(self, wait: Duration) -> Duration {
+        wait.saturating_add(wait.saturating_mul(self.more_halves) / 2).min(self.longest)
+    }
 }
 
 /// The waits of one message.
@@ -139,10 +154,7 @@ impl Backoff {
 
     /// The message is sent again: the next wait is longer.
     pub fn back_off(&mut self) {
-        self.timeout = match self.growth {
-            Growth::Double => self.timeout.saturating_mul(2),
-            Growth::Variable => cocoa::back_off(self.timeout),
-        };
+        self.timeout = self.growth.after(self.timeout);
     }
 }
 

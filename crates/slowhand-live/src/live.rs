@@ -48,6 +48,9 @@ impl Live {
         if carrier != Carrier::Udp && has_programs {
             return Err(LiveError::Carrier(carrier));
         }
+        if scenario.session.trust_anchor && !setup.ways.programs().is_empty() {
+            return Err(LiveError::TrustAnchor);
+        }
         let plan = Plan::new(scenario)?;
         let (opened, waker) = Opened::open(scenario, &plan, &setup)?;
         let addresses = opened.addresses().to_vec();

@@ -121,6 +121,9 @@ pub enum LiveError {
     /// Programs and kernels have sockets of UDP.
     #[error("session.carrier: found \"{0}\", allowed: \"udp\" where programs are at the ends of the sessions")]
     Carrier(Carrier),
+    /// Programs ask no trust anchor for a key.
+    #[error("session.trust_anchor: found true, allowed: false where programs are at the ends of the sessions")]
+    TrustAnchor,
     /// The speed is too small, too large, or no number.
     #[error("found {0}, allowed: from {LEAST_SPEED} to {MOST_SPEED}")]
     Speed(f64),

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slowhand_coap::oscore::Crypto;
+use zeroize::Zeroizing;
 
 use crate::coap::{Coap, Protection, Security};
 use crate::config::{Credential, Family, Negotiated, PSK, Role, SessionConfig};
@@ -95,7 +96,7 @@ impl Anchored {
     /// What came from the anchor, or from a client to it.
     fn take(&mut self) {
         while let Some(Received { at, bytes }) = self.with_anchor.poll_received() {
-            let octets = bytes.to_vec();
+            let octets = Zeroizing::new(bytes.to_vec());
             match self.config.role {
                 Role::Client => self.open(at, &octets),
                 Role::Server => self.issue(at, &octets),
@@ -105,18 +106,18 @@ impl Anchored {
 
     /// The anchor answers with an identity and its key.
     fn issue(&mut self, at: Duration, asked: &[u8]) {
-        let answer = match asked {
+        let answer = Zeroizing::new(match asked {
             SERVER if self.dtls.is_none() => {
                 let mut number = [0; NUMBER];
                 self.device.run(|| crate::device::fill_random(&mut number));
                 let identity = format!("{:016x}", u64::from_be_bytes(number));
                 let key = derived(&self.key(), &identity, &mut slowhand_coap::oscore::RustCrypto);
-                let answer = [identity.as_bytes(), &key].concat();
+                let answer = [identity.as_bytes(), &key[..]].concat();
                 self.identity = Some(identity);
                 answer
             }
             _ => Vec::new(),
-        };
+        });
         _ = self.with_anchor.write(at, &answer);
     }
 
@@ -142,7 +143,7 @@ impl Anchored {
         let key = self.device.run(|| derived(&with_anchor, &identity, &mut Counting));
         self.device.drain_operations(&mut |performed| self.performed.push_back(performed));
         let at = self.device.clock();
-        self.build(at, &identity, key);
+        self.build(at, &identity, &key);
     }
 
     /// The key between server and anchor.
@@ -153,8 +154,8 @@ impl Anchored {
         }
     }
 
-    fn build(&mut self, at: Duration, identity: &str, key: [u8; KEY]) {
-        let credential = Credential::Psk { identity: identity.to_owned(), key: Arc::new(key) };
+    fn build(&mut self, at: Duration, identity: &str, key: &[u8; KEY]) {
+        let credential = Credential::Psk { identity: identity.to_owned(), key: Arc::from(&key[..]) };
         let config = SessionConfig { credential, ..self.config.clone() };
         match (self.make)(&config, Clock { began: self.began, now: at }) {
             Ok(dtls) => self.dtls = Some(dtls),
@@ -168,18 +169,19 @@ impl Anchored {
 }
 
 /// The key of an identity: one HMAC, with the key between server and anchor.
-fn derived(with_anchor: &[u8], identity: &str, crypto: &mut impl Crypto) -> [u8; KEY] {
-    let mut key = [0; KEY];
-    key.copy_from_slice(&crypto.extract(with_anchor, identity.as_bytes())[..KEY]);
+fn derived(with_anchor: &[u8], identity: &str, crypto: &mut impl Crypto) -> Zeroizing<[u8; KEY]> {
+    let (mut key, digest) =
+        (Zeroizing::new([0; KEY]), Zeroizing::new(crypto.extract(with_anchor, identity.as_bytes())));
+    key.copy_from_slice(&digest[..KEY]);
     key
 }
 
 /// An identity and its key in the anchor's answer.
-fn read(answer: &[u8]) -> Option<(&str, [u8; KEY])> {
+fn read(answer: &[u8]) -> Option<(&str, &[u8; KEY])> {
     let (identity, key) = answer.split_last_chunk()?;
     let identity = str::from_utf8(identity).ok()?;
     let is_number = identity.len() == 2 * NUMBER && identity.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_number.then_some((identity, *key))
+    is_number.then_some((identity, key))
 }
 
 impl Session for Anchored {
@@ -293,7 +295,7 @@ mod tests {
     fn an_answer_is_a_number_and_a_key() {
         let key = [7; KEY];
         let with = |identity: &str| [identity.as_bytes(), &key].concat();
-        assert_eq!(read(&with("0123456789abcdef")), Some(("0123456789abcdef", key)));
+        assert_eq!(read(&with("0123456789abcdef")), Some(("0123456789abcdef", &key)));
         for identity in ["", "0123456789abcde", "0123456789abcdeg", "0123456789abcdef0"] {
             assert_eq!(read(&with(identity)), None, "{identity}");
         }

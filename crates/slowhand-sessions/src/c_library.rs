@@ -214,7 +214,7 @@ impl Library for CLibrary {
 
     fn resumable(&mut self) -> Option<Resumable> {
         let _running = Running::enter(self.stack);
-        let mut octets = Vec::<u8>::new();
+        let mut octets = zeroize::Zeroizing::new(Vec::<u8>::new());
         let mut copy = |size| {
             octets.resize(size, 0);
             // SAFETY: see above; the buffer has `size` octets.
@@ -282,7 +282,7 @@ fn options(
         connection_id: connection_id.map_or(-1, i32::from),
         ..slowhand_options::EMPTY
     };
-    if let Some(previous) = previous.and_then(Resumable::get::<Vec<u8>>) {
+    if let Some(previous) = previous.and_then(Resumable::octets) {
         (options.previous, options.previous_len) = (previous.as_ptr(), previous.len());
     }
     let proves_itself = config.role == Role::Server || tls.auth == Auth::Mutual;

@@ -8,7 +8,7 @@ use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
 use crate::coap::{Coap, Security, Transfer};
 use crate::config::{
     Carrier, ConfigError, Credential, CredentialKind, Cryptography, Family, Growth, Protocol, Role, SessionConfig,
-    Stack,
+    Stack, Timers,
 };
 use crate::credentials::{self, CertificateKey};
 use crate::operation::Curve;
@@ -316,6 +316,10 @@ pub(crate) fn check_help(config: &SessionConfig) -> Result<(), ConfigError> {
     if config.in_coap.is_some() {
         let allowed = format_args!("udp with {} (coap carries DTLS)", config.protocol());
         check("carrier", &Carrier::Coap, allowed, |_| is_dtls)?;
+        check_timers_in_coap(&config.timers)?;
+        let allowed = "false with carrier coap (the client's Finished waits in a request for its response)";
+        let has_false_start = config.family.tls().is_some_and(|tls| tls.false_start);
+        check("false_start", &true, allowed, |_| !has_false_start)?;
     }
     if config.trust_anchor.is_some() {
         let allowed = format_args!("false with {} (the key is one of DTLS)", config.protocol());
@@ -337,6 +341,18 @@ pub(crate) fn check_help(config: &SessionConfig) -> Result<(), ConfigError> {
         check("mtu", &mtu, format_args!("{COAP_MINIMUM} octets or more"), |mtu| *mtu >= COAP_MINIMUM)?;
     }
     Ok(())
+}
+
+/// The messages of CoAP repeat what is lost: DTLS has no timer of its own.
+fn check_timers_in_coap(timers: &Timers) -> Result<(), ConfigError> {
+    let allowed = "with carrier coap, whose own timer repeats messages";
+    let none = format_args!("none {allowed}");
+    for (field, found) in [("timeout_floor", timers.floor), ("maximum_timeout", timers.maximum)] {
+        if let Some(found) = found {
+            check(field, &Seconds(found), none, |_| false)?;
+        }
+    }
+    check("backoff", &timers.growth, format_args!("double {allowed}"), |growth| *growth == Growth::Double)
 }
 
 /// Checks a session of CoAP without TLS or DTLS. What only these have has no effect on it.

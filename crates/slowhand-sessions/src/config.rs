@@ -227,8 +227,8 @@ pub enum Growth {
     /// Each is twice as long as the one before (RFC 6347 section 4.2.4.1).
     #[default]
     Double,
-    /// As in CoCoA (draft-ietf-core-cocoa-03): by its variable back-off factor (section 4.2.1), three times below 1 s, one and a
-    /// half above 3 s, twice between; and all of them are longer by the same random share of up to one half.
+    /// As in CoCoA (draft-ietf-core-cocoa-03): by its variable back-off factor (section 4.2.1), which the first timeout of a
+    /// flight decides: three times below 1 s, one and a half above 3 s, twice between; and all of them are longer by the same random share of up to one half.
     Cocoa,
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slowhand_coap::hand_over::{Answer, Request};
+use zeroize::Zeroizing;
 
 use crate::building::{BuildError, build};
 use crate::config::{Role, SessionConfig};
@@ -49,7 +50,7 @@ impl HandOver {
     /// Reads what has arrived.
     fn read(&mut self) {
         while let Some(Received { at, bytes }) = self.session.poll_received() {
-            let octets = bytes.to_vec();
+            let octets = Zeroizing::new(bytes.to_vec());
             match self.role {
                 Role::Client => self.take_answer(at, &octets),
                 Role::Server => self.take_request(at, &octets),
@@ -63,7 +64,7 @@ impl HandOver {
     fn take_answer(&mut self, at: Duration, octets: &[u8]) {
         self.status = match Answer::decode(octets) {
             Ok(Answer::Session(session)) => {
-                self.handed = Some(Resumable::new(session.to_vec()));
+                self.handed = Some(Resumable::new(Zeroizing::new(session.to_vec())));
                 Status::Established { at }
             }
             Ok(Answer::Refused) => Status::Failed(Failure::library(0, "the delegate has opened no session")),

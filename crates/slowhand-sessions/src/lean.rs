@@ -15,6 +15,7 @@ use lean_dtls::{
     Client, Config, ConfigError, HeartbeatError, Instant, Liveness, MaxFragmentLength, OVERHEAD, Packing, SendError,
     Server, Session, SessionState, Sessions, Timeouts, Versions,
 };
+use zeroize::Zeroizing;
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
@@ -297,7 +298,7 @@ fn client<const BUFFER: usize>(
 
 /// What a client keeps, in octets: another device may resume the session.
 fn encoded(session: &Session) -> Option<Resumable> {
-    let mut octets = vec![0; lean_dtls::MAX_SESSION];
+    let mut octets = Zeroizing::new(vec![0; lean_dtls::MAX_SESSION]);
     let length = session.encode(&mut octets)?;
     octets.truncate(length);
     Some(Resumable::new(octets))

@@ -208,7 +208,7 @@ impl Resumable {
     /// What another device of the same owner needs to resume the session in the place of this one, as its library writes it.
     /// `None` if the library has no format for it, or if a server has kept it in another one.
     pub fn octets(&self) -> Option<&[u8]> {
-        self.get::<Vec<u8>>().map(Vec::as_slice)
+        self.get::<zeroize::Zeroizing<Vec<u8>>>().map(|octets| octets.as_slice())
     }
 
     /// What was kept, if it is a `T`: each library keeps a type of its own.

@@ -7,8 +7,8 @@ pub enum Growth {
     /// It doubles (RFC 6347, section 4.2.4.1).
     #[default]
     Double,
-    /// It grows by the variable back-off factor of CoCoA (draft-ietf-core-cocoa-03, section 4.2.1): threefold below 1 s, by half
-    /// above 3 s, twofold between. Each connection makes all its waits longer by the same random share, up to half (its section
+    /// It grows by the variable back-off factor of CoCoA (draft-ietf-core-cocoa-03, section 4.2.1), which the first wait of a flight
+    /// decides: threefold below 1 s, by half above 3 s, twofold between. Each connection makes all its waits longer by the same random share, up to half (its section
     /// 4.2, ACK_RANDOM_FACTOR 1.5 of RFC 7252, section 4.8), so devices that began together do not repeat together.
     ///
     /// Short waits become long soon, where the path was thought to be faster than it is, and long ones do not become endless. The
@@ -17,9 +17,9 @@ pub enum Growth {
     Variable,
 }
 
-/// Below it a wait grows faster, in milliseconds (section 4.2.1).
+/// Below it waits grow faster, in milliseconds (section 4.2.1).
 const SHORT: u32 = 1_000;
-/// Above it a wait grows more slowly, in milliseconds (section 4.2.1).
+/// Above it waits grow more slowly, in milliseconds (section 4.2.1).
 const LONG: u32 = 3_000;
 
 /// How the waits of one connection grow.
@@ -28,6 +28,15 @@ pub(super) struct Growing {
     growth: Growth,
     /// The share by which each wait is longer: so many parts of 2^17, less than half.
     share: u16,
+    factor: Factor,
+}
+
+/// How much longer each wait of a flight is than the one before.
+#[derive(Clone, Copy, Debug)]
+enum Factor {
+    OneAndAHalf,
+    Two,
+    Three,
 }
 
 impl Growing {
@@ -37,7 +46,16 @@ impl Growing {
         if growth == Growth::Variable {
             random(&mut share);
         }
-        Self { growth, share: u16::from_be_bytes(share) }
+        Self { growth, share: u16::from_be_bytes(share), factor: Factor::Two }
+    }
+
+    /// A flight begins with this wait, which decides how the later ones grow.
+    pub(super) const fn begin_with(&mut self, wait: u32) {
+        self.factor = match self.growth {
+            Growth::Variable if wait < SHORT => Factor::Three,
+            Growth::Variable if wait > LONG => Factor::OneAndAHalf,
+            Growth::Variable | Growth::Double => Factor::Two,
+        };
     }
 
     /// This wait with the share of the connection.
@@ -48,10 +66,10 @@ impl Growing {
 
     /// The wait after this one.
     pub(super) const fn after(self, wait: u32) -> u32 {
-        match self.growth {
-            Growth::Variable if wait < SHORT => wait * 3,
-            Growth::Variable if wait > LONG => wait.saturating_add(wait / 2),
-            Growth::Variable | Growth::Double => wait.saturating_mul(2),
+        match self.factor {
+            Factor::OneAndAHalf => wait.saturating_add(wait / 2),
+            Factor::Two => wait.saturating_mul(2),
+            Factor::Three => wait.saturating_mul(3),
         }
     }
 }
@@ -60,14 +78,21 @@ impl Growing {
 mod tests {
     use super::*;
 
-    /// The factors of section 4.2.1.
+    /// The factors of section 4.2.1: the first wait decides.
     #[test]
     fn the_wait_grows_by_the_variable_factor() {
-        let growing = Growing::new(Growth::Variable, |share| *share = [0; 2]);
-        let waits = core::iter::successors(Some(300), |wait| Some(growing.after(*wait)));
-        assert!(waits.take(7).eq([300, 900, 2_700, 5_400, 8_100, 12_150, 18_225]));
-        assert_eq!([999, 1_000, 3_000, 3_001].map(|wait| growing.after(wait)), [2_997, 2_000, 6_000, 4_501]);
-        assert_eq!(growing.after(u32::MAX), u32::MAX);
+        let waits = |growth, first| {
+            let mut growing = Growing::new(growth, |share| *share = [0; 2]);
+            growing.begin_with(first);
+            let waits = core::iter::successors(Some(first), |wait| Some(growing.after(*wait)));
+            waits.take(5).collect::<std::vec::Vec<u32>>()
+        };
+        assert_eq!(waits(Growth::Variable, 300), [300, 900, 2_700, 8_100, 24_300]);
+        assert_eq!(waits(Growth::Variable, 2_000), [2_000, 4_000, 8_000, 16_000, 32_000]);
+        assert_eq!(waits(Growth::Variable, 4_000), [4_000, 6_000, 9_000, 13_500, 20_250]);
+        let second = [999, 1_000, 3_000, 3_001, u32::MAX].map(|first| waits(Growth::Variable, first)[1]);
+        assert_eq!(second, [2_997, 2_000, 6_000, 4_501, u32::MAX]);
+        assert_eq!(waits(Growth::Double, 500)[..2], [500, 1_000]);
     }
 
     /// From the wait itself to one and a half of it.
@@ -80,6 +105,6 @@ mod tests {
         );
         assert_eq!(with([0xff, 0xff]).dithered(u32::MAX), u32::MAX);
         let double = Growing::new(Growth::Double, |_| unreachable!("it needs no random number"));
-        assert_eq!((double.dithered(2_000), double.after(500), double.after(4_000)), (2_000, 1_000, 8_000));
+        assert_eq!((double.dithered(2_000), double.after(4_000)), (2_000, 8_000));
     }
 }

@@ -1,4 +1,5 @@
 use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
 
 use super::crypto::{Crypto, xor};
 use super::{KEY, Key, Keys};
@@ -121,20 +122,20 @@ impl Client {
         let has_code = |expected| code == MessageClass::Response(expected);
         match std::mem::replace(&mut self.state, State::Over) {
             State::Initiated if has_code(ResponseType::Created) => {
-                let mut challenge = blocks::<2>(&response.payload).ok_or(Error::Format)?;
-                crypto.decrypt(&self.key, &mut challenge);
-                let [masked, of_server] = challenge;
-                let session = Key::new(xor(&masked, &self.key));
+                let mut challenge = Zeroizing::new(blocks::<2>(&response.payload).ok_or(Error::Format)?);
+                crypto.decrypt(&self.key, &mut *challenge);
+                let [masked, of_server] = &*challenge;
+                let (session, of_server) = (Key::new(xor(masked, &self.key)), *of_server);
                 let of_client = random(crypto);
-                let mut answer = [xor(&of_server, &self.key), of_client];
-                crypto.encrypt(&session, &mut answer);
+                let mut answer = Zeroizing::new([xor(&of_server, &self.key), of_client]);
+                crypto.encrypt(&session, &mut *answer);
                 self.state = State::Responded(Keys { session, of_server, of_client });
                 Ok(Next::Request(request(1, answer.as_flattened())))
             }
             State::Responded(keys) if has_code(ResponseType::Changed) => {
-                let mut proof = blocks::<1>(&response.payload).ok_or(Error::Format)?;
-                crypto.decrypt(&self.key, &mut proof);
-                let is_right = is_same(&proof[0], &xor(&keys.of_client, &keys.session));
+                let mut proof = Zeroizing::new(blocks::<1>(&response.payload).ok_or(Error::Format)?);
+                crypto.decrypt(&self.key, &mut *proof);
+                let is_right = is_same(&proof[0], &Key::new(xor(&keys.of_client, &keys.session)));
                 if is_right { Ok(Next::Established(keys)) } else { Err(Error::Key) }
             }
             State::Over => Err(Error::Order),
@@ -166,7 +167,7 @@ impl Server {
     pub fn receive(&mut self, request: &Packet, crypto: &mut impl Crypto) -> (Packet, Option<Keys>) {
         let answered = match read(request) {
             Ok(Message::Initiation(identity)) => self.challenge(identity, crypto).map(|answer| (answer, None)),
-            Ok(Message::Response(response)) => self.verify(response, crypto),
+            Ok(Message::Response(response)) => self.verify(Zeroizing::new(response), crypto),
             Err(error) => Err(error),
         };
         answered.unwrap_or_else(|error| {
@@ -179,37 +180,36 @@ impl Server {
     }
 
     fn challenge(&mut self, identity: &[u8], crypto: &mut impl Crypto) -> Result<Packet, Error> {
-        if matches!(self.state, Challenge::Answered) {
-            return Err(Error::Order);
-        }
         if identity != self.identity {
             return Err(Error::Identity);
         }
-        let (session, of_server) = (Key::new(random(crypto)), random(crypto));
-        let mut challenge = [xor(&session, &self.key), of_server];
-        crypto.encrypt(&self.key, &mut challenge);
-        self.state = Challenge::Sent { session, of_server };
+        // Whoever knows the identity can ask again: what a client was sent stays good.
+        if matches!(self.state, Challenge::None) {
+            self.state = Challenge::Sent { session: Key::new(random(crypto)), of_server: random(crypto) };
+        }
+        let Challenge::Sent { session, of_server } = &self.state else { return Err(Error::Order) };
+        let mut challenge = Zeroizing::new([xor(session, &self.key), *of_server]);
+        crypto.encrypt(&self.key, &mut *challenge);
         Ok(message::response(ResponseType::Created, challenge.as_flattened()))
     }
 
     fn verify(
         &mut self,
-        mut response: [[u8; KEY]; 2],
+        mut response: Zeroizing<[[u8; KEY]; 2]>,
         crypto: &mut impl Crypto,
     ) -> Result<(Packet, Option<Keys>), Error> {
-        // A challenge is answered once: who guesses needs a new one.
-        let Challenge::Sent { session, of_server } = std::mem::replace(&mut self.state, Challenge::None) else {
-            return Err(Error::Order);
-        };
-        crypto.decrypt(&session, &mut response);
-        let [masked, of_client] = response;
-        if !is_same(&masked, &xor(&of_server, &self.key)) {
+        // A wrong answer changes nothing: anybody can send one, and each is a guess at a whole block.
+        let Challenge::Sent { session, of_server } = &self.state else { return Err(Error::Order) };
+        crypto.decrypt(session, &mut *response);
+        let [masked, of_client] = &*response;
+        if !is_same(masked, &Key::new(xor(of_server, &self.key))) {
             return Err(Error::Key);
         }
-        let mut proof = [xor(&of_client, &session)];
-        crypto.encrypt(&self.key, &mut proof);
+        let mut proof = Zeroizing::new([xor(of_client, session)]);
+        crypto.encrypt(&self.key, &mut *proof);
+        let keys = Keys { session: session.clone(), of_server: *of_server, of_client: *of_client };
         self.state = Challenge::Answered;
         let answer = message::response(ResponseType::Changed, proof.as_flattened());
-        Ok((answer, Some(Keys { session, of_server, of_client })))
+        Ok((answer, Some(keys)))
     }
 }

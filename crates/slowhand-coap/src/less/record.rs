@@ -1,3 +1,5 @@
+use zeroize::Zeroizing;
+
 use super::crypto::{Crypto, NONCE};
 use super::{KEY, Key, Keys};
 use crate::oscore::crypto::{DIGEST, TAG};
@@ -147,13 +149,14 @@ fn additional(kind: u8, numbers: &[u8; 8], length: u16) -> [u8; HEADER] {
 }
 
 /// `PRF(k, "key expansion", nonce_1 | nonce_2)` with P_SHA256 (RFC 5246 sections 5 and 6.3).
-fn key_block(keys: &Keys, crypto: &mut impl Crypto) -> zeroize::Zeroizing<[u8; KEY_BLOCK]> {
+fn key_block(keys: &Keys, crypto: &mut impl Crypto) -> Zeroizing<[u8; KEY_BLOCK]> {
     let seed = [&b"key expansion"[..], &keys.of_server, &keys.of_client].concat();
-    let mut block = zeroize::Zeroizing::new([0; KEY_BLOCK]);
-    let mut chain = seed.clone();
+    let mut block = Zeroizing::new([0; KEY_BLOCK]);
+    let mut chain = Zeroizing::new(seed.clone());
     for part in block.chunks_mut(DIGEST) {
-        chain = crypto.hmac(&keys.session[..], &chain).to_vec();
-        let output = crypto.hmac(&keys.session[..], &[&chain[..], &seed].concat());
+        *chain = crypto.hmac(&keys.session[..], &chain).to_vec();
+        let input = Zeroizing::new([&chain[..], &seed].concat());
+        let output = Zeroizing::new(crypto.hmac(&keys.session[..], &input));
         part.copy_from_slice(&output[..part.len()]);
     }
     block

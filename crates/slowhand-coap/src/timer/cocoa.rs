@@ -3,9 +3,11 @@
 
 use std::time::Duration;
 
-/// Below it the timeout grows faster, and ages to a longer one (section 4.2.1 and 4.3).
+use super::Growth;
+
+/// Below it timeouts grow faster, and ages to a longer one (section 4.2.1 and 4.3).
 const SHORT: Duration = Duration::from_secs(1);
-/// Above it the timeout grows more slowly, and ages to a shorter one (section 4.2.1 and 4.3).
+/// Above it timeouts grow more slowly, and ages to a shorter one (section 4.2.1 and 4.3).
 const LONG: Duration = Duration::from_secs(3);
 /// The longest wait, before it is dithered (section 4.2.1).
 const LONGEST: Duration = Duration::from_secs(32);
@@ -67,16 +69,16 @@ impl Cocoa {
     }
 }
 
-/// The variable back-off factor (section 4.2.1).
-pub(super) fn back_off(timeout: Duration) -> Duration {
-    let longer = if timeout < SHORT {
-        timeout * 3
+/// The variable back-off factor: the estimate with which a message is sent for the first time decides it (section 4.2.1).
+pub(super) fn growth(timeout: Duration) -> Growth {
+    let more_halves = if timeout < SHORT {
+        4
     } else if timeout > LONG {
-        timeout.saturating_mul(3) / 2
+        1
     } else {
-        timeout * 2
+        2
     };
-    longer.min(LONGEST)
+    Growth { more_halves, longest: LONGEST }
 }
 
 /// A smoothed round trip and its variation (RFC 6298 section 2).
@@ -161,18 +163,17 @@ mod tests {
         assert!(with(Duration::MAX).timeout(Duration::MAX) <= LONGEST);
     }
 
-    /// Example C.3 of the draft: 0.3 s, then 0.9 s and 2.7 s. By hand further: twice 2.7 s, 1.5 times 5.4 s.
+    /// Example C.3 of the draft: 0.3 s, then 0.9 s and 2.7 s. By hand further.
     #[test]
-    fn the_back_off_factor_is_variable() {
-        let mut waits = ms(300);
-        let later = [900, 2_700, 5_400, 8_100].map(ms);
-        assert_eq!(
-            [(); 4].map(|()| {
-                waits = back_off(waits);
-                waits
-            }),
-            later
-        );
-        assert_eq!(back_off(ms(30_000)), LONGEST);
+    fn the_back_off_factor_is_that_of_the_first_wait() {
+        let waits = |first: u64| {
+            let growth = growth(ms(first));
+            let waits = std::iter::successors(Some(ms(first)), |wait| Some(growth.after(*wait)));
+            waits.take(5).map(|wait| wait.as_millis()).collect::<Vec<_>>()
+        };
+        assert_eq!(waits(300), [300, 900, 2_700, 8_100, 24_300]);
+        assert_eq!(waits(2_000), [2_000, 4_000, 8_000, 16_000, 32_000]);
+        assert_eq!(waits(4_000), [4_000, 6_000, 9_000, 13_500, 20_250]);
+        assert_eq!(waits(30_000)[1..3], [32_000, 32_000]);
     }
 }

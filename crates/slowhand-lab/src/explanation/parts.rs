@@ -13,6 +13,7 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
 use slowhand_net::transport::tcp::{Flags, Segment};
+use slowhand_sessions::Carrier;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a piece of the path was spent on, in words.
@@ -386,8 +387,8 @@ impl Namer<'_> {
                     let text = format!("what the {role}'s TCP timer of {length} sent again needlessly");
                     return (text, Some(Remedy::raise(key)));
                 }
-                let text = format!("what the {role}'s timer{} sent again needlessly", self.first_timeout(end));
-                (text, Some(Remedy::raise(self.timer_key(end))))
+                let text = format!("what the {role}'s timer{} sent again needlessly", self.first_timeout(end, sent.at));
+                (text, Some(Remedy::raise(self.timer_key(end, sent.at))))
             }
             None => ("datagrams that were sent again needlessly".to_owned(), None),
         }
@@ -417,8 +418,11 @@ impl Namer<'_> {
         }
     }
 
-    /// The first timeout of an end's flights, as its library has it.
-    fn first_timeout(&self, end: usize) -> String {
+    /// The first timeout of an end's flights, as its library has it. A message of CoAP has no such.
+    fn first_timeout(&self, end: usize, at: Instant) -> String {
+        if self.is_timer_of_coap(end, at) {
+            return String::new();
+        }
         let settings = self.context.scenario.session.settings();
         let timer = if end.is_multiple_of(2) { settings.client.timer } else { settings.server.timer };
         timer.map_or_else(String::new, |timer| format!(" ({} at first)", length((timer.first_ms * 1e3).round() as u64)))
@@ -428,12 +432,26 @@ impl Namer<'_> {
         matches!(self.trace.steps[step as usize].cause, Cause::Timer { .. })
     }
 
-    fn timer_key(&self, end: usize) -> &'static str {
+    /// The key of the timer of a session that ran for an end at this time.
+    fn timer_key(&self, end: usize, at: Instant) -> &'static str {
         let session = &self.context.scenario.session;
         match end % 2 == 1 && session.server_timeout_s.is_some() {
+            _ if self.is_timer_of_coap(end, at) => "session.coap.ack_timeout_s",
             true => "session.server_timeout_s",
             false => "session.timeout_s",
         }
+    }
+
+    /// True if what an end has sent last, until then, is a message of CoAP that is not in records: it has the timer of CoAP.
+    fn is_timer_of_coap(&self, end: usize, at: Instant) -> bool {
+        let session = &self.context.scenario.session;
+        if self.trace.protocols[end / 2].transport().is_none() || session.carrier == Carrier::Coap {
+            return true;
+        }
+        // The messages of the anchor go before those of DTLS. The version of CoAP is 1 (RFC 7252 section 3).
+        let last = self.trace.sent_by(end).take_while(|(_, sent)| sent.at <= at).last();
+        session.trust_anchor
+            && last.is_some_and(|(_, sent)| sent.payload.octets.first().is_some_and(|first| first >> 6 == 1))
     }
 
     /// The fragment that was lost before a timer of fragment recovery was due, in words.
@@ -523,10 +541,11 @@ impl Namer<'_> {
             false => loss.and_then(|loss| self.remedy(&loss)),
         };
         let advised = advised.and_then(in_words);
-        let of_timer = (timer == Timer::Session && !is_forgotten).then(|| self.timer_key(end)).map(|key| match loss {
-            Some(_) => format!("lower {key}"),
-            None => format!("raise {key}"),
-        });
+        let of_timer =
+            (timer == Timer::Session && !is_forgotten).then(|| self.timer_key(end, base)).map(|key| match loss {
+                Some(_) => format!("lower {key}"),
+                None => format!("raise {key}"),
+            });
         if self.trace.failed.get(&self.conversation) == Some(&step) {
             let text = format!("until the {role} gave up after {}, {why}", length(micros));
             let words = Words { kind: "giving-up", host, text: text.clone(), remedy: advised };

@@ -159,7 +159,7 @@ const QUIET: &[&str] = &["network.link_pdr=1.0", "session.timeout_s=20"];
 /// The same over TCP.
 const QUIET_TCP: &[&str] = &["network.link_pdr=1.0", "session.protocol=tls1.2", "session.timeout_s=20"];
 
-const PLANTED: [Planted; 24] = [
+const PLANTED: [Planted; 27] = [
     Planted {
         what: "lost acknowledgements, which are no lost frames",
         example: "quickstart",
@@ -228,6 +228,57 @@ const PLANTED: [Planted; 24] = [
         host: "node 1",
         words: &["the client's timer of 20 s", "because HelloVerifyRequest was lost at node 1"],
         least_s: 10.0,
+        remedy: Some("lower session.timeout_s"),
+    },
+    Planted {
+        what: "a lost message of CoAP that carries DTLS",
+        example: "quickstart",
+        base: &[
+            "network.link_pdr=1.0",
+            "session.timeout_s=20",
+            "session.suite=TLS_PSK_WITH_AES_128_CCM_8",
+            "session.auth=psk",
+            "session.carrier=coap",
+        ],
+        plant: &["lowpan.dropped_frames=[1]"],
+        kind: "timer",
+        host: "node 1",
+        words: &["the client's timer of"],
+        least_s: 0.5,
+        remedy: Some("lower session.coap.ack_timeout_s"),
+    },
+    Planted {
+        what: "a lost request to the trust anchor",
+        example: "quickstart",
+        base: &[
+            "network.link_pdr=1.0",
+            "session.timeout_s=20",
+            "session.suite=TLS_PSK_WITH_AES_128_CCM_8",
+            "session.auth=psk",
+            "session.trust_anchor=true",
+        ],
+        plant: &["lowpan.dropped_frames=[1]"],
+        kind: "timer",
+        host: "node 1",
+        words: &["the client's timer of"],
+        least_s: 0.5,
+        remedy: Some("lower session.coap.ack_timeout_s"),
+    },
+    Planted {
+        what: "a lost message of DTLS behind the exchange with the anchor",
+        example: "quickstart",
+        base: &[
+            "network.link_pdr=1.0",
+            "session.timeout_s=20",
+            "session.suite=TLS_PSK_WITH_AES_128_CCM_8",
+            "session.auth=psk",
+            "session.trust_anchor=true",
+        ],
+        plant: &["lowpan.dropped_frames=[5]"],
+        kind: "timer",
+        host: "node 1",
+        words: &["the client's timer of 20 s"],
+        least_s: 0.5,
         remedy: Some("lower session.timeout_s"),
     },
     Planted {

@@ -58,8 +58,8 @@ impl Plan {
             (server.address, server.port),
             [of_node, of_delegate],
         );
-        // The port of a node's session belongs to that session.
-        let node = Endpoint { port: node.port.wrapping_add(1), ..node };
+        // The port of a node's session belongs to that session. There is a next one: the scenario was checked.
+        let node = Endpoint { port: node.port + 1, ..node };
         let endpoints = [node, Endpoint::new(delegation.address, slowhand_coap::PORT)];
         // `check_delegation` has built them.
         Some(Ends { endpoints, sessions: sessions.expect("sessions of checked configurations") })

@@ -357,6 +357,10 @@ fn refuse_others(scenario: &Scenario) -> Result<(), ReadersError> {
     }
     for (key, found) in [
         ("client.joining", scenario.client.joining.then(|| "true".to_owned())),
+        ("gateway.delegation", scenario.gateway.delegation.map(|_| "a delegate".to_owned())),
+        ("gateway.pre_validation", scenario.gateway.pre_validation.then(|| "true".to_owned())),
+        ("session.false_start", scenario.session.false_start.then(|| "true".to_owned())),
+        ("session.trust_anchor", scenario.session.trust_anchor.then(|| "true".to_owned())),
         ("server.slots", scenario.server.slots.map(|slots| slots.get().to_string())),
         ("traffic", (!scenario.traffic.is_empty()).then(|| "other traffic".to_owned())),
         ("network.walk", scenario.network.walk.is_some().then(|| "a walk".to_owned())),

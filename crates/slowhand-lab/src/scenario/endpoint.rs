@@ -10,6 +10,7 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::network::internet;
 use slowhand_net::random;
+use slowhand_sessions::Carrier;
 
 use super::nodes::MAX_NODE;
 use super::{Ordinal, Session, ascending};
@@ -181,8 +182,21 @@ impl Server {
             return blame(key, "what a server with few session slots does".to_owned(), allowed);
         }
         if let Some(slots) = self.slots.filter(|_| session.protocol.transport().is_none()) {
-            let allowed =
-                "this key with a protocol that has TLS or DTLS (session.protocol): the others open no session";
+            let allowed = "this key with a protocol that has TLS or DTLS (session.protocol): slots are counted for TLS, DTLS and QUIC only";
+            return blame("slots", slots.get().to_string(), allowed);
+        }
+        let helped = [
+            (
+                "none with session.carrier = \"coap\": a slot is for a client that sends records",
+                session.carrier == Carrier::Coap,
+            ),
+            (
+                "none with session.carrier = \"dccp\": the connection opens before the client asks",
+                session.carrier == Carrier::Dccp,
+            ),
+            ("none with session.trust_anchor: a slot is for a client that sends records", session.trust_anchor),
+        ];
+        if let (Some(slots), Some((allowed, _))) = (self.slots, helped.into_iter().find(|(_, is_there)| *is_there)) {
             return blame("slots", slots.get().to_string(), allowed);
         }
         match (self.policy, self.idle_after_s) {

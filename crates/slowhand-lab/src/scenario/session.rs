@@ -93,8 +93,8 @@ pub struct Session {
     /// both ends. Default: none, nothing is measured.
     pub timeout_floor_s: Option<PositiveSeconds>,
     /// How the retransmission timeouts of both ends grow. `double`: each is twice the one before (RFC 6347 section 4.2.4.1). `cocoa`:
-    /// by the variable back-off factor of CoCoA (draft-ietf-core-cocoa-03 section 4.2.1): threefold below 1 s, by half above 3 s,
-    /// twofold between; and all timeouts of an end are longer by the same random share of up to a half, so that ends that began
+    /// by the variable back-off factor of CoCoA (draft-ietf-core-cocoa-03 section 4.2.1), which the first timeout of a flight decides:
+    /// threefold below 1 s, by half above 3 s, twofold between; and all timeouts of an end are longer by the same random share of up to a half, so that ends that began
     /// together do not repeat together. A handshake is too short for the estimators of CoCoA: see `timeout_floor_s`. Only with
     /// lean-dtls at both ends. Default: `double`.
     #[serde(default)]

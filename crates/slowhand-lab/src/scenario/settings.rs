@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 use slowhand_sessions::{
-    CertificateCompression, Credential, CredentialKind, Curve, Growth, LeanSwitch, Protocol, PskMode, Resumption, Role,
-    Stack, Suite,
+    Carrier, CertificateCompression, Credential, CredentialKind, Curve, Growth, LeanSwitch, Protocol, PskMode,
+    Resumption, Role, Stack, Suite,
 };
 
 use super::session::{Auth, Session};
@@ -40,7 +40,7 @@ pub struct EndSettings {
     pub psk_identity: Option<String>,
     /// How DTLS 1.3 uses a pre-shared key; none with another version or credential.
     pub psk_mode: Option<PskMode>,
-    /// The retransmission timer; none over a stream.
+    /// The retransmission timer; none over a stream, and where messages of CoAP carry DTLS.
     pub timer: Option<TimerSettings>,
     /// The most octets of a datagram that the end sends; none without a limit, and over a stream.
     pub mtu: Option<u32>,
@@ -88,7 +88,7 @@ impl Session {
         let may_have_dtls = !is_stream && self.protocol != Protocol::Quic;
         let exchange = self.suite().map(Suite::key_exchange);
         let credential = config.credential.kind();
-        let timer = capabilities.datagrams.filter(|_| !is_stream).map(|datagrams| {
+        let timer = capabilities.datagrams.filter(|_| !is_stream && self.carrier != Carrier::Coap).map(|datagrams| {
             let (first, maximum) = datagrams.timer.values(config.timers.first, config.timers.maximum);
             let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
             TimerSettings {

@@ -438,11 +438,14 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
             return Err(document.blame(&key(), format!("{client} again"), "each node once"));
         }
     }
+    // With a delegate it has the next port too (`Plan::hand_over`).
+    let own = 1 + u32::from(scenario.gateway.delegation.is_some());
     for client in scenario.clients() {
-        let port = scenario.session.client_port.get() + u32::from(client.0);
+        let port = scenario.session.client_port.get() + u32::from(client.0) + own - 1;
         if port > u32::from(u16::MAX) {
             let found = format!("{}, which gives node {client} the port {port}", scenario.session.client_port.get());
-            let allowed = format!("at most {}, so that all client ports fit 16 bits", u32::from(u16::MAX - client.0));
+            let most = u32::from(u16::MAX) + 1 - own - u32::from(client.0);
+            let allowed = format!("at most {most}, so that all client ports fit 16 bits");
             return Err(document.blame("session.client_port", found, allowed));
         }
     }

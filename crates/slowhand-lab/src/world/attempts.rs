@@ -10,7 +10,8 @@
 //!   so without a cookie too. Over TCP a new connection has a new initial sequence number, and the state of the old one is
 //!   gone at both ends.
 
-use super::conversation::{Attempt, Snapshot};
+use super::conversation::Attempt;
+use super::part::Part;
 use super::silent::Silent;
 use super::{Event, World, ends_of};
 use crate::application::OpenAndStop;
@@ -19,6 +20,7 @@ use crate::world::end::Work;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_net::random::Streams;
+use std::time::Duration;
 
 /// How the clients of a world try again.
 pub(super) struct Retries {
@@ -58,13 +60,12 @@ impl World<'_> {
             let until = computer.busy_until;
             return self.events.push(until, Event::Retry { conversation: earlier });
         }
-        let (client, before) = (self.conversations[earlier].client, self.conversations[earlier].attempt);
-        let number = before.number + 1;
+        let client = self.conversations[earlier].client;
+        let number = self.conversations[earlier].attempt.number + 1;
         let streams = streams_of(retries.streams, client, number);
         let nonces = streams_of(self.plan.nonces(self.seed), client, number);
         self.retire(earlier);
-        let computed = [0, 1].map(|side| before.computed[side] + self.ends[ends_of(earlier)[side]].computed);
-        let tpm = [0, 1].map(|side| before.tpm[side] + self.ends[ends_of(earlier)[side]].tpm);
+        let (computed, tpm) = self.computed_until(earlier);
         self.open -= 1;
         let later = self.open_attempt(client, &nonces, &streams, applications);
         self.conversations[later].attempt = Attempt { number, earlier: Some(earlier), later: None, computed, tpm };
@@ -92,10 +93,28 @@ impl World<'_> {
         }
     }
 
-    /// The conversations of a client up to this one, the first attempt first.
+    /// What client and server have computed for a conversation and for the attempts before it, and the part of it in their TPMs.
+    pub(super) fn computed_until(&self, conversation: usize) -> ([Duration; 2], [Duration; 2]) {
+        let Attempt { mut computed, mut tpm, .. } = self.conversations[conversation].attempt;
+        for (side, end) in self.counted_ends(conversation).into_iter().enumerate() {
+            if let Some(end) = end.map(|end| &self.ends[end]) {
+                computed[side] += end.computed;
+                tpm[side] += end.tpm;
+            }
+        }
+        (computed, tpm)
+    }
+
+    /// The conversations of a client up to this one, the first attempt first. The one that a delegate opened follows that in which it
+    /// was asked for.
     pub(super) fn attempts(&self, conversation: usize) -> Vec<usize> {
         let earlier = |&number: &usize| self.conversations[number].attempt.earlier;
-        let mut attempts: Vec<usize> = std::iter::successors(Some(conversation), earlier).collect();
+        let with_delegated = |number: usize| match self.conversations[number].part {
+            Part::HandOver { delegated: Some(delegated) } => vec![delegated, number],
+            _ => vec![number],
+        };
+        let mut attempts: Vec<usize> =
+            std::iter::successors(Some(conversation), earlier).flat_map(with_delegated).collect();
         attempts.reverse();
         attempts
     }
@@ -104,21 +123,11 @@ impl World<'_> {
     pub(super) fn last_attempts(&self) -> Vec<usize> {
         let firsts = (0..self.conversations.len()).filter(|&number| {
             let conversation = &self.conversations[number];
-            // What a delegate has begun in vain is none.
+            // What a delegate opens is a part of another.
             conversation.attempt.earlier.is_none() && !conversation.part.is_delegated()
         });
         let later = |&number: &usize| self.conversations[number].attempt.later;
         firsts.filter_map(|first| std::iter::successors(Some(first), later).last()).collect()
-    }
-
-    /// A snapshot of a conversation's device, which has computed for the attempts before it too.
-    pub(super) fn with_earlier(&self, conversation: usize, mut snapshot: Snapshot) -> Snapshot {
-        let Attempt { computed, tpm, .. } = self.conversations[conversation].attempt;
-        for (side, times) in snapshot.sides.iter_mut().enumerate() {
-            times.computed += computed[side];
-            times.tpm += tpm[side];
-        }
-        snapshot
     }
 }
 

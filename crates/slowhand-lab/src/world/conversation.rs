@@ -1,6 +1,5 @@
 //! A conversation: the sessions of a client and of the server for it, from the handshake to the last octet.
 
-use super::end::End;
 use super::part::Part;
 use super::slots::Shut;
 use super::trace::Span;
@@ -232,15 +231,16 @@ impl World<'_> {
     }
 
     pub(super) fn snapshot(&self, at: Instant, conversation: usize) -> Snapshot {
-        let sides = ends_of(conversation).map(|end| {
-            let End { host, computed, tpm, .. } = self.ends[end];
-            let of_node = match host {
+        let (computed, tpm) = self.computed_until(conversation);
+        let ends = ends_of(conversation);
+        let sides = [0, 1].map(|side| {
+            let of_node = match self.ends[ends[side]].host {
                 Host::Node(node) => Times::of(&self.network, node, at),
                 Host::Internet => Times::default(),
             };
-            Times { computed, tpm, ..of_node }
+            Times { computed: computed[side], tpm: tpm[side], ..of_node }
         });
-        self.with_earlier(conversation, Snapshot { at, sides })
+        Snapshot { at, sides }
     }
 
     /// The report of a conversation and of its client's attempts before it. The phases after the handshake are those of the
@@ -256,7 +256,7 @@ impl World<'_> {
             let no_time = || conversation.over.filter(|_| costs.datagrams > 0).map(|(end, _)| [end, end]);
             let span = || match phase {
                 // It begins with the first attempt.
-                Phase::Handshake => conversation.over.filter(|_| has_begun).map(|_| self.handshake(&attempts)),
+                Phase::Handshake => conversation.over.filter(|_| has_begun).map(|_| self.handshake(number, &attempts)),
                 _ => conversation.span(phase),
             };
             let [begin, end] = span().or_else(no_time)?;
@@ -273,18 +273,15 @@ impl World<'_> {
 
     /// When the handshake of a conversation began and ended.
     pub(super) fn handshake_span(&self, number: usize) -> Span {
-        let [start, end] = self.handshake(&[number]);
+        let [start, end] = self.handshake(number, &[number]);
         Span { start: start.at, end: end.at }
     }
 
-    /// The client's device at the beginning of the first of these attempts, and at the end of the last one.
-    fn handshake(&self, attempts: &[usize]) -> [Snapshot; 2] {
-        let mut attempts = attempts.iter().map(|&number| &self.conversations[number]);
-        let start = attempts.clone().find_map(|attempt| attempt.begun(Phase::Handshake));
-        let end = attempts.next_back().and_then(|last| {
-            let over = last.over.map(|(end, _)| end);
-            last.begun(Phase::Data).or(over)
-        });
+    /// The client's device at the beginning of the first of these attempts, and at the end of this one, the last.
+    fn handshake(&self, number: usize, attempts: &[usize]) -> [Snapshot; 2] {
+        let start = attempts.iter().find_map(|&attempt| self.conversations[attempt].begun(Phase::Handshake));
+        let last = &self.conversations[number];
+        let end = last.begun(Phase::Data).or(last.over.map(|(end, _)| end));
         let end = end.unwrap_or_default();
         [start.unwrap_or(end), end]
     }
@@ -294,7 +291,7 @@ impl World<'_> {
         let conversation = &self.conversations[number];
         let outcome = conversation.outcome_of_handshake();
         let attempts = self.attempts(number);
-        let [start, end] = self.handshake(&attempts);
+        let [start, end] = self.handshake(number, &attempts);
         let costs = self.ledger.costs(&attempts, Phase::Handshake);
         let [of_client, of_server] = self.ledger.retransmissions(&attempts);
         let repetitions = of_client + of_server;

@@ -102,21 +102,22 @@ impl<'a> World<'a> {
         let applications = [0, 1].map(|end| applications(client, role_of(end)));
         let opening = Opening { client, endpoints, sessions, applications, initial: [0; 2] };
         let resumed = self.open_part(opening, Part::Resumed { hand_over });
-        let before = self.conversations[hand_over].attempt;
-        let computed = [0, 1].map(|side| before.computed[side] + self.ends[ends[side]].computed);
-        let tpm = [0, 1].map(|side| before.tpm[side] + self.ends[ends[side]].tpm);
-        let number = before.number;
-        let [of_delegated, of_resumed] = [hand_over, delegated].map(|earlier| Attempt {
-            number,
-            earlier: Some(earlier),
-            later: None,
-            computed,
-            tpm,
-        });
-        self.conversations[hand_over].attempt.later = Some(delegated);
-        self.conversations[delegated].attempt = Attempt { later: Some(resumed), ..of_delegated };
-        self.conversations[resumed].attempt = of_resumed;
+        let Attempt { number, .. } = self.conversations[hand_over].attempt;
+        let (computed, tpm) = self.computed_until(hand_over);
+        self.conversations[resumed].attempt = Attempt { number, earlier: Some(hand_over), later: None, computed, tpm };
+        self.conversations[hand_over].attempt.later = Some(resumed);
         self.start(now, resumed);
+    }
+
+    /// The ends of a conversation whose devices count as those of client and server. A delegate is neither: while a client asks it,
+    /// the server is that of the session which the delegate opens, if it has begun.
+    pub(super) fn counted_ends(&self, conversation: usize) -> [Option<usize>; 2] {
+        let [client, server] = ends_of(conversation);
+        let server = match self.conversations[conversation].part {
+            Part::HandOver { delegated } => delegated.map(|delegated| client_end(delegated) + 1),
+            _ => Some(server),
+        };
+        [Some(client), server]
     }
 
     /// True if the delegate knows that its answer has arrived, and nothing is on its way.

@@ -123,6 +123,28 @@ fn a_delegate_that_reaches_no_server_says_so_and_the_client_tries_again() {
     assert_eq!((given_up.outcome, given_up.attempts), (Outcome::GaveUp, 1));
 }
 
+/// The server answers the cookie and computes its flight, which is lost: what it has computed and what was sent counts in each attempt.
+#[test]
+fn a_hand_over_that_fails_counts_what_was_done_for_it() {
+    let lost: Vec<String> = (2..80).map(|number: u32| number.to_string()).collect();
+    let lost = format!("server.internet_dropped=[{}]", lost.join(", "));
+    let short = ["session.timeout_s=1", "session.server_timeout_s=1", "session.max_timeout_s=1"];
+    let changes = [&BY_ID[..], &short, &[&lost]].concat();
+    let retry = "application.retry={ kind = \"fixed\", wait_s = 5, attempts = 2 }";
+    let (once, twice) = (run(1, &changes), run(1, &[&changes[..], &[retry]].concat()));
+    assert_eq!([once.outcome, twice.outcome], [Outcome::Error; 2]);
+    let full = run(1, &[]);
+    assert!(
+        once.compute_server_s > 0.3 * full.compute_server_s,
+        "{} of {}",
+        once.compute_server_s,
+        full.compute_server_s
+    );
+    assert!(once.datagrams_lost > 1 && once.retransmissions_needed > 0, "{once:?}");
+    assert!(twice.compute_server_s > 1.5 * once.compute_server_s && twice.datagrams_lost > once.datagrams_lost);
+    assert!(twice.start_s == once.start_s && twice.end_s > once.end_s);
+}
+
 /// What the device takes to verify with ECDSA on secp256r1.
 const VERIFICATION_S: f64 = 0.5222;
 
@@ -143,5 +165,7 @@ fn a_chain_that_is_validated_before_costs_its_node_no_verification() {
             own.compute_client_s
         );
         assert_eq!(own.bytes_payload, before.bytes_payload, "{stacks:?}");
+        // The server verifies its client as ever: the border router validates the certificates of servers.
+        assert_eq!(own.compute_server_s, before.compute_server_s, "{stacks:?}");
     }
 }

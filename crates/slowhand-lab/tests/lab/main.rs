@@ -26,6 +26,7 @@ mod link_security;
 mod loading;
 mod losses;
 mod observe;
+mod pairs;
 mod quic;
 mod readers;
 mod refragmented;

@@ -227,6 +227,8 @@ fn an_interrupt_stops_a_world() {
     assert_eq!(plan(&[]).run(Way::Oscar, 2, 1, &interrupt, &mut ()), None);
 }
 
+const CERTIFICATES: &str = "session.suite = \"TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8\"";
+
 #[test]
 fn what_does_not_go_with_readers_is_refused_by_name() {
     for (changes, key) in [
@@ -236,6 +238,18 @@ fn what_does_not_go_with_readers_is_refused_by_name() {
         (&["session.server_port = 5683"], "session.server_port"),
         (&["session.max_fragment_length = 512", "readers.value_bytes = 512"], "session.max_fragment_length"),
         (&["readers.at = \"mesh\""], "readers.at"),
+        (&["gateway.delegation = \"internet\"", "session.resumption = \"id\"", CERTIFICATES], "gateway.delegation"),
+        (&["gateway.pre_validation = true", CERTIFICATES], "gateway.pre_validation"),
+        (
+            &[
+                "session.false_start = true",
+                "session.protocol = \"coap+dtls1.2\"",
+                "application.requests = 1",
+                CERTIFICATES,
+            ],
+            "session.false_start",
+        ),
+        (&["session.trust_anchor = true"], "session.trust_anchor"),
     ] {
         assert_eq!(Blame::from(ReadersPlan::new(&scenario(changes)).unwrap_err()).key, key);
     }

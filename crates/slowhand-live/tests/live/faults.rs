@@ -214,3 +214,18 @@ fn what_cannot_be_opened_is_named() {
     let control = refuse(Setup { control: Some("/nowhere/socket".into()), ..setup(Ways::Emulated) });
     assert!(control.to_string().starts_with("/nowhere/socket: cannot make the socket for commands"), "{control}");
 }
+
+/// Programs have sockets of UDP, and know of no anchor: what only an emulated end can do is refused before anything is opened.
+#[test]
+fn what_a_program_cannot_do_is_refused_by_name() {
+    let ways = || Ways::Server { listen: loopback() };
+    let with = |key: &str| scenario(&ONE_HOP.replace("session = {", &format!("session = {{ {key},")));
+    let refused = |key: &str| Live::start(&with(key), setup(ways())).err().map(|error| error.to_string());
+    for (key, named) in [
+        ("carrier = \"coap\"", "session.carrier: found \"coap\""),
+        ("trust_anchor = true", "session.trust_anchor: found true"),
+    ] {
+        assert!(refused(key).is_some_and(|message| message.starts_with(named)), "{key}");
+        Live::start(&with(key), setup(Ways::Emulated)).unwrap_or_else(|error| panic!("{key}: {error}"));
+    }
+}

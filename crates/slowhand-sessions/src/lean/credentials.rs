@@ -60,7 +60,7 @@ impl Credentials {
                 let chain = credentials::chain(key, role, length)?;
                 let private_key = chain.own.private_scalar();
                 let authorities = if asks { vec![chain.authority] } else { Vec::new() };
-                let is_pre_validated = checked.tls.pre_validated;
+                let is_pre_validated = role == Role::Client && checked.tls.pre_validated;
                 Kind::Certificate { chain: [chain.own.certificate], private_key, authorities, is_pre_validated }
             }
             _ => {

@@ -5,7 +5,8 @@
 //! configuration: nothing probes for more.
 //!
 //! Each write of an application is a unidirectional stream of its own, which carries these octets and ends. So a message arrives
-//! as a whole, is sent again if it is lost, and does not wait for others. A session without resumption has no 0-RTT, and neither
+//! as a whole, is sent again if it is lost, and does not wait for others. It has at most [`MAX_BODY`] octets: a peer that sends more on
+//! a stream is told to stop. A session without resumption has no 0-RTT, and neither
 //! has one with it: data wait for the handshake.
 //!
 //! A server answers the first datagram without a Retry: it sends at most three times what has arrived, until the client has shown
@@ -29,6 +30,7 @@ use quinn_proto::{
 use self::crypto::{Client, NoTokens, ResetKey, Server};
 use super::config;
 use crate::check::Checked;
+use crate::coap::MAX_BODY;
 use crate::config::{Negotiated, Protocol, Role};
 use crate::device;
 use crate::library::{Library, Progress, State};
@@ -130,6 +132,11 @@ impl Quic {
         // Without the extension of RFC 9287: packets keep the bit by which others know them.
         config.rng_seed(Some(seed)).supported_versions(vec![VERSION]).grease_quic_bit(false);
         config.cid_generator(|| Box::new(OfTheDevice));
+        if let Some(mtu) = checked.config.mtu {
+            // The peer sends no more than what this end says that it takes.
+            let limited = config.max_udp_payload_size(mtu);
+            limited.map_err(|error| Failure::library(0, error.to_string()))?;
+        }
         Ok(Self {
             endpoint: Endpoint::new(Arc::new(config), server, false, None),
             client,
@@ -225,6 +232,7 @@ fn transport(checked: &Checked<'_>) -> TransportConfig {
         .min_mtu(LEAST_MTU)
         .mtu_discovery_config(None)
         .max_idle_timeout(None)
+        .stream_receive_window(VarInt::from_u32(MAX_BODY as u32))
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
         .datagram_receive_buffer_size(None)
         .enable_segmentation_offload(false);
@@ -271,14 +279,19 @@ fn write(connection: &mut Connection, message: &mut Message) -> bool {
     true
 }
 
-/// Reads what has arrived on a stream. Delivers the message if it is whole.
+/// Reads what has arrived on a stream. Delivers the message if it is whole. What is longer than a message is not wanted.
 fn read(connection: &mut Connection, id: StreamId, arriving: &mut BTreeMap<StreamId, Vec<u8>>) {
     let mut stream = connection.recv_stream(id);
     // It fails if the stream has ended.
     let Ok(mut chunks) = stream.read(true) else { return };
     let message = arriving.entry(id).or_default();
+    let mut is_too_long = false;
     let is_over = loop {
         match chunks.next(usize::MAX) {
+            Ok(Some(chunk)) if message.len() + chunk.bytes.len() > MAX_BODY => {
+                is_too_long = true;
+                break true;
+            }
             Ok(Some(chunk)) => message.extend_from_slice(&chunk.bytes),
             Ok(None) => {
                 device::deliver(message);
@@ -292,6 +305,10 @@ fn read(connection: &mut Connection, id: StreamId, arriving: &mut BTreeMap<Strea
     let _ = chunks.finalize();
     if is_over {
         arriving.remove(&id);
+    }
+    if is_too_long {
+        // It fails if the stream has ended.
+        let _ = connection.recv_stream(id).stop(NO_ERROR);
     }
 }
 
@@ -358,7 +375,7 @@ impl Library for Quic {
     }
 
     fn max_data(&self) -> Option<usize> {
-        None
+        Some(MAX_BODY)
     }
 
     /// QUIC closes both directions at once, and what was not acknowledged by then is lost. So this waits until the peer has all.
@@ -374,5 +391,84 @@ impl Library for Quic {
 
     fn resumable(&mut self) -> Option<Resumable> {
         self.resumable.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{CredentialKind, SessionConfig, Stack};
+    use crate::library::LibrarySession;
+    use crate::memory::Path;
+    use crate::operation::Weightless;
+    use crate::session::Session;
+
+    /// A client that sends messages of any length.
+    struct Unlimited(Quic);
+
+    impl Library for Unlimited {
+        fn start(&mut self) -> Progress {
+            self.0.start()
+        }
+
+        fn handle_input(&mut self, input: &[u8]) -> Progress {
+            self.0.handle_input(input)
+        }
+
+        fn handle_timeout(&mut self) -> Progress {
+            self.0.handle_timeout()
+        }
+
+        fn write(&mut self, data: &[u8]) -> Progress {
+            self.0.write(data)
+        }
+
+        fn max_data(&self) -> Option<usize> {
+            None
+        }
+
+        fn close(&mut self) -> Progress {
+            self.0.close()
+        }
+
+        fn negotiated(&self) -> Option<Negotiated> {
+            self.0.negotiated()
+        }
+
+        fn resumable(&mut self) -> Option<Resumable> {
+            self.0.resumable()
+        }
+    }
+
+    /// The stream is stopped, and the session goes on.
+    #[test]
+    fn a_message_that_is_too_long_is_not_kept() {
+        let [of_client, of_server] = [Role::Client, Role::Server].map(|role| {
+            SessionConfig::new(role, Stack::RUSTLS, Protocol::Quic.family(), CredentialKind::Certificate.into())
+        });
+        let checked = of_client.stack.capabilities().check(&of_client).unwrap();
+        let (clock, by) = (crate::device::WORLD_BEGAN.into(), Arc::new(Weightless));
+        let client = || Quic::new(&checked, None).map(Unlimited);
+        let mut client = LibrarySession::new(&of_client, by.clone(), clock, client).unwrap();
+        let mut server = crate::building::build(&of_server, by).unwrap();
+        let now = Path::default().run_until_quiet(&mut client, &mut *server).at;
+        for length in [MAX_BODY + 1, 3 * MAX_BODY, MAX_BODY, 7] {
+            client.write(now, &vec![5; length]).unwrap();
+        }
+        assert!(server.write(now, &vec![5; MAX_BODY + 1]).is_err(), "no end sends what its peer does not take");
+        let mut received = Vec::new();
+        for _ in 0..2_000 {
+            while let Some(datagram) = client.poll_transmit().map(|transmit| transmit.bytes.to_vec()) {
+                server.handle_input(now, &datagram);
+            }
+            while let Some(datagram) = server.poll_transmit().map(|transmit| transmit.bytes.to_vec()) {
+                client.handle_input(now, &datagram);
+            }
+            while let Some(data) = server.poll_received() {
+                received.push(data.bytes.len());
+            }
+        }
+        received.sort_unstable();
+        assert_eq!(received, [7, MAX_BODY]);
     }
 }

@@ -102,6 +102,24 @@ fn long_certificates() {
     assert_eq!((to_server, to_client), (1200, 3600));
 }
 
+/// More than the 1,472 octets that fit Ethernet (the default of quinn-proto): the first datagrams have 1,600, and data fill them.
+#[test]
+fn datagrams_are_as_long_as_both_ends_allow() {
+    for mtu in [1300, 1600] {
+        let pair = pair().both(|config| config.mtu = Some(mtu));
+        let (mut client, mut server) = pair.build();
+        let now = Path::default().run_until_quiet(&mut *client, &mut *server).at;
+        client.write(now, &[7; 9000]).unwrap();
+        let mut longest = 0;
+        let mut see = |datagram: &[u8]| {
+            longest = longest.max(datagram.len());
+            false
+        };
+        let [_, to_server] = carry(now, [&mut *client, &mut *server], &mut see);
+        assert_eq!((to_server.len(), longest), (1, usize::from(mtu)));
+    }
+}
+
 #[test]
 fn what_quic_has_not_is_refused_by_name() {
     let refused = |change: &dyn Fn(&mut SessionConfig)| {

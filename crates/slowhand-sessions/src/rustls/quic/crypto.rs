@@ -21,6 +21,7 @@ use rustls::quic::{
     ClientConnection, Connection, DirectionalKeys, HeaderProtectionKey, KeyChange, PacketKey as RustlsPacketKey,
     Secrets, ServerConnection, Version,
 };
+use subtle::ConstantTimeEq;
 
 use super::super::provider;
 use super::super::symmetric::SHA256;
@@ -263,7 +264,7 @@ impl HmacKey for ResetKey {
 
     fn verify(&self, data: &[u8], signature: &[u8]) -> Result<(), CryptoError> {
         let own = SHA256.with_key(&self.0).sign(&[data]);
-        if own.as_ref() == signature { Ok(()) } else { Err(CryptoError) }
+        if own.as_ref().ct_eq(signature).into() { Ok(()) } else { Err(CryptoError) }
     }
 }
 
