@@ -3,6 +3,7 @@
 use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, OPENSSL_ECDHE, TINYDTLS_PSK, plan, scenario};
 use slowhand_lab::explanation::explain;
 use slowhand_lab::interrupt::Interrupt;
+use slowhand_lab::life::{DAY_S, simulate};
 use slowhand_lab::record::{Outcome, Record};
 use slowhand_lab::{capture_run, wireshark_arguments};
 use slowhand_net::drop_reason::DropReason;
@@ -60,11 +61,57 @@ fn small_datagrams_wait_for_the_window_and_the_queue_may_be_too_short() {
     assert!(narrow.duration_s > record.duration_s, "a flight takes round trips");
     // What is at the end of a long flight is lost each time: nothing else goes in between, and the handshake never completes.
     let short = run(MBEDTLS_ECDHE, &[small[0], DCCP, "transport.dccp.initial_window=1", "transport.dccp.send_queue=1"]);
-    assert!(short.losses.iter().all(|loss| loss.reason == DropReason::SendQueueFull), "{:?}", short.losses);
-    assert!(short.outcome == Outcome::TimedOut && short.datagrams_lost > 0, "{short:?}");
+    assert_eq!(short.outcome, Outcome::TimedOut);
+    let of = |reason| short.losses.iter().filter(|loss| loss.reason == reason).map(|loss| loss.count).sum::<u64>();
+    assert!(of(DropReason::SendQueueFull) > 0, "{:?}", short.losses);
+    assert_eq!(of(DropReason::SendQueueFull) + of(DropReason::ConnectionClosed), short.datagrams_lost);
     let at_once = run(MBEDTLS_PSK, &[DCCP, "transport.dccp.ack_ratio=1"]);
     assert_eq!(at_once.outcome, Outcome::Completed);
     assert!(at_once.datagrams > run(MBEDTLS_PSK, &[DCCP]).datagrams, "more acknowledgements");
+}
+
+/// Packets overtake each other on the Internet, and frames whose acknowledgement is lost are sent twice.
+#[test]
+fn overtaking_repeated_frames_and_losses_change_nothing_but_time() {
+    let hard = [
+        "session.mtu=256",
+        "server.at=internet",
+        "network.link_pdr=0.9",
+        "network.ack_pdr=0.7",
+        "server.internet_jitter_ms=200",
+        "server.internet_loss=0.05",
+        DCCP,
+    ];
+    for changes in [MBEDTLS_ECDHE, LEAN_13] {
+        let plan = plan(&[changes, &hard].concat());
+        let records: Vec<Record> = (1..=4).flat_map(|seed| plan.run(seed, &mut ())).collect();
+        for record in &records {
+            assert_eq!(record.outcome, Outcome::Completed, "{changes:?}, {}: {:?}", record.seed, record.failure);
+            let lost: u64 = record.losses.iter().map(|loss| loss.count).sum();
+            assert_eq!(lost, record.datagrams_lost, "{changes:?}, {}", record.seed);
+        }
+        assert!(records.iter().any(|record| record.duration_s > run(changes, &[DCCP]).duration_s), "{changes:?}");
+    }
+}
+
+/// A session that closes takes its connection with it, and the next session opens its own.
+#[test]
+fn sessions_that_close_open_again() {
+    let day = |more: &[&str]| {
+        let asking = ["application.pattern=periodic", "application.period_s=3600", "application.session=anew"];
+        let scenario = scenario(&[MBEDTLS_PSK, &asking, more].concat());
+        simulate(&scenario, None, DAY_S / 4.0, 1, &Interrupt::default()).unwrap()
+    };
+    let (udp, dccp) = (day(&[]), day(&[DCCP]));
+    assert!(udp.counts.requests >= 5, "{:?}", udp.counts);
+    for life in [&udp, &dccp] {
+        let counts = life.counts;
+        assert_eq!((counts.failed, counts.handshakes_failed), (0, 0));
+        assert_eq!(counts.handshakes_full, counts.requests);
+    }
+    assert_eq!(dccp.counts.requests, udp.counts.requests);
+    assert!(dccp.octets > udp.octets, "{} and {}", dccp.octets, udp.octets);
+    assert_eq!(dccp, day(&[DCCP]), "the same bits");
 }
 
 #[test]
