@@ -31,6 +31,7 @@ OF_BOTH: Mapping[str, Settings] = {
     "GHC": {"lowpan.payload_compression": "ghc"},
     "Lithe": {"lowpan.payload_compression": "lithe"},
     "in CoAP": {"session.carrier": "coap"},
+    "in CoAP, 64 B": {"session.carrier": "coap", "session.coap.block_bytes": 64},
     "over DCCP": {"session.carrier": "dccp"},
 }
 """What a session of either credential may have."""
