@@ -134,12 +134,8 @@ fn a_hand_over_that_fails_counts_what_was_done_for_it() {
     let (once, twice) = (run(1, &changes), run(1, &[&changes[..], &[retry]].concat()));
     assert_eq!([once.outcome, twice.outcome], [Outcome::Error; 2]);
     let full = run(1, &[]);
-    assert!(
-        once.compute_server_s > 0.3 * full.compute_server_s,
-        "{} of {}",
-        once.compute_server_s,
-        full.compute_server_s
-    );
+    // A key and a signature: about a quarter of what a whole handshake takes.
+    assert!(once.compute_server_s > 0.2 * full.compute_server_s, "{once:?}");
     assert!(once.datagrams_lost > 1 && once.retransmissions_needed > 0, "{once:?}");
     assert!(twice.compute_server_s > 1.5 * once.compute_server_s && twice.datagrams_lost > once.datagrams_lost);
     assert!(twice.start_s == once.start_s && twice.end_s > once.end_s);
