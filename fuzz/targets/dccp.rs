@@ -68,7 +68,8 @@ impl Ends {
         let initial = SeqNumber::new(u64::MAX - 2); // it wraps soon
         let connect = Connection::connect(config, client, server, initial);
         let listen = Connection::listen(config, server, SeqNumber::new(7));
-        let mut ends = Self { ends: [connect, listen].map(Result::unwrap), last: Default::default(), now: Instant::ZERO };
+        let mut ends =
+            Self { ends: [connect, listen].map(Result::unwrap), last: Default::default(), now: Instant::ZERO };
         ends.transmit();
         ends
     }

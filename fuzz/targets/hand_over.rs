@@ -11,7 +11,7 @@ fuzz_target!(|octets: &[u8]| {
     }
     let session = match Answer::decode(octets) {
         Ok(answer) => {
-            assert_eq!(answer.encode(), octets, "an answer has one encoding");
+            assert_eq!(*answer.encode(), octets, "an answer has one encoding");
             if let Answer::Session(session) = answer { session } else { &[] }
         }
         Err(_) => octets,
