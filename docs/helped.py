@@ -5,14 +5,17 @@ Run it when results have changed: .venv/bin/python docs/helped.py. It takes some
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from measured import ROOT, Measured, Settings, fill, measure, number, table
+from measured import ROOT, Settings, fill, number, table
 from protocols import NETWORKS
 
-from slowhand import plot
+from slowhand import Run, Scenario, plot
+from slowhand.estimate import percentile
 
 SCENARIO = ROOT / "scenarios" / "helped.toml"
 COUNT = 300
@@ -27,7 +30,7 @@ QUICK: Settings = {"session.timeout_s": 2}
 """As CoAP has it (RFC 7252 section 4.8). All other DTLS waits 9 s (RFC 7925 section 11)."""
 OF_BOTH: Mapping[str, Settings] = {
     "DTLS 1.2, 2 s": QUICK,
-    "DTLS 1.2, CoCoA": {**QUICK, "session.backoff": "cocoa"},
+    "DTLS 1.2, back-off": {**QUICK, "session.backoff": "cocoa"},
     "GHC": {"lowpan.payload_compression": "ghc"},
     "Lithe": {"lowpan.payload_compression": "lithe"},
     "in CoAP": {"session.carrier": "coap"},
@@ -60,7 +63,6 @@ WITH_ROOM: Settings = {**QUIC, "mac.queue": 64, "lowpan.reassembly_buffers": 4}
 WITH_CERTIFICATES: Mapping[str, Settings] = {
     "DTLS 1.2": {},
     "DTLS 1.3": WITH_13,
-    "lean profile": {"session.lean": ["slides"]},
     **OF_BOTH,
     "pre-validation": {"gateway.pre_validation": True},
     "delegation": {"gateway.delegation": "border-router", "session.resumption": "id"},
@@ -70,21 +72,56 @@ WITH_CERTIFICATES: Mapping[str, Settings] = {
 ROWS: Mapping[str, Settings] = {
     **{f"PSK: {name}": {**PSK, **settings} for name, settings in WITH_PSK.items()},
     **{f"cert: {name}": settings for name, settings in WITH_CERTIFICATES.items()},
+    "DTLS 1.2, resumed": {"session.resumption": "id"},
+    "DTLS 1.2, raw keys": {"session.credential": "raw_public_key"},
+    "EDHOC": {"session.protocol": "edhoc"},
 }
-"""The rows of each network. All DTLS is lean-dtls."""
+"""The rows of each network. All DTLS is lean-dtls. The last ones need no help."""
 
-COLUMNS = ("bytes_phy", "frames", "duration_s", "energy_client_mj")
+
+class Tried:
+    """Handshakes of a scenario. One that fails costs what it costs, and takes for ever."""
+
+    def __init__(self, settings: Settings, count: int = COUNT) -> None:
+        """Runs so many worlds."""
+        self.columns: Mapping[str, Sequence[Any]]
+        self.columns = Run(Scenario(SCENARIO, settings), count=count, seed=1).columns()
+        self._done: list[bool] = [outcome == "completed" for outcome in self.columns["outcome"]]
+
+    def per_session(self, column: str) -> float:
+        """What all handshakes together take of a column, for each that completes."""
+        done = sum(self._done)
+        total: float = sum(self.columns[column])
+        return total / done if done else math.inf
+
+    def percentile(self, share: float) -> float:
+        """A percentile of the durations."""
+        pairs = zip(self.columns["duration_s"], self._done, strict=True)
+        found: float = percentile(
+            [duration if done else math.inf for duration, done in pairs], share
+        )
+        return math.inf if math.isnan(found) else found  # between one that is and one that is not
+
+    @property
+    def failed(self) -> float:
+        """The share of handshakes that fail, in percent."""
+        return 100 * (1 - sum(self._done) / len(self._done))
+
+
+def cell(value: float) -> str:
+    """A number, or a word where there is none."""
+    return number(value) if math.isfinite(value) else "never"
 
 
 def main(folder: Path) -> None:
     """Writes the tables and the figure."""
     text = (ROOT / "docs" / "helped.md").read_text()
-    found: dict[tuple[str, str, str], Measured] = {}
+    found: dict[tuple[str, str, str], Tried] = {}
     for network, mac in NETWORKS.items():
         for loss, share in LOSSES.items():
             for name, settings in ROWS.items():
                 changes: Settings = {**mac, "lowpan.frame_loss": share, **settings}
-                found[network, loss, name] = measure(SCENARIO, changes, COLUMNS, COUNT)
+                found[network, loss, name] = Tried(changes)
             rows = {name: found[network, loss, name] for name in ROWS}
             text = fill(text, f"{network}, {loss}", handshakes(rows))
     text = fill(text, "false start", false_start())
@@ -95,23 +132,20 @@ def main(folder: Path) -> None:
     draw(found, folder / "docs")
 
 
-def handshakes(rows: Mapping[str, Measured]) -> str:
+def handshakes(rows: Mapping[str, Tried]) -> str:
     """The table of a network: what it takes until the session is open."""
     columns = ("session", "air [B]", "frames", "median [s]", "95 % [s]", "[mJ]", "failed [%]")
-    cells = {}
-    for name, found in rows.items():
-        failed = number(100 * (1 - found.completed))
-        if not found.worlds:
-            cells[name] = [*("" for _ in columns[1:-1]), failed]
-            continue
-        cells[name] = [
-            number(found.mean("bytes_phy").mean),
-            number(found.mean("frames").mean),
-            number(found.percentile("duration_s", 0.5)),
-            number(found.percentile("duration_s", 0.95)),
-            number(found.mean("energy_client_mj").mean),
-            failed,
+    cells = {
+        name: [
+            cell(found.per_session("bytes_phy")),
+            cell(found.per_session("frames")),
+            cell(found.percentile(0.5)),
+            cell(found.percentile(0.95)),
+            cell(found.per_session("energy_client_mj")),
+            cell(found.failed),
         ]
+        for name, found in rows.items()
+    }
     return table(columns, cells)
 
 
@@ -124,10 +158,9 @@ def false_start() -> str:
         cells[name] = []
         for mac in NETWORKS.values():
             changes: Settings = {**mac, **settings, "session.false_start": start}
-            found = measure(SCENARIO, changes, ("duration_s", "data_s"), COUNT)
-            pairs = zip(found.samples["duration_s"], found.samples["data_s"], strict=True)
-            times = sorted(handshake + data for handshake, data in pairs)
-            cells[name].append(number(times[len(times) // 2]))
+            columns_of = Tried(changes).columns
+            times = zip(columns_of["duration_s"], columns_of["data_s"], strict=True)
+            cells[name].append(cell(percentile([sum(both) for both in times], 0.5)))
     return table(columns, cells)
 
 
@@ -164,7 +197,7 @@ CROWDED: Mapping[str, Settings] = {
 WAYS: Mapping[str, Settings] = {
     "DTLS, 2 s timer": QUICK,
     "DTLS, 9 s timer": {},
-    "DTLS, 2 s, CoCoA": {**QUICK, "session.backoff": "cocoa"},
+    "DTLS, 2 s, back-off": {**QUICK, "session.backoff": "cocoa"},
     "DTLS over DCCP": {"session.carrier": "dccp"},
     "TLS 1.3 over TCP": {
         "session.protocol": "tls1.3",
@@ -181,50 +214,43 @@ CROWD_COUNT = 20
 
 def crowd(settings: Settings) -> str:
     """What happens to twenty handshakes at once, and to the traffic beside them."""
-    wanted = ("duration_s", "bytes_phy", "retransmissions_spurious")
     columns = ("session", "median [s]", "air [B]", "spurious", "failed [%]", "readings [%]")
     cells = {}
     for name, way in WAYS.items():
-        found = measure(SCENARIO, {**settings, **way}, (*wanted, *TRAFFIC), CROWD_COUNT)
-        failed = number(100 * (1 - len(found.worlds) / (CROWD_COUNT * len(LEAVES))))
-        if not found.worlds:
-            cells[name] = [*("" for _ in columns[1:-2]), failed, ""]
-            continue
-        sent, delivered = (sum(found.samples[column]) for column in TRAFFIC)
+        found = Tried({**settings, **way}, CROWD_COUNT)
+        sent, delivered = (sum(found.columns[f"traffic_{what}"]) for what in ("sent", "delivered"))
         cells[name] = [
-            number(found.percentile("duration_s", 0.5)),
-            number(found.mean("bytes_phy").mean),
-            number(found.mean("retransmissions_spurious").mean),
-            failed,
-            number(100 * delivered / sent),
+            cell(found.percentile(0.5)),
+            cell(found.per_session("bytes_phy")),
+            cell(found.per_session("retransmissions_spurious")),
+            cell(found.failed),
+            cell(100 * delivered / sent),
         ]
     return table(columns, cells)
 
 
-TRAFFIC = ("traffic_sent", "traffic_delivered")
-
-
-def draw(found: Mapping[tuple[str, str, str], Measured], folder: Path) -> None:
-    """The client's energy where frames are lost: a panel a network."""
-    title = "A session over two hops, where one frame in twenty is lost at each hop"
-    heights = range(len(ROWS))
-    with plot.sheet(len(NETWORKS), title=title, height=1.6 + 0.3 * len(ROWS)) as sheet:
-        for axes, network in zip(sheet.axes, NETWORKS, strict=True):
-            rows = [found[network, "5 %", name] for name in ROWS]
-            energies = [row.mean("energy_client_mj").mean if row.worlds else 0.0 for row in rows]
-            axes.barh(heights, energies, color=plot.COLOURS[0], alpha=0.8)
-            for height, row, energy in zip(heights, rows, energies, strict=True):
-                failed = number(100 * (1 - row.completed))
-                axes.text(energy, height, f" {failed} % fail", va="center", fontsize=8)
-            names = list(ROWS) if axes is sheet.axes[0] else [""] * len(ROWS)
-            axes.set_yticks(heights, names)
-            axes.invert_yaxis()
-            axes.set_xlim(0, 1.35 * max(energies))
+def draw(found: Mapping[tuple[str, str, str], Tried], folder: Path) -> None:
+    """The client's energy where frames are lost: a panel a network and a credential."""
+    title = "An open session over two hops, where one frame in twenty is lost at each hop"
+    drawn = [name for name in ROWS if "QUIC" not in name]  # it is far beyond the others
+    groups = [[name for name in drawn if name.startswith("PSK") is psk] for psk in (True, False)]
+    with plot.sheet(len(NETWORKS), rows=2, title=title, height=4.6, alike=False) as sheet:
+        places = [(names, network) for names in groups for network in NETWORKS]
+        for axes, (names, network) in zip(sheet.axes, places, strict=True):
+            rows = [found[network, "5 %", name] for name in names]
+            energies = [row.per_session("energy_client_mj") for row in rows]
+            axes.barh(range(len(names)), energies, color=plot.COLOURS[0], alpha=0.8)
+            for height, (row, energy) in enumerate(zip(rows, energies, strict=True)):
+                axes.text(energy, height, f" {row.failed:.0f} % fail", va="center", fontsize=8)
+            is_first = network == next(iter(NETWORKS))
+            axes.set_yticks(range(len(names)), names if is_first else [""] * len(names))
+            axes.set_ylim(len(names) - 0.4, -0.6)
+            axes.set_xlim(0, 1.3 * max(energies))
             axes.set_xlabel("client's energy [mJ]")
             axes.set_title(network)
-        for drawn in sheet.save(folder, "helped"):
-            if drawn.suffix == ".svg":
-                drawn.unlink()
+        for file in sheet.save(folder, "helped"):
+            if file.suffix == ".svg":
+                file.unlink()
 
 
 if __name__ == "__main__":
