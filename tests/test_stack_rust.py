@@ -75,7 +75,7 @@ def toy(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
 
 def test_the_toy_in_rust_speaks_with_the_toy_in_c(cli: Cli, toy: Make, folder: Path) -> None:
     added = toy("rusty")
-    own_stacks.add("toy", [C_TOY])
+    own_stacks.add("toy-in-c", [C_TOY])  # other tests load one of the name "toy"
     defined = building._run(["nm", "-D", "--defined-only", str(added / "stack.so")]).stdout.split()
     assert defined[2::3] == ["slowhand_stack"]
     checked = own_stacks.check("rusty")
@@ -91,7 +91,7 @@ def test_the_toy_in_rust_speaks_with_the_toy_in_c(cli: Cli, toy: Make, folder: P
             count=4,
             set=[f"session.stack={client}", f"session.server_stack={server}", *lossy],
         )
-        for client, server in product(("toy", "rusty"), repeat=2)
+        for client, server in product(("toy-in-c", "rusty"), repeat=2)
     ]
     assert sum(rows[0]["datagrams_lost"]) > 0
     assert all(frame.equals(rows[0]) for frame in rows)
