@@ -123,12 +123,13 @@ fn a_delegate_that_reaches_no_server_says_so_and_the_client_tries_again() {
     assert_eq!((given_up.outcome, given_up.attempts), (Outcome::GaveUp, 1));
 }
 
-/// The server answers the cookie and computes its flight, which is lost: what it has computed and what was sent counts in each attempt.
+/// The server answers the cookie and computes its flight, which is lost: what it has computed and what was sent counts in each
+/// attempt.
 #[test]
 fn a_hand_over_that_fails_counts_what_was_done_for_it() {
     let lost: Vec<String> = (2..80).map(|number: u32| number.to_string()).collect();
     let lost = format!("server.internet_dropped=[{}]", lost.join(", "));
-    let short = ["session.timeout_s=1", "session.server_timeout_s=1", "session.max_timeout_s=1"];
+    let short = ["session.timeout_s=1", "session.server_timeout_s=1", "session.max_timeout_s=4"];
     let changes = [&BY_ID[..], &short, &[&lost]].concat();
     let retry = "application.retry={ kind = \"fixed\", wait_s = 5, attempts = 2 }";
     let (once, twice) = (run(1, &changes), run(1, &[&changes[..], &[retry]].concat()));
@@ -137,7 +138,9 @@ fn a_hand_over_that_fails_counts_what_was_done_for_it() {
     // A key and a signature: about a quarter of what a whole handshake takes.
     assert!(once.compute_server_s > 0.2 * full.compute_server_s, "{once:?}");
     assert!(once.datagrams_lost > 1 && once.retransmissions_needed > 0, "{once:?}");
-    assert!(twice.compute_server_s > 1.5 * once.compute_server_s && twice.datagrams_lost > once.datagrams_lost);
+    assert!(twice.datagrams_lost > once.datagrams_lost, "{once:?}\n{twice:?}");
+    // The second attempt loses its first ClientHello too.
+    assert!(twice.compute_server_s > once.compute_server_s, "{once:?}\n{twice:?}");
     assert!(twice.start_s == once.start_s && twice.end_s > once.end_s);
 }
 

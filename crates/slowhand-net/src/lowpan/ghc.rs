@@ -12,7 +12,7 @@
 //! [16 octets](STATIC) for DTLS.
 //!
 //! The RFC leaves the choice of instructions to the sender. Here it is the shortest series that is made of matches no farther
-//! back than [`MAX_DISTANCE`], no longer than [`MAX_MATCH`], and among the nearest [`MAX_CANDIDATES`].
+//! back than `MAX_DISTANCE`, no longer than `MAX_MATCH`, and among the nearest `MAX_CANDIDATES`.
 
 use std::cell::RefCell;
 use std::net::Ipv6Addr;

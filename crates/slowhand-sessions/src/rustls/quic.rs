@@ -451,13 +451,16 @@ mod tests {
         let client = || Quic::new(&checked, None).map(Unlimited);
         let mut client = LibrarySession::new(&of_client, by.clone(), clock, client).unwrap();
         let mut server = crate::building::build(&of_server, by).unwrap();
-        let now = Path::default().run_until_quiet(&mut client, &mut *server).at;
+        let mut now = Path::default().run_until_quiet(&mut client, &mut *server).at;
         for length in [MAX_BODY + 1, 3 * MAX_BODY, MAX_BODY, 7] {
             client.write(now, &vec![5; length]).unwrap();
         }
         assert!(server.write(now, &vec![5; MAX_BODY + 1]).is_err(), "no end sends what its peer does not take");
         let mut received = Vec::new();
         for _ in 0..2_000 {
+            now += Duration::from_millis(5); // a congestion window opens with time
+            client.handle_timeout(now);
+            server.handle_timeout(now);
             while let Some(datagram) = client.poll_transmit().map(|transmit| transmit.bytes.to_vec()) {
                 server.handle_input(now, &datagram);
             }
