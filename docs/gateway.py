@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from measured import ROOT, Measured, fill, measure, number
+from measured import ROOT, Measured, fill, measure, number, save_picture
 
 from slowhand import plot
 from slowhand.keys import Setting
@@ -137,9 +137,7 @@ def draw(measured: Mapping[tuple[str, int, str], Measured], folder: Path) -> Non
         duration.set_title("(c) duration")
         octets.set_ylabel("PSDU octets [B]")
         duration.set_ylabel("handshake [s]")
-        for drawn in sheet.save(folder, "gateway"):
-            if drawn.suffix == ".svg":
-                drawn.unlink()
+        save_picture(sheet, folder, "gateway")
 
 
 if __name__ == "__main__":

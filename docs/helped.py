@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from measured import ROOT, Settings, fill, number, table
+from measured import ROOT, Settings, fill, number, save_picture, table
 from protocols import NETWORKS
 
 from slowhand import Run, Scenario, plot
@@ -199,6 +199,7 @@ WAYS: Mapping[str, Settings] = {
     "DTLS, 9 s timer": {},
     "DTLS, 2 s, back-off": {**QUICK, "session.backoff": "cocoa"},
     "DTLS over DCCP": {"session.carrier": "dccp"},
+    "DTLS 1.3, 9 s timer": WITH_13,
     "TLS 1.3 over TCP": {
         "session.protocol": "tls1.3",
         "session.stack": "rustls",
@@ -248,9 +249,7 @@ def draw(found: Mapping[tuple[str, str, str], Tried], folder: Path) -> None:
             axes.set_xlim(0, 1.3 * max(energies))
             axes.set_xlabel("client's energy [mJ]")
             axes.set_title(network)
-        for file in sheet.save(folder, "helped"):
-            if file.suffix == ".svg":
-                file.unlink()
+        save_picture(sheet, folder, "helped")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import Any
 from slowhand import Run, Scenario
 from slowhand.estimate import Estimate, percentile
 from slowhand.keys import Setting
+from slowhand.plot import Sheet
 from slowhand.terminal import WIDTH, Terminal
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,6 +67,13 @@ def write(page: str, folder: Path, blocks: Mapping[str, str]) -> None:
         text = fill(text, name, f"\n{block}\n")
     (folder / page).parent.mkdir(exist_ok=True)
     (folder / page).write_text(text)
+
+
+def save_picture(sheet: Sheet, folder: Path, name: str) -> None:
+    """Saves a sheet as `name`.png."""
+    for file in sheet.save(folder, name):
+        if file.suffix == ".svg":
+            file.unlink()
 
 
 def printed(command: str, show: Callable[[Terminal], None]) -> str:

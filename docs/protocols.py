@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from measured import ROOT, Settings, fill, number, table
+from measured import ROOT, Settings, fill, number, save_picture, table
 
 from slowhand import Run, Scenario, plot
 from slowhand.estimate import percentile
@@ -291,9 +291,7 @@ def draw(found: Mapping[tuple[str, str], Answered], folder: Path) -> None:
             axes.set_xlim(0, 1.25 * max(energies))
             axes.set_xlabel("client's energy [mJ]")
             axes.set_title(network)
-        for drawn in sheet.save(folder, "protocols"):
-            if drawn.suffix == ".svg":
-                drawn.unlink()
+        save_picture(sheet, folder, "protocols")
 
 
 if __name__ == "__main__":

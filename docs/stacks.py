@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from measured import ROOT, Measured, Settings, cells, fill, measure
+from measured import ROOT, Measured, Settings, cells, fill, measure, save_picture
 
 from slowhand import plot
 from slowhand.keys import Setting
@@ -189,9 +189,7 @@ def draw(measured: Results, folder: Path) -> None:
             axes.set_xlabel(label)
             axes.set_title(name)
         sheet.axes[-1].legend(loc="lower right", fontsize=9)
-        for drawn in sheet.save(folder, "stacks"):
-            if drawn.suffix == ".svg":
-                drawn.unlink()
+        save_picture(sheet, folder, "stacks")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The output in the documents is the real one, and their links and paths exist."""
 
+import json
 import os
 import re
 import subprocess
@@ -8,7 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import checks
+import helped
 import pytest
+from protocols import NETWORKS
 
 import slowhand
 from conftest import ROOT, Cli
@@ -62,7 +66,7 @@ def test_each_attack_in_the_security_page_has_its_test() -> None:
 
 
 @pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="a minute; ./test --full")
-@pytest.mark.parametrize("name", ["sweeps", "advice", "battery", "protocols"])
+@pytest.mark.parametrize("name", ["sweeps", "advice", "battery", "helped", "protocols"])
 def test_what_the_commands_in_a_document_print_is_what_it_says(name: str, tmp_path: Path) -> None:
     script = f"docs/{name}.py"
     subprocess.run([sys.executable, ROOT / script, tmp_path], check=True)
@@ -193,3 +197,21 @@ def test_whoever_cites_cites_this_version() -> None:
         VERSION.search((ROOT / name).read_text()) for name in ("CITATION.cff", "Cargo.toml")
     )
     assert cited and built and cited[1] == built[1]
+
+
+def test_continuous_integration_runs_each_step() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    listed = re.search(r"'(\[\"cargo-test [^']*)'", workflow)
+    assert listed
+    named = {step for job in json.loads(listed[1]) for step in job.split()}
+    needed = {need for name in named for need in checks.BY_NAME[name].needs}
+    # It says of itself that it is not run where what builds it is missing.
+    always = {step.name for step in checks.STEPS if not step.only_full} - {"page"}
+    assert named | needed == always
+
+
+def test_a_row_of_the_page_of_help_is_what_is_measured() -> None:
+    name = "PSK: GHC"
+    found = helped.Tried({**NETWORKS["CSMA"], "lowpan.frame_loss": 0.05, **helped.ROWS[name]})
+    (row,) = (line for line in helped.handshakes({name: found}).splitlines() if name in line)
+    assert row in (ROOT / "docs" / "helped.md").read_text(), "run: .venv/bin/python docs/helped.py"

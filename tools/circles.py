@@ -27,8 +27,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 CRATES = ("crates/*/src", "interop/src", "firmware/*/src", "stacks/*/src")
 PACKAGE = "python/slowhand"
-NOT_YET: dict[str, str] = {}
-"""What is not free of circles yet, and why."""
 
 Name = tuple[str, ...]
 """A module, or what is in it: its path from the root of its crate or package, with the root."""
@@ -212,15 +210,12 @@ def main() -> int:
     problems = 0
     for place, modules in all_modules.items():
         found = circle(modules)
-        if found and place not in NOT_YET:
-            problems += 1
+        if found:
+            problems = 1
             print(f"{place}: modules import each other in a circle")
-            for step in found:
-                print(f"  {'/'.join(step.by[1:])} imports from {'/'.join(step.of[1:])}")
-        if not found and place in NOT_YET:
-            problems += 1
-            print(f"{place} has no circle any more: take it out of NOT_YET in tools/circles.py")
-    return min(problems, 1)
+        for step in found:
+            print(f"  {'/'.join(step.by[1:])} imports from {'/'.join(step.of[1:])}")
+    return problems
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ impl Live {
         if carrier != Carrier::Udp && has_programs {
             return Err(LiveError::Carrier(carrier));
         }
-        if scenario.session.trust_anchor && !setup.ways.programs().is_empty() {
+        if scenario.session.trust_anchor && has_programs {
             return Err(LiveError::TrustAnchor);
         }
         let plan = Plan::new(scenario)?;

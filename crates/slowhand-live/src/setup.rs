@@ -112,7 +112,7 @@ pub enum LiveError {
     Servers,
     /// In a live network every client opens its own session.
     #[error(
-        "gateway.delegation: found a delegate, allowed: none in a live network, whose programs open their own sessions"
+        "gateway.delegation: found a delegate, allowed: none in a live network, where each client opens its own session"
     )]
     Delegation,
     /// Programs verify certificates themselves, by their own authorities.

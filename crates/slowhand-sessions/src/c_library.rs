@@ -299,9 +299,8 @@ fn options(
             options.signature = if key_exchange.has_rsa() { RSA_PKCS1_SHA256 } else { ECDSA_SECP256R1_SHA256 };
             let Some((key, length)) = checked.certificate() else { return Ok(options) };
             let chain = credentials::chain(key, config.role, length)?;
-            if !(tls.pre_validated && config.role == Role::Client) {
-                (options.trusted, options.trusted_len) = (chain.authority.as_ptr(), chain.authority.len());
-            }
+            (options.trusted, options.trusted_len) = (chain.authority.as_ptr(), chain.authority.len());
+            options.takes_any_chain = (tls.pre_validated && config.role == Role::Client).into();
             if proves_itself {
                 let own = chain.own;
                 (options.certificate, options.certificate_len) = (own.certificate.as_ptr(), own.certificate.len());
@@ -352,6 +351,7 @@ impl slowhand_options {
         trusted_len: 0,
         certificate_len: 0,
         key_len: 0,
+        takes_any_chain: 0,
         private_key: ptr::null(),
         public_x: ptr::null(),
         public_y: ptr::null(),

@@ -101,6 +101,8 @@ pub struct TlsCapabilities {
     pub imports_psk: bool,
     /// True if it can tell its peer how long records may be (RFC 8449).
     pub record_size_limit: bool,
+    /// True if a client can leave the verification of the peer's chain of certificates out.
+    pub takes_any_chain: bool,
     /// True if a client of DTLS 1.2 can send data before the server's Finished (RFC 7918).
     pub false_start: bool,
 }

@@ -140,9 +140,8 @@ impl Capabilities {
             self.one_of_version("certificate_compression", algorithm, version, compressions)?;
         }
         if tls.pre_validated && config.role == Role::Client {
-            let stack = &config.stack;
-            let allowed = format_args!("false (or one of {}, which can leave the check out)", list(WITHOUT_VALIDATION));
-            check("pre_validated", "true", allowed, |_| WITHOUT_VALIDATION.contains(stack))?;
+            let allowed = "false (the library cannot leave the verification of chains out)";
+            check("pre_validated", "true", allowed, |_| self.tls.takes_any_chain)?;
             check_visible(config, tls)?;
         }
         if tls.false_start && config.role == Role::Client {
@@ -263,9 +262,6 @@ fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Dur
     }
     Ok((first, maximum))
 }
-
-/// The libraries whose adapters can be told that the peer's chain of certificates is validated.
-const WITHOUT_VALIDATION: &[Stack] = &[Stack::MBEDTLS, Stack::LEAN_DTLS];
 
 /// Checks that the border router sees the certificate of a session, and can validate it.
 pub(crate) fn check_visible(config: &SessionConfig, tls: &Tls) -> Result<(), ConfigError> {

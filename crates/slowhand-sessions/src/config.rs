@@ -228,7 +228,8 @@ pub enum Growth {
     #[default]
     Double,
     /// As in CoCoA (draft-ietf-core-cocoa-03): by its variable back-off factor (section 4.2.1), which the first timeout of a
-    /// flight decides: three times below 1 s, one and a half above 3 s, twice between; and all of them are longer by the same random share of up to one half.
+    /// flight decides: three times below 1 s, one and a half above 3 s, twice between; and all timeouts of a connection are longer by
+    /// the same random share of up to one half (that it is the same is assumed).
     Cocoa,
 }
 

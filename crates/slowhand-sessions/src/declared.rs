@@ -81,6 +81,7 @@ pub(crate) unsafe fn read(
             psk_modes: psk_modes.leak(),
             imports_psk: declared.imports_psk != 0,
             record_size_limit: declared.record_size_limit != 0,
+            takes_any_chain: declared.takes_any_chain != 0,
             // No adapter in C has it: with BoringSSL and GnuTLS, which do, it is for TLS alone.
             false_start: false,
         },

@@ -26,6 +26,9 @@ impl Capabilities {
         if tls.record_size_limit {
             features.push("record_size_limit".to_owned());
         }
+        if tls.takes_any_chain {
+            features.push("pre_validation".to_owned());
+        }
         if tls.false_start {
             features.push("false_start".to_owned());
         }

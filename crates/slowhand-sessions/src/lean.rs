@@ -95,6 +95,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         psk_modes: &[PskMode::PskKe, PskMode::PskDheKe],
         imports_psk: false,
         record_size_limit: true,
+        takes_any_chain: true,
         false_start: true,
     },
     remarks: &["ignores alerts in clear"],

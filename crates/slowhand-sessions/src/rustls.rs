@@ -92,6 +92,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         psk_modes: &[],
         imports_psk: false,
         record_size_limit: false,
+        takes_any_chain: false,
         false_start: false,
     },
     remarks: &["one write per flight", "QUIC by quinn-proto"],

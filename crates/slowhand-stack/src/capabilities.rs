@@ -43,6 +43,8 @@ pub struct Capabilities {
     pub imports_psk: bool,
     /// It can tell the peer how long records may be (RFC 8449).
     pub record_size_limit: bool,
+    /// A client can leave the verification of chains out.
+    pub takes_any_chain: bool,
     /// The retransmission timer of DTLS.
     pub timer: Timer,
     /// Other behaviour that a user has to know.
@@ -68,6 +70,7 @@ impl Capabilities {
             psk_modes: &[],
             imports_psk: false,
             record_size_limit: false,
+            takes_any_chain: false,
             timer,
             remark: None,
         }

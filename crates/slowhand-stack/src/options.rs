@@ -37,6 +37,8 @@ pub struct Options<'a> {
     pub certificate: Option<&'a [u8]>,
     /// The private key of that certificate (DER, as in RFC 5915).
     pub key: Option<&'a [u8]>,
+    /// A client verifies no chain: its border router does.
+    pub takes_any_chain: bool,
     /// Keys without certificates.
     pub raw_keys: RawKeys<'a>,
     /// A server sends a HelloVerifyRequest, or a cookie in its HelloRetryRequest.
@@ -109,6 +111,7 @@ impl Options<'_> {
                 trusted: octets(options.trusted, options.trusted_len),
                 certificate: octets(options.certificate, options.certificate_len),
                 key: octets(options.key, options.key_len),
+                takes_any_chain: options.takes_any_chain != 0,
                 raw_keys: RawKeys {
                     private: number(options.private_key),
                     public: number(options.public_x).zip(number(options.public_y)),

@@ -125,6 +125,7 @@ impl<S: Stack> Table<S> {
             psk_modes: psk_modes(of.psk_modes),
             imports_psk: of.imports_psk as c_int,
             record_size_limit: of.record_size_limit as c_int,
+            takes_any_chain: of.takes_any_chain as c_int,
             first_timeout_ns: nanoseconds(of.timer.first),
             maximum_timeout_ns,
             least_timeout_ns: nanoseconds(of.timer.least),

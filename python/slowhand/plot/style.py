@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowhand.estimate import Estimate
-from slowhand.output import Output
+from slowhand.output import Output, check_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -234,6 +234,7 @@ def sheet(
     Panels below each other, in several `rows`, have the same axes; if they are not `alike`, the
     same axis across only.
     """
+    check_figures("a figure")
     import matplotlib
 
     matplotlib.use("agg", force=False)

@@ -113,7 +113,8 @@ AROUND: dict[tuple[str, str | bool], str] = {
     ("session.carrier", "dccp"): "DCCP carries the session (session.carrier, RFC 5238): your code"
     " at both ends gives the library a connection of DCCP, and not a socket of UDP.",
     ("session.trust_anchor", True): "A trust anchor gives the key (session.trust_anchor): before"
-    " each handshake your code asks it by CoAP with OSCORE, and gives the answer to the library.",
+    " each handshake your code asks it by CoAP with OSCORE, and gives the identity and the key of"
+    " the answer to the library, in the place of those that stand here.",
     ("gateway.delegation", "border-router"): DELEGATE.format("The border router"),
     ("gateway.delegation", "internet"): DELEGATE.format("A host on the Internet"),
     ("gateway.pre_validation", True): "The border router verifies the server's certificates"

@@ -8,8 +8,9 @@ pub enum Growth {
     #[default]
     Double,
     /// It grows by the variable back-off factor of CoCoA (draft-ietf-core-cocoa-03, section 4.2.1), which the first wait of a flight
-    /// decides: threefold below 1 s, by half above 3 s, twofold between. Each connection makes all its waits longer by the same random share, up to half (its section
-    /// 4.2, ACK_RANDOM_FACTOR 1.5 of RFC 7252, section 4.8), so devices that began together do not repeat together.
+    /// decides: threefold below 1 s, by half above 3 s, twofold between. All waits are longer by a random share of up to half (its
+    /// section 4.2; ACK_RANDOM_FACTOR 1.5 of RFC 7252, section 4.8), so devices that began together do not repeat together. The share
+    /// is one for all flights of a connection (assumed).
     ///
     /// Short waits become long soon, where the path was thought to be faster than it is, and long ones do not become endless. The
     /// estimators of CoCoA are not part of it: a handshake has two or three flights, and what they tell is

@@ -98,7 +98,7 @@ fn data_arrive_a_round_trip_earlier() {
     }
 }
 
-/// A server that knows of it keeps its last flight until the client has it. One that does not takes data as a sign that the client
+/// A server that knows of it keeps its last flight until another takes its place. One that does not takes data as a sign that the client
 /// has it already, and cannot repeat it: the client waits in vain.
 #[test]
 fn a_last_flight_that_is_lost_is_repeated_by_a_server_that_knows() {

@@ -60,8 +60,8 @@ pub const KINDS: [(&str, &str); 24] = [
     ("cells", "the wait for a cell of the schedule (TSCH)"),
     ("channel", "the back-off of CSMA/CA"),
     ("computing", "an end computes"),
-    ("gateway", "the border router holds a repeated flight back"),
     ("dccp", "a timer of DCCP: for a repeated packet, a delayed acknowledgement, or a window that waits"),
+    ("gateway", "the border router holds a repeated flight back"),
     ("giving-up", "the wait for a timer that was not due before the handshake was given up"),
     ("hand-over", "the client waits for the session that its delegate opens"),
     ("handling", "processors handle frames"),
@@ -74,7 +74,7 @@ pub const KINDS: [(&str, &str); 24] = [
     ("recovery", "the timer of fragment recovery"),
     ("retries", "attempts that failed, and the waits before the next ones"),
     ("tcp", "a timer of TCP: for a retransmission or for a delayed acknowledgement"),
-    ("timer", "a timer of DTLS: an end sends its flight again"),
+    ("timer", "a timer of DTLS, CoAP or QUIC: an end sends again"),
     ("wakeup", "the wait until a neighbour wakes up (X-MAC, CSL)"),
 ];
 

@@ -103,7 +103,7 @@ impl DatagramReader {
             Some(64..=127) if coap::decode(datagram).is_ok() => name_of_coap(datagram),
             _ => return ("datagram".to_owned(), false),
         };
-        let records = Reader::Dtls { connection_id_length: 0 }.read(&payload, phase);
+        let records = Reader::Datagrams { connection_id_length: 0 }.read(&payload, phase);
         let is_again = records.is_in(&self.sent);
         records.add_to(&mut self.sent);
         (words, is_again)

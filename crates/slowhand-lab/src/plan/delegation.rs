@@ -31,7 +31,7 @@ impl Delegation {
             Delegate::BorderRouter => (Host::Node(NodeId::ROOT), Host::Node(NodeId::ROOT).address()),
             Delegate::Internet => (Host::Internet, other_internet_address()),
         };
-        let session = crate::scenario::Session { protocol: Protocol::Oscore, ..scenario.session.clone() };
+        let session = crate::scenario::Session { protocol: Plan::HAND_OVER, ..scenario.session.clone() };
         let messages = [Role::Client, Role::Server].map(|role| session.config(role));
         Some(Self { host, address, messages })
     }

@@ -182,7 +182,7 @@ impl Server {
             return blame(key, "what a server with few session slots does".to_owned(), allowed);
         }
         if let Some(slots) = self.slots.filter(|_| session.protocol.transport().is_none()) {
-            let allowed = "this key with a protocol that has TLS or DTLS (session.protocol): slots are counted for TLS, DTLS and QUIC only";
+            let allowed = "this key with TLS, DTLS or QUIC (session.protocol): slots are counted for these only";
             return blame("slots", slots.get().to_string(), allowed);
         }
         let helped = [

@@ -552,9 +552,12 @@ fn auth_fits_suite(auth: Auth, protocol: Protocol, suite: Suite, document: &Docu
     Err(document.blame("session.auth", found, format!("{allowed} with {suite}")))
 }
 
-/// Checks that what carries the datagrams of DTLS can do so, and that nothing else needs them in UDP.
+/// Checks that what carries the datagrams of DTLS can do so, that nothing else needs them in UDP, and who asks a trust anchor.
 fn carrier(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
-    let Session { carrier, protocol, .. } = &scenario.session;
+    let Session { carrier, protocol, trust_anchor, .. } = &scenario.session;
+    if *trust_anchor && document.has("programs") {
+        return Err(document.blame("session.trust_anchor", "true", "false with programs: they ask no trust anchor"));
+    }
     let refuse = |allowed: String| Err(document.blame("session.carrier", format!("\"{carrier}\""), allowed));
     let is_dccp = match carrier {
         Carrier::Udp => return Ok(()),
@@ -565,8 +568,9 @@ fn carrier(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     }
     let gateway = &scenario.gateway;
     let others = [
+        ("programs: they have sockets of UDP", document.has("programs")),
         ("client.joining: a joiner router relays datagrams of UDP", is_dccp && scenario.client.joining),
-        ("session.trust_anchor: its messages are datagrams of UDP", scenario.session.trust_anchor),
+        ("session.trust_anchor: its messages are datagrams of UDP", *trust_anchor),
         ("gateway.suppress_spurious_flights: the border router reads DTLS in UDP", gateway.suppress_spurious_flights),
         ("gateway.pre_validation: the border router reads DTLS in UDP", gateway.pre_validation),
         ("gateway.delegation: a delegate opens sessions over UDP", gateway.delegation.is_some()),

@@ -9,8 +9,8 @@ use super::carrier::Datagram;
 use super::end::{End, Work};
 use super::payload::Payload;
 use super::trace::{Cause, Lost, StepId, Timer};
-use super::{Event, World, client_end, role_of, to_std};
-use crate::record::{Failure, Holders, Outcome, Phase};
+use super::{Event, World, client_end, to_std};
+use crate::record::{Holders, Phase};
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
@@ -190,26 +190,14 @@ impl World<'_> {
         let deadline = dccp.connection.deadline().map(|at| at.max(now));
         if deadline != dccp.timer {
             dccp.timer = deadline;
-            if let Some(trace) = &mut self.trace {
-                trace.set_timer(end, Timer::Dccp, deadline);
-            }
-            if let Some(at) = deadline {
-                self.events.push(at, Event::DccpTimeout { end });
-            }
+            self.set_connection_timer(end, Timer::Dccp, deadline, Event::DccpTimeout { end });
         }
-        let Some(error) = dccp.connection.error() else { return };
-        if std::mem::replace(&mut dccp.has_failed, true) {
-            return;
+        let Some(dccp) = &mut self.ends[end].dccp else { return };
+        if let Some(error) = dccp.connection.error()
+            && !std::mem::replace(&mut dccp.has_failed, true)
+        {
+            let (timed_out, reason) = (matches!(error, ConnectionError::TimedOut), error.to_string());
+            self.connection_failed(now, end, timed_out, reason);
         }
-        let outcome = match error {
-            ConnectionError::TimedOut => Outcome::TimedOut,
-            _ => Outcome::Reset,
-        };
-        let is_over = self.conversations[end / 2].is_over();
-        if let Some(trace) = self.trace.as_mut().filter(|_| !is_over) {
-            trace.fail(end / 2);
-        }
-        let failure = Failure { end: role_of(end), reason: error.to_string() };
-        self.events.push(now, Event::Failed { conversation: end / 2, outcome, failure });
     }
 }

@@ -182,6 +182,27 @@ impl World<'_> {
         self.network_events = events;
     }
 
+    /// The timer of the connection below a session is due then, or no longer runs.
+    pub(super) fn set_connection_timer(&mut self, end: usize, timer: Timer, deadline: Option<Instant>, event: Event) {
+        if let Some(trace) = &mut self.trace {
+            trace.set_timer(end, timer, deadline);
+        }
+        if let Some(at) = deadline {
+            self.events.push(at, event);
+        }
+    }
+
+    /// The connection below a session has failed: its conversation ends.
+    pub(super) fn connection_failed(&mut self, now: Instant, end: usize, has_timed_out: bool, reason: String) {
+        let outcome = if has_timed_out { Outcome::TimedOut } else { Outcome::Reset };
+        let is_over = self.conversations[end / 2].is_over();
+        if let Some(trace) = self.trace.as_mut().filter(|_| !is_over) {
+            trace.fail(end / 2);
+        }
+        let failure = Failure { end: role_of(end), reason };
+        self.events.push(now, Event::Failed { conversation: end / 2, outcome, failure });
+    }
+
     /// The network has refused a datagram or a segment because it is longer than a packet can be. The other errors
     /// cannot occur: each end has an address of the network, and the world runs the network before the ends.
     pub(super) fn refused(&mut self, id: DatagramId, end: usize, error: &SendError) {

@@ -246,8 +246,11 @@ impl<'a> World<'a> {
                 .transport(side)
                 .filter(|_| !self.is_outside(host)) // it has a TCP of its own
                 .map(|transport| Stream::new(transport, local, (side == 0).then_some(peer), initial[side]));
-            let dccp =
-                self.plan.dccp().map(|config| Dccp::new(config, local, (side == 0).then_some(peer), initial[side]));
+            let dccp = self
+                .plan
+                .dccp()
+                .filter(|_| !self.is_outside(host))
+                .map(|config| Dccp::new(config, local, (side == 0).then_some(peer), initial[side]));
             let computer = self.computer_of(host);
             let end = End::new(session, stream, dccp, application, host, computer, [local, peer]);
             match self.ends.get_mut(self::client_end(conversation) + side) {

@@ -50,7 +50,7 @@ impl Records {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reader {
     /// Of DTLS, or of CoAP.
-    Dtls {
+    Datagrams {
         /// Octets of the connection IDs in its records.
         connection_id_length: u8,
     },
@@ -64,14 +64,14 @@ impl Reader {
     pub(super) const fn new(protocol: Protocol, connection_id_length: u8) -> Self {
         match protocol {
             Protocol::Quic => Self::Quic,
-            _ => Self::Dtls { connection_id_length },
+            _ => Self::Datagrams { connection_id_length },
         }
     }
 
     /// Reads a datagram that was sent in a phase.
     pub(crate) fn read(self, datagram: &Payload, phase: Phase) -> Records {
         let mut records = Records::default();
-        let Self::Dtls { connection_id_length } = self else {
+        let Self::Datagrams { connection_id_length } = self else {
             records.has_other = true;
             return records;
         };
@@ -205,7 +205,7 @@ mod tests {
 
     /// The same for datagrams of these phases.
     fn count_in(sent: &[(Vec<u8>, Phase, bool)]) -> (u64, u64) {
-        let reader = Reader::Dtls { connection_id_length: CONNECTION_ID.len() as u8 };
+        let reader = Reader::Datagrams { connection_id_length: CONNECTION_ID.len() as u8 };
         let read =
             |(octets, phase, arrived): &(Vec<u8>, Phase, bool)| (reader.read(&octets[..].into(), *phase), *arrived);
         let datagrams: Vec<(Records, bool)> = sent.iter().map(read).collect();
@@ -274,7 +274,7 @@ mod tests {
         let ack = || vec![26, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0];
         let (first, second) = (certificate(0..50, 0), certificate(50..100, 0));
         let count = |datagrams: &[(&[Vec<u8>], bool)]| {
-            let reader = Reader::Dtls { connection_id_length: 0 };
+            let reader = Reader::Datagrams { connection_id_length: 0 };
             let read = datagrams.iter().zip(0..);
             let read =
                 read.map(|((contents, arrived), n)| (reader.read(&dtls13(contents, n), Phase::Handshake), *arrived));

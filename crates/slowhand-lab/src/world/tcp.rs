@@ -6,8 +6,7 @@
 
 use super::end::{End, Work};
 use super::trace::{Cause, StepId, Timer};
-use super::{Event, World, client_end, role_of, to_std};
-use crate::record::{Failure, Outcome};
+use super::{Event, World, client_end, to_std};
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
@@ -159,26 +158,14 @@ impl World<'_> {
         let deadline = stream.connection.deadline().map(|at| at.max(now));
         if deadline != stream.timer {
             stream.timer = deadline;
-            if let Some(trace) = &mut self.trace {
-                trace.set_timer(end, Timer::Stream, deadline);
-            }
-            if let Some(at) = deadline {
-                self.events.push(at, Event::StreamTimeout { end });
-            }
+            self.set_connection_timer(end, Timer::Stream, deadline, Event::StreamTimeout { end });
         }
+        let Some(stream) = &mut self.ends[end].stream else { return };
         if let Some(error) = stream.connection.error()
             && !std::mem::replace(&mut stream.has_failed, true)
         {
-            let outcome = match error {
-                ConnectionError::TimedOut => Outcome::TimedOut,
-                _ => Outcome::Reset,
-            };
-            let is_over = self.conversations[end / 2].is_over();
-            if let Some(trace) = self.trace.as_mut().filter(|_| !is_over) {
-                trace.fail(end / 2);
-            }
-            let failure = Failure { end: role_of(end), reason: error.to_string() };
-            self.events.push(now, Event::Failed { conversation: end / 2, outcome, failure });
+            let (timed_out, reason) = (matches!(error, ConnectionError::TimedOut), error.to_string());
+            self.connection_failed(now, end, timed_out, reason);
         }
     }
 }

@@ -47,7 +47,7 @@ const ONE_HOP: [&str; 4] = [
     "session.stack=lean-dtls",
 ];
 
-/// The last part of a key: what a refusal names.
+/// The key of a change, which a refusal names.
 fn name(change: &str) -> &str {
     change.split('=').next().unwrap_or(change)
 }

@@ -317,9 +317,9 @@ static int configure_credentials(struct session *session, const struct slowhand_
             || (ret = mbedtls_ssl_conf_own_cert(&session->conf, &session->certificate, &session->key)) != 0)
             return ret;
     }
-    if (options->signature != 0 && options->trusted == NULL && !options->is_server)
-        mbedtls_ssl_conf_authmode(&session->conf, MBEDTLS_SSL_VERIFY_NONE); /* the border router has verified the chain */
-    if (options->trusted != NULL) {
+    if (options->takes_any_chain)
+        mbedtls_ssl_conf_authmode(&session->conf, MBEDTLS_SSL_VERIFY_NONE);
+    else if (options->trusted != NULL) {
         if ((ret = mbedtls_x509_crt_parse_der(&session->trusted, options->trusted, options->trusted_len)) != 0)
             return ret;
         mbedtls_ssl_conf_ca_chain(&session->conf, &session->trusted, NULL);

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* Of this interface. slowhand refuses an object with another one. */
-#define SLOWHAND_STACK_VERSION 2
+#define SLOWHAND_STACK_VERSION 3
 
 /* What the device of a session does for a stack. A stack calls these functions on the thread of the call that it is in, and only
  * during that call. Pointers that it passes are read or written during the call, and not kept. */
@@ -125,6 +125,7 @@ struct slowhand_options {
     size_t password_len;
     const uint8_t *trusted, *certificate, *key;       /* DER; NULL: none */
     size_t trusted_len, certificate_len, key_len;
+    int takes_any_chain;                              /* a client verifies no chain: its border router does */
     const uint8_t *private_key, *public_x, *public_y; /* this end's raw key; NULL: none */
     const uint8_t *peer_x, *peer_y;                   /* the peer's raw key; NULL: none */
     int cookie;                                       /* a server sends a HelloVerifyRequest */
@@ -243,6 +244,7 @@ struct slowhand_capabilities {
     uint32_t psk_modes;                            /* 1 << each of enum slowhand_psk_mode that it has; 0: no such key in 1.3 */
     int imports_psk;                               /* it imports each pre-shared key of 1.3 (RFC 9258), without a context */
     int record_size_limit;                         /* it can tell the peer how long records may be (RFC 8449) */
+    int takes_any_chain;                           /* a client can leave the verification of chains out */
     /* The retransmission timer of DTLS: its default, the default of its maximum, and what a scenario may choose. A timer without
      * a maximum doubles up to `maximum_times_first` times the first timeout, and a scenario cannot choose otherwise. */
     uint64_t first_timeout_ns, maximum_timeout_ns, least_timeout_ns, most_timeout_ns;

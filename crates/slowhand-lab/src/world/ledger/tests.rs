@@ -10,7 +10,7 @@ const SECOND_CLIENT: usize = 2;
 const LOSS: DropReason = DropReason::FrameLost;
 const NODE: Host = Host::Node(NodeId(1));
 
-const READER: Reader = Reader::Dtls { connection_id_length: 0 };
+const READER: Reader = Reader::Datagrams { connection_id_length: 0 };
 
 /// The account of so many conversations without connection IDs.
 fn ledger(conversations: usize) -> Ledger {

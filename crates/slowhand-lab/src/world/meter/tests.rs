@@ -20,7 +20,7 @@ impl Observer for Counter {
 /// next observer sees.
 fn lost(is_acknowledged: bool, kind: FrameKind, received: bool, dispatch: u8) -> (u64, usize) {
     let (mut ledger, mut next) = (Ledger::new(), Counter::default());
-    ledger.open(0, Reader::Dtls { connection_id_length: 0 });
+    ledger.open(0, Reader::Datagrams { connection_id_length: 0 });
     let datagram = ledger.sent(0, Phase::Handshake, &(&[0; 10][..]).into());
     // A data frame with short addresses (IEEE 802.15.4, 7.2): frame control, number, PAN, destination, source.
     let octets = [0x41, 0x88, 1, 0xcd, 0xab, 0, 0, 1, 0, dispatch, 0, 0, 0, 0, 0];
