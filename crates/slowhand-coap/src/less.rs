@@ -24,7 +24,7 @@ mod handshake;
 mod record;
 
 pub use crypto::{Crypto, NONCE, Software};
-pub use handshake::{Client, Error, Message, Next, OPTIONS, PATH, Server, read};
+pub use handshake::{Client, Error, LONGEST_IDENTITY, Message, Next, OPTIONS, PATH, Server, read};
 pub use record::{ALERT, APPLICATION_DATA, Records};
 
 /// Octets of a key, of a nonce and of a block of AES-128.

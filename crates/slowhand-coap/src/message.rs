@@ -82,6 +82,12 @@ pub enum FormatFault {
     Code,
 }
 
+/// True if a datagram begins as a message of CoAP does: with version 1 (RFC 7252 section 3). Records of DTLS begin with other octets
+/// (RFC 7983 section 7).
+pub fn is_coap(datagram: &[u8]) -> bool {
+    datagram.first().is_some_and(|first| first >> 6 == VERSION)
+}
+
 /// Reads a message.
 ///
 /// # Errors

@@ -12,8 +12,8 @@ pub const PATH: &str = "authorize";
 /// short.
 pub const OPTIONS: [u16; 2] = [65, 67];
 
-/// The longest identity. *Assumed*: as for sessions of DTLS here.
-const LONGEST_IDENTITY: usize = 32;
+/// The octets of the longest identity. *Assumed*: as for sessions of DTLS here.
+pub const LONGEST_IDENTITY: usize = 32;
 
 /// A request of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -43,6 +43,14 @@ fn format_errors_have_their_names() {
     assert!(message::decode(&hex::octets("40010001b1ff")).is_ok(), "an option that ends with ff");
 }
 
+/// Section 3; RFC 7983 section 7: records of DTLS begin with 20 to 63.
+#[test]
+fn a_message_begins_with_its_version() {
+    let expected = |first| (0x40..0x80).contains(&first);
+    assert!((0..=u8::MAX).all(|first| message::is_coap(&[first]) == expected(first)));
+    assert!(!message::is_coap(&[]));
+}
+
 /// Section 4.3: a ping.
 #[test]
 fn an_empty_confirmable_message_is_answered_with_a_reset() {
