@@ -467,7 +467,8 @@ impl<K: Credentials> Config<K> {
     /// key of its own, and a client asks for that. Without tickets, a server resumes the sessions that it keeps by
     /// their IDs ([`Server::with_sessions`](crate::Server::with_sessions)).
     ///
-    /// A ticket of this server has 84 octets and those of the client's identity or public key. They come once and go back with each resumption. It holds the master
+    /// A ticket of this server has 84 octets and those of the client's identity or public key. They come once and go back with each
+    /// resumption. It holds the master
     /// secret, so its key is worth as much as all sessions. Default: no tickets. See [Resume?](crate::decisions#resume)
     #[cfg(feature = "resumption")]
     #[must_use]

@@ -44,7 +44,8 @@ pub(crate) type Identity = Octets<MAX_IDENTITY>;
 /// The credentials of a client or a server: its own, and what it knows of its peers.
 ///
 /// An array or a slice of [`Psk`] are credentials. So are those of `ImportedPsk` (feature `dtls13`), a `RawPublicKey` and an
-/// `X509` certificate (features `certificates` and `webpki`). Who has several kinds, or keeps keys elsewhere, implements the trait. Each method has a default that has
+/// `X509` certificate (features `certificates` and `webpki`). Who has several kinds, or keeps keys elsewhere, implements the trait.
+/// Each method has a default that has
 /// nothing and trusts nobody.
 ///
 /// See [Which credential?](crate::decisions#which-credential)

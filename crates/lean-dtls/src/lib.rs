@@ -42,7 +42,8 @@
 //! | --- | --- | --- |
 //! | a pre-shared key (RFC 4279) | [`Suite::TLS_PSK_WITH_AES_128_CCM_8`], the smallest | |
 //! | a pre-shared key with key agreement (RFC 5489, RFC 8442) | `TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256` | `ecdhe` |
-//! | raw public keys (RFC 7250) or X.509 chains of up to 3; the client only if the server asks | `TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8` (RFC 7251) | `certificates` |
+//! | raw public keys (RFC 7250) or X.509 chains of up to 3; the client only if the server asks | `TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8`
+//! (RFC 7251) | `certificates` |
 //!
 //! The feature `gcm` adds the same three with AES-128-GCM, `x25519` adds X25519 to P-256 (RFC 8422) for key agreement. Keys of
 //! certificates are keys of P-256. With the feature `webpki`, `X509` checks chains by rustls-webpki; otherwise
@@ -56,7 +57,8 @@
 //! ends leave out messages, copies in records and most of the record header, if both agree. See [`Lean`].
 //!
 //! DTLS 1.3 (RFC 9147) in its place or beside it, if the configuration says so ([`Versions`]): pre-shared keys alone or with key agreement,
-//! used as they are or imported (RFC 9258, [`ImportedPsk`]), raw public keys and X.509 certificates; AES-128 in CCM_8, CCM and GCM; cookies in a HelloRetryRequest, connection IDs, key updates, and
+//! used as they are or imported (RFC 9258, [`ImportedPsk`]), raw public keys and X.509 certificates; AES-128 in CCM_8, CCM and GCM;
+//! cookies in a HelloRetryRequest, connection IDs, key updates, and
 //! acknowledgements. Tickets are acknowledged, and not used. Early data are not offered.
 //!
 //! An end with both versions speaks DTLS 1.3 with every peer that speaks it. A client offers both in one ClientHello. A server that
@@ -69,7 +71,8 @@
 //! An end with [`Versions::Both`] uses its pre-shared key in both. No way is known in which the two versions derive related secrets
 //! from one key, but little analysis was done (RFC 8446, appendix E.7). So:
 //!
-//! - Best is a key that DTLS 1.3 imports (RFC 9258), an [`ImportedPsk`]: what it then uses is another key than that of DTLS 1.2 (section 6 there). Both
+//! - Best is a key that DTLS 1.3 imports (RFC 9258), an [`ImportedPsk`]: what it then uses is another key than that of DTLS 1.2
+//!   (section 6 there). Both
 //!   ends have to do so.
 //! - Otherwise one key in both versions is as good as each of them, as far as is known, because this engine uses it with SHA-256
 //!   only, as appendix E.7 asks for. Give it at least 128 random bits, and to two ends only, whose roles do not change (RFC 9257,

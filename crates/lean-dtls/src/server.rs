@@ -33,7 +33,8 @@ use crate::time::Instant;
 /// A DTLS server with at most `SLOTS` connections.
 ///
 /// `P` is the address of a peer: where a datagram goes, and where it says it comes from. Who has sent the data in it is an
-/// [`Association`], which [`receive`](Self::receive) returns, and which all questions take. `BUFFER` is as for [`Client`](crate::Client). `S` keeps sessions that clients may resume by
+/// [`Association`], which [`receive`](Self::receive) returns, and which all questions take. `BUFFER` is as for
+/// [`Client`](crate::Client). `S` keeps sessions that clients may resume by
 /// their IDs.
 ///
 /// On a Cortex-M3 with a pre-shared key it takes 0.4 kB and 1 kB for each slot (`docs/footprint.md`). All octets of `P`

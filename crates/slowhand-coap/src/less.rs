@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Of the draft only the abstract could be read: a challenge and a response in payloads of CoAP, from a pre-shared key, and then the records
-//! of DTLS-PSK. *Assumed*, in the manner of "Auth-Lite" (Ukil et al. 2014) of the same authors: the messages, their lengths, that AES runs in CBC mode from zeros on, the path, the numbers of the two options, the last answer, and that the key block
+//! of DTLS-PSK. *Assumed*, in the manner of "Auth-Lite" (Ukil et al. 2014) of the same authors: the messages, their lengths, that AES
+//! runs in CBC mode from zeros on, the path, the numbers of the two options, the last answer, and that the key block
 //! is that of RFC 5246 section 6.3 with `k` as master secret, `nonce_1` as random value of the server and `nonce_2` as that of the client.
 //!
 //! What it does not give: forward secrecy, since who learns `Y` reads all sessions that he has recorded; integrity of the handshake, in

@@ -2,15 +2,17 @@
 //! it for a key to the server; the server computes that key from its own key with the anchor and the identity that the client tells it. The
 //! libraries know nothing of it.
 //!
-//! Of the paper the abstract could be read. *Assumed*: the exchange is one request of CoAP with OSCORE and its response; the identity is a number that the anchor draws, in 16
-//! hexadecimal digits; the key is the begin of HMAC-SHA-256 of the identity. The anchor stands where the server stands, at the same address
-//! and port, and is so fast that it takes no time. The server computes the key when the first datagram of DTLS has come, and a library that
-//! gets the identity later compares it then.
+//! Of the paper the abstract could be read. *Assumed*: the exchange is one request of CoAP with OSCORE and its response; the identity is a
+//! number that the anchor draws, in 16 hexadecimal digits; the key is the begin of HMAC-SHA-256 of the identity. The anchor stands where the
+//! server stands, at the same address and port, and is so fast that it takes no time. The server knows the identity from the anchor beside it,
+//! and computes the key when the first datagram of DTLS has come: a library takes its key before it reads the identity. It compares the
+//! identity that the client sends later.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use slowhand_coap::message::is_coap;
 use slowhand_coap::oscore::Crypto;
 use zeroize::Zeroizing;
 
@@ -18,7 +20,7 @@ use crate::coap::{Coap, Protection, Security};
 use crate::config::{Credential, Family, Negotiated, PSK, Role, SessionConfig};
 use crate::device::{Clock, Device};
 use crate::library::LibrarySession;
-use crate::messages::{CoapEnd, Counting, is_coap};
+use crate::messages::{CoapEnd, Counting};
 use crate::operation::{Performed, Processor, Weightless};
 use crate::session::{Failure, Received, Resumable, Session, Status, Transmit, WriteError};
 

@@ -4,6 +4,8 @@ use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use slowhand_coap::less::LONGEST_IDENTITY;
+
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
 use crate::coap::{Coap, Security, Transfer};
 use crate::config::{
@@ -372,7 +374,8 @@ pub(crate) fn check_coap(config: &SessionConfig) -> Result<(), ConfigError> {
         check("message_4", &edhoc.message_4, allowed, |message_4| !message_4 || !edhoc.combined)?;
     }
     if let (Protocol::Less, Credential::Psk { identity, key }) = (config.protocol(), &config.credential) {
-        check("psk_identity", &identity.escape_debug(), "1 to 32 octets", |_| (1..=32).contains(&identity.len()))?;
+        let (allowed, lengths) = (format_args!("1 to {LONGEST_IDENTITY} octets"), 1..=LONGEST_IDENTITY);
+        check("psk_identity", &identity.escape_debug(), allowed, |_| lengths.contains(&identity.len()))?;
         let found = format_args!("{} octets", key.len());
         check("psk", &found, "16 octets (LESS: a key of AES-128)", |_| key.len() == 16)?;
     }

@@ -27,7 +27,8 @@ pub struct Coap {
     /// smaller block is taken where this one does not fit. Default: 1,024, the payload of RFC 7252 section 4.6.
     pub block: BlockSize,
     /// How the server sends notifications of what the client observes (RFC 7641): what it writes while no request waits. Each is one
-    /// message, without blocks. If the client observes nothing then, or no longer, it is not sent. `NonConfirmable` ones may get lost; one in 24 hours is confirmable
+    /// message, without blocks. If the client observes nothing then, or no longer, it is not sent. `NonConfirmable` ones may get lost;
+    /// one in 24 hours is confirmable
     /// all the same (section 4.5). No effect over a stream but that the client observes. Default: `None`, the client observes nothing.
     pub notifications: Option<Delivery>,
 }

@@ -38,7 +38,8 @@
 //! [`Session::handle_input`] sets the device's clock to the time of the call, makes the device the current one of this
 //! thread, and calls the library. The library reads the datagram through its I/O callback. It reads the clock, draws
 //! random numbers, reports operations, delivers data and sends through the table `struct slowhand_host`
-//! (`csrc/slowhand/stack.h`), whose functions use the current device. [`Session::poll_transmit`] returns the datagrams that it sends, [`Session::poll_received`] the
+//! (`csrc/slowhand/stack.h`), whose functions use the current device. [`Session::poll_transmit`] returns the datagrams that it sends,
+//! [`Session::poll_received`] the
 //! application data that it has received. [`Session::write`] sends application data.
 //!
 //! # The device's clock advances while it computes

@@ -45,7 +45,8 @@ pub trait Session: Send {
     /// nothing if `data` is empty.
     ///
     /// # Errors
-    /// The session is not established (but see [`may_write_early`](Self::may_write_early)), or the data do not fit into one datagram, or the library fails. In the last case
+    /// The session is not established (but see [`may_write_early`](Self::may_write_early)), or the data do not fit into one datagram,
+    /// or the library fails. In the last case
     /// the session has failed too.
     fn write(&mut self, now: Duration, data: &[u8]) -> Result<(), WriteError>;
 

@@ -22,9 +22,9 @@ pub(super) struct Names {
 impl Names {
     /// What is in a datagram of DTLS or of CoAP: the first octet tells them apart (RFC 7983 section 7).
     pub(super) fn of_datagram(&mut self, datagram: &Payload, connection_id: u8) -> String {
-        match datagram.octets.first() {
-            Some(64..=127) => name_of_coap(&datagram.octets),
-            _ => joined(&self.of_dtls(datagram, connection_id)),
+        match coap::is_coap(&datagram.octets) {
+            true => name_of_coap(&datagram.octets),
+            false => joined(&self.of_dtls(datagram, connection_id)),
         }
     }
 
@@ -100,7 +100,7 @@ impl DatagramReader {
         self.is_dtls |= matches!(datagram, [20..=31, 0xfe, ..]);
         let words = match datagram.first() {
             Some(20..=63) if self.is_dtls => joined(&self.names.of_dtls(&payload, 0)),
-            Some(64..=127) if coap::decode(datagram).is_ok() => name_of_coap(datagram),
+            _ if coap::is_coap(datagram) && coap::decode(datagram).is_ok() => name_of_coap(datagram),
             _ => return ("datagram".to_owned(), false),
         };
         let records = Reader::Datagrams { connection_id_length: 0 }.read(&payload, phase);

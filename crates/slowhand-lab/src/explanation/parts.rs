@@ -9,6 +9,7 @@ use super::losses::{self, Loss};
 use super::path::{Piece, What};
 use crate::scenario::{Advice, Remedy};
 use crate::world::trace::{Cause, Sender, StepId, Timer, Trace};
+use slowhand_coap::message::is_coap;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
@@ -448,10 +449,9 @@ impl Namer<'_> {
         if self.trace.protocols[end / 2].transport().is_none() || session.carrier == Carrier::Coap {
             return true;
         }
-        // The messages of the anchor go before those of DTLS. The version of CoAP is 1 (RFC 7252 section 3).
+        // The messages of the anchor go before those of DTLS.
         let last = self.trace.sent_by(end).take_while(|(_, sent)| sent.at <= at).last();
-        session.trust_anchor
-            && last.is_some_and(|(_, sent)| sent.payload.octets.first().is_some_and(|first| first >> 6 == 1))
+        session.trust_anchor && last.is_some_and(|(_, sent)| is_coap(&sent.payload.octets))
     }
 
     /// The fragment that was lost before a timer of fragment recovery was due, in words.

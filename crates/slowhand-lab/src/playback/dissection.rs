@@ -1,6 +1,7 @@
 //! The octets of a frame in lines of words, from the link layer to the records of DTLS. Where tshark is at hand, it says more.
 
 use serde::Serialize;
+use slowhand_coap::message::is_coap;
 use slowhand_net::address::{Eui64, NodeId};
 use slowhand_net::ip::{self, Ipv6Header, control};
 use slowhand_net::lowpan::context::Contexts;
@@ -201,11 +202,8 @@ impl Dissector {
 
     /// The records of DTLS in a datagram.
     fn records(&self, datagram: &[u8], lines: &mut Vec<String>) {
-        if !self.is_dtls {
-            return;
-        }
-        // A message of CoAP, which carries a flight of DTLS or comes before it (RFC 7983 section 7).
-        if matches!(datagram.first(), Some(0x40..=0x7f)) {
+        // A message of CoAP carries a flight of DTLS, or comes before it.
+        if !self.is_dtls || is_coap(datagram) {
             return;
         }
         for record in dtls::records(datagram, Some(self.connection_id)) {

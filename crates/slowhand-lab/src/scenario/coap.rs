@@ -10,7 +10,8 @@ use crate::input::{Document, InputError, Integer, PositiveSeconds, Spread};
 
 /// How CoAP messages are sent, where `protocol` has CoAP. A message that is not acknowledged is sent again (RFC 7252 section
 /// 4.2): these are the timers of `coap`, `oscore`, `edhoc` and `less`, also of the handshakes of the last two. Below `coap+dtls1.2`
-/// and `coap+dtls1.3` the handshake has the timers of DTLS, `timeout_s`, if `session.carrier` is not `coap`. Over TCP and TLS nothing is sent again but by TCP, so the
+/// and `coap+dtls1.3` the handshake has the timers of DTLS, `timeout_s`, if `session.carrier` is not `coap`. Over TCP and TLS nothing
+/// is sent again but by TCP, so the
 /// timers have no effect there.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

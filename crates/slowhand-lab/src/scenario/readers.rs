@@ -39,7 +39,8 @@ pub struct Readers {
     /// ask for the new one, in the session that they have. Default: never.
     pub secret_lifetime_s: Option<PositiveSeconds>,
     /// How many sessions of readers the producer holds at the same time. It ignores the ClientHello of one more reader (assumed: as
-    /// `server.policy = "refuse"`). The sessions stay open to the end; one that fails gives its slot back at once (assumed). Default: one for each reader.
+    /// `server.policy = "refuse"`). The sessions stay open to the end; one that fails gives its slot back at once (assumed). Default:
+    /// one for each reader.
     pub slots: Option<Integer<1, 1_000>>,
 }
 

@@ -31,7 +31,8 @@ pub struct Session {
     #[schemars(schema_with = "stack_schema")]
     pub server_stack: Option<Stack>,
     /// The protocol: DTLS over UDP, TLS over TCP (see `transport`), or QUIC (RFC 9000, rustls only, with certificates), which carry
-    /// the data of an application as they are; or CoAP messages (see `coap`) over UDP, alone (`coap`), protected by OSCORE (`oscore`, RFC 8613, with a context that both
+    /// the data of an application as they are; or CoAP messages (see `coap`) over UDP, alone (`coap`), protected by OSCORE (`oscore`,
+    /// RFC 8613, with a context that both
     /// ends have from the beginning: its master secret is `psk`, and there is no handshake; `edhoc`, RFC 9528, whose handshake
     /// gives that context), or over DTLS, or in records of DTLS 1.2 whose keys two exchanges of CoAP give, from `psk` (`less`,
     /// draft-bhattacharyya-dice-less-on-coap-01); or CoAP messages over TCP (`coap+tcp`, RFC 8323) or TLS. Default: `dtls1.2`.
@@ -94,7 +95,8 @@ pub struct Session {
     pub timeout_floor_s: Option<PositiveSeconds>,
     /// How the retransmission timeouts of both ends grow. `double`: each is twice the one before (RFC 6347 section 4.2.4.1). `cocoa`:
     /// by the variable back-off factor of CoCoA (draft-ietf-core-cocoa-03 section 4.2.1), which the first timeout of a flight decides:
-    /// threefold below 1 s, by half above 3 s, twofold between; and all timeouts of an end are longer by the same random share of up to a half, so that ends that began
+    /// threefold below 1 s, by half above 3 s, twofold between; and all timeouts of an end are longer by the same random share of up
+    /// to a half, so that ends that began
     /// together do not repeat together. A handshake is too short for the estimators of CoCoA: see `timeout_floor_s`. Only with
     /// lean-dtls at both ends. Default: `double`.
     #[serde(default)]
@@ -175,7 +177,8 @@ pub struct Session {
     pub psk_identity: Option<String>,
     /// The pre-shared key, in hexadecimal digits: 1 to 64 octets, as far as the libraries take so many (tinyDTLS 16, mbedTLS 48).
     /// Another key of the same length changes no size and no time. With a key of your own, a program that has it can be the peer
-    /// of an emulated end. Results carry it, in the text of their scenario, so only their owner may read them. Default: `736c6f7768616e642d746573746b6579`, the text
+    /// of an emulated end. Results carry it, in the text of their scenario, so only their owner may read them. Default:
+    /// `736c6f7768616e642d746573746b6579`, the text
     /// `slowhand-testkey`.
     pub psk: Option<Psk>,
     /// The server's UDP, TCP or DCCP port. Default: 5684 (coaps, RFC 7252 section 6.2); 5683 (coap, section 6.1) with `coap`,

@@ -2,7 +2,8 @@
 //!
 //! A session never sees a radio and a radio never sees a session: they meet here. An end of a conversation is a
 //! session, the application above it ([`Application`](crate::application::Application)), and the connection below
-//! it: TCP where the session needs a stream, DCCP where the scenario asks for it. A device that computes does nothing else meanwhile: datagrams and timeouts wait
+//! it: TCP where the session needs a stream, DCCP where the scenario asks for it. A device that computes does nothing else meanwhile:
+//! datagrams and timeouts wait
 //! for it.
 
 mod attempts;

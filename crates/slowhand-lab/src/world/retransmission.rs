@@ -9,6 +9,7 @@
 
 use super::payload::Payload;
 use crate::record::Phase;
+use slowhand_coap::message::is_coap;
 use slowhand_sessions::Protocol;
 use slowhand_wire::{ContentType, Coverage, FlightPart, dtls, flight};
 use std::ops::Add;
@@ -75,8 +76,7 @@ impl Reader {
             records.has_other = true;
             return records;
         };
-        // Version 1 of CoAP; records of DTLS begin with other octets (RFC 7983 section 7).
-        if let Some(&header @ [0x40..=0x7f, ..]) = datagram.octets.first_chunk::<4>() {
+        if let Some(&header) = datagram.octets.first_chunk().filter(|_| is_coap(&datagram.octets)) {
             records.parts.push(FlightPart::CoapHeader(header));
             return records;
         }

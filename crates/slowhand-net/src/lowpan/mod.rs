@@ -1,7 +1,8 @@
 //! 6LoWPAN: IPv6 packets in 802.15.4 frames.
 //!
 //! To send a packet, [`fragment::Fragmenter`] compresses its headers ([`iphc`], [`nhc`]; RFC 6282; those of RPL also by
-//! [`routing_header`], RFC 8138), perhaps also its [`payload`], and gives one frame payload after another (RFC 4944 section 5.3). The receiver's [`reassembly::Reassembler`] takes the frame payloads in
+//! [`routing_header`], RFC 8138), perhaps also its [`payload`], and gives one frame payload after another (RFC 4944 section 5.3). The
+//! receiver's [`reassembly::Reassembler`] takes the frame payloads in
 //! any order and gives the packet back.
 //!
 //! Instead of reassembly at every hop, nodes can use fragment [`forwarding`] (RFC 8930) or selective fragment
@@ -179,7 +180,8 @@ pub fn is_fragment(payload: &[u8]) -> bool {
 }
 
 /// Compresses the headers of `packet` into `out`, without its payload. The rest of the packet, after
-/// [`Compressed::consumed`], is carried unchanged. Extension headers stay there too if they do not fit into `out`: then they can be in any fragment, and a
+/// [`Compressed::consumed`], is carried unchanged. Extension headers stay there too if they do not fit into `out`: then they can be in
+/// any fragment, and a
 /// node must reassemble the packet to read them.
 ///
 /// # Errors

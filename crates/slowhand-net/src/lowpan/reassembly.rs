@@ -207,7 +207,8 @@ impl std::ops::Add for Occupancy {
 /// Reassembles packets from the frame payloads that a node receives.
 ///
 /// Call [`handle_timeout`](Self::handle_timeout) at the [`deadline`](Self::deadline), before any fragment of that
-/// instant, and [`poll_displaced`](Self::poll_displaced) after each fragment. One instance may serve many links: the addresses of the frame are part of a buffer's key.
+/// instant, and [`poll_displaced`](Self::poll_displaced) after each fragment. One instance may serve many links: the addresses of the
+/// frame are part of a buffer's key.
 #[derive(Clone, Debug)]
 pub struct Reassembler {
     contexts: Contexts,

@@ -1,6 +1,6 @@
 //! DTLS as a resource of CoAP (Capossele et al. 2015, whose text could not be read; draft-keoh-dtls-profile-iot-00 and
-//! draft-schmertmann-dice-codtls-01 have the same idea): a flight of the client is the body of a POST, and what the server sends to it the body of the response, both in blocks if they
-//! are long. CoAP alone repeats what is lost, and its blocks take the place of DTLS's fragments.
+//! draft-schmertmann-dice-codtls-01 have the same idea): a flight of the client is the body of a POST, and what the server sends to it the
+//! body of the response, both in blocks if they are long. CoAP alone repeats what is lost, and its blocks take the place of DTLS's fragments.
 //!
 //! *Assumed*: after the handshake records go in datagrams of their own, as without CoAP, and share the port: the first octet of a datagram
 //! tells them apart (RFC 7983 section 7). The server keeps its cookie unless it is told otherwise: the response to the first POST may be
@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use slowhand_coap::message::is_coap;
 
 use super::{Messages, Resource};
 use crate::capabilities::{Capabilities, MaximumTimeout};
@@ -127,12 +128,6 @@ impl DtlsInCoap {
             self.sent.push_back(Sent { at, octets: bytes.to_vec(), contents: contents.to_vec() });
         }
     }
-}
-
-/// True if a datagram is a message of CoAP: it begins with the version 1. Records of DTLS have other types (RFC 7983 section 7; RFC 9147
-/// section 4.1).
-pub(crate) fn is_coap(datagram: &[u8]) -> bool {
-    matches!(datagram.first(), Some(0x40..=0x7f))
 }
 
 /// The datagrams that DTLS sends, as few bodies as possible: another record may follow where each record says its length.

@@ -1,10 +1,9 @@
 //! A session of LESS: its handshake over CoAP, then records of DTLS 1.2.
 
 use slowhand_coap::less::{ALERT, APPLICATION_DATA, Client, Keys, Next, OPTIONS, Records, Server};
-use slowhand_coap::message::{self, Packet, ResponseType};
+use slowhand_coap::message::{self, Packet, ResponseType, is_coap};
 
 use super::counting::Counting;
-use super::in_coap::is_coap;
 use super::link::{Asker, Event, Link};
 use crate::coap::Coap;
 use crate::config::{Credential, Negotiated, PSK, PSK_IDENTITY, Role, SessionConfig};

@@ -29,7 +29,7 @@ use observers::{OBSERVE, Observers, success};
 
 pub(crate) use counting::Counting;
 pub(crate) use end::CoapEnd;
-pub(crate) use in_coap::{DtlsInCoap, below as below_coap, is_coap};
+pub(crate) use in_coap::{DtlsInCoap, below as below_coap};
 pub(crate) use less::LessEnd;
 pub(crate) use over_tls::CoapOverTls;
 pub use over_tls::max_message;

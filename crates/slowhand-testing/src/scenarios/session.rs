@@ -47,8 +47,7 @@ pub(super) fn draw(draw: &mut Draw, mesh: &Mesh, link_layer: &LinkLayer) {
 /// DTLS over DCCP.
 fn carrier(draw: &mut Draw) {
     let reads_udp = draw.keys.iter().any(|(key, _)| {
-        ["gateway.suppress_spurious_flights", "lowpan.payload_compression", "server.slots"]
-            .contains(&key.as_str())
+        ["gateway.suppress_spurious_flights", "lowpan.payload_compression", "server.slots"].contains(&key.as_str())
     });
     if reads_udp || !draw.random.percent(15) {
         return;

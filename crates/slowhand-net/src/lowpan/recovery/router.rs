@@ -48,7 +48,8 @@ struct Path {
     to: (Eui64, u8),
     /// The most octets of payload in a frame to the next node.
     capacity: usize,
-    /// The octets by which the compressed header has grown at this node; fewer than zero if it has shrunk. The offsets of later fragments grow by as
+    /// The octets by which the compressed header has grown at this node; fewer than zero if it has shrunk. The offsets of later
+    /// fragments grow by as
     /// much.
     growth: i16,
     used: Instant,
