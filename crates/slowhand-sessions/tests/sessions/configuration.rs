@@ -252,14 +252,14 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     assert_eq!(
         words(Stack::LEAN_DTLS),
         "secp256r1; server or mutual authentication; cookie on or off; mtu; datagram_packing; first and maximum timeout; \
-         timeout floor; backoff; connection_id; lean profile; max_fragment_length; record_size_limit; false_start; resumption by identifier (1.2) or ticket \
+         timeout floor; backoff; connection_id; lean profile; max_fragment_length; record_size_limit; pre_validation; false_start; resumption by identifier (1.2) or ticket \
          (1.2); application data; weightless cryptography with psk; ignores alerts in clear"
     );
     assert_eq!(
         words(Stack::MBEDTLS),
         format!(
-            "{keys}; {datagrams}; connection_id; max_fragment_length; resumption by identifier (1.2) or ticket; \
-             application data"
+            "{keys}; {datagrams}; connection_id; max_fragment_length; pre_validation; resumption by identifier (1.2) or \
+             ticket; application data"
         )
     );
     assert_eq!(
