@@ -214,4 +214,4 @@ def test_a_row_of_the_page_of_help_is_what_is_measured() -> None:
     name = "PSK: GHC"
     found = helped.Tried({**NETWORKS["CSMA"], "lowpan.frame_loss": 0.05, **helped.ROWS[name]})
     (row,) = (line for line in helped.handshakes({name: found}).splitlines() if name in line)
-    assert row in (ROOT / "docs" / "helped.md").read_text(), "run: .venv/bin/python docs/helped.py"
+    assert row in (ROOT / helped.REFERENCE).read_text(), "run: .venv/bin/python docs/helped.py"
