@@ -11,6 +11,7 @@ from pathlib import Path
 
 import checks
 import helped
+import interop
 import pytest
 from protocols import NETWORKS
 
@@ -215,3 +216,14 @@ def test_a_row_of_the_page_of_help_is_what_is_measured() -> None:
     found = helped.Tried({**NETWORKS["CSMA"], "lowpan.frame_loss": 0.05, **helped.ROWS[name]})
     (row,) = (line for line in helped.handshakes({name: found}).splitlines() if name in line)
     assert row in (ROOT / helped.REFERENCE).read_text(), "run: .venv/bin/python docs/helped.py"
+
+
+def test_the_table_of_peers_is_that_of_their_sessions() -> None:
+    found = interop.sessions((ROOT / "docs" / "reference" / "interop.md").read_text())
+    assert len(found) == 7 and {len(peers) for peers in found.values()} == {7}
+    assert interop.table(found) in (ROOT / "docs" / "interop.md").read_text(), (
+        "run: .venv/bin/python docs/interop.py"
+    )
+    # By hand: of the first table, wolfSSL as client has yes but for three columns, as server too.
+    assert interop.cell(found["DTLS 1.2, pre-shared keys"]["wolfSSL"]) == "8 of 11*"
+    assert interop.cell([["yes", "no: a"], ["no: b", "yes"]]) == "no"

@@ -204,8 +204,8 @@
 //!
 //! # Which switches of the lean profile?
 //!
-//! `docs/lean-profile.md` has each, what it protects, and why nothing is lost. In the order of what they gain in a
-//! handshake over one hop (735 octets, 8 frames and 1.58 s without any):
+//! `docs/reference/lean-profile.md` has each, what it protects, and why nothing is lost. In the order of what they gain
+//! in a handshake over one hop (735 octets, 8 frames and 1.58 s without any):
 //!
 //! | switch | gains | costs |
 //! | --- | --- | --- |

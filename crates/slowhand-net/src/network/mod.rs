@@ -7,6 +7,26 @@
 //! The driver passes the time to a [`Network`]. [`deadline`](Network::deadline) says when the network has something to
 //! do. [`handle_deadline`](Network::handle_deadline) does everything that is due, and adds what happened to [`Events`].
 //! A late call loses nothing: everything happens at its own instant, in the order of time.
+//!
+//! # Modules
+//!
+//! | modules | hold |
+//! | --- | --- |
+//! | `mod.rs` | `send`, `send_packet`, `send_segment`, `deadline`, `handle_deadline` |
+//! | `events` | what the network tells its caller: delivered, lost, sent by a router |
+//! | `destination`, `errors`, `error_limit` | where a packet goes next; the ICMPv6 errors of routers, and their rate limit |
+//! | `hop`, `adaptation`, `capacity` | one hop: from a packet to frames and back; what each node keeps for that; how much fits into a frame |
+//! | `handling` | received frames that the processors of their nodes have not handled yet |
+//! | `payload` | to whom a node sends compressed payloads |
+//! | `rpl` | which headers RPL adds to a packet, and what each node does with them |
+//! | `mesh_under` | frames with mesh headers, which routers pass on below IPv6 |
+//! | `recovering`, `recovery` | fragments that are acknowledged and sent again (RFC 8931) |
+//! | `internet`, `loss` | delay and loss behind the border router; injected losses |
+//! | `on_link` | packets that do not leave their link, and parents that change: for a network that forms |
+//! | `levels`, `receptions` | buffer levels, and frames that nodes have handled, for the observer |
+//! | `joiner_router`, `relaying` | who joins, and the messages of joiner routers; what the nodes between a joiner and the commissioner do |
+//! | `schedule_path` | how long packets take through the mesh, by its schedule |
+//! | `gateway`, `border_router` | state of the TCP proxy, of the suppression of flights and of the validation of certificates; what the network does with it |
 
 mod adaptation;
 mod border_router;
