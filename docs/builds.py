@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from measured import ROOT, Measured, Settings, cells, fill, measure
+from measured import ROOT, Measured, Settings, cells, fill_pages, measure
 
 # Before slowhand looks for stacks.
 os.environ.setdefault("SLOWHAND_STACKS", str(ROOT / "target" / "stacks"))
@@ -91,12 +91,7 @@ def main(folder: Path) -> None:
     make()
     tables = {name: table(session) for name, session in SESSIONS.items()}
     blocks = {f"decisive: {DECISIVE}": worst(tables[DECISIVE])}
-    for page, found in {"reference/stacks.md": tables, "stacks.md": blocks}.items():
-        text = (ROOT / "docs" / page).read_text()
-        for name, block in found.items():
-            text = fill(text, name, block)
-        (folder / "docs" / page).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "docs" / page).write_text(text)
+    fill_pages(folder, {"stacks.md": blocks, "reference/stacks.md": tables})
 
 
 def worst(table: str) -> str:

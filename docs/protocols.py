@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from measured import ROOT, Settings, fill, number, save_picture, table
+from measured import ROOT, Settings, fill_pages, number, save_picture, table
 
 from slowhand import Run, Scenario, plot
 from slowhand.estimate import percentile
@@ -25,6 +25,9 @@ NETWORKS: dict[str, Settings] = {
     "beacons": {"mac": {"kind": "beacon", "beacon_interval_ms": 245.76, "cap_ms": 61.44}},
     "CSMA": {"mac": {"kind": "csma", "sleepy": "leaves", "poll_period_ms": 1000}},
 }
+
+READ = "TSCH"
+"""The network whose table is on the page that is read. The reference has the others."""
 
 PSK = {"session.suite": "TLS_PSK_WITH_AES_128_CCM_8", "session.credential": "psk"}
 KEYS = {
@@ -64,22 +67,25 @@ SIZES = (1, 16, 64, 256, 1000)
 
 def main(folder: Path) -> None:
     """Writes the tables and the figure."""
-    text = (ROOT / "docs" / "protocols.md").read_text()
     found = {
         (network, protocol): Row({**NETWORKS[network], **PROTOCOLS[protocol]})
         for network in NETWORKS
         for protocol in PROTOCOLS
     }
-    for network in NETWORKS:
-        rows = {protocol: found[network, protocol] for protocol in PROTOCOLS}
-        text = fill(text, network, first(rows))
+    of_each = {
+        network: first({protocol: found[network, protocol] for protocol in PROTOCOLS})
+        for network in NETWORKS
+    }
     of_all = {protocol: [found[each, protocol] for each in NETWORKS] for protocol in PROTOCOLS}
-    text = fill(text, "later octets", later_octets(of_all))
-    text = fill(text, "later energy", later_energy(of_all))
-    text = fill(text, "notifications", notifications())
-    text = fill(text, "sizes", sizes())
-    (folder / "docs").mkdir(exist_ok=True)
-    (folder / "docs" / "protocols.md").write_text(text)
+    looked_up = {
+        **{network: of_each[network] for network in NETWORKS if network != READ},
+        "later octets": later_octets(of_all),
+        "later energy": later_energy(of_all),
+        "notifications": notifications(),
+        "sizes": sizes(),
+    }
+    pages = {"protocols.md": {READ: of_each[READ]}, "reference/protocols.md": looked_up}
+    fill_pages(folder, pages)
     draw(found, folder / "docs")
 
 

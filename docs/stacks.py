@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from measured import ROOT, Measured, Settings, cells, fill, measure, save_picture
+from measured import ROOT, Measured, Settings, cells, fill_pages, measure, save_picture
 
 from slowhand import plot
 from slowhand.keys import Setting
@@ -138,13 +138,7 @@ def main(folder: Path) -> None:
     ((link, hops),) = SHOWN.items()
     (condition, variants) = DECISIVE
     decisive = table(measured, link, hops, [condition], variants)
-    written = {"reference/stacks.md": tables, "stacks.md": {"decisive": decisive}}
-    for page, blocks in written.items():
-        text = (ROOT / "docs" / page).read_text()
-        for name, block in blocks.items():
-            text = fill(text, name, block)
-        (folder / "docs" / page).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "docs" / page).write_text(text)
+    fill_pages(folder, {"stacks.md": {"decisive": decisive}, "reference/stacks.md": tables})
     draw(measured, folder / "docs")
 
 
