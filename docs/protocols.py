@@ -1,5 +1,6 @@
 """Compares ways to protect a CoAP request on four networks: writes the tables of docs/protocols.md.
 
+The table of one network is on that page, all others are in docs/reference/protocols.md.
 Run it when results have changed: .venv/bin/python docs/protocols.py. It takes some minutes.
 """
 
@@ -202,7 +203,7 @@ def notifications() -> str:
         values = [later_value({**settings, **way}, idle) for way in WAYS]
         carried = [f"{number(octets)}/{number(frames)}" for octets, frames, _ in values]
         cells[name] = [*carried, *(number(energy) for *_, energy in values)]
-    return table(columns, cells)
+    return table(("protection", *columns), cells)
 
 
 def later_value(settings: Settings, idle: float) -> tuple[float, float, float]:
