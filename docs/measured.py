@@ -65,7 +65,7 @@ def write(page: str, folder: Path, blocks: Mapping[str, str]) -> None:
     text = (ROOT / page).read_text()
     for name, block in blocks.items():
         text = fill(text, name, f"\n{block}\n")
-    (folder / page).parent.mkdir(exist_ok=True)
+    (folder / page).parent.mkdir(parents=True, exist_ok=True)
     (folder / page).write_text(text)
 
 
