@@ -1,5 +1,4 @@
-"""Measures the effect of the gateway: writes the tables of docs/gateway.md and of its reference, and
-docs/gateway.png.
+"""Measures the effect of the gateway: docs/gateway.png, the tables of its page and its reference.
 
 Run it when results have changed: .venv/bin/python docs/gateway.py. It takes some minutes.
 """

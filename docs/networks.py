@@ -1,4 +1,4 @@
-"""Measures one handshake on every link layer: writes the tables of docs/networks.md and of its reference.
+"""Measures one handshake on every link layer: the tables of docs/networks.md and its reference.
 
 Run it when results have changed: .venv/bin/python docs/networks.py. It takes some minutes.
 """
@@ -216,7 +216,8 @@ def main(folder: Path) -> None:
         for hops in HOPS
     }
     tables = {
-        credential: HEADER + "".join(line(of) for (*_, its), of in cells.items() if its == credential)
+        credential: HEADER
+        + "".join(line(of) for (*_, its), of in cells.items() if its == credential)
         for credential in CREDENTIALS
     }
     write(LINK_LAYERS_PAGE, folder, tables)

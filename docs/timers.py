@@ -1,5 +1,4 @@
-"""Finds the best first timeout on each network: the tables and the picture of docs/timers.md and its
-reference.
+"""Finds the best first timeout on each network: the tables and picture of docs/timers.md.
 
 Run it when results have changed: .venv/bin/python docs/timers.py. It takes two to three minutes.
 """
