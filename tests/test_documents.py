@@ -13,6 +13,7 @@ import checks
 import helped
 import interop
 import pytest
+import words
 from protocols import NETWORKS
 
 import slowhand
@@ -44,6 +45,13 @@ def test_the_quickstart_in_the_documents_is_what_it_prints(document: str, tmp_pa
     written = without_wall_time((ROOT / document).read_text())
     now = without_wall_time((tmp_path / document).read_text())
     assert written == now, "run: .venv/bin/python docs/quickstart.py"
+
+
+def test_the_pages_are_read_in_a_few_minutes() -> None:
+    counted = {page: words.prose((ROOT / page).read_text()) for page in words.pages()}
+    assert sum(prose.words for prose in counted.values()) <= 18_000
+    for page, prose in counted.items():
+        assert prose.words <= 1_300 and not prose.long_sentences, f"{page}: see docs/words.py"
 
 
 def test_the_readme_is_short() -> None:
