@@ -189,7 +189,7 @@ fn payload_compression(scenario: &Scenario, document: &Document) -> Result<(), I
         return refuse("\"none\" with TCP: payloads of UDP are compressed");
     }
     if is_lithe && !matches!(protocol.transport(), Some(Protocol::Dtls12 | Protocol::Dtls13)) {
-        return refuse("\"none\" or \"ghc\" without DTLS: Lithe compresses its headers");
+        return refuse("\"none\" or \"ghc\" without DTLS 1.2 or 1.3: Lithe is for their handshakes");
     }
     if is_lithe && scenario.session.carrier == Carrier::Coap {
         return refuse("\"none\" or \"ghc\" with session.carrier = \"coap\": Lithe compresses DTLS right behind UDP");
@@ -488,7 +488,7 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     if let Some(credential) = session.credential.filter(|credential| (*credential == CredentialKind::Psk) != is_psk) {
         let allowed = if is_psk { "psk" } else { "certificate, raw_public_key or ecjpake" };
         let allowed = match session.suite {
-            Some(suite) => format!("{allowed} with {suite}; or another session.suite, or none"),
+            Some(suite) => format!("{allowed} with {suite}; or another session.suite, or no session.suite"),
             None if is_psk => "psk with session.auth = \"psk\"".to_owned(),
             None => format!("{allowed} with this session.auth"),
         };

@@ -224,6 +224,7 @@ fn what_a_program_cannot_do_is_refused_by_name() {
     for (key, named) in [
         ("carrier = \"coap\"", "session.carrier: found \"coap\""),
         ("trust_anchor = true", "session.trust_anchor: found true"),
+        ("protocol = \"less\"", "session.protocol: found less"),
     ] {
         assert!(refused(key).is_some_and(|message| message.starts_with(named)), "{key}");
         Live::start(&with(key), setup(Ways::Emulated)).unwrap_or_else(|error| panic!("{key}: {error}"));
@@ -239,6 +240,6 @@ fn what_a_program_cannot_do_is_refused_by_name() {
     let delegating = gateway("delegation = \"border-router\"", ", resumption = \"id\"");
     for ways in [ways(), Ways::Emulated] {
         let refused = Live::start(&delegating, setup(ways)).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(refused.starts_with("gateway.delegation: found a delegate"), "{refused}");
+        assert!(refused.starts_with("gateway.delegation: found \"border-router\""), "{refused}");
     }
 }
