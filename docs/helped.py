@@ -67,6 +67,7 @@ WITH_ROOM: Settings = {**QUIC, "mac.queue": 64, "lowpan.reassembly_buffers": 4}
 WITH_CERTIFICATES: Mapping[str, Settings] = {
     "DTLS 1.2": {},
     "DTLS 1.3": WITH_13,
+    "DTLS 1.2, MTU 256": {"session.mtu": 256},
     **OF_BOTH,
     "pre-validation": {"gateway.pre_validation": True},
     "delegation": {"gateway.delegation": "border-router", "session.resumption": "id"},
@@ -101,15 +102,18 @@ class Tried:
     def percentile(self, share: float) -> float:
         """A percentile of the durations."""
         pairs = zip(self.columns["duration_s"], self._done, strict=True)
-        found: float = percentile(
-            [duration if done else math.inf for duration, done in pairs], share
-        )
-        return math.inf if math.isnan(found) else found  # between one that is and one that is not
+        return percentile_of([duration if done else math.inf for duration, done in pairs], share)
 
     @property
     def failed(self) -> float:
         """The share of handshakes that fail, in percent."""
         return 100 * (1 - sum(self._done) / len(self._done))
+
+
+def percentile_of(values: list[float], share: float) -> float:
+    """A percentile, infinite where it lies between one that is and one that is not."""
+    found: float = percentile(values, share)
+    return math.inf if math.isnan(found) else found
 
 
 def cell(value: float) -> str:
@@ -194,18 +198,31 @@ def handshakes(rows: Mapping[str, Tried]) -> str:
 
 
 def false_start() -> str:
-    """The time until the first answer, by network, with and without False Start."""
-    columns = ("session", *(f"{network} [s]" for network in NETWORKS))
+    """The time until the first answer, and how many have none, with and without False Start."""
     settings: Settings = {"session.protocol": "coap+dtls1.2", "application.requests": 1}
     cells: dict[str, list[str]] = {}
-    for name, start in (("DTLS 1.2", False), ("DTLS 1.2, False Start", True)):
-        cells[name] = []
-        for mac in NETWORKS.values():
-            changes: Settings = {**mac, **settings, "session.false_start": start}
-            columns_of = Tried(changes).columns
-            times = zip(columns_of["duration_s"], columns_of["data_s"], strict=True)
-            cells[name].append(cell(percentile([sum(both) for both in times], 0.5)))
-    return table(columns, cells)
+    for loss, share in LOSSES.items():
+        for name, start in (("DTLS 1.2", False), ("False Start", True)):
+            changes: Settings = {
+                **settings,
+                "lowpan.frame_loss": share,
+                "session.false_start": start,
+            }
+            found = [answers({**mac, **changes}) for mac in NETWORKS.values()]
+            medians = [percentile_of(times, 0.5) for times in found]
+            cells[f"{name}, {loss} lost: median [s]"] = [cell(median) for median in medians]
+            failed = [100 * times.count(math.inf) / len(times) for times in found]
+            cells[f"{name}, {loss} lost: no answer [%]"] = [cell(each) for each in failed]
+    return table(("", *NETWORKS), cells)
+
+
+def answers(settings: Settings) -> list[float]:
+    """How long each client waits for the first answer, for ever if none comes."""
+    columns = Tried(settings).columns
+    rows = zip(columns["data_outcome"], columns["duration_s"], columns["data_s"], strict=True)
+    return [
+        duration + data if outcome == "completed" else math.inf for outcome, duration, data in rows
+    ]
 
 
 LEAVES = list(range(11, 31))
