@@ -167,7 +167,12 @@ impl Dissector {
             ip::next_header::DCCP => self.dccp(body, lines),
             ip::next_header::ICMPV6 => {
                 let of_rpl = control::parse(&packet).map(|(_, message)| format!("{message:?}"));
-                let what = of_rpl.or_else(|| discovery::parse(&packet).map(|(_, message)| format!("{message:?}")));
+                let of_discovery = || {
+                    let (_, discovery::Message { kind, ghc }) = discovery::parse(&packet)?;
+                    let told = if ghc { ", with a 6CIO: GHC is understood (RFC 7400)" } else { "" };
+                    Some(format!("{kind:?}{told}"))
+                };
+                let what = of_rpl.or_else(of_discovery);
                 let number = || format!("type {}", body.first().copied().unwrap_or_default());
                 let what = what.unwrap_or_else(number);
                 lines.push(format!("ICMPv6: {what}"));

@@ -2,6 +2,7 @@
 
 use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, OPENSSL_ECDHE, TINYDTLS_PSK, plan, scenario};
 use slowhand_lab::interrupt::Interrupt;
+use slowhand_lab::playback::play;
 use slowhand_lab::record::{Outcome, Record};
 use slowhand_lab::{capture_run, wireshark_arguments};
 use slowhand_testing::wireshark::Tshark;
@@ -166,4 +167,14 @@ fn tshark_names_the_option_in_a_capture() {
         of_kind.rows_of_file(&file, &["wpan.src64"]).len()
     });
     assert!(solicitations >= 3 && answers >= 3, "{solicitations} {answers}");
+}
+
+#[test]
+fn a_playback_names_the_messages() {
+    let scenario = scenario(&[LEAN, &[GHC, EXCHANGED, "client.start_s=5"]].concat());
+    let played = play(&scenario, 1, None, &Interrupt::default()).unwrap().unwrap();
+    for kind in ["RouterSolicitation", "RouterAdvertisement"] {
+        let line = format!("ICMPv6: {kind}, with a 6CIO: GHC is understood (RFC 7400)");
+        assert!(played.decoded.lines.contains(&line), "{kind}");
+    }
 }
