@@ -110,8 +110,8 @@ pub struct NodeBuffers {
     pub forwarding_entries: Option<Integer<1, 65_535>>,
     /// How long its processor takes for a frame. Default: `network.frame_handling_ms`.
     pub frame_handling_ms: Option<Milliseconds>,
-    /// False if the node does not understand `lowpan.payload_compression`. Its neighbours know that from the beginning, as if it
-    /// had not told them (6CIO, RFC 7400 section 3.3). Default: true.
+    /// False if the node does not understand `lowpan.payload_compression`. `lowpan.capabilities` says how its neighbours learn that.
+    /// Default: true.
     pub payload_compression: Option<bool>,
 }
 

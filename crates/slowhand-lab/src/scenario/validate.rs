@@ -14,7 +14,8 @@ use super::mac::LinkLayer;
 use super::network::{Mesh, RouteError, Routing};
 use super::nodes::MAX_NODE;
 use super::{
-    Auth, LossSpread, Lowpan, Network, PayloadCompression, Reassembly, Rpl, Scenario, ServerAt, Session, Topology,
+    Auth, Capabilities, LossSpread, Lowpan, Network, PayloadCompression, Reassembly, Rpl, Scenario, ServerAt, Session,
+    Topology,
 };
 use crate::device::Device;
 use crate::input::{Document, Files, InputError};
@@ -29,6 +30,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     contexts(&scenario.lowpan, document)?;
     rpl(scenario, document)?;
     payload_compression(scenario, document)?;
+    capabilities(scenario, document)?;
     mesh_under(scenario, document)?;
     ends(scenario, document)?;
     scenario.server.check_slots(&scenario.session, document)?;
@@ -201,6 +203,24 @@ fn payload_compression(scenario: &Scenario, document: &Document) -> Result<(), I
         );
     }
     Ok(())
+}
+
+/// Checks that neighbours can tell each other what they understand, and that each compresses for neighbours only.
+fn capabilities(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    let Lowpan { payload_compression, reassembly, capabilities, .. } = &scenario.lowpan;
+    if *capabilities == Capabilities::Known {
+        return Ok(());
+    }
+    let allowed = if *payload_compression != PayloadCompression::Ghc {
+        "\"known\", or lowpan.payload_compression = \"ghc\": RFC 7400 has no option for another compression"
+    } else if *reassembly != Reassembly::PerHop {
+        "\"known\", or lowpan.reassembly = \"per-hop\": a node learns of its neighbours, and here others read what it compresses"
+    } else if scenario.client.joining {
+        "\"known\" with client.joining: Thread has no router solicitations"
+    } else {
+        return Ok(());
+    };
+    Err(document.blame("lowpan.capabilities", "\"exchanged\"", allowed))
 }
 
 /// Checks that frames can have a mesh header.

@@ -30,6 +30,7 @@
 
 mod adaptation;
 mod border_router;
+mod capabilities;
 mod capacity;
 mod config;
 mod destination;
@@ -67,6 +68,7 @@ use crate::radio::{Indication, Mac};
 use crate::random::{Probability, Streams};
 use crate::route::Routes;
 use adaptation::AdaptationLayer;
+use capabilities::Capabilities;
 use destination::{destination, host, is_global_unicast, is_on_link, last_node, source};
 use error_limit::ErrorLimit;
 use gateway::Gateway;
@@ -102,6 +104,7 @@ pub struct Network {
     internet: Internet,
     gateway: Option<Box<Gateway>>,
     joining: Option<Box<Joining>>,
+    capabilities: Option<Capabilities>,
     mesh_under: Option<MeshUnder>,
     losses: Losses,
     levels: Levels,
@@ -127,6 +130,8 @@ pub struct Network {
 enum Timer {
     /// Reassembly, forwarding or recovery of fragments.
     Fragments(NodeId),
+    /// A node solicits its parent, or solicits it again.
+    Solicitation(NodeId),
     /// The radio of the node is switched off, or on.
     Radio(NodeId, bool),
     /// The processor of its node has handled the received frame at this place.
@@ -167,6 +172,9 @@ impl Network {
         for (&node, &handling) in &config.frame_handling {
             mac.queue_mut(node).processor_mut().set_handling(handling);
         }
+        let understands = |node| !config.without_payload_compression.contains(&node);
+        let capabilities =
+            config.exchanges_capabilities.then(|| Capabilities::new(&routes, understands, streams, &mut timers));
         let deadline = earliest(mac.deadline(), timers.next_at()); // no other part has a deadline yet
         let addressing = mac.addressing();
         Self {
@@ -179,6 +187,7 @@ impl Network {
             gateway: Gateway::new(&config.gateway, streams),
             mesh_under: MeshUnder::new(config.mesh_under.as_ref(), nodes),
             joining: Joining::new(config.joining.as_ref(), nodes, streams),
+            capabilities,
             mac,
             addressing,
             routes,
@@ -314,6 +323,7 @@ impl Network {
         while let Some(timer) = self.timers.pop_due(now) {
             match timer {
                 Timer::Fragments(node) => self.handle_timer(now, node, events),
+                Timer::Solicitation(node) => self.solicit(now, node, events),
                 Timer::Radio(node, on) => drop(self.mac.switch_radio(now, node, on)),
                 Timer::Handled(place) => self.handle_received(now, place, events),
             }
@@ -495,6 +505,9 @@ impl Network {
             rpl::receive(&self.routes, node, packet);
         }
         if self.joining.is_some() && self.relay(now, node, packet, datagram, events) {
+            return;
+        }
+        if self.capabilities.is_some() && self.discover(now, node, packet, events) {
             return;
         }
         let to = destination(packet);
