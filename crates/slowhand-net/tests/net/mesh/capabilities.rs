@@ -92,7 +92,7 @@ fn tshark_reads_the_messages() {
         "icmpv6.opt.6cio.flag_g",
         "icmpv6.opt.6cio.unassigned1",
         "icmpv6.opt.6cio.unassigned2",
-        "icmpv6.ra.router_lifetime",
+        "icmpv6.nd.ra.router_lifetime",
     ];
     let rows = |network: &mut Network| -> Vec<String> {
         let rows = Tshark::default().rows(&capture(&air(network, &[], 2).0), &fields);
