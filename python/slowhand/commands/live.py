@@ -230,7 +230,7 @@ class View:
         """Follows the network to its end, which a signal that `came` brings about."""
         self._has_page, self._opens = page, opens
         with self._stack as stack:
-            stack.callback(self._line.clear)
+            stack.enter_context(self._line)
             if draws:
                 from slowhand.realtime.screen import Screen
 

@@ -9,10 +9,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from slowhand.api import Scenario, processors
+from slowhand.closing import Closing
 from slowhand.executing.programs import Limits
 
 GRACE_S = 30.0
@@ -30,7 +30,7 @@ class Refused(OSError):
     """The machine lacks something. The message says what to do."""
 
 
-class Workers:
+class Workers(Closing):
     """Runs worlds side by side. All processes end with it, and their programs with them."""
 
     def __init__(
@@ -53,15 +53,8 @@ class Workers:
         self._lock = threading.Lock()
         self._ends = False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Ends the processes."""
         with self._lock:
             self._ends = True
             for process in self._processes:

@@ -8,12 +8,12 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from slowhand import _native, keys, results
 from slowhand.api import Scenario, Source, loaded, origin
 from slowhand.bounds import natural, of_another_type, real, wrong
+from slowhand.closing import Closing
 from slowhand.keys import Settings
 from slowhand.output import replacing
 from slowhand.realtime import status
@@ -182,7 +182,7 @@ class Carried:
         raise NotImplementedError
 
 
-class Live(Carried):
+class Live(Carried, Closing):
     """A network that runs against the clock, as `slowhand.live` starts it."""
 
     def __init__(
@@ -231,13 +231,8 @@ class Live(Carried):
         self._collector.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         for message in status.warnings(self.report(), self.speed):
             warnings.warn(message, stacklevel=2)
 

@@ -18,9 +18,9 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from slowhand.closing import Closing
 from slowhand.pages import running
 from slowhand.realtime import control
 
@@ -46,7 +46,7 @@ HEADERS = {
 """Of every answer. None lets another origin read it."""
 
 
-class Page:
+class Page(Closing):
     """Serves the page of the network with this control socket, until the end of its block.
 
     `changes` is what the scenario has as `network.changes`: links that are switched off join it.
@@ -90,15 +90,8 @@ class Page:
         self._files.append(Path(file.name))
         return Path(file.name).resolve().as_uri()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Ends the server, and removes the files that led to it."""
         self._end()
         self._server.shutdown()
         self._server.server_close()

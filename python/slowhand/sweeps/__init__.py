@@ -14,13 +14,14 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from slowhand import _native
 from slowhand._native import ScenarioError, __version__
 from slowhand.api import COUNT, STACK_KEYS, Scenario, Source, loaded, own_builds
 from slowhand.blame import moved
 from slowhand.bounds import MAX_SEED, natural
+from slowhand.closing import Closing
 from slowhand.keys import Setting, Settings
 from slowhand.nearest import none_of
 from slowhand.report import METRICS
@@ -119,10 +120,6 @@ class Place(Protocol):
         """Runs all chunks of a queue."""
         ...
 
-    def close(self) -> None:
-        """Leaves the place."""
-        ...
-
 
 class Progress(NamedTuple):
     """How far a sweep is."""
@@ -142,7 +139,7 @@ class Result(NamedTuple):
     difference: Difference | None
 
 
-class Sweep:
+class Sweep(Closing):
     """Configurations to run with the same seeds. It is a context manager: it closes its folder.
 
     `out` is the folder of its rows. If there are rows of the same sweep, it continues. Without
@@ -178,21 +175,14 @@ class Sweep:
                     raise SweepError(f"--scheduler: found programs, allowed: {allowed}")
                 from slowhand.sweeps.cluster import Cluster
 
-                self._place = Cluster(scheduler)
-            exits.callback(self._place.close)
+                self._place = exits.enter_context(Cluster(scheduler))
             folder = self.out
             if folder is None:
                 folder = exits.enter_context(tempfile.TemporaryDirectory(prefix="slowhand-"))
             self.data = DataSet(folder, self.configurations, sampling.seed, sampling.last)
-            exits.callback(self.data.close)
+            exits.enter_context(self.data)
             self._exits = exits.pop_all()
         self._failed = self.data.failed()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Lets others use the folder."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from slowhand._native import __version__
 from slowhand.api import Run, Scenario
+from slowhand.closing import Closing
 from slowhand.sweeps.dataset import Chunk, Rows, rows_of
 from slowhand.sweeps.queue import Queue
 from slowhand.sweeps.vary import Plain, SweepError
@@ -42,7 +43,7 @@ class ClusterError(RuntimeError):
     """The cluster cannot go on. The rows that are written stay, and the sweep can continue."""
 
 
-class Cluster:
+class Cluster(Closing):
     """A Dask cluster, which somebody else has started."""
 
     def __init__(self, address: str):

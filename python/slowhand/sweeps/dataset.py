@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from slowhand import known, output, results
 from slowhand._native import ScenarioError, __version__
 from slowhand.api import STACK_KEYS, Run, Scenario, own_digests
+from slowhand.closing import Closing
 from slowhand.sweeps.vary import Plain, SweepError
 from slowhand.terminal import printable
 
@@ -231,7 +232,7 @@ def _told(configuration: Configuration, notes: Iterable[str]) -> Iterator[str]:
     return (f"{configuration.label}: {note}" for note in notes)
 
 
-class DataSet:
+class DataSet(Closing):
     """The folder of a sweep. While it is open, no other sweep writes into it."""
 
     def __init__(
