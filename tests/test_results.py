@@ -245,7 +245,7 @@ def test_a_world_that_panics_costs_no_other_file_and_no_message(
     suffixes = {"report": "html"}
     options = {
         f"--{name}": str(tmp_path / f"{name}.{suffixes.get(name, 'parquet')}")
-        for name in commands.run.OUTPUTS
+        for name in commands.run.FILES
     }
     words = [word for pair in options.items() for word in pair]
     try:

@@ -15,10 +15,9 @@ from slowhand.commands.common import (
     asked_every,
     figure_file,
     loaded,
-    period_option,
     print_json,
-    threads_option,
 )
+from slowhand.commands.options import take
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
 
@@ -40,12 +39,12 @@ def options(parser: Parser) -> None:
     from slowhand.api import SEED
     from slowhand.lives import BATTERY
 
-    parser.add_argument(
+    take(
+        parser,
         "scenario",
-        metavar="SCENARIO",
-        nargs="?",
-        help="What is fixed: a .toml file, a name that `slowhand scenarios` lists, or a result."
+        "What is fixed: a .toml file, a name that `slowhand scenarios` lists, or a result."
         " Without it, the options from --mac to --device describe a network.",
+        nargs="?",
     )
     parser.add_argument("--mac", metavar="MAC", help=f"{', '.join(macs())}. [default: tsch]")
     parser.add_argument("--hops", metavar="N", type=integer(1), help="Hops to the border router.")
@@ -56,9 +55,7 @@ def options(parser: Parser) -> None:
         "--loss", metavar="SHARE", type=share, help="Frames lost on each hop, such as 10%%."
     )
     parser.add_argument("--credential", metavar="CREDENTIAL", help=", ".join(SERVERS))
-    parser.add_argument(
-        "--device", metavar="DEVICE", help="The client's: a name that `slowhand devices` lists."
-    )
+    take(parser, "--device", "The client's: a name that `slowhand devices` lists.")
     groups = "; ".join(f"{name}: {group.about}" for name, group in GROUPS.items())
     parser.add_argument(
         "--choose",
@@ -83,13 +80,9 @@ def options(parser: Parser) -> None:
         " With battery=1 that is the life of a battery: [application] of the scenario, or --period,"
         " says what the client asks for.",
     )
-    parser.add_argument(
-        "--battery",
-        metavar="BATTERY",
-        help="Whose life counts: a name that `slowhand batteries` lists, or a .toml file."
-        f" [default: {BATTERY}]",
-    )
-    period_option(parser)
+    counted = "Whose life counts: a name that `slowhand batteries` lists, or a .toml file."
+    take(parser, "--battery", counted, told=BATTERY)
+    take(parser, "--period")
     parser.add_argument(
         "--budget",
         metavar="N",
@@ -97,13 +90,9 @@ def options(parser: Parser) -> None:
         help="The most worlds that are run, but for those of lives, and those that say why nothing"
         f" completes. [default: {HANDSHAKES} handshakes]",
     )
-    parser.add_argument(
-        "--seed", metavar="N", type=integer(0), default=SEED, help=f"[default: {SEED}]"
-    )
-    parser.add_argument(
-        "--plot", metavar="FILE", help="Draw the front by duration and energy, .svg or .png."
-    )
-    threads_option(parser, "answer does")
+    take(parser, "--seed", "", default=SEED)
+    take(parser, "--plot", "Draw the front by duration and energy, .svg or .png.")
+    take(parser, "--threads", "Threads; the answer does not depend on it.")
     parser.json()
 
 

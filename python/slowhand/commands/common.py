@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowhand._native import MAX_THREADS
-from slowhand.arguments import Complaint, Parser, integer, period
+from slowhand.arguments import Complaint, Parser
 from slowhand.bounds import MAX_SEED
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
@@ -38,10 +37,6 @@ EXIT_CODES = {
     "141": "the reader of stdout had enough, as in `... \\| head -1`; the files are still written",
 }
 """Every exit code, for the documentation."""
-
-
-TABLE = (".parquet", ".csv")
-"""The names of files with a table."""
 
 
 LONGEST_PANIC = 300
@@ -75,23 +70,6 @@ def warnings_said() -> Iterator[None]:
         say(str(warning.message))
 
 
-def output_files(
-    arguments: argparse.Namespace, names: Mapping[str, tuple[str, ...]]
-) -> dict[str, Output]:
-    """The files to write, by the names of their options. Each can probably be written.
-
-    `names` has how the name of each may end; nothing if any name will do.
-    """
-    given = {name: getattr(arguments, name) for name in names}
-    found = {name: Output(f"--{name}", path) for name, path in given.items() if path is not None}
-    for name, file in found.items():
-        if names[name] and Path(file.path).suffix not in names[name]:
-            raise file.error(f"the name must end in {' or '.join(names[name])}")
-    for file in found.values():
-        file.check()
-    return found
-
-
 def is_written(file: Output, write: Write, *, private: bool) -> bool:
     """Writes a file. Returns False, after a message, if it could not be written."""
     try:
@@ -108,34 +86,9 @@ def check_seeds(seed: int, count: int) -> None:
         raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
 
 
-def threads_option(parser: Parser, what: str) -> None:
-    """`--threads`. `what` does not depend on it."""
-    parser.add_argument(
-        "--threads",
-        metavar="N",
-        type=integer(1, MAX_THREADS),
-        help=f"Threads; the {what} not depend on it. [default: all processors]",
-    )
-
-
-def set_option(parser: Parser, about: str) -> None:
-    """`--set`, once or more."""
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help=about)
-
-
 def replaced(arguments: argparse.Namespace) -> set[str]:
     """The keys that `--set` replaces."""
     return {override.partition("=")[0].strip() for override in arguments.set}
-
-
-def period_option(parser: Parser) -> None:
-    """`--period`: how often a client asks for something."""
-    parser.add_argument(
-        "--period",
-        metavar="TIME",
-        type=period,
-        help="A request so often, such as 10min or 1h: application.pattern and period_s.",
-    )
 
 
 def asked_every(arguments: argparse.Namespace, given: Iterable[str], by: str) -> dict[str, str]:

@@ -8,14 +8,11 @@ from slowhand.arguments import Parser
 from slowhand.commands import worlds
 from slowhand.commands.common import (
     NO,
-    TABLE,
     check_seeds,
     inputs,
     loaded,
-    output_files,
-    set_option,
-    threads_option,
 )
+from slowhand.commands.options import PCAP, TABLE, given_files, rows, take, take_files
 from slowhand.terminal import Terminal
 
 
@@ -24,17 +21,15 @@ def options(parser: Parser) -> None:
     from slowhand.joining import COUNT
 
     worlds.options(parser, COUNT)
-    threads_option(parser, "records do")
-    set_option(parser, "Replace a key, as in join.beacon_probability=0.3; KEY= alone removes it.")
-    parser.add_argument(
-        "--records",
-        metavar="FILE",
-        help="Write one row for each node to this .parquet or .csv file.",
-    )
-    parser.add_argument(
-        "--pcap", metavar="FILE", help="Write the first seed's frames to this pcapng file."
-    )
+    take(parser, "--threads")
+    example = "join.beacon_probability=0.3"
+    take(parser, "--set", f"Replace a key, as in {example}; KEY= alone removes it.")
+    take_files(parser, FILES)
     parser.json()
+
+
+FILES = {"records": rows("node", TABLE), "pcap": PCAP}
+"""The files that `join` can write."""
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -43,7 +38,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
 
     scenario = loaded(arguments.scenario, arguments.set)
     check_seeds(arguments.seed, arguments.count)
-    files = output_files(arguments, {"records": TABLE, "pcap": ()})
+    files = given_files(arguments, FILES)
     output.check(files.values(), inputs(scenario))
     if "records" in files:
         results.import_polars()

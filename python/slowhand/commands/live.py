@@ -21,11 +21,11 @@ from slowhand.commands.common import (
     inputs,
     is_written,
     loaded,
-    output_files,
-    set_option,
     show_wireshark,
 )
+from slowhand.commands.options import SCENARIO_ALONE, File, given_files, rows, take, take_files
 from slowhand.output import Output
+from slowhand.results import RECORDING
 from slowhand.terminal import WIDTH, Terminal, is_drawable, printable, warn
 
 if TYPE_CHECKING:
@@ -41,11 +41,7 @@ PICTURE_EVERY_S = 0.25
 
 def options(parser: Parser) -> None:
     """The options of `live`."""
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        help="A .toml file, or a name that `slowhand scenarios` lists.",
-    )
+    take(parser, "scenario", SCENARIO_ALONE)
     ways = parser.add_argument_group("ways in", TOGETHER)
     for name, what in WAYS.items():
         several = name in ("udp", "tcp")
@@ -56,10 +52,8 @@ def options(parser: Parser) -> None:
             default=[] if several else None,
             help=what,
         )
-    parser.add_argument(
-        "--seed", metavar="N", type=integer(0), help="The seed of its random numbers. [default: 1]"
-    )
-    set_option(parser, "Replace a key, as in network.link_pdr=0.9; KEY= alone removes it.")
+    take(parser, "--seed", "The seed of its random numbers.", told=1)
+    take(parser, "--set")
     parser.add_argument(
         "--speed",
         metavar="X",
@@ -73,18 +67,14 @@ def options(parser: Parser) -> None:
     parser.add_argument(
         "--handshakes", metavar="N", type=integer(1), help="End when N handshakes are complete."
     )
-    parser.add_argument(
-        "--control",
-        metavar="PATH",
-        help="The socket for `slowhand live set`, `node` and `status`. [default: one of its own]",
-    )
+    socket = "The socket for `slowhand live set`, `node` and `status`."
+    take(parser, "--control", socket, told="one of its own")
     parser.add_argument(
         "--credentials",
         metavar="FOLDER",
         help="Write the keys and certificates of both ends into this folder, for programs.",
     )
-    for name, what in OUTPUTS.items():
-        parser.add_argument(f"--{name}", metavar="FILE", help=what)
+    take_files(parser, FILES)
     parser.add_argument(
         "--watch", action="store_true", help="Draw nodes, links and sessions meanwhile; q ends it."
     )
@@ -94,7 +84,7 @@ def options(parser: Parser) -> None:
         help="Serve a page that draws it, for browsers on this computer; nodes and links can be"
         " switched there.",
     )
-    parser.add_argument("--open", action="store_true", help="With --page: show it in the browser.")
+    take(parser, "--open", "With --page: show it in the browser.")
     parser.add_argument(
         "--json", action="store_true", help="Print each event as a line of JSON, nothing else."
     )
@@ -142,11 +132,14 @@ COMPUTED = {
 MOST_CHANGES = 20
 """The most changes that the report lists. Assumed: more than one person types."""
 
-OUTPUTS = {
-    "records": "Write one row for each session to this .parquet file.",
-    "pcap": "Write each frame, as it is sent, to this pcapng file or FIFO.",
-    "record": "Write what comes into the network to this .slowhand file: `slowhand run FILE` gives"
-    " its part again, in virtual time.",
+FILES = {
+    "records": rows("session"),
+    "pcap": File("Write each frame, as it is sent, to this pcapng file or FIFO."),
+    "record": File(
+        "Write what comes into the network to this .slowhand file: `slowhand run FILE` gives its"
+        " part again, in virtual time.",
+        (RECORDING,),
+    ),
 }
 """The files that `live` can write."""
 
@@ -163,7 +156,6 @@ def positive(text: str) -> float:
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Runs the network until it ends, or until a signal comes."""
     from slowhand.realtime import sides, status
-    from slowhand.results import RECORDING
 
     if arguments.watch and arguments.json:
         raise Complaint("--watch: found --json too, allowed: one of the two")
@@ -171,8 +163,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         raise Complaint("--watch: found a stdout that cannot be drawn on, allowed: a terminal")
     if arguments.open and not arguments.page:
         raise Complaint("--open: found no --page, add --page")
-    endings = {"records": (".parquet",), "pcap": (), "record": (RECORDING,)}
-    outputs = output_files(arguments, endings)
+    outputs = given_files(arguments, FILES)
     given = sides.sides(vars(arguments))
     network = _start(arguments, outputs, out)
     view = View(network, given, out, is_json=arguments.json)

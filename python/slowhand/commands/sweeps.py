@@ -17,9 +17,8 @@ from slowhand.commands.common import (
     loaded,
     print_json,
     replaced,
-    set_option,
-    threads_option,
 )
+from slowhand.commands.options import take
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
 
@@ -31,11 +30,7 @@ if TYPE_CHECKING:
 
 def sweep_options(parser: Parser) -> None:
     """The options of `sweep`."""
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        help="A .toml file, a name that `slowhand scenarios` lists, or a result.",
-    )
+    take(parser, "scenario")
     parser.add_argument(
         "--vary",
         metavar="KEY=VALUES",
@@ -63,11 +58,11 @@ def _sampling_options(parser: Parser) -> None:
     from slowhand.api import COUNT, SEED
     from slowhand.sweeps import BASELINES, MAX_COUNT, METRIC
 
-    parser.add_argument(
+    take(
+        parser,
         "--count",
-        metavar="N",
-        type=integer(1),
-        help=f"Worlds of each configuration, all with the same seeds. [default: {COUNT}]",
+        "Worlds of each configuration, all with the same seeds.",
+        told=COUNT,
     )
     parser.add_argument(
         "--precision",
@@ -104,17 +99,12 @@ def _sampling_options(parser: Parser) -> None:
         " if a statistic is beyond a bound: 'duration_s.p95 > 1.05 * base', 'failed > 1%%'. Can be"
         " given several times.",
     )
-    parser.add_argument(
-        "--seed", metavar="N", type=integer(0), default=SEED, help=f"[default: {SEED}]"
-    )
-    set_option(parser, "Replace a key in all configurations.")
-    parser.add_argument(
-        "--out",
-        metavar="FOLDER",
-        help="Keep the rows of all handshakes there, as Parquet, and continue with what is there.",
-    )
-    parser.add_argument("--plot", metavar="FILE", help="Draw a figure, .svg or .png.")
-    threads_option(parser, "rows do")
+    take(parser, "--seed", "", default=SEED)
+    take(parser, "--set", "Replace a key in all configurations.")
+    kept = "Keep the rows of all handshakes there, as Parquet, and continue with what is there."
+    take(parser, "--out", kept)
+    take(parser, "--plot", "Draw a figure, .svg or .png.")
+    take(parser, "--threads", "Threads; the rows do not depend on it.")
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from slowhand import signals
-from slowhand.arguments import Parser, integer
+from slowhand.arguments import Parser
 from slowhand.commands.common import (
     DONE,
     NO,
@@ -16,6 +16,7 @@ from slowhand.commands.common import (
     show_wireshark,
     wireshark,
 )
+from slowhand.commands.options import SCENARIO_ALONE, take
 from slowhand.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -40,29 +41,13 @@ class Found(Protocol):
         ...
 
 
-def options(parser: Parser, count: int, what: str = "How many worlds, one for each seed.") -> None:
+def options(parser: Parser, count: int, what: str | None = None) -> None:
     """The scenario, `--count` and `--seed`."""
     from slowhand.api import SEED
 
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        help="A .toml file, or a name that `slowhand scenarios` lists.",
-    )
-    parser.add_argument(
-        "--count",
-        metavar="N",
-        type=integer(1),
-        default=count,
-        help=f"{what} [default: {count}]",
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        type=integer(0),
-        default=SEED,
-        help=f"The first seed. [default: {SEED}]",
-    )
+    take(parser, "scenario", SCENARIO_ALONE)
+    take(parser, "--count", what, default=count)
+    take(parser, "--seed", default=SEED)
 
 
 def tell(
