@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 WIDTH = 80
@@ -61,34 +61,6 @@ def seconds(milliseconds: float) -> str:
     return f"{number(milliseconds / 1000)} s"
 
 
-COPY_KEY = [
-    "static unsigned copy_key(unsigned char *key, unsigned room)",
-    "{",
-    "    if (psk_length > room)",
-    "        return 0;",
-    "    memcpy(key, psk, psk_length);",
-    "    return (unsigned) psk_length;",
-    "}",
-    "",
-]
-"""In C, below `psk_in_c`: what gives the key to a library that asks for it by a callback."""
-
-
-def psk_in_c(identity: str | None) -> list[str]:
-    """What the C of several libraries begins with: the key is elsewhere, the identity is here."""
-    return [
-        "extern const unsigned char psk[];",
-        "extern const size_t psk_length;",
-        "",
-        f"static const char IDENTITY[] = {c_string(identity or '')};",
-        "",
-    ]
-
-
-def c_string(value: str) -> str:
-    """A string literal of C. Identities may have any characters."""
-    literal = ""
-    for octet in value.encode():
-        plain = 0x20 <= octet < 0x7F and octet not in b'"\\?'
-        literal += chr(octet) if plain else f"\\{octet:03o}"
-    return f'"{literal}"'
+def needed(options: Mapping[str, bool]) -> list[str]:
+    """The names of the options that are needed."""
+    return [option for option, is_needed in options.items() if is_needed]
