@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from slowhand import _native, results
-from slowhand.api import SEED, Scenario, WorldError, processors
+from slowhand.api import SEED, Scenario, WorldError, loaded, processors
 from slowhand.bounds import natural
 from slowhand.estimate import percentile
 from slowhand.keys import Setting, Settings
@@ -67,8 +67,7 @@ def join(
     >>> slowhand.join("join", count=2, set={"network.topology.hops": 1}).height
     2
     """
-    scenario = source if isinstance(source, Scenario) else Scenario(source)
-    formed = Formation(scenario.with_(set) if set else scenario, count, seed, threads)
+    formed = Formation(loaded(source, set), count, seed, threads)
     if formed.stopped:
         raise formed.stopped
     return formed.frame()

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from slowhand import _native, results
-from slowhand.api import SEED, Scenario, WorldError, processors
+from slowhand.api import SEED, Scenario, WorldError, loaded, processors
 from slowhand.bounds import natural, wrong
 from slowhand.keys import Setting, Settings
 from slowhand.table import Column, Table
@@ -64,9 +64,7 @@ def oscar(
     >>> slowhand.oscar("oscar", readers=[2], count=1, set={"readers.readings": 1}).height
     2
     """
-    scenario = source if isinstance(source, Scenario) else Scenario(source)
-    scenario = scenario.with_(set) if set else scenario
-    comparison = Comparison(scenario, readers, count, seed, threads)
+    comparison = Comparison(loaded(source, set), readers, count, seed, threads)
     if comparison.stopped:
         raise comparison.stopped
     return comparison.frame()

@@ -25,7 +25,7 @@ from slowhand.advice.life import Lived
 from slowhand.advice.lookup import AdviceError
 from slowhand.advice.racing import LEAST, least, schedule
 from slowhand.advice.space import Space, has_no_effect, means, space
-from slowhand.api import Run, Scenario, processors, told
+from slowhand.api import Run, Scenario, loaded, processors, told
 from slowhand.blame import refusal
 from slowhand.bounds import MAX_SEED, natural
 from slowhand.keys import Setting, toml
@@ -441,9 +441,8 @@ def advise(
     """
     from slowhand.advice.answer import Advice
 
-    base = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
     adviser = Adviser(
-        base,
+        loaded(scenario),
         choose=list(_words("choose", choose, _several)),
         fix=list(_words("fix", fix, toml)),
         weights=weights,

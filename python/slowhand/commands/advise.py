@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slowhand import signals
@@ -10,16 +11,18 @@ from slowhand.arguments import Complaint, Parser, integer, share
 from slowhand.blame import blaming
 from slowhand.commands.common import (
     DONE,
-    LONGEST_PANIC,
     NO,
     asked_every,
     figure_file,
+    is_drawn,
     loaded,
     print_json,
+    say_panic,
+    watched,
 )
 from slowhand.commands.options import take
-from slowhand.output import Output, OutputError
-from slowhand.terminal import Terminal, printable, say
+from slowhand.output import Output
+from slowhand.terminal import Terminal
 
 if TYPE_CHECKING:
     from slowhand.advice import Adviser
@@ -150,41 +153,23 @@ def _answer(
     from slowhand.advice import report
     from slowhand.advice.answer import Advice
 
-    stopped = _watch(adviser)
-    failure: OutputError | None = None
+    stopped = watched(
+        adviser.total,
+        "worlds",
+        lambda progress: adviser.run(lambda done, total: progress.update(done, total=total)),
+    )
     with signals.held() as late:  # they cost no report
-        for message in adviser.panicked[:1]:
-            others = f" (and {len(adviser.panicked) - 1:,} others)" if adviser.panicked[1:] else ""
-            say(printable(message + others, LONGEST_PANIC))
+        say_panic(adviser.panicked)
         advice = Advice(adviser, interrupted=stopped is not None)
         if arguments.json:
             print_json(advice.json(), out)
         else:
             report.show(advice, out)
-        if figure:
-            try:
-                if stopped:
-                    raise figure.error("not written: interrupted")
-                _draw(advice, figure.path)
-            except OutputError as error:
-                failure = error
-                say(str(error))
+        drawn = is_drawn(figure, partial(_draw, advice), interrupted=stopped is not None)
     stopped = stopped or next(iter(late), None)
     if stopped:
         return signals.exit_code(stopped)
-    return NO if failure or adviser.panicked or not advice.reliable else DONE
-
-
-def _watch(adviser: Adviser) -> KeyboardInterrupt | None:
-    """Runs the worlds and shows progress. Returns the signal that stopped it, if one did."""
-    from slowhand.progress import Progress
-
-    with Progress(adviser.total, "worlds") as progress:
-        try:
-            adviser.run(lambda done, total: progress.update(done, total=total))
-        except KeyboardInterrupt as stopped:
-            return stopped
-    return None
+    return DONE if drawn and advice.reliable and not adviser.panicked else NO
 
 
 def _draw(advice: Advice, path: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slowhand import _native, signals
@@ -14,14 +15,15 @@ from slowhand.commands.common import (
     asked_every,
     check_alone,
     figure_file,
+    is_drawn,
     loaded,
     print_json,
     replaced,
+    watched,
 )
 from slowhand.commands.options import take
 from slowhand.nearest import none_of
-from slowhand.output import OutputError
-from slowhand.terminal import Terminal, printable, say
+from slowhand.terminal import Terminal, printable
 
 if TYPE_CHECKING:
     from slowhand.api import Scenario
@@ -82,11 +84,14 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     scenario = _scenario(arguments)
     figure = figure_file(arguments, scenario)
     answer = _answer(scenario, arguments)
-    stopped = _watch(answer)
+    stopped = watched(
+        1,
+        "lives",
+        lambda progress: answer.run(lambda done, total: progress.update(done, total=total)),
+    )
     if answer.told is None:
         assert stopped
         raise stopped
-    failure: OutputError | None = None
     with signals.held() as late:  # they cost no report
         if arguments.json:
             print_json(answer.document, out)
@@ -94,16 +99,11 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
             from slowhand.lives import report
 
             report.show(answer, out)
-        if figure:
-            try:
-                _draw(answer, figure.path)
-            except OutputError as error:
-                failure = error
-                say(str(error))
+        drawn = is_drawn(figure, partial(_draw, answer))
     stopped = stopped or next(iter(late), None)
     if stopped:
         return signals.exit_code(stopped)
-    return NO if failure or not answer.is_answered else DONE
+    return DONE if drawn and answer.is_answered else NO
 
 
 def _scenario(arguments: argparse.Namespace) -> Scenario:
@@ -153,18 +153,6 @@ def _answer(scenario: Scenario, arguments: argparse.Namespace) -> Answer:
         full=arguments.full,
         client=arguments.client,
     )
-
-
-def _watch(answer: Answer) -> KeyboardInterrupt | None:
-    """Computes it and shows progress. Returns the signal that stopped it, if one did."""
-    from slowhand.progress import Progress
-
-    with Progress(1, "lives") as progress:
-        try:
-            answer.run(lambda done, total: progress.update(done, total=total))
-        except KeyboardInterrupt as stopped:
-            return stopped
-    return None
 
 
 def _draw(answer: Answer, path: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +18,7 @@ from slowhand.terminal import Terminal, printable, say
 if TYPE_CHECKING:
     from slowhand.api import Scenario
     from slowhand.output import Write
+    from slowhand.progress import Progress
 
 
 DONE, NO, BAD_INPUT = 0, 1, 2
@@ -74,6 +75,41 @@ def is_written(file: Output, write: Write, *, private: bool) -> bool:
     """Writes a file. Returns False, after a message, if it could not be written."""
     try:
         file.write(write, private=private)
+    except OutputError as error:
+        say(str(error))
+        return False
+    return True
+
+
+def watched(total: int, what: str, work: Callable[[Progress], object]) -> KeyboardInterrupt | None:
+    """Does work and shows progress. Returns the signal that stopped it, if one did."""
+    from slowhand.progress import Progress
+
+    with Progress(total, what) as progress:
+        try:
+            work(progress)
+        except KeyboardInterrupt as stopped:
+            return stopped
+    return None
+
+
+def say_panic(panicked: Sequence[str]) -> None:
+    """Says which world panicked first, if one did, and how many others."""
+    for message in panicked[:1]:
+        others = f" (and {len(panicked) - 1:,} others)" if panicked[1:] else ""
+        say(printable(message + others, LONGEST_PANIC))
+
+
+def is_drawn(
+    figure: Output | None, draw: Callable[[str], object], *, interrupted: bool = False
+) -> bool:
+    """Draws a figure, if one is asked for. Returns False, after a message, if that failed."""
+    if not figure:
+        return True
+    try:
+        if interrupted:
+            raise figure.error("not written: interrupted")
+        draw(figure.path)
     except OutputError as error:
         say(str(error))
         return False

@@ -6,13 +6,8 @@ import argparse
 
 from slowhand.arguments import Parser
 from slowhand.commands import worlds
-from slowhand.commands.common import (
-    NO,
-    check_seeds,
-    inputs,
-    loaded,
-)
-from slowhand.commands.options import PCAP, TABLE, given_files, rows, take, take_files
+from slowhand.commands.common import NO
+from slowhand.commands.options import PCAP, TABLE, rows, take, take_files
 from slowhand.terminal import Terminal
 
 
@@ -34,14 +29,9 @@ FILES = {"records": rows("node", TABLE), "pcap": PCAP}
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Lets networks form."""
-    from slowhand import _native, joining, output, results
+    from slowhand import _native, joining
 
-    scenario = loaded(arguments.scenario, arguments.set)
-    check_seeds(arguments.seed, arguments.count)
-    files = given_files(arguments, FILES)
-    output.check(files.values(), inputs(scenario))
-    if "records" in files:
-        results.import_polars()
+    scenario, files = worlds.begin(arguments, FILES)
     formed = joining.Formation(scenario, arguments.count, arguments.seed, arguments.threads)
     code = worlds.tell(
         formed,

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 
 from slowhand.arguments import Parser, integer
 from slowhand.commands import worlds
-from slowhand.commands.common import (
-    check_seeds,
-    inputs,
-    loaded,
-)
-from slowhand.commands.options import TABLE, File, given_files, rows, take, take_files
+from slowhand.commands.options import TABLE, File, rows, take, take_files
 from slowhand.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -58,14 +53,9 @@ FILES = {
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Compares both ways."""
-    from slowhand import _native, output, reading, results
+    from slowhand import _native, reading
 
-    scenario = loaded(arguments.scenario, arguments.set)
-    check_seeds(arguments.seed, arguments.count)
-    files = given_files(arguments, FILES)
-    output.check(files.values(), inputs(scenario))
-    if "records" in files:
-        results.import_polars()
+    scenario, files = worlds.begin(arguments, FILES)
     compared = _compared(scenario, arguments)
     way, readers, seed = arguments.way, min(compared.readers), arguments.seed
     return worlds.tell(

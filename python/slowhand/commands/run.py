@@ -24,6 +24,7 @@ from slowhand.commands.common import (
     replaced,
     show_wireshark,
     warnings_said,
+    watched,
     wireshark,
 )
 from slowhand.commands.options import PCAP, TABLE, File, given_files, rows, take, take_files
@@ -96,7 +97,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     keep = "records" in outputs or "report" in outputs or arguments.slowest
     with warnings_said():
         handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
-    stopped = _watch(handshakes)
+    stopped = watched(count, "worlds", lambda progress: handshakes.watch(progress.update))
     explanation = None
     try:
         if not stopped:
@@ -144,18 +145,6 @@ def _loaded(arguments: argparse.Namespace) -> Scenario:
 def _carries_scenario(name: str, file: Output) -> bool:
     """True if a file has the text of its scenario, as what can be repeated has."""
     return name == "report" or file.path.endswith(".parquet")
-
-
-def _watch(handshakes: Run) -> KeyboardInterrupt | None:
-    """Waits for the end and shows progress. Returns the signal that stopped it, if one did."""
-    from slowhand.progress import Progress
-
-    with Progress(handshakes.count, "worlds") as progress:
-        try:
-            handshakes.watch(progress.update)
-        except KeyboardInterrupt as stopped:
-            return stopped
-    return None
 
 
 def _about(handshakes: Run) -> dict[str, object]:

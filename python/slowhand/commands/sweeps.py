@@ -5,21 +5,24 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowhand import output, signals
+from slowhand import signals
 from slowhand.arguments import Complaint, Parser, integer, share
 from slowhand.commands.common import (
     DONE,
-    LONGEST_PANIC,
     NO,
-    inputs,
+    figure_file,
+    is_drawn,
     loaded,
     print_json,
     replaced,
+    say_panic,
+    watched,
 )
 from slowhand.commands.options import take
-from slowhand.output import Output, OutputError
+from slowhand.output import OutputError
 from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
@@ -213,12 +216,9 @@ def _run_sweep(
     from slowhand.sweeps import Sweep, SweepError, figure, report
     from slowhand.sweeps.cluster import ClusterError
 
-    figure_file = None
     if arguments.plot is not None:
         figure.check(arguments.plot, configurations)
-        figure_file = Output("--plot", arguments.plot)
-        figure_file.check()
-        output.check([figure_file], inputs(configurations[0].base))
+    file = figure_file(arguments, configurations[0].base)
     where = {"out": arguments.out, "threads": arguments.threads, "scheduler": arguments.scheduler}
     with Sweep(configurations, sampling, **where, impossible=impossible) as sweep:
         failure: Exception | None = None
@@ -227,9 +227,7 @@ def _run_sweep(
         except (ClusterError, OutputError) as error:
             stopped, failure = None, error
         with signals.held() as late:  # they cost no report
-            for message in sweep.panicked[:1]:
-                others = f" (and {len(sweep.panicked) - 1:,} others)" if sweep.panicked[1:] else ""
-                say(printable(message + others, LONGEST_PANIC))
+            say_panic(sweep.panicked)
             interrupted = stopped is not None or failure is not None
             results = sweep.results()
             failing = _failing(arguments)
@@ -251,19 +249,13 @@ def _run_sweep(
         stopped = stopped or next(iter(late), None)
         if failure:
             say(str(failure))
-        if figure_file:
-            try:
-                if interrupted:
-                    raise figure_file.error("not written: interrupted")
-                figure.draw(results, sampling.metric, figure_file.path)
-            except OutputError as error:
-                failure = error
-                say(str(error))
+        draw = partial(figure.draw, results, sampling.metric)
+        drawn = is_drawn(file, draw, interrupted=interrupted)
         if stopped:
             return signals.exit_code(stopped)
         if refused:
             raise refused
-        whole = not failure and not worse and not any(measured.panicked for measured, _ in results)
+        whole = drawn and not (failure or worse or any(each.panicked for each, _ in results))
         return DONE if whole and any(measured.completed for measured, _ in results) else NO
 
 
@@ -272,17 +264,17 @@ def _watch_sweep(sweep: Sweep) -> KeyboardInterrupt | None:
     from slowhand import sweeps
     from slowhand.progress import Progress
 
-    with Progress(0, "worlds") as progress:
+    def run(progress: Progress) -> None:
         progress.resume(sweep.worlds)
 
         def update(now: sweeps.Progress) -> None:
             note = f"{now.failed:,} failed" if now.failed else ""
             progress.update(now.done, total=now.total, note=note)
 
-        try:
-            sweep.run(update)
-        except KeyboardInterrupt as stopped:
-            sweep.data.read()
-            say(f"stopped: {sweep.worlds:,} worlds are complete; those in progress are dropped")
-            return stopped
-    return None
+        sweep.run(update)
+
+    stopped = watched(0, "worlds", run)
+    if stopped:
+        sweep.data.read()
+        say(f"stopped: {sweep.worlds:,} worlds are complete; those in progress are dropped")
+    return stopped

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,12 +12,15 @@ from slowhand.arguments import Parser
 from slowhand.commands.common import (
     DONE,
     NO,
+    check_seeds,
+    inputs,
     is_written,
+    loaded,
     print_json,
     show_wireshark,
     wireshark,
 )
-from slowhand.commands.options import SCENARIO_ALONE, take
+from slowhand.commands.options import SCENARIO_ALONE, File, given_files, take
 from slowhand.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -48,6 +52,21 @@ def options(parser: Parser, count: int, what: str | None = None) -> None:
     take(parser, "scenario", SCENARIO_ALONE)
     take(parser, "--count", what, default=count)
     take(parser, "--seed", default=SEED)
+
+
+def begin(
+    arguments: argparse.Namespace, files: Mapping[str, File]
+) -> tuple[Scenario, dict[str, Output]]:
+    """The scenario, and the files to write, after all checks."""
+    from slowhand import output, results
+
+    scenario = loaded(arguments.scenario, arguments.set)
+    check_seeds(arguments.seed, arguments.count)
+    found = given_files(arguments, files)
+    output.check(found.values(), inputs(scenario))
+    if "records" in found:
+        results.import_polars()
+    return scenario, found
 
 
 def tell(

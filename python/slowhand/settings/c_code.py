@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from slowhand.settings.text import literal
+
 DATAGRAM = "    /* Octets of a datagram, without the headers of IP and UDP. */"
 TIMEOUTS = "    /* Milliseconds: the first timeout, and where it stops doubling. */"
 """Comments in C, as they stand in a function."""
@@ -88,8 +90,4 @@ def keys(
 
 def string(value: str) -> str:
     """A string literal. Identities may have any characters."""
-    literal = ""
-    for octet in value.encode():
-        plain = 0x20 <= octet < 0x7F and octet not in b'"\\?'
-        literal += chr(octet) if plain else f"\\{octet:03o}"
-    return f'"{literal}"'
+    return literal(value, "?", "\\{:03o}")

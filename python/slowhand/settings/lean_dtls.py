@@ -15,7 +15,7 @@ from slowhand.settings.session import (
     Timer,
     nearest,
 )
-from slowhand.settings.text import RUST, C, Snippet, head, seconds, text
+from slowhand.settings.text import RUST, C, Snippet, head, literal, seconds, text
 
 LIBRARY, VERSION = "lean-dtls", "0.1.0"
 
@@ -87,7 +87,7 @@ def _rust(end: End) -> list[str]:
     imports += [f"use lean_dtls::{{{uses}}};", ""]
     if end.credential == PSK:
         signature = "pub fn configure(key: &[u8]) -> Result<Config<[Psk<'_>; 1]>, ConfigError> {"
-        identity = _octets(end.psk_identity or "")
+        identity = "b" + literal(end.psk_identity or "", "", "\\x{:02x}")
         own = [f"    let credentials = [Psk {{ identity: {identity}, key }}];"]
     else:
         kind = "an `X509`" if end.credential == CERTIFICATE else "a `RawPublicKey`"
@@ -166,15 +166,6 @@ def _switches(end: End) -> list[str]:
 def _lean(end: End) -> str:
     first, *others = (f"Lean::{name.upper()}" for name in _switches(end))
     return first + "".join(f".with({name})" for name in others)
-
-
-def _octets(value: str) -> str:
-    """A literal of octets in Rust."""
-    literal = ""
-    for octet in value.encode():
-        plain = 0x20 <= octet < 0x7F and octet not in b'"\\'
-        literal += chr(octet) if plain else f"\\x{octet:02x}"
-    return f'b"{literal}"'
 
 
 def _c(end: End, title: str, around: tuple[str, ...]) -> Snippet:

@@ -61,6 +61,16 @@ def seconds(milliseconds: float) -> str:
     return f"{number(milliseconds / 1000)} s"
 
 
+def literal(value: str, special: str, escape: str) -> str:
+    """A string of a language. `escape` writes octets that are not plain, quotes and `special`."""
+    escaped = f'"\\{special}'.encode()
+    octets = (
+        chr(octet) if 0x20 <= octet < 0x7F and octet not in escaped else escape.format(octet)
+        for octet in value.encode()
+    )
+    return f'"{"".join(octets)}"'
+
+
 def needed(options: Mapping[str, bool]) -> list[str]:
     """The names of the options that are needed."""
     return [option for option, is_needed in options.items() if is_needed]
