@@ -37,14 +37,10 @@ def options(parser: Parser) -> None:
 
     worlds.options(parser, COUNT)
     parser.set_defaults(count=None, seed=None)  # a result has its own
-    programs = parser.add_argument_group("programs", PROGRAMS)
-    programs.add_argument(
-        "--client", metavar="COMMAND", help="The program at every client of the scenario."
-    )
-    programs.add_argument(
-        "--server", metavar="COMMAND", help="The program where the scenario has its server."
-    )
-    programs.add_argument(
+    programs = parser.group("programs", PROGRAMS)
+    programs("--client", metavar="COMMAND", help="The program at every client of the scenario.")
+    programs("--server", metavar="COMMAND", help="The program where the scenario has its server.")
+    programs(
         "--at",
         metavar="PLACE=COMMAND",
         action="append",

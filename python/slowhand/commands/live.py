@@ -42,10 +42,10 @@ PICTURE_EVERY_S = 0.25
 def options(parser: Parser) -> None:
     """The options of `live`."""
     take(parser, "scenario", SCENARIO_ALONE)
-    ways = parser.add_argument_group("ways in", TOGETHER)
+    ways = parser.group("ways in", TOGETHER)
     for name, what in WAYS.items():
         several = name in ("udp", "tcp")
-        ways.add_argument(
+        ways(
             f"--{name}",
             metavar=METAVARS.get(name, "NAME"),
             action="append" if several else "store",

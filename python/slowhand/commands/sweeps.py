@@ -97,6 +97,7 @@ def _sampling_options(parser: Parser) -> None:
         "--fail-if",
         metavar="BOUND",
         action="append",
+        default=[],
         help="Exit with 1 if a configuration is worse than that: if the whole interval of its"
         " difference is above this share of the metric, such as 5%%, or clearly fewer complete. Or"
         " if a statistic is beyond a bound: 'duration_s.p95 > 1.05 * base', 'failed > 1%%'. Can be"
@@ -176,7 +177,7 @@ def _failing(arguments: argparse.Namespace) -> Failing:
     from slowhand.sweeps.conditions import Condition
 
     found = Failing(None, [])
-    for text in arguments.fail_if or ():
+    for text in arguments.fail_if:
         if any(sign in text for sign in "<>="):
             found.conditions.append(Condition.read(text, list(UNITS)))
             continue
