@@ -1,4 +1,4 @@
-"""What `slowhand settings` prints is what a library takes: compilers and parsers read it."""
+"""Libraries take what `slowhand settings` prints: compilers and parsers read it."""
 
 import json
 import os

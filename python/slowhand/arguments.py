@@ -11,10 +11,10 @@ from slowhand.nearest import meant
 from slowhand.terminal import printable, width
 
 LONGEST_ERROR = 300
-"""How much is shown of a message of argparse, in characters."""
+"""The most characters of a message of argparse that are shown."""
 
 LONGEST_WORD = 40
-"""How much is shown of a word that was found."""
+"""The most characters of a word that was found that are shown."""
 
 LITERAL = "\0"
 """Stands before a word that is no option, whatever it begins with. No argument contains it."""

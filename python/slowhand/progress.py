@@ -94,7 +94,7 @@ class Progress(Line):
         return line + self._rate(done, now)
 
     def _rate(self, done: int, now: float) -> str:
-        """How fast it goes and how long it still takes, where that is known."""
+        """The rate, and the time that is left, where they are known."""
         new, seconds = done - self._before, now - self._began
         if new <= 0 or seconds <= 0:
             return ""

@@ -1,4 +1,4 @@
-"""What several commands share."""
+"""Functions and words that several commands share."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EXIT_CODES = {
 
 
 LONGEST_PANIC = 300
-"""How much is shown of the words of a panic, in characters."""
+"""The most characters of the words of a panic that are shown."""
 
 
 class Command(NamedTuple):

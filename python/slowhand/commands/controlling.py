@@ -19,7 +19,7 @@ MAX_NODE = 2**16 - 1
 """The largest number of a node."""
 
 LONGEST_DONE = 400
-"""How much is repeated of what was done, in characters."""
+"""The most characters of what was done that are repeated."""
 
 
 def set_options(parser: Parser) -> None:

@@ -113,7 +113,7 @@ PROGRAMS = (
     " which --pcap gets (also SSLKEYLOGFILE). A result (--records, --json) is a scenario too: its"
     " programs, seeds, count and limits are repeated, but for what is given."
 )
-"""What a command may have in it."""
+"""The words that a command may have in it."""
 
 FILES = {
     "records": rows("conversation"),

@@ -34,7 +34,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def count(arguments: argparse.Namespace, default: int) -> int:
-    """How many worlds run: one, if only the explanation of the first handshake is asked for."""
+    """The number of worlds: one, if only the explanation of the first handshake is asked for."""
     if arguments.count is not None:
         return int(arguments.count)
     return 1 if arguments.explain and not arguments.slowest else default

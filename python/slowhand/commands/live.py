@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 PICTURE_EVERY_S = 0.25
-"""How often the status line and the dashboard are drawn. Assumed: nobody reads faster."""
+"""The time between two status lines or dashboards. Assumed: nobody reads faster."""
 
 
 def options(parser: Parser) -> None:
@@ -114,7 +114,7 @@ WHILE_IT_RUNS = (
     "Another terminal changes it and asks it: `slowhand live set network.link_pdr=0.7`,"
     " `slowhand live node 2 off`, `slowhand live status`; each has a --help."
 )
-"""What the help says of the commands beside."""
+"""The words of the help on the commands beside."""
 
 METAVARS = {
     "udp": "[LISTEN=]SERVER",
@@ -127,7 +127,7 @@ COMPUTED = {
     "client": ("compute_client_s", "energy_client_cpu_mj", "energy_client_tpm_mj"),
     "server": ("compute_server_s",),
 }
-"""What is unknown of an end that is a program: what it computes."""
+"""The columns that are unknown of an end that is a program: it computes itself."""
 
 MOST_CHANGES = 20
 """The most changes that the report lists. Assumed: more than one person types."""
@@ -189,7 +189,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
 
 
 class View:
-    """What a user sees of a network while it runs."""
+    """The picture of a network that a user sees while it runs."""
 
     def __init__(self, network: Live, given: Mapping[str, str], out: Terminal, *, is_json: bool):
         from slowhand.progress import Line
@@ -199,7 +199,7 @@ class View:
         self.is_captured = True
         """False if the capture is not complete."""
         self.changes: list[str] = []
-        """What was changed, and when."""
+        """The changes, and when they came."""
         self.end = ""
         """Why it ended."""
         self._network = network
@@ -240,7 +240,7 @@ class View:
             warn(message)
 
     def warnings(self) -> Iterator[str]:
-        """What is said at the end."""
+        """The warnings that are said at the end."""
         yield from self._waiting
         for message, count in self._warned.items():
             if count > 1:
@@ -310,7 +310,7 @@ class View:
 
 
 def _nodes(network: Live) -> int:
-    """How many nodes it has; 0 if it has ended."""
+    """The number of nodes; 0 if the network has ended."""
     snapshot = network.status()
     return len(snapshot["nodes"]) if snapshot else 0
 
@@ -331,7 +331,7 @@ def _start(arguments: argparse.Namespace, outputs: Mapping[str, Output], out: Te
         output.check_folder("--credentials", arguments.credentials)
         scenario.write_credentials(arguments.credentials)
     if "pcap" in outputs and not arguments.json and Path(arguments.pcap).is_fifo():
-        # What is written waits until somebody reads.
+        # A FIFO: writing waits until somebody reads.
         show_wireshark(scenario, outputs["pcap"], out)
     names = [name.replace("-", "_") for name in WAYS]
     try:

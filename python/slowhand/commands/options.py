@@ -75,7 +75,7 @@ class File(NamedTuple):
 
     about: str
     suffixes: tuple[str, ...] = ()
-    """How its name may end; nothing if any name will do."""
+    """The ends that its name may have; nothing if any name will do."""
 
 
 TABLE = (".parquet", ".csv")

@@ -159,7 +159,7 @@ def _sampling(arguments: argparse.Namespace) -> Sampling:
 
 
 class Failing(NamedTuple):
-    """What makes the exit code 1."""
+    """The conditions that make the exit code 1."""
 
     most: float | None
     """The share of the metric by which the others may be worse than the baseline."""
@@ -172,7 +172,7 @@ class Failing(NamedTuple):
 
 
 def _failing(arguments: argparse.Namespace) -> Failing:
-    """What `--fail-if` says: at most one share, and conditions."""
+    """The conditions of `--fail-if`: at most one share, and others."""
     from slowhand.sweeps import UNITS
     from slowhand.sweeps.conditions import Condition
 

@@ -1,4 +1,4 @@
-"""What commands share that run worlds of consecutive seeds and write rows."""
+"""Commands that run worlds of consecutive seeds and write rows share this."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Found(Protocol):
-    """What a command has found."""
+    """The findings of a command."""
 
     scenario: Scenario
     stopped: BaseException | None

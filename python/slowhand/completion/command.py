@@ -52,7 +52,7 @@ class Described(Protocol):
 
     @property
     def about(self) -> str:
-        """What it does."""
+        """The task of the command, in words."""
 
     @property
     def example(self) -> str:
@@ -60,7 +60,7 @@ class Described(Protocol):
 
     @property
     def options(self) -> Callable[[Parser], None]:
-        """What adds its options to a parser."""
+        """The function that adds its options to a parser."""
 
 
 def read(described: Mapping[str, Described]) -> list[Command]:

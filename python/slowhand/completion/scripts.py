@@ -135,7 +135,7 @@ complete -c slowhand -f
 """
 
 BEGIN = "complete -c slowhand -n"
-"""How a line of fish begins, before its condition."""
+"""The first characters of a line of fish, before its condition."""
 
 
 def bash(commands: Sequence[Command]) -> str:
@@ -290,7 +290,7 @@ def fish(commands: Sequence[Command]) -> str:
 
 
 def _fish_values(argument: Argument, names: dict[str, str]) -> str:
-    """What an option takes: -r a value, -x no path, -F a path too."""
+    """The value of an option: -r a value, -x no path, -F a path too."""
     found = f' -a "$_{names[argument.words]}"' if argument.words else ""
     if argument.paths == "folders":
         return f"-x{found} -a '(__fish_complete_directories)'"

@@ -16,7 +16,7 @@ from slowhand.closing import Closing
 from slowhand.executing.programs import Limits
 
 GRACE_S = 30.0
-"""How much longer than its bound a world may take before its process is ended. Assumed."""
+"""The time beyond its bound after which the process of a world is ended. Assumed."""
 
 
 class Failure(NamedTuple):
@@ -84,7 +84,7 @@ class Workers(Closing):
             queue.SimpleQueue()
         )
         worlds = max(1, min(self._threads, count))
-        # What worlds side by side leave of the processors is for the hosts of each of them.
+        # Processors that worlds side by side leave are for the hosts of each of them.
         run = {**self._run, "threads": max(1, self._threads // worlds)}
         self._told = json.dumps({"sources": self._sources, "folder": "", "run": run})
         for _ in range(worlds):

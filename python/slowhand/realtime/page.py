@@ -25,7 +25,7 @@ from slowhand.pages import running
 from slowhand.realtime import control
 
 EVERY_S = 0.1
-"""How often an open page is told what happened. *Assumed*: it looks smooth."""
+"""The time between two messages to an open page. *Assumed*: it looks smooth."""
 
 LONGEST_BODY = 10_000
 """The most octets of a command of the page. *Assumed*: it is a line."""
@@ -99,7 +99,7 @@ class Page(Closing):
             file.unlink(missing_ok=True)
 
     def read(self, after: int) -> tuple[int, dict[str, Any]]:
-        """What was told after this number, when it is there, and its number."""
+        """The message after this number, when it is there, and its number."""
         with self._told:
             self._told.wait_for(lambda: self._number > after or self._is_over)
             return (-1, {"ended": True}) if self._is_over else (self._number, self._latest)
@@ -244,7 +244,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Says nothing."""
 
     def _name(self) -> str | None:
-        """What is asked for. None, after an answer: it is not for us."""
+        """The thing that is asked for. None, after an answer: it is not for us."""
         page = self.server.page
         token, _, name = self.path.removeprefix("/").partition("/")
         # A name of somebody else's may lead here (DNS rebinding).
@@ -255,7 +255,7 @@ class _Handler(BaseHTTPRequestHandler):
         return name
 
     def _events(self) -> None:
-        """What happens, until the reader or the network has gone."""
+        """Sends what happens, until the reader or the network has gone."""
         page = self.server.page
         if not page.enter():
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)

@@ -44,7 +44,7 @@ MISSPELT = {"TLS_PSK_WITH_AES_256_GCM_SHA384": "TLS_PSK_WITH_AES_256_GCM_SHA378"
 """Its own names in CipherSuite.java, where they differ from those of IANA."""
 
 CURVES = {"secp256r1": True, "secp192r1": False}
-"""Those of .../dtls/cipher/XECDHECryptography.java, and whether it recommends them."""
+"""The curves of .../dtls/cipher/XECDHECryptography.java, and whether it recommends them."""
 
 IPV6_HEADERS = 128
 """Octets that it takes from the MTU: IPV6_HEADER_LENGTH in .../scandium/dtls/RecordLayer.java."""

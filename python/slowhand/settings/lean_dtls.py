@@ -169,7 +169,7 @@ def _lean(end: End) -> str:
 
 
 def _c(end: End, title: str, around: tuple[str, ...]) -> Snippet:
-    """The same in C, as far as its header goes."""
+    """The configuration in C, as far as its header goes."""
     notes = list(around)
     if end.suite != "TLS_PSK_WITH_AES_128_CCM_8":
         notes.append("The calls in C have TLS_PSK_WITH_AES_128_CCM_8 and DTLS 1.2 only.")

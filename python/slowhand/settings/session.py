@@ -1,4 +1,4 @@
-"""How the two ends of a scenario's session are configured, as every library's snippet reads it."""
+"""The two ends of a scenario's session and their configuration, for all libraries."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class End:
         return self.rsa_bits is not None
 
     def without_datagrams(self) -> End:
-        """The same without what only datagrams have."""
+        """The end without what only datagrams have."""
         return replace(
             self,
             timer=None,
@@ -109,7 +109,7 @@ class Session:
     client: End
     server: End
     notes: tuple[str, ...]
-    """What the scenario has around the session, which no setting of a library brings about."""
+    """The parts of the scenario around the session, which no setting of a library brings about."""
 
 
 DELEGATE = (
@@ -138,7 +138,7 @@ AROUND: dict[tuple[str, str | bool], str] = {
     " (lowpan.payload_compression): the network stacks of the nodes and of the border router do"
     " it, and no library of DTLS.",
 }
-"""What has to be done beside the settings of a library, by a key and its value."""
+"""The work beside the settings of a library, by a key and its value."""
 
 
 def read(scenario: str, native: _native.Scenario) -> Session:
@@ -166,7 +166,7 @@ def _end(values: dict[str, Any]) -> End:
 
 @dataclass(frozen=True)
 class Offer:
-    """What a library can do of what a session has."""
+    """The abilities of a library, of those that a session asks for."""
 
     name: str
     protocols: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a library's snippet is made of: a head with its notes, and lines."""
+"""Parts of a library's snippet: a head with its notes, and lines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Snippet:
     """Where it belongs."""
     text: str
     notes: tuple[str, ...] = ()
-    """What the library cannot do as the scenario says. The text has them as comments."""
+    """The wishes of the scenario that the library cannot fulfil. The text has them as comments."""
 
 
 C = ("/* ", " * ", " */")

@@ -66,7 +66,7 @@ UNITS = {n: row for rows in METRICS.values() for n, row in rows.items() if n not
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How many worlds each configuration has, and by which metric they are compared."""
+    """The number of worlds of each configuration, and the metric by which they are compared."""
 
     count: int | None = None
     """The worlds of each; 100 if there is no precision either."""
@@ -122,7 +122,7 @@ class Place(Protocol):
 
 
 class Progress(NamedTuple):
-    """How far a sweep is."""
+    """The state of a sweep while it runs."""
 
     done: int
     """Worlds that are done, those of before included."""
@@ -133,7 +133,7 @@ class Progress(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a configuration gave, and its difference to the baseline."""
+    """The measurements of a configuration, and its difference to the baseline."""
 
     measured: Measured
     difference: Difference | None
@@ -216,7 +216,7 @@ class Sweep(Closing):
             running.close()
 
     def _missing(self) -> Iterable[Chunk]:
-        """What the next round runs: nothing if all configurations have their worlds."""
+        """The chunks of the next round: none if all configurations have their worlds."""
         for configuration in self.configurations:
             for count in self._rounds(configuration):
                 missing = list(self.data.missing(configuration, self.sampling.seed, count))
@@ -246,7 +246,7 @@ class Sweep(Closing):
             count = min(sampling.most, math.ceil(wanted))
 
     def results(self) -> list[Result]:
-        """What each configuration gave, and its difference to the baseline."""
+        """The results of each configuration, and its difference to the baseline."""
         metric = self.sampling.metric
         self.data.read()  # a signal may have come when a file was just complete
         wanted = (metric, *self.sampling.others)
@@ -273,7 +273,7 @@ class Sweep(Closing):
 
     @property
     def notes(self) -> list[str]:
-        """What programs did so that another run of a seed may differ, each once."""
+        """The actions of programs by which another run of a seed may differ, each once."""
         return list(self.data.notes)
 
     @property
@@ -363,7 +363,7 @@ COLUMNS = {
     "difference_mean": "The mean of the metric, minus that of the first or best configuration.",
     "difference_half": "Half of the width of the interval of that difference.",
 }
-"""What the columns of a sweep's table mean. KEY and METRIC stand for names."""
+"""The meaning of the columns of a sweep's table. KEY and METRIC stand for names."""
 
 
 def frame(results: list[Result], metric: str) -> polars.DataFrame:
