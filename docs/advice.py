@@ -1,4 +1,4 @@
-"""Puts the output of its commands into docs/advice.md.
+"""Puts the output of its commands into docs/advice.md and docs/reference/advice.md.
 
 Run it when the output has changed: .venv/bin/python docs/advice.py. It takes a minute.
 """
@@ -12,10 +12,11 @@ from sweeps import filled
 
 
 def main(folder: Path) -> None:
-    """Writes the document into `folder`."""
-    (folder / "docs").mkdir(exist_ok=True)
+    """Writes both documents into `folder`."""
+    (folder / "docs" / "reference").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
-        (folder / "docs" / "advice.md").write_text(filled("advice.md", Path(place)))
+        for name in ("advice.md", "reference/advice.md"):
+            (folder / "docs" / name).write_text(filled(name, Path(place)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Puts what `slowhand battery` prints into docs/battery.md, and its picture beside it.
+"""Puts what `slowhand battery` prints into docs/battery.md and its reference, and its picture.
 
 Run it when the output has changed: .venv/bin/python docs/battery.py. It takes half a minute.
 """
@@ -15,6 +15,7 @@ from slowhand import Scenario, lives, plot
 from slowhand.terminal import WIDTH
 
 PAGE = "docs/battery.md"
+REFERENCE = "docs/reference/battery.md"
 
 THREAD = "scenarios/battery.toml"
 SENSOR = "scenarios/sensor.toml"
@@ -35,7 +36,7 @@ PROTECTIONS = {
 
 
 def main(folder: Path) -> None:
-    """Writes the page and the picture into `folder`."""
+    """Writes the page, its reference and the picture into `folder`."""
     os.chdir(ROOT)
     thread = lives.ask(THREAD)
     sensor = lives.ask(Scenario(SENSOR, HOURLY), "l91-pair")
@@ -50,15 +51,18 @@ def main(folder: Path) -> None:
     blocks = {
         "lead": lead(thread),
         "thread": f"```text\n$ ./slowhand battery {THREAD}\n{plain(thread)}```\n",
+        "sessions": sessions(),
+        "protections": protections(),
+    }
+    looked_up = {
         "sensor": (
             f"```text\n$ ./slowhand battery {SENSOR} --period 1h --battery l91-pair\n"
             f"{plain(sensor)}```\n"
         ),
-        "sessions": sessions(),
-        "protections": protections(),
         "month": agree,
     }
     write(PAGE, folder, blocks)
+    write(REFERENCE, folder, looked_up)
     plot.life(thread.document, folder / "docs" / "battery.png")
 
 

@@ -1,8 +1,8 @@
 """Measures the libraries that `slowhand stacks add` makes beside those that are built in.
 
-It writes the last tables of docs/stacks.md. Run it when results have changed:
-.venv/bin/python docs/builds.py. The first time it compiles all of them into target/stacks, which
-takes minutes, and needs a compiler of C++.
+It writes the last tables of docs/reference/stacks.md, and the rows that decide into docs/stacks.md.
+Run it when results have changed: .venv/bin/python docs/builds.py. The first time it compiles all of
+them into target/stacks, which takes minutes, and needs a compiler of C++.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from measured import ROOT, Measured, Settings, cells, fill, measure
+from measured import ROOT, Measured, Settings, cells, fill_pages, measure
 
 # Before slowhand looks for stacks.
 os.environ.setdefault("SLOWHAND_STACKS", str(ROOT / "target" / "stacks"))
@@ -68,6 +68,9 @@ SESSIONS: dict[str, Settings] = {
     },
 }
 
+DECISIVE = "DTLS 1.2, certificates, CCM_8"
+"""The session whose rows are on the page that is read."""
+
 WANTED: dict[str, tuple[str, float | None]] = {
     "median [s]": ("duration_s", 0.5),
     "95 % [s]": ("duration_s", 0.95),
@@ -86,11 +89,18 @@ KEPT = tuple(dict.fromkeys(column for column, _ in WANTED.values()))
 def main(folder: Path) -> None:
     """Writes the tables."""
     make()
-    text = (ROOT / "docs" / "stacks.md").read_text()
-    for name, session in SESSIONS.items():
-        text = fill(text, name, table(session))
-    (folder / "docs").mkdir(exist_ok=True)
-    (folder / "docs" / "stacks.md").write_text(text)
+    tables = {name: table(session) for name, session in SESSIONS.items()}
+    blocks = {f"decisive: {DECISIVE}": worst(tables[DECISIVE])}
+    fill_pages(folder, {"stacks.md": blocks, "reference/stacks.md": tables})
+
+
+def worst(table: str) -> str:
+    """The rows of a table with the most hops and the most losses, without these two columns."""
+    heading, line, *rows = table.splitlines()
+    begin = f"| {max(HOPS)} | {max(LOSSES):.0%} "
+    kept = [row.removeprefix(begin) for row in rows if row.startswith(begin)]
+    shorter = [each.split(" | ", 2)[2] for each in (heading, line)]
+    return "\n".join([*(f"| {each}" for each in shorter), *kept]) + "\n"
 
 
 def make() -> None:

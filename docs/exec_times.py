@@ -1,4 +1,4 @@
-"""Prints how long worlds of programs take by the clock, as docs/exec.md says it.
+"""Prints how long worlds of programs take by the clock, as docs/reference/exec.md says it.
 
 .venv/bin/python docs/exec_times.py     20 s on two idle cores
 """

@@ -1,4 +1,4 @@
-"""Measures the effect of the gateway: writes the tables of docs/gateway.md, and docs/gateway.png.
+"""Measures the effect of the gateway: docs/gateway.png, the tables of its page and its reference.
 
 Run it when results have changed: .venv/bin/python docs/gateway.py. It takes some minutes.
 """
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from measured import ROOT, Measured, fill, measure, number, save_picture
+from measured import ROOT, Measured, measure, number, save_picture, write
 
 from slowhand import plot
 from slowhand.keys import Setting
@@ -56,6 +56,12 @@ COLUMNS = {
 LOST = "failed, but not without"
 """Handshakes that complete only without the help of the border router."""
 
+DECISIVE = ("completed [%]", "median [s]", "bytes [B]", "energy [mJ]", "spurious", LOST)
+DECISIVE_HOPS = 3
+"""The columns and the hops of the page that is read."""
+
+PAGE = "docs/gateway.md"
+REFERENCE = "docs/reference/gateway.md"
 
 KEPT = tuple(
     dict.fromkeys(column for column in COLUMNS.values() if column not in ("completed", "median"))
@@ -89,12 +95,20 @@ def main(folder: Path) -> None:
         for hops in HOPS
         for variant in VARIANTS
     }
-    text = (ROOT / "docs" / "gateway.md").read_text()
-    for condition in CONDITIONS:
-        text = fill(text, condition, table(measured, condition))
-    (folder / "docs").mkdir(exist_ok=True)
-    (folder / "docs" / "gateway.md").write_text(text)
+    write(REFERENCE, folder, {condition: table(measured, condition) for condition in CONDITIONS})
+    write(PAGE, folder, {"three hops": decisive(measured)})
     draw(measured, folder / "docs")
+
+
+def row(
+    measured: Mapping[tuple[str, int, str], Measured], variant: str, hops: int, condition: str
+) -> dict[str, str]:
+    """The cells of a row, by column."""
+    ours = measured[variant, hops, condition]
+    cells = {name: cell(ours, column) for name, column in COLUMNS.items()}
+    without = measured[variant.split(",")[0], hops, condition]
+    lost = set(without.worlds) - set(ours.worlds)
+    return {**cells, LOST: str(len(lost)) if "," in variant else ""}
 
 
 def table(measured: Mapping[tuple[str, int, str], Measured], condition: str) -> str:
@@ -105,12 +119,22 @@ def table(measured: Mapping[tuple[str, int, str], Measured], condition: str) -> 
     ]
     for hops in HOPS:
         for variant in VARIANTS:
-            ours = measured[variant, hops, condition]
-            cells = [cell(ours, column) for column in COLUMNS.values()]
-            without = measured[variant.split(",")[0], hops, condition]
-            lost = set(without.worlds) - set(ours.worlds)
-            cells.append(str(len(lost)) if "," in variant else "")
+            cells = row(measured, variant, hops, condition).values()
             lines.append(f"| {hops} | {variant} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def decisive(measured: Mapping[tuple[str, int, str], Measured]) -> str:
+    """The columns that decide, over one number of hops."""
+    lines = [
+        "| lost | | " + " | ".join(DECISIVE) + " |",
+        "| :--- | :--- | " + " | ".join("---:" for _ in DECISIVE) + " |",
+    ]
+    for condition in CONDITIONS:
+        for variant in VARIANTS:
+            cells = row(measured, variant, DECISIVE_HOPS, condition)
+            shown = " | ".join(cells[name] for name in DECISIVE)
+            lines.append(f"| {condition} | {variant} | {shown} |")
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,6 @@
-"""Compares DTLS that has help on four networks: writes the tables and the figure of docs/helped.md.
+"""Compares DTLS that has help on four networks: writes the tables of two pages, and a figure.
+
+The pages are docs/helped.md and docs/reference/helped.md.
 
 Run it when results have changed: .venv/bin/python docs/helped.py. It takes some minutes.
 """
@@ -18,6 +20,8 @@ from slowhand import Run, Scenario, plot
 from slowhand.estimate import percentile
 
 SCENARIO = ROOT / "scenarios" / "helped.toml"
+PAGE = "docs/helped.md"
+REFERENCE = "docs/reference/helped.md"
 COUNT = 300
 LOSSES = {"0 %": 0.0, "5 %": 0.05}
 """The share of frames that are lost at each hop although the link layer has delivered them."""
@@ -63,6 +67,7 @@ WITH_ROOM: Settings = {**QUIC, "mac.queue": 64, "lowpan.reassembly_buffers": 4}
 WITH_CERTIFICATES: Mapping[str, Settings] = {
     "DTLS 1.2": {},
     "DTLS 1.3": WITH_13,
+    "DTLS 1.2, MTU 256": {"session.mtu": 256},
     **OF_BOTH,
     "pre-validation": {"gateway.pre_validation": True},
     "delegation": {"gateway.delegation": "border-router", "session.resumption": "id"},
@@ -97,15 +102,18 @@ class Tried:
     def percentile(self, share: float) -> float:
         """A percentile of the durations."""
         pairs = zip(self.columns["duration_s"], self._done, strict=True)
-        found: float = percentile(
-            [duration if done else math.inf for duration, done in pairs], share
-        )
-        return math.inf if math.isnan(found) else found  # between one that is and one that is not
+        return percentile_of([duration if done else math.inf for duration, done in pairs], share)
 
     @property
     def failed(self) -> float:
         """The share of handshakes that fail, in percent."""
         return 100 * (1 - sum(self._done) / len(self._done))
+
+
+def percentile_of(values: list[float], share: float) -> float:
+    """A percentile, infinite where it lies between one that is and one that is not."""
+    found: float = percentile(values, share)
+    return math.inf if math.isnan(found) else found
 
 
 def cell(value: float) -> str:
@@ -115,7 +123,8 @@ def cell(value: float) -> str:
 
 def main(folder: Path) -> None:
     """Writes the tables and the figure."""
-    text = (ROOT / "docs" / "helped.md").read_text()
+    page = (ROOT / PAGE).read_text()
+    reference = (ROOT / REFERENCE).read_text()
     found: dict[tuple[str, str, str], Tried] = {}
     for network, mac in NETWORKS.items():
         for loss, share in LOSSES.items():
@@ -123,13 +132,52 @@ def main(folder: Path) -> None:
                 changes: Settings = {**mac, "lowpan.frame_loss": share, **settings}
                 found[network, loss, name] = Tried(changes)
             rows = {name: found[network, loss, name] for name in ROWS}
-            text = fill(text, f"{network}, {loss}", handshakes(rows))
-    text = fill(text, "false start", false_start())
+            reference = fill(reference, f"{network}, {loss}", handshakes(rows))
+    page = fill(page, "summary", summary(found))
+    page = fill(page, "false start", false_start())
     for kind, settings in CROWDED.items():
-        text = fill(text, f"crowd: {kind}", crowd(settings))
-    (folder / "docs").mkdir(exist_ok=True)
-    (folder / "docs" / "helped.md").write_text(text)
+        page = fill(page, f"crowd: {kind}", crowd(settings))
+    (folder / REFERENCE).parent.mkdir(parents=True, exist_ok=True)
+    (folder / PAGE).write_text(page)
+    (folder / REFERENCE).write_text(reference)
     draw(found, folder / "docs")
+
+
+COMPARED = (*dict.fromkeys([*WITH_PSK, *WITH_CERTIFICATES]), *list(ROWS)[-3:])
+"""The rows of either credential, and those that need no help."""
+
+
+def summary(found: Mapping[tuple[str, str, str], Tried]) -> str:
+    """The client's energy as a share of that of plain DTLS 1.2: its range over the networks."""
+    columns = ("session", "PSK [%]", "PSK, lost", "cert [%]", "cert, lost", "failed [%]")
+
+    def energies(credential: str, row: str, loss: str) -> str:
+        if row not in ROWS:
+            return ""
+        shares = []
+        for network in NETWORKS:
+            plain = found[network, loss, f"{credential}: DTLS 1.2"]
+            energy = found[network, loss, row].per_session("energy_client_mj")
+            shares.append(100 * energy / plain.per_session("energy_client_mj"))
+        return span(shares)
+
+    cells = {}
+    for name in COMPARED:
+        psk, certificates = f"PSK: {name}", name if name in ROWS else f"cert: {name}"
+        of_psk = [energies("PSK", psk, loss) for loss in LOSSES]
+        of_certificates = [energies("cert", certificates, loss) for loss in LOSSES]
+        failed = ""
+        if certificates in ROWS:
+            failed = span([found[network, "5 %", certificates].failed for network in NETWORKS])
+        cells[name] = [*of_psk, *of_certificates, failed]
+    return table(columns, cells)
+
+
+def span(values: Sequence[float]) -> str:
+    """The lowest and the highest of these, without decimals."""
+    ends = (min(values), max(values))
+    low, high = (f"{each:.0f}" if math.isfinite(each) else "never" for each in ends)
+    return low if low == high else f"{low} to {high}"
 
 
 def handshakes(rows: Mapping[str, Tried]) -> str:
@@ -150,18 +198,31 @@ def handshakes(rows: Mapping[str, Tried]) -> str:
 
 
 def false_start() -> str:
-    """The time until the first answer, by network, with and without False Start."""
-    columns = ("session", *(f"{network} [s]" for network in NETWORKS))
+    """The time until the first answer, and how many have none, with and without False Start."""
     settings: Settings = {"session.protocol": "coap+dtls1.2", "application.requests": 1}
     cells: dict[str, list[str]] = {}
-    for name, start in (("DTLS 1.2", False), ("DTLS 1.2, False Start", True)):
-        cells[name] = []
-        for mac in NETWORKS.values():
-            changes: Settings = {**mac, **settings, "session.false_start": start}
-            columns_of = Tried(changes).columns
-            times = zip(columns_of["duration_s"], columns_of["data_s"], strict=True)
-            cells[name].append(cell(percentile([sum(both) for both in times], 0.5)))
-    return table(columns, cells)
+    for loss, share in LOSSES.items():
+        for name, start in (("DTLS 1.2", False), ("False Start", True)):
+            changes: Settings = {
+                **settings,
+                "lowpan.frame_loss": share,
+                "session.false_start": start,
+            }
+            found = [answers({**mac, **changes}) for mac in NETWORKS.values()]
+            medians = [percentile_of(times, 0.5) for times in found]
+            cells[f"{name}, {loss} lost: median [s]"] = [cell(median) for median in medians]
+            failed = [100 * times.count(math.inf) / len(times) for times in found]
+            cells[f"{name}, {loss} lost: no answer [%]"] = [cell(each) for each in failed]
+    return table(("", *NETWORKS), cells)
+
+
+def answers(settings: Settings) -> list[float]:
+    """How long each client waits for the first answer, for ever if none comes."""
+    columns = Tried(settings).columns
+    rows = zip(columns["data_outcome"], columns["duration_s"], columns["data_s"], strict=True)
+    return [
+        duration + data if outcome == "completed" else math.inf for outcome, duration, data in rows
+    ]
 
 
 LEAVES = list(range(11, 31))

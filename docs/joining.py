@@ -1,4 +1,4 @@
-"""Puts what `slowhand join` measures into docs/joining.md.
+"""Puts what `slowhand join` measures into docs/joining.md and its reference.
 
 Run it when the output has changed: .venv/bin/python docs/joining.py. It takes half a minute.
 """
@@ -17,6 +17,7 @@ from slowhand.estimate import percentile
 from slowhand.joining import PHASES, Formation, show
 
 PAGE = "docs/joining.md"
+REFERENCE = "docs/reference/joining.md"
 SCENARIO = "scenarios/join.toml"
 WORLDS = 100
 
@@ -85,17 +86,11 @@ def formation(settings: list[str], count: int = WORLDS) -> Formation:
 
 
 def main(folder: Path) -> None:
-    """Writes the page into `folder`."""
+    """Writes both pages into `folder`."""
     os.chdir(ROOT)
-    blocks = {
-        "output": output(),
-        "pledge": pledge(),
-        "power-cut": power_cut(),
-        "simulator": simulator(),
-        "boards": boards(),
-        "late": late(),
-    }
-    write(PAGE, folder, blocks)
+    write(PAGE, folder, {"output": output(), "pledge": pledge(), "power-cut": power_cut()})
+    reference = {"simulator": simulator(), "boards": boards(), "late": late()}
+    write(REFERENCE, folder, reference)
 
 
 def output() -> str:

@@ -1,4 +1,4 @@
-"""Prints how fast the laboratory in a page answers, for docs/performance.md.
+"""Prints how fast the laboratory in a page answers, for docs/reference/performance.md.
 
 .venv/bin/python docs/lab_times.py, after tools/lab-page. The computer should be idle.
 """

@@ -60,12 +60,23 @@ def fill(document: str, name: str, table: str) -> str:
     return before + begin + table + end + after.partition(end)[2]
 
 
+def fill_pages(folder: Path, pages: Mapping[str, Mapping[str, str]]) -> None:
+    """Writes pages of docs/ into `folder`, each with these tables in their places."""
+    for page, tables in pages.items():
+        text = (ROOT / "docs" / page).read_text()
+        for name, table in tables.items():
+            text = fill(text, name, table)
+        target = folder / "docs" / page
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+
+
 def write(page: str, folder: Path, blocks: Mapping[str, str]) -> None:
     """Writes a page of the project into `folder`, with these blocks in their places."""
     text = (ROOT / page).read_text()
     for name, block in blocks.items():
         text = fill(text, name, f"\n{block}\n")
-    (folder / page).parent.mkdir(exist_ok=True)
+    (folder / page).parent.mkdir(parents=True, exist_ok=True)
     (folder / page).write_text(text)
 
 

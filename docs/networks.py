@@ -1,4 +1,4 @@
-"""Measures one handshake on every link layer: writes the tables of docs/networks.md.
+"""Measures one handshake on every link layer: the tables of docs/networks.md and its reference.
 
 Run it when results have changed: .venv/bin/python docs/networks.py. It takes some minutes.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from measured import ROOT, Measured, Settings, fill, measure, number
+from measured import ROOT, Measured, Settings, measure, number, write
 
 import slowhand
 from slowhand import Scenario
@@ -71,11 +71,22 @@ QUEUE = 20
 
 KEPT = ("duration_s", "frames", "frames_ack", "frames_control", "energy_client_mj")
 
+PAGE = "docs/networks.md"
+LINK_LAYERS_PAGE = "docs/reference/link-layers.md"
+PROFILES_PAGE = "docs/reference/nodes.md"
+
 HEADER = (
     "| | hops | client on [%] | routers on [%] | median [s] | p95 [s] | frames | "
     "ACKs, strobes, polls | client [mJ] | failed [%] |\n"
     "| :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
 )
+
+DECISIVE = (
+    "| three hops | client on [%] | routers on [%] | PSK: median [s] | client [mJ] | failed [%] | "
+    "certificates: median [s] | client [mJ] | failed [%] |\n"
+    "| :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+)
+"""The columns of the page that is read, over the most hops."""
 
 IDLE_S = (10.0, 1010.0)
 """Between these starts of the client the network is idle for 1000 s."""
@@ -106,13 +117,31 @@ def radio_on(network: Settings, start_s: float, node: int) -> tuple[float, float
     return sum(float(of_node[state]) for state in states), float(of_node["elapsed_s"])
 
 
-def row(link_layer: str, hops: int, credential: str) -> str:
-    """A row of a table."""
+Cells = dict[tuple[str, int, str], list[str]]
+"""The cells of a row, by link layer, hops and credential."""
+
+
+def row(link_layer: str, hops: int, credential: str) -> list[str]:
+    """The cells of a row of a table."""
     network = settings(link_layer, hops)
     client, router = (100 * duty_cycle(network, node) for node in (hops, hops - 1))
     ours = measure(SCENARIO, {**network, **CREDENTIALS[credential]}, KEPT, COUNT)
-    cells = [link_layer, str(hops), number(client), number(router), *results(ours)]
+    return [link_layer, str(hops), number(client), number(router), *results(ours)]
+
+
+def line(cells: list[str]) -> str:
+    """A row of a table."""
     return "| " + " | ".join(cells) + " |\n"
+
+
+def decisive(cells: Cells) -> str:
+    """The rows that decide: the duty cycles, medians, energies and failures of both credentials."""
+    text = DECISIVE
+    for name in LINK_LAYERS:
+        psk, certificates = (cells[name, HOPS[-1], credential] for credential in CREDENTIALS)
+        both = [each[at] for each in (psk, certificates) for at in (4, 8, 9)]
+        text += line([name, *psk[2:4], *both])
+    return text
 
 
 def results(ours: Measured) -> list[str]:
@@ -168,7 +197,7 @@ def compared(profile: str) -> str:
         share = f"{100 * ours.completed / clients:.0f} %"
         took = f"{number(ours.percentile('duration_s', 0.5))} s, " if ours.worlds else ""
         cells.append(took + share)
-    return "| " + " | ".join(cells) + " |\n"
+    return line(cells)
 
 
 def profiles() -> str:
@@ -180,13 +209,20 @@ def profiles() -> str:
 
 def main(folder: Path) -> None:
     """Writes the tables."""
-    text = (ROOT / "docs" / "networks.md").read_text()
-    text = fill(text, "profiles", profiles())
-    for credential in CREDENTIALS:
-        rows = [row(name, hops, credential) for name in LINK_LAYERS for hops in HOPS]
-        text = fill(text, credential, HEADER + "".join(rows))
-    (folder / "docs").mkdir(exist_ok=True)
-    (folder / "docs" / "networks.md").write_text(text)
+    cells = {
+        (name, hops, credential): row(name, hops, credential)
+        for credential in CREDENTIALS
+        for name in LINK_LAYERS
+        for hops in HOPS
+    }
+    tables = {
+        credential: HEADER
+        + "".join(line(of) for (*_, its), of in cells.items() if its == credential)
+        for credential in CREDENTIALS
+    }
+    write(LINK_LAYERS_PAGE, folder, tables)
+    write(PROFILES_PAGE, folder, {"profiles": profiles()})
+    write(PAGE, folder, {"three hops": decisive(cells)})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Puts what `slowhand oscar` measures into docs/oscar.md.
+"""Puts what `slowhand oscar` measures into docs/oscar.md and its reference.
 
 Run it when the output has changed: .venv/bin/python docs/oscar.py.
 """
@@ -21,6 +21,7 @@ Results = list[dict[str, Any]]
 """What each number of readers gave."""
 
 PAGE = "docs/oscar.md"
+REFERENCE = "docs/reference/oscar.md"
 SCENARIO = "scenarios/oscar.toml"
 WORLDS = 3
 
@@ -51,16 +52,16 @@ def compared(settings: list[str], worlds: int = WORLDS) -> Comparison:
 
 
 def main(folder: Path) -> None:
-    """Writes the page into `folder`."""
+    """Writes both pages into `folder`."""
     os.chdir(ROOT)
     found = {name: compared(settings).results() for name, settings in VARIANTS.items()}
     blocks = {
         "output": printed(f"oscar {SCENARIO}", partial(show, compared([], 5))),
         "variants": variants(found),
-        "fifty": fifty(found),
         "rule": rule(found),
     }
     write(PAGE, folder, blocks)
+    write(REFERENCE, folder, {"fifty": fifty(found)})
 
 
 def variants(found: Mapping[str, Results]) -> str:

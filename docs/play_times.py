@@ -1,4 +1,4 @@
-"""Prints how long Chromium draws one picture of a network that moves, for docs/play.md.
+"""Prints how long Chromium draws one picture of a network that moves, for docs/reference/play.md.
 
 .venv/bin/python docs/play_times.py. The computer should be idle.
 """

@@ -1,5 +1,6 @@
 """Compares ways to protect a CoAP request on four networks: writes the tables of docs/protocols.md.
 
+The table of one network is on that page, all others are in docs/reference/protocols.md.
 Run it when results have changed: .venv/bin/python docs/protocols.py. It takes some minutes.
 """
 
@@ -10,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from measured import ROOT, Settings, fill, number, save_picture, table
+from measured import ROOT, Settings, fill_pages, number, save_picture, table
 
 from slowhand import Run, Scenario, plot
 from slowhand.estimate import percentile
@@ -25,6 +26,9 @@ NETWORKS: dict[str, Settings] = {
     "beacons": {"mac": {"kind": "beacon", "beacon_interval_ms": 245.76, "cap_ms": 61.44}},
     "CSMA": {"mac": {"kind": "csma", "sleepy": "leaves", "poll_period_ms": 1000}},
 }
+
+READ = "TSCH"
+"""The network whose table is on the page that is read. The reference has the others."""
 
 PSK = {"session.suite": "TLS_PSK_WITH_AES_128_CCM_8", "session.credential": "psk"}
 KEYS = {
@@ -64,22 +68,25 @@ SIZES = (1, 16, 64, 256, 1000)
 
 def main(folder: Path) -> None:
     """Writes the tables and the figure."""
-    text = (ROOT / "docs" / "protocols.md").read_text()
     found = {
         (network, protocol): Row({**NETWORKS[network], **PROTOCOLS[protocol]})
         for network in NETWORKS
         for protocol in PROTOCOLS
     }
-    for network in NETWORKS:
-        rows = {protocol: found[network, protocol] for protocol in PROTOCOLS}
-        text = fill(text, network, first(rows))
+    of_each = {
+        network: first({protocol: found[network, protocol] for protocol in PROTOCOLS})
+        for network in NETWORKS
+    }
     of_all = {protocol: [found[each, protocol] for each in NETWORKS] for protocol in PROTOCOLS}
-    text = fill(text, "later octets", later_octets(of_all))
-    text = fill(text, "later energy", later_energy(of_all))
-    text = fill(text, "notifications", notifications())
-    text = fill(text, "sizes", sizes())
-    (folder / "docs").mkdir(exist_ok=True)
-    (folder / "docs" / "protocols.md").write_text(text)
+    looked_up = {
+        **{network: of_each[network] for network in NETWORKS if network != READ},
+        "later octets": later_octets(of_all),
+        "later energy": later_energy(of_all),
+        "notifications": notifications(),
+        "sizes": sizes(),
+    }
+    pages = {"protocols.md": {READ: of_each[READ]}, "reference/protocols.md": looked_up}
+    fill_pages(folder, pages)
     draw(found, folder / "docs")
 
 
@@ -196,7 +203,7 @@ def notifications() -> str:
         values = [later_value({**settings, **way}, idle) for way in WAYS]
         carried = [f"{number(octets)}/{number(frames)}" for octets, frames, _ in values]
         cells[name] = [*carried, *(number(energy) for *_, energy in values)]
-    return table(columns, cells)
+    return table(("protection", *columns), cells)
 
 
 def later_value(settings: Settings, idle: float) -> tuple[float, float, float]:

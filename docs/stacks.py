@@ -1,4 +1,6 @@
-"""Compares all DTLS stacks on one network: writes the tables of docs/stacks.md, and its figure.
+"""Compares all DTLS stacks on one network: writes the tables of docs/reference/stacks.md.
+
+The few rows that decide go into docs/stacks.md, with its figure.
 
 Run it when results have changed: .venv/bin/python docs/stacks.py. It takes some minutes.
 """
@@ -6,10 +8,10 @@ Run it when results have changed: .venv/bin/python docs/stacks.py. It takes some
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from measured import ROOT, Measured, Settings, cells, fill, measure, save_picture
+from measured import ROOT, Measured, Settings, cells, fill_pages, measure, save_picture
 
 from slowhand import plot
 from slowhand.keys import Setting
@@ -107,6 +109,15 @@ COLUMNS = ("failed [%]", *WANTED)
 
 KEPT = tuple(dict.fromkeys(column for column, _ in WANTED.values()))
 
+DECISIVE = (
+    "5 % of fragments",
+    (
+        *("mbedTLS", "OpenSSL", "tinyDTLS", "lean-dtls, DTLS 1.2", "one frame a datagram"),
+        *("all, one frame, no cookie", "DTLS 1.3", "DTLS 1.3, one frame, no cookie"),
+    ),
+)
+"""The rows of the page that is read, of the network of the figure."""
+
 Results = Mapping[tuple[str, str, int, str], Measured]
 
 
@@ -119,12 +130,15 @@ def main(folder: Path) -> None:
         for condition in CONDITIONS
         for variant in VARIANTS
     }
-    text = (ROOT / "docs" / "stacks.md").read_text()
-    for link in LINKS:
-        for hops in HOPS:
-            text = fill(text, f"{link}, {hops}", table(measured, link, hops))
-    (folder / "docs").mkdir(exist_ok=True)
-    (folder / "docs" / "stacks.md").write_text(text)
+    tables = {
+        f"{link}, {hops}": table(measured, link, hops, CONDITIONS, VARIANTS)
+        for link in LINKS
+        for hops in HOPS
+    }
+    ((link, hops),) = SHOWN.items()
+    (condition, variants) = DECISIVE
+    decisive = table(measured, link, hops, [condition], variants)
+    fill_pages(folder, {"stacks.md": {"decisive": decisive}, "reference/stacks.md": tables})
     draw(measured, folder / "docs")
 
 
@@ -135,21 +149,27 @@ def run(variant: str, link: str, hops: int, condition: str) -> Measured:
     return measure(SCENARIO, settings, KEPT, COUNT)
 
 
-def table(measured: Results, link: str, hops: int) -> str:
+def table(
+    measured: Results,
+    link: str,
+    hops: int,
+    conditions: Iterable[str],
+    variants: Iterable[str],
+) -> str:
     """The table of a link layer and a number of hops."""
     lines = [
         "| | stack | " + " | ".join(COLUMNS) + " |",
         "| :--- | :--- | " + " | ".join("---:" for _ in COLUMNS) + " |",
     ]
-    for condition in CONDITIONS:
-        for variant in VARIANTS:
+    for condition in conditions:
+        for variant in variants:
             row = cells(measured[variant, link, hops, condition], [*WANTED.values()])
             lines.append(f"| {condition} | {variant} | " + " | ".join(row) + " |")
     return "\n".join(lines) + "\n"
 
 
 SHOWN = {"TSCH": 3}
-"""The link layer and the hops of the figure."""
+"""The link layer and the hops of the figure, and of the rows that decide."""
 
 
 def draw(measured: Results, folder: Path) -> None:

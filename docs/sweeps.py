@@ -1,4 +1,4 @@
-"""Puts the output of its commands into docs/sweeps.md, and draws docs/sweeps.svg.
+"""Puts the output of its commands into docs/sweeps.md and its reference, and draws docs/sweeps.svg.
 
 Run it when the output has changed: .venv/bin/python docs/sweeps.py. It takes a minute.
 """
@@ -19,10 +19,11 @@ BLOCK = re.compile(r"(?<=```text\n)(\$ \./slowhand (.*)\n)(?:(?!```).*\n)*(?=```
 
 
 def main(folder: Path) -> None:
-    """Writes both files into `folder`."""
-    (folder / "docs").mkdir(exist_ok=True)
+    """Writes the files into `folder`."""
+    (folder / "docs" / "reference").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
-        (folder / "docs" / "sweeps.md").write_text(filled("sweeps.md", Path(place)))
+        for page in ("sweeps.md", "reference/sweeps.md"):
+            (folder / "docs" / page).write_text(filled(page, Path(place)))
         (folder / "docs" / "sweeps.svg").write_text((Path(place) / "sweeps.svg").read_text())
 
 

@@ -1,4 +1,4 @@
-"""Finds the best first timeout on each network: the tables and the picture of docs/timers.md.
+"""Finds the best first timeout on each network: the tables and picture of docs/timers.md.
 
 Run it when results have changed: .venv/bin/python docs/timers.py. It takes two to three minutes.
 """
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 import polars
-from measured import ROOT, Settings, fill, number
+from measured import ROOT, Settings, number
+from measured import write as write_page
 
 from slowhand import Scenario, plot, sweep
 from slowhand.output import Output
@@ -229,6 +230,9 @@ def scenario_of(link_layer: str, hops: int, loss: str, credential: str) -> Scena
     return Scenario(SCENARIO, settings)
 
 
+PAGE = "docs/timers.md"
+REFERENCE = "docs/reference/timers.md"
+
 HEADER = (
     "| | hops | lost | best [s] | as good to [s] | sure [%] | p95 [s] | client [mJ] | failed [%] | "
     + " | ".join(f"{timer:g} s: time, octets, failed" for timer in DEFAULTS)
@@ -287,6 +291,22 @@ NOTE = (
     f"{PICTURE_LOSS} of the frames are lost, the client is an OpenMote. 95th percentiles. Blue: as"
     " good as the best; orange: longer, or more energy; brown: handshakes fail."
 )
+
+
+def decisive(results: Results) -> str:
+    """The timers that are good, for the networks of the picture."""
+    places = [(credential, hops) for credential in CREDENTIALS for hops in PICTURE_HOPS]
+    names = [f"{of}, {hops} hop{'s' if hops > 1 else ''}" for of, hops in places]
+    text = "| | " + " | ".join(names) + " |\n| :--- |" + " ---: |" * len(places) + "\n"
+    for link_layer in LINK_LAYERS:
+        found = (results[link_layer, hops, PICTURE_LOSS, of] for of, hops in places)
+        text += f"| {link_layer} | " + " | ".join(map(good, found)) + " |\n"
+    return text
+
+
+def good(found: Found) -> str:
+    """From the best timer to the longest one that is as good."""
+    return "none" if found.best_s is None else f"{found.best_s:g} to {found.longest_s:g}"
 
 
 def draw(results: Results, file: Path) -> None:
@@ -372,16 +392,17 @@ def measure_all() -> Results:
 
 def write(results: Results, folder: Path) -> None:
     """Writes the tables and the picture."""
-    text = (ROOT / "docs" / "timers.md").read_text()
-    for credential in CREDENTIALS:
-        rows = [
+    tables = {
+        credential: HEADER
+        + "".join(
             row(link_layer, hops, loss, found)
             for (link_layer, hops, loss, of), found in results.items()
             if of == credential
-        ]
-        text = fill(text, credential, HEADER + "".join(rows))
-    (folder / "docs").mkdir(exist_ok=True)
-    (folder / "docs" / "timers.md").write_text(text)
+        )
+        for credential in CREDENTIALS
+    }
+    write_page(REFERENCE, folder, tables)
+    write_page(PAGE, folder, {"decisive": decisive(results)})
     draw(results, folder / "docs" / "timers.svg")
 
 

@@ -1,7 +1,7 @@
 """Counts the prose of the pages, and their long sentences: `.venv/bin/python docs/words.py`.
 
-Prose is what a reader reads in a row: without tables, code, marks of tables, and the addresses of links. The pages of docs/reference/,
-of the papers and the history are looked things up in, and are not counted.
+Prose is all that is read from beginning to end: no tables, no code, no addresses of links. The
+pages of docs/reference/, those of the papers, and the history are looked up, and do not count.
 """
 
 from __future__ import annotations

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import checks
 import helped
+import interop
 import pytest
+import words
 from protocols import NETWORKS
 
 import slowhand
@@ -45,6 +47,13 @@ def test_the_quickstart_in_the_documents_is_what_it_prints(document: str, tmp_pa
     assert written == now, "run: .venv/bin/python docs/quickstart.py"
 
 
+def test_the_pages_are_read_in_a_few_minutes() -> None:
+    counted = {page: words.prose((ROOT / page).read_text()) for page in words.pages()}
+    assert sum(prose.words for prose in counted.values()) <= 18_000
+    for page, prose in counted.items():
+        assert prose.words <= 1_300 and not prose.long_sentences, f"{page}: see docs/words.py"
+
+
 def test_the_readme_is_short() -> None:
     text = (ROOT / "README.md").read_text()
     assert len(text.split()) <= 1_300
@@ -71,11 +80,11 @@ def test_what_the_commands_in_a_document_print_is_what_it_says(name: str, tmp_pa
     script = f"docs/{name}.py"
     subprocess.run([sys.executable, ROOT / script, tmp_path], check=True)
     wall_time = re.compile(r"[\d.]+\s+s\s+of\s+wall\s+time")
-    written, now = (
-        wall_time.sub("", (folder / "docs" / f"{name}.md").read_text())
-        for folder in (ROOT, tmp_path)
-    )
-    assert written == now, f"run: .venv/bin/python {script}"
+    pages = [file.relative_to(tmp_path) for file in (tmp_path / "docs").rglob("*.md")]
+    assert Path("docs") / f"{name}.md" in pages
+    for page in pages:
+        written, now = (wall_time.sub("", (at / page).read_text()) for at in (ROOT, tmp_path))
+        assert written == now, f"run: .venv/bin/python {script}"
     for picture in (tmp_path / "docs").glob("*.svg"):
         assert picture.read_text() == (ROOT / "docs" / picture.name).read_text()
 
@@ -214,4 +223,15 @@ def test_a_row_of_the_page_of_help_is_what_is_measured() -> None:
     name = "PSK: GHC"
     found = helped.Tried({**NETWORKS["CSMA"], "lowpan.frame_loss": 0.05, **helped.ROWS[name]})
     (row,) = (line for line in helped.handshakes({name: found}).splitlines() if name in line)
-    assert row in (ROOT / "docs" / "helped.md").read_text(), "run: .venv/bin/python docs/helped.py"
+    assert row in (ROOT / helped.REFERENCE).read_text(), "run: .venv/bin/python docs/helped.py"
+
+
+def test_the_table_of_peers_is_that_of_their_sessions() -> None:
+    found = interop.sessions((ROOT / "docs" / "reference" / "interop.md").read_text())
+    assert len(found) == 7 and {len(peers) for peers in found.values()} == {7}
+    assert interop.table(found) in (ROOT / "docs" / "interop.md").read_text(), (
+        "run: .venv/bin/python docs/interop.py"
+    )
+    # By hand: of the first table, wolfSSL as client has yes but for three columns, as server too.
+    assert interop.cell(found["DTLS 1.2, pre-shared keys"]["wolfSSL"]) == "8 of 11*"
+    assert interop.cell([["yes", "no: a"], ["no: b", "yes"]]) == "no"

@@ -397,7 +397,7 @@ def test_frames_are_saved_as_pcapng(reader: Reader, tmp_path: Path) -> None:
 
 
 def test_the_page_measures_its_speed(reader: Reader) -> None:
-    """No bound: docs/performance.md has numbers."""
+    """No bound: docs/reference/performance.md has numbers."""
     reader.open("#a=csma&count=200")
     reader.set("network.topology.hops", "2")
     took = {name: reader.data(name) for name in ("readyMs", "explainedMs")}

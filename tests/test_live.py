@@ -747,7 +747,7 @@ def test_the_socket_may_have_a_path_that_is_no_text(tmp_path: Path) -> None:
 
 
 def test_the_mesh_carries_packets_of_1280_octets_and_no_longer_ones() -> None:
-    """As docs/live.md says: the headers of IPv6 and UDP have 48 of them (RFC 8200, RFC 768)."""
+    """As docs/reference/live.md says: IPv6 and UDP have headers of 48 (RFC 8200, RFC 768)."""
     lossless: Settings = {"network.link_pdr": 1, "network.profile": "rfc", "mac.queue": 100}
     server, client = (socket.socket(type=socket.SOCK_DGRAM) for _ in range(2))
     with server, client:

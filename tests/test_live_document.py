@@ -11,7 +11,7 @@ from conftest import COMMAND, ROOT
 from programs import Program, free_port
 
 PAGE = (ROOT / "docs" / "live.md").read_text()
-SECTION = PAGE[PAGE.index("## Put your own firmware's server") : PAGE.index("## The ways in")]
+SECTION = PAGE[PAGE.index("## Your own server on a 6TiSCH") : PAGE.index("## Ways to connect")]
 
 
 def command(beginning: str, port: int) -> list[str]:

@@ -133,6 +133,7 @@ STEPS = (
         inputs=(
             *LEAN_DTLS,
             *COAP,
+            "crates/slowhand-net/src/ip",
             "crates/slowhand-net/src/lowpan",
             "crates/slowhand-net/src/network/gateway",
             *DCCP,

@@ -4,6 +4,9 @@
 //! crate links. So [`slowhand_sessions::memory::Path`] runs any two of them against each other.
 //!
 //! wolfSSL is under the GPL. What links this crate is under the GPL too, so only the tests of this crate link it.
+//!
+//! The root is the list of peers. `linked` has those that this crate links itself: wolfSSL, BoringSSL and dimpl, with the adapters that
+//! `slowhand stacks add` compiles, and GnuTLS with one that only tests have (`csrc/gnutls`).
 
 mod linked;
 

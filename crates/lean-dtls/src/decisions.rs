@@ -2,7 +2,7 @@
 //! what it means for security.
 //!
 //! Figures of flash, RAM and instructions are from `docs/footprint.md`: a Cortex-M3, client and server in one image,
-//! with their cryptography. Octets, seconds and joules of a handshake are from `docs/stacks.md` (a WiSMote over 6TiSCH)
+//! with their cryptography. Octets, seconds and joules of a handshake are from `docs/reference/stacks.md` (a WiSMote over 6TiSCH)
 //! and `docs/lean-profile.md`. These files are in the repository; programs measure them.
 //!
 //! | the question | the item | if nothing is said |
@@ -89,7 +89,7 @@
 //! [`frame_mtu`](crate::frame_mtu) computes it, 96 octets between neighbours and 78 over several hops with addresses of
 //! 64 bits. 6LoWPAN loses a whole datagram with each of its fragments; DTLS then waits for its timer. With 78 octets,
 //! losses of 5 % of fragments over three hops change nothing (3.3 s), while datagrams of any size take 13.8 s instead
-//! of 4.8 (`docs/stacks.md`). It costs headers: 25 octets for each further datagram of a message, 9 instead of 8 frames
+//! of 4.8 (`docs/reference/stacks.md`). It costs headers: 25 octets for each further datagram of a message, 9 instead of 8 frames
 //! in all. An exception is a link with preamble sampling over several hops: there two datagrams of a flight disturb
 //! each other, and long ones are better. On other links, `mtu` is the path's, without 48 octets of IPv6 and UDP; 1,232
 //! always fits (RFC 8200, section 5). [`Packing::OneRecord`] is only for peers, or comparisons, that want it:
@@ -204,8 +204,8 @@
 //!
 //! # Which switches of the lean profile?
 //!
-//! `docs/lean-profile.md` has each, what it protects, and why nothing is lost. In the order of what they gain in a
-//! handshake over one hop (735 octets, 8 frames and 1.58 s without any):
+//! `docs/reference/lean-profile.md` has each, what it protects, and why nothing is lost. In the order of what they gain
+//! in a handshake over one hop (735 octets, 8 frames and 1.58 s without any):
 //!
 //! | switch | gains | costs |
 //! | --- | --- | --- |

@@ -1,5 +1,5 @@
-//! The lean profile: what two ends leave out of DTLS 1.2 if both agree. `docs/lean-profile.md` has its wire format, and
-//! why nothing is lost.
+//! The lean profile: what two ends leave out of DTLS 1.2 if both agree. `docs/reference/lean-profile.md` has its wire
+//! format, and why nothing is lost.
 
 use crate::codec::{Full, Writer};
 
@@ -8,7 +8,7 @@ use crate::codec::{Full, Writer};
 /// A client offers its switches in an extension of its ClientHello, a server answers with those that it takes, and both
 /// Finished messages cover offer and answer. A peer that does not know the extension gets plain DTLS 1.2. See [Which
 /// switches of the lean profile?](crate::decisions#which-switches-of-the-lean-profile) and, for the security of each,
-/// `docs/lean-profile.md`.
+/// `docs/reference/lean-profile.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Lean {
     #[cfg(feature = "lean")]

@@ -42,8 +42,7 @@
 //! | --- | --- | --- |
 //! | a pre-shared key (RFC 4279) | [`Suite::TLS_PSK_WITH_AES_128_CCM_8`], the smallest | |
 //! | a pre-shared key with key agreement (RFC 5489, RFC 8442) | `TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256` | `ecdhe` |
-//! | raw public keys (RFC 7250) or X.509 chains of up to 3; the client only if the server asks | `TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8`
-//! (RFC 7251) | `certificates` |
+//! | raw public keys (RFC 7250) or X.509 chains of up to 3; the client only if the server asks | `TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8` (RFC 7251) | `certificates` |
 //!
 //! The feature `gcm` adds the same three with AES-128-GCM, `x25519` adds X25519 to P-256 (RFC 8422) for key agreement. Keys of
 //! certificates are keys of P-256. With the feature `webpki`, `X509` checks chains by rustls-webpki; otherwise
@@ -104,6 +103,31 @@
 //!   its certificate's key, or the server refuses it: [`Credentials`] decide.
 //! - Verify data, cookies and tags are compared in constant time. The engine wipes its secrets when they are no longer used;
 //!   what the implementation of [`Crypto`] keeps is its own.
+//!
+//! # Modules
+//!
+//! From the ground floor upwards: a module imports only from earlier rows, or from its own row.
+//!
+//! | modules | hold |
+//! | --- | --- |
+//! | `codec`, `alert`, `extension`, `time`, `crypto` | numbers and vectors; the numbers of alerts and extensions, and a list of extensions on the wire; the clock and the timer of a flight; the cryptography as a trait, and RustCrypto |
+//! | `der`, `signature`, `credentials` | signatures and keys in DER; a signature in a message; the credentials as a trait: pre-shared keys, raw public keys, X.509 |
+//! | `lean` | the switches of the lean profile, and its extension (docs/lean-profile.md) |
+//! | `suite`, `connection_id` | the cipher suites of DTLS 1.2, and which of them an end can use; connection IDs and their extension |
+//! | `config`, `status`, `session` | what an end is told; how a connection is; what ends keep to resume a session |
+//! | `handshake`, `ranges`, `reassembly`, `replay` | headers of messages; messages from fragments; the window against replays |
+//! | `flight` | a flight, kept until it is answered, cut into datagrams; which record carried what, for acknowledgements |
+//! | `limits`, `agreement` | how long a record may be, and its extensions; the ephemeral key pair that a client of DTLS 1.3 sends at once |
+//! | `both` | what each version asks of the other, which it does not know, if a client offers both in one ClientHello |
+//! | `dtls12/` | DTLS 1.2: `record`, `schedule`, `hello`; `extensions` and what follows from each (`heartbeat`, `public_keys`); `resumption`, `key_agreement`, `certificates`; `connection` (what both ends have in common), `client`, `server` |
+//! | `dtls13/` | DTLS 1.3: its records, key schedule, pre-shared keys, hellos, acknowledgements, certificates, and the handshake of each end |
+//! | `allowance` | how much may be sent to an address that nobody has verified |
+//! | `connection` | one connection, of whichever version; from DTLS 1.2 to 1.3, if a client has offered both |
+//! | `client`, `server`, `reply`, `eviction` | the faces of the engine; the slots of a server, its answers to clients without one, and which of them ends for another |
+//! | `decisions` | a page of its documentation: what an engineer decides, and the price of each answer |
+//!
+//! `dtls12` and `dtls13` take nothing from each other: `connection`, `server` and `reply` know both. What a cargo feature adds is in
+//! modules of its own, and in small hooks of `connection`, `client` and `server`.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -3,20 +3,26 @@
 //! Nothing here does I/O, knows a network or a TLS library. The caller gives octets and the time, and takes what is to be
 //! sent and the next deadline. Messages are read and written by the crate `coap-lite`.
 //!
+//! From the ground floor upwards: a module imports only from earlier rows.
+//!
 //! | module | holds | follows |
 //! | --- | --- | --- |
 //! | [`message`] | tokens, classes of codes, format errors, around `coap-lite` | RFC 7252 sections 3 and 5 |
-//! | [`timer`] | the parameters of transmission; the default back-off, and CoCoA | RFC 7252 section 4.8, draft-ietf-core-cocoa-03 |
-//! | [`endpoint`] | the messages and requests between this end and one peer | RFC 7252 sections 4 and 5.2 |
-//! | [`stream`] | the messages and requests over one connection of TCP or TLS | RFC 8323 sections 3 and 5 |
-//! | [`block`] | bodies in blocks, as client and as server | RFC 7959 |
+//! | [`timer`] | the parameters of transmission; how long a sender waits: the default back-off, and CoCoA | RFC 7252 section 4.8, draft-ietf-core-cocoa-03 |
 //! | [`observe`] | the order of notifications, and who observes what | RFC 7641 |
-//! | [`cojp`] | joining a 6TiSCH network: the request and the response, the proxy without state, the registrar | RFC 9031, RFC 8974 |
-//! | [`oscore`] | contexts, the protection of messages, freshness by Echo; it does not need the other modules | RFC 8613, RFC 9175 |
-//! | [`objects`] | values that are signed and encrypted once, for many readers and for caches | OSCAR; RFC 9052, RFC 9053 |
+//! | [`endpoint`] | one end of a conversation with one peer, as client and as server. `endpoint/memory`: copies of messages get the same answer; `endpoint/ids`: message IDs | RFC 7252 sections 4 and 5.2 |
+//! | [`stream`] | one end of a connection of TCP or TLS, in the place of the endpoint. `stream/frame`: messages in a stream of octets, however it is cut; `stream/signal`: what the ends say about the connection | RFC 8323 sections 3 and 5 |
+//! | [`block`] | bodies in blocks, above the endpoint or the connection, as client and as server | RFC 7959 |
+//! | `cbor` | the items of CBOR that `oscore`, `edhoc` and `objects` need | RFC 8949 |
+//! | [`oscore`] | contexts, the protection of messages, freshness by Echo; it does not need the message layer. Its cryptography is a trait, so that it can be counted | RFC 8613, RFC 9175 |
+//! | [`edhoc`] | a key exchange whose result is a context of OSCORE. The crate `lakers` has the protocol; `edhoc/check` looks at all that it would panic at, `edhoc/bridge` joins it to the trait of the cryptography. `edhoc/coap` and `edhoc/combined`: over CoAP, and in one request with OSCORE | RFC 9528, RFC 9668 |
 //! | [`hand_over`] | the request for a session of DTLS that a delegate opens, and the answer with that session | Hummen et al. 2014 |
-//! | [`less`] | a session of a pre-shared key, opened by CoAP, and its records | draft-bhattacharyya-dice-less-on-coap-01 |
-//! | [`edhoc`] | a key exchange whose result is a context of OSCORE, and its transfer over CoAP | RFC 9528, RFC 9668 |
+//! | [`less`] | a session of a pre-shared key, opened by CoAP, and its records of DTLS 1.2; its cryptography is a trait | draft-bhattacharyya-dice-less-on-coap-01 |
+//! | [`cojp`] | joining a 6TiSCH network: the objects, the pledge, the proxy without state, the registrar; above `message` and `oscore` | RFC 9031, RFC 8974 |
+//! | [`objects`] | values that are signed and encrypted once, for many readers and for caches: COSE_Encrypt0 around COSE_Sign1, and the keys that open them. Its cryptography is the trait of `oscore` and ES256 | OSCAR; RFC 9052, RFC 9053 |
+//!
+//! Sessions of CoAP use all but `cojp` and `objects`, which `joining` and `readers` in slowhand-lab use, and `hand_over`. The tests have
+//! aiocoap and libcoap as peers, over UDP and TCP.
 //!
 //! # A request and its answer
 //!

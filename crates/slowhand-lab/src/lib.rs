@@ -14,28 +14,44 @@
 //!
 //! # Modules
 //!
-//! | module | what it has |
+//! From the ground floor upwards: a module imports only from earlier rows, or from its own row.
+//!
+//! | modules | hold |
 //! | --- | --- |
-//! | [`input`] | reads TOML; its errors name file, line and key |
-//! | [`scenario`] | what a scenario may say: one type for each section |
-//! | [`device`] | what a device draws and how fast it computes |
-//! | [`plan`] | a scenario that is ready to run, and its network |
+//! | [`input`] | reads TOML; its errors name file, line and key. `input/files` reads files, or texts in their place |
+//! | [`record`], [`estimate`] | one row for each handshake; means with intervals. `record/table`: columns, their meaning, and the schema of a row |
+//! | [`interrupt`] | the wish that a world stops before its end |
+//! | [`retry`], [`requests`] | what a client does after a handshake that failed; what it asks for over a long time |
+//! | `admission` | what a server with few session slots does with one more client: the policies, and who has a slot |
+//! | [`device`], `energy` | currents, start-up and computing times of a device; time in each state, and what the radio and the CPU did, become energy. `device/constant`: a number and its source |
+//! | [`scenario`] | one module for each section of a scenario file: its keys, their defaults, and the configuration of the layer |
+//! | `scenario/mac` | one module for each kind of link layer, with its implementation of the trait `LinkLayer`; `security`, which all of them have |
+//! | `scenario/handling` | how long the processors of the nodes take for a frame |
+//! | `scenario/profile` | the software of the nodes; `profile_numbers` has all its numbers, with their sources |
+//! | `calendar`, `scenario/nodes` | times of days and years; the numbers of nodes |
+//! | `scenario/variation`, `scenario/courses`, `scenario/trace` | what of `[network]` changes with time; the same worked out and checked; the file of a trace |
+//! | `scenario/settings` | how each end of the session is configured, with all defaults, for `slowhand settings` |
+//! | `scenario/running` | which keys can change while a network runs, and what they change in it |
+//! | `scenario/sources` | the texts that a scenario was made from, which make it again |
+//! | `scenario/losses` | which key changes how many datagrams are lost, and what to do with it |
+//! | `distribution`, [`summary`] | one quantity over many handshakes, exact or as a sketch; the statistics of a run |
+//! | [`plan`] | a scenario made ready to run. `Plan::network` builds its network without any session. `plan/delegation`: who opens sessions in the name of nodes |
 //! | [`traffic`] | flows of datagrams beside the sessions |
-//! | [`application`] | the programs above the sessions of a conversation |
-//! | [`requests`] | what a client asks for over a long time |
-//! | [`retry`] | what a client does after a handshake that failed |
-//! | [`record`] | the result of one handshake, and of one conversation with its phases |
-//! | [`interrupt`] | stops worlds before their end |
-//! | [`runner`] | runs many seeds on many threads |
-//! | [`summary`], [`estimate`] | means with confidence intervals, percentiles |
-//! | [`inspect`] | one world in detail: each node's time, energy and buffers |
-//! | [`explanation`] | where the time of one handshake went |
-//! | [`capture`] | frames as pcapng, with the keys for Wireshark |
-//! | [`battery`] | batteries, and how long one lasts |
-//! | [`joining`] | how a TSCH network forms: each node from its first scan to its first datagram at the root |
-//! | [`readers`] | what it costs that many readers read one node's value: DTLS to each, or an object that is signed once |
+//! | [`application`], `exchange` | what runs above a session; the requests and responses of a run (`application.requests`), or one request and what is observed |
+//! | `world` | one network with its sessions, run to the end |
+//! | [`runner`] | many worlds on many threads; their records in the order of seeds |
+//! | `threads` | the same where all results are kept: lives, and networks that form |
+//! | `comparison` | the difference of two configurations in the same worlds |
+//! | `about` | a scenario in a few words |
+//! | [`explanation`] | where the time of one handshake went: its critical path in words, a timeline of every layer, comments on frames |
+//! | [`inspect`], [`capture`], `pcapng`, `sniffer` | one world in detail: nodes, radios, buffers; its frames as pcapng |
+//! | `playback` | all of it for a picture that moves; `dissection`: a frame in words |
 //! | [`life`] | what a device uses in months or years of requests |
-//! | [`capacity`] | how many session slots a server needs |
+//! | [`battery`] | batteries, and how long one lasts |
+//! | [`joining`] | how a TSCH network forms: each node from its first scan to its first datagram at the root, with `cojp` of slowhand-coap. It needs no `world` |
+//! | [`readers`] | many readers of one node's value: sessions of each, or objects, over `Plan::network` with a driver of its own. `readers/ends`: ends of CoAP with a session below or none, and their computers; `readers/world`: its events, `paths` who is connected to whom, `programs` what each does |
+//! | [`capacity`] | session slots of a server apart from the network: Engset's formula, and a simulation of the policies of `admission` |
+//! | `live` | a world that its caller drives, with conversations that come and go |
 //!
 //! # From a file to records
 //!

@@ -7,7 +7,7 @@ use crate::setup::{LiveError, Setup};
 use mio::Waker;
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{Scenario, ServerAt};
-use slowhand_sessions::Carrier;
+use slowhand_sessions::{Carrier, Protocol};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -37,8 +37,8 @@ impl Live {
         if scenario.server.at == ServerAt::Leaves {
             return Err(LiveError::Servers);
         }
-        if scenario.gateway.delegation.is_some() {
-            return Err(LiveError::Delegation);
+        if let Some(delegate) = scenario.gateway.delegation {
+            return Err(LiveError::Delegation(delegate));
         }
         let carrier = scenario.session.carrier;
         let has_programs = !setup.ways.programs().is_empty();
@@ -47,6 +47,9 @@ impl Live {
         }
         if carrier != Carrier::Udp && has_programs {
             return Err(LiveError::Carrier(carrier));
+        }
+        if scenario.session.protocol == Protocol::Less && has_programs {
+            return Err(LiveError::Less);
         }
         if scenario.session.trust_anchor && has_programs {
             return Err(LiveError::TrustAnchor);

@@ -2,6 +2,7 @@
 
 use crate::tun::{Interface, InterfaceError};
 use slowhand_lab::plan::PlanError;
+use slowhand_lab::scenario::Delegate;
 use slowhand_sessions::{Carrier, Role};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -112,15 +113,19 @@ pub enum LiveError {
     Servers,
     /// In a live network every client opens its own session.
     #[error(
-        "gateway.delegation: found a delegate, allowed: none in a live network, where each client opens its own session"
+        "gateway.delegation: found {}, allowed: no gateway.delegation in a live network, where each client opens \
+         its own session", .0.name()
     )]
-    Delegation,
+    Delegation(Delegate),
     /// Programs verify certificates themselves, by their own authorities.
     #[error("gateway.pre_validation: found true, allowed: false where programs are at the ends of the sessions")]
     PreValidation,
     /// Programs and kernels have sockets of UDP.
     #[error("session.carrier: found \"{0}\", allowed: \"udp\" where programs are at the ends of the sessions")]
     Carrier(Carrier),
+    /// The messages of LESS are assumed: no program has them.
+    #[error("session.protocol: found less, allowed: another protocol where programs are at the ends of the sessions")]
+    Less,
     /// Programs ask no trust anchor for a key.
     #[error("session.trust_anchor: found true, allowed: false where programs are at the ends of the sessions")]
     TrustAnchor,

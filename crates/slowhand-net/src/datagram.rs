@@ -7,8 +7,8 @@ pub type DatagramId = u32;
 /// The number of frames that carry no part of a datagram, such as the messages by which nodes negotiate cells.
 pub const NO_DATAGRAM: DatagramId = DatagramId::MAX;
 
-/// The first number of the datagrams that routers send themselves: the segments of the border router's TCP proxy, and
-/// ICMPv6 errors. All other senders use numbers below it.
+/// The first number of the datagrams that routers send themselves: the segments of the border router's TCP proxy,
+/// ICMPv6 errors, and messages of neighbour discovery. All other senders use numbers below it.
 pub const ROUTER_DATAGRAMS: DatagramId = 1 << 31;
 
 /// True if a router sent this datagram itself.

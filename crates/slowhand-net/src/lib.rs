@@ -23,19 +23,29 @@
 //!
 //! # Modules
 //!
-//! Each module uses only modules that stand above it in this table.
+//! From the ground floor upwards: a module imports only from earlier rows, or from its own row or folder.
 //!
-//! | module | content |
+//! | modules | hold |
 //! | --- | --- |
-//! | [`clock`], [`queue`], [`random`] | virtual time in microseconds; the event queue; named random streams |
-//! | [`address`], [`link`], [`route`] | nodes and their addresses; links and their quality; the routing tree |
-//! | [`datagram`], [`drop_reason`] | the numbers of datagrams; why they are lost |
-//! | [`observer`] | what an observer sees |
-//! | [`radio`] | the codec of 802.15.4 frames; the link layers [`radio::tsch`], [`radio::csma`], [`radio::xmac`] and [`radio::beacon`] |
-//! | [`ip`] | headers of IPv6 and UDP; ICMPv6 errors |
-//! | [`lowpan`] | 6LoWPAN: header compression, fragmentation, reassembly, forwarding and recovery of fragments |
-//! | [`transport`] | TCP, and a proxy that splits TCP connections |
-//! | [`network`] | joins all of these |
+//! | [`clock`], [`random`], [`queue`] | virtual time, named random streams, the event queue |
+//! | [`address`], [`datagram`], [`drop_reason`] | nodes, EUI-64 and IPv6 addresses; numbers of datagrams; why datagrams are lost |
+//! | [`link`], [`route`] | which node hears which other node; the routing tree |
+//! | `link/` | what changes with time: `alternating` (states that come and go), `course` (ratios over time), `variation` (both, and Wi-Fi); `capture`: powers, and which frame survives others |
+//! | [`observer`] | what an observer sees: frames, when they were handled, radio states, buffer levels |
+//! | [`radio`] | IEEE 802.15.4: the `Mac` trait (enqueue a frame, deadline, handle the deadline) |
+//! | `radio/frame` | the codec of frames: header, addresses, security, information elements; every MAC writes and reads through it. `ccm` encrypts and authenticates their octets |
+//! | `radio/medium` | the shared channel of MACs that contend: carrier sense, collisions, capture |
+//! | `radio/processor`, `radio/queue` | how long the processor of a node is busy with frames, and how many it has handled; how many frames wait there. Every MAC has one `NodeQueue` for each node, which tells the processor of each frame |
+//! | `radio/meter` | how often a radio starts and ramps up, and how long it is ready: time and counts, for the energy of the laboratory |
+//! | `radio/tsch`, `radio/sixtop` | slots and cells; `tsch/formation`: nodes that scan, and nodes without keys; `tsch/scheduling` changes cells at run time, by the messages of 6P; `tsch/load`: beacons, DIOs, keep-alives, and `tsch/upkeep` their frames; `tsch/event`: what happens when; `tsch/scan`: what is known of nodes that scan |
+//! | `radio/security` | what a sender does with frames that are secured: counters and CCM\*. Captures ask for it, runs do not |
+//! | `radio/contention` | the engine of link layers with CSMA/CA: `Pan` has nodes, queues, tree and events, and exchanges frames; the trait `Rules` is what a MAC decides. Its `Account` adds up what each radio does, also that of X-MAC |
+//! | `radio/xmac`, `radio/beacon`, `radio/csma` | preamble sampling; beacon-enabled superframes; unslotted CSMA/CA with sleepy devices |
+//! | [`ip`], [`transport`] | IPv6, UDP, ICMPv6, the headers and DIOs of RPL; TCP, DCCP, and a proxy that splits TCP connections |
+//! | [`lowpan`] | 6LoWPAN: compression of headers and payloads, routing headers, fragmentation, reassembly, forwarding and recovery of fragments, mesh headers |
+//! | [`network`] | `Network`: carries IPv6 packets between the nodes of the mesh and hosts on the Internet |
+//!
+//! [`Network`](network::Network) has one type under every link layer: it holds a `Box<dyn Mac>`.
 //!
 //! # The path of a packet
 //!

@@ -2,6 +2,19 @@
 //!
 //! Its types and functions are documented in `python/slowhand/_native.pyi`. Rust runs without the interpreter's lock.
 //! Rust and Python exchange scenarios, columns of records, and JSON.
+//!
+//! # Modules
+//!
+//! | modules | hold |
+//! | --- | --- |
+//! | `interruptible` | Rust's work on a thread of its own, while Python handles signals |
+//! | `number` | numbers from Python that are not negative |
+//! | `records` | opens a protected record, for a paper that counts its fields |
+//! | `scenario` | scenarios and their captures |
+//! | `run` | runs, their records and their summary; one world in detail |
+//! | `live` | a network against the wall clock, its events and their records |
+//! | `exec` | programs in virtual time: one world, in a process of its own |
+//! | `capacity`, `life`, `estimate`, `joining`, `readers` | session slots of a server; the life of a device and its battery; means with intervals; how a network forms; readers of one value |
 
 #![forbid(unsafe_code)]
 

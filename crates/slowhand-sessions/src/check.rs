@@ -45,11 +45,16 @@ impl Capabilities {
             let built: Vec<_> = built.map(|other| other.stack).collect();
             return Err(refusal("stack", &self.stack, format!("{} (this build has no other)", list(&built))));
         }
-        let protocols: Vec<_> = self.protocols().collect();
-        one_of("protocol", config.protocol(), &protocols)?;
-        let Family::Tls(tls) = &config.family else {
-            return Err(refusal("protocol", &config.protocol(), list(&protocols)));
+        let (protocol, protocols) = (config.protocol(), self.protocols().collect::<Vec<_>>());
+        let allowed = || {
+            format!(
+                "{}{}",
+                list(&protocols),
+                with_another(protocol, |other| other.protocols().any(|each| each == protocol))
+            )
         };
+        check("protocol", &protocol, allowed(), |protocol| protocols.contains(protocol))?;
+        let Family::Tls(tls) = &config.family else { return Err(refusal("protocol", &protocol, allowed())) };
         let suite = self.check_suite(config, tls)?;
         self.check_keys(config, tls, suite)?;
         self.check_cryptography(config)?;
@@ -200,7 +205,7 @@ impl Capabilities {
 
     /// One of the values that a protocol version of the library has. Where only another version has any, the version is the
     /// reason, and not the library.
-    fn one_of_version<T: Display + PartialEq + 'static>(
+    fn one_of_version<T: Copy + Display + PartialEq + 'static>(
         &self,
         field: &'static str,
         found: T,
@@ -212,7 +217,10 @@ impl Capabilities {
         if is_of_version {
             return Err(refusal(field, &found, format!("not in {} with this library", version.protocol)));
         }
-        one_of(field, found, allowed(version))
+        let others =
+            || with_another(found, |other| other.tls.versions.iter().any(|each| allowed(each).contains(&found)));
+        let listed = || format!("{}{}", list(allowed(version)), others());
+        if allowed(version).contains(&found) { Ok(()) } else { Err(refusal(field, &found, listed())) }
     }
 
     fn version_of(&self, config: &SessionConfig) -> Option<&'static TlsVersion> {
@@ -402,6 +410,13 @@ fn check<T: Display + ?Sized>(
 
 fn one_of<T: Display + PartialEq>(field: &'static str, found: T, allowed: &[T]) -> Result<(), ConfigError> {
     if allowed.contains(&found) { Ok(()) } else { Err(refusal(field, &found, list(allowed))) }
+}
+
+/// With which of the libraries that are built in this value is possible, in words behind what this library has.
+fn with_another<T: Display>(found: T, has: impl Fn(&Capabilities) -> bool) -> String {
+    let others = Stack::BUILT_IN.iter().map(|stack| stack.capabilities()).filter(|other| other.is_built && has(other));
+    let names: Vec<_> = others.map(|other| other.stack).collect();
+    if names.is_empty() { String::new() } else { format!("; {found} with {}", list(&names)) }
 }
 
 fn list<T: Display>(allowed: &[T]) -> String {

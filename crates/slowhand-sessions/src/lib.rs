@@ -82,12 +82,32 @@
 //! both ends, which may resume an earlier session. [`memory`] runs two sessions without a network. [`credentials`] has
 //! the public test keys, and issues certificates of other lengths.
 //!
-//! The modules form layers, and imports run downwards only. From the lowest: operations, configurations and the trait;
-//! the account of the heap; the device, the arithmetic; the table of functions for libraries in C; the credentials; the capabilities
-//! and their check; the library that runs on a device; the adapters; the stacks of the user; the list of libraries; building and
-//! memory; the heap of a session; its credentials as files; the trial of a stack. All `unsafe` code is in the account of the heap, in
-//! the table, in the arithmetic, in the adapters of C and what they say of themselves, in the loading of stacks, in what tells their
-//! crash, in what asks the system about a trial, and in the module that issues certificates.
+//! From the ground floor upwards: a module imports only from earlier rows, or from its own row.
+//!
+//! | modules | hold |
+//! | --- | --- |
+//! | `operation`, `names`, `tls`, `coap`, `config`, `session` | cryptographic operations; the names of protocols and of kinds of credentials; the configuration of a session, its parts for TLS and for CoAP; the `Session` trait |
+//! | `heap` | counts what the libraries allocate |
+//! | `device`, `arithmetic`, `credentials` | clock, randomness and transmissions of the device that a library runs on; fast arithmetic of secp256r1 and RSA for every library; keys and certificates |
+//! | `interface`, `host` | `csrc/slowhand/stack.h` in Rust, generated from it; the table of functions that a library in C gets |
+//! | `capabilities`, `check`, `features` | what a library can do; whether a configuration is possible; both in words |
+//! | `declared` | what a library in C says of itself, as capabilities |
+//! | `library`, `crash`, `c_library` | a library on a device; what is said if a stack of the user crashes; the part that all C libraries share |
+//! | `lean`, `mbedtls`, `openssl`, `rustls`, `tinydtls` | the adapters. Those in Rust have a constant of `Capabilities`, those in C a table of `csrc/slowhand/stack.h`. `csrc/boringssl` and `csrc/wolfssl` are compiled by `slowhand stacks add`, and for `interop/`. `rustls/quic` is QUIC, by quinn-proto with the cryptography of `rustls/packets` |
+//! | `own` | stacks of the user: shared objects that are loaded by name (docs/own-stack.md) |
+//! | `stacks` | the list of libraries: those that are built in, and those of the user that something has asked for |
+//! | `messages` | sessions whose data are CoAP messages: alone, with OSCORE and EDHOC, or above a session of DTLS or of `messages/less`. `messages/observers`: who observes, and what they are told. `messages/in_coap`: a session of DTLS whose flights are in CoAP messages |
+//! | `anchor` | a session of DTLS whose pre-shared key comes from a trust anchor |
+//! | `objects` | objects of slowhand-coap on a device whose operations take time |
+//! | `building`, `memory` | makes sessions; joins two sessions without a network |
+//! | `hand_over`, `validation` | a session that a delegate hands to a node, over OSCORE; the validation of certificates in the place of a client |
+//! | `footprint` | how much heap a session takes |
+//! | `trial` | tries a stack without a network: losses, small datagrams, memory that is not given back |
+//! | `export` | the credentials of a session as files, for programs that take the place of one of its ends |
+//!
+//! All `unsafe` code is in the account of the heap, in the table, in the arithmetic, in the adapters of C and what they say of
+//! themselves, in the loading of stacks, in what tells their crash, in what asks the system about a trial, and in the module that
+//! issues certificates.
 //!
 //! # Add a library
 //!

@@ -87,6 +87,18 @@
 //!
 //! slowhand_stack::export!(Greeting);
 //! ```
+//!
+//! # Modules
+//!
+//! The crate depends on no other one. Its build script makes the types of `slowhand/stack.h` with the same file as that of
+//! slowhand-sessions (`build/layout.rs`).
+//!
+//! | modules | hold |
+//! | --- | --- |
+//! | `interface` | `slowhand/stack.h` in Rust, generated from it |
+//! | `capabilities`, `options`, `progress` | what a stack can do, what a session is to be, how it is |
+//! | `host` | the table of the host as safe functions |
+//! | `adapter`, `table` | the functions that slowhand calls, over the trait; what a stack exports, made by the compiler |
 
 mod adapter;
 mod capabilities;

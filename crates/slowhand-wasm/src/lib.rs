@@ -19,6 +19,13 @@
 //! let answer = laboratory.answer(r#"{"do": "run", "side": 0, "seed": 1, "count": 3}"#);
 //! assert!(answer.starts_with(r#"{"ok":[{"client":2,"duration_s":"#), "{answer}");
 //! ```
+//!
+//! # Modules
+//!
+//! `laboratory` has the requests; `abi` is what a page calls (room for a text, a call, room given back), for WebAssembly only. The target is
+//! `wasm32-wasip1`: there is a C library for the libraries in C, and a system that answers little. What native code alone has is behind
+//! `cfg(target_family = "wasm")`: OpenSSL, and one object with hidden symbols for each library in C (`build/isolate.rs` of
+//! slowhand-sessions). `csrc/wasm` there has what is left of POSIX threads where there is one.
 
 #[cfg(target_family = "wasm")]
 mod abi;

@@ -18,7 +18,7 @@
 //!
 //! In a record with a connection ID (RFC 9146 section 4), the ID is between sequence_number and length.
 //!
-//! A record of the lean profile (`docs/lean-profile.md`) may have a short header: one octet for its type, and the lower 16
+//! A record of the lean profile (`docs/reference/lean-profile.md`) may have a short header: one octet for its type, and the lower 16
 //! bits of its sequence number. It is of epoch 1, and reaches to the end of its datagram.
 //!
 //! The header of a handshake message (RFC 6347 section 4.2.2):
@@ -47,7 +47,7 @@ pub const RECORD_HEADER: usize = 13;
 /// Octets of the header of a handshake message (RFC 6347 section 4.2.2).
 pub const HANDSHAKE_HEADER: usize = 12;
 
-/// The types of records with a short header, by their first octet (`docs/lean-profile.md`, "The short header").
+/// The types of records with a short header, by their first octet (`docs/reference/lean-profile.md`, "The short header").
 const SHORT_HEADERS: [(u8, ContentType); 4] = [
     (28, ContentType::Alert),
     (29, ContentType::Handshake),
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(change.fragments().count(), 0);
     }
 
-    /// `docs/lean-profile.md`: the record after one with a long header, up to the end of the datagram.
+    /// `docs/reference/lean-profile.md`: the record after one with a long header, up to the end of the datagram.
     #[test]
     fn a_short_header_has_a_type_and_the_end_of_a_number() {
         let octets = [DATAGRAM, &[29, 0xab, 0xcd, 22, 9, 8]].concat();

@@ -217,13 +217,16 @@ fn every_cell_is_as_the_matrix_has_it() {
     }
     assert!(wrong.is_empty(), "{wrong}");
 
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/interop.md");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/interop.md");
     let written = fs::read_to_string(&path).unwrap_or_default();
     let document = document(&cells, &written);
     println!("{document}");
     if document != written {
         fs::write(&path, &document).unwrap();
-        panic!("docs/interop.md was not what this test prints. It is now: look at the change, and run the test again.");
+        panic!(
+            "docs/reference/interop.md was not what this test prints. It is now: look at the change, run docs/interop.py, and run \
+             the test again."
+        );
     }
 }
 

@@ -49,8 +49,9 @@ pub fn document(cells: &Cells, written: &str) -> String {
 
 fn introduction() -> String {
     format!(
-        "# Who speaks with lean-dtls
+        "# Peers of lean-dtls, session by session
 
+This page has every session that was tried between lean-dtls and another library. [interop.md](../interop.md) has the sums.
 The test `interop` of the package `slowhand-interop` writes this page, and fails if it is not true:
 
 ```sh

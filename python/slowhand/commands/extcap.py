@@ -65,6 +65,6 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     elif not arguments.extcap_config:
         raise Complaint(
             "live extcap: found no option, allowed: --install, or those that Wireshark"
-            " gives; docs/live.md has more"
+            " gives; docs/reference/live.md has more"
         )
     return DONE

@@ -15,7 +15,7 @@ LONGEST_PATH = 4096
 """The longest path that is shown whole (Linux: PATH_MAX)."""
 
 Snapshot: TypeAlias = Mapping[str, Any]
-"""The state of the network in its own words; docs/live.md has its keys."""
+"""The state of the network in its own words; docs/reference/live.md has its keys."""
 
 
 def line(snapshot: Snapshot, width: int) -> str:
@@ -105,7 +105,7 @@ def warnings(summary: Snapshot, speed: float) -> Iterator[str]:
         yield (
             f"the network was late: p99 {found['p99']:.1f} ms, allowed:"
             f" {LATENESS_LIMIT_MS:.0f} ms. Its times are too long. Give it an idle processor"
-            f"{slower}; docs/live.md has a way for root"
+            f"{slower}; docs/reference/live.md has a way for root"
         )
     if found["max"] > FAR_BEHIND_MS:
         yield (

@@ -2,6 +2,9 @@
 //! randomness.
 //!
 //! Another program of this workspace links it as a crate: `SLOWHAND_STACK` is the constant that slowhand reads.
+//!
+//! `provider` is the library's provider of cryptography: `symmetric` and `ecdsa` count what the library computes, `exchange` has the
+//! device's randomness, `secrets` finds the key log, `certificate` checks the peer's.
 
 mod certificate;
 mod ecdsa;

@@ -1,4 +1,4 @@
-//! A second implementation of the lean profile, in Python, from `docs/lean-profile.md` alone: it completes handshakes with the
+//! A second implementation of the lean profile, in Python, from `docs/reference/lean-profile.md` alone: it completes handshakes with the
 //! engine for every set of switches that it offers and that the engine takes.
 
 use std::io::{BufRead, BufReader, Write};

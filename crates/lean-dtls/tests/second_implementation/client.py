@@ -1,4 +1,4 @@
-"""A client of the lean profile, written from docs/lean-profile.md alone. It shares no line with the engine.
+"""A client of the lean profile, written from docs/reference/lean-profile.md alone. It shares no line with the engine.
 
 It speaks with the test that starts it by lines: each case begins with `case SWITCHES SEED`. Then it writes datagrams in
 hexadecimal and an empty line, and reads the server's in the same way, until it writes `ok` or `failed REASON`.

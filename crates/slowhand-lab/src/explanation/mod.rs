@@ -3,6 +3,19 @@
 //! The world of one seed runs again. It keeps what its ends do, each step with its cause, and what happens on the air.
 //! The path from the end of the handshake back to its start has no gap, so its parts add up to the duration. The records
 //! of this run are those of every other run.
+//!
+//! # Modules
+//!
+//! From the ground floor upwards: a module imports only from earlier rows, or from its own row.
+//!
+//! | modules | hold |
+//! | --- | --- |
+//! | `document` | the result: parts, path, lanes and events, as JSON has them; the list of all kinds of parts |
+//! | `air`, `context`, `messages` | frames with their attempts; what must be known of the scenario; names of messages |
+//! | `losses`, `comments` | which datagrams were lost, where and why, in words; comments on the frames of a capture |
+//! | `path` | the critical path, from the end of the handshake back to its start |
+//! | `events`, `parts` | the timeline; the pieces of the path put together, in words |
+//! | `scene` | every frame and every datagram of a world, by column |
 
 pub(crate) mod air;
 mod comments;

@@ -37,7 +37,7 @@ use crate::capture::CaptureError;
 use crate::device::Device;
 use crate::input::Blame;
 use crate::interrupt::Interrupt;
-use crate::scenario::{Join, MacError, Mesh, PreparedMac, Scenario};
+use crate::scenario::{Capabilities, Join, MacError, Mesh, PreparedMac, Scenario};
 use crate::sniffer::LiveCapture;
 use crate::threads;
 
@@ -101,7 +101,8 @@ impl JoinPlan {
     /// Prepares the network of a scenario. Its sessions and other traffic do not count.
     ///
     /// # Errors
-    /// The link layer is not TSCH; or the scenario has what only a network has whose nodes have joined: outages, walks.
+    /// The link layer is not TSCH; or the scenario has what only a network has whose nodes have joined: outages, walks, an exchange
+    /// of capabilities.
     pub fn new(scenario: &Scenario) -> Result<Self, JoinError> {
         let (link_layer, network) = (scenario.mac.link_layer(), &scenario.network);
         if !network.outages.is_empty() {
@@ -109,6 +110,9 @@ impl JoinPlan {
         }
         if network.walk.is_some() {
             return Err(JoinError::Joined("network.walk"));
+        }
+        if scenario.lowpan.capabilities == Capabilities::Exchanged {
+            return Err(JoinError::Joined("lowpan.capabilities"));
         }
         Ok(Self {
             mesh: Arc::clone(scenario.mesh()),

@@ -6,6 +6,17 @@
 //!
 //! What is assumed, beside what is said at the keys of `[application]`: the server answers at once, and the radio of the
 //! client does nothing special while it waits for an answer (its MAC may poll fast in a handshake).
+//!
+//! # Modules
+//!
+//! From the ground floor upwards: a module imports only from earlier rows, or from its own row.
+//!
+//! | modules | hold |
+//! | --- | --- |
+//! | `messages` | the applications of the client and of the server |
+//! | `course` | when the client asks, opens, closes and tries again, whatever world is below: the trait `Backend` |
+//! | `simulation` | a client in a world, event by event |
+//! | `estimate` | handshakes and messages that were simulated each alone, and a life that is drawn from them |
 
 mod course;
 mod estimate;

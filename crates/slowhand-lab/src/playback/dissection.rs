@@ -3,7 +3,7 @@
 use serde::Serialize;
 use slowhand_coap::message::is_coap;
 use slowhand_net::address::{Eui64, NodeId};
-use slowhand_net::ip::{self, Ipv6Header, control};
+use slowhand_net::ip::{self, Ipv6Header, control, discovery};
 use slowhand_net::lowpan::context::Contexts;
 use slowhand_net::lowpan::fragment::FragmentHeader;
 use slowhand_net::lowpan::mesh::MeshHeader;
@@ -166,10 +166,15 @@ impl Dissector {
             ip::next_header::TCP => tcp(body, lines),
             ip::next_header::DCCP => self.dccp(body, lines),
             ip::next_header::ICMPV6 => {
-                let what = control::parse(&packet).map_or_else(
-                    || format!("type {}", body.first().copied().unwrap_or_default()),
-                    |(_, message)| format!("{message:?}"),
-                );
+                let of_rpl = control::parse(&packet).map(|(_, message)| format!("{message:?}"));
+                let of_discovery = || {
+                    let (_, discovery::Message { kind, ghc }) = discovery::parse(&packet)?;
+                    let told = if ghc { ", with a 6CIO: GHC is understood (RFC 7400)" } else { "" };
+                    Some(format!("{kind:?}{told}"))
+                };
+                let what = of_rpl.or_else(of_discovery);
+                let number = || format!("type {}", body.first().copied().unwrap_or_default());
+                let what = what.unwrap_or_else(number);
                 lines.push(format!("ICMPv6: {what}"));
             }
             _ => {}

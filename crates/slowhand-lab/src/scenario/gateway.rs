@@ -57,8 +57,8 @@ pub enum Delegate {
 }
 
 impl Delegate {
-    /// The name of the value.
-    const fn name(self) -> &'static str {
+    /// The name of the value, as a file has it.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::BorderRouter => "\"border-router\"",
             Self::Internet => "\"internet\"",
@@ -89,7 +89,7 @@ impl Gateway {
             truth("tcp_proxy", tcp_proxy),
             truth("suppress_spurious_flights", suppress_spurious_flights),
             truth("pre_validation", pre_validation),
-            ("delegation", delegation.map_or("", Delegate::name), "none", delegation.is_some()),
+            ("delegation", delegation.map_or("", Delegate::name), "no gateway.delegation", delegation.is_some()),
         ];
         let crosses = scenario.server.at == ServerAt::Internet;
         if let Some((key, found, allowed, _)) = asked.into_iter().find(|(.., asked)| *asked && !crosses) {
@@ -126,7 +126,11 @@ impl Gateway {
 fn check_delegation(delegate: Delegate, scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let (session, key) = (&scenario.session, "gateway.delegation");
     let refuse = |found: String, allowed: &str| {
-        Err(document.blame(key, format!("{} with {found}", delegate.name()), format!("none, or {allowed}")))
+        Err(document.blame(
+            key,
+            format!("{} with {found}", delegate.name()),
+            format!("{allowed}; or no gateway.delegation"),
+        ))
     };
     if session.protocol.transport() != Some(Protocol::Dtls12) || session.protocol.is_stream() {
         return refuse(session.protocol.to_string(), "session.protocol = \"dtls1.2\" or \"coap+dtls1.2\"");

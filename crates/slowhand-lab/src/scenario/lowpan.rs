@@ -77,6 +77,9 @@ pub struct Lowpan {
     /// How the payloads of UDP datagrams are compressed. A node sends one that is compressed only to neighbours that understand it
     /// (`network.nodes.N.payload_compression`), and only where it is shorter. It takes no computing time (assumed). Default: `none`.
     pub payload_compression: PayloadCompression,
+    /// How a node learns which neighbours understand `payload_compression = "ghc"`. Only with `reassembly = "per-hop"`, and without
+    /// joiners (`client.joining`). Default: `known`.
+    pub capabilities: Capabilities,
     /// What happens to the fragments of a datagram on their way through the mesh. Default: `per-hop`.
     pub reassembly: Reassembly,
     /// How nodes forward fragments. Only with `reassembly = "forwarding"` or `"recovery"`.
@@ -106,6 +109,21 @@ pub enum PayloadCompression {
     /// The headers of DTLS records, handshake messages and hellos, as in Lithe (Raza et al. 2013;
     /// draft-raza-dice-compressed-dtls-00). Only with DTLS. A datagram of several records stays as it is.
     Lithe,
+}
+
+/// How a node learns which neighbours understand compressed payloads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Capabilities {
+    /// It knows from the beginning (the default).
+    #[default]
+    Known,
+    /// They tell each other by the capability indication option of neighbour discovery (6CIO, RFC 7400 section 3.3). In the first second
+    /// each node that understands it sends its parent a router solicitation, which the parent answers with an advertisement. It sends
+    /// it again after 10, 10, 20, 40 and each 60 s until there is an answer (RFC 6775 section 5.3). A node compresses for a neighbour
+    /// as soon as it has received the option or a compressed payload from it. So a handshake that begins at time 0 begins plain:
+    /// `client.start_s` delays it.
+    Exchanged,
 }
 
 /// What RPL adds to each packet (RFC 6550 section 11.2; who adds what: RFC 9008).
@@ -298,6 +316,7 @@ impl Lowpan {
             frame_capacity: self.max_frame_payload.get() as usize,
             whole_packets: self.whole_datagrams,
             contexts: self.contexts(),
+            exchanges_capabilities: self.capabilities == Capabilities::Exchanged,
             reassembly: self.reassembly_limits(),
             fragments: self.fragments(depth, period),
             rpl: self.rpl_config(),
@@ -398,6 +417,7 @@ impl Default for Lowpan {
             reassembly_when_full: WhenFull::Refuse,
             ecn_threshold: None,
             payload_compression: PayloadCompression::default(),
+            capabilities: Capabilities::default(),
             reassembly: Reassembly::default(),
             forwarding: Forwarding::default(),
             recovery: Recovery::default(),

@@ -54,8 +54,8 @@ pub use join::{Dis, Join};
 pub use limits::Limits;
 pub use losses::{Advice, Remedy};
 pub use lowpan::{
-    Forwarding, LossSpread, Lowpan, PayloadCompression, Reassembly, ReassemblyTimer, Recovery, Rpl, RplEncoding,
-    WhenFull,
+    Capabilities, Forwarding, LossSpread, Lowpan, PayloadCompression, Reassembly, ReassemblyTimer, Recovery, Rpl,
+    RplEncoding, WhenFull,
 };
 pub(crate) use mac::Opportunity;
 pub use mac::{

@@ -49,7 +49,7 @@ pub struct Network {
     /// The software of the nodes: the defaults of the keys that say how many frames and datagrams a node keeps, for how
     /// long, and how often it tries. Default: the project that the link layer is from, because its numbers fit each other:
     /// `openwsn` with `mac.kind = "tsch"`, `openthread` with `"csma"`, `contiki-ng` with `"xmac"`, `rfc` with `"beacon"`.
-    /// docs/networks.md compares them: in the default schedule of TSCH no handshake with certificates completes with the
+    /// docs/reference/nodes.md compares them: in the default schedule of TSCH no handshake with certificates completes with the
     /// timers of OpenThread and Zephyr, 2 % do with RIOT's, 39 % with Contiki-NG's numbers, all with OpenWSN's.
     pub profile: Option<Profile>,
     /// How long the processor of a node takes for each frame that it receives or sends: a time, or `"device"`: the
@@ -110,8 +110,8 @@ pub struct NodeBuffers {
     pub forwarding_entries: Option<Integer<1, 65_535>>,
     /// How long its processor takes for a frame. Default: `network.frame_handling_ms`.
     pub frame_handling_ms: Option<Milliseconds>,
-    /// False if the node does not understand `lowpan.payload_compression`. Its neighbours know that from the beginning, as if it
-    /// had not told them (6CIO, RFC 7400 section 3.3). Default: true.
+    /// False if the node does not understand `lowpan.payload_compression`. `lowpan.capabilities` says how its neighbours learn that.
+    /// Default: true.
     pub payload_compression: Option<bool>,
 }
 

@@ -14,7 +14,8 @@ use super::mac::LinkLayer;
 use super::network::{Mesh, RouteError, Routing};
 use super::nodes::MAX_NODE;
 use super::{
-    Auth, LossSpread, Lowpan, Network, PayloadCompression, Reassembly, Rpl, Scenario, ServerAt, Session, Topology,
+    Auth, Capabilities, LossSpread, Lowpan, Network, PayloadCompression, Reassembly, Rpl, Scenario, ServerAt, Session,
+    Topology,
 };
 use crate::device::Device;
 use crate::input::{Document, Files, InputError};
@@ -29,6 +30,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     contexts(&scenario.lowpan, document)?;
     rpl(scenario, document)?;
     payload_compression(scenario, document)?;
+    capabilities(scenario, document)?;
     mesh_under(scenario, document)?;
     ends(scenario, document)?;
     scenario.server.check_slots(&scenario.session, document)?;
@@ -189,7 +191,7 @@ fn payload_compression(scenario: &Scenario, document: &Document) -> Result<(), I
         return refuse("\"none\" with TCP: payloads of UDP are compressed");
     }
     if is_lithe && !matches!(protocol.transport(), Some(Protocol::Dtls12 | Protocol::Dtls13)) {
-        return refuse("\"none\" or \"ghc\" without DTLS: Lithe compresses its headers");
+        return refuse("\"none\" or \"ghc\" without DTLS 1.2 or 1.3: Lithe is for their handshakes");
     }
     if is_lithe && scenario.session.carrier == Carrier::Coap {
         return refuse("\"none\" or \"ghc\" with session.carrier = \"coap\": Lithe compresses DTLS right behind UDP");
@@ -201,6 +203,24 @@ fn payload_compression(scenario: &Scenario, document: &Document) -> Result<(), I
         );
     }
     Ok(())
+}
+
+/// Checks that neighbours can tell each other what they understand, and that each compresses for neighbours only.
+fn capabilities(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    let Lowpan { payload_compression, reassembly, capabilities, .. } = &scenario.lowpan;
+    if *capabilities == Capabilities::Known {
+        return Ok(());
+    }
+    let allowed = if *payload_compression != PayloadCompression::Ghc {
+        "\"known\", or lowpan.payload_compression = \"ghc\": RFC 7400 has no option for another compression"
+    } else if *reassembly != Reassembly::PerHop {
+        "\"known\", or lowpan.reassembly = \"per-hop\": a node learns of its neighbours, and here others read what it compresses"
+    } else if scenario.client.joining {
+        "\"known\" with client.joining: Thread has no router solicitations"
+    } else {
+        return Ok(());
+    };
+    Err(document.blame("lowpan.capabilities", "\"exchanged\"", allowed))
 }
 
 /// Checks that frames can have a mesh header.
@@ -488,7 +508,7 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     if let Some(credential) = session.credential.filter(|credential| (*credential == CredentialKind::Psk) != is_psk) {
         let allowed = if is_psk { "psk" } else { "certificate, raw_public_key or ecjpake" };
         let allowed = match session.suite {
-            Some(suite) => format!("{allowed} with {suite}; or another session.suite, or none"),
+            Some(suite) => format!("{allowed} with {suite}; or another session.suite, or no session.suite"),
             None if is_psk => "psk with session.auth = \"psk\"".to_owned(),
             None => format!("{allowed} with this session.auth"),
         };

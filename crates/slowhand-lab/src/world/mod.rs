@@ -5,6 +5,24 @@
 //! it: TCP where the session needs a stream, DCCP where the scenario asks for it. A device that computes does nothing else meanwhile:
 //! datagrams and timeouts wait
 //! for it.
+//!
+//! # Modules
+//!
+//! | modules | hold |
+//! | --- | --- |
+//! | `end` | one end of a conversation: its session, its application, and the computer that runs both |
+//! | `stream`, `tcp` | the TCP connection below a session of TLS |
+//! | `carrier`, `dccp` | the DCCP connection below a session of DTLS |
+//! | `conversation` | the phases of a conversation (handshake, data, closing), and its record |
+//! | `attempts` | clients that try again after a handshake that failed: each attempt is a conversation of its own |
+//! | `part`, `delegation` | what a conversation is of an attempt; a delegate opens the session of a client: the conversations of such an attempt, one after the other |
+//! | `slots` | who gets a session slot of a server, in front of its sessions |
+//! | `traffic` | sends the datagrams of other traffic, and keeps their account |
+//! | `ledger`, `meter` | the account of every datagram; the observer that counts its frames |
+//! | `retransmission`, `segments` | which DTLS datagrams and TCP segments were sent before |
+//! | `payload` | what a session sends, as the network takes it |
+//! | `trace` | what the ends did, each step with its cause; kept only for an explanation or a capture |
+//! | `live` | conversations that are opened while the world runs, and hosts outside of it |
 
 mod attempts;
 mod carrier;

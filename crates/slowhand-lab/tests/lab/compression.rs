@@ -1,7 +1,12 @@
 //! Handshakes whose payloads 6LoWPAN compresses: by GHC, or the headers of DTLS as in Lithe.
 
-use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, OPENSSL_ECDHE, TINYDTLS_PSK, plan};
+use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, OPENSSL_ECDHE, TINYDTLS_PSK, plan, scenario};
+use slowhand_lab::interrupt::Interrupt;
+use slowhand_lab::playback::play;
 use slowhand_lab::record::{Outcome, Record};
+use slowhand_lab::{capture_run, wireshark_arguments};
+use slowhand_testing::wireshark::Tshark;
+use std::path::Path;
 
 const LEAN: &[&str] = &["session.stack=lean-dtls", "session.timeout_s=3"];
 const LEAN_13: &[&str] = &[
@@ -14,6 +19,7 @@ const LEAN_13: &[&str] = &[
 
 const GHC: &str = "lowpan.payload_compression=ghc";
 const LITHE: &str = "lowpan.payload_compression=lithe";
+const EXCHANGED: &str = "lowpan.capabilities=exchanged";
 
 /// Slots are short, so that nobody repeats what is on its way.
 const FAR: &[&str] = &[
@@ -113,5 +119,62 @@ fn other_headers_stand_beside_it() {
             let compressed = of(&[compression]);
             assert!(compressed < plain, "{way:?} {compression}: {compressed}, {plain}");
         }
+    }
+}
+
+/// A handshake that begins late is compressed as if all neighbours had known each other from the beginning; one that begins at time 0
+/// begins plain. The default is that they know, and the same seed gives the same record.
+#[test]
+fn a_handshake_is_compressed_once_the_neighbours_have_told() {
+    for session in [LEAN, MBEDTLS_ECDHE] {
+        let at = |start: &str, changes: &[&str]| {
+            run(&[FAR, session, &["client.start_spread_s=0", &format!("client.start_s={start}")], changes])
+        };
+        let of = |start: &str, changes: &[&str]| octets(&at(start, changes));
+        assert_eq!(of("60", &[GHC, EXCHANGED]), of("60", &[GHC]));
+        let (plain, early, compressed) = (of("0", &[]), of("0", &[GHC, EXCHANGED]), of("0", &[GHC]));
+        assert!(compressed < early && early <= plain, "{compressed} {early} {plain}");
+        assert_eq!(at("0", &[GHC, "lowpan.capabilities=known"]), at("0", &[GHC]));
+        assert_eq!(at("0", &[GHC, EXCHANGED]), at("0", &[GHC, EXCHANGED]));
+    }
+}
+
+/// Handshakes do not fail because neighbours do not know each other, whatever is lost. The first frames are their messages.
+#[test]
+fn every_frame_of_an_exchange_may_be_lost() {
+    for frame in 1..=6 {
+        let lost = format!("lowpan.dropped_frames=[{frame}]");
+        let record = run(&[LEAN_13, FAR, &[GHC, EXCHANGED, "client.start_s=5", &lost]]);
+        assert_eq!((record.outcome, record.datagrams_lost), (Outcome::Completed, 0), "frame {frame}");
+    }
+}
+
+/// Three nodes solicit their parents, and are answered (types 133 and 134, RFC 4861). Each message has the option (type 36, RFC 7400)
+/// behind the link-layer address of its sender.
+#[test]
+fn tshark_names_the_option_in_a_capture() {
+    let scenario = scenario(&[LEAN, FAR, &[GHC, EXCHANGED, "client.start_s=5"]].concat());
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capabilities.pcapng");
+    capture_run(&scenario, 1, &file, &Interrupt::default()).unwrap().unwrap();
+    let tshark = Tshark::of(wireshark_arguments(&scenario)).filter("icmpv6");
+    let fields = ["icmpv6.type", "icmpv6.checksum.status", "icmpv6.opt.type", "icmpv6.opt.6cio.flag_g"];
+    let mut rows = tshark.rows_of_file(&file, &fields);
+    rows.sort();
+    rows.dedup();
+    assert_eq!(rows, ["133", "134"].map(|kind| [kind, "1", "1,36", "0x0001"]));
+    let [solicitations, answers] = ["133", "134"].map(|kind| {
+        let of_kind = Tshark::of(wireshark_arguments(&scenario)).filter(&format!("icmpv6.type == {kind}"));
+        of_kind.rows_of_file(&file, &["wpan.src64"]).len()
+    });
+    assert!(solicitations >= 3 && answers >= 3, "{solicitations} {answers}");
+}
+
+#[test]
+fn a_playback_names_the_messages() {
+    let scenario = scenario(&[LEAN, &[GHC, EXCHANGED, "client.start_s=5"]].concat());
+    let played = play(&scenario, 1, None, &Interrupt::default()).unwrap().unwrap();
+    for kind in ["RouterSolicitation", "RouterAdvertisement"] {
+        let line = format!("ICMPv6: {kind}, with a 6CIO: GHC is understood (RFC 7400)");
+        assert!(played.decoded.lines.contains(&line), "{kind}");
     }
 }

@@ -73,7 +73,7 @@ fn what_recovery_tells_the_border_router_removes_spurious_flights_without_delay(
         let [before, after] = [&plain, &held].map(|records| sum(records, |r| r.retransmissions_spurious_server));
         assert!(before > 100 && 20 * after <= before, "{hops} hops: {before}, then {after}");
         let [before, after] = [&plain, &held].map(|records| median(records));
-        // Over four hops the median of 1,000 handshakes is 0.6 % longer (docs/gateway.md).
+        // Over four hops the median of 1,000 handshakes is 0.6 % longer (docs/reference/gateway.md).
         assert!(hops == 4 || after <= before, "{hops} hops: {before} s, then {after} s");
     }
 }

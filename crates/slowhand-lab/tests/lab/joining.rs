@@ -130,6 +130,8 @@ fn only_a_tsch_network_forms() {
     let error = |change: &str| JoinPlan::new(&scenario(&[PLAIN, change])).unwrap_err().to_string();
     assert!(error("network.outages=[{ node = 1, from_s = 1, until_s = 2 }]").starts_with("network.outages: "));
     assert!(error("mac.cells.shared=0").starts_with("mac.cells.shared: found 0, allowed: 1 or more"));
+    let told = scenario(&[PLAIN, "lowpan.payload_compression=ghc", "lowpan.capabilities=exchanged"]);
+    assert!(JoinPlan::new(&told).unwrap_err().to_string().starts_with("lowpan.capabilities: "));
     let csma = "mac={ kind = \"csma\" }";
     let error = JoinPlan::new(&scenario(&["lowpan.rpl=none", "lowpan.rpl_encoding=", csma])).unwrap_err();
     assert!(error.to_string().starts_with("mac.kind: found another link layer, allowed: \"tsch\""), "{error}");

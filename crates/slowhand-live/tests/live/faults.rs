@@ -224,21 +224,22 @@ fn what_a_program_cannot_do_is_refused_by_name() {
     for (key, named) in [
         ("carrier = \"coap\"", "session.carrier: found \"coap\""),
         ("trust_anchor = true", "session.trust_anchor: found true"),
+        ("protocol = \"less\"", "session.protocol: found less"),
     ] {
         assert!(refused(key).is_some_and(|message| message.starts_with(named)), "{key}");
         Live::start(&with(key), setup(Ways::Emulated)).unwrap_or_else(|error| panic!("{key}: {error}"));
     }
-    let certificates = "session = { suite = \"TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8\", auth = \"mutual\",";
+    let certificates = "\"TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8\", auth = \"mutual\"";
     let gateway = |key: &str, resumption: &str| {
-        let text = ONE_HOP.replace("session = {", &format!("{certificates} {resumption}"));
+        let text = ONE_HOP.replace("\"TLS_PSK_WITH_AES_128_CCM_8\"", &format!("{certificates}{resumption}"));
         scenario(&format!("{text}\n[gateway]\n{key}\n"))
     };
     let validating = gateway("pre_validation = true", "");
     let refused = Live::start(&validating, setup(ways())).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(refused.starts_with("gateway.pre_validation: found true"), "{refused}");
-    let delegating = gateway("delegation = \"border-router\"", "resumption = \"id\",");
+    let delegating = gateway("delegation = \"border-router\"", ", resumption = \"id\"");
     for ways in [ways(), Ways::Emulated] {
         let refused = Live::start(&delegating, setup(ways)).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(refused.starts_with("gateway.delegation: found a delegate"), "{refused}");
+        assert!(refused.starts_with("gateway.delegation: found \"border-router\""), "{refused}");
     }
 }

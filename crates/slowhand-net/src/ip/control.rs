@@ -3,7 +3,7 @@
 
 use std::net::Ipv6Addr;
 
-use super::{Ipv6Header, checksum, next_header};
+use super::{Ipv6Header, icmpv6};
 use crate::address::{Host, NodeId, link_local_address, mesh_address};
 
 /// All RPL nodes on the link (RFC 6550, section 6).
@@ -72,28 +72,12 @@ pub fn dao(node: NodeId, parent: NodeId, sequence: u8) -> Vec<u8> {
 
 /// A packet with a message.
 pub(super) fn packet(source: Ipv6Addr, destination: Ipv6Addr, hop_limit: u8, code: u8, body: &[u8]) -> Vec<u8> {
-    let mut message = [&[RPL_CONTROL, code, 0, 0], body].concat();
-    let sum = checksum::transport(source, destination, next_header::ICMPV6, &message).to_be_bytes();
-    message[2..4].copy_from_slice(&sum);
-    let header = Ipv6Header {
-        traffic_class: 0,
-        flow_label: 0,
-        payload_length: message.len() as u16,
-        next_header: next_header::ICMPV6,
-        hop_limit,
-        source,
-        destination,
-    };
-    [&header.emit()[..], &message].concat()
+    icmpv6::packet(source, destination, hop_limit, [RPL_CONTROL, code], body)
 }
 
 /// Reads a message, and the address of its sender. `None` if it is none of these, or was altered.
 pub fn parse(packet: &[u8]) -> Option<(Ipv6Addr, Control)> {
-    let (Ipv6Header { source, destination, next_header, .. }, message) = Ipv6Header::parse_packet(packet).ok()?;
-    if next_header != next_header::ICMPV6 || checksum::transport(source, destination, next_header, message) != 0 {
-        return None;
-    }
-    let (&[RPL_CONTROL, code, ..], body) = message.split_first_chunk::<4>()? else { return None };
+    let (Ipv6Header { source, .. }, [RPL_CONTROL, code], body) = icmpv6::parse(packet)? else { return None };
     let control = match code {
         code::DIS => Control::Dis,
         code::DIO => Control::Dio { rank: u16::from_be_bytes(body.get(2..4)?.try_into().ok()?) },

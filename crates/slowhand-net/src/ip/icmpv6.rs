@@ -1,4 +1,4 @@
-//! The ICMPv6 error messages of a router (RFC 4443).
+//! ICMPv6 (RFC 4443): packets with a message, and the error messages of a router.
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -61,22 +61,44 @@ impl RouterError {
             Self::HopLimitExceeded => (3, 0, 0_u32),
         };
         let quoted = &packet[..packet.len().min(MINIMUM_MTU - Ipv6Header::LENGTH - HEADER)];
-        let mut message = vec![kind, code, 0, 0];
-        message.extend_from_slice(&word.to_be_bytes());
-        message.extend_from_slice(quoted);
-        let sum = checksum::transport(router, header.source, next_header::ICMPV6, &message);
-        message[2..4].copy_from_slice(&sum.to_be_bytes());
-        let header = Ipv6Header {
-            traffic_class: 0,
-            flow_label: 0,
-            payload_length: message.len() as u16, // at most 1,240
-            next_header: next_header::ICMPV6,
-            hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
-            source: router,
-            destination: header.source,
-        };
-        Some([&header.emit()[..], &message].concat())
+        let body = [&word.to_be_bytes(), quoted].concat();
+        Some(self::packet(router, header.source, Ipv6Header::DEFAULT_HOP_LIMIT, [kind, code], &body))
     }
+}
+
+/// A packet with a message of this type and code. The body, behind the checksum, is shorter than the length field can say.
+pub(super) fn packet(
+    source: Ipv6Addr,
+    destination: Ipv6Addr,
+    hop_limit: u8,
+    [kind, code]: [u8; 2],
+    body: &[u8],
+) -> Vec<u8> {
+    let mut message = [&[kind, code, 0, 0], body].concat();
+    let sum = checksum::transport(source, destination, next_header::ICMPV6, &message);
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let header = Ipv6Header {
+        traffic_class: 0,
+        flow_label: 0,
+        payload_length: message.len() as u16,
+        next_header: next_header::ICMPV6,
+        hop_limit,
+        source,
+        destination,
+    };
+    [&header.emit()[..], &message].concat()
+}
+
+/// The header of a packet, the type and the code of its message, and the body of the message. `None` if the packet has no message right
+/// behind its header, or was altered.
+pub(super) fn parse(packet: &[u8]) -> Option<(Ipv6Header, [u8; 2], &[u8])> {
+    let (header, message) = Ipv6Header::parse_packet(packet).ok()?;
+    let Ipv6Header { source, destination, next_header, .. } = header;
+    if next_header != next_header::ICMPV6 || checksum::transport(source, destination, next_header, message) != 0 {
+        return None;
+    }
+    let (&[kind, code, ..], body) = message.split_first_chunk::<4>()?;
+    Some((header, [kind, code], body))
 }
 
 /// True if a payload is an ICMPv6 error message or a Redirect, perhaps after extension headers.

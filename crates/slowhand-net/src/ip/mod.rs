@@ -1,4 +1,5 @@
-//! IPv6 packets: the fixed header, UDP datagrams, ICMPv6 errors and the headers of RPL, parsed and written.
+//! IPv6 packets: the fixed header, UDP datagrams, ICMPv6 errors, messages of neighbour discovery and of RPL, and the headers of RPL,
+//! parsed and written.
 //!
 //! All types are plain values. They are parsed from octets, or written into a buffer of the caller.
 
@@ -8,6 +9,7 @@ use std::net::Ipv6Addr;
 pub mod checksum;
 pub mod control;
 pub mod dio;
+pub mod discovery;
 pub mod icmpv6;
 pub mod ipv6;
 pub mod rpl;

@@ -179,6 +179,16 @@ pub fn is_fragment(payload: &[u8]) -> bool {
     })
 }
 
+/// True if a frame payload, of a whole packet or of its first fragment, has a payload of UDP that is compressed.
+pub(crate) fn has_compressed_payload(payload: &[u8], link: Link, contexts: &Contexts) -> bool {
+    let (size, headers) = match FragmentHeader::parse(payload) {
+        Ok((FragmentHeader { datagram_offset: Some(_), .. }, _)) => return false,
+        Ok((header, rest)) => (Some(header.datagram_size.into()), rest),
+        Err(_) => (None, payload),
+    };
+    decompress(headers, link, contexts, size, &mut [0; MAX_DECOMPRESSED]).is_ok_and(|done| done.payload)
+}
+
 /// Compresses the headers of `packet` into `out`, without its payload. The rest of the packet, after
 /// [`Compressed::consumed`], is carried unchanged. Extension headers stay there too if they do not fit into `out`: then they can be in
 /// any fragment, and a

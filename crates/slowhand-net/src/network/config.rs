@@ -37,8 +37,11 @@ pub struct NetworkConfig {
     /// [`Fragments::Recovered`], no node compresses payloads.
     pub contexts: Contexts,
     /// The nodes that do not know how payloads are compressed. Their neighbours know that from the beginning, and send them
-    /// payloads as they are. With [`Fragments::Forwarded`], nobody compresses what goes through them.
+    /// payloads as they are; or see [`exchanges_capabilities`](Self::exchanges_capabilities). With [`Fragments::Forwarded`], nobody compresses what goes through them.
     pub without_payload_compression: BTreeSet<NodeId>,
+    /// True if neighbours know nothing of this at the beginning, and tell each other ([`ip::discovery`](crate::ip::discovery)). Only with
+    /// Generic Header Compression and [`Fragments::Reassembled`], without mesh headers.
+    pub exchanges_capabilities: bool,
     /// The reassembly buffers of a node.
     pub reassembly: Limits,
     /// How nodes forward fragments.
@@ -75,6 +78,7 @@ impl Default for NetworkConfig {
             whole_packets: false,
             contexts: Contexts::mesh(),
             without_payload_compression: BTreeSet::new(),
+            exchanges_capabilities: false,
             reassembly: Limits::default(),
             fragments: Fragments::default(),
             mesh_under: None,

@@ -253,6 +253,7 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) {
+        self.notice(node, from, payload);
         self.reassemble_over(now, node, self.link(from, node), payload, datagram, events);
     }
 

@@ -125,7 +125,7 @@ impl Internet {
     }
 }
 
-/// True if the packet is an ICMPv6 error that a router has sent. Routers send no other ICMPv6 message.
+/// True if the packet is an ICMPv6 error that a router has sent. Routers send no other ICMPv6 message to a host.
 fn is_error(packet: &[u8], datagram: DatagramId) -> bool {
     is_of_router(datagram) && Ipv6Header::parse(packet).is_ok_and(|header| header.next_header == next_header::ICMPV6)
 }

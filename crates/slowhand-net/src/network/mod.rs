@@ -7,9 +7,30 @@
 //! The driver passes the time to a [`Network`]. [`deadline`](Network::deadline) says when the network has something to
 //! do. [`handle_deadline`](Network::handle_deadline) does everything that is due, and adds what happened to [`Events`].
 //! A late call loses nothing: everything happens at its own instant, in the order of time.
+//!
+//! # Modules
+//!
+//! | modules | hold |
+//! | --- | --- |
+//! | `mod.rs` | `send`, `send_packet`, `send_segment`, `deadline`, `handle_deadline` |
+//! | `events` | what the network tells its caller: delivered, lost, sent by a router |
+//! | `destination`, `errors`, `error_limit` | where a packet goes next; the ICMPv6 errors of routers, and their rate limit |
+//! | `hop`, `adaptation`, `capacity` | one hop: from a packet to frames and back; what each node keeps for that; how much fits into a frame |
+//! | `handling` | received frames that the processors of their nodes have not handled yet |
+//! | `payload` | to whom a node sends compressed payloads |
+//! | `rpl` | which headers RPL adds to a packet, and what each node does with them |
+//! | `mesh_under` | frames with mesh headers, which routers pass on below IPv6 |
+//! | `recovering`, `recovery` | fragments that are acknowledged and sent again (RFC 8931) |
+//! | `internet`, `loss` | delay and loss behind the border router; injected losses |
+//! | `on_link` | packets that do not leave their link, and parents that change: for a network that forms |
+//! | `levels`, `receptions` | buffer levels, and frames that nodes have handled, for the observer |
+//! | `joiner_router`, `relaying` | who joins, and the messages of joiner routers; what the nodes between a joiner and the commissioner do |
+//! | `schedule_path` | how long packets take through the mesh, by its schedule |
+//! | `gateway`, `border_router` | state of the TCP proxy, of the suppression of flights and of the validation of certificates; what the network does with it |
 
 mod adaptation;
 mod border_router;
+mod capabilities;
 mod capacity;
 mod config;
 mod destination;
@@ -47,6 +68,7 @@ use crate::radio::{Indication, Mac};
 use crate::random::{Probability, Streams};
 use crate::route::Routes;
 use adaptation::AdaptationLayer;
+use capabilities::Capabilities;
 use destination::{destination, host, is_global_unicast, is_on_link, last_node, source};
 use error_limit::ErrorLimit;
 use gateway::Gateway;
@@ -82,6 +104,7 @@ pub struct Network {
     internet: Internet,
     gateway: Option<Box<Gateway>>,
     joining: Option<Box<Joining>>,
+    capabilities: Option<Capabilities>,
     mesh_under: Option<MeshUnder>,
     losses: Losses,
     levels: Levels,
@@ -107,6 +130,8 @@ pub struct Network {
 enum Timer {
     /// Reassembly, forwarding or recovery of fragments.
     Fragments(NodeId),
+    /// A node solicits its parent, or solicits it again.
+    Solicitation(NodeId),
     /// The radio of the node is switched off, or on.
     Radio(NodeId, bool),
     /// The processor of its node has handled the received frame at this place.
@@ -147,6 +172,9 @@ impl Network {
         for (&node, &handling) in &config.frame_handling {
             mac.queue_mut(node).processor_mut().set_handling(handling);
         }
+        let understands = |node| !config.without_payload_compression.contains(&node);
+        let capabilities =
+            config.exchanges_capabilities.then(|| Capabilities::new(&routes, understands, streams, &mut timers));
         let deadline = earliest(mac.deadline(), timers.next_at()); // no other part has a deadline yet
         let addressing = mac.addressing();
         Self {
@@ -159,6 +187,7 @@ impl Network {
             gateway: Gateway::new(&config.gateway, streams),
             mesh_under: MeshUnder::new(config.mesh_under.as_ref(), nodes),
             joining: Joining::new(config.joining.as_ref(), nodes, streams),
+            capabilities,
             mac,
             addressing,
             routes,
@@ -294,6 +323,7 @@ impl Network {
         while let Some(timer) = self.timers.pop_due(now) {
             match timer {
                 Timer::Fragments(node) => self.handle_timer(now, node, events),
+                Timer::Solicitation(node) => self.solicit(now, node, events),
                 Timer::Radio(node, on) => drop(self.mac.switch_radio(now, node, on)),
                 Timer::Handled(place) => self.handle_received(now, place, events),
             }
@@ -475,6 +505,9 @@ impl Network {
             rpl::receive(&self.routes, node, packet);
         }
         if self.joining.is_some() && self.relay(now, node, packet, datagram, events) {
+            return;
+        }
+        if self.capabilities.is_some() && self.discover(now, node, packet, events) {
             return;
         }
         let to = destination(packet);

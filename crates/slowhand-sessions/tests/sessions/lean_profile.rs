@@ -16,7 +16,7 @@ fn with(switches: &[LeanSwitch], cookie: bool) -> Pair {
     pair
 }
 
-/// By hand: `docs/lean-profile.md`, "Octets".
+/// By hand: `docs/reference/lean-profile.md`, "Octets".
 #[test]
 fn the_datagrams_of_lean_handshakes() {
     for (switches, cookie, expected) in [

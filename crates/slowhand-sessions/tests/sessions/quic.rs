@@ -143,7 +143,7 @@ fn what_quic_has_not_is_refused_by_name() {
     let id = refused(&|config| tls(config).resumption = Some(Resumption::Id));
     assert!(id.starts_with("resumption: found id, allowed: "), "{id}");
     let other = refused(&|config| config.stack = Stack::MBEDTLS);
-    assert_eq!(other, "protocol: found quic, allowed: dtls1.2, tls1.2, tls1.3");
+    assert_eq!(other, "protocol: found quic, allowed: dtls1.2, tls1.2, tls1.3; quic with rustls");
 }
 
 /// Runs until nothing is on its way, and no timer of the handshake runs. Returns what the two ends have received.

@@ -38,6 +38,10 @@ pub(super) fn draw(draw: &mut Draw, mesh: &Mesh, link_layer: &LinkLayer) {
     let recovers = draw.keys.iter().any(|(key, value)| key == "lowpan.reassembly" && value.contains("recovery"));
     if is_dtls && !recovers {
         draw.maybe(15, "lowpan.payload_compression", &["\"ghc\"", "\"lithe\""]);
+        let has = |key: &str, value: &str| draw.keys.iter().any(|(name, found)| name == key && found.contains(value));
+        if has("lowpan.payload_compression", "ghc") && !has("lowpan.reassembly", "") && !is_joining {
+            draw.maybe(50, "lowpan.capabilities", &["\"exchanged\""]);
+        }
     }
     if is_dtls && !is_joining {
         carrier(draw);

@@ -1,4 +1,4 @@
-//! Octets of messages and records, by hand from `docs/lean-profile.md`.
+//! Octets of messages and records, by hand from `docs/reference/lean-profile.md`.
 
 use lean_dtls::{Instant, Lean, Status};
 

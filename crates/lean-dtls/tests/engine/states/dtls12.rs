@@ -9,7 +9,7 @@ use super::spy::Seen;
 /// Octets of a record's header (RFC 6347, section 4.1).
 const HEADER: usize = 13;
 
-/// The first octets of the lean profile's short headers, and their content types (docs/lean-profile.md).
+/// The first octets of the lean profile's short headers, and their content types (docs/reference/lean-profile.md).
 const SHORT_HEADERS: [(u8, u8); 4] = [(28, 21), (29, 22), (30, 23), (31, 26)];
 
 /// The kinds of messages (RFC 5246, section 7.4; RFC 6347, section 4.3.2; RFC 5077; RFC 6066), and one that there is not.

@@ -2,6 +2,7 @@
 
 mod acknowledged;
 mod buffers;
+mod capabilities;
 mod capacity;
 mod capture;
 mod flights;

@@ -139,7 +139,7 @@ fn contexts_replace_what_they_cover() {
     }
 }
 
-/// The table of docs/networks.md: the most octets of headers on the path of a packet from the Internet.
+/// The table of docs/reference/routes.md: the most octets of headers on the path of a packet from the Internet.
 #[test]
 fn the_table_of_header_octets() {
     let most = |rpl, hops| {
