@@ -1,4 +1,4 @@
-"""What the tests of advices share: scenarios, values that may be chosen, and an advice."""
+"""Scenarios, values that may be chosen, and an advice, which the tests of advices share."""
 
 import signal
 from typing import Any

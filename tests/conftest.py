@@ -1,4 +1,4 @@
-"""What the tests share: the command line in a process of its own, as a user runs it."""
+"""The command line in a process of its own, as a user runs it, which the tests share."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def browser(chromium: Browser) -> Iterator[Browser]:
-    """The same. After each test its console is empty, and nothing was loaded."""
+    """Chromium for one test. After it the console is empty, and nothing was loaded."""
     chromium.colours("light")
     yield chromium
     chromium.wide()
@@ -158,7 +158,7 @@ ASK_EXEC = "from slowhand import _native; _native.prepare_exec()"
 
 @functools.cache
 def exec_lacks() -> str:
-    """What `slowhand exec` lacks on this machine."""
+    """The needs of `slowhand exec` that this machine does not fulfil, in words."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", ASK_EXEC], capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""What programs of others say to each other, over whatever is between them.
+"""Conversations of programs of others, over whatever is between them.
 
 Each conversation starts a server and a client, carries data in both directions, compares its
 octets, and closes the session. `connect` gives the port that leads a client to that of a server.
@@ -38,7 +38,7 @@ def _openssl(folder: Path, connect: Connect, server: list[str], client: list[str
         port = connect(protocol, int(ready[1]))
         dial = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", *client]
         with Program(*dial, folder=folder) as connecting:
-            # What it prints when the handshake is complete.
+            # The words that it prints when the handshake is complete.
             connecting.expect(b"Verify return code: 0 (ok)")
             for up, down in zip(UP, DOWN, strict=True):
                 connecting.write(up)
@@ -210,10 +210,10 @@ def mosquitto(folder: Path, connect: Connect) -> None:
 
 TLS_OF_MOSQUITTO = {"cafile": "ca.pem", "certfile": "server.pem", "keyfile": "server.key"}
 
-# How many octets of data each conversation has, both ways together.
+# Octets of data of each conversation, both ways together.
 DATA = len(b"".join([*UP, *DOWN]))
 
-# How many sessions of DTLS or TLS a conversation has, if not one.
+# Sessions of DTLS or TLS of a conversation, if not one.
 SESSIONS = {"mosquitto": 2, "aiocoap": 0}
 
 ALL: dict[str, Callable[[Path, Connect], int | None]] = {

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-# What the README asks for, and what each Debian has (its packages with "Essential: yes").
+# Programs that the README asks for, and that each Debian has (its packages with "Essential: yes").
 ALWAYS = {"bash", "cargo", "git", "ldd", "python3", "rustc", "sh", "true", "uname"}
-# What not every computer has: shells that read the scripts of `slowhand completion`, what makes
+# Programs that not every computer has: shells that read the scripts of completion, what makes
 # programs for `slowhand exec`, what runs the module of the laboratory in a page, and what compiles
 # stacks in C++. The tests of those that are not there are left out.
 OPTIONAL = {"zsh", "fish", "go", "mvn", "javac", "node", "c++"}

@@ -176,7 +176,7 @@ def _is_free(port: int, claims: contextlib.ExitStack) -> bool:
 def at_once(
     request: pytest.FixtureRequest, parameter: str, start: Callable[[Any, Path], T]
 ) -> Iterator[dict[Any, Future[T]]]:
-    """What `start` returns for each value of a parameter that the chosen tests of a module have.
+    """The result of `start` for each value of a parameter that the chosen tests of a module have.
 
     It gets a folder of its own. All run at the same time: they mostly wait.
     """

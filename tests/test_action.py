@@ -21,7 +21,7 @@ LIVES = SCENARIO.replace("[client]\n", ASKS).replace("slotframe = 5 ", "slotfram
 
 
 def git(folder: Path, *words: str) -> str:
-    """What git prints."""
+    """The words that git prints."""
     who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
     command = ["git", *who, *words]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)

@@ -33,7 +33,7 @@ def advice() -> Advice:
     return fast()
 
 
-# What is measured, and what is best
+# Measurements, and the best of them
 
 
 def by_hand(frame: polars.DataFrame, memory: int) -> list[float]:
@@ -383,7 +383,7 @@ def test_a_memory_that_is_not_known_has_no_weight(monkeypatch: pytest.MonkeyPatc
 def test_the_memory_is_that_of_the_device_where_it_was_measured() -> None:
     measured = json.loads((ROOT / "firmware" / "footprint.json").read_text())
     state = measured["cortex-m3"]["psk"]["run"]["state"]["client"]
-    # The same number that the document has.
+    # The number that the document has, too.
     row = f"| cortex-m3 | psk | {state:,} |"
     assert row in (ROOT / "docs" / "footprint.md").read_text()
     psk = {"session.stack": "lean-dtls", "session.suite": "TLS_PSK_WITH_AES_128_CCM_8"}

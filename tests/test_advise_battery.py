@@ -132,11 +132,11 @@ class Known(Lived):
         self._charges, self._unanswered = numpy.array(charges), unanswered
 
     def charges(self, count: int) -> front.Numbers:
-        """The same for any number of worlds."""
+        """The charges of any number of worlds."""
         return self._charges
 
     def unanswered(self, count: int) -> float:
-        """The same for any number of worlds."""
+        """The share for any number of worlds."""
         return self._unanswered
 
 
@@ -194,7 +194,7 @@ def test_what_an_interrupt_leaves_has_the_lives_of_its_worlds(
     assert "years" in stopped.text
 
 
-# What may be chosen
+# Choices
 
 
 def test_what_matters_for_a_life_may_be_chosen_but_is_not_by_default() -> None:

@@ -1,4 +1,4 @@
-"""What an advice tries: values, libraries, suites, defaults, worse networks, simple questions."""
+"""Choices of an advice: values, libraries, suites, defaults, worse networks, simple questions."""
 
 import json
 import os
@@ -113,7 +113,7 @@ def test_a_network_that_is_not_possible_is_left_out_and_named() -> None:
     assert "not possible: the server 300 ms farther: --set server" in advice.text
 
 
-# What may be chosen
+# Choices
 
 
 def test_a_value_is_that_of_the_last_override() -> None:

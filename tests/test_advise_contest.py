@@ -29,7 +29,7 @@ from slowhand.advice.front import (
 )
 from slowhand.advice.racing import LEAST, Race, all_worlds, least, schedule
 
-# What is the best
+# The best
 
 
 @pytest.mark.parametrize("budget", [12_288, 40_960])

@@ -1,4 +1,4 @@
-"""How long a battery lasts, from Python."""
+"""Lives of batteries, from Python."""
 
 from pathlib import Path
 

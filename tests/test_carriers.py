@@ -1,4 +1,4 @@
-"""What carries the sources of other libraries, and their known holes: the table is not stale."""
+"""Carriers of the sources of other libraries, and their known holes: the table is not stale."""
 
 import re
 import tomllib

@@ -243,7 +243,7 @@ def test_the_schema_knows_the_keys_of_a_scenario(cli: Cli) -> None:
 
 
 SLOW = {"asyncio", "matplotlib", "numpy", "polars", "pydantic", "rich", "typer"}
-"""What takes longer to import than all of the command line."""
+"""Packages that take longer to import than all of the command line."""
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def typed(shell: str, script: Path, folder: Path, line: str) -> list[str]:
 
 
 def offered(shell: str, script: Path, folder: Path, line: str) -> list[str]:
-    """What a shell offers for the end of a line."""
+    """The words that a shell offers for the end of a line."""
     if shell == "fish":
         asked = f"source {script}; complete -C '{line}'"
         done = subprocess.run(

@@ -146,7 +146,7 @@ def test_the_workflow_finds_what_it_has_checked_out() -> None:
     assert [words[0] for words in commands()] == ["stacks", "stacks", "sweep"]
     folders = {each["with"]["path"] for each in steps() if "with" in each}
     assert folders == {"base", "new"}
-    # What a command names as a file is in one of these folders, or in one that a step makes.
+    # Files that a command names are in one of these folders, or in one that a step makes.
     words = [word for each in steps() for word in shlex.split(each.get("run", ""), comments=True)]
     files = [word for word in words if re.match(r"[\w.-]+/", word)]
     assert "new/network/sensor.toml" in files
@@ -159,7 +159,7 @@ PATCH = """
     for (int i = 0; i < 100; i++)
         mbedtls_sha256(zeros, sizeof zeros, digest, 0);
 """
-"""What makes a handshake slower: 6,500 compressions of SHA-256."""
+"""A patch that makes a handshake slower: 6,500 compressions of SHA-256."""
 
 
 @pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="two builds; ./test --full")

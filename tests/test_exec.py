@@ -30,7 +30,7 @@ CLIENT = f"openssl s_client -dtls1_2 -timeout -connect {{server}}:5684 {PSK}"
 SERVER = f"openssl s_server -dtls1_2 -timeout -accept 5684 -nocert {PSK}"
 
 AWAKE = ["mac.sleepy=none", "mac.poll_period_ms=", "server.internet_jitter_ms=0"]
-"""What makes of `csma` a network whose delays are those of its frames."""
+"""The keys that make of `csma` a network whose delays are those of its frames."""
 
 pytestmark = needs_exec()
 
@@ -169,7 +169,7 @@ def test_each_call_takes_as_long_as_it_says(compiled: Path, kind: str, tmp_path:
 
 def test_programs_that_are_not_as_they_should_be(compiled: Path) -> None:
     hostile = compiled / "hostile"
-    # What each prints, and its exit code as a shell has it.
+    # The lines that each prints, and its exit code as a shell has it.
     cases = {
         "closes": ["3"],
         "yield_for_thread": ["set", "0"],
@@ -294,7 +294,7 @@ STREAMS: list[tuple[str, int | None, int] | str] = [
     ("from_child", None, 5),
     ("end_of_child", None, 0),
 ]
-"""What `streams client` prints. A time follows from the call; None: it is that of the network."""
+"""The lines of `streams client`. A time follows from the call; None: it is that of the network."""
 
 
 def test_streams_between_hosts(compiled: Path) -> None:
@@ -466,7 +466,7 @@ def test_tls_over_tcp_is_the_same_five_times_under_load(tmp_path: Path) -> None:
             for row, conversation in zip(rows, _conversations(execution), strict=True):
                 assert (row["outcome"], row["secure"]) == ("completed", True)
                 sent = conversation["datagrams"][: row["datagrams"]]
-                # What a run counts is in the list: the segments up to the end of the handshake.
+                # The list has what a run counts: the segments up to the end of the handshake.
                 assert sum(each["octets"] for each in sent) == row["bytes_payload"]
                 counts = (row["retransmissions_needed"], row["retransmissions_spurious"])
                 assert sum(each["again"] for each in sent) == sum(counts)
@@ -499,7 +499,7 @@ def test_a_program_is_as_the_library_that_is_built_in(tmp_path: Path) -> None:
 
 
 def test_against_the_clock_and_in_virtual_time(tmp_path: Path) -> None:
-    """The same programs and scenario, with `slowhand live`: it is late, but not on the way.
+    """The programs and the scenario run with `slowhand live` too: it is late, but not on the way.
 
     No ticket: OpenSSL assumes 20 octets less for a datagram over IPv6 than over IPv4, as here.
     """
@@ -561,7 +561,7 @@ def _messages(capture: Path) -> list[tuple[float, str, str, str]]:
 
 
 def _fields(capture: Path, shown: str, *fields: str) -> list[str]:
-    """What tshark says of the frames of a capture that a filter shows."""
+    """The fields of the frames of a capture that a filter shows, by tshark."""
     contexts = [f"6lowpan.context{n}:2001:db8:{p}:/64" for n, p in ((0, ""), (1, "1:"))]
     command = ["tshark", "-r", str(capture), "-Y", shown, "-T", "fields"]
     command += ["-d", "udp.port==5684,dtls"]

@@ -23,7 +23,7 @@ def world(threads: int, at: Mapping[int | str, str]) -> slowhand.Execution:
 
 
 def outputs(execution: slowhand.Execution) -> dict[str, str]:
-    """What each program has written."""
+    """The text that each program has written."""
     return {program["name"]: program["stdout"] for program in execution.worlds[0]["programs"]}
 
 

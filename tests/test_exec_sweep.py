@@ -75,7 +75,7 @@ def test_a_client_that_sends_nothing_counts(tmp_path: Path, cli: Cli) -> None:
     assert rows["outcome"].to_list() == ["gave_up", "completed"] * 2
     assert rows["exit_client"].to_list() == [3, 0] * 2
     assert rows["success"].to_list() == [False, True] * 2
-    # What has not been said has no row in `slowhand exec`.
+    # Words that have not been said have no row in `slowhand exec`.
     assert slowhand.exec(bad, count=1, again=0).frame()["client"].to_list() == [2]
 
 

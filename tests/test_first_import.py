@@ -46,5 +46,5 @@ def test_ctrl_c_in_the_first_import_of_polars_costs_nothing_later(call: str, run
     command = [sys.executable, "-c", SCRIPT.format(call=call)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
-    # What certainly needs polars imports it before its first world.
+    # Scripts that certainly need polars import it before their first world.
     assert done.stdout == f"interrupted after {runs}\ndone\n"

@@ -104,7 +104,7 @@ OTHERS = {
     " session.suite=TLS_AES_128_CCM_8_SHA256 session.max_fragment_length=",
     "own arithmetic": "session.arithmetic=library",
 }
-"""What no scenario that comes with slowhand has."""
+"""The parts of a scenario that none that comes with slowhand has."""
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -169,7 +169,7 @@ class Reader:
         self.browser.settle()
 
     def data(self, name: str) -> str:
-        """What the page says of its work."""
+        """The page's words on its work."""
         return str(self.browser.run(f"return document.documentElement.dataset.{name} ?? ''"))
 
     def set(self, control: str, value: str) -> None:
@@ -276,7 +276,7 @@ def test_a_control_sets_its_key_and_the_address(reader: Reader) -> None:
     before = reader.row("duration")
     reader.open(address)
     assert reader.row("duration") == before
-    # What follows from a credential and from a library, as in a sweep.
+    # Keys follow from a credential and from a library, as in a sweep.
     reader.set("session.credential", "certificate")
     assert "session.suite=" in str(reader.browser.one("#set").get_property("value"))
     assert not reader.browser.one("#error").is_displayed()

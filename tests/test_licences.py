@@ -14,7 +14,7 @@ def package(folder: Path, **more: Any) -> dict[str, Any]:
 
 
 def test_everything_that_is_compiled_in_has_its_text() -> None:
-    """What only the compilation needs is not among it: `syn` is for macros, `cc` for C."""
+    """Crates that only the compilation needs are left out: `syn` is for macros, `cc` for C."""
     found = licences.packages()
     names = {entry["name"] for entry in found}
     assert {"rustls", "pyo3", "mbedtls-rs-sys", "openssl-src", "tinydtls-sys", "lakers"} <= names

@@ -34,7 +34,7 @@ NEIGHBOURS = """\
 |   R  | 0xf000 |   3 |      -28 |       -28 |1|1|1| 0ad7ed6beaa6016d |
 Done
 """
-# The same file, "router table": the first is the router itself.
+# That file, "router table": the first is the router itself.
 ROUTERS = """\
 > router table
 | ID | RLOC16 | Next Hop | Path Cost | LQ In | LQ Out | Age | Extended MAC     | Link |
@@ -43,7 +43,7 @@ ROUTERS = """\
 | 49 | 0xc400 |       63 |         0 |     3 |      3 |   0 | faa1c03908e2dbf2 |    1 |
 Done
 """
-# The same file, "meshdiag routerneighbortable".
+# That file, "meshdiag routerneighbortable".
 MESH = """\
 > meshdiag routerneighbortable 0x7400
 rloc16:0x9c00 ext-addr:764788cf6e57a4d2 ver:4
@@ -77,7 +77,7 @@ def test_openthread_frame_errors(cli: Cli, tmp_path: Path) -> None:
     file = kept(tmp_path, "one.txt", f"> rloc16\n0x7000\nDone\n{LINK_QUALITY}")
     pdr = math.sqrt(1 - 0.0467)
     assert found(cli, file) == {("0x7000", "0xc001"): pytest.approx(pdr), ("0x7000", "0xe800"): 1}
-    # What the other end has seen counts as much; a console of Zephyr has another prompt.
+    # Frames that the other end has seen count as much; a console of Zephyr has another prompt.
     other = LINK_QUALITY.replace("0xc001", "0x7000").replace("4.67", "9.33")
     other = other.replace("> neighbor", "uart:~$ ot neighbor")
     second = kept(tmp_path, "two.txt", f"uart:~$ ot rloc16\nc001\nDone\n{other}")
@@ -288,7 +288,7 @@ def test_a_capture_of_two_networks(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["openthread", "contiki", "capture", "k7"])
 def test_a_whole_scenario_runs(kind: str, cli: Cli, tmp_path: Path) -> None:
-    """What one node has seen is a star; that of a Contiki-NG node has twelve neighbours."""
+    """The links of one node are a star; that of a Contiki-NG node has twelve neighbours."""
     files = {
         "openthread": LINK_QUALITY,
         "contiki": "".join(

@@ -42,11 +42,11 @@ FAST = 50
 SLOW = re.compile(
     r"slowhand: (warning: the network (was late|stood still).*\n(  .*\n)*|\d+:\d\d:\d\d  .*\n)"
 )
-"""What a network says on a busy computer: it was late, and how it is after a second."""
+"""The words of a network on a busy computer: it was late, and how it is after a second."""
 
 
 def quiet(errors: str) -> str:
-    """What was said on stderr, beside what other work on this computer causes."""
+    """The lines on stderr, but for those that other work on this computer causes."""
     return SLOW.sub("", errors)
 
 
@@ -167,7 +167,7 @@ def test_addresses_are_read_as_they_are_written() -> None:
 def test_both_ends_emulated_give_the_record_of_a_run(
     cli: Cli, scenario: str, tmp_path: Path
 ) -> None:
-    """The same bits in all columns: live is the same world, woken by a clock."""
+    """All columns have the same bits: live is the same world, woken by a clock."""
     path = tmp_path / "live.parquet"
     options = ("--speed", FAST, "--seed", 5, "--json", "--records", path)
     happened = events(cli("live", scenario, *options).stdout)
@@ -370,7 +370,7 @@ def test_which_network_is_meant_must_be_clear(cli: Cli, sockets: Path, tmp_path:
         assert message.endswith("mine: nothing answers: Connection refused")
         one.kill()
         one.wait()
-    # What killed processes have left is in nobody's way.
+    # Sockets that killed processes have left are in nobody's way.
     assert list(sockets.iterdir())
     assert "no network runs" in the_message(cli("live", "status", code=2))
     assert list(sockets.iterdir()) == []

@@ -38,12 +38,12 @@ class Case(NamedTuple):
     """A program and the emulated end that it meets."""
 
     session: dict[str, str]
-    """What the scenario says of its session."""
+    """The keys of its session in the scenario."""
     command: tuple[str, ...]
     """The program; PORT is its port, or that of the network."""
     protocol: Protocol
     complete: bytes
-    """What it says when the handshake is complete; nothing if it does not."""
+    """The words of the program when the handshake is complete; nothing if it does not say so."""
 
 
 SERVERS = {
@@ -87,11 +87,11 @@ SERVERS = {
 
 
 class Outcome(NamedTuple):
-    """What came of a session."""
+    """The result of a session."""
 
     net: Live
     said: bytes
-    """What the program said."""
+    """The words of the program."""
 
 
 def serve(name: str, folder: Path) -> Outcome:

@@ -91,7 +91,7 @@ def test_captures_come_and_go(tmp_path: Path) -> None:
 def test_tshark_lists_the_network_and_captures_its_frames(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it shows is in the capture of the network itself, with the same times and octets."""
+    """The frames are those in the capture of the network itself, with the same times and octets."""
 
     def tshark(*arguments: str | Path) -> str:
         return subprocess.run(

@@ -43,7 +43,7 @@ def test_warns(slowhand_live):
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    """What pytest prints of these tests, and its folder of temporary files."""
+    """The words of pytest on these tests, and its folder of temporary files."""
     folder = tmp_path_factory.mktemp("tests")
     (folder / "test_it.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", os.devnull]
@@ -58,7 +58,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 
 
 def section(output: str, test: str) -> str:
-    """What is said of the networks of a test."""
+    """The words on the networks of a test."""
     report = re.split(rf"_+ {test} _+\n", output)[1]
     found = re.search(r"-+ slowhand live -+\n(.*?)\n(?=_|=|-)", report, re.S)
     assert found, report

@@ -108,7 +108,7 @@ def test_a_snapshot_by_hand() -> None:
 
 
 def answered(port: int, path: str = "/metrics", host: str = "127.0.0.1") -> tuple[int, str]:
-    """What the server says."""
+    """The answer of the server."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     connection.request("GET", path, headers={"Host": f"{host}:{port}"})
     answer = connection.getresponse()

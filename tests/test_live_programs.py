@@ -18,12 +18,12 @@ from slowhand.realtime import Live
 
 
 class Outcome(NamedTuple):
-    """What came of a conversation."""
+    """The result of a conversation."""
 
     handshake_octets: int | None
     """As its client counted them."""
     net: Live | None
-    """What was between the programs."""
+    """The network between the programs."""
     air: bytes
     """The capture of its frames."""
 
@@ -96,7 +96,7 @@ def test_it_is_right_across_the_network(conversation: tuple[str, str], outcomes:
     # for headers, handshakes and acknowledgements.
     assert ended["summary"]["frames"] > DATA / 127
     assert DATA < ended["summary"]["bytes_phy"] < 15 * DATA
-    # What is sent again may come after the client has counted, and segments of TCP have headers.
+    # Data that are sent again may come later than the count, and segments of TCP have headers.
     if handshake_octets and net.udp and not records["retransmissions_spurious"].item():
         assert records["bytes_payload"].item() == handshake_octets
     if handshake_octets and net.tcp:

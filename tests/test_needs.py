@@ -1,4 +1,4 @@
-"""What the tests start is what the set-up asks for; the steps of ./test are in the documents."""
+"""Programs that the tests start are those of the set-up; the steps of ./test are in documents."""
 
 import re
 import subprocess

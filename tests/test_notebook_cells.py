@@ -1,4 +1,4 @@
-"""What a cell of a notebook shows, and what `dir` lists there."""
+"""Cells of a notebook and their content, and what `dir` lists there."""
 
 import re
 import subprocess
@@ -37,7 +37,7 @@ class Structure(HTMLParser):
 
 
 def cell(thing: object) -> Structure:
-    """What IPython would show."""
+    """The content that IPython would show."""
     page: str = thing._repr_html_()  # type: ignore[attr-defined]
     found = Structure(page)
     assert set(found.tags) <= {

@@ -15,7 +15,7 @@ from slowhand.output import OutputError
 from slowhand.pages import lanes
 
 HOSTILE = "</script><img src=x onerror=alert(1)>'\"&amp;\u2028\udcff"
-"""What a scenario's name or a library's reason may have in it."""
+"""A text that a scenario's name or a library's reason may have in it."""
 
 
 class Tags(HTMLParser):

@@ -126,7 +126,7 @@ class Browser:
         return found
 
     def task_s(self) -> float:
-        """How long the page's main thread has worked until now."""
+        """The time that the page's main thread has worked until now."""
         metrics = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
         values = {metric["name"]: float(metric["value"]) for metric in metrics}
         return values["TaskDuration"]
@@ -141,7 +141,7 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
     def hidden(self) -> list[str]:
-        """What of the page is beyond its right edge. What is longer than a line scrolls."""
+        """The elements beyond the right edge. A part that is longer than a line scrolls."""
         found: list[str] = self.run(
             """
             const edge = document.documentElement.clientWidth + 1;

@@ -48,7 +48,7 @@ def test_a_server_that_computes_at_the_same_time_makes_the_difference() -> None:
         return laboratory.mean(minimal.point(settings), column).mean
 
     original, optimised, sequential = minimal.ORIGINAL, minimal.OPTIMISED, minimal.SEQUENTIAL
-    # What the server does between its ServerHello and the client's Finished, by simavr.
+    # The server's work between its ServerHello and the client's Finished, by simavr.
     derivation_s = max(
         cycles for end, call, *_, cycles, _ in _file()["slides"]["calls"]
         if (end, call) == ("server", "poll_transmit")

@@ -83,7 +83,7 @@ def test_no_text_becomes_markup() -> None:
 
 
 def changed(value: Any) -> Any:
-    """The same with a hostile end of each text that no reader matches with others."""
+    """The value with a hostile end of each text that no reader matches with others."""
     if isinstance(value, dict):
         kept = ("layer", "state", "version", "outcome", "kind")
         return {key: item if key in kept else changed(item) for key, item in value.items()}

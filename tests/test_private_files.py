@@ -42,7 +42,7 @@ def test_what_run_writes_of_a_scenario_with_a_key_is_for_its_owner(tmp_path: Pat
     found = modes(tmp_path)
     assert found == {name: 0o600 if name in secret else 0o644 for name in found}
     assert len(found) == len(ALL + MORE)
-    # Those that others may read do not have the key.
+    # Files that others may read do not have the key.
     for name in found.keys() - secret:
         assert KEY["session.psk"].encode() not in (tmp_path / name).read_bytes(), name
 

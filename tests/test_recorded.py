@@ -1,4 +1,4 @@
-"""What the papers give is what they gave when they were recorded, to the bit."""
+"""Papers give what they gave when they were recorded, to the bit."""
 
 import json
 import os

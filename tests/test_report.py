@@ -30,7 +30,7 @@ def statistics(
 
 
 def summary(**changes: Any) -> dict[str, Any]:
-    """What the laboratory says of 100 handshakes that all completed."""
+    """The laboratory's words on 100 handshakes that all completed."""
     names = [name for rows in report.METRICS.values() for name in rows]
     return {
         "completed": 100,

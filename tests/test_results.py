@@ -245,7 +245,7 @@ def test_a_world_that_panics_costs_no_other_file_and_no_message(
     suffixes = {"report": "html"}
     options = {
         f"--{name}": str(tmp_path / f"{name}.{suffixes.get(name, 'parquet')}")
-        for name in commands.run.OUTPUTS
+        for name in commands.run.FILES
     }
     words = [word for pair in options.items() for word in pair]
     try:
@@ -384,7 +384,7 @@ def test_cancel_waits_neither_for_a_world_nor_for_another_thread() -> None:
 
 
 class Signalled(Exception):
-    """What a handler raises."""
+    """The error that a handler raises."""
 
 
 @contextmanager
@@ -426,7 +426,7 @@ def test_a_signal_ends_every_wait(
     scenario = slowhand.Scenario(LONG)
     with pytest.raises(Signalled), signal_soon():
         work(scenario, tmp_path / "x.pcapng")
-    # What was interrupted has ended: nothing appears any more.
+    # Work that was interrupted has ended: nothing appears any more.
     left = sorted(tmp_path.iterdir())
     time.sleep(0.2)
     assert sorted(tmp_path.iterdir()) == left

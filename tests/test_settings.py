@@ -1,4 +1,4 @@
-"""What `slowhand settings` prints is what a library takes: compilers and parsers read it."""
+"""Libraries take what `slowhand settings` prints: compilers and parsers read it."""
 
 import json
 import os
@@ -19,8 +19,10 @@ from slowhand.settings import (
     californium,
     contiki_ng,
     mbedtls,
+    openssl,
     openthread,
     snippets,
+    suites,
     tinydtls,
     wolfssl,
     zephyr,
@@ -147,6 +149,23 @@ def test_openssl_takes_its_settings(tmp_path: Path) -> None:
     built = sorted(ROOT.glob("target/*/build/slowhand-sessions-*/out/openssl/include"))
     include = carrier("openssl-src") / "openssl" / "include"
     compiled(of("openssl", "c"), tmp_path, "-I", built[0], "-I", include)
+
+
+def test_headers_have_the_name_of_each_suite() -> None:
+    mbedtls_header = "mbedtls/include/mbedtls/ssl_ciphersuites.h"
+    for crate, header, names in (
+        (
+            "mbedtls-rs-sys",
+            mbedtls_header,
+            {mbedtls.constant(name) for name in suites.of("mbedtls")},
+        ),
+        ("openssl-src", "openssl/include/openssl/tls1.h", map(openssl.constant, OF_OPENSSL)),
+    ):
+        text = (carrier(crate) / header).read_text()
+        assert {*names} <= {*re.findall(r"#\s*define (\w+)\s", text)}, crate
+
+
+OF_OPENSSL = [suites.SUITES[name] for name in suites.of("openssl")]
 
 
 def test_wolfssl_takes_its_settings(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What `slowhand settings` prints is run: both ends of a library have exactly that text.
+"""The text of `slowhand settings` is run: both ends of a library have exactly that text.
 
 They open a session across the emulated network, at the speed of the clock. What they send is
 measured on its way: no datagram is longer than the scenario asks for, and when an answer is lost,
@@ -64,13 +64,13 @@ QUICK = [
 FULL = "SLOWHAND_FULL" in os.environ
 
 MAKE = runpy.run_path(str(ROOT / "crates" / "lean-dtls" / "tests" / "settings" / "make.py"))
-"""What writes the texts in Rust, which Cargo compiles: its sessions, and the scenario of each."""
+"""The script that writes the texts in Rust, which Cargo compiles: sessions and scenarios."""
 
 IN_RUST = [*MAKE["SESSIONS"]] if FULL else ["raw_public_key"]
 
 
 def text(case: Case, language: str = "c") -> str:
-    """What is printed for a case."""
+    """The text that is printed for a case."""
     found = [x for x in made(case.session) if (x.library, x.language) == (case.library, language)]
     return found[0].text if found else ""
 
@@ -92,7 +92,7 @@ def can_run(case: Case) -> bool:
 
 
 def end(case: Case) -> End:
-    """What the session of a case asks of an end."""
+    """The end that the session of a case asks for."""
     return read("", of_session(case.session).native).client
 
 
@@ -107,7 +107,7 @@ def is_raw(code: str) -> bool:
 
 
 def arguments(name: str, code: str) -> str | None:
-    """What a function of the text gets beside its first argument: variables of these names."""
+    """The arguments of a function of the text behind its first one: variables of these names."""
     match = re.search(rf"^int {name}\(([^)]*)\)", code, re.MULTILINE)
     if match is None:
         return None
@@ -176,17 +176,17 @@ WOLFSSL = "build/slowhand-interop-*/out/slowhand_wolfssl.o"
 
 
 def there(pattern: str) -> list[Path]:
-    """What Cargo has built, of every time."""
+    """The files that Cargo has built, of every time."""
     return list(ROOT.glob(f"target/*/{pattern}"))
 
 
 def newest(pattern: str) -> Path:
-    """What Cargo has built last."""
+    """The file that Cargo has built last."""
     return max(there(pattern), key=lambda path: path.stat().st_mtime)
 
 
 class Parts(NamedTuple):
-    """What a program is made of beside the files of `ends/`."""
+    """The parts of a program beside the files of `ends/`."""
 
     options: list[str | Path]
     sources: list[Path]
@@ -195,7 +195,7 @@ class Parts(NamedTuple):
 
 
 def parts(library: str) -> Parts:
-    """What a program with a library is made of."""
+    """The parts of a program with a library."""
     sessions = "build/slowhand-sessions-*/out"
     options: list[str | Path]
     match library:
@@ -354,7 +354,7 @@ def opened(case: Case, folder: Path) -> Tap | None:
 
 
 def opened_in_rust(name: str, folder: Path) -> Tap:
-    """The same with one of the texts in Rust."""
+    """A session of both ends with one of the texts in Rust."""
     write_files(MAKE["scenario"](name), folder)
     program, at = newest("examples/settings"), free_port()
     with Program(program, name, "server", f"127.0.0.1:{at}", folder=folder) as server:

@@ -22,7 +22,7 @@ GENERATED = {"commands", "exit-codes", "keys", "device-keys", "columns", "python
 
 
 class Page(HTMLParser):
-    """What a page loads, where it leads, and its anchors."""
+    """The parts that a page loads, where it leads, and its anchors."""
 
     def __init__(self, text: str):
         super().__init__()

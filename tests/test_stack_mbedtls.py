@@ -179,7 +179,7 @@ def test_the_versions_compute_the_same(stacks: Path) -> None:
         frame = slowhand.run("csma", count=1, set=[*ends(stack, stack), *session])
         return float(frame["compute_client_s"][0])
 
-    # What 2.28 hashes to blind a multiplication is part of it. Longer hellos fill no more blocks.
+    # Blinding of a multiplication is part of it: 2.28 hashes for it. Longer hellos add no blocks.
     for session in (PSK, ECDSA):
         assert computed("mbedtls-2.28", session) == computed("mbedtls", session)
     # Without the extended master secret, and with shorter hellos, fewer blocks.
@@ -194,7 +194,7 @@ def test_a_profile_changes_only_what_differs(name: str) -> None:
     assert len(undefined) == len({*undefined})
     assert {*undefined} <= defined
     assert not {*re.findall(r"^#define (MBEDTLS_\w+)", text, re.MULTILINE)} & defined
-    # What it is from: the project's files, at a commit.
+    # The origin of the header: the project's files, at a commit.
     assert re.search(r"\bat\s+(?:\*\s*)?[0-9a-f]{12}\b", text)
 
 

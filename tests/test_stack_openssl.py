@@ -92,7 +92,7 @@ SESSIONS = {
     "RSA": ("session.suite=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "session.rsa_bits=2048"),
     "TLS 1.3": ("session.protocol=tls1.3", "session.suite=TLS_AES_128_CCM_8_SHA256"),
 }
-"""What the builds are compared in."""
+"""The columns in which the builds are compared."""
 
 
 @BUILDS
@@ -117,7 +117,7 @@ def test_two_versions_stand_beside_the_one_that_is_built_in(
         assert len(checked["trial"]["sessions"]) == 5
     for what, overrides in SESSIONS.items():
         built_in = rows("openssl", "openssl", *overrides)
-        # The same sources give the same to the bit: alone, and with the other build as the peer.
+        # Sources that are the same give the same bits: alone, and with the other build as the peer.
         for pair in product(("openssl", "same"), repeat=2):
             assert rows(*pair, *overrides).equals(built_in), (what, pair)
         # Who computes changes nothing in 4.0 either: not a random number, not a time.

@@ -21,7 +21,7 @@ TOY = data.CRATES / "toy"
 C_TOY = data.CSRC / "slowhand" / "toy.c"
 
 CRATE = data.CRATES.parent / "crates" / "slowhand-stack"
-"""What a stack in Rust depends on."""
+"""The crate that a stack in Rust depends on."""
 
 DRAW = "host::random(&mut random);"
 """Where the toy's client draws its random number."""
@@ -188,7 +188,7 @@ def test_dimpl_is_a_stack(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (each["protocol"], each["credential"]): (each["datagrams"], each["octets"])
         for each in checked.trial["sessions"]
     }
-    # What other programs with the same library have measured: 110/60/142/108/109/67.
+    # Other programs with this library have measured these: 110/60/142/108/109/67.
     assert sessions["dtls1.2", "psk"] == (6, 596)
     assert {*sessions} == {
         *(("dtls1.2", credential) for credential in ("psk", "certificate")),

@@ -21,7 +21,7 @@ SLOW = pytest.mark.skipif(
 
 LISTS = json.loads((data.CSRC / "wolfssl" / "sources.json").read_text())
 
-# What another program has seen of wolfSSL 5.9.4, which was compiled with secp256r1 as its only
+# Another program has seen this of wolfSSL 5.9.4, which was compiled with secp256r1 as its only
 # curve, with RSA and without renegotiation_info. Here each ClientHello has four more curves (RFC
 # 8422 section 5.1.1), and the hellos but those that ask for a cookie have renegotiation_info (RFC
 # 5746 section 3.4); a ClientHello of DTLS 1.3 has nine signature algorithms less, and no key

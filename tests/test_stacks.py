@@ -23,7 +23,7 @@ DRAW = "slowhand_host->random(session->random, RANDOM);"
 """Where the toy's client draws its random number."""
 
 MACRO, HOST = "SLOWHAND_STACK(CAPABILITIES, LIBRARY)", "const struct slowhand_host *slowhand_host"
-"""What exports the toy, and what is missing without it that does not."""
+"""The line that exports the toy, and the one that is missing without it."""
 
 HEADER = "#include <string.h>\n"
 DEAD = "__attribute__((constructor)) static void die(void) { __builtin_trap(); }\n"
@@ -92,7 +92,7 @@ def test_it_runs_beside_the_others_and_its_results_repeat(
     # This process keeps what it has loaded, so it does not add another one of the name.
     with pytest.raises(own_stacks.StackError, match="start a new process"):
         toy()
-    # The same under another name of its file is the same.
+    # A toy under another name of its file is the same.
     moved = tmp_path / "moved.c"
     moved.write_text(TOY.read_text())
     cli("stacks", "add", "toy", moved, f"--cflags=-I{tmp_path}")
@@ -354,7 +354,7 @@ def test_an_object_of_another_version_is_refused(cli: Cli, toy: Make) -> None:
     octets = (folder / "stack.so").read_bytes()
     version = data.CSRC / "slowhand" / "stack.h"
     assert "#define SLOWHAND_STACK_VERSION 3\n" in version.read_text()
-    # What the macro writes first: the version, with what fills up to the next pointer.
+    # The macro writes this first: the version, with what fills up to the next pointer.
     source = folder / "old.c"
     source.write_text("unsigned slowhand_stack[16] = {7};\n")
     building._run(["cc", "-shared", "-fPIC", "-o", str(folder / "stack.so"), str(source)])
@@ -415,7 +415,7 @@ def test_a_folder_of_the_user_stays_as_it_is(
     said = cli("stacks", "add", "mine", source, code=2).stderr
     assert "toy.c, which is not of a stack" in said
     assert [path.name for path in source.parent.iterdir()] == ["toy.c"]
-    # What comes beside a stack stays when the stack goes.
+    # A file that comes beside a stack stays when the stack goes.
     note = toy("other") / "note"
     note.touch()
     cli("stacks", "remove", "other")
@@ -435,7 +435,7 @@ def test_builds_of_mbedtls_stand_side_by_side(cli: Cli, toy: Make, tmp_path: Pat
     sought = building._run(["nm", "-D", "--undefined-only", object_]).stdout
     assert "mbedtls" not in sought
     assert "slowhand" not in sought
-    # The same sources give the same: alone, and with the other build as its peer.
+    # Sources that are the same give the same: alone, and with the other build as its peer.
     rows = {
         (client, server): slowhand.run(
             "quickstart", count=2, set=[f"session.stack={client}", f"session.server_stack={server}"]
@@ -443,7 +443,7 @@ def test_builds_of_mbedtls_stand_side_by_side(cli: Cli, toy: Make, tmp_path: Pat
         for client, server in product(("mbedtls", "own"), repeat=2)
     }
     assert all(frame.equals(rows["mbedtls", "mbedtls"]) for frame in rows.values())
-    # What it can do follows from its options.
+    # Its abilities follow from its options.
     refused = cli(
         *("run", "quickstart", "--set", "session.stack=own", "--set", "session.protocol=tls1.3"),
         code=2,

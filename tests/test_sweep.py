@@ -228,7 +228,7 @@ def test_a_difference_is_over_the_same_worlds(tmp_path: Path) -> None:
     assert frame["difference_mean"][0] is None
     assert frame["difference_mean"][1] == pytest.approx(statistics.fmean(differences))
     assert frame["difference_half"][1] == pytest.approx(half, rel=1e-4)
-    # The same losses: pairs tell more than two independent samples.
+    # Both have the same losses: pairs tell more than two independent samples.
     independent = math.hypot(*frame["bytes_phy_half"])
     assert frame["difference_half"][1] < independent
 
@@ -394,7 +394,7 @@ def test_a_part_in_the_place_of_another_is_not_believed(tmp_path: Path) -> None:
         again()
     one.unlink()
     assert_frame_equal(again(), table)
-    # The same rows with a name for more seeds.
+    # One file has these rows, and a name for more seeds.
     one.rename(tmp_path / one.name.replace("-1-4.", "-1-5."))
     with pytest.raises(SweepError, match=r"has the seeds 1 to 4 of .*, and by its name the s"):
         slowhand.sweep(scenario, vary, count=5, out=tmp_path)
@@ -689,7 +689,7 @@ def test_the_meaning_of_each_column_of_the_table_is_known() -> None:
     assert list(dict.fromkeys(names)) == list(sweeps.COLUMNS)
 
 
-# What follows from a credential, what is not set, and what is not possible
+# Keys that follow from a credential, keys that are not set, and keys that are not possible
 
 
 def test_a_credential_is_varied_with_what_belongs_to_it(cli: Cli) -> None:
@@ -779,7 +779,7 @@ def test_what_a_library_does_not_have_follows_from_it(cli: Cli, tmp_path: Path) 
     rows = polars.read_parquet(tmp_path / "rows" / "*.parquet")
     own = slowhand.run(QUICKSTART, count=2, set={"session.stack": "openssl"})["duration_s"]
     assert rows.filter(polars.col("session.stack") == "openssl")["duration_s"].to_list() == [*own]
-    # What is varied itself stays as it is, and a library without the protocol has no way.
+    # A key that is varied itself stays as it is, and a library without the protocol has no way.
     given = ["--vary", "session.max_fragment_length=512,1024", "--vary", "session.stack=tinydtls"]
     refused = cli("sweep", QUICKSTART, *given, "--count", 2, code=2)
     assert "found 512, allowed: not with this library" in the_message(refused)

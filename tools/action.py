@@ -30,12 +30,12 @@ NO_COMMIT = re.compile(r"0*")
 
 
 class Failed(Exception):
-    """What cannot be compared. The message says why, and what to do."""
+    """A comparison that is not possible. The message says why, and what to do."""
 
 
 @dataclass
 class Compared:
-    """What was found of a scenario."""
+    """The findings on a scenario."""
 
     name: str
     metric: str = ""
@@ -153,7 +153,7 @@ class Action:
         return self._slowhand("battery", file, *options, "--json")
 
     def _slowhand(self, *words: str | Path) -> dict[str, Any]:
-        """What a command prints as JSON, or nothing if it ends with `--report FILE`.
+        """The JSON that a command prints, or nothing if it ends with `--report FILE`.
 
         Raises `Failed`, also if there is neither: a crash has an exit code of its own.
         """

@@ -22,13 +22,13 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "crates" / "slowhand-sessions" / "carriers.toml"
 SECURITY = ROOT / "SECURITY.md"
 TABLES = re.compile(r"(<!-- holes -->\n).*?(<!-- end -->)", re.DOTALL)
-# What `cargo info` prints: "version: 1.2.3 (latest 2.0.0)", without the latest if it is the same.
+# The words of `cargo info`: "version: 1.2.3 (latest 2.0.0)", without the latest if it is the same.
 VERSION = re.compile(r"^version: (\S+)(?: \(latest (\S+?)\))?", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Found:
-    """What the registry has of a carrier: the newest version of our line, and of all."""
+    """The registry's versions of a carrier: the newest version of our line, and of all."""
 
     in_line: str
     newest: str
@@ -59,7 +59,7 @@ def ask(carrier: str, line: str) -> Found:
 
 
 def judge(library: dict[str, Any], found: Found) -> tuple[str, bool]:
-    """What to do, in words, and True if there is something to do."""
+    """The work to do, in words, and True if there is something to do."""
     if found.in_line != library["ours"]:
         return f"take {found.in_line}, and look at its holes", True
     if found.newest != library["newest_carrier"]:

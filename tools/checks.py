@@ -59,7 +59,7 @@ def of_setup(function: str) -> str:
 LEAN_DTLS = ("crates/lean-dtls/src", "crates/lean-dtls/Cargo.toml")
 COAP = ("crates/slowhand-coap/src", "crates/slowhand-coap/Cargo.toml")
 DCCP = ("crates/slowhand-net/src/transport/dccp",)
-# What decides what the tests of interop/ find, for which more libraries are compiled.
+# Files that decide what the tests of interop/ find, for which more libraries are compiled.
 INTEROP = (
     *LEAN_DTLS,
     "crates/slowhand-live",
@@ -70,7 +70,7 @@ INTEROP = (
     "Cargo.lock",
 )
 
-# What the laboratory in a page is made from: its module, and all of it.
+# Files that the laboratory in a page is made from: its module, and all of it.
 PAGE_MODULE = (
     *LEAN_DTLS,
     *COAP,
@@ -187,7 +187,7 @@ STEPS = (
     Step(
         "cargo-deny",
         "licences, duplicates and sources of crates (deny.toml says what it does not check)",
-        # What deny.toml allows is for all of them, so one of them may not need it.
+        # Entries of deny.toml are for all of them, so one of them may not need it.
         ".venv/bin/cargo-deny --locked check licenses bans sources &&"
         " .venv/bin/cargo-deny --manifest-path stacks/Cargo.toml --config deny.toml --locked"
         " check -A license-not-encountered -A unmatched-skip-root licenses bans sources",

@@ -43,9 +43,9 @@ class Module(NamedTuple):
     """A file."""
 
     items: set[str]
-    """What is defined in it."""
+    """The names that are defined in it."""
     uses: list[tuple[Name, str]]
-    """What is imported, with the name that it gets here; "*": all that is there."""
+    """The names that are imported, with the name that each gets here; "*": all that is there."""
     paths: list[Name]
     """All paths in it, those of `uses` too."""
 
@@ -176,7 +176,7 @@ def home(modules: Modules, path: Name) -> Name:
 
 
 def imports(modules: Modules) -> Iterator[Import]:
-    """What each module has from which other one."""
+    """The imports of each module from other ones."""
     for by, module in modules.items():
         for path in module.paths:
             if whole := from_root(modules, path, by):

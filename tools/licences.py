@@ -39,7 +39,7 @@ class NoLicence(Exception):
 
 
 def packages() -> list[dict[str, Any]]:
-    """What is linked into the native module, apart from the project's own crates.
+    """The crates that are linked into the native module, apart from the project's own.
 
     As `cargo metadata` describes each. What only the compilation needs is not among them.
     """

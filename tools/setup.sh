@@ -154,7 +154,7 @@ build_tests() {
     if [ "$profile" = dev ]; then link_module; else build; fi
 }
 
-# What has been compiled is the module from now on. It is one more name of the file, so that nothing is missing while Cargo
+# The compiled module is the module from now on. It is one more name of the file, so that nothing is missing while Cargo
 # writes the next one.
 link_module() {
     case "$profile" in

@@ -62,7 +62,7 @@ class ArgumentError(ValueError):
     """Its name."""
 
     reason: str
-    """What was found, and what is allowed."""
+    """The value that was found, and those that are allowed."""
 
 class ScenarioError(ValueError):
     """A scenario that cannot be run. The message names the file, the line and the key.
@@ -80,7 +80,7 @@ class ScenarioError(ValueError):
     """The key of the override that has to change."""
 
     reason: str | None
-    """What was found, and what is allowed."""
+    """The value that was found, and those that are allowed."""
 
     together: bool
     """True if each value is allowed alone: another value somewhere else makes it possible."""
@@ -115,7 +115,7 @@ class Scenario:
         """The arguments with which `wireshark` and `tshark` show a capture as it is."""
 
     def settings(self) -> str:
-        """How each end of the session is configured, with all defaults, as a JSON object."""
+        """The configuration of each end of the session, with all defaults, as a JSON object."""
 
     def credentials(self) -> dict[str, str]:
         """The credentials of the ends, for programs that take the place of one.
@@ -166,13 +166,13 @@ class Run:
         """Waits for the end. Returns the summary as a JSON object."""
 
 class Recording:
-    """What came into a live network, from the file that it wrote."""
+    """The input of a live network, from the file that it wrote."""
 
     def __new__(cls, path: str | PathLike[str]) -> Recording:
         """Reads the file at `path`."""
 
     def header(self) -> str:
-        """What the network was, as a JSON object: `sources`, `seed`, `programs`, `slowhand`."""
+        """The network itself, as a JSON object: `sources`, `seed`, `programs`, `slowhand`."""
 
     def is_complete(self) -> bool:
         """True if it was written to the end of the network."""
@@ -220,7 +220,7 @@ class Live:
         """Switches a node off or on. Raises `ValueError`."""
 
     def snapshot(self) -> str | None:
-        """What it says of itself, as a JSON object."""
+        """The state of the network, in its own words, as a JSON object."""
 
     def next_event(self, timeout_s: float) -> tuple[str | None, bool]:
         """The next event as a JSON object, if one comes within `timeout_s`; True if none will."""
@@ -241,7 +241,7 @@ def capture(scenario: Scenario, seed: int, path: str | PathLike[str]) -> None:
     """Runs the handshake of `seed` and writes its frames to `path` as pcapng."""
 
 def stacks() -> str:
-    """What has a protocol, as a JSON array: libraries, stacks of the user, what stands alone."""
+    """All with a protocol, as a JSON array: libraries, stacks of the user, what stands alone."""
 
 def stacks_named(names: list[str]) -> str:
     """Some libraries of TLS and DTLS, as `stacks` has them."""
@@ -299,7 +299,7 @@ def ram(device: str) -> tuple[int, str]:
 def join(
     scenario: Scenario, seed: int, count: int, threads: int
 ) -> tuple[list[tuple[str, str, list[Any]]], BaseException | None]:
-    """How the nodes of so many worlds join: the columns of one row for each node.
+    """The nodes of so many worlds, as they join: the columns of one row for each node.
 
     The second is what the handler of a signal raised: then only complete worlds are there. Raises
     `ScenarioError` if the network cannot form.
@@ -324,7 +324,7 @@ class Reading:
     def run(
         self, readers: int, seed: int, count: int, threads: int
     ) -> tuple[list[tuple[str, str, list[Any]]], BaseException | None]:
-        """What so many readers cost in both ways: the columns of one row for each world.
+        """The costs of so many readers in both ways: the columns of one row for each world.
 
         The second is what the handler of a signal raised: then only complete worlds are there.
         Raises `ScenarioError` if there is no room for so many readers.
@@ -418,7 +418,7 @@ def percentile(values: Sequence[float], share: float) -> float:
     """The value below which a share of the values lies, at least one (R type 7)."""
 
 def open_ccm_8(key: bytes, nonce: bytes, header: bytes, sealed: bytes) -> bytes | None:
-    """What AES-128-CCM-8 (RFC 6655) has sealed; `None` if the tag of 8 octets does not fit.
+    """The text that AES-128-CCM-8 (RFC 6655) has sealed; `None` if the tag of 8 octets is wrong.
 
     `key` has 16 octets, `nonce` 12. Raises `ArgumentError` if they do not.
     """

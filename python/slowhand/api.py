@@ -75,7 +75,7 @@ class Scenario:
         self.count, self.seed = COUNT, SEED
         """The number of worlds and the first seed of a run, if not given."""
         self.limits: dict[str, Any] = {}
-        """How long a world with programs may take, of a result of `exec`."""
+        """The limits of a world with programs, of a result of `exec`."""
         self.is_result = False
         """True if it was read from a result: then the scenario's own file is not read."""
         self.has_file = True
@@ -104,7 +104,7 @@ class Scenario:
             self._adopt(_native.Scenario(self.path, overrides))
 
     def with_(self, set: Settings) -> Scenario:
-        """The same scenario with some keys replaced.
+        """Returns this scenario with some keys replaced.
 
         >>> import slowhand
         >>> slower = slowhand.Scenario("quickstart").with_({"session.timeout_s": 9})
@@ -138,7 +138,7 @@ class Scenario:
         split = [(*map(str.strip, text.partition("=")[::2]), text) for text in overrides]
         new = {key for key, value, _ in split if value}
         kept = [text for text in self.overrides if text.partition("=")[0] not in new]
-        # What has no value is removed, also what an override before has set; but not twice.
+        # A key without a value is removed, also one that an override before has set; but not twice.
         overrides = [text for key, value, text in split if value or f"{key}=" not in kept]
         other = copy.copy(self)
         other._make(self.file, {**self.files, **texts}, [*kept, *overrides])
@@ -189,12 +189,12 @@ class Scenario:
         self.file: str = sources["scenario"]
         """The name of the scenario's file in `files`."""
         self.overrides: list[str] = sources["overrides"]
-        """What replaces keys of the file, each as `key=value`."""
+        """The values that replace keys of the file, each as `key=value`."""
         self.files: dict[str, str] = sources["files"]
         """The texts of the scenario's file and of its device files, by their names."""
 
     def _about_result(self) -> dict[str, Any]:
-        """What a result says about its run, which is taken over; and what differs, as a warning."""
+        """Takes over what a result says of its run, and warns of what differs."""
         path = self.read_from
         about = results.about(path)
         if stacks := about.get("stacks"):
@@ -428,7 +428,7 @@ class Run:
         self._native = _native.Run(scenario.native, self.seed, self.count, threads, records)
 
     def _repr_html_(self) -> str:
-        """What a cell of a notebook shows: how far it is, or what came out."""
+        """The content of a cell of a notebook: how far it is, or what came out."""
         from slowhand import cells
 
         return cells.run(self)
@@ -458,7 +458,7 @@ class Run:
         self.wait(math.inf)
 
     def watch(self, update: Callable[[int], None]) -> None:
-        """The same, and calls `update` with the number of worlds that are done, again and again.
+        """Waits too, and calls `update` with the number of worlds that are done, again and again.
 
         What ends the wait, as Ctrl-C does, ends the run too.
         """
@@ -531,7 +531,7 @@ class Run:
         return summary
 
     def about(self) -> dict[str, Any]:
-        """What repeats the run: version, scenario, overrides, the text of all files, seeds.
+        """All that repeats the run: version, scenario, overrides, the text of all files, seeds.
 
         `count` is the number of worlds that are done, where the run was interrupted.
         """
@@ -584,7 +584,7 @@ def loaded(source: Source, set: Settings | None = None) -> Scenario:
 
 
 def origin(scenario: Scenario) -> dict[str, Any]:
-    """What a result says of its scenario: version, names, overrides, the text of all files.
+    """The origin of a result: version, names, overrides, the text of all files.
 
     If it names stacks of one's own, also what was built (`stacks`).
     """
@@ -603,7 +603,7 @@ STACK_KEYS = ("session.stack", "session.server_stack")
 
 
 def own_builds(names: Iterable[str | None]) -> dict[str, Any]:
-    """What results say of the stacks of one's own among these names (`stacks`): what was built."""
+    """The builds of the stacks of one's own among these names, as results have them (`stacks`)."""
     own = set(names) - {None, *_native.built_in_stacks()}
     if not own:
         return {}
@@ -613,7 +613,7 @@ def own_builds(names: Iterable[str | None]) -> dict[str, Any]:
 
 
 def own_digests(names: Iterable[str | None]) -> dict[str, str]:
-    """What rows depend on of the stacks of one's own among these names: the digest of each."""
+    """The digests of the stacks of one's own among these names: rows depend on them."""
     return {name: build["digest"] for name, build in own_builds(names).get("stacks", {}).items()}
 
 
@@ -625,7 +625,7 @@ def told(run: Run) -> str:
 
 
 def stacks() -> list[dict[str, Any]]:
-    """What has a protocol: name, version, licence, what each can do, known holes.
+    """All that has a protocol: name, version, licence, what each can do, known holes.
 
     First the libraries of TLS and DTLS, which `session.stack` names: those that are built in, then
     your own. Then what stands alone. Holes of your own have not been looked up: `None`.
@@ -656,7 +656,7 @@ TABLES = ("records", "nodes", "timeline", "buffers")
 """The tables whose rows have a schema."""
 
 KINDS = ("scenario", "device", "battery", "join", "oscar", *TABLES)
-"""What has a schema."""
+"""The kinds of documents that have a schema."""
 
 
 def schema(kind: str = "scenario") -> dict[str, Any]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from slowhand.bounds import MAX_SEED
 from slowhand.nearest import meant
 from slowhand.terminal import printable, width
 
 LONGEST_ERROR = 300
-"""How much is shown of a message of argparse, in characters."""
+"""The most characters of a message of argparse that are shown."""
 
 LONGEST_WORD = 40
-"""How much is shown of a word that was found."""
+"""The most characters of a word that was found that are shown."""
 
 LITERAL = "\0"
 """Stands before a word that is no option, whatever it begins with. No argument contains it."""
@@ -28,6 +28,8 @@ class Parser(argparse.ArgumentParser):
     """Reads the arguments of one command."""
 
     def __init__(self, command: str, about: str, example: str):
+        self.actions: list[argparse.Action] = []
+        """Its options and arguments, in the order of the help: argparse has no public name."""
         super().__init__(
             prog=f"slowhand {command}",
             description=about,
@@ -37,6 +39,17 @@ class Parser(argparse.ArgumentParser):
             formatter_class=lambda prog: argparse.HelpFormatter(prog, width=width()),
         )
         self.add_argument("--help", action="store_true", help="Show this message and exit.")
+
+    def add_argument(self, *names: Any, **details: Any) -> argparse.Action:
+        """Adds an option, or an argument by its place."""
+        action = super().add_argument(*names, **details)
+        self.actions.append(action)
+        return action
+
+    def group(self, title: str, about: str) -> Callable[..., None]:
+        """Returns what adds options below a title of their own in the help."""
+        group = self.add_argument_group(title, about)
+        return lambda *names, **details: self.actions.append(group.add_argument(*names, **details))
 
     def error(self, message: str) -> NoReturn:
         """Called by argparse for wrong arguments."""
@@ -49,10 +62,12 @@ class Parser(argparse.ArgumentParser):
         Options stand anywhere before `--`. After it stand none. What follows an option with a
         value is its value (as -1e-3), unless it is the name of an option too.
         """
+        options = self._options()
         end = words.index("--") if "--" in words else len(words)
         marked: list[str] = []
         for word in words[:end]:
-            if marked and self._wants_value(marked[-1]) and word not in self._option_string_actions:
+            before = options.get(marked[-1]) if marked else None
+            if before and before.nargs is None and word not in options:
                 marked[-1] += f"={word}"
             else:
                 marked.append(word)
@@ -74,11 +89,10 @@ class Parser(argparse.ArgumentParser):
         """Which options may be meant by a word that is none."""
         if not word.startswith("-"):
             return ""
-        return meant(word.partition("=")[0], self._option_string_actions, "--")
+        return meant(word.partition("=")[0], self._options(), "--")
 
-    def _wants_value(self, word: str) -> bool:
-        action = self._option_string_actions.get(word)
-        return action is not None and action.nargs is None
+    def _options(self) -> dict[str, argparse.Action]:
+        return {name: action for action in self.actions for name in action.option_strings}
 
     def json(self) -> None:
         """Adds `--json`, which every command has."""

@@ -34,7 +34,7 @@ def blaming(names: Mapping[str, str]) -> Iterator[None]:
 
 
 def moved(error: ScenarioError, place: str) -> ScenarioError:
-    """The same error at another place."""
+    """The error, at another place."""
     made = refusal(error.reason or "", place=place, key=error.key, override=error.override)
     made.together = error.together
     return made

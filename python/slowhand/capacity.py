@@ -1,4 +1,4 @@
-"""How many sessions a server with few session slots can hold, and what it refuses.
+"""The sessions that a server with few session slots can hold, and what it refuses.
 
 >>> import slowhand
 >>> round(slowhand.capacity.compute(slots=3, clients=5, rho=0.5)["call_congestion"], 6)
@@ -41,12 +41,12 @@ ROWS = {
     "occupied": ("slots taken", ""),
     "half_open": ("half-open", ""),
 }
-"""What the simulation measures: the label and the unit of each row."""
+"""The results of the simulation: the label and the unit of each row."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """How many session slots fit into the memory of a device."""
+    """The session slots that fit into the memory of a device."""
 
     device: str
     ram_bytes: int
@@ -78,7 +78,7 @@ def policies() -> list[str]:
 
 
 def memory(device: str, *, bytes_per_session: int, reserved_bytes: int) -> Memory:
-    """How many sessions of `bytes_per_session` fit a device that uses `reserved_bytes` otherwise.
+    """The sessions of `bytes_per_session` that fit a device that uses `reserved_bytes` otherwise.
 
     `device` is the name of a built-in device, or the path of a device file. Raises
     `ScenarioError` if there is no such device.
@@ -98,7 +98,7 @@ def compute(
     handshake_share: float = HANDSHAKE_SHARE,
     seed: int = SEED,
 ) -> dict[str, Any]:
-    """What `slots` session slots refuse to `clients` clients, by formula and by simulation.
+    """The refusals of `slots` session slots to `clients` clients, by formula and by simulation.
 
     `rho` is the traffic that a client offers while it has no session, in Erlang: the rate of its
     requests times the duration of a mean session. A handshake takes `handshake_share` of a mean

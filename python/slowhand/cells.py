@@ -1,4 +1,4 @@
-"""What a cell of a notebook shows of a run, a live network and an advice: a few lines of HTML.
+"""Cells of a notebook: a run, a live network and an advice in a few lines of HTML.
 
 It has no script and no style of its own, so it looks as the notebook does.
 """
@@ -30,7 +30,7 @@ WIDEST = 200
 
 
 def run(run: Run) -> str:
-    """What a cell shows of a run: how far it is, or what came out. It does not wait."""
+    """The content of a cell of a run: how far it is, or what came out. It does not wait."""
     done, finished = run.wait(0)
     lines = [_title(run.scenario.path, f"seeds from {run.seed}")]
     if not finished:
@@ -42,7 +42,7 @@ def run(run: Run) -> str:
 
 
 def live(net: Live) -> str:
-    """What a cell shows of a live network: where programs reach it, or what came out."""
+    """The content of a cell of a live network: where programs reach it, or what came out."""
     lines = [_title(net.scenario.path, f"live, seed {net.seed}")]
     if net.is_closed:
         return _block([*lines, *_summary(net.summary())])
@@ -55,7 +55,7 @@ def live(net: Live) -> str:
 
 
 def advice(advice: Advice, units: Mapping[str, str]) -> str:
-    """What a cell shows of an advice: what is recommended, and the front with its metrics.
+    """The content of a cell of an advice: the recommendation, and the front with its metrics.
 
     `units` has the unit of each metric.
     """

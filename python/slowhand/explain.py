@@ -40,7 +40,7 @@ class Explanation:
 
     @property
     def text(self) -> str:
-        """What `slowhand run --explain` prints, in lines of 80 columns."""
+        """The words of `slowhand run --explain`, in lines of 80 columns."""
         import io
 
         from slowhand.terminal import Terminal
@@ -86,7 +86,7 @@ def slowest(columns: Mapping[str, list[Any]]) -> tuple[int, int]:
 
 
 def _ended(document: Mapping[str, Any]) -> str:
-    """How the handshake ended, if it did not complete."""
+    """The end of the handshake, if it did not complete."""
     seed, client, outcome = document["seed"], document["client"], document["outcome"]
     which = f"Seed {seed}, client {client}"
     if document["attempts"] > 1:
@@ -104,7 +104,7 @@ def _show_part(seconds: float, total: float, text: str, out: Terminal) -> None:
 
 
 def _remedies(parts: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """What changes these parts, and how much time they take together."""
+    """The remedies that change these parts, and how much time the parts take together."""
     remedies: dict[str, float] = {}
     for part in parts:
         if part["remedy"]:

@@ -1,4 +1,4 @@
-"""What lean-dtls takes of a device's memory, as `firmware/measure` has measured it."""
+"""The memory of a device that lean-dtls takes, as `firmware/measure` has measured it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a 6TiSCH network forms: from switched-on nodes to their first datagrams at the root.
+"""A 6TiSCH network forms: from switched-on nodes to their first datagrams at the root.
 
 >>> import slowhand
 >>> nodes = slowhand.join("join", count=2, set={"network.topology.hops": 1})
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from slowhand import _native, results
-from slowhand.api import SEED, Scenario, WorldError, processors
+from slowhand.api import SEED, Scenario, WorldError, loaded, processors
 from slowhand.bounds import natural
 from slowhand.estimate import percentile
 from slowhand.keys import Setting, Settings
@@ -35,7 +35,7 @@ PHASES = {
     "cell": "has a cell",
     "packet": "first packet",
 }
-"""What a node gets through, in this order, and how the table says it."""
+"""The phases of a node, in this order, and how the table says them."""
 
 COSTS = {
     "requests": ("join requests", 1),
@@ -46,7 +46,7 @@ COSTS = {
     "scan_mj": ("energy until synchronised, J", 1_000),
     "energy_mj": ("energy until the end, J", 1_000),
 }
-"""What each node takes, and how many of its unit are one of the table's."""
+"""The costs of each node, and how many of its unit are one of the table's."""
 
 
 def join(
@@ -67,8 +67,7 @@ def join(
     >>> slowhand.join("join", count=2, set={"network.topology.hops": 1}).height
     2
     """
-    scenario = source if isinstance(source, Scenario) else Scenario(source)
-    formed = Formation(scenario.with_(set) if set else scenario, count, seed, threads)
+    formed = Formation(loaded(source, set), count, seed, threads)
     if formed.stopped:
         raise formed.stopped
     return formed.frame()
@@ -94,7 +93,7 @@ class Formation:
         return results.frame(self.table)
 
     def missing(self) -> dict[str, int]:
-        """How many nodes did not get through a phase, by the first such phase."""
+        """The number of nodes that did not get through a phase, by the first such phase."""
         counts = Counter(self.columns["missing"])
         return {phase: counts[phase] for phase in PHASES if counts[phase]}
 
@@ -103,7 +102,7 @@ class Formation:
         return [value for value in self.columns[f"{phase}_s"] if value is not None]
 
     def took(self, phase: str) -> list[float]:
-        """How long each phase took: from the end of the phase before, in seconds."""
+        """The duration of each phase: from the end of the phase before, in seconds."""
         order = list(PHASES)
         before = [self.columns[f"{name}_s"] for name in order[: order.index(phase)]]
         rows = zip(self.columns[f"{phase}_s"], *before, strict=True)

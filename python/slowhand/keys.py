@@ -15,13 +15,13 @@ from slowhand.terminal import printable
 
 
 class _Array(Protocol):
-    """What becomes a number or a list of Python, as numbers and arrays of numpy do."""
+    """An object that becomes a number or a list of Python, as numbers and arrays of numpy do."""
 
     def tolist(self) -> Any: ...
 
 
 class _Frame(Protocol):
-    """What becomes a list of dictionaries, one for each row, as a data frame of polars does."""
+    """An object that becomes a list of dictionaries, one a row, as data frames of polars do."""
 
     def to_dicts(self) -> list[dict[str, Any]]: ...
 
@@ -50,23 +50,23 @@ __tracebackhide__ = True
 """pytest leaves the functions of this module out of its tracebacks."""
 
 NAME = "scenario.toml"
-"""What messages and results call a scenario that has no file."""
+"""The name of a scenario that has no file, in messages and results."""
 
 TRACE = "network.trace.file"
 """The key whose file may be given as rows."""
 
 TRACE_NAME = "trace.csv"
-"""What results call such rows."""
+"""The name of such rows in results."""
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-"""What Python has in place of an octet that is not UTF-8."""
+"""The characters that Python has in place of an octet that is not UTF-8."""
 
 TRACE_COLUMNS = ("time_s", "from", "to", "channel", "pdr")
 """The columns of a trace, in their order."""
 
 
 def overrides(settings: Settings | None) -> tuple[list[str], dict[str, str]]:
-    """What replaces keys, each as `key=value`; and the texts of the files that these name."""
+    """The overrides, each as `key=value`; and the texts of the files that these name."""
     files: dict[str, str] = {}
     if settings is None:
         texts: list[str] = []

@@ -1,4 +1,4 @@
-"""What a user may have meant by a word that is not known."""
+"""Words that a user may have meant by one that is not known."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ Write = Callable[[Path], object]
 """Writes a whole file, under the name that it is given."""
 
 TEMPORARY = ".slowhand-"
-"""How a temporary name begins."""
+"""The first characters of a temporary name."""
 
 PUBLIC, PRIVATE = 0o666, 0o600
 """The permissions of a new file, from which the umask takes some; and of one that holds secrets."""
@@ -150,7 +150,7 @@ def remove_unfinished() -> None:
 
 
 def _reason(error: OSError) -> str:
-    """What the system said, without a path: the message names the path that was asked for."""
+    """The words of the system, without a path: the message names the path that was asked for."""
     return error.strerror or str(error)
 
 
@@ -202,7 +202,7 @@ def _same(found: os.stat_result, descriptor: int) -> bool:
 
 
 def _identity(path: str) -> tuple[object, ...]:
-    """The same for all names of a file: relative, absolute, through links."""
+    """An identity that all names of a file share: relative, absolute, through links."""
     if found := _status(path):
         return (found.st_dev, found.st_ino)
     target = Path(os.path.realpath(path))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from types import TracebackType
-from typing import Self
 
+from slowhand.closing import Closing
 from slowhand.terminal import WIDTH, is_drawable, say
 
 PATIENCE_S = 1.0
@@ -17,7 +16,7 @@ BAR = 30
 """The width of the bar in columns."""
 
 
-class Line:
+class Line(Closing):
     """One line on stderr: drawn again and again on a terminal, otherwise one every ten seconds."""
 
     def __init__(self, every_s: float):
@@ -27,15 +26,8 @@ class Line:
         """False if there is no terminal."""
         self._drawn = False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Leaves the terminal without the line."""
         self.clear()
 
     def is_due(self) -> bool:
@@ -102,7 +94,7 @@ class Progress(Line):
         return line + self._rate(done, now)
 
     def _rate(self, done: int, now: float) -> str:
-        """How fast it goes and how long it still takes, where that is known."""
+        """The rate, and the time that is left, where they are known."""
         new, seconds = done - self._before, now - self._began
         if new <= 0 or seconds <= 0:
             return ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slowhand.realtime import Live
 
 _ACCOUNTS = pytest.StashKey["dict[str, list[Callable[[], str]]]"]()
-"""What networks and programs of a test did, by the heading under which a failed test says it."""
+"""Accounts of networks and programs of a test, by the headings that a failed test has for them."""
 
 _FAILED = pytest.StashKey[bool]()
 """True if a test has failed."""

@@ -1,4 +1,4 @@
-"""What it costs that many readers read the value of one node, by DTLS or by objects (OSCAR).
+"""Many readers read the value of one node, by DTLS or by objects (OSCAR): what that costs.
 
 >>> import slowhand
 >>> worlds = slowhand.oscar("oscar", readers=[1, 5], count=1, set={"readers.readings": 2})
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from slowhand import _native, results
-from slowhand.api import SEED, Scenario, WorldError, processors
+from slowhand.api import SEED, Scenario, WorldError, loaded, processors
 from slowhand.bounds import natural, wrong
 from slowhand.keys import Setting, Settings
 from slowhand.table import Column, Table
@@ -31,10 +31,10 @@ READERS = (1, 2, 5, 10, 20, 50)
 """The numbers of readers, if not given; in the mesh, as many of these as there is room for."""
 
 WAYS = {"dtls": "DTLS", "oscar": "objects"}
-"""How the readers get the value, and how sentences say it."""
+"""The ways in which readers get the value, and the words of sentences for them."""
 
 SHORT = {"dtls": "DTLS", "oscar": "obj."}
-"""The same in tables."""
+"""The words of tables for them."""
 
 COSTS = {
     "octets": ("octets on the air", "fewer octets on the air"),
@@ -42,7 +42,7 @@ COSTS = {
     "others_mj": ("energy of the other nodes, mJ above idle", "less energy of the other nodes"),
     "first_s": ("until a reader has its first value, s", "less time until the first value"),
 }
-"""What ways are compared by, as the table has it and as the sentence has it."""
+"""The costs by which ways are compared, as the table has them and as the sentence has them."""
 
 
 def oscar(
@@ -64,9 +64,7 @@ def oscar(
     >>> slowhand.oscar("oscar", readers=[2], count=1, set={"readers.readings": 1}).height
     2
     """
-    scenario = source if isinstance(source, Scenario) else Scenario(source)
-    scenario = scenario.with_(set) if set else scenario
-    comparison = Comparison(scenario, readers, count, seed, threads)
+    comparison = Comparison(loaded(source, set), readers, count, seed, threads)
     if comparison.stopped:
         raise comparison.stopped
     return comparison.frame()
@@ -118,7 +116,7 @@ class Comparison:
         return results.frame(self.table)
 
     def results(self) -> list[dict[str, Any]]:
-        """What each number of readers gave in both ways: means over the seeds that both have."""
+        """The results of each number of readers in both ways: means over the seeds of both."""
         columns = zip(*self.columns.values(), strict=True)
         rows = [dict(zip(self.columns, row, strict=True)) for row in columns]
         found = []
@@ -200,7 +198,7 @@ def crossing(found: list[dict[str, Any]], cost: str) -> dict[str, int | None]:
 
 
 def _each(of: Mapping[str, Any], cost: str) -> float:
-    """What each reading that brought a value cost; a time counts as it is."""
+    """The cost of each reading that brought a value; a time counts as it is."""
     if not of["got"]:
         return math.inf
     value: float = of[cost]

@@ -97,7 +97,7 @@ IF_SEVERAL = {"attempts"}
 """Metrics that are shown only if one value is more than one."""
 
 FAILED = ("energy_client_mj", "compute_client_s", "frames", "datagrams")
-"""What is shown of the handshakes that failed, beside those that completed."""
+"""The metrics that are shown of handshakes that failed, beside those that completed."""
 
 GIVE_UP = "session.give_up_s was over"
 """When a handshake gives up: it has no failure of its own."""
@@ -181,7 +181,7 @@ REPLACED = (
     " which is faster and gives the same bits. With --set session.arithmetic=library each library"
     " computes with its own code."
 )
-"""What is not the libraries' own; ARCHITECTURE.md names the test that holds the bits."""
+"""The parts that are not the libraries' own; ARCHITECTURE.md names the test that holds the bits."""
 
 
 def show_stacks(stacks: list[dict[str, Any]], out: Terminal) -> None:
@@ -261,7 +261,7 @@ def _setting(value: float | bool | str | None) -> str:
 
 
 def holes(known: Sequence[str], reached: Sequence[str]) -> str:
-    """How many holes of a library are known, and which can be reached."""
+    """The number of known holes of a library, and those that can be reached."""
     if not known:
         return "none known"
     if not reached:
@@ -277,7 +277,7 @@ def show_bundled(bundled: Mapping[str, str], out: Terminal) -> None:
 
 
 def outcomes(summary: dict[str, Any], what: str = "handshakes") -> str:
-    """How many handshakes completed, or `what` else, and what became of the others."""
+    """The number of handshakes that completed, or of `what` else, and what became of the others."""
     completed, failed = summary["completed"], summary["failed"]
     total = completed + sum(failed.values())
     counts = [f"{completed:,} of {total:,} {what} completed"]
@@ -286,7 +286,7 @@ def outcomes(summary: dict[str, Any], what: str = "handshakes") -> str:
 
 
 def makespan(summary: dict[str, Any]) -> str | None:
-    """How long it took until every client of a world was done. None: there is one client only."""
+    """The time until every client of a world was done. None: there is one client only."""
     if not (span := summary.get("makespan")):
         return None
     worlds, seconds = span["worlds"], span["makespan_s"]

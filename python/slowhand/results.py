@@ -24,10 +24,10 @@ KEY = "slowhand"
 """The key of what a Parquet file says about its run. In a JSON file it is the version."""
 
 SUFFIXES = (".parquet", ".json")
-"""How the names of result files end."""
+"""The ends of the names of result files."""
 
 RECORDING = ".slowhand"
-"""How the name of a recording of `slowhand live` ends."""
+"""The end of the name of a recording of `slowhand live`."""
 
 KEYS = {
     "slowhand": str,
@@ -39,7 +39,7 @@ KEYS = {
     "count": int,
     "interrupted": bool,
 }
-"""What a result says about its run, and the types."""
+"""The keys of a result on its run, and their types."""
 
 SOMETIMES = ("limits", "stacks")
 """Dictionaries that some results have: limits of programs, and stacks of one's own."""
@@ -97,7 +97,7 @@ def is_result(path: str | os.PathLike[str]) -> bool:
 def about(
     path: str | os.PathLike[str], *, more: Mapping[str, type] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """What the file of a result says about its run: `KEYS`, and `more` keys with their types.
+    """The words of a result's file on its run: `KEYS`, and `more` keys with their types.
 
     And those of `SOMETIMES` that it has.
     Raises `ScenarioError` if it cannot be read, or is not the file of a result.
@@ -146,7 +146,7 @@ def _about_parquet(path: str | os.PathLike[str]) -> Any:
 
 
 def _wrong(found: Any, keys: Mapping[str, type]) -> str:
-    """What is wrong with what was found, if no run can be repeated from it."""
+    """The fault of what was found, if no run can be repeated from it."""
     if not isinstance(found, dict):
         return "it has no keys"
     for key, kind in keys.items():

@@ -15,7 +15,7 @@ from typing import NoReturn
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 PATIENCE_S = 1.0
-"""How long work that is asked to end may take. Assumed: nobody presses Ctrl-C again before."""
+"""The time that work may take that is asked to end. Assumed: nobody presses Ctrl-C again before."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -27,7 +27,7 @@ class Stopped(KeyboardInterrupt):
 
 
 AGAIN_S = 0.01
-"""How soon a signal comes again whose error was swallowed. Assumed: a callback takes less."""
+"""The time until a signal comes again whose error was swallowed. Assumed: callbacks take less."""
 
 
 def stop_work() -> None:

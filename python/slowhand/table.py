@@ -14,7 +14,7 @@ NARROWEST_COLUMN = 12
 """The least width of a column whose words are wrapped."""
 
 INDENT = 4
-"""How far numbers stand to the right of a label that is above them, and a label's second line."""
+"""The columns by which numbers, and a label's second line, stand to the right of the label."""
 
 
 class Column(NamedTuple):

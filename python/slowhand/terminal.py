@@ -18,7 +18,7 @@ WIDTH = 80
 """The width in columns, where it is not known."""
 
 LONGEST = 120
-"""How much of a path or a word a message repeats, in characters."""
+"""The most characters of a path or a word that a message repeats."""
 
 NARROWEST = 20
 """The least width that text is wrapped to."""
@@ -168,7 +168,7 @@ def _null() -> TextIO:
 
 
 def _replace(error: UnicodeError) -> tuple[str | bytes, int]:
-    """What to write for a character that the encoding does not have."""
+    """The characters to write for one that the encoding does not have."""
     assert isinstance(error, UnicodeEncodeError)
     character, end = error.object[error.start], error.start + 1
     if "\udc80" <= character <= "\udcff":  # an octet of a path that is not UTF-8 (PEP 383)

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* What the settings leave to the program: the arguments and variables that they name. */
+/* The program's part of the settings: the arguments and variables that they name. */
 extern const unsigned char psk[];
 extern const size_t psk_length;
 
@@ -25,7 +25,7 @@ extern socklen_t the_peers_length;
 uint64_t now_ms(void);
 /* Waits until something can be read, at most so long (below 0: for ever). True if something can. */
 int wait_ms(long most);
-/* What recv() and send() return. A datagram that is not sent is lost. */
+/* The results of recv() and send(). A datagram that is not sent is lost. */
 ssize_t take(void *octets, size_t room);
 ssize_t put(const void *octets, size_t length);
 void fill_randomly(unsigned char *octets, size_t length);
@@ -33,7 +33,7 @@ void fill_randomly(unsigned char *octets, size_t length);
 unsigned char *content(const char *name, size_t *length);
 /* The name of a file of this end: "client" or "server", and this. The next call overwrites it. */
 const char *own(const char *suffix);
-/* The same of the peer. */
+/* The variable of the peer. */
 const char *peers(const char *suffix);
 /* Says what failed, and ends the program. */
 _Noreturn void fail(const char *what, long code);

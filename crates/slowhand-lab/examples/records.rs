@@ -4,9 +4,9 @@
 //!
 //! ```text
 //! quickstart: 100 completed, failed: {}
-//! duration_s         mean     4.310, median     4.306, 95 % below     4.510
+//! duration_s         mean     4.309, median     4.305, 95 % below     4.509
 //! frames             mean    39.720, median    39.500, 95 % below    44.000
-//! energy_client_mj   mean   102.179, median   102.003, 95 % below   103.652
+//! energy_client_mj   mean   102.616, median   102.434, 95 % below   104.145
 //! ```
 
 use slowhand_lab::runner::{RunConfig, Runner};

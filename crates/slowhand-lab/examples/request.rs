@@ -4,9 +4,9 @@
 //!
 //! ```text
 //! phase      duration s  frames      bytes    energy mJ
-//! handshake       2.991      20       1979       10.207
-//! data            0.436       4        343        1.470
-//! closing         0.239       2        151        0.775
+//! handshake       2.990      20       1979       10.299
+//! data            0.436       4        343        1.434
+//! closing         0.240       2        151        0.763
 //! ```
 //!
 //! Each datagram takes one frame on each of the two hops: the reading and the answer are four frames, the close_notify is

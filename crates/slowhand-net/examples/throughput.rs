@@ -4,7 +4,7 @@
 //! $ cargo run -p slowhand-net --example throughput
 //! link layer  link PDR  datagrams  delivered  octets/s  frames/datagram  radio on
 //! TSCH             1.0        390      99.7%     194.5             16.0     3.71%
-//! X-MAC            1.0        514      99.8%     256.5             43.2    11.96%
+//! X-MAC            1.0        514      99.8%     256.5             43.2    11.99%
 //! TSCH             0.9        321      99.7%     160.0             18.6     3.72%
 //! X-MAC            0.9        403      99.8%     201.0             78.4    16.79%
 //! TSCH             0.7        199      99.5%      99.0             27.5     3.72%

@@ -25,7 +25,7 @@ from slowhand.advice.life import Lived
 from slowhand.advice.lookup import AdviceError
 from slowhand.advice.racing import LEAST, least, schedule
 from slowhand.advice.space import Space, has_no_effect, means, space
-from slowhand.api import Run, Scenario, processors, told
+from slowhand.api import Run, Scenario, loaded, processors, told
 from slowhand.blame import refusal
 from slowhand.bounds import MAX_SEED, natural
 from slowhand.keys import Setting, toml
@@ -42,7 +42,7 @@ HANDSHAKES = 60_000
 where certificates are verified.)"""
 
 FINALISTS = 12
-"""How many configurations the race leaves; more, if there are more families of which the best is
+"""The least that the race leaves; more, if there are more families of which the best is
 told. (Assumed: a longer table is not read.)"""
 
 SHARE = 100
@@ -68,14 +68,14 @@ SMALLEST_HELP = 0.1
 """A change helps if so much more of all handshakes complete. (Assumed.)"""
 
 MOST_HELPS = 6
-"""How many changes that help are judged. (Assumed: a longer list is not read.)"""
+"""The most changes that are judged, of those that help. (Assumed: a longer list is not read.)"""
 
 CHUNK = 4_000
 """The most handshakes of a run, as in sweeps: their records are in memory."""
 
 
 class Default(NamedTuple):
-    """What a common default costs."""
+    """The cost of a common default."""
 
     row: defaults.Row
     judged: Judged
@@ -90,7 +90,7 @@ class Help(NamedTuple):
 
 
 class Network(NamedTuple):
-    """What the finalists cost in another network."""
+    """The costs of the finalists in another network."""
 
     number: int
     name: str
@@ -130,7 +130,7 @@ class Adviser:
         self.why: dict[str, Any] | None = None
         """If nothing completes: the outcomes, failures and losses of the best."""
         self.helps: list[Help] | None = None
-        """What would help then, the best first; `None` until it is known."""
+        """The changes that would help then, the best first; `None` until they are known."""
         self.beyond = 0
         """Worlds that say why nothing completes and what would help. The budget has no part in it:
         how many there are is known only then."""
@@ -211,7 +211,7 @@ class Adviser:
         return found
 
     def _check_memory(self, memories: Iterable[float]) -> None:
-        """What is not known cannot be weighed."""
+        """Refuses a weight of memory where a memory is not known."""
         if self.scale.weights["ram"] and math.inf in memories:
             remedy = "--fix session.stack=NAME with another library, or no weight for ram"
             raise AdviceError(
@@ -220,14 +220,14 @@ class Adviser:
             )
 
     def _plan(self, budget: int | None) -> Plan:
-        """How many worlds each stage has."""
+        """The numbers of worlds of each stage."""
         configurations = self.space.configurations
         runners = len(configurations)
         families = len({self.space.family(each.settings) for each in configurations})
         best = min(FINALISTS, runners)
         finalists = min(runners, max(FINALISTS, FINALISTS // 2 + families))
         race = least(runners, finalists)
-        # Those that choose, those that judge, those of other networks (twice), and the defaults.
+        # Worlds of those that choose, that judge, of other networks (twice), and of the defaults.
         others = 2 * finalists + (2 * best if self._others else 0) + len(self._rows)
         self._fewest = max(LEAST, FEWEST // self._clients)
         enough = max(self._fewest, ENOUGH // self._clients)
@@ -374,7 +374,7 @@ class Adviser:
         self.total += worlds
 
     def _try(self, changes: Sequence[tuple[tuple[str, ...], Scenario]], first: int) -> list[Help]:
-        """What changes give in worlds from a number on, the best first."""
+        """The results of changes in worlds from a number on, the best first."""
         self._more(self._fewest * len(changes))
         found = []
         for overrides, scenario in changes:
@@ -392,7 +392,7 @@ class Adviser:
 
     @property
     def tried(self) -> int:
-        """How many configurations have worlds."""
+        """The number of configurations that have worlds."""
         return sum(sample.worlds > 0 for sample in self.contest.samples)
 
     @property
@@ -441,9 +441,8 @@ def advise(
     """
     from slowhand.advice.answer import Advice
 
-    base = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
     adviser = Adviser(
-        base,
+        loaded(scenario),
         choose=list(_words("choose", choose, _several)),
         fix=list(_words("fix", fix, toml)),
         weights=weights,
@@ -457,7 +456,7 @@ def advise(
 
 
 def _words(option: str, given: object, text: Callable[[Any], str]) -> Iterator[str]:
-    """What `choose` and `fix` are given, as on the command line. `text` writes a value of a key."""
+    """The words that `choose` and `fix` have on a command line. `text` writes a value of a key."""
     allowed = "a name, a list of names, or a dictionary with values for keys"
     if isinstance(given, str):
         yield given

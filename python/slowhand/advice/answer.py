@@ -63,19 +63,19 @@ def _requests(judged: Judged) -> dict[str, Any]:
 
 
 def weighted(judged: Judged, best: Judged) -> float:
-    """How many times as bad a configuration is as another one, by the weights."""
+    """The number of times that a configuration is as bad as another one, by the weights."""
     return math.exp(judged.score - best.score)
 
 
 @dataclass
 class Advice:
-    """What `slowhand advise` says."""
+    """The answer of `slowhand advise`."""
 
     adviser: Adviser
     interrupted: bool = False
 
     def _repr_html_(self) -> str:
-        """What a cell of a notebook shows: what is recommended, and the front."""
+        """The content of a cell of a notebook: the recommendation, and the front."""
         from slowhand import cells
 
         return cells.advice(self, {name: metric.unit for name, metric in METRICS.items()})
@@ -92,7 +92,7 @@ class Advice:
 
     @property
     def best(self) -> Judged:
-        """What it costs."""
+        """The costs of the recommended one."""
         return self.adviser.judged[self.adviser.front[0]]
 
     @property
@@ -117,12 +117,12 @@ class Advice:
 
     @property
     def ties(self) -> list[Row]:
-        """Those that cannot be told apart from the best, but for the recommended one."""
+        """The rows that cannot be told apart from the best, but for the recommended one."""
         return [self._row(one) for one in self.adviser.contest.ties if one != self._first]
 
     @cached_property
     def equals(self) -> list[Row]:
-        """Those of them that give the same as the recommended one in every world."""
+        """The rows of these that give the same as the recommended one in every world."""
         return [row for row in self.ties if row.judged.same == self.best.same]
 
     @cached_property
@@ -150,7 +150,7 @@ class Advice:
 
     @property
     def deciding(self) -> list[Deciding]:
-        """What tells those apart that cannot be told apart here: worse networks."""
+        """The worse networks that tell those apart that cannot be told apart here."""
         found = []
         for network in self.adviser.networks:
             ends = self.adviser.contest.extremes.get(network.number)
@@ -161,14 +161,14 @@ class Advice:
 
     @property
     def missing(self) -> list[networks.Stress]:
-        """What would tell apart those that cannot be told apart, and the scenario does not say."""
+        """The networks that would tell these apart, and that the scenario does not describe."""
         names = {each.network for each in self.deciding}
         found = networks.missing(self.adviser.space.scenario)
         return [stress for stress in found if stress.name in names]
 
     @cached_property
     def snippets(self) -> list[settings.Snippet]:
-        """What to type for the recommended client; nothing where its library has none.
+        """The settings to type for the recommended client; none where its library has none.
 
         Nor is there anything where the protocol has neither TLS nor DTLS.
         """
@@ -204,7 +204,7 @@ class Advice:
 
     @property
     def defaults(self) -> polars.DataFrame:
-        """What common defaults cost."""
+        """The costs of common defaults."""
         rows = [
             {
                 "default": ", ".join(default.row.names),
@@ -272,7 +272,7 @@ class Advice:
 
     @property
     def assumed(self) -> dict[str, Any] | None:
-        """What the life of the battery rests on, if it counts."""
+        """The assumptions of the life of the battery, if it counts."""
         own, battery = self.best.battery, self.adviser.battery
         if own is None or battery is None:
             return None
@@ -342,7 +342,7 @@ class Advice:
             }
 
     def elsewhere(self, judged: Mapping[int, Judged]) -> Elsewhere:
-        """What the recommended one costs in another network, and how far it is behind the best."""
+        """The costs of the recommended one in another network, and its distance from the best."""
         own = judged[self._first]
         order = ranked(judged, self.adviser.scale)
         best = next((one for one in order[:1] if is_apart(judged[one], own)), self._first)
@@ -359,7 +359,7 @@ class Deciding(NamedTuple):
 
     @property
     def weighted(self) -> float:
-        """How many times as bad the worst is as the best there, by the weights."""
+        """The number of times that the worst is as bad as the best there, by the weights."""
         return weighted(self.worst.judged, self.best.judged)
 
 

@@ -27,19 +27,19 @@ network as stated (`None`), or in another one, by its number."""
 
 
 class Plan(NamedTuple):
-    """How many worlds each part has."""
+    """The numbers of worlds of each part."""
 
     rounds: list[Round]
     worlds: int
     """So many choose among the finalists, and so many others judge them."""
     stressed: int
-    """The same in each other network."""
+    """The number in each other network."""
     networks: int
-    """How many other networks there are."""
+    """The number of other networks."""
     finalists: int
-    """How many the race leaves."""
+    """The number of configurations that the race leaves."""
     best: int
-    """How many of them meet the other networks."""
+    """The number of them that meet the other networks."""
 
     def scaled(self, worlds: Callable[[int], int]) -> Plan:
         """The plan of what has so many worlds where this one has others."""
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
         return chosen + self.finalists * self.worlds + 2 * self._elsewhere(self.best)
 
     def spared(self, ties: int) -> int:
-        """How many of these worlds the choice does not need."""
+        """The number of these worlds that the choice does not need."""
         return self._elsewhere(self.best - (min(ties, self.best) if ties > 1 else 0))
 
     def _elsewhere(self, runners: int) -> int:
@@ -73,7 +73,7 @@ class Contest:
         families: Sequence[Hashable] = (),
     ):
         self._empty = runners
-        """What makes an empty sample of each."""
+        """A function that makes an empty sample of each."""
         self._plan = plan
         self._scale = scale
         self._run = run
@@ -88,7 +88,7 @@ class Contest:
         self.order: list[int] = []
         """The finalists: the chosen one, then the others, the best by the weights first."""
         self.front: list[int] = []
-        """Those of them that no other one beats."""
+        """The finalists that no other one beats."""
         self.ties: list[int] = []
         """The best by the weights, then those that cannot be told apart from it.
 
@@ -112,7 +112,7 @@ class Contest:
 
     @property
     def spared(self) -> int:
-        """How many worlds the choice has not needed."""
+        """The number of worlds that the choice has not needed."""
         return self._plan.spared(len(self.ties))
 
     def stress(self, network: int) -> None:
@@ -130,7 +130,7 @@ class Contest:
 
     @property
     def _tied(self) -> list[int]:
-        """Those that cannot be told apart, as far as they meet other networks."""
+        """The finalists that cannot be told apart, as far as they meet other networks."""
         return self.ties[: self._plan.best]
 
     def _draw(self, runners: Sequence[int], first: int, last: int) -> None:

@@ -37,7 +37,7 @@ def macs() -> dict[str, str]:
 
 
 class Question(NamedTuple):
-    """What is known of the network; `None` leaves it as the scenario has it."""
+    """A description of the network; `None` leaves a part as the scenario has it."""
 
     mac: str | None = None
     hops: int | None = None

@@ -1,4 +1,4 @@
-"""What a configuration costs, in numbers of which less is better; the Pareto front; the weights."""
+"""The costs of a configuration, in numbers of which less is better; the Pareto front; weights."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ METRICS = {
     "ram": Metric("memory of the client", "B", 0.0),
     "battery": Metric("life of the battery", "years", 0.0),
 }
-"""What configurations are compared by. The weights are assumed: a node of the mesh pays for what it
+"""The metrics of configurations. The weights are assumed: a node of the mesh pays for what it
 sends with the energy that is counted already, so octets count half; the memory is that of libraries
 on a computer of 64 bits, and counts only if somebody asks for it. The life of a battery is there
 only if it has a weight: it takes long, and not every scenario has one. It is compared by the charge
@@ -64,7 +64,7 @@ TOGETHER = 30
 difference that is in one world of ten is then seen in 24 of 25 cases.)"""
 
 RESAMPLES = 500
-"""How often the worlds are drawn again for an interval. (Assumed: the ends of a 95 % interval are
+"""The draws of the worlds for an interval. (Assumed: the ends of a 95 % interval are
 then known to within a fifth of its width.)"""
 
 BLOCK = 500_000
@@ -141,7 +141,7 @@ def _sums(columns: Mapping[str, Any], handshake: str, data: str) -> Numbers:
 
 
 class Sample:
-    """What was measured of a configuration: arrays of worlds x handshakes, ordered by seed.
+    """The measurements of a configuration: arrays of worlds x handshakes, ordered by seed.
 
     A world that panicked counts as one whose handshakes have failed.
     """
@@ -211,7 +211,7 @@ class Sample:
         return numpy.array([*made, charge, self.lived.unanswered(worlds)])
 
     def drawn(self, worlds: int) -> Numbers:
-        """The same in each of `RESAMPLES` draws of these worlds. A life has draws of its own."""
+        """The numbers of each of `RESAMPLES` draws of these worlds. A life has draws of its own."""
         generator = numpy.random.default_rng(0)  # the same draws for all: they are paired
         draws = generator.integers(0, worlds, (RESAMPLES, worlds))
         _, handshakes = self.completed(worlds)
@@ -264,12 +264,12 @@ class Sample:
         return values
 
     def completed(self, worlds: int) -> tuple[int, int]:
-        """How many handshakes completed, of how many."""
+        """The number of handshakes that completed, and of all."""
         found = self.array(worlds)[DURATION]
         return int((~numpy.isnan(found)).sum()), int(found.size)
 
     def outcome(self, worlds: int) -> str:
-        """How the handshake of the 95th percentile ends: `completed`, or how most fail."""
+        """The end of the handshake of the 95th percentile: `completed`, or how most fail."""
         completed, handshakes = self.completed(worlds)
         if completed >= _at_95(handshakes):
             return COMPLETED
@@ -381,7 +381,7 @@ def ranking(
     scale: Scale,
     racing: int | None = None,
 ) -> list[int]:
-    """Those that are reliable first, then by the weights, the best first.
+    """The reliable configurations first, then by the weights, the best first.
 
     Of those with the same score the one whose metrics are less, then the one with the least number.
     In a race, after so many worlds, only who is unreliable for sure comes last.
@@ -440,7 +440,7 @@ class Interval(NamedTuple):
 
     @property
     def known(self) -> list[float | None]:
-        """The same with `None` in the place of what is not known, or never comes."""
+        """The numbers, with `None` in the place of what is not known, or never comes."""
         return [end if math.isfinite(end) else None for end in self]
 
     def json(self) -> dict[str, Any]:
@@ -490,12 +490,12 @@ class Judged:
 
     @property
     def life(self) -> Told | None:
-        """What the laboratory says of the client's life, if it counts."""
+        """The laboratory's words on the client's life, if it counts."""
         return None if self._sample.lived is None else self._sample.lived.told(self.worlds)
 
     @property
     def battery(self) -> dict[str, Any] | None:
-        """What it says of the battery: its description, and how long it lasts."""
+        """The battery in these words: its description, and how long it lasts."""
         return None if self._sample.lived is None else self._sample.lived.battery(self.worlds)
 
     @property
@@ -515,7 +515,7 @@ class Judged:
 
     @property
     def ram_of(self) -> str:
-        """What the memory was measured on: a processor, or `host`, this computer."""
+        """The computer of which the memory was measured: a processor, or `host`, this computer."""
         measured = self._sample.measured
         return HOST if measured is None else measured.processor
 
@@ -527,7 +527,7 @@ class Judged:
 
     @property
     def outcome(self) -> str:
-        """How the handshake of the 95th percentile ends: `completed`, or how most fail."""
+        """The end of the handshake of the 95th percentile: `completed`, or how most fail."""
         return self._sample.outcome(self.worlds)
 
     @property

@@ -30,12 +30,12 @@ interval that is drawn from them is too narrow.)"""
 
 
 def worlds(handshakes: int) -> int:
-    """How many worlds a life has where there are so many of handshakes."""
+    """The number of worlds of a life where there are so many of handshakes."""
     return min(handshakes, max(FEWEST, handshakes // SHARE))
 
 
 class Years(NamedTuple):
-    """How long a battery lasts, with the 95 % interval; infinite if nothing empties it."""
+    """The years that a battery lasts, with the 95 % interval; infinite if nothing empties it."""
 
     value: float
     low: float
@@ -69,12 +69,12 @@ class Lived:
         return self._known[number]
 
     def told(self, count: int) -> Told:
-        """What the laboratory says of the life."""
+        """The laboratory's words on the life."""
         life: Told = self._life(count)[0]["life"]
         return life
 
     def battery(self, count: int) -> dict[str, Any]:
-        """What the laboratory says of the battery: its description, and how long it lasts."""
+        """The laboratory's words on the battery: its description, and how long it lasts."""
         own: dict[str, Any] = self._life(count)[0]["batteries"][self._battery]
         return own
 
@@ -94,7 +94,7 @@ class Lived:
         return means
 
     def years(self, count: int) -> Years:
-        """How long the battery lasts. The interval is that of `slowhand battery`."""
+        """The years that the battery lasts. The interval is that of `slowhand battery`."""
         life = self.battery(count)["life"]
         if life is None:
             return Years(math.inf, math.inf, math.inf)

@@ -1,4 +1,4 @@
-"""The same network, but worse than the scenario says: by how much is absolute, not a share of it.
+"""A network that is worse than the scenario says: by how much is absolute, not a share of it.
 
 "30 % more" of nothing is nothing: a scenario without losses would bear anything.
 """
@@ -35,15 +35,15 @@ allow 0. (Assumed.)"""
 
 LINKS = "network.topology.links"
 
-# What changes with time, or is counted, stays as the scenario has it: traces, Wi-Fi, outages.
+# Parts that change with time, or are counted, stay as the scenario has them: traces, Wi-Fi.
 
 
 class Stress(NamedTuple):
-    """How a network becomes worse."""
+    """A way in which a network becomes worse."""
 
     name: str
     asks: str
-    """What a scenario that does not have it leaves open."""
+    """The question that a scenario without it leaves open."""
     keys: tuple[str, ...]
     """Where a scenario has it."""
     overrides: Callable[[Scenario], Iterator[str]]
@@ -113,7 +113,7 @@ STRESSES = (
 """The worse networks."""
 
 OF_INTERNET = STRESSES[2:]
-"""Those that only a server on the Internet has."""
+"""The stresses that only a server on the Internet has."""
 
 
 def applicable(scenario: Scenario) -> list[Stress]:
@@ -129,7 +129,7 @@ def applicable(scenario: Scenario) -> list[Stress]:
 
 
 def missing(scenario: Scenario) -> list[Stress]:
-    """What a scenario does not say of its network."""
+    """The stresses of which a scenario says nothing."""
     *single, _ = applicable(scenario)
     return [each for each in single if not any(_says(scenario, key) for key in each.keys)]
 

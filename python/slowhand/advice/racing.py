@@ -49,7 +49,7 @@ def all_worlds(rounds: Sequence[Round]) -> int:
 
 
 def _sizes(runners: int, finalists: int) -> list[int]:
-    """How many run in each round."""
+    """The numbers of configurations that run in each round."""
     sizes = []
     while runners > finalists:
         sizes.append(runners)

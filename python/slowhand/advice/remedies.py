@@ -1,4 +1,4 @@
-"""What would help where nothing completes: changes of the scenario, each of which is tried."""
+"""Changes of the scenario that may help where nothing completes; each of them is tried."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ CHANGES: tuple[Mapping[str, Any], ...] = (
     {"mac.data_ack": True},
     {"gateway.suppress_spurious_flights": True},
 )
-"""What is tried on every scenario. (Assumed: what helped in the scenarios and papers that come with
+"""The changes that are tried on every scenario. (Assumed: what helped in scenarios and papers of
 slowhand.) A change that the scenario does not know, or has already, is left out."""
 
 SCALED = {"mac.slotframe": 0.5, "mac.check_interval_ms": 0.5, "mac.beacon_interval_ms": 0.5}
 """Keys of link layers that are multiplied, where a scenario has them: what is sent waits less."""
 
 MOST = 8
-"""How many of the best changes are also tried in pairs, if none of them is enough. (Assumed.)"""
+"""The number of the best changes that are also tried in pairs, if none is enough. (Assumed.)"""
 
 
 def candidates(

@@ -21,22 +21,22 @@ from slowhand.table import Cell, Column, Table
 from slowhand.terminal import Terminal, escaped, printable
 
 LONGEST_VALUE = 24
-"""How much is shown of a value that was chosen."""
+"""The most characters of a value that was chosen that are shown."""
 
 MOST_REASONS = 3
-"""How many reasons are told why combinations are not possible; --json has all. (Assumed.)"""
+"""The most reasons that are told why combinations are not possible; --json has all. (Assumed.)"""
 
 LONGEST_REASON = 300
-"""How much is shown of a reason. What is allowed, and why, stands at its end. (Assumed.)"""
+"""The most characters of a reason. Its end says what is allowed, and why. (Assumed.)"""
 
 MOST_FAMILIES = 20
-"""How many families are shown; --json has all. (Assumed.)"""
+"""The most families that are shown; --json has all. (Assumed.)"""
 
 OF_FAMILIES = 2
-"""How many metrics of families are shown, the first ones: 80 columns have no more room."""
+"""The metrics of families that are shown, the first ones: 80 columns have no more room."""
 
 MOST_TIES = 8
-"""How many that cannot be told apart are named. (Assumed: a longer list is not read.)"""
+"""The most equals that are named. (Assumed: a longer list is not read.)"""
 
 HEADINGS = {
     "battery": "battery\n\nyears",
@@ -133,7 +133,7 @@ def _recommendation(advice: Advice, out: Terminal) -> None:
 
 
 def _lasts(best: Judged, battery: Mapping[str, Any]) -> str:
-    """How long the battery lasts, and how long requests take."""
+    """The life of the battery, and the times of requests."""
     life, lasts = best.life, battery["life"] or {}
     years = words.life(lasts.get("years"), lasts.get("years_ci95"))
     said = f"{years} from {words.battery(battery['description'])}."
@@ -143,7 +143,7 @@ def _lasts(best: Judged, battery: Mapping[str, Any]) -> str:
 
 
 def _ties(advice: Advice, out: Terminal) -> None:
-    """Those that cannot be told apart, why this one is recommended, and what would decide."""
+    """The equals of the best, why this one is recommended, and what would decide."""
     equal = {row.name for row in advice.equals}
     others = [row for row in advice.ties if row.name not in equal]
     if others:
@@ -187,7 +187,7 @@ def _difference_or_it(row: Row, advice: Advice) -> str:
 
 
 def _next(advice: Advice, second: Row, sure: float, out: Terminal) -> None:
-    """What the next one is like, and how sure the order is."""
+    """The next one: its costs, and how sure the order is."""
     said = f"{100 * sure:.0f} %" if sure < 0.995 else "more than 99 %"
     ratio = weighted(second.judged, advice.best)
     if ratio < 1 and advice.best.is_reliable and not second.judged.is_reliable:
@@ -259,7 +259,7 @@ def _families(advice: Advice, out: Terminal) -> None:
 
 
 def _family_name(row: Row) -> str:
-    """What a family has in common: `lean-dtls to mbedtls, dtls1.2, psk`."""
+    """The parts that a family has in common: `lean-dtls to mbedtls, dtls1.2, psk`."""
     client, server, *rest = (_setting(row, key) for key in FAMILY)
     ends = client if server in (None, client) else f"{client} to {server}"
     return ", ".join(_value(value) for value in (ends, *rest) if value is not None)
@@ -449,7 +449,7 @@ def _networks(advice: Advice, out: Terminal) -> None:
 
 
 def _life(advice: Advice, life: Mapping[str, Any], assumed: Mapping[str, Any]) -> Iterator[str]:
-    """How the life of the battery was computed, and what it rests on."""
+    """The computation of the life of the battery, and its assumptions."""
     adviser = advice.adviser
     yield (
         f"battery: {adviser.battery}, client {life['client']}, weighed by the charge of a day; a"

@@ -1,4 +1,4 @@
-"""What may be chosen: keys, their values, and the configurations of these that are possible."""
+"""The choices: keys, their values, and the configurations of these that are possible."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Pair: TypeAlias = tuple[str, Plain | None]
 """A key and its value."""
 
 Family: TypeAlias = tuple[Pair, ...]
-"""What those configurations have in common that a product decides between first."""
+"""The parts of configurations that a product decides between first."""
 
 
 NAME = re.compile(r"[a-z][a-z0-9._-]*$")
@@ -56,7 +56,7 @@ class Option(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What may be chosen together: the options, one of which is taken."""
+    """Options that are chosen together: one of them is taken."""
 
     options: tuple[Option, ...]
     typed: bool
@@ -76,11 +76,11 @@ class Group(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """What is fixed, for the options of a group."""
+    """The fixed parts, for the options of a group."""
 
     scenario: Scenario
     protocols: tuple[str, ...]
-    """Those that the session may have."""
+    """The protocols that the session may have."""
 
     def plain(self, key: str) -> Plain | None:
         """The value of a key."""
@@ -151,7 +151,7 @@ def _stacks(fixed: Fixed) -> Iterator[Option]:
 
 
 def _sessions(fixed: Fixed) -> Iterator[Option]:
-    """What becomes of a session after a request, and how one is resumed."""
+    """The uses of a session after a request, and the ways to resume one."""
     own = fixed.plain("application.session") or KEPT, fixed.plain("session.resumption")
     of_kept = tuple(key for key in OF_KEPT if fixed.plain(key) is not None)
     for use, kind in dict.fromkeys([own, *USES]):
@@ -213,7 +213,7 @@ USES = (
     *((RESUMED, kind) for kind in RESUMPTIONS),
     (ANEW, None),
 )
-"""What may become of a session, and how it is resumed: one that is kept if it was lost."""
+"""The uses of a session, and how it is resumed: one that is kept if it was lost."""
 
 POLLS_MS = (500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, LONGEST_POLL_MS)
 """Poll periods, from that of a switch that answers at once to OpenThread's default. (Assumed.)"""
@@ -226,7 +226,7 @@ TIMERS = (1, 2, 3, 4, 6, 9, 12, 15, 20, 30)
 libraries that are built in are among them."""
 
 TCP_TIMERS = (1, 3, 6, 9, 15)
-"""The same of TCP: 1 s is that of RFC 6298, 3 s that of RFC 2988 before it."""
+"""The timers of TCP: 1 s is that of RFC 6298, 3 s that of RFC 2988 before it."""
 
 PROTOCOLS = ("dtls1.2", "dtls1.3", "tls1.2", "tls1.3")
 CREDENTIALS = ("psk", "raw_public_key", "certificate")
@@ -244,7 +244,7 @@ OF_PSK = {"oscore": ("session.psk",), "less": ("session.psk", "session.psk_ident
 """The keys of the pre-shared key that protocols without TLS read."""
 
 PROTECTIONS = ("oscore", "edhoc", "coap+dtls1.2", "coap+dtls1.3")
-"""What protects CoAP messages."""
+"""The protections of CoAP messages."""
 
 FAMILY = ("session.stack", "session.server_stack", "session.protocol", "session.credential")
 """Configurations that have the same values of these keys are a family: what a product decides
@@ -352,14 +352,14 @@ GROUPS = {
 """Names for what is often chosen, and the values that are tried."""
 
 USUAL = ("timers", "mtu", "stack", "recovery")
-"""What may be chosen, if not given: what the firmware of the nodes decides. (Without "fragments":
+"""The choices, if none are given: what the firmware of the nodes decides. (Without "fragments":
 three times as many configurations would have too few worlds each in the usual budget.)"""
 
 USUAL_TLS = ("tcp_timers", "segments", "stack", "recovery")
-"""The same for TLS over TCP."""
+"""The choices for TLS over TCP."""
 
 USUAL_LIFE = ("stack", "resumption", "connection_id")
-"""The same where the life of a battery counts: what does not change what the application does."""
+"""The choices where the life of a battery counts: they do not change what the application does."""
 
 OF_APPLICATION = ("application.", "mac.poll_period_ms")
 """Keys that begin so change what the application does, or when the server reaches it. None of them
@@ -375,9 +375,9 @@ class Space:
     choices: tuple[Choice, ...]
     configurations: list[Configuration] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
-    """How many combinations are not possible, by the reason."""
+    """The number of combinations that are not possible, by the reason."""
     refused_by_fixed: Counter[str] = field(default_factory=Counter)
-    """The same by the key, where the scenario has a value that may not be chosen: without it they
+    """The number by the key, where the scenario has a value that may not be chosen: without it they
     are perhaps possible."""
 
     @property
@@ -400,14 +400,14 @@ class Configuration:
 
     @property
     def label(self) -> str:
-        """What was chosen, as on the command line."""
+        """The choice, as on the command line."""
         return label({key: value for key, value in self.settings.items() if value is not None})
 
 
 def space(
     scenario: Scenario, choose: Iterable[str], fix: Iterable[str], *, lives: bool = False
 ) -> Space:
-    """What may be chosen, and what not, as on the command line. `lives`: a battery counts."""
+    """The choices, and the fixed parts, as on the command line. `lives`: a battery counts."""
     base, fixed = _fixed(scenario, fix)
     words = [word for text in choose for word in (text.split(",") if "=" not in text else [text])]
     choices = tuple(_choices(base, words, fixed, USUAL_LIFE if lives else USUAL))
@@ -481,7 +481,7 @@ def _protocols(scenario: Scenario, choose: Sequence[str]) -> tuple[str, ...]:
 
 
 def _all_means(scenario: Scenario, choose: Sequence[str]) -> list[Means]:
-    """What sessions may be made of."""
+    """The means of which sessions may be made."""
     carriers = _typed(scenario, choose, "session.carrier") or ("udp",)
     anchors = _typed(scenario, choose, "session.trust_anchor") or ("false",)
     return [
@@ -635,7 +635,7 @@ def _removed(options: Iterable[Option]) -> list[str]:
 
 @dataclass(frozen=True)
 class Means:
-    """What a session is made of, as far as it decides which keys count."""
+    """The means of a session, as far as they decide which keys count."""
 
     protocol: str
     carrier: str = "udp"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slowhand import signals
@@ -10,17 +11,18 @@ from slowhand.arguments import Complaint, Parser, integer, share
 from slowhand.blame import blaming
 from slowhand.commands.common import (
     DONE,
-    LONGEST_PANIC,
     NO,
     asked_every,
     figure_file,
+    is_drawn,
     loaded,
-    period_option,
     print_json,
-    threads_option,
+    say_panic,
+    watched,
 )
-from slowhand.output import Output, OutputError
-from slowhand.terminal import Terminal, printable, say
+from slowhand.commands.options import take
+from slowhand.output import Output
+from slowhand.terminal import Terminal
 
 if TYPE_CHECKING:
     from slowhand.advice import Adviser
@@ -40,12 +42,12 @@ def options(parser: Parser) -> None:
     from slowhand.api import SEED
     from slowhand.lives import BATTERY
 
-    parser.add_argument(
+    take(
+        parser,
         "scenario",
-        metavar="SCENARIO",
-        nargs="?",
-        help="What is fixed: a .toml file, a name that `slowhand scenarios` lists, or a result."
+        "What is fixed: a .toml file, a name that `slowhand scenarios` lists, or a result."
         " Without it, the options from --mac to --device describe a network.",
+        nargs="?",
     )
     parser.add_argument("--mac", metavar="MAC", help=f"{', '.join(macs())}. [default: tsch]")
     parser.add_argument("--hops", metavar="N", type=integer(1), help="Hops to the border router.")
@@ -56,9 +58,7 @@ def options(parser: Parser) -> None:
         "--loss", metavar="SHARE", type=share, help="Frames lost on each hop, such as 10%%."
     )
     parser.add_argument("--credential", metavar="CREDENTIAL", help=", ".join(SERVERS))
-    parser.add_argument(
-        "--device", metavar="DEVICE", help="The client's: a name that `slowhand devices` lists."
-    )
+    take(parser, "--device", "The client's: a name that `slowhand devices` lists.")
     groups = "; ".join(f"{name}: {group.about}" for name, group in GROUPS.items())
     parser.add_argument(
         "--choose",
@@ -83,13 +83,9 @@ def options(parser: Parser) -> None:
         " With battery=1 that is the life of a battery: [application] of the scenario, or --period,"
         " says what the client asks for.",
     )
-    parser.add_argument(
-        "--battery",
-        metavar="BATTERY",
-        help="Whose life counts: a name that `slowhand batteries` lists, or a .toml file."
-        f" [default: {BATTERY}]",
-    )
-    period_option(parser)
+    counted = "Whose life counts: a name that `slowhand batteries` lists, or a .toml file."
+    take(parser, "--battery", counted, told=BATTERY)
+    take(parser, "--period")
     parser.add_argument(
         "--budget",
         metavar="N",
@@ -97,13 +93,9 @@ def options(parser: Parser) -> None:
         help="The most worlds that are run, but for those of lives, and those that say why nothing"
         f" completes. [default: {HANDSHAKES} handshakes]",
     )
-    parser.add_argument(
-        "--seed", metavar="N", type=integer(0), default=SEED, help=f"[default: {SEED}]"
-    )
-    parser.add_argument(
-        "--plot", metavar="FILE", help="Draw the front by duration and energy, .svg or .png."
-    )
-    threads_option(parser, "answer does")
+    take(parser, "--seed", "", default=SEED)
+    take(parser, "--plot", "Draw the front by duration and energy, .svg or .png.")
+    take(parser, "--threads", "Threads; the answer does not depend on it.")
     parser.json()
 
 
@@ -161,41 +153,23 @@ def _answer(
     from slowhand.advice import report
     from slowhand.advice.answer import Advice
 
-    stopped = _watch(adviser)
-    failure: OutputError | None = None
+    stopped = watched(
+        adviser.total,
+        "worlds",
+        lambda progress: adviser.run(lambda done, total: progress.update(done, total=total)),
+    )
     with signals.held() as late:  # they cost no report
-        for message in adviser.panicked[:1]:
-            others = f" (and {len(adviser.panicked) - 1:,} others)" if adviser.panicked[1:] else ""
-            say(printable(message + others, LONGEST_PANIC))
+        say_panic(adviser.panicked)
         advice = Advice(adviser, interrupted=stopped is not None)
         if arguments.json:
             print_json(advice.json(), out)
         else:
             report.show(advice, out)
-        if figure:
-            try:
-                if stopped:
-                    raise figure.error("not written: interrupted")
-                _draw(advice, figure.path)
-            except OutputError as error:
-                failure = error
-                say(str(error))
+        drawn = is_drawn(figure, partial(_draw, advice), interrupted=stopped is not None)
     stopped = stopped or next(iter(late), None)
     if stopped:
         return signals.exit_code(stopped)
-    return NO if failure or adviser.panicked or not advice.reliable else DONE
-
-
-def _watch(adviser: Adviser) -> KeyboardInterrupt | None:
-    """Runs the worlds and shows progress. Returns the signal that stopped it, if one did."""
-    from slowhand.progress import Progress
-
-    with Progress(adviser.total, "worlds") as progress:
-        try:
-            adviser.run(lambda done, total: progress.update(done, total=total))
-        except KeyboardInterrupt as stopped:
-            return stopped
-    return None
+    return DONE if drawn and advice.reliable and not adviser.panicked else NO
 
 
 def _draw(advice: Advice, path: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slowhand import _native, signals
@@ -14,15 +15,15 @@ from slowhand.commands.common import (
     asked_every,
     check_alone,
     figure_file,
+    is_drawn,
     loaded,
-    period_option,
     print_json,
     replaced,
-    set_option,
+    watched,
 )
+from slowhand.commands.options import take
 from slowhand.nearest import none_of
-from slowhand.output import OutputError
-from slowhand.terminal import Terminal, printable, say
+from slowhand.terminal import Terminal, printable
 
 if TYPE_CHECKING:
     from slowhand.api import Scenario
@@ -35,29 +36,27 @@ def options(parser: Parser) -> None:
     from slowhand.lives.alternatives import SESSIONS
     from slowhand.lives.life import DAYS, WORLDS
 
-    parser.add_argument(
+    take(
+        parser,
         "scenario",
-        metavar="SCENARIO",
-        help="A .toml file whose [application] says what the client asks for, a name that"
+        "A .toml file whose [application] says what the client asks for, a name that"
         " `slowhand scenarios` lists, or a result.",
     )
-    parser.add_argument(
+    take(
+        parser,
         "--battery",
-        metavar="BATTERY",
+        "A name that `slowhand batteries` lists, or a .toml file.",
         default=BATTERY,
-        help="A name that `slowhand batteries` lists, or a .toml file."
-        f" [default: {BATTERY}; the others are below the answer]",
+        told=f"{BATTERY}; the others are below the answer",
     )
-    period_option(parser)
+    take(parser, "--period")
     parser.add_argument(
         "--session",
         metavar="WHAT",
         help=f"What becomes of a session after a request: {', '.join(SESSIONS)}."
         " [default: as the scenario has it]",
     )
-    parser.add_argument(
-        "--client", metavar="NODE", type=integer(0, 65_535), help="Whose. [default: the first one]"
-    )
+    take(parser, "--client", "Whose.", told="the first one", type=integer(0, 65_535))
     parser.add_argument(
         "--years", metavar="N", type=number, help="How long a life is drawn from the parts."
     )
@@ -67,27 +66,16 @@ def options(parser: Parser) -> None:
         type=number,
         help=f"The same in days. [default: {DAYS:g}; with --full {DAYS_IN_FULL:g}]",
     )
-    parser.add_argument(
-        "--count",
-        metavar="N",
-        type=integer(2, 10_000),
-        help=f"In how many worlds the parts are simulated. [default: {WORLDS}]",
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        type=integer(0),
-        help="The first seed. [default: that of a result, else 1]",
-    )
+    simulated = "In how many worlds the parts are simulated."
+    take(parser, "--count", simulated, told=WORLDS, type=integer(2, 10_000))
+    take(parser, "--seed", told="that of a result, else 1")
     parser.add_argument(
         "--full",
         action="store_true",
         help="Simulate the whole time event by event, in one world, without alternatives.",
     )
-    set_option(parser, "Replace a key, as in mac.poll_period_ms=10000; KEY= alone removes it.")
-    parser.add_argument(
-        "--plot", metavar="FILE", help="Draw where the charge of a day goes, .svg or .png."
-    )
+    take(parser, "--set", "Replace a key, as in mac.poll_period_ms=10000; KEY= alone removes it.")
+    take(parser, "--plot", "Draw where the charge of a day goes, .svg or .png.")
     parser.json()
 
 
@@ -96,11 +84,14 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     scenario = _scenario(arguments)
     figure = figure_file(arguments, scenario)
     answer = _answer(scenario, arguments)
-    stopped = _watch(answer)
+    stopped = watched(
+        1,
+        "lives",
+        lambda progress: answer.run(lambda done, total: progress.update(done, total=total)),
+    )
     if answer.told is None:
         assert stopped
         raise stopped
-    failure: OutputError | None = None
     with signals.held() as late:  # they cost no report
         if arguments.json:
             print_json(answer.document, out)
@@ -108,16 +99,11 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
             from slowhand.lives import report
 
             report.show(answer, out)
-        if figure:
-            try:
-                _draw(answer, figure.path)
-            except OutputError as error:
-                failure = error
-                say(str(error))
+        drawn = is_drawn(figure, partial(_draw, answer))
     stopped = stopped or next(iter(late), None)
     if stopped:
         return signals.exit_code(stopped)
-    return NO if failure or not answer.is_answered else DONE
+    return DONE if drawn and answer.is_answered else NO
 
 
 def _scenario(arguments: argparse.Namespace) -> Scenario:
@@ -167,18 +153,6 @@ def _answer(scenario: Scenario, arguments: argparse.Namespace) -> Answer:
         full=arguments.full,
         client=arguments.client,
     )
-
-
-def _watch(answer: Answer) -> KeyboardInterrupt | None:
-    """Computes it and shows progress. Returns the signal that stopped it, if one did."""
-    from slowhand.progress import Progress
-
-    with Progress(1, "lives") as progress:
-        try:
-            answer.run(lambda done, total: progress.update(done, total=total))
-        except KeyboardInterrupt as stopped:
-            return stopped
-    return None
 
 
 def _draw(answer: Answer, path: str) -> None:

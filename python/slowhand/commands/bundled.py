@@ -1,4 +1,4 @@
-"""What comes with slowhand: `profiles`, `scenarios`, `devices`, `batteries`, `schema`."""
+"""The files that come with slowhand: `profiles`, `scenarios`, `devices`, `batteries`, `schema`."""
 
 from __future__ import annotations
 

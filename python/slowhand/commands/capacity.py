@@ -6,6 +6,7 @@ import argparse
 
 from slowhand.arguments import Complaint, Parser, integer, number
 from slowhand.commands.common import DONE, print_json
+from slowhand.commands.options import take
 from slowhand.terminal import Terminal
 
 
@@ -37,16 +38,8 @@ def options(parser: Parser) -> None:
         help="How long a handshake takes, as a share of the mean session."
         f" [default: {HANDSHAKE_SHARE:g}]",
     )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        type=integer(0),
-        default=SEED,
-        help=f"The seed of the simulation. [default: {SEED}]",
-    )
-    parser.add_argument(
-        "--device", metavar="DEVICE", help="Instead of --slots: as many as fit into this device."
-    )
+    take(parser, "--seed", "The seed of the simulation.", default=SEED)
+    take(parser, "--device", "Instead of --slots: as many as fit into this device.")
     parser.add_argument(
         "--bytes-per-session",
         metavar="N",

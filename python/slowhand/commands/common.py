@@ -1,17 +1,16 @@
-"""What several commands share."""
+"""Functions and words that several commands share."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowhand._native import MAX_THREADS
-from slowhand.arguments import Complaint, Parser, integer, period
+from slowhand.arguments import Complaint, Parser
 from slowhand.bounds import MAX_SEED
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
@@ -19,6 +18,7 @@ from slowhand.terminal import Terminal, printable, say
 if TYPE_CHECKING:
     from slowhand.api import Scenario
     from slowhand.output import Write
+    from slowhand.progress import Progress
 
 
 DONE, NO, BAD_INPUT = 0, 1, 2
@@ -40,12 +40,8 @@ EXIT_CODES = {
 """Every exit code, for the documentation."""
 
 
-TABLE = (".parquet", ".csv")
-"""The names of files with a table."""
-
-
 LONGEST_PANIC = 300
-"""How much is shown of the words of a panic, in characters."""
+"""The most characters of the words of a panic that are shown."""
 
 
 class Command(NamedTuple):
@@ -75,27 +71,45 @@ def warnings_said() -> Iterator[None]:
         say(str(warning.message))
 
 
-def output_files(
-    arguments: argparse.Namespace, names: Mapping[str, tuple[str, ...]]
-) -> dict[str, Output]:
-    """The files to write, by the names of their options. Each can probably be written.
-
-    `names` has how the name of each may end; nothing if any name will do.
-    """
-    given = {name: getattr(arguments, name) for name in names}
-    found = {name: Output(f"--{name}", path) for name, path in given.items() if path is not None}
-    for name, file in found.items():
-        if names[name] and Path(file.path).suffix not in names[name]:
-            raise file.error(f"the name must end in {' or '.join(names[name])}")
-    for file in found.values():
-        file.check()
-    return found
-
-
 def is_written(file: Output, write: Write, *, private: bool) -> bool:
     """Writes a file. Returns False, after a message, if it could not be written."""
     try:
         file.write(write, private=private)
+    except OutputError as error:
+        say(str(error))
+        return False
+    return True
+
+
+def watched(total: int, what: str, work: Callable[[Progress], object]) -> KeyboardInterrupt | None:
+    """Does work and shows progress. Returns the signal that stopped it, if one did."""
+    from slowhand.progress import Progress
+
+    with Progress(total, what) as progress:
+        try:
+            work(progress)
+        except KeyboardInterrupt as stopped:
+            return stopped
+    return None
+
+
+def say_panic(panicked: Sequence[str]) -> None:
+    """Says which world panicked first, if one did, and how many others."""
+    for message in panicked[:1]:
+        others = f" (and {len(panicked) - 1:,} others)" if panicked[1:] else ""
+        say(printable(message + others, LONGEST_PANIC))
+
+
+def is_drawn(
+    figure: Output | None, draw: Callable[[str], object], *, interrupted: bool = False
+) -> bool:
+    """Draws a figure, if one is asked for. Returns False, after a message, if that failed."""
+    if not figure:
+        return True
+    try:
+        if interrupted:
+            raise figure.error("not written: interrupted")
+        draw(figure.path)
     except OutputError as error:
         say(str(error))
         return False
@@ -108,34 +122,9 @@ def check_seeds(seed: int, count: int) -> None:
         raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
 
 
-def threads_option(parser: Parser, what: str) -> None:
-    """`--threads`. `what` does not depend on it."""
-    parser.add_argument(
-        "--threads",
-        metavar="N",
-        type=integer(1, MAX_THREADS),
-        help=f"Threads; the {what} not depend on it. [default: all processors]",
-    )
-
-
-def set_option(parser: Parser, about: str) -> None:
-    """`--set`, once or more."""
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help=about)
-
-
 def replaced(arguments: argparse.Namespace) -> set[str]:
     """The keys that `--set` replaces."""
     return {override.partition("=")[0].strip() for override in arguments.set}
-
-
-def period_option(parser: Parser) -> None:
-    """`--period`: how often a client asks for something."""
-    parser.add_argument(
-        "--period",
-        metavar="TIME",
-        type=period,
-        help="A request so often, such as 10min or 1h: application.pattern and period_s.",
-    )
 
 
 def asked_every(arguments: argparse.Namespace, given: Iterable[str], by: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slowhand._native import CHANGEABLE_KEYS
 from slowhand.arguments import Complaint, Parser, integer
 from slowhand.commands.common import DONE, print_json
+from slowhand.commands.options import take
 from slowhand.terminal import Terminal, printable
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ MAX_NODE = 2**16 - 1
 """The largest number of a node."""
 
 LONGEST_DONE = 400
-"""How much is repeated of what was done, in characters."""
+"""The most characters of what was done that are repeated."""
 
 
 def set_options(parser: Parser) -> None:
@@ -60,10 +61,11 @@ def _options(parser: Parser) -> None:
 
 
 def _control_option(parser: Parser) -> None:
-    parser.add_argument(
+    take(
+        parser,
         "--control",
-        metavar="PATH",
-        help="The socket of the network. [default: that of the only one that runs]",
+        "The socket of the network.",
+        told="that of the only one that runs",
     )
 
 

@@ -17,14 +17,12 @@ from slowhand.commands.common import (
     inputs,
     is_written,
     loaded,
-    output_files,
     print_json,
-    set_option,
     show_wireshark,
-    threads_option,
     warnings_said,
     wireshark,
 )
+from slowhand.commands.options import PCAP, File, given_files, rows, take, take_files
 from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
@@ -39,14 +37,10 @@ def options(parser: Parser) -> None:
 
     worlds.options(parser, COUNT)
     parser.set_defaults(count=None, seed=None)  # a result has its own
-    programs = parser.add_argument_group("programs", PROGRAMS)
-    programs.add_argument(
-        "--client", metavar="COMMAND", help="The program at every client of the scenario."
-    )
-    programs.add_argument(
-        "--server", metavar="COMMAND", help="The program where the scenario has its server."
-    )
-    programs.add_argument(
+    programs = parser.group("programs", PROGRAMS)
+    programs("--client", metavar="COMMAND", help="The program at every client of the scenario.")
+    programs("--server", metavar="COMMAND", help="The program where the scenario has its server.")
+    programs(
         "--at",
         metavar="PLACE=COMMAND",
         action="append",
@@ -60,8 +54,8 @@ def options(parser: Parser) -> None:
         default=1,
         help="How often the first seed runs again, to see whether it is the same. [default: 1]",
     )
-    threads_option(parser, "results do")
-    set_option(parser, "Replace a key, as in network.link_pdr=0.9; KEY= alone removes it.")
+    take(parser, "--threads", "Threads; the results do not depend on it.")
+    take(parser, "--set")
     parser.add_argument(
         "--compute",
         metavar="PROGRAM=S",
@@ -98,28 +92,15 @@ def options(parser: Parser) -> None:
         help="The most that a thread may compute between two system calls. "
         f"[default: {Limits.cpu_s:.0f}]",
     )
-    parser.add_argument(
-        "--slowest",
-        action="store_true",
-        help="Also list the datagrams of the slowest conversation, and who waited for what.",
-    )
-    parser.add_argument(
+    listed = "Also list the datagrams of the slowest conversation, and who waited for what."
+    take(parser, "--slowest", listed)
+    take(
+        parser,
         "--explain",
-        action="store_true",
-        help="Say where the time of the first handshake went, as far as the network sees it; with"
+        "Say where the time of the first handshake went, as far as the network sees it; with"
         " --slowest, of the slowest one.",
     )
-    parser.add_argument(
-        "--records",
-        metavar="FILE",
-        help="Write one row for each conversation to this .parquet file.",
-    )
-    parser.add_argument(
-        "--pcap", metavar="FILE", help="Write the first seed's frames to this pcapng file."
-    )
-    parser.add_argument(
-        "--report", metavar="FILE", help="Write all of it as a page to this .html file."
-    )
+    take_files(parser, FILES)
     parser.json()
 
 
@@ -132,10 +113,14 @@ PROGRAMS = (
     " which --pcap gets (also SSLKEYLOGFILE). A result (--records, --json) is a scenario too: its"
     " programs, seeds, count and limits are repeated, but for what is given."
 )
-"""What a command may have in it."""
+"""The words that a command may have in it."""
 
-SUFFIXES = {"records": (".parquet",), "pcap": (), "report": (".html",)}
-"""The files that `exec` can write, and how their names end."""
+FILES = {
+    "records": rows("conversation"),
+    "pcap": PCAP,
+    "report": File("Write all of it as a page to this .html file.", (".html",)),
+}
+"""The files that `exec` can write."""
 
 PLACES = ("root", "internet")
 """The places of programs that have a name, beside those with an option of their own."""
@@ -151,8 +136,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     count = counted(scenario, arguments.count)
     seed = scenario.seed if arguments.seed is None else arguments.seed
     check_seeds(seed, count)
-    files = output_files(arguments, SUFFIXES)
-    records, capture, page = (files.get(name) for name in SUFFIXES)
+    files = given_files(arguments, FILES)
+    records, capture, page = (files.get(name) for name in FILES)
     output.check(files.values(), inputs(scenario))
     limits = Limits.of(
         scenario,

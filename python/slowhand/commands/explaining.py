@@ -6,8 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from slowhand._native import ArgumentError
-from slowhand.arguments import Complaint, Parser, integer
+from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import LONGEST_PANIC
+from slowhand.commands.options import take
 from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
@@ -17,22 +18,13 @@ if TYPE_CHECKING:
 
 def options(parser: Parser) -> None:
     """The options of an explanation."""
-    parser.add_argument(
+    take(
+        parser,
         "--explain",
-        action="store_true",
-        help="Say where the time of the first handshake went. Without --count: one world.",
+        "Say where the time of the first handshake went. Without --count: one world.",
     )
-    parser.add_argument(
-        "--client",
-        metavar="NODE",
-        type=integer(0),
-        help="With --explain: the handshake of this client. [default: the first client]",
-    )
-    parser.add_argument(
-        "--slowest",
-        action="store_true",
-        help="Say where the time of the slowest handshake of the run went.",
-    )
+    take(parser, "--client", "With --explain: the handshake of this client.")
+    take(parser, "--slowest", "Say where the time of the slowest handshake of the run went.")
 
 
 def check(arguments: argparse.Namespace) -> None:
@@ -42,7 +34,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def count(arguments: argparse.Namespace, default: int) -> int:
-    """How many worlds run: one, if only the explanation of the first handshake is asked for."""
+    """The number of worlds: one, if only the explanation of the first handshake is asked for."""
     if arguments.count is not None:
         return int(arguments.count)
     return 1 if arguments.explain and not arguments.slowest else default

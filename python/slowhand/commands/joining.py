@@ -6,16 +6,8 @@ import argparse
 
 from slowhand.arguments import Parser
 from slowhand.commands import worlds
-from slowhand.commands.common import (
-    NO,
-    TABLE,
-    check_seeds,
-    inputs,
-    loaded,
-    output_files,
-    set_option,
-    threads_option,
-)
+from slowhand.commands.common import NO
+from slowhand.commands.options import PCAP, TABLE, rows, take, take_files
 from slowhand.terminal import Terminal
 
 
@@ -24,29 +16,22 @@ def options(parser: Parser) -> None:
     from slowhand.joining import COUNT
 
     worlds.options(parser, COUNT)
-    threads_option(parser, "records do")
-    set_option(parser, "Replace a key, as in join.beacon_probability=0.3; KEY= alone removes it.")
-    parser.add_argument(
-        "--records",
-        metavar="FILE",
-        help="Write one row for each node to this .parquet or .csv file.",
-    )
-    parser.add_argument(
-        "--pcap", metavar="FILE", help="Write the first seed's frames to this pcapng file."
-    )
+    take(parser, "--threads")
+    example = "join.beacon_probability=0.3"
+    take(parser, "--set", f"Replace a key, as in {example}; KEY= alone removes it.")
+    take_files(parser, FILES)
     parser.json()
+
+
+FILES = {"records": rows("node", TABLE), "pcap": PCAP}
+"""The files that `join` can write."""
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Lets networks form."""
-    from slowhand import _native, joining, output, results
+    from slowhand import _native, joining
 
-    scenario = loaded(arguments.scenario, arguments.set)
-    check_seeds(arguments.seed, arguments.count)
-    files = output_files(arguments, {"records": TABLE, "pcap": ()})
-    output.check(files.values(), inputs(scenario))
-    if "records" in files:
-        results.import_polars()
+    scenario, files = worlds.begin(arguments, FILES)
     formed = joining.Formation(scenario, arguments.count, arguments.seed, arguments.threads)
     code = worlds.tell(
         formed,

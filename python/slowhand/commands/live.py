@@ -21,11 +21,11 @@ from slowhand.commands.common import (
     inputs,
     is_written,
     loaded,
-    output_files,
-    set_option,
     show_wireshark,
 )
+from slowhand.commands.options import SCENARIO_ALONE, File, given_files, rows, take, take_files
 from slowhand.output import Output
+from slowhand.results import RECORDING
 from slowhand.terminal import WIDTH, Terminal, is_drawable, printable, warn
 
 if TYPE_CHECKING:
@@ -36,30 +36,24 @@ if TYPE_CHECKING:
 
 
 PICTURE_EVERY_S = 0.25
-"""How often the status line and the dashboard are drawn. Assumed: nobody reads faster."""
+"""The time between two status lines or dashboards. Assumed: nobody reads faster."""
 
 
 def options(parser: Parser) -> None:
     """The options of `live`."""
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        help="A .toml file, or a name that `slowhand scenarios` lists.",
-    )
-    ways = parser.add_argument_group("ways in", TOGETHER)
+    take(parser, "scenario", SCENARIO_ALONE)
+    ways = parser.group("ways in", TOGETHER)
     for name, what in WAYS.items():
         several = name in ("udp", "tcp")
-        ways.add_argument(
+        ways(
             f"--{name}",
             metavar=METAVARS.get(name, "NAME"),
             action="append" if several else "store",
             default=[] if several else None,
             help=what,
         )
-    parser.add_argument(
-        "--seed", metavar="N", type=integer(0), help="The seed of its random numbers. [default: 1]"
-    )
-    set_option(parser, "Replace a key, as in network.link_pdr=0.9; KEY= alone removes it.")
+    take(parser, "--seed", "The seed of its random numbers.", told=1)
+    take(parser, "--set")
     parser.add_argument(
         "--speed",
         metavar="X",
@@ -73,18 +67,14 @@ def options(parser: Parser) -> None:
     parser.add_argument(
         "--handshakes", metavar="N", type=integer(1), help="End when N handshakes are complete."
     )
-    parser.add_argument(
-        "--control",
-        metavar="PATH",
-        help="The socket for `slowhand live set`, `node` and `status`. [default: one of its own]",
-    )
+    socket = "The socket for `slowhand live set`, `node` and `status`."
+    take(parser, "--control", socket, told="one of its own")
     parser.add_argument(
         "--credentials",
         metavar="FOLDER",
         help="Write the keys and certificates of both ends into this folder, for programs.",
     )
-    for name, what in OUTPUTS.items():
-        parser.add_argument(f"--{name}", metavar="FILE", help=what)
+    take_files(parser, FILES)
     parser.add_argument(
         "--watch", action="store_true", help="Draw nodes, links and sessions meanwhile; q ends it."
     )
@@ -94,7 +84,7 @@ def options(parser: Parser) -> None:
         help="Serve a page that draws it, for browsers on this computer; nodes and links can be"
         " switched there.",
     )
-    parser.add_argument("--open", action="store_true", help="With --page: show it in the browser.")
+    take(parser, "--open", "With --page: show it in the browser.")
     parser.add_argument(
         "--json", action="store_true", help="Print each event as a line of JSON, nothing else."
     )
@@ -124,7 +114,7 @@ WHILE_IT_RUNS = (
     "Another terminal changes it and asks it: `slowhand live set network.link_pdr=0.7`,"
     " `slowhand live node 2 off`, `slowhand live status`; each has a --help."
 )
-"""What the help says of the commands beside."""
+"""The words of the help on the commands beside."""
 
 METAVARS = {
     "udp": "[LISTEN=]SERVER",
@@ -137,16 +127,19 @@ COMPUTED = {
     "client": ("compute_client_s", "energy_client_cpu_mj", "energy_client_tpm_mj"),
     "server": ("compute_server_s",),
 }
-"""What is unknown of an end that is a program: what it computes."""
+"""The columns that are unknown of an end that is a program: it computes itself."""
 
 MOST_CHANGES = 20
 """The most changes that the report lists. Assumed: more than one person types."""
 
-OUTPUTS = {
-    "records": "Write one row for each session to this .parquet file.",
-    "pcap": "Write each frame, as it is sent, to this pcapng file or FIFO.",
-    "record": "Write what comes into the network to this .slowhand file: `slowhand run FILE` gives"
-    " its part again, in virtual time.",
+FILES = {
+    "records": rows("session"),
+    "pcap": File("Write each frame, as it is sent, to this pcapng file or FIFO."),
+    "record": File(
+        "Write what comes into the network to this .slowhand file: `slowhand run FILE` gives its"
+        " part again, in virtual time.",
+        (RECORDING,),
+    ),
 }
 """The files that `live` can write."""
 
@@ -163,7 +156,6 @@ def positive(text: str) -> float:
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Runs the network until it ends, or until a signal comes."""
     from slowhand.realtime import sides, status
-    from slowhand.results import RECORDING
 
     if arguments.watch and arguments.json:
         raise Complaint("--watch: found --json too, allowed: one of the two")
@@ -171,8 +163,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         raise Complaint("--watch: found a stdout that cannot be drawn on, allowed: a terminal")
     if arguments.open and not arguments.page:
         raise Complaint("--open: found no --page, add --page")
-    endings = {"records": (".parquet",), "pcap": (), "record": (RECORDING,)}
-    outputs = output_files(arguments, endings)
+    outputs = given_files(arguments, FILES)
     given = sides.sides(vars(arguments))
     network = _start(arguments, outputs, out)
     view = View(network, given, out, is_json=arguments.json)
@@ -198,7 +189,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
 
 
 class View:
-    """What a user sees of a network while it runs."""
+    """The picture of a network that a user sees while it runs."""
 
     def __init__(self, network: Live, given: Mapping[str, str], out: Terminal, *, is_json: bool):
         from slowhand.progress import Line
@@ -208,7 +199,7 @@ class View:
         self.is_captured = True
         """False if the capture is not complete."""
         self.changes: list[str] = []
-        """What was changed, and when."""
+        """The changes, and when they came."""
         self.end = ""
         """Why it ended."""
         self._network = network
@@ -230,7 +221,7 @@ class View:
         """Follows the network to its end, which a signal that `came` brings about."""
         self._has_page, self._opens = page, opens
         with self._stack as stack:
-            stack.callback(self._line.clear)
+            stack.enter_context(self._line)
             if draws:
                 from slowhand.realtime.screen import Screen
 
@@ -249,7 +240,7 @@ class View:
             warn(message)
 
     def warnings(self) -> Iterator[str]:
-        """What is said at the end."""
+        """The warnings that are said at the end."""
         yield from self._waiting
         for message, count in self._warned.items():
             if count > 1:
@@ -319,7 +310,7 @@ class View:
 
 
 def _nodes(network: Live) -> int:
-    """How many nodes it has; 0 if it has ended."""
+    """The number of nodes; 0 if the network has ended."""
     snapshot = network.status()
     return len(snapshot["nodes"]) if snapshot else 0
 
@@ -340,7 +331,7 @@ def _start(arguments: argparse.Namespace, outputs: Mapping[str, Output], out: Te
         output.check_folder("--credentials", arguments.credentials)
         scenario.write_credentials(arguments.credentials)
     if "pcap" in outputs and not arguments.json and Path(arguments.pcap).is_fifo():
-        # What is written waits until somebody reads.
+        # A FIFO: writing waits until somebody reads.
         show_wireshark(scenario, outputs["pcap"], out)
     names = [name.replace("-", "_") for name in WAYS]
     try:

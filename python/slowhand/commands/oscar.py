@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 
 from slowhand.arguments import Parser, integer
 from slowhand.commands import worlds
-from slowhand.commands.common import (
-    TABLE,
-    check_seeds,
-    inputs,
-    loaded,
-    output_files,
-    set_option,
-    threads_option,
-)
+from slowhand.commands.options import TABLE, File, rows, take, take_files
 from slowhand.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -37,19 +29,9 @@ def options(parser: Parser) -> None:
         type=_numbers,
         help=f"The numbers of readers, with commas between them. [default: {numbers}]",
     )
-    threads_option(parser, "records do")
-    set_option(parser, "Replace a key, as in readers.max_age_s=600; KEY= alone removes it.")
-    parser.add_argument(
-        "--records",
-        metavar="FILE",
-        help="Write one row for each world to this .parquet or .csv file.",
-    )
-    parser.add_argument(
-        "--pcap",
-        metavar="FILE",
-        help="Write the frames of one world to this pcapng file: the first seed, the smallest "
-        "number of readers.",
-    )
+    take(parser, "--threads")
+    take(parser, "--set", "Replace a key, as in readers.max_age_s=600; KEY= alone removes it.")
+    take_files(parser, FILES)
     parser.add_argument(
         "--way",
         choices=tuple(WAYS),
@@ -59,16 +41,21 @@ def options(parser: Parser) -> None:
     parser.json()
 
 
+FILES = {
+    "records": rows("world", TABLE),
+    "pcap": File(
+        "Write the frames of one world to this pcapng file: the first seed, the smallest number of"
+        " readers."
+    ),
+}
+"""The files that `oscar` can write."""
+
+
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Compares both ways."""
-    from slowhand import _native, output, reading, results
+    from slowhand import _native, reading
 
-    scenario = loaded(arguments.scenario, arguments.set)
-    check_seeds(arguments.seed, arguments.count)
-    files = output_files(arguments, {"records": TABLE, "pcap": ()})
-    output.check(files.values(), inputs(scenario))
-    if "records" in files:
-        results.import_polars()
+    scenario, files = worlds.begin(arguments, FILES)
     compared = _compared(scenario, arguments)
     way, readers, seed = arguments.way, min(compared.readers), arguments.seed
     return worlds.tell(

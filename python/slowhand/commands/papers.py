@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowhand import output, signals
-from slowhand.arguments import Complaint, Parser, integer
+from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, NO, print_json
+from slowhand.commands.options import take
 from slowhand.output import OutputError
 from slowhand.terminal import Terminal, say
 
@@ -27,16 +28,8 @@ def options(parser: Parser) -> None:
         help="Which paper. [default: list all, with what they gave]",
     )
     parser.add_argument("part", metavar="PART", nargs="?", help="A table or figure. [default: all]")
-    parser.add_argument(
-        "--count",
-        metavar="N",
-        type=integer(1),
-        default=COUNT,
-        help=f"Worlds for each point. [default: {COUNT}]",
-    )
-    parser.add_argument(
-        "--out", metavar="FOLDER", help="Draw the figures, as PNG and SVG, into this folder."
-    )
+    take(parser, "--count", "Worlds for each point.", default=COUNT)
+    take(parser, "--out", "Draw the figures, as PNG and SVG, into this folder.")
     parser.json()
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from slowhand import output
 from slowhand._native import ArgumentError
-from slowhand.arguments import Complaint, Parser, integer
-from slowhand.bounds import MAX_SEED
+from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import (
     DONE,
     LONGEST_PANIC,
@@ -19,8 +18,8 @@ from slowhand.commands.common import (
     is_written,
     loaded,
     print_json,
-    set_option,
 )
+from slowhand.commands.options import take
 from slowhand.terminal import Terminal, printable, say, warn
 
 if TYPE_CHECKING:
@@ -30,30 +29,16 @@ if TYPE_CHECKING:
 
 def options(parser: Parser) -> None:
     """The options of `play`."""
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        help="A .toml file, a name that `slowhand scenarios` lists, or a result.",
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        type=integer(0, MAX_SEED),
-        help="The world of this seed. [default: 1, or the first of a result]",
-    )
-    parser.add_argument(
-        "--client",
-        metavar="NODE",
-        type=integer(0),
-        help="Explain the handshake of this client. [default: the first client]",
-    )
+    take(parser, "scenario")
+    take(parser, "--seed", "The world of this seed.", told="1, or the first of a result")
+    take(parser, "--client", "Explain the handshake of this client.")
     parser.add_argument(
         "--page",
         metavar="FILE.html",
         help="The page to write. [default: NAME-seed-N.html, in this folder]",
     )
-    parser.add_argument("--open", action="store_true", help="Show the page in the browser.")
-    set_option(parser, "Replace a key of the scenario, such as session.timeout_s=9.")
+    take(parser, "--open", "Show the page in the browser.")
+    take(parser, "--set", "Replace a key of the scenario, such as session.timeout_s=9.")
     parser.json()
 
 

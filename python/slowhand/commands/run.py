@@ -10,26 +10,24 @@ from typing import TYPE_CHECKING
 
 from slowhand import output, signals
 from slowhand._native import ScenarioError
-from slowhand.arguments import Complaint, Parser, integer
+from slowhand.arguments import Complaint, Parser
 from slowhand.blame import blaming
 from slowhand.commands import explaining
 from slowhand.commands.common import (
     DONE,
     LONGEST_PANIC,
     NO,
-    TABLE,
     check_seeds,
     inputs,
     loaded,
-    output_files,
     print_json,
     replaced,
-    set_option,
     show_wireshark,
-    threads_option,
     warnings_said,
+    watched,
     wireshark,
 )
+from slowhand.commands.options import PCAP, TABLE, File, given_files, rows, take, take_files
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
 
@@ -42,58 +40,40 @@ def options(parser: Parser) -> None:
     """The options of `run`."""
     from slowhand.api import COUNT, SEED
 
-    parser.add_argument(
+    take(
+        parser,
         "scenario",
-        metavar="SCENARIO",
-        help="A .toml file, a name that `slowhand scenarios` lists, a result to repeat, or a"
+        "A .toml file, a name that `slowhand scenarios` lists, a result to repeat, or a"
         " recording of `slowhand live` (.slowhand).",
     )
-    parser.add_argument(
-        "--count",
-        metavar="N",
-        type=integer(1),
-        help=f"How many worlds, one for each seed. [default: {COUNT}]",
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        type=integer(0),
-        help=f"The first seed. [default: {SEED}]",
-    )
-    threads_option(parser, "records do")
-    set_option(parser, "Replace a key, as in network.link_pdr=0.9; KEY= alone removes it.")
+    take(parser, "--count", told=COUNT)
+    take(parser, "--seed", told=SEED)
+    take(parser, "--threads")
+    take(parser, "--set")
     parser.add_argument(
         "--nonces",
         metavar="N",
         help="Sets of random numbers of the sessions (session.nonces). [default: one a world]",
     )
     explaining.options(parser)
-    for name, what in OUTPUTS.items():
-        parser.add_argument(f"--{name}", metavar="FILE", help=what)
+    take_files(parser, FILES)
     parser.json()
 
 
-OUTPUTS = {
-    "records": "Write one row for each handshake to this .parquet file.",
-    "nodes": "Write time and energy of the first seed's nodes to .parquet or .csv.",
-    "timeline": "Write the handshake that --explain or --slowest explains, or the first one, as a"
-    " page (.html) or for Perfetto and speedscope (.json); or when each radio of the first seed"
-    " was on (.parquet, .csv).",
-    "buffers": "Write the first seed's buffers over time to .parquet or .csv.",
-    "pcap": "Write the first seed's frames to this pcapng file.",
-    "report": "Write the whole run as a page to this .html file.",
+FILES = {
+    "records": rows("handshake"),
+    "nodes": File("Write time and energy of the first seed's nodes to .parquet or .csv.", TABLE),
+    "timeline": File(
+        "Write the handshake that --explain or --slowest explains, or the first one, as a page"
+        " (.html) or for Perfetto and speedscope (.json); or when each radio of the first seed was"
+        " on (.parquet, .csv).",
+        (".html", ".json", *TABLE),
+    ),
+    "buffers": File("Write the first seed's buffers over time to .parquet or .csv.", TABLE),
+    "pcap": PCAP,
+    "report": File("Write the whole run as a page to this .html file.", (".html",)),
 }
 """The files that `run` can write, in this order."""
-
-
-SUFFIXES = {
-    "records": (".parquet",),
-    "nodes": TABLE,
-    "timeline": (".html", ".json", *TABLE),
-    "buffers": TABLE,
-    "pcap": (),
-    "report": (".html",),
-}
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -102,7 +82,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand.api import Run, told
 
     explaining.check(arguments)
-    outputs = output_files(arguments, SUFFIXES)
+    outputs = given_files(arguments, FILES)
     if arguments.scenario.endswith(results.RECORDING):
         from slowhand.commands import replaying
 
@@ -117,7 +97,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     keep = "records" in outputs or "report" in outputs or arguments.slowest
     with warnings_said():
         handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
-    stopped = _watch(handshakes)
+    stopped = watched(count, "worlds", lambda progress: handshakes.watch(progress.update))
     explanation = None
     try:
         if not stopped:
@@ -165,18 +145,6 @@ def _loaded(arguments: argparse.Namespace) -> Scenario:
 def _carries_scenario(name: str, file: Output) -> bool:
     """True if a file has the text of its scenario, as what can be repeated has."""
     return name == "report" or file.path.endswith(".parquet")
-
-
-def _watch(handshakes: Run) -> KeyboardInterrupt | None:
-    """Waits for the end and shows progress. Returns the signal that stopped it, if one did."""
-    from slowhand.progress import Progress
-
-    with Progress(handshakes.count, "worlds") as progress:
-        try:
-            handshakes.watch(progress.update)
-        except KeyboardInterrupt as stopped:
-            return stopped
-    return None
 
 
 def _about(handshakes: Run) -> dict[str, object]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from slowhand.arguments import Complaint, Parser
-from slowhand.commands.common import DONE, loaded, print_json, set_option
+from slowhand.commands.common import DONE, loaded, print_json
+from slowhand.commands.options import take
 from slowhand.nearest import none_of
 from slowhand.terminal import Terminal
 
@@ -14,17 +15,13 @@ def options(parser: Parser) -> None:
     """The options of `settings`."""
     from slowhand.settings import LIBRARIES
 
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        help="A .toml file, a name that `slowhand scenarios` lists, or a result.",
-    )
+    take(parser, "scenario")
     parser.add_argument(
         "--library",
         metavar="LIBRARY",
         help=f"Only this one of {', '.join(LIBRARIES)}. [default: all]",
     )
-    set_option(parser, "Replace a key of the scenario, such as session.timeout_s=9.")
+    take(parser, "--set", "Replace a key of the scenario, such as session.timeout_s=9.")
     parser.json()
 
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowhand import output, signals
+from slowhand import signals
 from slowhand.arguments import Complaint, Parser, integer, share
 from slowhand.commands.common import (
     DONE,
-    LONGEST_PANIC,
     NO,
-    inputs,
+    figure_file,
+    is_drawn,
     loaded,
     print_json,
     replaced,
-    set_option,
-    threads_option,
+    say_panic,
+    watched,
 )
-from slowhand.output import Output, OutputError
+from slowhand.commands.options import take
+from slowhand.output import OutputError
 from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
@@ -31,11 +33,7 @@ if TYPE_CHECKING:
 
 def sweep_options(parser: Parser) -> None:
     """The options of `sweep`."""
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        help="A .toml file, a name that `slowhand scenarios` lists, or a result.",
-    )
+    take(parser, "scenario")
     parser.add_argument(
         "--vary",
         metavar="KEY=VALUES",
@@ -63,11 +61,11 @@ def _sampling_options(parser: Parser) -> None:
     from slowhand.api import COUNT, SEED
     from slowhand.sweeps import BASELINES, MAX_COUNT, METRIC
 
-    parser.add_argument(
+    take(
+        parser,
         "--count",
-        metavar="N",
-        type=integer(1),
-        help=f"Worlds of each configuration, all with the same seeds. [default: {COUNT}]",
+        "Worlds of each configuration, all with the same seeds.",
+        told=COUNT,
     )
     parser.add_argument(
         "--precision",
@@ -99,22 +97,18 @@ def _sampling_options(parser: Parser) -> None:
         "--fail-if",
         metavar="BOUND",
         action="append",
+        default=[],
         help="Exit with 1 if a configuration is worse than that: if the whole interval of its"
         " difference is above this share of the metric, such as 5%%, or clearly fewer complete. Or"
         " if a statistic is beyond a bound: 'duration_s.p95 > 1.05 * base', 'failed > 1%%'. Can be"
         " given several times.",
     )
-    parser.add_argument(
-        "--seed", metavar="N", type=integer(0), default=SEED, help=f"[default: {SEED}]"
-    )
-    set_option(parser, "Replace a key in all configurations.")
-    parser.add_argument(
-        "--out",
-        metavar="FOLDER",
-        help="Keep the rows of all handshakes there, as Parquet, and continue with what is there.",
-    )
-    parser.add_argument("--plot", metavar="FILE", help="Draw a figure, .svg or .png.")
-    threads_option(parser, "rows do")
+    take(parser, "--seed", "", default=SEED)
+    take(parser, "--set", "Replace a key in all configurations.")
+    kept = "Keep the rows of all handshakes there, as Parquet, and continue with what is there."
+    take(parser, "--out", kept)
+    take(parser, "--plot", "Draw a figure, .svg or .png.")
+    take(parser, "--threads", "Threads; the rows do not depend on it.")
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",
@@ -165,7 +159,7 @@ def _sampling(arguments: argparse.Namespace) -> Sampling:
 
 
 class Failing(NamedTuple):
-    """What makes the exit code 1."""
+    """The conditions that make the exit code 1."""
 
     most: float | None
     """The share of the metric by which the others may be worse than the baseline."""
@@ -178,12 +172,12 @@ class Failing(NamedTuple):
 
 
 def _failing(arguments: argparse.Namespace) -> Failing:
-    """What `--fail-if` says: at most one share, and conditions."""
+    """The conditions of `--fail-if`: at most one share, and others."""
     from slowhand.sweeps import UNITS
     from slowhand.sweeps.conditions import Condition
 
     found = Failing(None, [])
-    for text in arguments.fail_if or ():
+    for text in arguments.fail_if:
         if any(sign in text for sign in "<>="):
             found.conditions.append(Condition.read(text, list(UNITS)))
             continue
@@ -223,12 +217,9 @@ def _run_sweep(
     from slowhand.sweeps import Sweep, SweepError, figure, report
     from slowhand.sweeps.cluster import ClusterError
 
-    figure_file = None
     if arguments.plot is not None:
         figure.check(arguments.plot, configurations)
-        figure_file = Output("--plot", arguments.plot)
-        figure_file.check()
-        output.check([figure_file], inputs(configurations[0].base))
+    file = figure_file(arguments, configurations[0].base)
     where = {"out": arguments.out, "threads": arguments.threads, "scheduler": arguments.scheduler}
     with Sweep(configurations, sampling, **where, impossible=impossible) as sweep:
         failure: Exception | None = None
@@ -237,9 +228,7 @@ def _run_sweep(
         except (ClusterError, OutputError) as error:
             stopped, failure = None, error
         with signals.held() as late:  # they cost no report
-            for message in sweep.panicked[:1]:
-                others = f" (and {len(sweep.panicked) - 1:,} others)" if sweep.panicked[1:] else ""
-                say(printable(message + others, LONGEST_PANIC))
+            say_panic(sweep.panicked)
             interrupted = stopped is not None or failure is not None
             results = sweep.results()
             failing = _failing(arguments)
@@ -261,19 +250,13 @@ def _run_sweep(
         stopped = stopped or next(iter(late), None)
         if failure:
             say(str(failure))
-        if figure_file:
-            try:
-                if interrupted:
-                    raise figure_file.error("not written: interrupted")
-                figure.draw(results, sampling.metric, figure_file.path)
-            except OutputError as error:
-                failure = error
-                say(str(error))
+        draw = partial(figure.draw, results, sampling.metric)
+        drawn = is_drawn(file, draw, interrupted=interrupted)
         if stopped:
             return signals.exit_code(stopped)
         if refused:
             raise refused
-        whole = not failure and not worse and not any(measured.panicked for measured, _ in results)
+        whole = drawn and not (failure or worse or any(each.panicked for each, _ in results))
         return DONE if whole and any(measured.completed for measured, _ in results) else NO
 
 
@@ -282,17 +265,17 @@ def _watch_sweep(sweep: Sweep) -> KeyboardInterrupt | None:
     from slowhand import sweeps
     from slowhand.progress import Progress
 
-    with Progress(0, "worlds") as progress:
+    def run(progress: Progress) -> None:
         progress.resume(sweep.worlds)
 
         def update(now: sweeps.Progress) -> None:
             note = f"{now.failed:,} failed" if now.failed else ""
             progress.update(now.done, total=now.total, note=note)
 
-        try:
-            sweep.run(update)
-        except KeyboardInterrupt as stopped:
-            sweep.data.read()
-            say(f"stopped: {sweep.worlds:,} worlds are complete; those in progress are dropped")
-            return stopped
-    return None
+        sweep.run(update)
+
+    stopped = watched(0, "worlds", run)
+    if stopped:
+        sweep.data.read()
+        say(f"stopped: {sweep.worlds:,} worlds are complete; those in progress are dropped")
+    return stopped

@@ -1,21 +1,26 @@
-"""What commands share that run worlds of consecutive seeds and write rows."""
+"""Commands that run worlds of consecutive seeds and write rows share this."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from slowhand import signals
-from slowhand.arguments import Parser, integer
+from slowhand.arguments import Parser
 from slowhand.commands.common import (
     DONE,
     NO,
+    check_seeds,
+    inputs,
     is_written,
+    loaded,
     print_json,
     show_wireshark,
     wireshark,
 )
+from slowhand.commands.options import SCENARIO_ALONE, File, given_files, take
 from slowhand.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Found(Protocol):
-    """What a command has found."""
+    """The findings of a command."""
 
     scenario: Scenario
     stopped: BaseException | None
@@ -40,29 +45,28 @@ class Found(Protocol):
         ...
 
 
-def options(parser: Parser, count: int, what: str = "How many worlds, one for each seed.") -> None:
+def options(parser: Parser, count: int, what: str | None = None) -> None:
     """The scenario, `--count` and `--seed`."""
     from slowhand.api import SEED
 
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        help="A .toml file, or a name that `slowhand scenarios` lists.",
-    )
-    parser.add_argument(
-        "--count",
-        metavar="N",
-        type=integer(1),
-        default=count,
-        help=f"{what} [default: {count}]",
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        type=integer(0),
-        default=SEED,
-        help=f"The first seed. [default: {SEED}]",
-    )
+    take(parser, "scenario", SCENARIO_ALONE)
+    take(parser, "--count", what, default=count)
+    take(parser, "--seed", default=SEED)
+
+
+def begin(
+    arguments: argparse.Namespace, files: Mapping[str, File]
+) -> tuple[Scenario, dict[str, Output]]:
+    """The scenario, and the files to write, after all checks."""
+    from slowhand import output, results
+
+    scenario = loaded(arguments.scenario, arguments.set)
+    check_seeds(arguments.seed, arguments.count)
+    found = given_files(arguments, files)
+    output.check(found.values(), inputs(scenario))
+    if "records" in found:
+        results.import_polars()
+    return scenario, found
 
 
 def tell(

@@ -1,4 +1,4 @@
-"""What shells complete: the commands and arguments of the parsers, and the names of what there is.
+"""Completion by shells: the commands and arguments of the parsers, and the names of what there is.
 
 A metavar says what a value is: `LISTS` has the words for it, `PATHS` says whether it may be a path.
 """
@@ -15,4 +15,4 @@ __all__ = ["SCRIPTS", "SHELLS", "Argument", "Command", "read"]
 SCRIPTS: dict[str, Callable[[Sequence[Command]], str]] = dict(
     zip(SHELLS, (bash, zsh, fish), strict=True)
 )
-"""What makes the script of each shell."""
+"""The function that makes the script of each shell."""

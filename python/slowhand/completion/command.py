@@ -52,7 +52,7 @@ class Described(Protocol):
 
     @property
     def about(self) -> str:
-        """What it does."""
+        """The task of the command, in words."""
 
     @property
     def example(self) -> str:
@@ -60,7 +60,7 @@ class Described(Protocol):
 
     @property
     def options(self) -> Callable[[Parser], None]:
-        """What adds its options to a parser."""
+        """The function that adds its options to a parser."""
 
 
 def read(described: Mapping[str, Described]) -> list[Command]:
@@ -69,7 +69,7 @@ def read(described: Mapping[str, Described]) -> list[Command]:
     for name, command in described.items():
         parser = Parser(name, command.about, command.example)
         command.options(parser)
-        arguments = [_argument(name, action) for action in parser._actions]
+        arguments = [_argument(name, action) for action in parser.actions]
         options = [argument for argument in arguments if argument.option]
         places = [argument for argument in arguments if not argument.option]
         seconds = " ".join(n.partition(" ")[2] for n in described if n.startswith(f"{name} "))
@@ -88,7 +88,7 @@ def _argument(command: str, action: argparse.Action) -> Argument:
         metavar=metavar,
         words=next((name for name in (own, metavar) if name in LISTS), ""),
         paths=PATHS.get(metavar, ""),
-        several=action.nargs == "+" or isinstance(action, argparse._AppendAction),
+        several=action.nargs == "+" or isinstance(action.default, list),  # argparse appends to it
     )
 
 

@@ -1,4 +1,11 @@
-"""The scripts for bash, zsh and fish. All three have the same lists of words, as variables."""
+"""The scripts for bash, zsh and fish. All three have the same lists of words, as variables.
+
+shtab 1.13 makes scripts from parsers too, and would replace this module but not `command`: a value
+is one of argparse's `choices`, which KEY=VALUE and paths are not, so each list of words would be a
+function in each shell. Its parser has either subcommands or arguments: `live`, which takes a
+scenario, cannot have `live set` below it. In bash it offers nothing behind `--library=`, nor a
+scenario behind `--set KEY=0.9`, which tests/test_completion.py asks for.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +135,7 @@ complete -c slowhand -f
 """
 
 BEGIN = "complete -c slowhand -n"
-"""How a line of fish begins, before its condition."""
+"""The first characters of a line of fish, before its condition."""
 
 
 def bash(commands: Sequence[Command]) -> str:
@@ -283,7 +290,7 @@ def fish(commands: Sequence[Command]) -> str:
 
 
 def _fish_values(argument: Argument, names: dict[str, str]) -> str:
-    """What an option takes: -r a value, -x no path, -F a path too."""
+    """The value of an option: -r a value, -x no path, -F a path too."""
     found = f' -a "$_{names[argument.words]}"' if argument.words else ""
     if argument.paths == "folders":
         return f"-x{found} -a '(__fish_complete_directories)'"

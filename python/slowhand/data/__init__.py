@@ -36,7 +36,7 @@ PAPERS = (_HERE / "papers").resolve()
 """One folder for each paper: its scenarios, `reported.toml` and `assumptions.toml`."""
 
 FOOTPRINT = _HERE / "footprint.json"
-"""What lean-dtls takes on two processors, as `firmware/measure` writes it."""
+"""The memory of lean-dtls on two processors, as `firmware/measure` writes it."""
 
 SCENARIOS = (_HERE / "scenarios").resolve()
 """Scenarios to start from."""

@@ -32,7 +32,7 @@ COUNT = 20
 """The number of worlds, if not given."""
 
 UNTIL = ("end", "established")
-"""What ends a world."""
+"""The events that end a world."""
 
 EPOCH = datetime.date(1970, 1, 1)
 
@@ -46,7 +46,7 @@ class ProgramError(ValueError):
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a world may take."""
+    """The bounds of a world."""
 
     duration_s: float = 300.0
     """In seconds of the network. Assumed: five retransmissions of DTLS, 1 s to 60 s, take 63 s."""
@@ -61,13 +61,13 @@ class Limits:
 
     @classmethod
     def of(cls, scenario: Scenario, **given: Any) -> Self:
-        """Those that are given (not None), else those of the result that the scenario is from."""
+        """The limits that are given (not None), else those of the result of the scenario."""
         names = [each.name for each in fields(cls)]
         own = {name: value for name, value in scenario.limits.items() if name in names}
         return cls(**own | {name: value for name, value in given.items() if value is not None})
 
     def told(self) -> dict[str, Any]:
-        """The same for a worker. Raises `ProgramError`."""
+        """The limits for a worker. Raises `ProgramError`."""
         for name in ("duration_s", "wall_s", "cpu_s"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 < value < math.inf:
@@ -85,7 +85,7 @@ class Limits:
         }
 
     def options(self, usual: Limits) -> list[str]:
-        """What differs from the usual, as options of `slowhand exec`, in words for a shell."""
+        """The limits that differ from the usual, as options of `slowhand exec`, for a shell."""
         own, usual_values = vars(self), vars(usual)
         changed = [name for name in own if own[name] != usual_values[name]]
         return [f"--{name.removesuffix('_s')} {shlex.quote(f'{own[name]}')}" for name in changed]

@@ -16,7 +16,7 @@ MOST_FAILURES = 3
 """The most worlds that are shown of those that were not run to their end."""
 
 LAST_LINES = 3
-"""How many lines are shown of what a program that failed wrote last."""
+"""The lines that are shown of what a program that failed wrote last."""
 
 ENDINGS = {
     "finished": "all clients had ended",
@@ -50,12 +50,12 @@ def show(execution: Execution, out: Terminal) -> None:
 
 
 def account(execution: Execution) -> list[str]:
-    """What the programs did, and whether they do it again, in lines."""
+    """The actions of the programs, and whether they do them again, in lines."""
     return [line for line, _ in _account(execution)]
 
 
 def _account(execution: Execution) -> Iterator[tuple[str, str]]:
-    """The same with a style for each line."""
+    """The lines, with a style for each."""
     count = len(execution.worlds)
     if execution.worlds:
         if execution.successes is not None:
@@ -69,7 +69,7 @@ def _account(execution: Execution) -> Iterator[tuple[str, str]]:
 
 
 def told(execution: Execution, capture: object = None) -> str:
-    """The same in one text, with what ran, for a test that has failed."""
+    """The account in one text, with what ran, for a test that has failed."""
     lines = [f"{execution.scenario.path}, {report.seeds(execution)}"]
     lines += execution.panicked[:MOST_FAILURES]
     summary = execution.summary()
@@ -80,7 +80,7 @@ def told(execution: Execution, capture: object = None) -> str:
 
 
 def what(execution: Execution) -> str:
-    """What the rows are about. Without DTLS a row is of all that two programs said."""
+    """The subject of the rows. Without DTLS a row is of all that two programs said."""
     return "handshakes" if all(row["secure"] for row in execution.rows()) else "conversations"
 
 
@@ -190,7 +190,7 @@ def _times(count: int) -> str:
 
 
 def _ran(execution: Execution) -> list[str]:
-    """How the worlds ran."""
+    """The worlds and how they ran, in lines."""
     worlds = execution.worlds
     if not worlds:
         return []

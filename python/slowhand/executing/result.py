@@ -1,4 +1,4 @@
-"""What programs did in many worlds: rows, programs, and whether they do it again."""
+"""Programs in many worlds: rows, programs, and whether they do it again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slowhand.explain import Explanation
 
 UNKNOWN = ("compute_client_s", "compute_server_s", "energy_client_cpu_mj", "energy_client_tpm_mj")
-"""What is not known of programs, what they compute: None in each row."""
+"""The columns that are not known of programs, what they compute: None in each row."""
 
 EXTRA = {
     "secure": "boolean",
@@ -36,7 +36,7 @@ EXTRA = {
 """The columns that the rows of a run do not have, and their types."""
 
 SILENT = "gave_up"
-"""What became of a client that has sent nothing to the server."""
+"""The outcome of a client that has sent nothing to the server."""
 
 
 class Execution:
@@ -60,15 +60,15 @@ class Execution:
         self.count = count
         self.seed = seed
         self.again = again
-        """How often the first seed is run again. These worlds have the numbers below 0."""
+        """The number of further runs of the first seed. These worlds have the numbers below 0."""
         self.threads = threads
-        """How many worlds run side by side; None: one on each processor."""
+        """The number of worlds that run side by side; None: one on each processor."""
         self.stopped: BaseException | None = None
-        """What ended it early."""
+        """The error or signal that ended it early."""
         self._worlds: dict[int, dict[str, Any] | Failure] = {}
         self._began = time.monotonic()
         self.wall_s = 0.0
-        """How long it took by the clock."""
+        """The time that it took by the clock."""
 
     def watch(
         self,
@@ -165,12 +165,12 @@ class Execution:
 
     @property
     def panicked(self) -> list[str]:
-        """The same in words."""
+        """The panics, in words."""
         return [f"seed {failure.seed}: {failure.reason}" for failure in self.failures]
 
     @property
     def panicked_count(self) -> int:
-        """How many they are."""
+        """The number of panics."""
         return len(self.failures)
 
     @property
@@ -180,7 +180,7 @@ class Execution:
 
     @property
     def notes(self) -> list[dict[str, Any]]:
-        """What the programs did that a reader has to know, and in how many worlds."""
+        """The actions of programs that a reader has to know, and in how many worlds."""
         seeds: dict[tuple[str, str, bool], set[int]] = {}
         for world in filter(_is_whole, self._worlds.values()):  # also those that ran again
             for note in world["notes"]:
@@ -344,7 +344,7 @@ class Execution:
         }
 
     def about(self) -> dict[str, Any]:
-        """What repeats it: version, scenario, overrides, the text of all files, limits, seeds."""
+        """All that repeats it: version, scenario, overrides, the texts of files, limits, seeds."""
         return {
             **api.origin(self.scenario),
             "exec": True,

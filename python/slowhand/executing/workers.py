@@ -9,14 +9,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from slowhand.api import Scenario, processors
+from slowhand.closing import Closing
 from slowhand.executing.programs import Limits
 
 GRACE_S = 30.0
-"""How much longer than its bound a world may take before its process is ended. Assumed."""
+"""The time beyond its bound after which the process of a world is ended. Assumed."""
 
 
 class Failure(NamedTuple):
@@ -30,7 +30,7 @@ class Refused(OSError):
     """The machine lacks something. The message says what to do."""
 
 
-class Workers:
+class Workers(Closing):
     """Runs worlds side by side. All processes end with it, and their programs with them."""
 
     def __init__(
@@ -53,15 +53,8 @@ class Workers:
         self._lock = threading.Lock()
         self._ends = False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Ends the processes."""
         with self._lock:
             self._ends = True
             for process in self._processes:
@@ -91,7 +84,7 @@ class Workers:
             queue.SimpleQueue()
         )
         worlds = max(1, min(self._threads, count))
-        # What worlds side by side leave of the processors is for the hosts of each of them.
+        # Processors that worlds side by side leave are for the hosts of each of them.
         run = {**self._run, "threads": max(1, self._threads // worlds)}
         self._told = json.dumps({"sources": self._sources, "folder": "", "run": run})
         for _ in range(worlds):

@@ -40,13 +40,13 @@ _ALLOWED = (
 
 @dataclass
 class Found:
-    """What is in one or more files."""
+    """The measurements of one or more files."""
 
     rows: list[Row] = field(default_factory=list)
     like: str = "csma"
     """The bundled scenario whose other sections suit the network."""
     notes: list[str] = field(default_factory=list)
-    """What a reader should know of the measurements, in sentences."""
+    """Sentences on the measurements that a reader should know."""
 
 
 def read(paths: Sequence[Path]) -> Found:
@@ -109,7 +109,7 @@ def _unnamed(console: consoles.Console, path: Path, is_one_of_several: bool) -> 
 
 
 def _all(file: BinaryIO | gzip.GzipFile) -> bytes:
-    """What is in a file. Raises `TraceError` if that is too much, as it is of a device."""
+    """The content of a file. Raises `TraceError` if that is too much, as it is of a device."""
     parts, count = list[bytes](), 0
     while part := file.read(PART_OCTETS):
         parts.append(part)

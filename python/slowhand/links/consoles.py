@@ -1,4 +1,4 @@
-"""What the consoles of OpenThread and Contiki-NG print of the links of a node.
+"""Consoles of OpenThread and Contiki-NG, and what they print of the links of a node.
 
 A file is what one node printed, or a log of several whose lines begin with the names of nodes.
 All other lines of a log are left out, and so are colours and the times before lines.
@@ -17,7 +17,7 @@ from slowhand.links.rows import Acknowledged, TraceError
 
 @dataclass
 class Console:
-    """What was found in a file."""
+    """The tables of a file."""
 
     like: str
     """The bundled scenario for this kind of network."""
@@ -51,7 +51,7 @@ def known(text: str, name: str) -> Console | None:
 
 
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-"""What a terminal does not print (ECMA-48, section 5.4): colours, and where the cursor goes."""
+"""Characters that a terminal does not print (ECMA-48, section 5.4): colours, cursor moves."""
 
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)*(?:Z|[+-]\d\d:?\d\d)?"
 _DATE = r"\d{4}[-/.]\d\d[-/.]\d\d"
@@ -61,7 +61,7 @@ TIME = re.compile(rf"(?<!\S){_TIME}(?!\S)")
 """A date, a time or both, or seconds with a fraction."""
 
 BEFORE = re.compile(rf"^[ \t]*(?:\[ *{_TIME} *\]|{_TIME}(?=[ \t]))[ \t]*", re.MULTILINE)
-"""What a program that keeps a log writes before each line."""
+"""The words that a program that keeps a log writes before each line."""
 
 OPENTHREAD = re.compile(
     r"^\| (?:Role \| |ID \| )?RLOC16 \||^rloc16:0x[0-9a-f]{4} ext-addr:|^\s*TxAckRequested: \d",

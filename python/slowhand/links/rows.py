@@ -57,7 +57,7 @@ class Acknowledged:
     receiver: str
     share: float
     weight: float = 1.0
-    """How many transmissions were counted, if that is known."""
+    """The number of transmissions that were counted, if that is known."""
 
 
 def of_acknowledged(found: Iterable[Acknowledged]) -> list[Row]:
@@ -169,7 +169,7 @@ class Trace:
         return f"{topology}trace = {{ file = {json.dumps(file)}, repeat_s = {self.repeat_s} }}\n"
 
     def about(self) -> dict[str, Any]:
-        """What is in the trace."""
+        """The content of the trace."""
         return {
             "nodes": self.nodes,
             "left_out": self.left_out,

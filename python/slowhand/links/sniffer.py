@@ -34,7 +34,7 @@ class Frame(NamedTuple):
 
 @dataclass
 class Capture:
-    """What was found in a file."""
+    """The findings in a file."""
 
     acknowledged: list[Acknowledged] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -72,7 +72,7 @@ def known(octets: bytes) -> Capture | None:
 
 @dataclass
 class _Link:
-    """What was heard of the frames from one node to another."""
+    """The frames from one node to another, as they were heard."""
 
     sequence: int = -1
     sent: int = 0
@@ -81,7 +81,7 @@ class _Link:
 
 @dataclass
 class _Node:
-    """What was heard of a node."""
+    """A node, as it was heard."""
 
     sequence: int = -1
     heard: int = 0

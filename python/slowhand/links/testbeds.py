@@ -18,7 +18,7 @@ PAUSE_S = 60.0
 counter of series has 8 bits. (Assumed: a series of 100 frames takes some seconds.)"""
 
 PARQUET = b"PAR1"
-"""How a file of Parquet begins."""
+"""The first octets of a file of Parquet."""
 
 Line = tuple[int, dict[str, str]]
 """The number of a line, and its values by column."""

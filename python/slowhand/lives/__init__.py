@@ -1,4 +1,4 @@
-"""How long a battery lasts, what takes it, and what would make it last longer.
+"""The life of a battery, what takes its charge, and what would make it last longer.
 
 >>> import slowhand
 >>> answer = slowhand.lives.ask("battery", "l91-pair", worlds=5)
@@ -28,13 +28,13 @@ BATTERY = "cr2032"
 """The battery, if not given: the usual coin cell."""
 
 DAYS_IN_FULL = 30.0
-"""How long a life is that is simulated in full, if not given."""
+"""The days of a life that is simulated in full, if not given."""
 
 ALIKE = 0.01
 """Lives that differ by less are called the same. (Assumed: nobody would choose by it.)"""
 
 LINK_LAYER = {"csma": "polls", "tsch": "listening", "xmac": "listening", "beacon": "beacons"}
-"""What the link layer does while nobody asks for anything, in a word: of polls and beacons, sending
+"""Words for the link layer while nobody asks for anything: of polls and beacons, sending
 and receiving them is part of it. A device with CSMA that never sleeps listens all the time."""
 
 OF_PURPOSE = ("handshakes", "requests", "keep_alives", "closing")
@@ -48,7 +48,7 @@ MODEL = (
     "the processor around each frame takes the least that is published (docs/energy.md), and what"
     " the device's file does not say of its radio costs nothing: the battery lasts less",
 )
-"""What is assumed of every device and battery (the documentation of `battery` in Rust)."""
+"""The assumptions on every device and battery (the documentation of `battery` in Rust)."""
 
 STEP_UP = (
     "the battery has less than the voltage of the device: a step-up converter without losses lies"
@@ -68,7 +68,7 @@ class Other(NamedTuple):
 
 
 class Answer:
-    """How long a battery lasts for a client of a scenario, and with what it would last longer.
+    """The life of a battery for a client of a scenario, and with what it would last longer.
 
     `run` computes it: the scenario first, then each alternative, with the same seeds. What is
     complete stays if it is interrupted.
@@ -239,7 +239,7 @@ class Answer:
         return not counts["requests"] or bool(counts["failed"] < counts["requests"])
 
     def text(self) -> str:
-        """What the command prints."""
+        """The words that the command prints."""
         import io
 
         from slowhand.lives import report
@@ -261,7 +261,7 @@ def ask(
     client: int | None = None,
     set: Settings | None = None,
 ) -> Answer:
-    """How long a battery lasts, what takes it, and alternatives: what `slowhand battery` prints.
+    """Says how long a battery lasts, what takes it, and alternatives, as `slowhand battery` does.
 
     `battery` is the name of one that comes with slowhand, or the path of a file. The other
     arguments are those of `slowhand.battery`, which computes the scenario alone.
@@ -280,7 +280,7 @@ def ask(
 
 
 def assumed(scenario: Scenario, battery: str, own: Mapping[str, Any]) -> dict[str, Any]:
-    """What a life rests on: keys of the device and of the battery, and sentences.
+    """The assumptions of a life: keys of the device and of the battery, and sentences.
 
     `own` is what the laboratory says of the battery.
     """
@@ -293,7 +293,7 @@ def assumed(scenario: Scenario, battery: str, own: Mapping[str, Any]) -> dict[st
 
 
 def _of_this_life(life: Mapping[str, Any]) -> Iterator[str]:
-    """What only some lives rest on."""
+    """The assumptions of only some lives."""
     if life.get("needs_step_up"):
         yield STEP_UP
     if life.get("past_shelf_life_years"):
@@ -301,7 +301,7 @@ def _of_this_life(life: Mapping[str, Any]) -> Iterator[str]:
 
 
 def link_layer(scenario: Scenario) -> str:
-    """What the link layer does while nobody asks for anything, in a word."""
+    """The link layer while nobody asks for anything, in a word."""
     kind = scenario.value("mac.kind")
     if kind == "csma" and (scenario.value("mac.sleepy") or "none") == "none":
         return LINK_LAYER["tsch"]
@@ -347,7 +347,7 @@ def has_handshakes(told: Mapping[str, Any]) -> bool:
 
 
 def handshake_mj(told: Mapping[str, Any]) -> float | None:
-    """What a handshake costs, above the energy of doing nothing. `None`: there was none."""
+    """The cost of a handshake, above the energy of doing nothing. `None`: there was none."""
     life = told["life"]
     count = life["counts"]["handshakes_full"] + life["counts"]["handshakes_resumed"]
     return life["purposes"]["handshakes_mj"] / count if count else None

@@ -1,4 +1,4 @@
-"""What could be done instead, so that a battery lasts longer, or how much shorter it would last.
+"""Alternatives with which a battery would last longer, or how much shorter it would last.
 
 The candidates are about the session (kept, resumed, opened anew) and about the link layer (how
 often a device listens). Which of them are possible says the scenario: the others are left out.
@@ -14,10 +14,10 @@ from slowhand._native import LONGEST_POLL_MS, ScenarioError
 from slowhand.api import Scenario
 
 SESSION, LINK = "session", "link layer"
-"""What an alternative is about."""
+"""The subjects of alternatives."""
 
 MOST = {SESSION: 3, LINK: 2}
-"""How many alternatives there are of each. (Assumed: more than these nobody reads.)"""
+"""The most alternatives of each. (Assumed: more than these nobody reads.)"""
 
 POLLS = 5
 """A poll period is so many times as long or short. (Assumed: as far apart as RFC 7925's timer from
@@ -33,7 +33,7 @@ CONNECTION_ID = 8
 """The octets of a connection ID. (Assumed.)"""
 
 SESSIONS = ("kept", "resumed", "anew")
-"""What may become of a session after a request."""
+"""The uses of a session after a request."""
 
 NEVER_FORGOTTEN = ("coap", "oscore", "edhoc")
 """The protocols whose sessions are bound to no address: they go on behind a NAT that has forgotten
@@ -47,7 +47,7 @@ OF_KEPT = (
 """The keys that only sessions have which are kept."""
 
 RESUMPTIONS = ("id", "ticket")
-"""How a session is resumed: what needs fewer octets first."""
+"""The ways to resume a session: the one that needs fewer octets first."""
 
 
 class Alternative(NamedTuple):
@@ -56,7 +56,7 @@ class Alternative(NamedTuple):
     about: str
     name: str
     forms: Sequence[Sequence[str]]
-    """What replaces keys in each form, as of `--set`."""
+    """The texts that replace keys in each form, as of `--set`."""
 
 
 class Chosen(NamedTuple):
@@ -117,7 +117,7 @@ def with_session(scenario: Scenario, use: str) -> Scenario:
 
 
 def forms(scenario: Scenario, use: str) -> list[list[str]]:
-    """What makes sessions `kept`, `resumed` or new each time: the forms, best first."""
+    """The forms that make sessions `kept`, `resumed` or new each time, best first."""
     settings = [f"application.session={use}"]
     if use == "kept":
         return [settings]
@@ -143,7 +143,7 @@ def _sessions(scenario: Scenario) -> Iterator[Alternative]:
 
 
 def _kept(scenario: Scenario) -> Iterator[Alternative]:
-    """What could be done where a session is kept, and a NAT may forget it."""
+    """The alternatives where a session is kept, and a NAT may forget it."""
     idle = scenario.value("application.idle_timeout_s")
     keep_alive = scenario.value("application.keep_alive_s")
     if keep_alive is not None:

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from slowhand.keys import Settings
 
 DAYS = DAYS_A_YEAR
-"""How long a life is, if not given: a year."""
+"""The length of a life, if not given: a year."""
 
 WORLDS = 30
 """From how many worlds a life is estimated, if not given."""
 
 Told = dict[str, Any]
-"""What the laboratory says of a life and of batteries."""
+"""The laboratory's words on a life and on batteries."""
 
 
 def battery(
@@ -36,7 +36,7 @@ def battery(
     client: int | None = None,
     set: Settings | None = None,
 ) -> dict[str, Any]:
-    """How long batteries last for a client of a scenario whose `[application]` has a `pattern`.
+    """Says how long batteries last for a client of a scenario with a `pattern` in `[application]`.
 
     The life of the client for so many `days` is estimated from so many `worlds`, with the seeds
     from `seed` (1) on. With `full` it is simulated event by event, in the world of `seed`.

@@ -72,7 +72,7 @@ def _parts(answer: lives.Answer, out: Terminal) -> None:
 
 
 def _facts(answer: lives.Answer) -> Iterator[str]:
-    """What else is known of the life."""
+    """Further facts of the life."""
     told = answer.told
     assert told
     life, counts = told["life"], told["life"]["counts"]
@@ -169,7 +169,7 @@ def _batteries(answer: lives.Answer, out: Terminal) -> None:
 
 
 def _about(answer: lives.Answer, out: Terminal) -> None:
-    """How it was computed, and what rests on assumptions."""
+    """The computation, and what rests on assumptions."""
     document = answer.document
     life = document["life"]
     about = answer.scenario.about()
@@ -195,7 +195,7 @@ def _about(answer: lives.Answer, out: Terminal) -> None:
 
 
 def assumptions(assumed: Mapping[str, Any]) -> Iterator[str]:
-    """What a life rests on, in sentences."""
+    """The assumptions of a life, in sentences."""
     for kind, listing in (("device", "devices"), ("battery", "batteries")):
         for name, keys in assumed[kind].items():
             if keys:

@@ -9,13 +9,13 @@ from slowhand._native import DAY_S, LONGEST_LIFE_S, YEAR_S
 
 DAYS_A_YEAR = YEAR_S / DAY_S
 UNITS = (("years", 1.0), ("months", 12.0), ("days", DAYS_A_YEAR), ("hours", 24 * DAYS_A_YEAR))
-"""What a life is told in, and how many of these a year has: in the first of which there is one."""
+"""The units of a life, and how many of these a year has. The first that is reached is told."""
 
 LONGEST_YEARS = LONGEST_LIFE_S / YEAR_S
 """A longer life is told as longer than this: no battery is that old. (Assumed.)"""
 
 IDLE = "idle: "
-"""What a part is for that is there while nobody asks for anything."""
+"""The word before a part that is there while nobody asks for anything."""
 
 PARTS = {
     "sleeping": f"{IDLE}sleeping",
@@ -33,7 +33,7 @@ DIGITS = 3
 
 
 def life(years: float | None, interval: Sequence[float] | None, *, brief: bool = False) -> str:
-    """How long a battery lasts, with the interval.
+    """The life of a battery, with the interval.
 
     >>> life(2.913, [2.71, 3.11]), life(2.9, None), life(None, None)
     ('2.9 years (2.7 to 3.1)', '2.90 years', 'for ever')
@@ -73,7 +73,7 @@ def _percent_of(value: float, half: float) -> str:
 
 
 def part(name: str, link_layer: str) -> str:
-    """What a part of the charge is for; `link_layer` is what that does.
+    """The use of a part of the charge; `link_layer` is what that does.
 
     >>> part("link_layer", "polls"), part("closing", "polls")
     ('idle: polls', 'closing sessions')
@@ -96,7 +96,7 @@ def share(part: float) -> str:
 
 
 def battery(description: str) -> str:
-    """What a battery is called, with an article.
+    """The name of a battery, with an article.
 
     >>> battery("CR2032: a coin cell, 3 V"), battery("Two Energizer L91 in series: AA cells")
     ('a CR2032', 'two Energizer L91 in series')

@@ -31,10 +31,10 @@ from slowhand.terminal import escaped, printable
 __all__ = ["Check", "StackError", "add", "builds", "check", "folder", "remove", "require", "words"]
 
 SUFFIXES = (".c", ".cc", ".cpp")
-"""How the names of sources end."""
+"""The ends of the names of sources."""
 
 FILES = ("about.json", "digest", "stack.so")
-"""What the folder of a stack has, and nothing else."""
+"""The files in the folder of a stack: it has nothing else."""
 
 COMMANDS = ("add", "check", "remove")
 """No names of stacks: `slowhand stacks NAME` is a command then."""
@@ -43,19 +43,19 @@ TRIAL_S = 120
 """The time that a trial may take: assumed, a hundred times what the built-in libraries take."""
 
 TRIED = "\x1eslowhand-trial:"
-"""What stands before the result of a trial on stdout: a stack may print there, too."""
+"""The mark before the result of a trial on stdout: a stack may print there, too."""
 
 APART_S = 1.1
 """Two trials begin so far apart, so that a clock in seconds shows two times."""
 
 
 class Check(NamedTuple):
-    """What `check` has found."""
+    """The findings of `check`."""
 
     trial: Mapping[str, Any] | None
     """The protocols and credentials that were tried; `None` if the trial did not come to an end."""
     problems: Sequence[str]
-    """What is wrong, each in words. Empty: nothing was found."""
+    """The faults, each in words. Empty: nothing was found."""
 
 
 def folder() -> Path:
@@ -161,7 +161,7 @@ def _made_from(
     config: str | os.PathLike[str] | None,
     work: Path,
 ) -> Sequence[Part] | Path:
-    """What is compiled for a stack, or the `Cargo.toml` of the crate that it is.
+    """The parts that are compiled for a stack, or the `Cargo.toml` of the crate that it is.
 
     `work` is an empty folder, which stays until it is compiled.
     """
@@ -288,7 +288,7 @@ def check(name: str) -> Check:
 
 
 def builds(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """What results say of the stacks of one's own among these names: version, digest, sources."""
+    """The stacks of one's own among these names, as results have them: version, digest, sources."""
     found = {}
     for name in dict.fromkeys(names):
         build = _native.stack_build(name)
@@ -364,7 +364,7 @@ def _none_of(name: str) -> str:
 
 
 def _about(name: str) -> dict[str, Any]:
-    """How a stack is built again, as far as it is known."""
+    """The words on a stack with which it is built again, as far as they are known."""
     try:
         about = json.loads(_file(name).with_name("about.json").read_text())
     except (OSError, ValueError):

@@ -20,23 +20,23 @@ from slowhand.progress import Progress
 from slowhand.terminal import printable
 
 GUARD = data.CSRC / "slowhand" / "guard.c"
-"""What is linked with each stack: it refuses clocks and the like."""
+"""The guard, which is linked with each stack: it refuses clocks and the like."""
 
 EXPORTED = data.CSRC / "slowhand" / "exported.map"
 """Which symbols other objects see, as the linker reads it."""
 
 OPTIONS = ("-O2", "-g", "-fPIC", "-fvisibility=hidden", "-U_FORTIFY_SOURCE", "-pthread")
-"""How a stack is compiled: only `slowhand_stack` is visible, and no call gets another name."""
+"""The options of the compiler: only `slowhand_stack` is visible, no call gets another name."""
 
 DIGEST = 16
-"""How many hexadecimal digits name a build."""
+"""The number of hexadecimal digits that name a build."""
 
 _SYSTEM = ("-isystem", os.fspath(data.CSRC))
 """Where `#include "slowhand/stack.h"` is found."""
 
 
 class StackError(Exception):
-    """What is wrong with a stack, or with what it is to be made from."""
+    """A fault of a stack, or of what it is to be made from."""
 
 
 class Part(NamedTuple):
@@ -47,7 +47,7 @@ class Part(NamedTuple):
 
 
 class Language(NamedTuple):
-    """How sources of a language are compiled."""
+    """A language, and how its sources are compiled."""
 
     name: str
     variable: str
@@ -186,7 +186,7 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _read(dependencies: Path) -> list[Path]:
-    """What a compilation has read beside the headers of the system, as the compiler wrote it."""
+    """The files that a compilation has read beside the headers of the system."""
     words = shlex.split(dependencies.read_text().replace("\\\n", " "))
     return [Path(word) for word in words[1:]]
 

@@ -12,7 +12,7 @@ from typing import Any
 from slowhand.own_stacks.building import StackError, run
 
 INSTALL = "install Rust, or name the sources with --source"
-"""What helps if there is no Cargo."""
+"""The remedy if there is no Cargo."""
 
 
 @functools.cache

@@ -20,22 +20,22 @@ from slowhand.own_stacks.building import StackError
 from slowhand.terminal import printable
 
 MANIFEST = "Cargo.toml"
-"""How the file is called that names a crate."""
+"""The name of the file that names a crate."""
 
 RUST = "install Rust (https://rustup.rs)"
-"""What helps if there is no Cargo."""
+"""The remedy if there is no Cargo."""
 
 OPTIONS = ("--cfg", "slowhand_object")
-"""How all crates of a stack are compiled: slowhand-stack then knows that it has the guard."""
+"""The options for all crates of a stack: slowhand-stack then knows that it has the guard."""
 
 LINKED = ("-Wl,-Bsymbolic", "-Wl,-z,defs")
-"""How a stack is linked, beside the guard."""
+"""The options for linking a stack, beside the guard."""
 
 LIBRARY = {"lib", "rlib", "dylib", "cdylib", "staticlib"}
-"""What Cargo calls a library that can become a shared object."""
+"""Cargo's names for a library that can become a shared object."""
 
 FOLDER = "slowhand"
-"""What is compiled goes here, in the folder that Cargo has for it."""
+"""The place of what is compiled, in the folder that Cargo has for it."""
 
 
 def make(manifest: Path, cflags: Sequence[str], made: Path) -> str:
@@ -74,7 +74,7 @@ def make(manifest: Path, cflags: Sequence[str], made: Path) -> str:
 
 
 def _metadata(manifest: Path) -> dict[str, Any]:
-    """What Cargo says of a crate and of all that it is made from.
+    """The words of Cargo on a crate and on all that it is made from.
 
     It writes Cargo.lock if there is none, and downloads only what is missing.
     """
@@ -157,7 +157,7 @@ def _run(
 
 
 def _plain(text: str) -> str:
-    """What Cargo says, without the lines that say that it works."""
+    """The words of Cargo, without the lines that say that it works."""
     words = "Adding Blocking Compiling Downloaded Downloading Finished Locking Updating"
     working = tuple(words.split())
     lines = [line for line in text.splitlines() if not line.strip().startswith(working)]

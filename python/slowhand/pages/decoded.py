@@ -18,10 +18,10 @@ MOST_FRAMES = 3_000
 about 2 MB of a page."""
 
 PATIENCE_S = 60.0
-"""How long tshark may take. *Assumed*: ten times what it takes for so many frames."""
+"""The time that tshark may take. *Assumed*: ten times what it takes for so many frames."""
 
 LEFT_OUT = ("geninfo", "frame", "wpan-tap", "fake-field-wrapper")
-"""What tshark says of the capture, not of the frame."""
+"""The protocols in which tshark describes the capture, not the frame."""
 
 
 def decoded(scenario: Scenario, seed: int, frames: int) -> dict[str, Any] | None:
@@ -73,7 +73,7 @@ def _frames(pdml: IO[bytes]) -> Iterator[Sequence[str]]:
 
 
 def _lines(element: ElementTree.Element, depth: int) -> Iterator[str]:
-    """What tshark shows of a part, each line behind spaces for its depth."""
+    """The lines that tshark shows of a part, each behind spaces for its depth."""
     for part in element:
         if part.get("name") in LEFT_OUT or part.get("hide") == "yes":
             continue

@@ -37,7 +37,7 @@ class Events {
         this.effects.get(this.cause[i]).push(i);
       }
     }
-    // Those on the critical path whose cause is there too.
+    // Steps on the critical path whose cause is there too.
     this.steps = events.critical.filter((i) => this.cause[i] >= 0 && this.critical[this.cause[i]]);
     this.first = this.from.reduce((a, b) => Math.min(a, b), this.start);
     this.last = this.to.reduce((a, b) => Math.max(a, b), this.end);

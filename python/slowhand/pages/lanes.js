@@ -1,4 +1,4 @@
-// What a reader does with a timeline: move, zoom, choose, find, collapse; by pointer and by keys.
+// A reader of a timeline moves, zooms, chooses, finds, collapses; by pointer and by keys.
 
 const LEAST = 50; // The shortest time that fills the picture, in microseconds: a few symbols of 802.15.4.
 const MOST_LISTED = 200;
@@ -180,7 +180,7 @@ class Timeline {
     this.redraw();
   }
 
-  // What there is to say about an event. With buttons: its cause and its effects can be chosen.
+  // The words on an event. With buttons: its cause and its effects can be chosen.
   description(i, buttons) {
     const { events } = this, lane = events.lanes[events.lane[i]];
     const rows = [["lane", `${lane.name} (${lane.host})`]];

@@ -24,7 +24,7 @@ Part = Mapping[str, Any]
 """A part of the time, as `parts` of the explanation has it."""
 
 STATES = ("ok", "lost", "needed", "spurious")
-"""What became of an event, by the number that the data has."""
+"""The outcomes of an event, by the number that the data has."""
 
 COLOURS = 7
 """So many kinds of parts have a colour of their own. The next ones have these with stripes."""

@@ -3,7 +3,7 @@
 const MOST_ROWS_OF_LEAVES = 36; // With more leaves the tree is drawn around its root.
 const LABELLED = 7; // Nodes of this radius in pixels or more have their number, queue and buffers beside them.
 const QUEUE_DRAWN = 12; // frames
-const FADES_S = 0.25; // How long a frame is still seen after its end, in seconds of the reader.
+const FADES_S = 0.25; // A frame is seen for so long after its end, in seconds of the reader.
 const MOST_DRAWN = 500; // frames at a time
 const BUFFER_PX = 1 / 64; // The length of the bar of a reassembly buffer, in pixels an octet: 1,280 octets are 20 pixels.
 
@@ -288,7 +288,7 @@ class Mesh {
     c.fillText(text, x, y);
   }
 
-  // What is at this point: a node, or a frame that is on the air or fades.
+  // The thing at this point: a node, or a frame that is on the air or fades.
   hit(x, y, us, glow) {
     const near = Math.max(this.radius, 6) + 3;
     for (let node = 0; node < this.world.nodes.length; node++)
@@ -302,7 +302,7 @@ class Mesh {
   }
 }
 
-// How far a point is from the line between two hosts.
+// The distance of a point from the line between two hosts.
 function fromLine(x, y, px, py, a, b) {
   const [dx, dy] = [px[b] - px[a], py[b] - py[a]], length = dx * dx + dy * dy || 1;
   const share = Math.min(1, Math.max(0, ((x - px[a]) * dx + (y - py[a]) * dy) / length));

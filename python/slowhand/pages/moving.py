@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slowhand.playback import Playback
 
 EXPLAINED = ("start_s", "end_s", "client", "outcome", "reason", "summary", "path")
-"""What the picture needs of the explanation; the timeline has the rest."""
+"""The parts of the explanation that the picture needs; the timeline has the rest."""
 
 
 def playback(

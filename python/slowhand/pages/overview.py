@@ -75,7 +75,7 @@ def _seeds(run: Run | Execution) -> str:
 
 
 def _what(run: Run | Execution) -> str:
-    """What the rows are about. Of programs they may be conversations without a handshake."""
+    """The subject of the rows. Of programs they may be conversations without a handshake."""
     if not _has_programs(run):
         return "handshakes"
     from slowhand.executing import report as of_programs
@@ -117,7 +117,7 @@ def _has_programs(run: Run | Execution) -> TypeGuard[Execution]:
 
 
 def _programs(run: Run | Execution) -> str:
-    """What programs did, if programs ran."""
+    """The actions of programs, if programs ran."""
     if not _has_programs(run):
         return ""
     from slowhand.executing import report as of_programs

@@ -258,7 +258,7 @@ class Picture {
     c.globalAlpha = 1;
   }
 
-  // What became of it, as a shape: a cross, a full triangle, a hollow triangle.
+  // The outcome as a shape: a cross, a full triangle, a hollow triangle.
   sign(state, x, y) {
     const { context: c, colours } = this;
     c.beginPath();

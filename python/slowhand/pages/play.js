@@ -1,8 +1,8 @@
 // The network that moves: one time for the mesh, the sequence diagram, the words and the timeline.
 
-const PASSES_S = 0.3; // How long a quiet time takes that is passed quickly, in seconds of the reader.
+const PASSES_S = 0.3; // A quiet time that is passed quickly takes so long, in seconds of the reader.
 const QUIET_S = 0.5; // Silence of at least this long is passed, likewise.
-const WRITES_S = 0.2; // How often words and tables follow while time passes, likewise.
+const WRITES_S = 0.2; // Words and tables follow so often while time passes, likewise.
 const MOST_NODES_LISTED = 12, MOST_FRAMES_LISTED = 8;
 const SPEEDS = [0.001, 0.01, 0.1, 0.5, 1, 2, 10, 100];
 
@@ -142,7 +142,7 @@ class Playback {
     });
   }
 
-  // How many frames there are over time; those that were lost in another colour.
+  // The number of frames over time; those that were lost in another colour.
   drawStrip() {
     const { world, strip } = this, width = strip.clientWidth, height = strip.clientHeight, ratio = window.devicePixelRatio || 1;
     [strip.width, strip.height] = [width * ratio, height * ratio];

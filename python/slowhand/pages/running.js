@@ -1,7 +1,7 @@
 // A network that runs: what the server of the page tells is drawn, and what the reader switches is sent.
 
-const SHOWS_US = 300_000; // How far behind the network the picture is: a frame is told up to a tenth of a second late.
-const KEEPS_US = 3_000_000; // How long frames are kept.
+const SHOWS_US = 300_000; // The picture is so far behind the network: a frame is told up to a tenth of a second late.
+const KEEPS_US = 3_000_000; // Frames are kept for so long.
 const MOST_ROWS_LISTED = 12;
 
 // The last frames and the present state, as `Mesh` reads a world.

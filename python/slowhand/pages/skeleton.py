@@ -38,7 +38,7 @@ TIMELINE = ("values.js", "events.js", "picture.js", "lanes.js")
 """The scripts of a timeline. All scripts of a page become one, in this order."""
 
 PLAYBACK = ("world.js", "mesh.js", "sequence.js", "play.js")
-"""Those of the network that moves, which stands above a timeline."""
+"""The scripts of the network that moves, which stands above a timeline."""
 
 START = "start.js"
 """The last script of a page."""
@@ -47,7 +47,7 @@ STYLES = ("page.css", "lanes.css")
 """The styles of a timeline."""
 
 PLAYBACK_STYLES = (*STYLES, "play.css")
-"""Those of a page with a mesh."""
+"""The styles of a page with a mesh."""
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{hash}'"
 """The browser loads nothing, and runs only the script with this hash (W3C, CSP Level 3)."""

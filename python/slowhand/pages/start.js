@@ -1,4 +1,4 @@
-// What a page has begins to work.
+// Each part that a page has begins to work.
 
 const timelines = Array.from(document.querySelectorAll("section.handshake"), (section) => new Timeline(section));
 const playbacks = Array.from(document.querySelectorAll("section.play"), (section) =>

@@ -1,5 +1,5 @@
 "use strict";
-// How values are written, and elements made.
+// Values as text, and elements.
 
 // A time in microseconds, with as many decimals as a step of `step` microseconds needs.
 function time(us, step = 1) {

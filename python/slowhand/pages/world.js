@@ -3,7 +3,7 @@
 const [SENDS, RECEIVES, LISTENS, OFF] = [0, 1, 2, 3];
 const RADIO = ["sends", "receives", "listens", "is off"];
 
-// How many of these numbers, which grow, are at most `value`.
+// The number of these numbers, which grow, that are at most `value`.
 function upTo(numbers, value) {
   let low = 0, high = numbers.length;
   while (low < high) {
@@ -65,7 +65,7 @@ class World {
       if (this.crossings[i].span[1] >= us) visit(this.crossings[i].place, this.crossings[i].span);
   }
 
-  // What each radio does at a time.
+  // The state of each radio at a time.
   radiosAt(us) { return this.nodes.map((_, node) => this.radioAt(node, us)); }
 
   radioAt(node, us) {
@@ -73,7 +73,7 @@ class World {
     return i >= 0 && us < to[i] ? state[i] : OFF;
   }
 
-  // How long the radio was in each state until a time.
+  // The time that the radio was in each state until a time.
   radioTimes(node, us) {
     const { from, to, state, sums } = this.radios[node], i = upTo(from, us) - 1, times = [0, 0, 0, us];
     if (i < 0) return times;
@@ -83,7 +83,7 @@ class World {
     return times;
   }
 
-  // What the radio used until a time, in millijoules.
+  // The energy of the radio until a time, in millijoules.
   radioEnergy(node, us) {
     const times = this.radioTimes(node, us);
     return this.nodes[node].radio_mw.reduce((sum, mw, of) => sum + (mw * times[of]) / 1e6, 0);

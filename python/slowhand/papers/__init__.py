@@ -56,7 +56,7 @@ class Reproduction:
 
     @property
     def tally(self) -> Tally:
-        """How many rows agree, by what they prove."""
+        """The number of rows that agree, by what they prove."""
         return Tally.of([(row.verdict, row.reported.evidence) for row in self.rows])
 
     def json(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def papers() -> list[Paper]:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run for a paper, or for a part of it."""
+    """The parts to run for a paper, or for a part of it."""
 
     paper: Paper
     parts: tuple[str, ...]

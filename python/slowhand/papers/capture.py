@@ -80,7 +80,7 @@ class Capture:
         }
 
     def _blocks(self, wanted: int) -> Iterator[bytes]:
-        """What the blocks of a type hold."""
+        """The contents of the blocks of a type."""
         at = 0
         while at < len(self.octets):
             kind, length = struct.unpack_from("<II", self.octets, at)

@@ -18,7 +18,7 @@ PROVES: tuple[Evidence, ...] = ("independent", "sign", "construction")
 """The evidence of a row that has a verdict."""
 
 WORD = 0.20
-"""How far ours may be from a number that the paper gives with a word: "roughly", "almost",
+"""The distance of ours from a number that the paper gives with a word: "roughly", "almost",
 "similar". One rule for all papers. It is the least that the papers themselves need: Claeys et al.
 2021 call durations "quite similar" (section 3.2.2) of which Table 2 has 4.495 and 3.795 s."""
 
@@ -178,7 +178,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many rows agree, by what they prove."""
+    """The number of rows that agree, by what they prove."""
 
     agree: Mapping[Evidence, int]
     """The number of rows with the verdict `yes`: independent, sign, construction."""
@@ -226,7 +226,7 @@ class Tally:
 
     @property
     def cells(self) -> list[str]:
-        """The same as cells of a line: by evidence, fitted, not judged."""
+        """The numbers as cells of a line: by evidence, fitted, not judged."""
         judged = [f"{self.agree[word]} of {self.judged[word]}" for word in PROVES]
         return [*judged, str(self.fitted), str(self.notes)]
 
@@ -282,7 +282,7 @@ class Paper:
         }
 
     def recorded(self) -> dict[str, Any] | None:
-        """What the whole paper gave when it was last recorded; `record` writes it."""
+        """The results of the whole paper when it was last recorded; `record` writes them."""
         file = self.folder / RECORDED
         return json.loads(file.read_text()) if file.exists() else None
 

@@ -80,7 +80,7 @@ class Datagram:
     frames: list[int]
     """The octets of each frame, check sequence included; a repetition is not one more."""
     repeated: int
-    """How many of its frames were sent again by the link layer."""
+    """The number of its frames that were sent again by the link layer."""
     gaps_s: list[float]
     """From the end of each frame to the begin of the next, where neither was repeated."""
     link_octets: int
@@ -94,7 +94,7 @@ class Datagram:
     ports: tuple[int, int] | None
     """Of source and target; none if it is not UDP."""
     payload: bytes
-    """What follows the headers."""
+    """The octets behind the headers."""
     is_complete: bool
 
 

@@ -139,7 +139,7 @@ class Laboratory:
         return estimate
 
     def message(self, point: Point) -> str:
-        """What came out where no handshake of a point completed."""
+        """The outcome where no handshake of a point completed, in words."""
         outcomes = self.measured[point].outcomes.items()
         words = ", ".join(f"{count:,} {outcome.replace('_', ' ')}" for outcome, count in outcomes)
         return f"no handshake completed ({words}) of {point.scenario}, {_words(point.variants[0])}"

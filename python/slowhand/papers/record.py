@@ -35,7 +35,7 @@ def main(names: list[str]) -> None:
 
 
 def content(name: str, count: int) -> dict[str, Any]:
-    """What a paper gives with `count` worlds a point, in the form of the file."""
+    """The results of a paper with `count` worlds a point, in the form of the file."""
     plan = Plan.of(name, count=count)
     with Progress(plan.worlds, "worlds") as progress:
         found = plan.run(progress.update)

@@ -338,7 +338,7 @@ def life(document: Mapping[str, Any], path: PathLike) -> None:
 
 
 def _charge(row: Mapping[str, Any]) -> float:
-    """What all parts of a day take from the battery, in mAh."""
+    """The charge that all parts of a day take from the battery, in mAh."""
     return sum(float(part["mah"]) for part in row["parts"])
 
 

@@ -70,7 +70,7 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "figure.dpi": 150,
     "savefig.dpi": 150,
-    # The same figure gives the same file: it has no date, and its identifiers have a fixed salt.
+    # A figure that is drawn again gives the same file: no date, identifiers with a fixed salt.
     "svg.hashsalt": "slowhand",
     "svg.fonttype": "none",
 }

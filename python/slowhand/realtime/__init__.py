@@ -8,12 +8,12 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from slowhand import _native, keys, results
 from slowhand.api import Scenario, Source, loaded, origin
 from slowhand.bounds import natural, of_another_type, real, wrong
+from slowhand.closing import Closing
 from slowhand.keys import Settings
 from slowhand.output import replacing
 from slowhand.realtime import status
@@ -38,7 +38,7 @@ WAYS = {
 """The ways in, and the arguments of each. Without any of these, both ends are emulated."""
 
 SLICE_S = 0.1
-"""How long one call waits for an event."""
+"""The time that one call waits for an event."""
 
 
 class TwoWaysError(_native.ArgumentError):
@@ -144,7 +144,7 @@ def live(
 
 
 class Carried:
-    """What a network has carried: its records and its summary, as files have them too."""
+    """The account of a network: its records and its summary, as files have them too."""
 
     scenario: Scenario
     """The scenario."""
@@ -174,7 +174,7 @@ class Carried:
         return results.encoded(self.records, self.about())
 
     def about(self) -> dict[str, Any]:
-        """What the network was: version, scenario, overrides, the text of all files, the seed."""
+        """All that repeats it: version, scenario, overrides, the texts of files, the seed."""
         return {**origin(self.scenario), "seed": self.seed, "live": True}
 
     def _results(self) -> tuple[_native.Table | None, str]:
@@ -182,7 +182,7 @@ class Carried:
         raise NotImplementedError
 
 
-class Live(Carried):
+class Live(Carried, Closing):
     """A network that runs against the clock, as `slowhand.live` starts it."""
 
     def __init__(
@@ -201,13 +201,13 @@ class Live(Carried):
         self.seed = seed
         """The seed of its random numbers."""
         self.speed = speed
-        """How many seconds of the network pass in a second of the clock."""
+        """The seconds of the network that pass in a second of the clock."""
         self.capture = capture
         """The path of its capture."""
         self.way = way
         """The way in, one of `slowhand.realtime.WAYS`."""
         self.events: list[dict[str, Any]] = []
-        """What has happened, as `slowhand live --json` prints it; in a `with` statement only."""
+        """The events, as `slowhand live --json` prints them; in a `with` statement only."""
         found = json.loads(native.addresses())
         listening = [(each["way"], address(each["listen"])) for each in found]
         self.udp = [place for kind, place in listening if kind == "udp"]
@@ -217,7 +217,7 @@ class Live(Carried):
         self.listen = listening[0][1] if way == "server" else None
         """Where programs reach the emulated server, with `listen`."""
         self.wall_s = 0.0
-        """How long it ran, in seconds of the clock; known when it is closed."""
+        """The time that it ran, in seconds of the clock; known when it is closed."""
         self._native = native
         self._outside = outside  # the ends behind an interface
         self._began = time.monotonic()
@@ -231,18 +231,13 @@ class Live(Carried):
         self._collector.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         for message in status.warnings(self.report(), self.speed):
             warnings.warn(message, stacklevel=2)
 
     def _repr_html_(self) -> str:
-        """What a cell of a notebook shows: where programs reach it, or what came out."""
+        """The content of a cell of a notebook: where programs reach it, or what came out."""
         from slowhand import cells
 
         return cells.live(self)
@@ -267,7 +262,7 @@ class Live(Carried):
         return Node(self._native, natural("node", number))
 
     def status(self) -> dict[str, Any] | None:
-        """What the network says of itself now, as `slowhand live status --json` prints it.
+        """The state of the network now, as `slowhand live status --json` prints it.
 
         None: it has ended, or it has not answered for 5 s.
         """
@@ -324,7 +319,7 @@ class Live(Carried):
         self.wall_s = time.monotonic() - self._began
 
     def report(self) -> dict[str, Any]:
-        """What the network did: sessions, datagrams, frames, and how late it was."""
+        """The report of the network: sessions, datagrams, frames, and how late it was."""
         report: dict[str, Any] = json.loads(self._end()[2])
         return report
 
@@ -400,7 +395,7 @@ def _optional(name: str, given: Server | None, least: int) -> str | None:
 
 
 def _read(name: str, read: Callable[[Server], T], text: Server) -> T:
-    """What is read from an argument; the message of an error names it."""
+    """Reads an argument; the message of an error names it."""
     try:
         return read(text)
     except ValueError as error:
@@ -419,7 +414,7 @@ def _interface(side: str, netns: str | None, tun: str | None) -> tuple[str, str]
 
 
 def _utf8(argument: str, name: str) -> str:
-    """The same name. Raises an error if it is no text that UTF-8 has."""
+    """The name itself. Raises an error if it is no text that UTF-8 has."""
     if not isinstance(name, str):
         raise of_another_type(argument, name, "a name")
     try:

@@ -19,13 +19,13 @@ LONGEST_PATH = 107
 """The most octets of the path of a Unix socket on Linux (unix(7): 108 with a NUL)."""
 
 PATIENCE_S = 10.0
-"""How long an answer may take. Assumed: the network answers between two of its events."""
+"""The time that an answer may take. Assumed: the network answers between two of its events."""
 
 LONGEST_ANSWER = 2**24
 """The most octets of an answer. Assumed: a snapshot has some hundred octets for each node."""
 
 LONGEST_ERROR = 400
-"""How much is shown of what the network says, in characters."""
+"""The most characters of the network's words that are shown."""
 
 
 class ControlError(Exception):

@@ -66,7 +66,7 @@ ENDLESS = 10**9
 
 
 class Glyphs(NamedTuple):
-    """What ASCII does not have."""
+    """Characters that ASCII does not have."""
 
     full: str
     empty: str
@@ -186,7 +186,7 @@ def _tree(
 
 
 def _links(snapshot: Snapshot, glyphs: Glyphs) -> Block:
-    """What became of the frames of each link. Those that have lost most have the highest rank."""
+    """The fates of the frames of each link. Links that have lost most have the highest rank."""
     rows = []
     for link in snapshot["links"]:
         frames, received = link["frames"], link["received"]

@@ -19,13 +19,13 @@ from slowhand.realtime import control
 
 NAME = "slowhand"
 PREFIX = "slowhand-"
-"""How the name of an interface begins; the number of the network's process follows."""
+"""The first characters of the name of an interface; the number of the network's process follows."""
 
 TAP = 283
 """The link type of captures (https://www.tcpdump.org/linktypes.html, IEEE802_15_4_TAP)."""
 
 PAUSE_S = 1.0
-"""How often a capture looks whether its network still runs."""
+"""The time after which a capture looks again whether its network still runs."""
 
 SCRIPT = """\
 #!/bin/sh

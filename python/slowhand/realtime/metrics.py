@@ -23,7 +23,7 @@ PATH = "/metrics"
 """Where Prometheus asks, if it is not told otherwise."""
 
 PATIENCE_S = 10
-"""How long a client may take to ask. Assumed."""
+"""The time that a client may take to ask. Assumed."""
 
 Labels = Mapping[str, Any]
 
@@ -38,7 +38,7 @@ class Metric(NamedTuple):
 
 
 def text(snapshot: Snapshot | None) -> str:
-    """What Prometheus reads of a network; that it is down, if there is none."""
+    """The text that Prometheus reads of a network; that it is down, if there is none."""
     found = [_one("up", "gauge", "1 if the network runs and answers", snapshot is not None)]
     if snapshot is not None:
         found += _network(snapshot)

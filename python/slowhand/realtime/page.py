@@ -18,14 +18,14 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from slowhand.closing import Closing
 from slowhand.pages import running
 from slowhand.realtime import control
 
 EVERY_S = 0.1
-"""How often an open page is told what happened. *Assumed*: it looks smooth."""
+"""The time between two messages to an open page. *Assumed*: it looks smooth."""
 
 LONGEST_BODY = 10_000
 """The most octets of a command of the page. *Assumed*: it is a line."""
@@ -46,7 +46,7 @@ HEADERS = {
 """Of every answer. None lets another origin read it."""
 
 
-class Page:
+class Page(Closing):
     """Serves the page of the network with this control socket, until the end of its block.
 
     `changes` is what the scenario has as `network.changes`: links that are switched off join it.
@@ -90,15 +90,8 @@ class Page:
         self._files.append(Path(file.name))
         return Path(file.name).resolve().as_uri()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Ends the server, and removes the files that led to it."""
         self._end()
         self._server.shutdown()
         self._server.server_close()
@@ -106,7 +99,7 @@ class Page:
             file.unlink(missing_ok=True)
 
     def read(self, after: int) -> tuple[int, dict[str, Any]]:
-        """What was told after this number, when it is there, and its number."""
+        """The message after this number, when it is there, and its number."""
         with self._told:
             self._told.wait_for(lambda: self._number > after or self._is_over)
             return (-1, {"ended": True}) if self._is_over else (self._number, self._latest)
@@ -251,7 +244,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Says nothing."""
 
     def _name(self) -> str | None:
-        """What is asked for. None, after an answer: it is not for us."""
+        """The thing that is asked for. None, after an answer: it is not for us."""
         page = self.server.page
         token, _, name = self.path.removeprefix("/").partition("/")
         # A name of somebody else's may lead here (DNS rebinding).
@@ -262,7 +255,7 @@ class _Handler(BaseHTTPRequestHandler):
         return name
 
     def _events(self) -> None:
-        """What happens, until the reader or the network has gone."""
+        """Sends what happens, until the reader or the network has gone."""
         page = self.server.page
         if not page.enter():
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)

@@ -17,7 +17,7 @@ from slowhand.terminal import printable
 def replay(
     recording: str | os.PathLike[str], *, set: Settings | None = None, seed: int | None = None
 ) -> Replay:
-    """What a live network carried again, in virtual time: `slowhand.live(record=...)` wrote it.
+    """Carries again, in virtual time, what `slowhand.live(record=...)` has recorded.
 
     All that came into the network comes again at the same times: datagrams and octets of programs,
     packets, changes, outages. With the scenario and the seed of the recording everything is as it
@@ -37,7 +37,7 @@ def replay(
 
 
 class Replay(Carried):
-    """What a live network carried again, as `slowhand.replay` makes it.
+    """A live network again, as `slowhand.replay` makes it.
 
     >>> import slowhand
     >>> with slowhand.live("quickstart", speed=50, record="two.slowhand") as net:

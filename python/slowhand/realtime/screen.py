@@ -11,9 +11,9 @@ import sys
 import termios
 import time
 from collections.abc import Iterable
-from types import TracebackType
 from typing import Any, Self
 
+from slowhand.closing import Closing
 from slowhand.realtime.dashboard import Row, Size
 from slowhand.terminal import WIDTH, Terminal
 
@@ -34,7 +34,7 @@ HOME, ERASE_LINE = "\x1b[H", "\x1b[K"
 """ECMA-48: CUP, EL."""
 
 
-class Screen:
+class Screen(Closing):
     """The terminal at stdout, while a picture is on it."""
 
     def __init__(self, out: Terminal, every_s: float):
@@ -61,12 +61,8 @@ class Screen:
         self._out.write(ENTER)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Makes the terminal as it was before."""
         try:
             self._out.write(LEAVE)
             if self._before:

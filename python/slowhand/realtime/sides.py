@@ -1,4 +1,4 @@
-"""What a user reads of the two sides of a network with interfaces: namespaces and addresses."""
+"""The two sides of a network with interfaces, for a user: namespaces and addresses."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ LONGEST_PATH = 4096
 """The longest path that is shown whole (Linux: PATH_MAX)."""
 
 Snapshot: TypeAlias = Mapping[str, Any]
-"""What the network says of itself; docs/reference/live.md has its keys."""
+"""The state of the network in its own words; docs/reference/live.md has its keys."""
 
 
 def line(snapshot: Snapshot, width: int) -> str:
@@ -39,7 +39,7 @@ def line(snapshot: Snapshot, width: int) -> str:
 
 
 def sessions(snapshot: Snapshot) -> str:
-    """How many sessions there are, and what became of the others."""
+    """The number of sessions that there are, and what became of the others."""
     return ", ".join(_sessions(snapshot))
 
 
@@ -55,7 +55,7 @@ def lost(snapshot: Snapshot) -> int:
 
 
 def account(network: Live) -> str:
-    """What a network did until now, in lines: its sessions, its losses and its lateness."""
+    """The account of a network until now, in lines: its sessions, its losses and its lateness."""
     state = network.report() if network.is_closed else network.status()
     title = f"{printable(network.scenario.path)}, seed {network.seed}"
     if state is None:
@@ -84,12 +84,12 @@ def is_late(snapshot: Snapshot) -> bool:
 
 
 def late(snapshot: Snapshot) -> str:
-    """How late events were."""
+    """The lateness of events."""
     return f"late {snapshot['lateness_ms']['p99']:.1f} ms (p99)"
 
 
 def lateness(summary: Snapshot) -> str:
-    """How late events were, in a run that is over."""
+    """The lateness of events in a run that is over."""
     found = summary["lateness_ms"]
     return (
         f"late by the clock: p50 {found['p50']:.1f} ms, p99 {found['p99']:.1f} ms,"
@@ -98,7 +98,7 @@ def lateness(summary: Snapshot) -> str:
 
 
 def warnings(summary: Snapshot, speed: float) -> Iterator[str]:
-    """What the end of a run says if it was late."""
+    """The warnings at the end of a run that was late."""
     found = summary["lateness_ms"]
     if is_late(summary):
         slower = ", or a lower speed" if speed > 1 else ""

@@ -1,4 +1,4 @@
-"""What to type: the settings that give a device the configuration of a scenario.
+"""Settings to type: they give a device the configuration of a scenario.
 
 Each library has a module. The names in it (functions, macros, symbols, properties) are those of
 one version, and stand beside the file that has them.

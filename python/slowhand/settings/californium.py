@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slowhand.settings import suites
 from slowhand.settings.session import (
     CERTIFICATE,
     DTLS12,
@@ -39,34 +40,11 @@ PROPERTIES = {
 }
 """The properties that a snippet may have."""
 
-SUITES = {
-    # scandium-core/.../scandium/dtls/cipher/CipherSuite.java of Californium 3.14.0. One name is
-    # misspelt there.
-    "TLS_PSK_WITH_AES_128_CCM": True,
-    "TLS_PSK_WITH_AES_256_CCM": True,
-    "TLS_PSK_WITH_AES_128_CCM_8": True,
-    "TLS_PSK_WITH_AES_256_CCM_8": True,
-    "TLS_PSK_WITH_AES_128_GCM_SHA256": True,
-    "TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256": True,
-    "TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256": True,
-    "TLS_PSK_WITH_AES_256_GCM_SHA384": True,
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CCM": True,
-    "TLS_ECDHE_ECDSA_WITH_AES_256_CCM": True,
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8": True,
-    "TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8": True,
-    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": True,
-    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": True,
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256": False,
-    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": True,
-    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256": False,
-}
-"""Its suites, and whether it recommends them: it refuses others by default."""
-
 MISSPELT = {"TLS_PSK_WITH_AES_256_GCM_SHA384": "TLS_PSK_WITH_AES_256_GCM_SHA378"}
-"""Its own names, where they differ from those of IANA."""
+"""Its own names in CipherSuite.java, where they differ from those of IANA."""
 
 CURVES = {"secp256r1": True, "secp192r1": False}
-"""Those of .../dtls/cipher/XECDHECryptography.java, and whether it recommends them."""
+"""The curves of .../dtls/cipher/XECDHECryptography.java, and whether it recommends them."""
 
 IPV6_HEADERS = 128
 """Octets that it takes from the MTU: IPV6_HEADER_LENGTH in .../scandium/dtls/RecordLayer.java."""
@@ -74,7 +52,7 @@ IPV6_HEADERS = 128
 OFFER = Offer(
     "Californium",
     (DTLS12,),
-    tuple(SUITES),
+    suites.of(LIBRARY),
     (PSK, CERTIFICATE, RAW_PUBLIC_KEY),
     record_sizes=True,
     connection_ids=32,  # it has no limit of its own; RFC 9146 has 255
@@ -100,7 +78,7 @@ def snippets(session: Session) -> list[Snippet]:
 def _properties(end: End) -> list[str]:
     suite = MISSPELT.get(end.suite, end.suite)
     lines = [f"DTLS.CIPHER_SUITES={suite}"]
-    if not SUITES[end.suite]:
+    if end.parts.is_mode("CBC"):  # CipherSuite.java does not recommend it: refused by default
         lines.append("DTLS.RECOMMENDED_CIPHER_SUITES_ONLY=false")
     if end.credential != PSK:
         kind = "X_509" if end.credential == CERTIFICATE else "RAW_PUBLIC_KEY"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from slowhand.settings import c_code, suites
 from slowhand.settings.session import CERTIFICATE, DTLS12, PSK, End, Offer, Session, nearest
-from slowhand.settings.text import HASH, C, Snippet, c_string, head, text
+from slowhand.settings.text import HASH, C, Snippet, head, text
 
 LIBRARY, VERSION = "contiki-ng", "5.0"
 
@@ -46,13 +47,7 @@ FIXED = {
 OFFER = Offer(
     "Contiki-NG",
     (DTLS12,),
-    # What its mbedtls-config.h has: PSK and ECDHE-ECDSA with CCM.
-    tuple(
-        f"TLS_{exchange}_WITH_AES_{bits}_CCM{tag}"
-        for exchange in ("PSK", "ECDHE_ECDSA")
-        for bits in (128, 256)
-        for tag in ("_8", "")
-    ),
+    suites.of(LIBRARY),
     (PSK, CERTIFICATE),
     resumptions=(),
 )
@@ -81,7 +76,7 @@ def snippets(session: Session) -> list[Snippet]:
 def _macros(end: End, offers_all: bool) -> list[str]:
     lines = ["/* The random numbers of a DTLS session. */", "#define CSPRNG_CONF_ENABLED 1"]
     if end.timer:
-        first, maximum = (max(1, round(t)) for t in (end.timer.first_ms, end.timer.maximum_ms))
+        first, maximum = end.timer.whole_ms
         lines += [
             "/* Milliseconds: the first timeout, and where it stops doubling. */",
             f"#define COAP_MBEDTLS_CONF_HANDSHAKE_MIN_TIMEOUT_MS {first}",
@@ -103,7 +98,7 @@ def _macros(end: End, offers_all: bool) -> list[str]:
     if end.credential == PSK:
         return [
             *lines,
-            f"#define COAP_DTLS_PSK_DEFAULT_IDENTITY {c_string(end.psk_identity or '')}",
+            f"#define COAP_DTLS_PSK_DEFAULT_IDENTITY {c_code.string(end.psk_identity or '')}",
             "/* Also COAP_DTLS_PSK_DEFAULT_KEY, the key as a string. */",
         ]
     return [

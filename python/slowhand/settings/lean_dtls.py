@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slowhand.settings import c_code, suites
 from slowhand.settings.session import (
     CERTIFICATE,
     DTLS12,
@@ -14,7 +15,7 @@ from slowhand.settings.session import (
     Timer,
     nearest,
 )
-from slowhand.settings.text import RUST, C, Snippet, c_string, head, seconds, text
+from slowhand.settings.text import RUST, C, Snippet, head, literal, seconds, text
 
 LIBRARY, VERSION = "lean-dtls", "0.1.0"
 
@@ -28,16 +29,7 @@ AEADS = {
 OFFER = Offer(
     "lean-dtls",
     (DTLS12, DTLS13),
-    # crates/lean-dtls/src/suite.rs, and the ones above
-    (
-        "TLS_PSK_WITH_AES_128_CCM_8",
-        "TLS_PSK_WITH_AES_128_GCM_SHA256",
-        "TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256",
-        "TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256",
-        "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
-        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
-        *AEADS,
-    ),
+    suites.of(LIBRARY),
     (PSK, CERTIFICATE, RAW_PUBLIC_KEY),
     record_sizes=True,
     connection_ids=8,  # MAX_CONNECTION_ID
@@ -95,7 +87,7 @@ def _rust(end: End) -> list[str]:
     imports += [f"use lean_dtls::{{{uses}}};", ""]
     if end.credential == PSK:
         signature = "pub fn configure(key: &[u8]) -> Result<Config<[Psk<'_>; 1]>, ConfigError> {"
-        identity = _octets(end.psk_identity or "")
+        identity = "b" + literal(end.psk_identity or "", "", "\\x{:02x}")
         own = [f"    let credentials = [Psk {{ identity: {identity}, key }}];"]
     else:
         kind = "an `X509`" if end.credential == CERTIFICATE else "a `RawPublicKey`"
@@ -124,7 +116,7 @@ def _calls(end: End) -> list[str]:
             calls.append("without_cookie()")
     else:
         calls.append(f"with_suites(&[Suite::{end.suite}])")
-    if end.credential != PSK or "ECDHE" in end.suite or end.psk_mode == "psk_dhe_ke":
+    if end.credential != PSK or end.parts.is_ephemeral or end.psk_mode == "psk_dhe_ke":
         calls.append("with_groups(&[Group::P256])")
     if end.max_fragment_length is not None:
         length = f"MaxFragmentLength::Octets{end.max_fragment_length}"
@@ -176,17 +168,8 @@ def _lean(end: End) -> str:
     return first + "".join(f".with({name})" for name in others)
 
 
-def _octets(value: str) -> str:
-    """A literal of octets in Rust."""
-    literal = ""
-    for octet in value.encode():
-        plain = 0x20 <= octet < 0x7F and octet not in b'"\\'
-        literal += chr(octet) if plain else f"\\x{octet:02x}"
-    return f'b"{literal}"'
-
-
 def _c(end: End, title: str, around: tuple[str, ...]) -> Snippet:
-    """The same in C, as far as its header goes."""
+    """The configuration in C, as far as its header goes."""
     notes = list(around)
     if end.suite != "TLS_PSK_WITH_AES_128_CCM_8":
         notes.append("The calls in C have TLS_PSK_WITH_AES_128_CCM_8 and DTLS 1.2 only.")
@@ -216,7 +199,7 @@ def _c(end: End, title: str, around: tuple[str, ...]) -> Snippet:
         "lean_dtls_config configure(lean_dtls_psk keys[1], const uint8_t *key,",
         "                           size_t key_length)",
         "{",
-        f"    static const uint8_t IDENTITY[] = {c_string(identity)};",
+        f"    static const uint8_t IDENTITY[] = {c_code.string(identity)};",
         "",
         "    keys[0].identity = IDENTITY;",
         "    keys[0].identity_length = sizeof IDENTITY - 1;",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from slowhand.settings import c_code, suites
 from slowhand.settings.session import (
     CERTIFICATE,
     DTLS12,
@@ -16,33 +17,9 @@ from slowhand.settings.session import (
     Session,
     nearest,
 )
-from slowhand.settings.text import C, Snippet, c_string, head, text
+from slowhand.settings.text import C, Snippet, head, needed, text
 
 LIBRARY, VERSION = "mbedtls", "3.6.5"
-
-SUITES = {
-    # include/mbedtls/ssl_ciphersuites.h of Mbed TLS 3.6.5. The names are MBEDTLS_ and these;
-    # those of TLS 1.3 have TLS1_3 in place of TLS.
-    *(f"TLS_PSK_WITH_AES_{bits}_CCM{tag}" for bits in (128, 256) for tag in ("", "_8")),
-    *(f"TLS_ECDHE_ECDSA_WITH_AES_{bits}_CCM{tag}" for bits in (128, 256) for tag in ("", "_8")),
-    "TLS_PSK_WITH_AES_128_GCM_SHA256",
-    "TLS_PSK_WITH_AES_256_GCM_SHA384",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
-    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
-    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
-    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
-    "TLS_RSA_WITH_AES_128_GCM_SHA256",
-    "TLS_RSA_WITH_AES_128_CBC_SHA",
-    "TLS_RSA_WITH_AES_128_CBC_SHA256",
-    "TLS_ECJPAKE_WITH_AES_128_CCM_8",
-    "TLS_AES_128_GCM_SHA256",
-    "TLS_AES_256_GCM_SHA384",
-    "TLS_AES_128_CCM_SHA256",
-    "TLS_AES_128_CCM_8_SHA256",
-}
 
 LEAST_MTU = 192
 """Octets: a ClientHello of the longest that slowhand has sent. The library does not cut it."""
@@ -50,7 +27,7 @@ LEAST_MTU = 192
 OFFER = Offer(
     "mbedTLS",
     (DTLS12, TLS12, TLS13),
-    sorted(SUITES),
+    suites.of(LIBRARY),
     (PSK, CERTIFICATE, PASSWORD),
     connection_ids=32,  # MBEDTLS_SSL_CID_IN_LEN_MAX, include/mbedtls/mbedtls_config.h
     resumptions=("id", "ticket"),
@@ -63,9 +40,9 @@ def snippets(session: Session) -> list[Snippet]:
     if end.mtu is not None and end.mtu < LEAST_MTU:
         notes.append(f"mbedTLS does not cut a ClientHello, which may have {LEAST_MTU} octets.")
         end = replace(end, mtu=LEAST_MTU)
-    prepare = _prepare(end)
+    calls = _prepare(end)
     order = "configure() comes after mbedtls_ssl_config_defaults()"
-    order += ", prepare() after mbedtls_ssl_setup()." if prepare else "."
+    order += ", prepare() after mbedtls_ssl_setup()." if calls else "."
     lines = text(
         head(
             C, [f"mbedTLS {VERSION}, both ends: the session of {session.scenario}.", *notes, order]
@@ -78,19 +55,16 @@ def snippets(session: Session) -> list[Snippet]:
         *_group(end),
         *(["static mbedtls_x509_crt_profile profile;"] if _is_weak(end) else []),
         "",
-        f"int configure(mbedtls_ssl_config *conf{_parameters(end)})",
-        "{",
-        *_configure(end),
-        "    return 0;",
-        "}",
-        *prepare,
+        c_code.function("configure", _parameters(end), _configure(end), 0),
+        calls,
     )
     return [Snippet(LIBRARY, VERSION, "c", "configure.c", lines, tuple(notes))]
 
 
 def constant(suite: str) -> str:
-    """The name of a suite."""
-    return "MBEDTLS_" + (suite if "_WITH_" in suite else suite.replace("TLS_", "TLS1_3_", 1))
+    """The name of a suite in include/mbedtls/ssl_ciphersuites.h."""
+    is_13 = suites.SUITES[suite].is_13
+    return "MBEDTLS_" + (suite.replace("TLS_", "TLS1_3_", 1) if is_13 else suite)
 
 
 def _has_cookie(end: End) -> bool:
@@ -100,26 +74,21 @@ def _has_cookie(end: End) -> bool:
 
 def _required(end: End) -> list[str]:
     """A check of the options in mbedtls_config.h. All are in that file of Mbed TLS 3.6.5."""
-    exchange = end.suite.partition("_WITH_")[0].removeprefix("TLS_")
     options = {
         "MBEDTLS_SSL_PROTO_TLS1_3": end.is_13,
         "MBEDTLS_SSL_PROTO_TLS1_2": not end.is_13,
         "MBEDTLS_SSL_PROTO_DTLS": not end.is_stream,
-        f"MBEDTLS_KEY_EXCHANGE_{exchange}_ENABLED": not end.is_13,
+        f"MBEDTLS_KEY_EXCHANGE_{end.parts.exchange}_ENABLED": not end.is_13,
         "MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL_ENABLED": end.is_13,
-        "MBEDTLS_CCM_C": "_CCM" in end.suite,
-        "MBEDTLS_GCM_C": "_GCM" in end.suite,
+        "MBEDTLS_CCM_C": end.parts.is_mode("CCM"),
+        "MBEDTLS_GCM_C": end.parts.is_mode("GCM"),
         "MBEDTLS_SSL_MAX_FRAGMENT_LENGTH": end.max_fragment_length is not None,
         "MBEDTLS_SSL_DTLS_CONNECTION_ID": end.connection_id is not None,
         "MBEDTLS_SSL_DTLS_HELLO_VERIFY": _has_cookie(end),
         "MBEDTLS_SSL_COOKIE_C": _has_cookie(end),
         "MBEDTLS_SSL_SESSION_TICKETS": end.resumption == "ticket",
     }
-    needed = [option for option, is_needed in options.items() if is_needed]
-    lines = ["/* In mbedtls_config.h. */"]
-    for option in needed:
-        lines += [f"#if !defined({option})", f'#error "define {option}"', "#endif"]
-    return [*lines, ""]
+    return ["/* In mbedtls_config.h. */", *c_code.defined(needed(options)), ""]
 
 
 def _group(end: End) -> list[str]:
@@ -129,16 +98,14 @@ def _group(end: End) -> list[str]:
     return [f"static const uint16_t GROUPS[] = {{{group}, 0}};"]
 
 
-def _parameters(end: End) -> str:
-    cookies = ",\n              mbedtls_ssl_cookie_ctx *cookies" if _has_cookie(end) else ""
+def _parameters(end: End) -> list[str]:
+    cookies = ["mbedtls_ssl_cookie_ctx *cookies"] if _has_cookie(end) else []
     if end.credential == PSK:
-        return ", const unsigned char *key, size_t key_length" + cookies
+        return ["mbedtls_ssl_config *conf, const unsigned char *key, size_t key_length", *cookies]
     if end.credential == CERTIFICATE:
-        return (
-            ",\n              mbedtls_x509_crt *authority,"
-            "\n              mbedtls_x509_crt *certificate, mbedtls_pk_context *key" + cookies
-        )
-    return cookies
+        own = "mbedtls_x509_crt *certificate, mbedtls_pk_context *key"
+        return ["mbedtls_ssl_config *conf", "mbedtls_x509_crt *authority", own, *cookies]
+    return ["mbedtls_ssl_config *conf", *cookies]
 
 
 def _configure(end: End) -> list[str]:
@@ -151,9 +118,9 @@ def _configure(end: End) -> list[str]:
     if end.curve is not None:
         lines.append("    mbedtls_ssl_conf_groups(conf, GROUPS);")
     if end.timer:
-        first, maximum = (max(1, round(t)) for t in (end.timer.first_ms, end.timer.maximum_ms))
+        first, maximum = end.timer.whole_ms
         lines += [
-            "    /* Milliseconds: the first timeout, and where it stops doubling. */",
+            c_code.TIMEOUTS,
             f"    mbedtls_ssl_conf_handshake_timeout(conf, {first}, {maximum});",
         ]
     lines += [*_profile(end), *_credentials(end)]
@@ -217,7 +184,7 @@ def _credentials(end: End) -> list[str]:
         return [
             "    int ret = mbedtls_ssl_conf_psk(",
             "        conf, key, key_length,",
-            f"        (const unsigned char *) {c_string(identity)}, {length});",
+            f"        (const unsigned char *) {c_code.string(identity)}, {length});",
             "    if (ret != 0)",
             "        return ret;",
         ]
@@ -243,40 +210,27 @@ def _credentials(end: End) -> list[str]:
     return []
 
 
-def _session_parameters(end: End) -> str:
-    parameters = ""
-    if end.credential == PASSWORD:
-        parameters += ", const unsigned char *password,\n            size_t password_length"
-    if end.connection_id:
-        parameters += f",\n            const unsigned char connection_id[{end.connection_id}]"
-    if end.resumption is not None:
-        parameters += ",\n            const mbedtls_ssl_session *earlier"
-    return parameters
-
-
 def _prepare(end: End) -> list[str]:
-    lines: list[str] = []
+    parameters, lines = ["mbedtls_ssl_context *ssl"], []
     if end.mtu is not None:
-        lines += [
-            "    /* Octets of a datagram, without the headers of IP and UDP. */",
-            f"    mbedtls_ssl_set_mtu(ssl, {end.mtu});",
-        ]
+        lines += [c_code.DATAGRAM, f"    mbedtls_ssl_set_mtu(ssl, {end.mtu});"]
     if end.credential == PASSWORD:
+        parameters = [f"{parameters[0]}, const unsigned char *password", "size_t password_length"]
         lines += _checked("mbedtls_ssl_set_hs_ecjpake_password(ssl, password, password_length)")
     if end.connection_id is not None:
         own = "connection_id" if end.connection_id else "NULL"
         enabled = f"mbedtls_ssl_set_cid(ssl, MBEDTLS_SSL_CID_ENABLED, {own}, {end.connection_id})"
         lines += _checked(enabled)
+    if end.connection_id:
+        parameters.append(f"const unsigned char connection_id[{end.connection_id}]")
     if end.resumption is not None:
+        parameters.append("const mbedtls_ssl_session *earlier")
         lines += [
             "    /* A client gives what mbedtls_ssl_get_session() has kept. */",
             "    if (earlier != NULL)",
             "        return mbedtls_ssl_set_session(ssl, earlier);",
         ]
-    if not lines:
-        return []
-    signature = f"int prepare(mbedtls_ssl_context *ssl{_session_parameters(end)})"
-    return ["", signature, "{", *lines, "    return 0;", "}"]
+    return c_code.prepare(parameters, lines, 0)
 
 
 def _checked(call: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from slowhand.settings import c_code, suites
 from slowhand.settings.session import (
     CERTIFICATE,
     DTLS12,
@@ -15,37 +16,10 @@ from slowhand.settings.session import (
     Session,
     nearest,
 )
-from slowhand.settings.text import COPY_KEY, C, Snippet, head, psk_in_c, seconds, text
+from slowhand.settings.suites import Suite
+from slowhand.settings.text import C, Snippet, head, seconds, text
 
 LIBRARY, VERSION = "openssl", "3.5.5"
-
-SUITES = {
-    # include/openssl/tls1.h of OpenSSL 3.5.5
-    "TLS_PSK_WITH_AES_128_CCM": "TLS1_TXT_PSK_WITH_AES_128_CCM",
-    "TLS_PSK_WITH_AES_256_CCM": "TLS1_TXT_PSK_WITH_AES_256_CCM",
-    "TLS_PSK_WITH_AES_128_CCM_8": "TLS1_TXT_PSK_WITH_AES_128_CCM_8",
-    "TLS_PSK_WITH_AES_256_CCM_8": "TLS1_TXT_PSK_WITH_AES_256_CCM_8",
-    "TLS_PSK_WITH_AES_128_GCM_SHA256": "TLS1_TXT_PSK_WITH_AES_128_GCM_SHA256",
-    "TLS_PSK_WITH_AES_256_GCM_SHA384": "TLS1_TXT_PSK_WITH_AES_256_GCM_SHA384",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CCM": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_128_CCM",
-    "TLS_ECDHE_ECDSA_WITH_AES_256_CCM": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_256_CCM",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_128_CCM_8",
-    "TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_256_CCM_8",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
-    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_128_SHA256",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
-    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "TLS1_TXT_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256": "TLS1_TXT_ECDHE_RSA_WITH_AES_128_SHA256",
-    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA": "TLS1_TXT_ECDHE_RSA_WITH_AES_128_CBC_SHA",
-    "TLS_RSA_WITH_AES_128_GCM_SHA256": "TLS1_TXT_RSA_WITH_AES_128_GCM_SHA256",
-    "TLS_RSA_WITH_AES_128_CBC_SHA256": "TLS1_TXT_RSA_WITH_AES_128_SHA256",
-    "TLS_RSA_WITH_AES_128_CBC_SHA": "TLS1_TXT_RSA_WITH_AES_128_SHA",
-    "TLS_AES_128_GCM_SHA256": "TLS1_3_RFC_AES_128_GCM_SHA256",
-    "TLS_AES_256_GCM_SHA384": "TLS1_3_RFC_AES_256_GCM_SHA384",
-    "TLS_AES_128_CCM_SHA256": "TLS1_3_RFC_AES_128_CCM_SHA256",
-    "TLS_AES_128_CCM_8_SHA256": "TLS1_3_RFC_AES_128_CCM_8_SHA256",
-}
 
 GROUPS = {"secp256r1": "NID_X9_62_prime256v1", "secp192r1": "NID_X9_62_prime192v1"}
 """include/openssl/obj_mac.h of OpenSSL 3.5.5."""
@@ -69,7 +43,7 @@ LONGEST_MS = 4_294_000
 OFFER = Offer(
     "OpenSSL",
     (DTLS12, TLS12, TLS13),
-    tuple(SUITES),
+    suites.of(LIBRARY),
     (PSK, CERTIFICATE),
     resumptions=("id", "ticket"),
 )
@@ -99,13 +73,22 @@ def snippets(session: Session) -> list[Snippet]:
     if "\0" in (end.psk_identity or ""):
         notes.append("OpenSSL takes an identity up to its first NUL.")
     title = f"OpenSSL {VERSION}, both ends: the session of {session.scenario}."
-    prepare = _prepare(end)
+    calls = _prepare(end)
     order = "configure() comes after SSL_CTX_new()"
-    if prepare:
+    if calls:
         order += f", prepare() after {'SSL_set_bio' if is_short(end.mtu) else 'SSL_new'}()"
     order += "."
-    code = text(head(C, [title, *notes, order]), _code(end), prepare)
+    code = text(head(C, [title, *notes, order]), _code(end), calls)
     return [Snippet(LIBRARY, VERSION, "c", "configure.c", code, tuple(notes))]
+
+
+def constant(suite: Suite) -> str:
+    """The name of a suite in include/openssl/tls1.h."""
+    if suite.is_13:
+        return f"TLS1_3_RFC_{suite.cipher}_{suite.digest}"
+    leaves_mode_out = suite.digest == "SHA256" or suite.exchange == "RSA"
+    cipher = suite.cipher.removesuffix("_CBC") if leaves_mode_out else suite.cipher
+    return "_".join(filter(None, (f"TLS1_TXT_{suite.exchange}_WITH", cipher, suite.digest)))
 
 
 def is_short(mtu: int | None) -> bool:
@@ -116,12 +99,12 @@ def is_short(mtu: int | None) -> bool:
 def _code(end: End) -> list[str]:
     lines = ["#include <string.h>", "", "#include <openssl/ssl.h>", ""]
     if end.credential == PSK:
-        lines += _psk(end)
+        server = ["SSL *ssl, const char *identity, unsigned char *key", "unsigned room"]
+        lines += c_code.keys(end.psk_identity, "SSL", server)
     if end.timer:
         lines += _timer(round(end.timer.first_ms * 1000), round(end.timer.maximum_ms * 1000))
-    parameters = ",\n              ".join(["SSL_CTX *context", *_parameters(end)])
-    lines += [f"int configure({parameters})", "{", *_configure(end), "    return 1;", "}"]
-    return lines
+    parameters = ["SSL_CTX *context", *_parameters(end)]
+    return [*lines, *c_code.function("configure", parameters, _configure(end), 1)]
 
 
 def _parameters(end: End) -> list[str]:
@@ -130,32 +113,6 @@ def _parameters(end: End) -> list[str]:
     if end.auth == "server":
         return ["int is_server", "const char *authority", "const char *chain", "const char *key"]
     return ["const char *authority", "const char *chain", "const char *key"]
-
-
-def _psk(end: End) -> list[str]:
-    return [
-        *psk_in_c(end.psk_identity),
-        *COPY_KEY,
-        "static unsigned client_key(SSL *ssl, const char *hint, char *identity,",
-        "                           unsigned identity_room, unsigned char *key,",
-        "                           unsigned room)",
-        "{",
-        "    (void) ssl;",
-        "    (void) hint;",
-        "    if (sizeof IDENTITY > identity_room)",
-        "        return 0;",
-        "    memcpy(identity, IDENTITY, sizeof IDENTITY);",
-        "    return copy_key(key, room);",
-        "}",
-        "",
-        "static unsigned server_key(SSL *ssl, const char *identity, unsigned char *key,",
-        "                           unsigned room)",
-        "{",
-        "    (void) ssl;",
-        "    return strcmp(identity, IDENTITY) == 0 ? copy_key(key, room) : 0;",
-        "}",
-        "",
-    ]
 
 
 def _timer(first_us: int, maximum_us: int) -> list[str]:
@@ -178,7 +135,7 @@ def _configure(end: End) -> list[str]:
     lines: list[str] = []
     if end.curve is not None:
         lines.append(f"    int groups[] = {{{GROUPS[end.curve]}}};")
-    weak = "CCM_8" in end.suite or end.curve == "secp192r1" or (end.rsa_bits or 2048) < 2048
+    weak = end.parts.is_mode("CCM_8") or end.curve == "secp192r1" or (end.rsa_bits or 2048) < 2048
     if weak:
         lines += [
             "    /* OpenSSL refuses short tags, curves and keys at its level 1 and above. */",
@@ -188,7 +145,7 @@ def _configure(end: End) -> list[str]:
         f"    if (!SSL_CTX_set_min_proto_version(context, {version}_VERSION)",
         f"        || !SSL_CTX_set_max_proto_version(context, {version}_VERSION)",
         f"        || !{sets}(context,",
-        f"            {SUITES[end.suite]}))",
+        f"            {constant(end.parts)}))",
         "        return 0;",
     ]
     if end.curve is not None:
@@ -251,7 +208,7 @@ def _prepare(end: End) -> list[str]:
         lines.append("    DTLS_set_timer_cb(ssl, next_timeout);")
     if end.mtu is not None:
         lines += [
-            "    /* Octets of a datagram, without the headers of IP and UDP. */",
+            c_code.DATAGRAM,
             f"    long mtu = {end.mtu};",
             *(LEAST if is_short(end.mtu) else []),
             "    SSL_set_options(ssl, SSL_OP_NO_QUERY_MTU);",
@@ -264,10 +221,8 @@ def _prepare(end: End) -> list[str]:
             "    if (earlier != NULL && !SSL_set_session(ssl, earlier))",
             "        return 0;",
         ]
-    if not lines:
-        return []
     resumed = "" if end.resumption is None else ", SSL_SESSION *earlier"
-    return ["", f"int prepare(SSL *ssl{resumed})", "{", *lines, "    return 1;", "}"]
+    return c_code.prepare([f"SSL *ssl{resumed}"], lines, 1)
 
 
 def _checked(call: str) -> list[str]:

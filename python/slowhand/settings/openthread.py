@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slowhand.settings import c_code, suites
 from slowhand.settings.session import (
     CERTIFICATE,
     DTLS12,
@@ -12,7 +13,7 @@ from slowhand.settings.session import (
     Session,
     nearest,
 )
-from slowhand.settings.text import HASH, C, Snippet, c_string, head, seconds, text
+from slowhand.settings.text import HASH, C, Snippet, head, seconds, text
 
 LIBRARY, VERSION = "openthread", "main at 47bdaab8"
 
@@ -41,12 +42,7 @@ OWN_MS = (8000, 60000)
 OFFER = Offer(
     "OpenThread",
     (DTLS12,),
-    # src/core/meshcop/secure_transport.cpp of OpenThread at b0735664ce54
-    (
-        "TLS_PSK_WITH_AES_128_CCM_8",
-        "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
-        "TLS_ECJPAKE_WITH_AES_128_CCM_8",
-    ),
+    suites.of(LIBRARY),
     (PSK, CERTIFICATE, PASSWORD),
     fragment_lengths=False,
 )
@@ -69,8 +65,8 @@ def snippets(session: Session) -> list[Snippet]:
     if end.credential != PASSWORD:
         code = text(head(C, [title, *notes]), _calls(end))
         found.append(Snippet(LIBRARY, VERSION, "c", "configure.c", code, tuple(notes)))
-    if end.timer and _timer(end) != OWN_MS:
-        found.append(_change(end, session.scenario))
+    if end.timer and end.timer.whole_ms != OWN_MS:
+        found.append(_change(end.timer.whole_ms, session.scenario))
     return found
 
 
@@ -80,14 +76,9 @@ def _macros(end: End) -> list[str]:
     return ["OPENTHREAD_CONFIG_COAP_API_ENABLE", "OPENTHREAD_CONFIG_COAP_SECURE_API_ENABLE"]
 
 
-def _timer(end: End) -> tuple[int, int]:
-    assert end.timer
-    return max(1, round(end.timer.first_ms)), max(1, round(end.timer.maximum_ms))
-
-
-def _change(end: End, scenario: str) -> Snippet:
+def _change(new: tuple[int, int], scenario: str) -> Snippet:
     """A change of its source: no macro and no function sets the timer."""
-    old, new = OWN_MS, _timer(end)
+    old = OWN_MS
     note = (
         f"The timer of OpenThread is a constant in its source, {seconds(old[0])} to"
         f" {seconds(old[1])}. This makes it {seconds(new[0])} to {seconds(new[1])}; run it at the"
@@ -113,7 +104,7 @@ def _calls(end: End) -> list[str]:
             "void configure(otInstance *instance, const uint8_t *key, uint16_t length)",
             "{",
             "    otCoapSecureSetPsk(instance, key, length,",
-            f"                       (const uint8_t *) {c_string(identity)}, {length});",
+            f"                       (const uint8_t *) {c_code.string(identity)}, {length});",
             "}",
         ]
     return [

@@ -1,4 +1,4 @@
-"""How the two ends of a scenario's session are configured, as every library's snippet reads it."""
+"""The two ends of a scenario's session and their configuration, for all libraries."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from slowhand import _native
+from slowhand.settings.suites import SUITES, Suite
 
 DTLS12, DTLS13, TLS12, TLS13 = "dtls1.2", "dtls1.3", "tls1.2", "tls1.3"
 PSK, RAW_PUBLIC_KEY, CERTIFICATE, PASSWORD = "psk", "raw_public_key", "certificate", "ecjpake"
@@ -37,6 +38,11 @@ class Timer:
     floor_ms: float | None
     growth: str
 
+    @property
+    def whole_ms(self) -> tuple[int, int]:
+        """The first and the longest timeout, in whole milliseconds."""
+        return max(1, round(self.first_ms)), max(1, round(self.maximum_ms))
+
 
 @dataclass(frozen=True)
 class End:
@@ -63,6 +69,11 @@ class End:
     lean: tuple[str, ...]
 
     @property
+    def parts(self) -> Suite:
+        """The parts of the suite. After `nearest` it is one of the table."""
+        return SUITES[self.suite]
+
+    @property
     def is_stream(self) -> bool:
         """True if the session runs over TCP."""
         return self.protocol in (TLS12, TLS13)
@@ -78,7 +89,7 @@ class End:
         return self.rsa_bits is not None
 
     def without_datagrams(self) -> End:
-        """The same without what only datagrams have."""
+        """The end without what only datagrams have."""
         return replace(
             self,
             timer=None,
@@ -98,7 +109,7 @@ class Session:
     client: End
     server: End
     notes: tuple[str, ...]
-    """What the scenario has around the session, which no setting of a library brings about."""
+    """The parts of the scenario around the session, which no setting of a library brings about."""
 
 
 DELEGATE = (
@@ -127,7 +138,7 @@ AROUND: dict[tuple[str, str | bool], str] = {
     " (lowpan.payload_compression): the network stacks of the nodes and of the border router do"
     " it, and no library of DTLS.",
 }
-"""What has to be done beside the settings of a library, by a key and its value."""
+"""The work beside the settings of a library, by a key and its value."""
 
 
 def read(scenario: str, native: _native.Scenario) -> Session:
@@ -155,7 +166,7 @@ def _end(values: dict[str, Any]) -> End:
 
 @dataclass(frozen=True)
 class Offer:
-    """What a library can do of what a session has."""
+    """The abilities of a library, of those that a session asks for."""
 
     name: str
     protocols: tuple[str, ...]
@@ -197,8 +208,8 @@ def nearest(session: Session, offer: Offer) -> tuple[End, list[str]]:
         else:
             notes.append(f"The suite is {other}.")
         end = replace(end, suite=other)
-        end = replace(end, rsa_bits=None if "_RSA_" not in other else end.rsa_bits)
-        if not (end.is_13 or "ECDHE" in other):
+        end = replace(end, rsa_bits=end.rsa_bits if end.parts.exchange.endswith("RSA") else None)
+        if not (end.is_13 or end.parts.is_ephemeral):
             end = replace(end, curve=None)
         elif end.curve is None and end.credential != PSK:
             end = replace(end, curve="secp256r1")
@@ -213,14 +224,11 @@ def nearest(session: Session, offer: Offer) -> tuple[End, list[str]]:
 
 def fits(suite: str, end: End) -> bool:
     """True if an end with this version and credential can use the suite."""
-    if end.is_13:
-        return "_WITH_" not in suite
-    if "_WITH_" not in suite:
-        return False
-    exchange = suite.partition("_WITH_")[0]
-    if end.credential == PASSWORD:
-        return exchange == "TLS_ECJPAKE"
-    return exchange.endswith("_PSK") == (end.credential == PSK) and exchange != "TLS_ECJPAKE"
+    found = SUITES[suite]
+    if end.is_13 or found.is_13:
+        return end.is_13 == found.is_13
+    kinds = {PSK: found.exchange.endswith("PSK"), PASSWORD: found.exchange == "ECJPAKE"}
+    return kinds.get(end.credential, not any(kinds.values()))
 
 
 def _version(end: End, offer: Offer) -> str:
@@ -243,7 +251,7 @@ def _suite(end: End, offer: Offer) -> str:
     mandatory = MANDATORY[PSK if end.credential == PSK else CERTIFICATE]
     if mandatory in possible:
         return mandatory
-    short_tags = [suite for suite in possible if "CCM_8" in suite]
+    short_tags = [suite for suite in possible if SUITES[suite].is_mode("CCM_8")]
     return (short_tags or possible)[0]
 
 

@@ -1,9 +1,9 @@
-"""What a library's snippet is made of: a head with its notes, and lines."""
+"""Parts of a library's snippet: a head with its notes, and lines."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 WIDTH = 80
@@ -24,7 +24,7 @@ class Snippet:
     """Where it belongs."""
     text: str
     notes: tuple[str, ...] = ()
-    """What the library cannot do as the scenario says. The text has them as comments."""
+    """The wishes of the scenario that the library cannot fulfil. The text has them as comments."""
 
 
 C = ("/* ", " * ", " */")
@@ -61,34 +61,16 @@ def seconds(milliseconds: float) -> str:
     return f"{number(milliseconds / 1000)} s"
 
 
-COPY_KEY = [
-    "static unsigned copy_key(unsigned char *key, unsigned room)",
-    "{",
-    "    if (psk_length > room)",
-    "        return 0;",
-    "    memcpy(key, psk, psk_length);",
-    "    return (unsigned) psk_length;",
-    "}",
-    "",
-]
-"""In C, below `psk_in_c`: what gives the key to a library that asks for it by a callback."""
+def literal(value: str, special: str, escape: str) -> str:
+    """A string of a language. `escape` writes octets that are not plain, quotes and `special`."""
+    escaped = f'"\\{special}'.encode()
+    octets = (
+        chr(octet) if 0x20 <= octet < 0x7F and octet not in escaped else escape.format(octet)
+        for octet in value.encode()
+    )
+    return f'"{"".join(octets)}"'
 
 
-def psk_in_c(identity: str | None) -> list[str]:
-    """What the C of several libraries begins with: the key is elsewhere, the identity is here."""
-    return [
-        "extern const unsigned char psk[];",
-        "extern const size_t psk_length;",
-        "",
-        f"static const char IDENTITY[] = {c_string(identity or '')};",
-        "",
-    ]
-
-
-def c_string(value: str) -> str:
-    """A string literal of C. Identities may have any characters."""
-    literal = ""
-    for octet in value.encode():
-        plain = 0x20 <= octet < 0x7F and octet not in b'"\\?'
-        literal += chr(octet) if plain else f"\\{octet:03o}"
-    return f'"{literal}"'
+def needed(options: Mapping[str, bool]) -> list[str]:
+    """The names of the options that are needed."""
+    return [option for option, is_needed in options.items() if is_needed]

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from slowhand.settings import c_code, suites
 from slowhand.settings.session import DTLS12, PSK, RAW_PUBLIC_KEY, End, Offer, Session, nearest
-from slowhand.settings.text import HASH, C, Snippet, head, psk_in_c, seconds, text
+from slowhand.settings.text import HASH, C, Snippet, head, seconds, text
 
 LIBRARY, VERSION = "tinydtls", "0.8.6"
 
 OFFER = Offer(
     "tinyDTLS",
     (DTLS12,),
-    # dtls_cipher_t in global.h of tinyDTLS at 9d6cf54
-    (
-        "TLS_PSK_WITH_AES_128_CCM",
-        "TLS_PSK_WITH_AES_128_CCM_8",
-        "TLS_ECDHE_ECDSA_WITH_AES_128_CCM",
-        "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
-    ),
+    suites.of(LIBRARY),
     (PSK, RAW_PUBLIC_KEY),
     fragment_lengths=False,
 )
@@ -77,9 +72,7 @@ def _handler(end: End) -> list[str]:
         '#include "alert.h"',
         '#include "dtls.h"',
         "",
-        f"#if !defined({define})",
-        f'#error "compile tinyDTLS with {define}"',
-        "#endif",
+        *c_code.defined([define], "compile tinyDTLS with"),
         "",
         *(_psk(end) if end.credential == PSK else _raw_public_key(end)),
         "",
@@ -109,7 +102,7 @@ def _callbacks(end: End) -> tuple[str, ...]:
 
 def _psk(end: End) -> list[str]:
     return [
-        *psk_in_c(end.psk_identity),
+        *c_code.psk(end.psk_identity),
         "static int get_psk_info(dtls_context_t *context, const session_t *peer,",
         "                        dtls_credentials_type_t type,",
         "                        const unsigned char *description, size_t length,",

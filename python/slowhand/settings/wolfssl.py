@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from slowhand.settings import c_code, suites
 from slowhand.settings.session import (
     CERTIFICATE,
     DTLS12,
@@ -18,37 +19,20 @@ from slowhand.settings.session import (
     Session,
     nearest,
 )
-from slowhand.settings.text import COPY_KEY, C, Snippet, head, psk_in_c, seconds, text
+from slowhand.settings.suites import Suite
+from slowhand.settings.text import C, Snippet, head, needed, seconds, text
 
 LIBRARY, VERSION = "wolfssl", "5.9.4"
 
-SUITES = {
-    # cipher_names in src/internal.c of wolfSSL 5.9.4
-    "TLS_PSK_WITH_AES_128_CCM": "PSK-AES128-CCM",
-    "TLS_PSK_WITH_AES_256_CCM": "PSK-AES256-CCM",
-    "TLS_PSK_WITH_AES_128_CCM_8": "PSK-AES128-CCM-8",
-    "TLS_PSK_WITH_AES_256_CCM_8": "PSK-AES256-CCM-8",
-    "TLS_PSK_WITH_AES_128_GCM_SHA256": "PSK-AES128-GCM-SHA256",
-    "TLS_PSK_WITH_AES_256_GCM_SHA384": "PSK-AES256-GCM-SHA384",
-    "TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256": "ECDHE-PSK-AES128-GCM-SHA256",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CCM": "ECDHE-ECDSA-AES128-CCM",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8": "ECDHE-ECDSA-AES128-CCM-8",
-    "TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8": "ECDHE-ECDSA-AES256-CCM-8",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
-    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256": "ECDHE-ECDSA-AES128-SHA256",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA": "ECDHE-ECDSA-AES128-SHA",
-    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
-    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256": "ECDHE-RSA-AES128-SHA256",
-    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA": "ECDHE-RSA-AES128-SHA",
-    "TLS_RSA_WITH_AES_128_GCM_SHA256": "AES128-GCM-SHA256",
-    "TLS_RSA_WITH_AES_128_CBC_SHA256": "AES128-SHA256",
-    "TLS_RSA_WITH_AES_128_CBC_SHA": "AES128-SHA",
-    "TLS_AES_128_GCM_SHA256": "TLS13-AES128-GCM-SHA256",
-    "TLS_AES_256_GCM_SHA384": "TLS13-AES256-GCM-SHA384",
-    "TLS_AES_128_CCM_SHA256": "TLS13-AES128-CCM-SHA256",
-    "TLS_AES_128_CCM_8_SHA256": "TLS13-AES128-CCM-8-SHA256",
-}
+
+def _cipher(suite: Suite) -> str:
+    """The name of a suite in cipher_names in src/internal.c of wolfSSL 5.9.4."""
+    exchange = "TLS13" if suite.is_13 else suite.exchange
+    parts = (exchange if exchange != "RSA" else "", suite.cipher.removesuffix("_CBC"), suite.digest)
+    return "_".join(filter(None, parts)).replace("AES_", "AES").replace("_", "-")
+
+
+SUITES = {name: _cipher(suites.SUITES[name]) for name in suites.of(LIBRARY)}
 
 LEAST_MTU = {DTLS12: 192, DTLS13: 352}
 """Octets: a ClientHello of the longest that slowhand has sent; with DTLS 1.3, key agreement, a
@@ -82,10 +66,10 @@ def snippets(session: Session) -> list[Snippet]:
     if "\0" in (end.psk_identity or ""):
         notes.append("wolfSSL takes an identity up to its first NUL.")
     title = f"wolfSSL {VERSION}, both ends: the session of {session.scenario}."
-    prepare = _prepare(end)
+    calls = _prepare(end)
     order = "configure() comes after wolfSSL_CTX_new()"
-    order += ", prepare() after wolfSSL_new()." if prepare else "."
-    code = text(head(C, [title, *notes, order]), _code(end), prepare)
+    order += ", prepare() after wolfSSL_new()." if calls else "."
+    code = text(head(C, [title, *notes, order]), _code(end), calls)
     return [Snippet(LIBRARY, VERSION, "c", "configure.c", code, tuple(notes))]
 
 
@@ -107,10 +91,11 @@ def _code(end: End) -> list[str]:
         *_required(end),
     ]
     if end.credential == PSK:
-        lines += _psk(end)
-    parameters = ",\n              ".join(["WOLFSSL_CTX *context", *_parameters(end)])
-    lines += [f"int configure({parameters})", "{", *_configure(end), "    return 1;", "}"]
-    return lines
+        server = ["WOLFSSL *ssl, const char *identity", "unsigned char *key, unsigned room"]
+        suite = SUITES[end.suite] if end.is_13 else None
+        lines += c_code.keys(end.psk_identity, "WOLFSSL", server, suite)
+    parameters = ["WOLFSSL_CTX *context", *_parameters(end)]
+    return [*lines, *c_code.function("configure", parameters, _configure(end), 1)]
 
 
 def _required(end: End) -> list[str]:
@@ -124,18 +109,16 @@ def _required(end: End) -> list[str]:
         "WOLFSSL_TLS13": end.is_13,
         "WOLFSSL_DTLS_MTU": end.mtu is not None,
         "WOLFSSL_DTLS_CID": end.connection_id is not None,
-        "WOLFSSL_STATIC_PSK": "TLS_PSK_" in end.suite,
-        "HAVE_AESCCM": "_CCM" in end.suite,
-        "HAVE_AESGCM": "_GCM" in end.suite,
+        "WOLFSSL_STATIC_PSK": end.parts.exchange == "PSK",
+        "HAVE_AESCCM": end.parts.is_mode("CCM"),
+        "HAVE_AESGCM": end.parts.is_mode("GCM"),
         "HAVE_MAX_FRAGMENT": end.max_fragment_length is not None,
         "HAVE_SESSION_TICKET": end.resumption == "ticket",
         "HAVE_RPK": end.credential == RAW_PUBLIC_KEY,
     }
-    needed = [option for option, is_needed in options.items() if is_needed]
-    lines = ["/* In user_settings.h, or by an option of ./configure. */"] if needed else []
-    for option in needed:
-        lines += [f"#if !defined({option})", f'#error "define {option}"', "#endif"]
-    return [*lines, ""] if needed else []
+    checks = c_code.defined(needed(options))
+    where = "/* In user_settings.h, or by an option of ./configure. */"
+    return [where, *checks, ""] if checks else []
 
 
 def _parameters(end: End) -> list[str]:
@@ -152,39 +135,6 @@ def _parameters(end: End) -> list[str]:
     else:
         return []
     return [*(["int is_server"] if end.auth == "server" else []), *certificates]
-
-
-def _psk(end: End) -> list[str]:
-    lines = [
-        *psk_in_c(end.psk_identity),
-        *COPY_KEY,
-    ]
-    suite = ",\n                           const char **suite" if end.is_13 else ""
-    names = [f'    *suite = "{SUITES[end.suite]}";'] if end.is_13 else []
-    return [
-        *lines,
-        "static unsigned client_key(WOLFSSL *ssl, const char *hint, char *identity,",
-        "                           unsigned identity_room, unsigned char *key,",
-        f"                           unsigned room{suite})",
-        "{",
-        "    (void) ssl;",
-        "    (void) hint;",
-        "    if (sizeof IDENTITY > identity_room)",
-        "        return 0;",
-        "    memcpy(identity, IDENTITY, sizeof IDENTITY);",
-        *names,
-        "    return copy_key(key, room);",
-        "}",
-        "",
-        "static unsigned server_key(WOLFSSL *ssl, const char *identity,",
-        f"                           unsigned char *key, unsigned room{suite})",
-        "{",
-        "    (void) ssl;",
-        *names,
-        "    return strcmp(identity, IDENTITY) == 0 ? copy_key(key, room) : 0;",
-        "}",
-        "",
-    ]
 
 
 def _configure(end: End) -> list[str]:
@@ -274,10 +224,7 @@ def _prepare(end: End) -> list[str]:
             *_checked(f"wolfSSL_dtls_set_timeout_init(ssl, {first})"),
         ]
     if end.mtu is not None:
-        lines += [
-            "    /* Octets of a datagram, without the headers of IP and UDP. */",
-            *_checked(f"wolfSSL_dtls_set_mtu(ssl, {end.mtu})"),
-        ]
+        lines += [c_code.DATAGRAM, *_checked(f"wolfSSL_dtls_set_mtu(ssl, {end.mtu})")]
     if end.connection_id is not None:
         own = "connection_id" if end.connection_id else "NULL"
         lines += _checked("wolfSSL_dtls_cid_use(ssl)")
@@ -288,12 +235,9 @@ def _prepare(end: End) -> list[str]:
             "    if (earlier != NULL)",
             "        return wolfSSL_set_session(ssl, earlier) == WOLFSSL_SUCCESS;",
         ]
-    if not lines:
-        return []
     own = f", unsigned char connection_id[{end.connection_id}]" if end.connection_id else ""
     resumed = "" if end.resumption is None else ", WOLFSSL_SESSION *earlier"
-    signature = f"int prepare(WOLFSSL *ssl{own}{resumed})"
-    return ["", signature, "{", *lines, "    return 1;", "}"]
+    return c_code.prepare([f"WOLFSSL *ssl{own}{resumed}"], lines, 1)
 
 
 def _checked(call: str) -> list[str]:

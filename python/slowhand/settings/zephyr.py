@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slowhand.settings import mbedtls
+from slowhand.settings import c_code, mbedtls
 from slowhand.settings.session import (
     CERTIFICATE,
     DTLS12,
@@ -14,7 +14,8 @@ from slowhand.settings.session import (
     Session,
     nearest,
 )
-from slowhand.settings.text import HASH, C, Snippet, head, text
+from slowhand.settings.suites import SUITES
+from slowhand.settings.text import HASH, C, Snippet, head, needed, text
 
 LIBRARY, VERSION = "zephyr", "main at 477c411b"
 
@@ -73,7 +74,7 @@ OPTIONS = (
 OFFER = Offer(
     "A socket of Zephyr",
     (DTLS12, TLS12, TLS13),
-    sorted(suite for suite in mbedtls.SUITES if "ECJPAKE" not in suite),
+    tuple(name for name in mbedtls.OFFER.suites if SUITES[name].exchange != "ECJPAKE"),
     (PSK, CERTIFICATE),
     connection_ids=32,  # as mbedTLS
     resumptions=("id", "ticket"),
@@ -103,9 +104,8 @@ def snippets(session: Session) -> list[Snippet]:
 
 
 def _kconfig(end: End) -> list[str]:
-    exchange = end.suite.partition("_WITH_")[0].removeprefix("TLS_")
-    has_curve = end.is_13 or "ECDHE" in exchange
-    needed = {
+    has_curve = end.is_13 or end.parts.is_ephemeral
+    symbols = {
         "NET_SOCKETS": True,
         "NET_SOCKETS_SOCKOPT_TLS": True,
         "NET_SOCKETS_ENABLE_DTLS": not end.is_stream,
@@ -119,17 +119,17 @@ def _kconfig(end: End) -> list[str]:
         "MBEDTLS_ECDSA_C": has_curve and not end.has_rsa,
         "MBEDTLS_RSA_C": end.has_rsa,
         "MBEDTLS_PKCS1_V15": end.has_rsa,
-        f"MBEDTLS_KEY_EXCHANGE_{exchange}_ENABLED": not end.is_13,
+        f"MBEDTLS_KEY_EXCHANGE_{end.parts.exchange}_ENABLED": not end.is_13,
         "MBEDTLS_CIPHER_AES_ENABLED": True,
-        "MBEDTLS_CIPHER_CCM_ENABLED": "_CCM" in end.suite,
-        "MBEDTLS_CIPHER_GCM_ENABLED": "_GCM" in end.suite,
-        "MBEDTLS_CIPHER_MODE_CBC_ENABLED": "_CBC" in end.suite,
+        "MBEDTLS_CIPHER_CCM_ENABLED": end.parts.is_mode("CCM"),
+        "MBEDTLS_CIPHER_GCM_ENABLED": end.parts.is_mode("GCM"),
+        "MBEDTLS_CIPHER_MODE_CBC_ENABLED": end.parts.is_mode("CBC"),
         "MBEDTLS_SHA256": True,
-        "MBEDTLS_SHA384": end.suite.endswith("SHA384"),
-        "MBEDTLS_SHA1": end.suite.endswith("_SHA"),
+        "MBEDTLS_SHA384": end.parts.digest == "SHA384",
+        "MBEDTLS_SHA1": end.parts.digest == "SHA",
         "MBEDTLS_SSL_DTLS_CONNECTION_ID": end.connection_id is not None,
     }
-    lines = [f"CONFIG_{symbol}=y" for symbol, is_needed in needed.items() if is_needed]
+    lines = [f"CONFIG_{symbol}=y" for symbol in needed(symbols)]
     asks = "CONFIG_NET_SOCKETS_TLS_SET_MAX_FRAGMENT_LENGTH"
     if end.max_fragment_length is None:
         return [*lines, "# No max_fragment_length (RFC 6066); the default is to ask.", f"{asks}=n"]
@@ -157,9 +157,9 @@ def _sockets(end: End) -> list[str]:
         "        return -1;",
     ]
     if end.timer:
-        first, maximum = (max(1, round(t)) for t in (end.timer.first_ms, end.timer.maximum_ms))
+        first, maximum = end.timer.whole_ms
         lines += [
-            "    /* Milliseconds: the first timeout, and where it stops doubling. */",
+            c_code.TIMEOUTS,
             f"    uint32_t first = {first}, maximum = {maximum};",
             *_option("TLS_DTLS_HANDSHAKE_TIMEOUT_MIN", "&first", "sizeof first"),
             *_option("TLS_DTLS_HANDSHAKE_TIMEOUT_MAX", "&maximum", "sizeof maximum"),

@@ -14,13 +14,14 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from slowhand import _native
 from slowhand._native import ScenarioError, __version__
 from slowhand.api import COUNT, STACK_KEYS, Scenario, Source, loaded, own_builds
 from slowhand.blame import moved
 from slowhand.bounds import MAX_SEED, natural
+from slowhand.closing import Closing
 from slowhand.keys import Setting, Settings
 from slowhand.nearest import none_of
 from slowhand.report import METRICS
@@ -65,7 +66,7 @@ UNITS = {n: row for rows in METRICS.values() for n, row in rows.items() if n not
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How many worlds each configuration has, and by which metric they are compared."""
+    """The number of worlds of each configuration, and the metric by which they are compared."""
 
     count: int | None = None
     """The worlds of each; 100 if there is no precision either."""
@@ -119,13 +120,9 @@ class Place(Protocol):
         """Runs all chunks of a queue."""
         ...
 
-    def close(self) -> None:
-        """Leaves the place."""
-        ...
-
 
 class Progress(NamedTuple):
-    """How far a sweep is."""
+    """The state of a sweep while it runs."""
 
     done: int
     """Worlds that are done, those of before included."""
@@ -136,13 +133,13 @@ class Progress(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a configuration gave, and its difference to the baseline."""
+    """The measurements of a configuration, and its difference to the baseline."""
 
     measured: Measured
     difference: Difference | None
 
 
-class Sweep:
+class Sweep(Closing):
     """Configurations to run with the same seeds. It is a context manager: it closes its folder.
 
     `out` is the folder of its rows. If there are rows of the same sweep, it continues. Without
@@ -178,21 +175,14 @@ class Sweep:
                     raise SweepError(f"--scheduler: found programs, allowed: {allowed}")
                 from slowhand.sweeps.cluster import Cluster
 
-                self._place = Cluster(scheduler)
-            exits.callback(self._place.close)
+                self._place = exits.enter_context(Cluster(scheduler))
             folder = self.out
             if folder is None:
                 folder = exits.enter_context(tempfile.TemporaryDirectory(prefix="slowhand-"))
             self.data = DataSet(folder, self.configurations, sampling.seed, sampling.last)
-            exits.callback(self.data.close)
+            exits.enter_context(self.data)
             self._exits = exits.pop_all()
         self._failed = self.data.failed()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Lets others use the folder."""
@@ -226,7 +216,7 @@ class Sweep:
             running.close()
 
     def _missing(self) -> Iterable[Chunk]:
-        """What the next round runs: nothing if all configurations have their worlds."""
+        """The chunks of the next round: none if all configurations have their worlds."""
         for configuration in self.configurations:
             for count in self._rounds(configuration):
                 missing = list(self.data.missing(configuration, self.sampling.seed, count))
@@ -256,7 +246,7 @@ class Sweep:
             count = min(sampling.most, math.ceil(wanted))
 
     def results(self) -> list[Result]:
-        """What each configuration gave, and its difference to the baseline."""
+        """The results of each configuration, and its difference to the baseline."""
         metric = self.sampling.metric
         self.data.read()  # a signal may have come when a file was just complete
         wanted = (metric, *self.sampling.others)
@@ -283,7 +273,7 @@ class Sweep:
 
     @property
     def notes(self) -> list[str]:
-        """What programs did so that another run of a seed may differ, each once."""
+        """The actions of programs by which another run of a seed may differ, each once."""
         return list(self.data.notes)
 
     @property
@@ -373,7 +363,7 @@ COLUMNS = {
     "difference_mean": "The mean of the metric, minus that of the first or best configuration.",
     "difference_half": "Half of the width of the interval of that difference.",
 }
-"""What the columns of a sweep's table mean. KEY and METRIC stand for names."""
+"""The meaning of the columns of a sweep's table. KEY and METRIC stand for names."""
 
 
 def frame(results: list[Result], metric: str) -> polars.DataFrame:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from slowhand._native import __version__
 from slowhand.api import Run, Scenario
+from slowhand.closing import Closing
 from slowhand.sweeps.dataset import Chunk, Rows, rows_of
 from slowhand.sweeps.queue import Queue
 from slowhand.sweeps.vary import Plain, SweepError
@@ -27,12 +28,12 @@ REQUIREMENT = "distributed>=2026.8,<2027"
 """As in pyproject.toml."""
 
 CONNECT_S = 10.0
-"""How long the scheduler may take to answer. (Assumed.)"""
+"""The time that the scheduler may take to answer. (Assumed.)"""
 
 POLL_S = 0.2
 
 LOST = (CancelledError, OSError)
-"""What is raised while the connection to the scheduler is lost."""
+"""The errors that are raised while the connection to the scheduler is lost."""
 
 AHEAD = 2
 """Chunks in flight for each thread of the cluster: one runs, one waits at the worker."""
@@ -42,7 +43,7 @@ class ClusterError(RuntimeError):
     """The cluster cannot go on. The rows that are written stay, and the sweep can continue."""
 
 
-class Cluster:
+class Cluster(Closing):
     """A Dask cluster, which somebody else has started."""
 
     def __init__(self, address: str):
@@ -118,7 +119,7 @@ class Cluster:
         return future
 
     def _done(self, flying: list[distributed.Future[Rows]]) -> set[distributed.Future[Rows]]:
-        """Those that are done: at least one, unless it takes longer than progress may wait."""
+        """The futures that are done: at least one, unless it takes longer than progress waits."""
         import distributed
 
         wait: Any = distributed.wait

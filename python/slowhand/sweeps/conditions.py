@@ -32,7 +32,7 @@ STATISTICS: Mapping[str, Callable[[Measured, str], float]] = {
     "p50": lambda measured, column: measured.metrics[column].p50,
     "p95": lambda measured, column: measured.metrics[column].p95,
 }
-"""What a summary has of a column, over the handshakes that completed."""
+"""The statistics of a column, over the handshakes that completed."""
 
 SIGNS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -51,7 +51,7 @@ TOKEN = re.compile(rf"\s*({NUMBER}%?|[A-Za-z_][\w.]*|[<>]=?|[*+-])")
 
 
 class Bound(NamedTuple):
-    """What a quantity is compared with: `times` the value of the baseline, and `plus`."""
+    """The bound of a quantity: `times` the value of the baseline, and `plus`."""
 
     times: float
     plus: float
@@ -68,7 +68,7 @@ class Bound(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """What makes a configuration fail."""
+    """A condition with which a configuration fails."""
 
     column: str
     statistic: str | None
@@ -161,7 +161,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _bound(tokens: Sequence[str]) -> Bound | None:
-    """What stands after the sign; `None` if it is no bound."""
+    """The bound after the sign; `None` if it is no bound."""
     text = " ".join(tokens)
     match tokens:
         case ["base"]:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from slowhand import known, output, results
 from slowhand._native import ScenarioError, __version__
 from slowhand.api import STACK_KEYS, Run, Scenario, own_digests
+from slowhand.closing import Closing
 from slowhand.sweeps.vary import Plain, SweepError
 from slowhand.terminal import printable
 
@@ -50,14 +51,14 @@ class Configuration:
     """A scenario with some keys varied. It is loaded when it runs: a sweep may have many."""
 
     name: str
-    """What the column `scenario` says."""
+    """The value of the column `scenario`."""
     base: Scenario
     overrides: tuple[str, ...] = ()
-    """What is varied, as on the command line."""
+    """The values that are varied, as on the command line."""
     settings: Mapping[str, Plain | None] = field(default_factory=dict)
-    """The same as values of columns, by key; `None` if the key is not set."""
+    """The values as those of columns, by key; `None` if the key is not set."""
     followed: Mapping[str, Plain | None] = field(default_factory=dict)
-    """What the session has beside that, in the place of what the scenario has, by key."""
+    """The values that the session has beside these, in the place of the scenario's, by key."""
 
     @property
     def label(self) -> str:
@@ -150,7 +151,7 @@ class Rows(NamedTuple):
     seconds: float
     """The wall time that it took."""
     notes: tuple[str, ...] = ()
-    """What programs did so that another run of a seed may differ."""
+    """The actions of programs by which another run of a seed may differ."""
 
 
 def rows_of(
@@ -231,7 +232,7 @@ def _told(configuration: Configuration, notes: Iterable[str]) -> Iterator[str]:
     return (f"{configuration.label}: {note}" for note in notes)
 
 
-class DataSet:
+class DataSet(Closing):
     """The folder of a sweep. While it is open, no other sweep writes into it."""
 
     def __init__(
@@ -257,7 +258,7 @@ class DataSet:
         self._lost: dict[str, set[int]] = {}
         """The seeds whose programs were not run to their end, since this was made, by digest."""
         self.notes: dict[str, None] = {}
-        """What programs did so that another run of a seed may differ, each once."""
+        """The actions of programs by which another run of a seed may differ, each once."""
         try:
             self.read()
             self._check(first, last)
@@ -319,7 +320,7 @@ class DataSet:
                 raise self._error(f"{reason}: remove this file, and its seeds run again") from error
 
     def failed(self) -> int:
-        """How many handshakes of all rows did not complete, and how many worlds have no row."""
+        """The number of handshakes that did not complete, and of worlds that have no row."""
         failed = 0
         for configuration in self._by_digest.values():
             failed += self.worlds(configuration)
@@ -364,7 +365,7 @@ class DataSet:
                 raise self._error(f"{there}, and {here}: ask for all, or choose another folder")
 
     def _owned(self, name: str) -> tuple[str, int, int]:
-        """What the name of a file says, if it belongs to the sweep."""
+        """The parts of the name of a file, if it belongs to the sweep."""
         found = NAME.fullmatch(name)
         if not found:
             allowed = "a folder that is empty, or that a sweep has made"

@@ -1,4 +1,4 @@
-"""What follows from a credential, protocol or library that is varied: keys that fit only one."""
+"""Keys that follow from a credential, protocol or library that is varied: they fit only one."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def followings(scenario: Scenario, settings: Mapping[str, object]) -> Iterator[t
 
 
 LENGTH = "session.max_fragment_length"
-"""What some libraries do not have."""
+"""A key that some libraries do not have."""
 
 SAID = ("credential", "suite", "auth", "max_fragment_length")
-"""What may follow, and is said where it does."""
+"""The keys that may follow, and are said where they do."""
 
 
 def ways(scenario: Scenario, settings: Mapping[str, object]) -> list[tuple[str, ...]]:
@@ -100,7 +100,7 @@ def ways(scenario: Scenario, settings: Mapping[str, object]) -> list[tuple[str, 
 def _with_credential(
     scenario: Scenario, settings: Mapping[str, object], found: list[tuple[str, ...]]
 ) -> Iterator[tuple[str, ...]]:
-    """The same ways with the credential that the scenario resolves to, where it does not name it.
+    """The ways with the credential that the scenario resolves to, where it does not name it.
 
     Another library may have another default.
     """
@@ -127,7 +127,7 @@ def _suites(scenario: Scenario) -> Iterator[tuple[str, ...]]:
 def followed(
     base: Scenario, scenario: Scenario, settings: Mapping[str, object]
 ) -> dict[str, Plain | None]:
-    """What a session has in the place of what it would have without what is varied, by key."""
+    """The values of a session that it would not have without what is varied, by key."""
     before, now = _resolved(base), _resolved(scenario)
     return {
         f"session.{key}": now.get(key)

@@ -1,4 +1,4 @@
-"""What is left to run, and how much of it at once."""
+"""The work that is left, and how much of it runs at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from slowhand.api import processors
 from slowhand.sweeps.dataset import Chunk, Rows
 
 LONGEST_S = 5.0
-"""How long a chunk should take: so much work is lost if the sweep is killed. (Assumed.)"""
+"""The time that a chunk should take: so much work is lost if the sweep is killed. (Assumed.)"""
 
 SHORTEST_S = 0.5
 """Shorter chunks cost more than they help: writing a file takes some milliseconds. (Assumed.)"""
@@ -35,7 +35,7 @@ class Queue:
         self.left = sum(chunk.count for chunk in self._missing)
         """The worlds that no taken chunk has."""
         self._seconds: dict[bool, float] = {}
-        """How long a world takes, where it is known: of libraries and of programs."""
+        """The time that a world takes, where it is known: of libraries and of programs."""
         self._handshakes = 1.0  # a world
 
     def take(self, slots: int = 1) -> Chunk | None:

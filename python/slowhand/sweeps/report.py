@@ -23,13 +23,13 @@ COLUMNS = {
 """Means that are shown, and their headings."""
 
 FOLLOWING = (*STACK_KEYS, *FOLLOWED)
-"""What others follow from."""
+"""The keys from which others follow."""
 
 MOST_FAILING = 8
-"""How many configurations with failures are told apart. (Assumed: more is not read.)"""
+"""The most configurations with failures that are told apart. (Assumed: more is not read.)"""
 
 LONGEST_VALUE = 24
-"""How much is shown of a value that was varied."""
+"""The most characters of a value that was varied that are shown."""
 
 
 def show(sweep: Sweep, results: list[Result], out: Terminal, *, interrupted: bool) -> None:
@@ -62,7 +62,7 @@ def show_worse(worse: list[str], most: float | None, out: Terminal) -> None:
 
 
 def _failures(results: list[Result]) -> Iterator[str]:
-    """What did not complete, by configuration."""
+    """The failures, by configuration."""
     failing = []
     for measured, _ in results:
         said = [
@@ -104,7 +104,7 @@ def _impossible(sweep: Sweep) -> Iterator[str]:
 
 
 def _followed(sweep: Sweep) -> Iterator[str]:
-    """What followed from what is varied, each once."""
+    """The values that followed from what is varied, each once."""
     found: dict[str, None] = {}
     for each in sweep.configurations:
         keys = {key: each.settings[key] for key in FOLLOWING if key in each.settings}

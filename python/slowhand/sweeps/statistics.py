@@ -1,4 +1,4 @@
-"""What a sweep's configurations gave, each from a scan of its own rows.
+"""The results of a sweep's configurations, each from a scan of its own rows.
 
 The metrics of one configuration, or one metric of two, are the most that is loaded at a time: some
 tens of octets for each handshake of a configuration.
@@ -22,7 +22,7 @@ from slowhand.estimate import Estimate, percentile
 from slowhand.sweeps.dataset import Configuration, DataSet
 
 METRICS = ("duration_s", "energy_client_mj", "bytes_phy", "retransmissions_spurious")
-"""What is summarised of every sweep, beside the metric that it is asked for."""
+"""The metrics that are summarised of every sweep, beside the one that it is asked for."""
 
 CLEARLY_FEWER = 0.01
 """The best configuration has at most this share of handshakes less than the one that completes the
@@ -81,7 +81,7 @@ class Measured:
 
     @property
     def completed(self) -> int:
-        """How many of them completed."""
+        """The number of them that completed."""
         return self.outcomes.get("completed", 0)
 
     @property
@@ -186,7 +186,7 @@ def _programs(data: DataSet, configuration: Configuration) -> tuple[int, int]:
 
 
 def times_more(columns: Columns, metric: str, last: int, precision: float) -> float:
-    """How many times as many worlds the interval needs to be so narrow: 1 if it is.
+    """The factor for the number of worlds with which the interval is so narrow: 1 if it is.
 
     Only the worlds up to the seed `last` count. Infinity if there is no interval yet. The width
     falls with the square root of the worlds.

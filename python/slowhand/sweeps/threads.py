@@ -42,9 +42,6 @@ class Threads:
         if before:
             yield self._finished(queue, *before)
 
-    def close(self) -> None:
-        """Nothing is left open."""
-
     def _finished(self, queue: Queue, chunk: Chunk, run: Run | Execution) -> tuple[Chunk, Rows]:
         own = chunk.configuration
         rows = rows_of(run, own.name, own.settings, own.digest, extra=self._extra)

@@ -1,4 +1,4 @@
-"""What a sweep varies: keys of a scenario and their values, and the configurations of these.
+"""The axes of a sweep: keys of a scenario and their values, and the configurations of these.
 
 A value is written as on the command line: `session.timeout_s=1,2,4`. Ranges are `FROM:TO:STEP` and,
 geometric, `FROM:TO:*FACTOR`. Their ends belong to them, and they are exact: decimal numbers.
@@ -26,7 +26,7 @@ NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?"
 RANGE = re.compile(rf"({NUMBER}):({NUMBER})(?::(\*?)({NUMBER}))?")
 
 Plain: TypeAlias = str | float | bool
-"""What a column of a data set holds: a number is always a float, so that 2.5 may follow 1 and 2."""
+"""The values of a column of a data set: numbers are floats, so that 2.5 may follow 1 and 2."""
 
 
 class SweepError(ValueError):

@@ -24,9 +24,9 @@ class Library(NamedTuple):
     folders: Sequence[str]
     """Where in a package they are: the first of these that is there."""
     parts: Callable[[Path, Path | None], Sequence[Part]]
-    """What is compiled, of the sources in a folder, with a header of options or without."""
+    """The parts to compile, of the sources in a folder, with a header of options or without."""
     prepare: Callable[[Path, Path], Path] | None = None
-    """What comes before: makes, of the sources and in an empty folder, what `parts` reads."""
+    """The step before: it makes, of the sources and in an empty folder, what `parts` reads."""
 
     def carried(self, carrier: str | None = None) -> Path:
         """Where the sources are that a package of Cargo carries, its own or another one."""

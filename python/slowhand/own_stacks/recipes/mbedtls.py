@@ -86,7 +86,7 @@ def _line(root: Path) -> str:
 
 
 def _version(root: Path) -> str:
-    """What the sources say of their version."""
+    """The version that the sources name."""
     for name in ("build_info.h", "version.h"):
         header = root / "include" / "mbedtls" / name
         text = header.read_text(errors="replace") if header.is_file() else ""

@@ -17,10 +17,10 @@ from slowhand.terminal import printable
 ADAPTER = data.CSRC / "openssl"
 
 LISTS = json.loads((ADAPTER / "counted.json").read_text())
-"""What is switched off, and whose calls are renamed: as in the built-in library."""
+"""The parts that are switched off, and the calls that are renamed, as in the built-in library."""
 
 PERL = "install Perl, which configures OpenSSL"
-"""What helps if there is none."""
+"""The remedy if there is none."""
 
 
 def prepare(root: Path, work: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Sections 3.3 and 4.1: what selective acknowledgments (SACK) save."""
+"""Sections 3.3 and 4.1: what selective acknowledgements (SACK) save."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def impatient(mss: int, more: Settings) -> Point:
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """What handshakes without SACK have more than those with it."""
+    """The costs that handshakes without SACK have above those with it."""
     values: dict[str, Estimate | None] = {}
     for mtu in LOSSY:
         pair = lossy(mtu, WITHOUT), lossy(mtu, {})
@@ -61,7 +61,7 @@ def measure(laboratory: Laboratory) -> Values:
 
 
 def saved(laboratory: Laboratory, without: Point, sack: Point, column: str) -> Estimate:
-    """What SACK saves: the mean over pairs of handshakes with the same seed.
+    """The savings of SACK: the mean over pairs of handshakes with the same seed.
 
     Both of a pair begin with the same losses, and both completed.
     """

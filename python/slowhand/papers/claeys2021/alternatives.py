@@ -1,4 +1,4 @@
-"""What other assumptions would do: `python -m slowhand.papers.claeys2021.alternatives`.
+"""Other assumptions, and what they would do: `python -m slowhand.papers.claeys2021.alternatives`.
 
 Each alternative is fitted to the same row of Table 2. The table that it prints is in
 `papers/claeys2021/README.md`.

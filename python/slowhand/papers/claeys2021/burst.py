@@ -68,7 +68,7 @@ def windowed(mss: int, window: int) -> Point:
 
 
 def acknowledged(*, nagle: bool, delayed: bool) -> Point:
-    """Acknowledgments are delayed as in Table 2, or sent at once."""
+    """Acknowledgements are delayed as in Table 2, or sent at once."""
     return Point.of(
         SCENARIO, {**tls_settings(LARGE_MSS, nagle=nagle), **({} if delayed else AT_ONCE)}
     )
@@ -112,7 +112,7 @@ def points() -> list[Point]:
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """What each mechanism changes."""
+    """The change by each mechanism."""
 
     def less(point: Point, than: Point, column: str) -> Estimate:
         return laboratory.mean(than, column) - laboratory.mean(point, column)

@@ -51,11 +51,11 @@ def settings(protocol: str, hops: int, duty: int) -> Settings:
 
 
 AT_ONCE = Point.of(SCENARIO, {**settings("TLS", 1, 25), "transport.client.delayed_ack_ms": 0})
-"""A client that does not delay its acknowledgments, at the edge of what the paper calls similar."""
+"""A client that delays no acknowledgements, at the edge of what the paper calls similar."""
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """What the text says of the figure."""
+    """The statements of the text on the figure."""
 
     def duration(protocol: str, hops: int, duty: int) -> Estimate:
         return laboratory.mean(point(protocol, hops, duty), "duration_s")

@@ -43,7 +43,7 @@ class Fitted(NamedTuple):
 
     @property
     def settings(self) -> Settings:
-        """The same as keys of the scenario."""
+        """The parameters as keys of the scenario."""
         return {
             "session.certificate_length": self.certificate_length,
             "client.compute_factor": self.compute_factor,

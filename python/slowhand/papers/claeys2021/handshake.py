@@ -15,7 +15,7 @@ LARGE_MFL, SMALL_MFL = 1024, 512
 """In octets."""
 
 HEADERS = {"tls": 20, "dtls": 13 + 4}
-"""What the paper's MTU has beyond MSS and MFL, in octets: the header of TCP and no more; with DTLS
+"""The octets of the paper's MTU beyond MSS and MFL: the header of TCP and no more; with DTLS
 the headers of the record and of compressed UDP."""
 
 DROPPED_SYN_ACK: Settings = {"server.internet_dropped": [1]}

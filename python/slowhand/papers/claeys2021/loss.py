@@ -127,7 +127,7 @@ def increase(laboratory: Laboratory, settings: Settings, column: str) -> Estimat
 def worse(
     laboratory: Laboratory, settings: Settings, than: Settings, column: str
 ) -> Estimate | None:
-    """How much more the worst case of a configuration has than that of a second one."""
+    """The distance of the worst case of a configuration above that of a second one."""
     worst = [
         worst_case(laboratory.measure(point(each, LOSS)).samples[column])
         for each in (settings, than)
@@ -136,7 +136,7 @@ def worse(
 
 
 def repeated_less(laboratory: Laboratory, settings: Settings, than: Settings) -> Estimate:
-    """How many octets less a second configuration sends again, on average."""
+    """The octets that a second configuration sends again less, on average."""
     again = [
         laboratory.mean(point(each, LOSS), "bytes_phy")
         - laboratory.mean(point(each, 0.0), "bytes_phy")
@@ -146,7 +146,7 @@ def repeated_less(laboratory: Laboratory, settings: Settings, than: Settings) ->
 
 
 def sooner(laboratory: Laboratory, settings: Settings, than: Settings) -> Estimate:
-    """How much sooner a second configuration ends, on average."""
+    """The time by which a second configuration ends sooner, on average."""
     first, second = (laboratory.mean(point(each, LOSS), "duration_s") for each in (settings, than))
     return first - second
 

@@ -34,7 +34,7 @@ def point(protocol: str, way: str | None) -> Point:
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """What a resumed handshake has less than a full one, and what is left."""
+    """The savings of a resumed handshake over a full one, and what is left."""
     values: dict[str, Estimate | None] = {}
     for protocol in PROTOCOLS:
         full = point(protocol, None)

@@ -1,4 +1,4 @@
-"""What two ends sent each other over one hop, from the capture of a world."""
+"""A conversation of two ends over one hop, from the capture of a world."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Conversation:
 
     @property
     def flights(self) -> list[list[bytes]]:
-        """What one end sends before the other answers, the client's first."""
+        """The flights: all that one end sends before the other answers, the client's first."""
         turns = groupby(self.payloads, key=lambda payload: payload[0])
         return [[octets for _, octets in payloads] for _, payloads in turns]
 

@@ -16,7 +16,7 @@ CURVE = {"share": 65, "spki": 91, "signature": 71}
 the draft), a signature in DER on average (its section 2.2.1)."""
 
 EDWARDS = {"share": 32, "spki": 44, "signature": 64}
-"""The same with x25519 (RFC 7748) and ed25519 (RFC 8032)."""
+"""The octets with x25519 (RFC 7748) and ed25519 (RFC 8032)."""
 
 KINDS = ("rpk", "psk_ecdhe", "psk")
 """The handshakes: raw public keys, a pre-shared key with key agreement, one without."""

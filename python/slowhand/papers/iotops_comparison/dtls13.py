@@ -20,7 +20,7 @@ CREDENTIALS: dict[str, dict[str, Setting]] = {
     "psk_ecdhe": {**_PSK, "session.psk_mode": "psk_dhe_ke"},
     "psk": _PSK,
 }
-"""What each handshake of the draft has."""
+"""The parts of each handshake of the draft."""
 
 CCM_8, CCM = "TLS_AES_128_CCM_8_SHA256", "TLS_AES_128_CCM_SHA256"
 """Suites with a tag of 8 octets and of 16."""
@@ -71,7 +71,7 @@ def measure(laboratory: Laboratory) -> Values:
 
 
 def _computed(rpk: list[Fields]) -> dict[str, Estimate]:
-    """What no library here has, from the flights with raw public keys and the format."""
+    """The handshakes that no library here has, from the flights with raw public keys."""
     certificate = "Certificate: certificate"
     compressed = [{**flight, certificate: COMPRESSED_SPKI} for flight in rpk]
     # RFC 7924: type, list and length of the extension; the type of an object, and its hash.

@@ -61,7 +61,7 @@ def variant(octets: list[int], *, x5t: bool, signature: bool) -> list[int]:
 
 
 def _content(octets: int) -> int:
-    """What a byte string of CBOR holds, from all its octets (RFC 8949 section 3)."""
+    """The octets that a byte string of CBOR holds, from all its octets (RFC 8949 section 3)."""
     return next(octets - header for header in (1, 2) if _string(octets - header) == octets)
 
 
@@ -84,7 +84,7 @@ def measure(laboratory: Laboratory) -> Values:
 
 
 def _over_coap(laboratory: Laboratory, octets: list[int]) -> dict[str, Estimate]:
-    """What CoAP adds to messages 1 to 3, and the combined request to a request."""
+    """The octets that CoAP adds to messages 1 to 3, and the combined request to a request."""
     values = {}
     sent = [payload for _, payload in conversation(laboratory, METHOD_4).payloads]
     for number, (whole, message) in enumerate(zip(sent[:3], octets, strict=False), 1):

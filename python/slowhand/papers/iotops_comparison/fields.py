@@ -219,7 +219,7 @@ class _Reader:
             yield from self._extensions(sender, body[at + 2 :])
 
     def _choices(self, name: str, rest: bytes) -> Iterator[tuple[str, int]]:
-        """What comes between the random number and the extensions."""
+        """The fields between the random number and the extensions."""
         yield "session ID", 1 + rest[0]
         at = 1 + rest[0]
         if name == "ServerHello":

@@ -82,7 +82,7 @@ def _sums(flights: Sequence[Fields]) -> list[float]:
 
 
 def _reported(id: str) -> float:
-    """What the draft reports in a row."""
+    """The number of a row that the draft reports."""
     from slowhand import papers
 
     return papers.find("iotops-comparison").number(id)

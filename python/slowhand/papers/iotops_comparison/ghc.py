@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 STATIC = bytes.fromhex("16fefd17fefd00010000000000010000")
-"""What follows the addresses in the dictionary (RFC 7400 section 2.1)."""
+"""The octets behind the addresses in the dictionary (RFC 7400 section 2.1)."""
 
 _MOST_LITERAL, _MOST_ZEROS = 95, 17
 
@@ -37,7 +37,7 @@ def compress(octets: bytes, addresses: bytes) -> bytes:
 
 
 def _steps(text: bytes, at: int) -> Iterator[tuple[int, bytes]]:
-    """How many octets from here on each code appends, and the code."""
+    """The number of octets from here on that each code appends, and the code."""
     rest = len(text) - at
     for length in range(1, min(rest, _MOST_LITERAL) + 1):
         yield length, bytes([length]) + text[at : at + length]

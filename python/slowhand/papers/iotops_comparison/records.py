@@ -1,4 +1,4 @@
-"""What protects data, and how many octets it adds to them (section 3 of the draft).
+"""Protections of data, and how many octets each adds to them (section 3 of the draft).
 
 Measured: the octets of a request or a response with protection, less those without. Computed from
 the format: compression, Group OSCORE, numbers and identifiers that are longer.
@@ -60,7 +60,7 @@ PROTOCOLS: dict[str, dict[str, Setting]] = {
 """The sessions that carry requests. That of `edhoc` has a Sender ID of one octet."""
 
 _BOTH = ("dtls12", "dtls13", "tls12", "tls13", "oscore")
-"""Those with numbers of one octet and of two."""
+"""The protections with numbers of one octet and of two."""
 
 
 def points() -> list[Point]:
@@ -94,7 +94,7 @@ def last(
 def overhead(
     laboratory: Laboratory, name: str, number: str = "05", cid: str = ""
 ) -> tuple[int, int]:
-    """What protection adds to a request and to a response."""
+    """The octets that protection adds to a request and to a response."""
     request, response = last(laboratory, name, number, cid)
     plain = _plain(name)
     return len(request) - plain[0], len(response) - plain[1]
@@ -148,7 +148,7 @@ def _computed(oscore: tuple[int, int]) -> dict[str, int]:
 
 
 def _option(number: int, *, id_octets: int, context: bytes | None = None) -> int:
-    """What OSCORE adds to a request: option, marker, code, tag (RFC 8613 sections 6.1 and 5.3).
+    """The octets that OSCORE adds to a request: option, marker, code, tag (RFC 8613, 6.1 and 5.3).
 
     `context` is the ID Context, which Group OSCORE always has.
     """
@@ -166,7 +166,7 @@ ADDRESSES = bytes.fromhex("20010db800000000021274000000000120010db80000000002127
 
 
 def compressed(name: str, number: str, cid: str = "") -> int:
-    """What a record of the draft's six octets adds to them with GHC."""
+    """The octets that a record adds to the draft's six with GHC."""
     record, _ = _record(name, number, cid)
     code = ghc.compress(record, ADDRESSES)
     if ghc.decompress(code, ADDRESSES) != record:

@@ -29,7 +29,7 @@ def whole(handshake: str) -> Point:
 
 
 def without_last_flight(handshake: str) -> Point:
-    """The same handshake if the server's last flight is lost once."""
+    """A handshake in which the server's last flight is lost once."""
     return opal.dropping(LAST_FLIGHT[handshake], **SESSIONS[handshake])
 
 

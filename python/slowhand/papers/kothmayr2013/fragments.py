@@ -15,7 +15,7 @@ MTUS = (192, 256, 384, 512, 768, 1024, 1232)
 
 LOSSES = (0.01, 0.02, 0.05)
 SPREADS = ("flight", "fragment")
-"""What is lost with a fragment: the rest of its flight, as in the paper, or nothing."""
+"""The parts that are lost with a fragment: the rest of its flight, as in the paper, or nothing."""
 
 BEST = 512
 """The best MTU of the paper."""
@@ -34,7 +34,7 @@ def point(spread: str, loss: float, mtu: int) -> Point:
 
 
 def whole(mtu: int) -> Point:
-    """The same without loss."""
+    """A handshake with this MTU, without loss."""
     return opal.point(mtu=mtu)
 
 

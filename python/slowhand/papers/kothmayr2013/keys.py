@@ -22,7 +22,7 @@ LOSS = 0.02
 TIMER_S = 5.0
 
 FASTER = 0.75
-"""What software would take of the time in devices/opal-tpm.toml, in a note beside the energy."""
+"""The share of the time in devices/opal-tpm.toml that software takes, in a note on the energy."""
 
 FIGURE = list(itertools.product(BITS, AUTHENTICATIONS, HOPS))
 SINGLE_HOP = [(bits, auth, 1) for bits in (*BITS, TOO_LONG) for auth in AUTHENTICATIONS]
@@ -49,7 +49,7 @@ def ecc(curve: str) -> Point:
 
 
 def quick() -> Point:
-    """The same with faster software."""
+    """A handshake with faster software."""
     return opal.faster(FASTER, suite=opal.ECC, curve=CURVES[-1])
 
 

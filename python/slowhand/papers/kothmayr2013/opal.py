@@ -22,7 +22,7 @@ def faster(factor: float, /, **session: Setting) -> Point:
 
 
 def unhurried(hops: int, /, **session: Setting) -> Point:
-    """The same with a client that computes in no time."""
+    """A handshake with a client that computes in no time."""
     return _point(hops, session, {"client.compute_factor": 0})
 
 

@@ -60,11 +60,11 @@ FRAG1_ROOM = 72
 octets uncompressed), and data up to a multiple of 8 of the uncompressed datagram."""
 
 FRAGN_ROOM = 88
-"""The same in each further fragment: (100 - 5) octets, down to a multiple of 8."""
+"""The octets in each further fragment: (100 - 5) octets, down to a multiple of 8."""
 
 
 class Record(NamedTuple):
-    """What becomes of a plaintext."""
+    """The record of a plaintext."""
 
     octets: int
     compute_ms: float

@@ -31,7 +31,7 @@ TWO_HOPS: dict[str, Setting] = {
     },
     "network.parents": {"1": 0, "2": 1},
 }
-"""Those over two hops: no context, and a forwarder. All boards hear each other: the sniffers beside
+"""Boards over two hops: no context, and a forwarder. All boards hear each other: sniffers beside
 them do, and what makes the hops is a list of permitted addresses."""
 
 NETWORKS: dict[str, dict[str, Setting]] = {"1": ONE_HOP, "2": TWO_HOPS}

@@ -84,12 +84,12 @@ def until_finished_s(handshake: Handshake) -> float:
 
 
 def repeated(handshake: Handshake) -> int:
-    """How many frames the link layer has sent again."""
+    """The number of frames that the link layer has sent again."""
     return sum(each.repeated for each in handshake.values())
 
 
 def forwarding_s(datagrams: Iterable[Datagram], forwarder: str) -> list[tuple[Datagram, float]]:
-    """How long a node takes to pass datagrams on.
+    """The time that a node takes to pass datagrams on.
 
     From the last octet that it has received to the first symbol that it sends, for datagrams none
     of whose frames were repeated, if nothing else of it or to it lies between.

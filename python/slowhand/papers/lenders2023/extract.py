@@ -85,7 +85,7 @@ SETUPS = {
 
 @dataclass
 class Found:
-    """What was found in the captures of a network."""
+    """The findings in the captures of a network."""
 
     captures: Counter[str] = field(default_factory=Counter)
     handshakes: list[exchanges.Handshake] = field(default_factory=list)
@@ -104,7 +104,7 @@ def main(clone: Path) -> None:
 
 
 def measure(clone: Path) -> dict[str, Any]:
-    """What is in the file."""
+    """The content of the file."""
     return {
         "artifacts": "https://github.com/anr-bmbf-pivot/Artifacts-CoNEXT23-DoC",
         "hops": {hops: _network(clone, setup) for hops, setup in SETUPS.items()},
@@ -176,7 +176,7 @@ def _of_handshakes(found: Found) -> None:
 
 
 def _of_frames(heard: Sequence[Frame], found: Found) -> None:
-    """How often a frame is sent again, by how soon it follows another one to the same board."""
+    """The number of frames that are sent again, by how soon each follows one to its board."""
     data = [frame for frame in heard if not frame.is_acknowledgement]
     for before, frame, after in zip(data, data[1:], data[2:], strict=False):
         is_next = before.target and before.target == frame.target and before.source == frame.source
@@ -231,7 +231,7 @@ def _is_query(datagram: Datagram, kind: str) -> bool:
 
 
 def _of_log(file: Path, kind: str, found: Found) -> None:
-    """The same as the client's log has it, for DNS over UDP and DTLS: `t` and `r` of a query."""
+    """The times in the client's log, for DNS over UDP and DTLS: `t` and `r` of a query."""
     sent: dict[tuple[str, str], list[float]] = {}
     log = file.with_name(file.name.replace(".pcap.gz", ".log"))
     for line in log.read_text(errors="replace").splitlines():
@@ -325,7 +325,7 @@ def _packets(pcap: bytes) -> Iterator[bytes]:
 
 
 def _octets(datagram: Datagram) -> str:
-    """What there is of a datagram in octets, as text that can be counted."""
+    """The octets of a datagram, as text that can be counted."""
     return json.dumps(
         {
             "frames": datagram.frames,

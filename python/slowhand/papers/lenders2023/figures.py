@@ -18,7 +18,7 @@ NAMES = {
     "fin-ccs2": "Change-\nCipherSpec\nof the server",
     "ccs2-fin2": "Finished\nof the server",
 }
-"""What comes after each gap."""
+"""The event after each gap."""
 
 
 def gaps(

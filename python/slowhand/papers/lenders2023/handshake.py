@@ -1,4 +1,4 @@
-"""How long a handshake takes, its parts, and the frames that are sent again."""
+"""The time that a handshake takes, its parts, and the frames that are sent again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIMES: dict[str, Callable[[Handshake], float]] = {
     "client": exchanges.client_s,
     "last": lambda handshake: exchanges.gap_s(handshake, "fin", "ccs2"),
 }
-"""What is measured of each handshake, in seconds."""
+"""The times of each handshake, in seconds."""
 
 
 def points() -> list[Point]:

@@ -12,7 +12,7 @@ from slowhand.papers.lenders2023.exchanges import MESSAGES
 FILE = data.PAPERS / "lenders2023" / "measured.json"
 
 SERVER_DELAY_MS = 80.0
-"""What the server of the captures over two hops waits, see `delay` in assumptions.toml."""
+"""The wait of the server of the captures over two hops, see `delay` in assumptions.toml."""
 
 
 def numbers() -> dict[str, float]:

@@ -17,7 +17,7 @@ DNS = {"query": 42, "a": 58, "aaaa": 70}
 """Octets of a query and of responses with an address of IPv4 and of IPv6: the payloads over UDP."""
 
 COAP = {"query": 59, "a": 68}
-"""The same in a message of CoAP: their payloads over CoAP, with FETCH."""
+"""The octets in a message of CoAP: their payloads over CoAP, with FETCH."""
 
 
 def points() -> list[Point]:

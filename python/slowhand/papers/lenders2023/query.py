@@ -1,4 +1,4 @@
-"""How long a query takes over a session of DTLS that is open."""
+"""The time that a query takes over a session of DTLS that is open."""
 
 from __future__ import annotations
 

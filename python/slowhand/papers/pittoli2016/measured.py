@@ -1,4 +1,4 @@
-"""What simavr measured of the engine: `firmware/atmega128rfa1/measure.py` writes the file."""
+"""Measurements of the engine by simavr: `firmware/atmega128rfa1/measure.py` writes the file."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def measured() -> dict[str, Any]:
 
 
 def compute_s(variant: Variant, role: str) -> float:
-    """How long an end computes for a handshake."""
+    """The time that an end computes for a handshake."""
     calls = measured()[variant]["calls"][:-APPLICATION_DATA]
     return _seconds(sum(cycles for end, _, _, cycles, _ in calls if end == role))
 
 
 def message_s(variant: Variant) -> float:
-    """How long both ends compute for a message."""
+    """The time that both ends compute for a message."""
     calls = measured()[variant]["calls"][-APPLICATION_DATA:]
     return _seconds(sum(cycles for _, _, _, cycles, _ in calls))
 

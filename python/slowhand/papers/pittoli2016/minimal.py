@@ -13,12 +13,12 @@ ORIGINAL: dict[str, Setting] = {}
 """DTLS 1.2 of lean-dtls, a message a datagram."""
 
 OPTIMISED: dict[str, Setting] = {"session.lean": ["slides"]}
-"""The same with what the slides leave out."""
+"""The session without what the slides leave out."""
 
 SEQUENTIAL: dict[str, Setting] = {
     "session.lean": ["slides", "server_finished_first"],
 }
-"""The same with a server that needs its keys before it answers."""
+"""The session with a server that needs its keys before it answers."""
 
 ALL: dict[str, Setting] = {"session.lean": ["all"], **PACKED}
 """All switches of the lean profile."""
@@ -33,5 +33,5 @@ def point(settings: dict[str, Setting]) -> Point:
 
 
 def link_alone(settings: dict[str, Setting]) -> Point:
-    """The same if neither end takes time to compute (a few microseconds)."""
+    """The point where neither end takes time to compute (a few microseconds)."""
     return point({**settings, "client.compute_factor": 0, "server.device": "linux-host"})

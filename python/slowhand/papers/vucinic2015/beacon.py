@@ -71,7 +71,7 @@ def at_once(bi_ms: float, cap_ms: float) -> Point:
 
 
 def slow(bi_ms: float, cap_ms: float, hops: int = 1) -> Point:
-    """The same, with nodes that need time for each frame."""
+    """A point whose nodes need time for each frame."""
     settings = _settings(bi_ms, cap_ms, hops, NO_TIMER_S)
     return Point.of("beacon.toml", {**settings, **SLOW})
 
@@ -89,7 +89,7 @@ def measure(laboratory: Laboratory) -> Values:
         return r_squared(HOPS, [duration(point(bi_ms, CAPS_MS[0], h)).mean for h in HOPS])
 
     def gained(at: Callable[[float, float], Point]) -> Estimate:
-        """How much shorter the largest active period makes the handshake than the next one."""
+        """The time by which the largest active period shortens the handshake of the next one."""
         bi_ms, (_, cap_ms, largest_cap_ms) = EQUIVALENT[3][0], CAPS_MS
         return duration(at(bi_ms, cap_ms)) - duration(at(bi_ms, largest_cap_ms))
 

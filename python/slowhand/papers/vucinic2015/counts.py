@@ -69,5 +69,5 @@ def _battery_mj(milliampere_hours: float) -> float:
 
 
 def _days_of_listening(device: str) -> float:
-    """How long 2200 mAh feed the receiver of a device that is always on."""
+    """The days that 2200 mAh feed the receiver of a device that is always on."""
     return AA_MAH / constant(device, "current", "radio_listen_ma") / HOURS_PER_DAY

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slowhand import plot
 from slowhand.estimate import Estimate, of_metric
 from slowhand.papers.points import Measured
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Where = tuple[float, float, float]
 
@@ -49,12 +52,7 @@ def xmac(measured: Mapping[Any, Measured], folder: Path) -> list[Path]:
         multi.set_yticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
         multi.minorticks_off()
         multi.set_xlabel(f"hops; solid: PDR {deliveries[0]:.0%}, dashed: {deliveries[-1]:.0%}")
-        single.set_title("(a) duration, single hop")
-        multi.set_title("(b) duration, multi-hop")
-        energy.set_title("(c) energy of the client, single hop")
-        for axes in (single, multi):
-            axes.set_ylabel("handshake [s]")
-        energy.set_ylabel("energy [mJ]")
+        _name(single, multi, energy)
         sheet.mark(energy, (0.5, 29.05), "29.05 mJ reported")
         for axes in (single, energy):
             axes.set_xlim(0, None)
@@ -105,13 +103,18 @@ def beacon(
             sheet.mark(single, (bi_ms, reported_s), f"TSCH, C = {cells}", left=True)
         sheet.mark(single, (3932.16, 35.0), "35 s reported", left=True)
         energy.set_ylim(0, 1.2 * energy.get_ylim()[1])
-        single.set_title("(a) duration, single hop")
-        multi.set_title("(b) duration, multi-hop")
-        energy.set_title("(c) energy of the client, single hop")
-        for axes in (single, multi):
-            axes.set_ylabel("handshake [s]")
-        energy.set_ylabel("energy [mJ]")
+        _name(single, multi, energy)
         return sheet.save(folder, "fig3")
+
+
+def _name(single: Axes, multi: Axes, energy: Axes) -> None:
+    """The titles and the units of the three panels, which Fig. 2 and 3 both have."""
+    single.set_title("(a) duration, single hop")
+    multi.set_title("(b) duration, multi-hop")
+    energy.set_title("(c) energy of the client, single hop")
+    for axes in (single, multi):
+        axes.set_ylabel("handshake [s]")
+    energy.set_ylabel("energy [mJ]")
 
 
 def tsch(rows: Mapping[Any, tuple[float, float, Estimate | None]], folder: Path) -> list[Path]:
