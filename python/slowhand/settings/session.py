@@ -119,8 +119,9 @@ DELEGATE = (
 
 AROUND: dict[tuple[str, str | bool], str] = {
     ("session.carrier", "coap"): "CoAP carries the handshake (session.carrier): your code at both"
-    " ends gives flights to CoAP and to the library. CoAP repeats and cuts what it carries: the"
-    " library's timer must not run there, nor limit its datagrams.",
+    " ends gives flights to CoAP and to the library. CoAP repeats and cuts what it carries. So"
+    " never tell the library during the handshake that its timer has expired (no setting below"
+    " turns the timer off), and do not limit its datagrams.",
     ("session.carrier", "dccp"): "DCCP carries the session (session.carrier, RFC 5238): your code"
     " at both ends gives the library a connection of DCCP, and not a socket of UDP.",
     ("session.trust_anchor", True): "A trust anchor gives the key (session.trust_anchor): before"
@@ -130,7 +131,8 @@ AROUND: dict[tuple[str, str | bool], str] = {
     ("gateway.delegation", "internet"): DELEGATE.format("A host on the Internet"),
     ("gateway.pre_validation", True): "The border router verifies the server's certificates"
     " (gateway.pre_validation): your code there does it, and your client must take every chain,"
-    " which these settings do not say.",
+    " which these settings do not say (mbedTLS: MBEDTLS_SSL_VERIFY_NONE; lean-dtls:"
+    " `Credentials::check_peer`).",
     ("lowpan.payload_compression", "ghc"): "6LoWPAN compresses payloads"
     " (lowpan.payload_compression, RFC 7400): the network stacks of the nodes and of the border"
     " router do it, and no library of DTLS.",
