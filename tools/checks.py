@@ -58,7 +58,16 @@ def of_setup(function: str) -> str:
 
 LEAN_DTLS = ("crates/lean-dtls/src", "crates/lean-dtls/Cargo.toml")
 COAP = ("crates/slowhand-coap/src", "crates/slowhand-coap/Cargo.toml")
-DCCP = ("crates/slowhand-net/src/transport/dccp",)
+WIRE = ("crates/slowhand-wire/src", "crates/slowhand-wire/Cargo.toml")
+SESSIONS = (
+    "crates/slowhand-sessions/build",
+    "crates/slowhand-sessions/build.rs",
+    "crates/slowhand-sessions/csrc",
+    "crates/slowhand-sessions/credentials",
+    "crates/slowhand-sessions/src",
+    "crates/slowhand-sessions/Cargo.toml",
+    "crates/slowhand-sessions/carriers.toml",
+)
 # Files that decide what the tests of interop/ find, for which more libraries are compiled.
 INTEROP = (
     *LEAN_DTLS,
@@ -78,17 +87,10 @@ PAGE_MODULE = (
     "crates/slowhand-lab/Cargo.toml",
     "crates/slowhand-net/src",
     "crates/slowhand-net/Cargo.toml",
-    "crates/slowhand-sessions/build",
-    "crates/slowhand-sessions/build.rs",
-    "crates/slowhand-sessions/csrc",
-    "crates/slowhand-sessions/credentials",
-    "crates/slowhand-sessions/src",
-    "crates/slowhand-sessions/Cargo.toml",
-    "crates/slowhand-sessions/carriers.toml",
+    *SESSIONS,
     "crates/slowhand-wasm/src",
     "crates/slowhand-wasm/Cargo.toml",
-    "crates/slowhand-wire/src",
-    "crates/slowhand-wire/Cargo.toml",
+    *WIRE,
     "batteries",
     "devices",
     "Cargo.toml",
@@ -128,18 +130,21 @@ STEPS = (
     ),
     Step(
         "fuzz",
-        "the fuzz targets of three crates, always with the same inputs",
+        "the fuzz targets of four crates, always with the same inputs",
         "tools/fuzz",
         inputs=(
             *LEAN_DTLS,
             *COAP,
+            *SESSIONS,
+            *WIRE,
             "crates/slowhand-net/src/ip",
             "crates/slowhand-net/src/lowpan",
             "crates/slowhand-net/src/network/gateway",
-            *DCCP,
+            "crates/slowhand-net/src/transport",
             "fuzz",
             "tools/fuzz",
-            "crates/slowhand-sessions/src/lean",
+            "Cargo.toml",
+            "Cargo.lock",
         ),
     ),
     Step(

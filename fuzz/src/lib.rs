@@ -1,8 +1,9 @@
 //! What the fuzz targets share: an input that is read like a list of decisions, cryptography that is cheap and whose keys can be
-//! seen, and two ends.
+//! seen, two ends, and a path between sessions.
 
 pub mod ends;
 pub mod input;
+pub mod path;
 pub mod provider;
 pub mod records;
 

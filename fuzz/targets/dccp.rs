@@ -76,7 +76,11 @@ impl Ends {
 
     fn wait(&mut self, time: Duration) {
         self.now += time;
-        self.ends.iter_mut().for_each(|end| end.handle_timeout(self.now));
+        for end in &mut self.ends {
+            let (_, before) = end.window();
+            end.handle_timeout(self.now);
+            assert!(end.window().1 <= before, "time puts no packet on its way");
+        }
     }
 
     /// A packet arrives, with the checksum that it needs.
@@ -92,24 +96,29 @@ impl Ends {
             packet[6..8].copy_from_slice(&sum.to_be_bytes());
         }
         let ecn = if is_marked { Ecn::CongestionExperienced } else { Ecn::Capable0 };
-        let before = self.ends[end].state();
+        let before = (self.ends[end].state(), self.ends[end].window());
         let got = self.ends[end].handle_packet(self.now, from, ecn, &packet);
-        assert!(got.is_ok() || self.ends[end].state() == before, "a packet that is refused changes nothing");
+        let after = (self.ends[end].state(), self.ends[end].window());
+        assert!(got.is_ok() || after == before, "a packet that is refused changes nothing");
+        assert!(after.1.1 <= before.1.1, "a packet of the peer puts none on its way: {before:?}, {after:?}");
     }
 
     fn transmit(&mut self) {
         for end in 0..2 {
-            let mut sent = 0;
+            let (mut sent, mut data) = (0, 0);
+            let (may_fly, before) = self.ends[end].window();
             let mut out = vec![0; self.ends[end].max_packet_len().max(2_000)];
             while let Some(transmit) = self.ends[end].poll_transmit(self.now, &mut out) {
                 self.last[end] = out[..transmit.len].to_vec();
                 assert!(Packet::parse(&self.last[end]).is_ok());
+                data += u32::from(transmit.datagram.is_some());
                 sent += 1;
                 assert!(sent < 100, "it does not stop to send");
             }
             while self.ends[end].poll_dropped().is_some() {}
             let (window, in_flight) = self.ends[end].window();
-            assert!(window > 0 && in_flight <= window.max(4) + 300);
+            assert!(window > 0 && in_flight == before + data, "{in_flight} on their way: {before} and {data}");
+            assert!(data == 0 || in_flight <= may_fly, "{in_flight} in a window of {may_fly}");
         }
     }
 }

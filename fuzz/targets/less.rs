@@ -3,7 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use slowhand_coap::less::{APPLICATION_DATA, Client, Crypto, KEY, Keys, NONCE, Next, Records, Server, Software, read};
+use slowhand_coap::less::{
+    APPLICATION_DATA, Client, Crypto, KEY, Keys, Next, Protection, Records, Server, Software, read,
+};
 use slowhand_coap::message::{self, Packet};
 use slowhand_coap::oscore::crypto::{DIGEST, Failed, TAG};
 use slowhand_fuzz::input::Input;
@@ -26,24 +28,11 @@ impl Crypto for Open {
         [0; DIGEST]
     }
 
-    fn seal(
-        &mut self,
-        _key: &[u8; KEY],
-        _nonce: &[u8; NONCE],
-        _additional: &[u8],
-        _content: &mut [u8],
-    ) -> Result<[u8; TAG], Failed> {
+    fn seal(&mut self, _with: &Protection<'_>, _content: &mut [u8]) -> Result<[u8; TAG], Failed> {
         Ok(RIGHT)
     }
 
-    fn open(
-        &mut self,
-        _key: &[u8; KEY],
-        _nonce: &[u8; NONCE],
-        _additional: &[u8],
-        _content: &mut [u8],
-        tag: &[u8; TAG],
-    ) -> Result<(), Failed> {
+    fn open(&mut self, _with: &Protection<'_>, _content: &mut [u8], tag: &[u8; TAG]) -> Result<(), Failed> {
         if *tag == RIGHT { Ok(()) } else { Err(Failed) }
     }
 }

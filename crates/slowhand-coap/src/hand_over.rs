@@ -27,14 +27,11 @@ use zeroize::Zeroizing;
 const VERSION: u8 = 1;
 
 /// Octets of a request: the version, the address, the port.
-pub const REQUEST: usize = 1 + 16 + 2;
+const REQUEST: usize = 1 + 16 + 2;
 
 /// What an answer is, in its second octet.
 const REFUSED: u8 = 0;
 const SESSION: u8 = 1;
-
-/// Octets of an answer beside the session.
-pub const ANSWER_OVERHEAD: usize = 2;
 
 /// The device asks for a session with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +133,7 @@ mod tests {
     #[test]
     fn an_answer_has_a_session_or_says_that_there_is_none() {
         assert_eq!(Answer::decode(&Answer::Refused.encode()), Ok(Answer::Refused));
-        assert_eq!(Answer::Session(&[7; 9]).encode().len(), ANSWER_OVERHEAD + 9);
+        assert_eq!(Answer::Session(&[7; 9]).encode().len(), 2 + 9);
         for malformed in [&[][..], &[1], &[1, 0, 0], &[1, 1], &[1, 2, 0]] {
             assert_eq!(Answer::decode(malformed), Err(FormatError::Malformed), "{malformed:?}");
         }

@@ -24,8 +24,8 @@ mod crypto;
 mod handshake;
 mod record;
 
-pub use crypto::{Crypto, NONCE, Software};
-pub use handshake::{Client, Error, LONGEST_IDENTITY, Message, Next, OPTIONS, PATH, Server, read};
+pub use crypto::{Crypto, NONCE, Protection, Software};
+pub use handshake::{Client, Error, LONGEST_IDENTITY, Message, Next, OPTIONS, Server, read};
 pub use record::{ALERT, APPLICATION_DATA, Records};
 
 /// Octets of a key, of a nonce and of a block of AES-128.

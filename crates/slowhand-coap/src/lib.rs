@@ -1,4 +1,5 @@
-//! CoAP (RFC 7252), OSCORE (RFC 8613), which protects it above the transport, and EDHOC (RFC 9528), which agrees on the keys of OSCORE.
+//! CoAP (RFC 7252), OSCORE (RFC 8613), which protects it above the transport, EDHOC (RFC 9528), which agrees on the keys of OSCORE, LESS,
+//! which opens a session of a pre-shared key, and the hand-over of sessions.
 //!
 //! Nothing here does I/O, knows a network or a TLS library. The caller gives octets and the time, and takes what is to be
 //! sent and the next deadline. Messages are read and written by the crate `coap-lite`.

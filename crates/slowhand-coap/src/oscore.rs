@@ -59,7 +59,7 @@ mod exchange;
 mod message;
 mod option;
 mod protect;
-mod replay;
+pub(crate) mod replay;
 
 pub use context::{Context, ECHO, Parameters};
 pub use crypto::{Crypto, RustCrypto};

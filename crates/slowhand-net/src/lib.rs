@@ -1,4 +1,4 @@
-//! An emulated low-power network in virtual time: IEEE 802.15.4, 6LoWPAN, IPv6, UDP and TCP.
+//! An emulated low-power network in virtual time: IEEE 802.15.4, 6LoWPAN, IPv6, UDP, TCP and DCCP.
 //!
 //! A [`Network`](network::Network) is a mesh of nodes under one link layer, its border router, and the Internet behind
 //! it. You give it IPv6 packets. It gives you the packets that arrive, the losses with their reasons, and every frame
@@ -14,8 +14,9 @@
 //!
 //! # Non-goals
 //!
-//! - The crate does not know what packets carry. TLS, DTLS and applications live above it. There is one exception: the
-//!   border router can hold back repeated DTLS flights ([`network::gateway::suppression`]).
+//! - The crate does not know what packets carry. TLS, DTLS and applications live above it. There are three
+//!   exceptions, which read DTLS: the border router can hold back repeated flights ([`network::gateway::suppression`]) and chains of
+//!   certificates that are not valid ([`network::gateway::validation`]), and nodes can compress its headers ([`lowpan::lithe`]).
 //! - There is no model of radio waves. Each direction of each link has a probability of delivery ([`link`]). Frames
 //!   that overlap at a receiver collide.
 //! - Routes do not change, not even if links do. A [`Routes`](route::Routes) tree is made once from the links.

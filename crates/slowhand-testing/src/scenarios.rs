@@ -3,12 +3,15 @@
 //!
 //! The worlds are small, so that hundreds run in seconds: at most seven nodes, and a minute or two of virtual time.
 
+mod help;
 mod link_layer;
 mod mesh;
 mod session;
 
 use crate::random::Random;
 use std::fmt;
+
+pub use help::HELP;
 
 /// The name of the file with [`TRACE`], as scenarios have it.
 pub const TRACE_FILE: &str = "links.csv";

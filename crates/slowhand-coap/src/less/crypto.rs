@@ -13,6 +13,17 @@ use crate::oscore::{Crypto as _, RustCrypto};
 /// Octets of the nonce of a record (RFC 6655 section 3).
 pub const NONCE: usize = 12;
 
+/// With what a record is encrypted.
+#[derive(Clone, Copy)]
+pub struct Protection<'a> {
+    /// The key of AES-128.
+    pub key: &'a [u8; KEY],
+    /// The nonce, which is used once with this key.
+    pub nonce: &'a [u8; NONCE],
+    /// What the tag protects beside the content.
+    pub associated: &'a [u8],
+}
+
 /// AES-128 in CBC mode, HMAC-SHA-256 and AES-128-CCM-8.
 pub trait Crypto {
     /// Fills a slice with random octets.
@@ -31,26 +42,13 @@ pub trait Crypto {
     ///
     /// # Errors
     /// The content is too long.
-    fn seal(
-        &mut self,
-        key: &[u8; KEY],
-        nonce: &[u8; NONCE],
-        additional: &[u8],
-        content: &mut [u8],
-    ) -> Result<[u8; TAG], Failed>;
+    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8]) -> Result<[u8; TAG], Failed>;
 
     /// Decrypts the content of a record in place.
     ///
     /// # Errors
     /// The tag does not belong to the content, which is then undefined.
-    fn open(
-        &mut self,
-        key: &[u8; KEY],
-        nonce: &[u8; NONCE],
-        additional: &[u8],
-        content: &mut [u8],
-        tag: &[u8; TAG],
-    ) -> Result<(), Failed>;
+    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8; TAG]) -> Result<(), Failed>;
 }
 
 /// The software of the RustCrypto project, with randomness of the caller: `R` fills a slice with random octets.
@@ -88,27 +86,16 @@ impl<R: FnMut(&mut [u8])> Crypto for Software<R> {
         *RustCrypto.extract(key, message)
     }
 
-    fn seal(
-        &mut self,
-        key: &[u8; KEY],
-        nonce: &[u8; NONCE],
-        additional: &[u8],
-        content: &mut [u8],
-    ) -> Result<[u8; TAG], Failed> {
-        let tag = Cipher::new(key.into()).encrypt_inout_detached(nonce.into(), additional, content.into());
+    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8]) -> Result<[u8; TAG], Failed> {
+        let cipher = Cipher::new(with.key.into());
+        let tag = cipher.encrypt_inout_detached(with.nonce.into(), with.associated, content.into());
         tag.map(Into::into).map_err(|_| Failed)
     }
 
-    fn open(
-        &mut self,
-        key: &[u8; KEY],
-        nonce: &[u8; NONCE],
-        additional: &[u8],
-        content: &mut [u8],
-        tag: &[u8; TAG],
-    ) -> Result<(), Failed> {
-        let cipher = Cipher::new(key.into());
-        cipher.decrypt_inout_detached(nonce.into(), additional, content.into(), tag.into()).map_err(|_| Failed)
+    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8; TAG]) -> Result<(), Failed> {
+        let cipher = Cipher::new(with.key.into());
+        let opened = cipher.decrypt_inout_detached(with.nonce.into(), with.associated, content.into(), tag.into());
+        opened.map_err(|_| Failed)
     }
 }
 

@@ -6,7 +6,7 @@ use super::{KEY, Key, Keys};
 use crate::message::{self, CoapOption, MessageClass, Packet, ResponseType};
 
 /// The resource that opens sessions. *Assumed*.
-pub const PATH: &str = "authorize";
+const PATH: &str = "authorize";
 
 /// The options of a request: AUTH, which is empty, and AUTH_MSG_TYPE. Their numbers are *assumed*: two that are not assigned, critical, and
 /// short.

@@ -1,8 +1,9 @@
 use zeroize::Zeroizing;
 
-use super::crypto::{Crypto, NONCE};
+use super::crypto::{Crypto, NONCE, Protection};
 use super::{KEY, Key, Keys};
 use crate::oscore::crypto::{DIGEST, TAG};
+use crate::oscore::replay::Window;
 
 /// The types of records (RFC 5246 section 6.2.1).
 pub const ALERT: u8 = 21;
@@ -34,8 +35,8 @@ pub struct Records {
     reads: Direction,
     /// The number of the next record.
     next: u64,
-    /// The highest number so far and one; a bit for each of the 64 below it (RFC 6347 section 4.1.2.6).
-    seen: (u64, u64),
+    /// The numbers that were there before, with the size that is the default (RFC 6347 section 4.1.2.6).
+    seen: Window<64>,
 }
 
 impl Records {
@@ -54,7 +55,7 @@ impl Records {
         let of_client = part(0, 2 * KEY);
         let of_server = part(KEY, 2 * KEY + IMPLICIT);
         let (writes, reads) = if is_client { (of_client, of_server) } else { (of_server, of_client) };
-        Self { writes, reads, next: 0, seen: (0, 0) }
+        Self { writes, reads, next: 0, seen: Window::default() }
     }
 
     /// A datagram with one record of this type. `None` if the content is longer than a record (2^14 octets).
@@ -62,8 +63,9 @@ impl Records {
         let numbers = (EPOCH | self.next).to_be_bytes();
         let length = u16::try_from(content.len()).ok().filter(|length| *length <= 1 << 14)?;
         let mut protected = content.to_vec();
-        let (nonce, additional) = (self.writes.nonce(&numbers), additional(kind, &numbers, length));
-        let tag = crypto.seal(&self.writes.key, &nonce, &additional, &mut protected).ok()?;
+        let (nonce, associated) = (self.writes.nonce(&numbers), associated(kind, &numbers, length));
+        let with = Protection { key: &self.writes.key, nonce: &nonce, associated: &associated };
+        let tag = crypto.seal(&with, &mut protected).ok()?;
         self.next += 1;
         let fragment = (EXPLICIT + protected.len() + TAG) as u16;
         let header = [&[kind][..], &VERSION, &numbers, &fragment.to_be_bytes()].concat();
@@ -99,33 +101,15 @@ impl Records {
         let number = u64::from_be_bytes(numbers).checked_sub(EPOCH).filter(|number| *number < EPOCH)?;
         let (explicit, protected) = fragment.split_first_chunk::<EXPLICIT>()?;
         let (content, tag) = protected.split_last_chunk::<TAG>()?;
-        if !self.is_new(number) {
+        if !self.seen.is_new(number) {
             return None;
         }
         let mut content = content.to_vec();
-        let (nonce, additional) = (self.reads.nonce(explicit), additional(kind, &numbers, content.len() as u16));
-        crypto.open(&self.reads.key, &nonce, &additional, &mut content, tag).ok()?;
-        self.note(number);
+        let (nonce, associated) = (self.reads.nonce(explicit), associated(kind, &numbers, content.len() as u16));
+        let with = Protection { key: &self.reads.key, nonce: &nonce, associated: &associated };
+        crypto.open(&with, &mut content, tag).ok()?;
+        self.seen.receive(number);
         Some(content)
-    }
-
-    fn is_new(&self, number: u64) -> bool {
-        let (end, bits) = self.seen;
-        match end.checked_sub(number + 1) {
-            None => true,
-            Some(below) => below < 64 && bits >> below & 1 == 0,
-        }
-    }
-
-    fn note(&mut self, number: u64) {
-        let (end, bits) = self.seen;
-        self.seen = match end.checked_sub(number + 1) {
-            None => {
-                let by = (number + 1 - end).min(u64::from(u32::MAX)) as u32;
-                (number + 1, bits.checked_shl(by).unwrap_or(0) | 1)
-            }
-            Some(below) => (end, bits | 1 << below),
-        };
     }
 }
 
@@ -139,13 +123,13 @@ impl Direction {
 }
 
 /// What the tag protects beside the content (RFC 5246 section 6.2.3.3).
-fn additional(kind: u8, numbers: &[u8; 8], length: u16) -> [u8; HEADER] {
-    let mut additional = [0; HEADER];
-    additional[..8].copy_from_slice(numbers);
-    additional[8] = kind;
-    additional[9..11].copy_from_slice(&VERSION);
-    additional[11..].copy_from_slice(&length.to_be_bytes());
-    additional
+fn associated(kind: u8, numbers: &[u8; 8], length: u16) -> [u8; HEADER] {
+    let mut associated = [0; HEADER];
+    associated[..8].copy_from_slice(numbers);
+    associated[8] = kind;
+    associated[9..11].copy_from_slice(&VERSION);
+    associated[11..].copy_from_slice(&length.to_be_bytes());
+    associated
 }
 
 /// `PRF(k, "key expansion", nonce_1 | nonce_2)` with P_SHA256 (RFC 5246 sections 5 and 6.3).

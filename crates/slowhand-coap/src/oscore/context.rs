@@ -10,6 +10,9 @@ use super::option::{PartialIv, Value};
 use super::replay::Window;
 use crate::cbor::Cbor;
 
+/// How many sequence numbers a recipient remembers (section 3.2.2, the default).
+const REPLAY_WINDOW: u64 = 32;
+
 /// Octets of the longest Sender ID: those of the nonce without six (section 3.3).
 const MAX_ID: usize = NONCE - 6;
 
@@ -64,7 +67,7 @@ pub struct Context {
 #[derive(Debug)]
 pub(super) enum Received {
     /// Those of the Replay Window.
-    Known(Window),
+    Known(Window<REPLAY_WINDOW>),
     /// Nobody knows: a request that repeats this value is the first one (appendix B.1.2).
     Lost { echo: [u8; ECHO] },
 }

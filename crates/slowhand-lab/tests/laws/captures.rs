@@ -1,10 +1,9 @@
 //! tshark counts the frames that the network has sent.
 
-use crate::world::{Air, Frame, Valid};
+use crate::world::{Air, Frame, Valid, random};
 use slowhand_lab::capture_run;
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_net::observer::FrameKind;
-use slowhand_testing::scenarios::RandomScenario;
 use slowhand_testing::wireshark::Tshark;
 use std::path::Path;
 
@@ -28,7 +27,7 @@ fn tshark_counts_the_same_frames() {
     let mut captures = Vec::new();
     let mut frames: Vec<(u64, Frame)> = Vec::new();
     for seed in 0..scenarios {
-        let Ok(Valid { scenario, plan }) = Valid::new(&RandomScenario::new(seed)) else { continue };
+        let Ok(Valid { scenario, plan }) = Valid::new(&random(seed)) else { continue };
         let mut air = Air::default();
         let records = plan.run(1, &mut air);
         let captured = capture_run(&scenario, 1, &one, &Interrupt::default()).unwrap().unwrap();

@@ -9,14 +9,16 @@ mod repetitions;
 mod same_bits;
 mod world;
 
-use slowhand_testing::scenarios::{RandomScenario, TRACE, TRACE_FILE};
+use slowhand_lab::input::Blame;
+use slowhand_sessions::Protocol;
+use slowhand_testing::scenarios::{HELP, RandomScenario, TRACE, TRACE_FILE};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use world::{Valid, World};
+use world::{Valid, World, random};
 
 type Law = (&'static str, fn(&World<'_>) -> Result<(), String>);
 
@@ -55,8 +57,8 @@ struct Broken {
 
 /// What became of a scenario.
 enum Verdict {
-    Refused(String),
-    Tried { completed: u64, lost: u64, repeated: u64, broken: Vec<Broken> },
+    Refused(Blame),
+    Tried { protocol: Protocol, completed: u64, lost: u64, repeated: u64, broken: Vec<Broken> },
 }
 
 fn judge(random: &RandomScenario) -> Verdict {
@@ -64,6 +66,7 @@ fn judge(random: &RandomScenario) -> Verdict {
         Ok(valid) => valid,
         Err(why) => return Verdict::Refused(why),
     };
+    let protocol = valid.scenario.session.protocol;
     JUDGES.set(true);
     let judged = catch_unwind(AssertUnwindSafe(|| {
         let world = World::new(&valid, 1);
@@ -73,6 +76,7 @@ fn judge(random: &RandomScenario) -> Verdict {
         broken.extend(same.err().map(|why| Broken { law: SAME_BITS, why }));
         let explained = world.explained();
         Verdict::Tried {
+            protocol,
             completed: u64::from(explained.duration_s.is_some()),
             lost: u64::from(explained.datagrams_lost > 0),
             repeated: u64::from(explained.retransmissions_needed + explained.retransmissions_spurious > 0),
@@ -82,7 +86,7 @@ fn judge(random: &RandomScenario) -> Verdict {
     JUDGES.set(false);
     judged.unwrap_or_else(|_| {
         let broken = vec![Broken { law: NO_PANIC, why: PANIC.take().unwrap_or_default() }];
-        Verdict::Tried { completed: 0, lost: 0, repeated: 0, broken }
+        Verdict::Tried { protocol, completed: 0, lost: 0, repeated: 0, broken }
     })
 }
 
@@ -107,6 +111,8 @@ struct Found {
     refused: BTreeMap<String, u64>,
     /// By protocol: scenarios, completed ones, those with a loss, those with a repetition.
     protocols: BTreeMap<String, [u64; 4]>,
+    /// By help: how many scenarios have it.
+    helps: BTreeMap<(&'static str, &'static str), u64>,
     /// By law: how many scenarios break it, the first of them, and why.
     broken: BTreeMap<&'static str, (u64, u64, String)>,
 }
@@ -114,16 +120,14 @@ struct Found {
 impl Found {
     fn add(&mut self, seed: u64, random: &RandomScenario, verdict: Verdict) {
         match verdict {
-            // The first words of a message have the key.
-            Verdict::Refused(why) => {
-                let key = why.split(": ").nth(1).unwrap_or(&why);
-                *self.refused.entry(key.to_owned()).or_default() += 1;
-            }
-            Verdict::Tried { completed, lost, repeated, broken } => {
-                let protocol = random.value("session.protocol").unwrap_or_default().to_owned();
-                let counts = self.protocols.entry(protocol).or_default();
+            Verdict::Refused(Blame { key, .. }) => *self.refused.entry(key).or_default() += 1,
+            Verdict::Tried { protocol, completed, lost, repeated, broken } => {
+                let counts = self.protocols.entry(protocol.to_string()).or_default();
                 for (count, more) in counts.iter_mut().zip([1, completed, lost, repeated]) {
                     *count += more;
+                }
+                for help in HELP.iter().filter(|(key, value)| random.value(key) == Some(value)) {
+                    *self.helps.entry(*help).or_default() += 1;
                 }
                 for Broken { law, why } in broken {
                     println!("scenario {seed}: NOT TRUE: {law}"); // the whole report comes at the end
@@ -143,7 +147,7 @@ fn try_all(seeds: &[u64]) -> Found {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Found::default()));
     let work = || loop {
         let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-        let random = RandomScenario::new(seed);
+        let random = random(seed);
         let verdict = judge(&random);
         found.lock().unwrap().add(seed, &random, verdict);
     };
@@ -162,7 +166,7 @@ fn why(random: &RandomScenario, law: &str) -> Option<String> {
 
 /// The words for a law that is broken: the smallest scenario that breaks it, in a file to run.
 fn report(law: &str, count: u64, seed: u64, first: &str) -> String {
-    let smallest = RandomScenario::new(seed).shrunk(|random| why(random, law).is_some());
+    let smallest = random(seed).shrunk(|random| why(random, law).is_some());
     let why = why(&smallest, law).unwrap_or_else(|| first.to_owned());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("laws");
     std::fs::create_dir_all(&folder).unwrap();
@@ -192,7 +196,7 @@ fn the_laws_hold() {
 
     // The laws say something only if there are handshakes of every kind, with losses and repetitions.
     let sum = |place: usize| found.protocols.values().map(|counts| counts[place]).sum::<u64>();
-    let what = || format!("refused: {:?}\nby protocol: {:?}", found.refused, found.protocols);
+    let what = || format!("refused: {:?}\nby protocol: {:?}\nhelp: {:?}", found.refused, found.protocols, found.helps);
     println!("{}", what());
     assert!(reports.is_empty(), "{}", reports.join("\n"));
     if chosen.is_some() {
@@ -201,6 +205,11 @@ fn the_laws_hold() {
     assert!(sum(0) * 100 >= count * 85, "too many are refused. {}", what());
     assert!(sum(1) * 100 >= count * 50, "too few complete. {}", what());
     assert!(sum(2) * 100 >= count * 25 && sum(3) * 100 >= count * 25, "too few lose datagrams. {}", what());
-    assert_eq!(found.protocols.len(), 4, "{}", what());
-    assert!(found.protocols.values().all(|counts| counts.iter().all(|some| *some > 0)), "{}", what());
+    assert_eq!(found.protocols.len(), 7, "{}", what());
+    assert_eq!(found.helps.len(), HELP.len(), "{}", what());
+    // What QUIC sends again nobody can tell.
+    let is_there = |(protocol, counts): (&String, &[u64; 4])| {
+        counts[..3].iter().all(|some| *some > 0) && (counts[3] > 0 || protocol == "quic")
+    };
+    assert!(found.protocols.iter().all(is_there), "{}", what());
 }

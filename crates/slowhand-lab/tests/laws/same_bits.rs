@@ -1,9 +1,8 @@
 //! Threads, order and processes give the same bits.
 
-use crate::world::Valid;
+use crate::world::{Valid, random};
 use slowhand_lab::record::Record;
 use slowhand_lab::runner::{RunConfig, Runner};
-use slowhand_testing::scenarios::RandomScenario;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::Command;
 
@@ -32,7 +31,7 @@ pub(crate) fn threads_and_order(valid: &Valid, first: &[Record]) -> Result<(), S
 
 /// A digest of the records of a scenario.
 fn digest(seed: u64) -> Option<u64> {
-    let valid = Valid::new(&RandomScenario::new(seed)).ok()?;
+    let valid = Valid::new(&random(seed)).ok()?;
     let mut hasher = DefaultHasher::new();
     // The words have every bit of a number.
     format!("{:?}", valid.plan.run(3, &mut ())).hash(&mut hasher);

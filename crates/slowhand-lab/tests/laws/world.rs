@@ -1,6 +1,7 @@
 //! One world of a random scenario, and everything that is said of it.
 
 use slowhand_lab::explanation::{Explanation, explain};
+use slowhand_lab::input::Blame;
 use slowhand_lab::inspect::{Inspection, inspect};
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::plan::Plan;
@@ -22,14 +23,19 @@ impl Valid {
     ///
     /// # Errors
     /// Why it is refused.
-    pub(crate) fn new(random: &RandomScenario) -> Result<Self, String> {
+    pub(crate) fn new(random: &RandomScenario) -> Result<Self, Blame> {
         let name = "random.toml".to_owned();
         let files = [(name.clone(), random.to_string()), (TRACE_FILE.to_owned(), TRACE.to_owned())];
         let sources = Sources { scenario: name, files: files.into(), overrides: Vec::new() };
-        let scenario = Scenario::from_sources(&sources).map_err(|error| error.to_string())?;
-        let plan = Plan::new(&scenario).map_err(|error| error.to_string())?;
+        let scenario = Scenario::from_sources(&sources).map_err(|error| error.blame())?;
+        let plan = Plan::new(&scenario).map_err(|error| error.blame())?;
         Ok(Self { scenario, plan })
     }
+}
+
+/// The random scenario of a seed, with the help that goes with it.
+pub(crate) fn random(seed: u64) -> RandomScenario {
+    RandomScenario::with_help(seed, |random| Valid::new(random).err().map(|blame| blame.key))
 }
 
 /// A frame on the air.

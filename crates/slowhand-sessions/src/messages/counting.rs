@@ -4,7 +4,7 @@ use p256::ecdsa::{Signature, SigningKey, VerifyingKey};
 use p256::{PublicKey, SecretKey};
 use slowhand_coap::edhoc::crypto::{ELEMENT, KeyPair, Scalar};
 use slowhand_coap::edhoc::{self, Software};
-use slowhand_coap::less::{self, NONCE};
+use slowhand_coap::less;
 use slowhand_coap::objects::crypto::{PrivateKey, point};
 use slowhand_coap::objects::{self, SIGNATURE};
 use slowhand_coap::oscore::RustCrypto;
@@ -107,27 +107,14 @@ impl less::Crypto for Counting {
         *self.extract(key, message)
     }
 
-    fn seal(
-        &mut self,
-        key: &[u8; KEY],
-        nonce: &[u8; NONCE],
-        additional: &[u8],
-        content: &mut [u8],
-    ) -> Result<[u8; TAG], Failed> {
-        device::perform(Operation::Seal(ccm_8(content, additional)));
-        less_software().seal(key, nonce, additional, content)
+    fn seal(&mut self, with: &less::Protection<'_>, content: &mut [u8]) -> Result<[u8; TAG], Failed> {
+        device::perform(Operation::Seal(ccm_8(content, with.associated)));
+        less_software().seal(with, content)
     }
 
-    fn open(
-        &mut self,
-        key: &[u8; KEY],
-        nonce: &[u8; NONCE],
-        additional: &[u8],
-        content: &mut [u8],
-        tag: &[u8; TAG],
-    ) -> Result<(), Failed> {
-        device::perform(Operation::Open(ccm_8(content, additional)));
-        less_software().open(key, nonce, additional, content, tag)
+    fn open(&mut self, with: &less::Protection<'_>, content: &mut [u8], tag: &[u8; TAG]) -> Result<(), Failed> {
+        device::perform(Operation::Open(ccm_8(content, with.associated)));
+        less_software().open(with, content, tag)
     }
 }
 

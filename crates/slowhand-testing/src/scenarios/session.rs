@@ -35,32 +35,6 @@ pub(super) fn draw(draw: &mut Draw, mesh: &Mesh, link_layer: &LinkLayer) {
     application(draw);
     slots(draw);
     leaves(draw);
-    let recovers = draw.keys.iter().any(|(key, value)| key == "lowpan.reassembly" && value.contains("recovery"));
-    if is_dtls && !recovers {
-        draw.maybe(15, "lowpan.payload_compression", &["\"ghc\"", "\"lithe\""]);
-        let has = |key: &str, value: &str| draw.keys.iter().any(|(name, found)| name == key && found.contains(value));
-        if has("lowpan.payload_compression", "ghc") && !has("lowpan.reassembly", "") && !is_joining {
-            draw.maybe(50, "lowpan.capabilities", &["\"exchanged\""]);
-        }
-    }
-    if is_dtls && !is_joining {
-        carrier(draw);
-    }
-}
-
-/// DTLS over DCCP.
-fn carrier(draw: &mut Draw) {
-    let reads_udp = draw.keys.iter().any(|(key, _)| {
-        ["gateway.suppress_spurious_flights", "lowpan.payload_compression", "server.slots"].contains(&key.as_str())
-    });
-    if reads_udp || !draw.random.percent(15) {
-        return;
-    }
-    draw.set_text("session.carrier", "dccp");
-    draw.maybe(30, "transport.dccp.initial_window", &[1, 2]);
-    draw.maybe(30, "transport.dccp.send_queue", &[1, 20]);
-    draw.maybe(30, "transport.dccp.ack_ratio", &[1]);
-    draw.maybe(30, "transport.dccp.initial_rto_s", &["0.3", "9"]);
 }
 
 /// Servers at the leaves of a star, where nothing else says where an end is. The root may walk past them.

@@ -4,7 +4,7 @@ use super::seq::SeqNumber;
 use std::collections::VecDeque;
 
 /// The most octets of one Ack Vector: the length of an option has 8 bits (section 5.8).
-pub const MAX_VECTOR_LEN: usize = 253;
+const MAX_VECTOR_LEN: usize = 253;
 
 /// How many packets a receiver remembers, at least a Sequence Window (section 7.5.2: 100), so that it knows a duplicate.
 /// Assumed; a longer gap forgets all.

@@ -104,7 +104,7 @@ impl Ccid2 {
     /// Packets arrived at the peer, as the runs of one acknowledgement say; `ack_ratio` is the one in effect. Returns the congestion
     /// events: how often the window was reduced.
     pub(super) fn acknowledged(&mut self, now: Instant, ack_ratio: u16, runs: impl Iterator<Item = Run>) -> u32 {
-        let mut newly = 0;
+        let (mut newly, flight) = (0, self.pipe);
         let (mut newest, mut marked): (Option<Sent>, Option<SeqNumber>) = (None, None);
         for run in runs.filter(|run| run.state != State::NotReceived) {
             let oldest = run.newest - (run.packets - 1);
@@ -125,16 +125,23 @@ impl Ccid2 {
         }
         let Some(newest) = newest else { return 0 };
         self.rtt.sample(now.since(newest.at));
-        self.grow(newly, ack_ratio.into());
+        self.grow(newly, ack_ratio.into(), flight);
         let mut events = marked.map_or(0, |seq| u32::from(self.reduce(seq)));
         events += self.find_losses();
         self.timeout = (self.pipe > 0).then(|| now + self.rtt.timeout());
         events
     }
 
-    /// More packets may be on their way (RFC 4341 section 5).
-    fn grow(&mut self, acknowledged: u32, ack_ratio: u32) {
-        if self.window < self.threshold {
+    /// More packets may be on their way (RFC 4341 section 5), if the window limited the sender: so many packets were in `flight` before
+    /// this acknowledgement. A window that is not used does not grow (section 5.1), and the rule for that is TCP's here (RFC 7661
+    /// section 4.1): in slow start half of it in use is enough, because it doubles in each round trip.
+    fn grow(&mut self, acknowledged: u32, ack_ratio: u32, flight: u32) {
+        let in_slow_start = self.window < self.threshold;
+        let used = if in_slow_start { flight * 2 } else { flight };
+        if used < self.window {
+            return;
+        }
+        if in_slow_start {
             // One packet for every two, and at most half of the Ack Ratio for each acknowledgement.
             self.credit += acknowledged.min(ack_ratio);
             self.window += self.credit / 2;
@@ -188,7 +195,6 @@ impl Ccid2 {
         self.window = 1;
         self.credit = 0;
         self.pipe = 0;
-        self.reduced_at = self.sent.back().map(|sent| sent.seq).or(self.reduced_at);
         self.sent.clear();
         self.rtt.back_off();
     }
@@ -231,27 +237,29 @@ mod tests {
     fn slow_start_doubles_for_every_two_of_four_and_stops_at_the_threshold() {
         let mut sender = Sender::new(4);
         assert_eq!(sender.fill(), 4);
-        assert_eq!(sender.acknowledge(&[0, 1, 2, 3], State::Received), 0);
-        assert_eq!((sender.0.window(), sender.0.in_flight()), (6, 0), "one packet for every two");
-        assert_eq!(sender.0.deadline(), None);
-        assert_eq!(sender.fill(), 6);
-        assert_eq!(sender.acknowledge(&[4], State::Received), 0);
-        assert_eq!(sender.0.window(), 6, "one packet is half of a credit");
+        assert_eq!(sender.acknowledge(&[0, 1], State::Received), 0);
+        assert_eq!((sender.0.window(), sender.0.in_flight()), (5, 2), "one packet for every two");
         assert_eq!(sender.0.smoothed_rtt(), Some(RTT));
+        assert_eq!(sender.fill(), 3); // 4 to 6
+        assert_eq!(sender.acknowledge(&[2], State::Received), 0);
+        assert_eq!(sender.0.window(), 5, "one packet is half of a credit");
+        assert_eq!(sender.acknowledge(&[3, 4, 5, 6], State::Received), 0);
+        assert_eq!((sender.0.in_flight(), sender.0.deadline()), (0, None));
     }
 
     #[test]
     fn three_later_ones_make_a_loss_and_a_window_is_halved_once() {
-        let mut sender = Sender::new(4);
-        sender.fill();
-        sender.acknowledge(&[0, 1, 2, 3], State::Received);
-        assert_eq!(sender.fill(), 6); // 4 to 9
-        assert_eq!(sender.acknowledge(&[6, 7], State::Received), 0, "two are not enough");
+        let mut sender = Sender::new(6);
+        assert_eq!(sender.fill(), 6);
+        assert_eq!(sender.acknowledge(&[2, 3], State::Received), 0, "two are not enough");
         assert_eq!(sender.0.window(), 7);
-        assert_eq!(sender.acknowledge(&[8], State::Received), 1, "4 and 5 are lost, in one event");
+        assert_eq!(sender.acknowledge(&[4], State::Received), 1, "0 and 1 are lost, in one event");
         assert_eq!((sender.0.window(), sender.0.in_flight()), (3, 1));
-        sender.fill(); // 10, 11
-        assert_eq!(sender.acknowledge(&[9, 10, 11], State::Received), 0);
+        sender.fill(); // 6, 7
+        assert_eq!(sender.acknowledge(&[5, 6], State::Received), 0);
+        assert_eq!(sender.0.window(), 3);
+        sender.fill(); // 8, 9
+        assert_eq!(sender.acknowledge(&[7], State::Received), 0);
         assert_eq!(sender.0.window(), 4, "a window of packets: one packet more");
     }
 
@@ -285,6 +293,47 @@ mod tests {
         assert_eq!(sender.0.deadline(), Some(sender.2 + measured + measured * 2), "SRTT + 4 RTTVAR");
     }
 
+    /// An application that has little to send: its window would say nothing about the path.
+    #[test]
+    fn a_window_that_does_not_limit_the_sender_does_not_grow() {
+        let mut sender = Sender::new(4);
+        for number in 0..20 {
+            sender.0.sent(sender.2, SeqNumber::new(number));
+            assert_eq!(sender.acknowledge(&[number], State::Received), 0);
+        }
+        assert_eq!(sender.0.window(), 4, "in slow start");
+        sender.1 = 20;
+        sender.fill();
+        sender.2 = sender.0.deadline().unwrap();
+        sender.0.handle_timeout(); // the threshold is 2
+        let mut grow = |most: u64| {
+            for _ in 0..20 {
+                let first = sender.1;
+                while sender.0.may_send() && sender.1 - first < most {
+                    sender.0.sent(sender.2, SeqNumber::new(sender.1));
+                    sender.1 += 1;
+                }
+                let sent: Vec<u64> = (first..sender.1).collect();
+                assert_eq!(sender.acknowledge(&sent, State::Received), 0);
+            }
+            sender.0.window()
+        };
+        assert_eq!(grow(2), 3, "behind the threshold: one packet more than it uses");
+        assert_eq!(grow(2), 3);
+    }
+
+    /// RFC 4341 section 5: half of the Ack Ratio for one acknowledgement, however much that is for.
+    #[test]
+    fn an_acknowledgement_of_many_packets_opens_the_window_a_little() {
+        for (ack_ratio, window) in [(2, 11), (4, 12), (8, 14), (100, 15)] {
+            let mut sender = Sender::new(10);
+            sender.fill();
+            let all = Run { newest: SeqNumber::new(9), packets: 10, state: State::Received };
+            assert_eq!(sender.0.acknowledged(sender.2 + RTT, ack_ratio, [all].into_iter()), 0);
+            assert_eq!(sender.0.window(), window, "Ack Ratio {ack_ratio}");
+        }
+    }
+
     #[test]
     fn an_idle_sender_begins_with_the_initial_window() {
         let mut sender = Sender::new(2);
@@ -292,7 +341,7 @@ mod tests {
             let (first, count) = (sender.1, sender.fill());
             sender.acknowledge(&(first..first + count).collect::<Vec<_>>(), State::Received);
         }
-        assert!(sender.0.window() > 4);
+        assert!(sender.0.window() > 4, "{}", sender.0.window());
         sender.2 += Duration::from_secs(10);
         assert!(sender.0.may_send());
         sender.0.sent(sender.2, SeqNumber::new(sender.1));

@@ -22,7 +22,7 @@ mod options;
 mod packet;
 mod seq;
 
-pub use ack_vector::{MAX_VECTOR_LEN, Run, State as PacketState, runs};
+pub use ack_vector::{Run, State as PacketState, runs};
 pub use config::{ConfigError, DccpConfig};
 pub use connection::{Connection, ConnectionError, SendError, State, Statistics, Transmit};
 pub use options::{DccpOption, Options, number};

@@ -94,7 +94,6 @@ impl<D: AsRef<[u8]>> Connection<D> {
         if !self.is_valid(now, packet) {
             return None;
         }
-        self.statistics.packets_received += 1;
         if self.is_unexpected(packet) {
             self.sync(now, packet.seq);
             return None;
@@ -190,7 +189,6 @@ impl<D: AsRef<[u8]>> Connection<D> {
     fn sync(&mut self, now: Instant, ack: SeqNumber) {
         if self.last_sync.is_none_or(|last| now.since(last) >= SYNC_INTERVAL) {
             self.last_sync = Some(now);
-            self.statistics.syncs_sent += 1;
             self.push(Control::Sync { ack });
         }
     }

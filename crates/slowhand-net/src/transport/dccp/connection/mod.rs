@@ -84,10 +84,6 @@ pub struct Transmit<D> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Packets sent, all kinds.
-    pub packets_sent: u64,
-    /// Valid packets received.
-    pub packets_received: u64,
     /// Reductions of the congestion window, timeouts apart.
     pub congestion_events: u64,
     /// Timeouts of data.
@@ -96,8 +92,6 @@ pub struct Statistics {
     pub datagrams_dropped: u64,
     /// Packets that carried data and had arrived before.
     pub duplicates_received: u64,
-    /// Syncs sent for packets whose numbers are not valid.
-    pub syncs_sent: u64,
 }
 
 /// A packet that is to be sent, apart from data and acknowledgements.

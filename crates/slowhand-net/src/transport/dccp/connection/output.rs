@@ -78,7 +78,6 @@ impl<D: AsRef<[u8]>> Connection<D> {
             Control::Stray { seq, ack, code } => {
                 let body = Body::Reset { ack, code, data: [0; 3] };
                 let len = self.write(seq, body, &[], &[], out)?;
-                self.statistics.packets_sent += 1;
                 return Some(Transmit { len, body, ecn: EcnMark::NotCapable, datagram: None });
             }
         };
@@ -101,7 +100,6 @@ impl<D: AsRef<[u8]>> Connection<D> {
             (self.has_pure_ack, self.data_since_ack) = (false, 0);
         }
         self.next_seq = seq + 1;
-        self.statistics.packets_sent += 1;
         if let Some(repeat) = self.repeat.as_mut().filter(|_| self.state == State::PartOpen) {
             repeat.due = now + repeat.interval; // set by every packet in PARTOPEN (section 8.1.5)
         }
