@@ -13,7 +13,7 @@
 use super::conversation::Attempt;
 use super::part::Part;
 use super::silent::Silent;
-use super::{Event, World, ends_of};
+use super::{Cause, Event, World, ends_of};
 use crate::application::OpenAndStop;
 use crate::retry::RetryPolicy;
 use crate::world::end::Work;
@@ -70,7 +70,7 @@ impl World<'_> {
         let later = self.open_attempt(client, &nonces, &streams, applications);
         self.conversations[later].attempt = Attempt { number, earlier: Some(earlier), later: None, computed, tpm };
         self.conversations[earlier].attempt.later = Some(later);
-        self.start(now, later);
+        self.start(now, later, Cause::Start);
     }
 
     /// The random numbers of the sessions of an attempt.

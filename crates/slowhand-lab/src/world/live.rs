@@ -5,7 +5,7 @@ use super::conversation::GivesUp;
 use super::end::{End, Work};
 use super::ledger::DatagramCounts;
 use super::traffic::Traffic;
-use super::{AFTERMATH, Event, NetworkEvents, World, ends_of};
+use super::{AFTERMATH, Cause, Event, NetworkEvents, World, ends_of};
 use crate::record::{Conversation as Report, Costs, Energy, Failure, Holders, Outcome, Phase};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
@@ -81,7 +81,7 @@ impl<'a> World<'a> {
     pub(crate) fn open_at(&mut self, at: Instant, opening: super::Opening, gives_up: GivesUp) -> usize {
         let conversation = self.open(opening);
         self.conversations[conversation].gives_up = gives_up;
-        self.events.push(at, Event::Start { conversation });
+        self.events.push(at, Event::Start { conversation, cause: Cause::Start });
         conversation
     }
 

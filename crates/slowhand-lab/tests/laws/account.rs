@@ -460,6 +460,16 @@ pub(crate) fn parts(world: &World<'_>) -> Holds {
     Ok(())
 }
 
+/// No event begins before its cause does.
+pub(crate) fn causes(world: &World<'_>) -> Holds {
+    let events = &world.explanation.events;
+    for event in events {
+        let cause = event.cause.map(|number| &events[number]);
+        ensure!(cause.is_none_or(|cause| cause.from_s <= event.from_s), "{event:?} because of {cause:?}");
+    }
+    Ok(())
+}
+
 /// The milestones of a handshake that completes are in order: it begins, the first datagram leaves, the client's hello, the
 /// server's hello, and the end.
 pub(crate) fn milestones(world: &World<'_>) -> Holds {
