@@ -56,7 +56,18 @@ pub(crate) fn outcomes(world: &World<'_>) -> Holds {
     let waits_s = retry.map_or(0.0, |retry| retry.longest_in_all().as_secs_f64());
     // What a device still computes for an attempt that failed delays the next one.
     let busy_s = |record: &Record| if record.attempts > 1 { record.compute_client_s } else { 0.0 };
-    let longest_s = |record: &Record| give_up_s * record.attempts as f64 + waits_s + busy_s(record);
+    // A session that is complete may lose its slot when another client asks for one, which is before that client's last attempt
+    // ends. The attempts after that take as long as others do.
+    let evicts = world.scenario.server.slots.is_some() && world.scenario.server.policy != Policy::Refuse;
+    let last_eviction_s = |record: &Record| {
+        let others = world.records.iter().filter(|other| evicts && other.client != record.client);
+        others.map(|other| other.end_s).fold(record.start_s, f64::max)
+    };
+    let longest_s = |record: &Record| {
+        let later_s = give_up_s * record.attempts.saturating_sub(1) as f64;
+        let until_later_s = f64::max(give_up_s, last_eviction_s(record) - record.start_s);
+        until_later_s + later_s + waits_s + busy_s(record)
+    };
     for record in &world.records {
         let Record { outcome, duration_s, failure, .. } = record;
         let completed = *outcome == Outcome::Completed;
