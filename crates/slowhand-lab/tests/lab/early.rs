@@ -44,3 +44,16 @@ fn the_response_comes_a_round_trip_earlier() {
 fn without_data_nothing_changes() {
     assert_eq!(format!("{:?}", run(&[])), format!("{:?}", run(&[EARLY])));
 }
+
+/// The client has sent its request with its Finished, and gives up before the server's Finished is there.
+#[test]
+fn what_was_sent_early_counts_if_the_handshake_fails() {
+    let complete = run(&[REQUEST, EARLY]);
+    let give_up = format!("session.give_up_s={}", complete.duration_s.unwrap() - 0.3);
+    let failed = run(&[REQUEST, EARLY, &[&give_up]]);
+    assert_eq!(failed.outcome, Outcome::GaveUp);
+    let data = failed.data.expect("the request was sent");
+    assert_eq!((data.outcome, data.duration_s, data.energy_client.total_mj()), (Outcome::GaveUp, None, 0.0));
+    assert!((1..=complete.data.unwrap().costs.datagrams).contains(&data.costs.datagrams));
+    assert!(data.costs.frames > 0);
+}

@@ -318,11 +318,7 @@ pub(crate) fn datagrams(world: &World<'_>) -> Holds {
         return Ok(()); // what it sends is not told apart here
     }
     // What is sent at the very end may belong to the next phase; a client that sends data early begins that before the end.
-    let of_data = match &record.data {
-        _ if !sends_data_early(world) => 0,
-        Some(data) => data.costs.datagrams,
-        None => u64::MAX,
-    };
+    let of_data = record.data.as_ref().filter(|_| sends_data_early(world)).map_or(0, |data| data.costs.datagrams);
     let (mut least, mut most) = ([0; 4], [0; 4]);
     let is_datagram = |kind| kind == "datagram" || kind == "segment";
     for event in explanation.events.iter().filter(|event| is_datagram(event.kind)) {
@@ -387,10 +383,8 @@ pub(crate) fn frames(world: &World<'_>) -> Holds {
         [sum(|r| r.frames_control, |d| d.frames_control), sum(|r| r.bytes_control, |d| d.bytes_control)],
     ];
     let mut all = counted.iter().flatten().zip(seen.iter().flatten());
-    // Data of a handshake that fails then are in no record, and the acknowledgement of the last data in QUIC neither.
-    let has_more = sends_data_early(world)
-        && (world.scenario.session.protocol == Protocol::Quic
-            || world.records.iter().any(|record| record.data.is_none() || record.attempts > 1));
+    // The acknowledgement of the last data in QUIC is in no record.
+    let has_more = sends_data_early(world) && world.scenario.session.protocol == Protocol::Quic;
     let holds = if world.scenario.gateway.tcp_proxy {
         // The border router's own segments have numbers as its other packets have.
         all.all(|(counted, seen)| counted >= seen)
