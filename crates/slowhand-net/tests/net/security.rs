@@ -8,7 +8,7 @@ use slowhand_net::link::Links;
 use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::observer::{FrameKind, Transmission};
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Superframe};
-use slowhand_net::radio::csma::{Csl, Csma, CsmaConfig, FastPolls, Polling};
+use slowhand_net::radio::csma::{Csl, Csma, CsmaConfig, FastPoll, Polling};
 use slowhand_net::radio::frame::{FrameView, Key, KeyIdentifier, MAX_FRAME, Security, SecurityLevel, protect};
 use slowhand_net::radio::security::OutgoingSecurity;
 use slowhand_net::radio::tsch::layout::Layout;
@@ -76,7 +76,7 @@ fn csma_polling(security: Option<Security>) -> Box<dyn Mac> {
 
 fn csma_sampling(security: Option<Security>) -> Box<dyn Mac> {
     let csl = Csl::openthread(3_125);
-    let polling = Polling { period: csl.poll_period(), fast: FastPolls::Never, ..Polling::openthread() };
+    let polling = Polling { period: csl.poll_period(), fast: FastPoll::Never, ..Polling::openthread() };
     csma_of(CsmaConfig { csl: Some(csl), polling, security, ..CsmaConfig::openthread() }, true)
 }
 
