@@ -25,16 +25,15 @@ use crate::route::Routes;
 impl Network {
     pub(super) fn handle_indication(&mut self, now: Instant, indication: &Indication, events: &mut Events) {
         let node = match *indication {
-            Indication::Received { node, from, datagram, ref payload, discard, handled_at } if handled_at > now => {
-                let payload = payload.clone();
-                let place = self.unhandled.keep(Received { node, from, datagram, payload, discard });
+            Indication::Received { handled_at, .. } if handled_at > now => {
+                let place = self.unhandled.keep(indication.clone());
                 return self.timers.push(handled_at, Timer::Handled(place));
             }
             Indication::Received { node, from, datagram, ref payload, discard, .. } => {
                 self.receptions.note(Reception { at: now, node, from, datagram, discarded: discard });
                 match discard {
                     true => self.lose_frame(node, datagram, DropReason::InjectedLoss, events),
-                    false => self.receive(now, node, from, payload, datagram, events),
+                    false => self.receive(Received { now, node, from, payload, datagram }, events),
                 }
                 node
             }
@@ -43,7 +42,8 @@ impl Network {
                 node
             }
             Indication::Multicast { node, from, ref payload } => {
-                self.reassemble_over(now, node, to_all(from), payload, NO_DATAGRAM, events);
+                let received = Received { now, node, from, payload, datagram: NO_DATAGRAM };
+                self.reassemble_over(to_all(from), received, events);
                 node
             }
             Indication::Lost { node, datagram, reason } => {
@@ -65,8 +65,7 @@ impl Network {
 
     /// The processor of its node has handled a received frame.
     pub(super) fn handle_received(&mut self, now: Instant, place: u32, events: &mut Events) {
-        let Received { node, from, datagram, payload, discard } = self.unhandled.take(place);
-        let received = Indication::Received { node, from, datagram, payload, discard, handled_at: now };
+        let received = self.unhandled.take(place);
         self.handle_indication(now, &received, events);
     }
 
@@ -195,23 +194,16 @@ impl Network {
         self.mac.enqueue(now, node, next_hop, frame, datagram, discard)
     }
 
-    fn receive(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        from: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        events: &mut Events,
-    ) {
+    fn receive(&mut self, received: Received<'_>, events: &mut Events) {
         if self.mesh_under.is_some() {
-            return self.receive_of_mesh(now, node, from, payload, datagram, events);
+            return self.receive_of_mesh(received, events);
         }
+        let Received { now, node, from, payload, datagram } = received;
         let congested = self.is_congested(node);
         let Self { nodes, routes, mac, config, .. } = self;
         let AdaptationLayer { fragments, next_tag, .. } = &mut nodes[node.index()];
         match fragments {
-            FragmentHandling::Reassemble => self.reassemble(now, node, from, payload, datagram, events),
+            FragmentHandling::Reassemble => self.reassemble(received, events),
             FragmentHandling::Forward(forwarder) => {
                 let route = |headers: &mut [u8], is_new| match next_hop_of(routes, config.rpl.is_some(), node, headers)
                 {
@@ -226,9 +218,7 @@ impl Network {
                 let mut frame = [0; MAX_FRAME];
                 let source = self.addressing.of_node(from);
                 let done = match forwarder.handle_fragment(now, source, payload, datagram, route, &mut frame) {
-                    forwarding::Outcome::Local => {
-                        return self.reassemble(now, node, from, payload, datagram, events);
-                    }
+                    forwarding::Outcome::Local => return self.reassemble(received, events),
                     forwarding::Outcome::Forward { to, length } => {
                         self.enqueue(now, node, to.node(), &frame[..length], datagram)
                     }
@@ -239,31 +229,20 @@ impl Network {
                 }
                 self.arm_timer(node);
             }
-            FragmentHandling::Recover(_) => self.receive_recoverable(now, node, from, payload, datagram, events),
+            FragmentHandling::Recover(_) => self.receive_recoverable(received, events),
         }
     }
 
     /// Gives a frame payload to the reassembler: its packet is for this node, or every node reassembles.
-    pub(super) fn reassemble(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        from: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        events: &mut Events,
-    ) {
-        self.reassemble_over(now, node, self.link(from, node), payload, datagram, events);
+    pub(super) fn reassemble(&mut self, received: Received<'_>, events: &mut Events) {
+        self.reassemble_over(self.link(received.from, received.node), received, events);
     }
 
     /// The same for a frame payload whose headers are compressed for these addresses.
     pub(super) fn reassemble_over(
         &mut self,
-        now: Instant,
-        node: NodeId,
         Link { source, destination }: Link,
-        payload: &[u8],
-        datagram: DatagramId,
+        Received { now, node, payload, datagram, .. }: Received<'_>,
         events: &mut Events,
     ) {
         let reassembler = &mut self.nodes[node.index()].reassembler;

@@ -5,6 +5,7 @@ use super::capacity::payload_capacity;
 use super::config::Fragments;
 use super::destination::{NextHop, host, last_node};
 use super::events::Events;
+use super::handling::Received;
 use super::hop::next_hop_of;
 use super::recovery::{Outgoing, Recovery, free_tag};
 use super::{Network, adaptation, rpl};
@@ -87,35 +88,15 @@ impl Network {
     }
 
     /// Handles a frame payload at a node that recovers fragments.
-    pub(super) fn receive_recoverable(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        from: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        events: &mut Events,
-    ) {
-        match payload.first() {
-            Some(&octet) if Rfrag::is_dispatch(octet) => {
-                self.receive_fragment(now, node, from, payload, datagram, events);
-            }
-            Some(&octet) if RfragAck::is_dispatch(octet) => {
-                self.receive_acknowledgment(now, node, from, payload, datagram, events);
-            }
-            _ => self.reassemble(now, node, from, payload, datagram, events),
+    pub(super) fn receive_recoverable(&mut self, received: Received<'_>, events: &mut Events) {
+        match received.payload.first() {
+            Some(&octet) if Rfrag::is_dispatch(octet) => self.receive_fragment(received, events),
+            Some(&octet) if RfragAck::is_dispatch(octet) => self.receive_acknowledgment(received, events),
+            _ => self.reassemble(received, events),
         }
     }
 
-    fn receive_fragment(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        from: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        events: &mut Events,
-    ) {
+    fn receive_fragment(&mut self, Received { now, node, from, payload, datagram }: Received<'_>, events: &mut Events) {
         let congested = self.is_congested(node);
         let Self { nodes, routes, mac, config, .. } = self;
         let FragmentHandling::Recover(recovering) = &mut nodes[node.index()].fragments else { return };
@@ -164,11 +145,7 @@ impl Network {
     /// Handles an acknowledgment: it is for a packet of this node, or goes back along the path of the fragments.
     fn receive_acknowledgment(
         &mut self,
-        now: Instant,
-        node: NodeId,
-        from: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
+        Received { now, node, from, payload, datagram }: Received<'_>,
         events: &mut Events,
     ) {
         let Ok(acknowledgment) = RfragAck::parse(payload) else { return };
