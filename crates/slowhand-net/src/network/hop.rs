@@ -18,8 +18,8 @@ use crate::lowpan::mesh::MeshHeader;
 use crate::lowpan::reassembly::{Discard, Expiry, Occupancy, Outcome};
 use crate::lowpan::{Fragmenter, Link, fragment, is_fragment};
 use crate::observer::{BufferLevel, Reception};
-use crate::radio::Indication;
 use crate::radio::frame::MAX_FRAME;
+use crate::radio::{Indication, Msdu};
 use crate::route::Routes;
 
 impl Network {
@@ -105,7 +105,7 @@ impl Network {
             .map_err(|error| send_failure(&error))?;
         let mut sent = Ok(());
         if let Some(length) = fragment::complete_frame(packet, headers, capacity, payload) {
-            if let Err(reason) = self.enqueue(now, node, next_hop, &frame[..before + length], datagram) {
+            if let Err(reason) = self.enqueue(now, Msdu::new(node, next_hop, &frame[..before + length], datagram)) {
                 events.lost(Host::Node(node), datagram, reason);
             }
         } else {
@@ -143,7 +143,7 @@ impl Network {
         let mut frame = [0; MAX_FRAME];
         let before = mesh.map_or(0, |mesh| mesh.emit(&mut frame).unwrap_or(0));
         while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame[before..]) {
-            if let Err(reason) = self.enqueue(now, node, next_hop, &frame[..before + length], datagram) {
+            if let Err(reason) = self.enqueue(now, Msdu::new(node, next_hop, &frame[..before + length], datagram)) {
                 events.lost(Host::Node(node), datagram, reason);
             }
         }
@@ -181,17 +181,10 @@ impl Network {
         }
     }
 
-    /// Gives the MAC of `node` a frame payload. Here the scenario decides if its receiver discards it.
-    pub(super) fn enqueue(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        next_hop: NodeId,
-        frame: &[u8],
-        datagram: DatagramId,
-    ) -> Result<(), DropReason> {
-        let discard = self.losses.takes(node, datagram, frame);
-        self.mac.enqueue(now, node, next_hop, frame, datagram, discard)
+    /// Gives the MAC of a node a frame payload. Here the scenario decides if its receiver discards it.
+    pub(super) fn enqueue(&mut self, now: Instant, msdu: Msdu<'_>) -> Result<(), DropReason> {
+        let discard = self.losses.takes(msdu.node, msdu.datagram, msdu.payload);
+        self.mac.enqueue(now, Msdu { discard, ..msdu })
     }
 
     fn receive(&mut self, received: Received<'_>, events: &mut Events) {
@@ -220,7 +213,7 @@ impl Network {
                 let done = match forwarder.handle_fragment(now, source, payload, datagram, route, &mut frame) {
                     forwarding::Outcome::Local => return self.reassemble(received, events),
                     forwarding::Outcome::Forward { to, length } => {
-                        self.enqueue(now, node, to.node(), &frame[..length], datagram)
+                        self.enqueue(now, Msdu::new(node, to.node(), &frame[..length], datagram))
                     }
                     forwarding::Outcome::Discarded(reason) => Err(forwarding_failure(reason)),
                 };

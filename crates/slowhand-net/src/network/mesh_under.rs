@@ -13,6 +13,7 @@ use crate::address::{Host, NodeId};
 use crate::drop_reason::DropReason;
 use crate::lowpan::Link;
 use crate::lowpan::mesh::MeshHeader;
+use crate::radio::Msdu;
 use crate::radio::frame::MAX_FRAME;
 
 /// The nodes that may pass a frame on (`MeshForwarder::kMeshHeaderHopsLeft`: `kMaxRouteCost`, which is 16, and 3).
@@ -94,6 +95,6 @@ impl Network {
         let length = MeshHeader { hops_left, ..header }.emit(&mut frame).map_err(|_| DropReason::Malformed)?;
         let space = frame.get_mut(length..length + payload.len()).ok_or(DropReason::Malformed)?;
         space.copy_from_slice(payload);
-        self.enqueue(now, node, next_hop, &frame[..length + payload.len()], datagram)
+        self.enqueue(now, Msdu::new(node, next_hop, &frame[..length + payload.len()], datagram))
     }
 }

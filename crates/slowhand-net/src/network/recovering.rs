@@ -17,6 +17,7 @@ use crate::ip::Ipv6Header;
 use crate::lowpan::forwarding::Route;
 use crate::lowpan::recovery::{Outcome, Reception, Rfrag, RfragAck, Sender, State};
 use crate::lowpan::{Link, reassembly, recovery};
+use crate::radio::Msdu;
 use crate::radio::frame::MAX_FRAME;
 use crate::transport::Path;
 
@@ -70,7 +71,7 @@ impl Network {
         let mut frame = [0; MAX_FRAME];
         while let Ok(Some(length)) = outgoing.sender.next_frame(now, &outgoing.packet, &mut frame) {
             // If the MAC refuses a frame, the fragment is lost: the acknowledgment will not confirm it.
-            let given = self.enqueue(now, node, outgoing.next_hop, &frame[..length], outgoing.datagram);
+            let given = self.enqueue(now, Msdu::new(node, outgoing.next_hop, &frame[..length], outgoing.datagram));
             outgoing.waiting += usize::from(given.is_ok());
         }
         let state = outgoing.sender.state();
@@ -119,7 +120,7 @@ impl Network {
         let answer = match router.handle_fragment(now, source, payload, congested, route, &mut frame) {
             Outcome::Forward { to, length } => {
                 // If the MAC refuses the frame, the acknowledgment will not confirm it.
-                let _ = self.enqueue(now, node, to.node(), &frame[..length], datagram);
+                let _ = self.enqueue(now, Msdu::new(node, to.node(), &frame[..length], datagram));
                 None
             }
             Outcome::Unknown(refusal) if !receiver.knows(now, source, own, tag_of(payload)) => refusal,
@@ -137,7 +138,7 @@ impl Network {
             }
         };
         if let Some(answer) = answer {
-            let _ = self.enqueue(now, node, from, &answer.emit(), datagram);
+            let _ = self.enqueue(now, Msdu::new(node, from, &answer.emit(), datagram));
         }
         self.arm_timer(node);
     }
@@ -158,7 +159,7 @@ impl Network {
             own.sender.handle_acknowledgment(&acknowledgment);
             self.send_recoverable(now, node, own, events);
         } else if let Some((to, on)) = router.handle_acknowledgment(now, source, &acknowledgment) {
-            let _ = self.enqueue(now, node, to.node(), &on.emit(), datagram);
+            let _ = self.enqueue(now, Msdu::new(node, to.node(), &on.emit(), datagram));
         }
     }
 
