@@ -65,7 +65,7 @@ impl<R: Rules> Mac for Pan<R> {
                 Event::Mac(event) => R::handle(self, now, event, indications),
             }
         }
-        self.trace.show(self.medium.channel(), observer);
+        self.trace.show(observer);
     }
 
     fn sending_time(&self, _node: NodeId, next_hop: NodeId, frames: u64) -> Duration {
