@@ -62,10 +62,7 @@ pub struct Failure {
 impl Failure {
     /// The name of the end, in records and JSON.
     pub const fn end_name(&self) -> &'static str {
-        match self.end {
-            Role::Client => "client",
-            Role::Server => "server",
-        }
+        self.end.name()
     }
 }
 

@@ -29,6 +29,7 @@ mod path;
 mod scene;
 
 use crate::exchange::of_a_run;
+use crate::ids::ConversationId;
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
 use crate::record::{Conversation, Phase, Record};
@@ -196,13 +197,12 @@ impl Told {
 /// What each datagram of a conversation carries, and each write to its stream.
 fn names(
     trace: &Trace,
-    conversation: usize,
+    conversation: ConversationId,
     connection_id: u8,
 ) -> (BTreeMap<DatagramId, String>, BTreeMap<usize, String>) {
-    let ends = [2 * conversation, 2 * conversation + 1];
     let protocol = trace.protocols[conversation];
     let (mut datagrams, mut written) = (BTreeMap::new(), BTreeMap::new());
-    for end in ends {
+    for end in conversation.ends() {
         let (mut reader, mut from_outside) = (Names::default(), DatagramReader::default());
         for (datagram, sent) in trace.sent_by(end) {
             let name = match protocol {

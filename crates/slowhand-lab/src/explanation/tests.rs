@@ -113,13 +113,13 @@ fn parts_add_up_to_the_duration_of_the_same_record() {
             let told = Told::of_world(&plan, seed, &Interrupt::default()).unwrap();
             assert_eq!(told.records, plan.run(seed, &mut ()), "{name} {overrides:?}, seed {seed}");
             // Of several clients, the last one.
-            let conversation = told.records.len() - 1;
-            let explanation = told.explain(&scenario, &plan, conversation, &Interrupt::default()).unwrap();
+            let last = told.records.len() - 1;
+            let explanation = told.explain(&scenario, &plan, last, &Interrupt::default()).unwrap();
             let what = || format!("{name} {overrides:?}, seed {seed}: {:#?}", explanation.parts);
-            let Span { start, end } = told.trace.spans[conversation];
+            let Span { start, end } = told.trace.spans[told.trace.attempts[last][0].conversation];
             let sum: u64 = explanation.parts.iter().map(|part| part.microseconds).sum();
             assert_eq!(Duration::from_micros(sum), end.since(start), "{}", what());
-            if let Some(duration_s) = told.records[conversation].duration_s {
+            if let Some(duration_s) = told.records[last].duration_s {
                 assert_eq!(duration_s.to_bits(), explanation.duration_s.to_bits(), "{}", what());
             }
             let mut at = explanation.start_s;
@@ -578,7 +578,7 @@ fn a_train_of_strobes_is_one_event_and_lost_answers_are_others() {
     };
     let plan = Plan::new(&scenario).unwrap();
     let told = Told::of_world(&plan, 2, &Interrupt::default()).unwrap();
-    let span = told.trace.spans[0];
+    let span = told.trace.spans[told.trace.attempts[0][0].conversation];
     let is_inside = |seen: &&air::OnAir| seen.end >= span.start && seen.at <= span.end;
     let on_air = |from: u16| told.air.on_air.iter().filter(is_inside).filter(|seen| seen.from.0 == from).count();
     for node in [0, 1] {
