@@ -44,3 +44,20 @@ fn the_response_comes_a_round_trip_earlier() {
 fn without_data_nothing_changes() {
     assert_eq!(format!("{:?}", run(&[])), format!("{:?}", run(&[EARLY])));
 }
+
+/// The session is allowed: where nothing is lost it is a round trip faster with such a server too.
+#[test]
+fn a_server_that_forgets_its_last_flight_is_warned_of() {
+    let warnings = |changes: &[&[&str]]| slowhand_lab::warnings(&crate::scenario(&[&[LEAN, REQUEST], changes].concat().concat()));
+    let mbedtls = ["session.server_stack=mbedtls", "session.credential=certificate"];
+    let tinydtls = ["session.server_stack=tinydtls", "session.credential=raw_public_key"];
+    for server in [&mbedtls, &tinydtls] {
+        let all = warnings(&[EARLY, server]);
+        let [warning] = &all[..] else { panic!("{all:?}") };
+        assert!(warning.starts_with("session.server_stack: ") && warning.contains("session.false_start"), "{warning}");
+        assert_eq!(warnings(&[server]), [""; 0]);
+    }
+    assert_eq!(warnings(&[EARLY]), [""; 0]);
+    let openssl = ["session.server_stack=openssl", "session.credential=certificate"];
+    assert_eq!(warnings(&[EARLY, &openssl]), [""; 0]);
+}
