@@ -98,6 +98,9 @@ fn the_wait_for_a_delegate_is_a_part() {
             // Where the hand-over itself has failed, its own path is told.
             let is_over = told.trace.attempts[0].iter().all(|attempt| attempt.is_hand_over);
             assert!(kinds.contains(&"hand-over") != is_over && !kinds.contains(&"other"), "{kinds:?}");
+            // Without a delegate the whole handshake would come.
+            let mut waits = explanation.parts.iter().filter(|part| part.kind == "hand-over");
+            assert!(waits.all(|part| part.remedy.is_none()), "{:?}", explanation.parts);
             let scene = told.scene(&scenario, &plan, slowhand_net::clock::Instant::from_micros(u64::MAX));
             assert!(scene.datagrams.iter().any(|datagram| datagram.name.contains("OSCORE")));
         }
