@@ -141,7 +141,10 @@ impl Told {
         }
         let mut pieces = path::earlier_attempts(trace, attempts);
         pieces.extend(path::critical_path(trace, air, &context, conversation));
-        let namer = Namer { trace, air, context: &context, conversation, losses: &losses, names: &names };
+        let given_up = slowhand_coap::endpoint::Failure::TimedOut.to_string();
+        let is_given_up_by_coap = record.failure.as_ref().is_some_and(|failure| failure.reason == given_up);
+        let namer =
+            Namer { trace, air, context: &context, conversation, losses: &losses, names: &names, is_given_up_by_coap };
         if interrupt.is_set() {
             return None;
         }

@@ -48,7 +48,12 @@ pub(super) struct Namer<'a> {
     pub(super) losses: &'a BTreeMap<DatagramId, Loss>,
     /// What each datagram carries.
     pub(super) names: &'a BTreeMap<DatagramId, String>,
+    /// True if the conversation has failed because CoAP has sent a message as often as it may.
+    pub(super) is_given_up_by_coap: bool,
 }
+
+/// The key of CoAP's timer.
+const ACK_TIMEOUT: &str = "session.coap.ack_timeout_s";
 
 /// What made a timer necessary.
 struct Why {
@@ -438,7 +443,7 @@ impl Namer<'_> {
     fn timer_key(&self, end: usize, at: Instant) -> &'static str {
         let session = &self.context.scenario.session;
         match end % 2 == 1 && session.server_timeout_s.is_some() {
-            _ if self.is_timer_of_coap(end, at) => "session.coap.ack_timeout_s",
+            _ if self.is_timer_of_coap(end, at) => ACK_TIMEOUT,
             true => "session.server_timeout_s",
             false => "session.timeout_s",
         }
@@ -544,12 +549,15 @@ impl Namer<'_> {
         let advised = advised.and_then(in_words);
         let of_timer =
             (timer == Timer::Session && !is_forgotten).then(|| self.timer_key(end, base)).map(|key| match loss {
+                // With shorter waits it would only give up sooner.
+                _ if self.is_given_up_by_coap && key == ACK_TIMEOUT => "raise session.coap.max_retransmit".to_owned(),
                 Some(_) => format!("lower {key}"),
                 None => format!("raise {key}"),
             });
         if self.trace.failed.get(&self.conversation) == Some(&step) {
             let text = format!("until the {role} gave up after {}, {why}", length(micros));
-            let words = Words { kind: "giving-up", host, text: text.clone(), remedy: advised };
+            let remedy = advised.or(of_timer.filter(|_| self.is_given_up_by_coap));
+            let words = Words { kind: "giving-up", host, text: text.clone(), remedy };
             return (words, Short::Other(text), key);
         }
         let short = Short::Timer { whose, length: micros, why };

@@ -539,6 +539,23 @@ fn explained(example: &str, overrides: &[&str]) -> Explanation {
     explain(&scenario, 1, None, &Interrupt::default()).unwrap().unwrap()
 }
 
+/// All that the client sends is lost. With shorter waits CoAP would only give up sooner.
+#[test]
+fn what_coap_has_given_up_is_to_be_sent_more_often() {
+    let psk = ["session.suite=TLS_PSK_WITH_AES_128_CCM_8", "session.auth=psk"];
+    let lost = ["network.link_pdr=1.0", "lowpan.frame_loss=1", "session.coap.max_retransmit=2"];
+    for help in ["session.carrier=coap", "session.trust_anchor=true", "session.protocol=less"] {
+        let explanation = explained("quickstart", &[&psk[..], &lost, &[help]].concat());
+        assert_eq!(explanation.outcome, "timed_out", "{help}");
+        let waits: Vec<_> =
+            explanation.parts.iter().filter(|part| ["timer", "giving-up"].contains(&part.kind)).collect();
+        assert!(waits.iter().any(|part| part.kind == "giving-up"), "{help}: {:?}", explanation.parts);
+        for part in waits {
+            assert_eq!(part.remedy.as_deref(), Some("raise session.coap.max_retransmit"), "{help}: {part:?}");
+        }
+    }
+}
+
 #[test]
 fn the_words_name_what_was_planted() {
     let mut missed = Vec::new();
