@@ -7,8 +7,8 @@ use super::document::Part;
 use super::events::Key;
 use super::losses::{self, Loss};
 use super::path::{Piece, What};
-use crate::scenario::{Advice, Remedy};
-use crate::world::trace::{Cause, Sender, StepId, Timer, Trace};
+use crate::scenario::{Advice, Remedy, Session};
+use crate::world::trace::{Cause, Sender, Sent, StepId, Timer, Trace};
 use slowhand_coap::message::is_coap;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
@@ -48,8 +48,46 @@ pub(super) struct Namer<'a> {
     pub(super) losses: &'a BTreeMap<DatagramId, Loss>,
     /// What each datagram carries.
     pub(super) names: &'a BTreeMap<DatagramId, String>,
+    /// What goes before DTLS, and until when; `None` if nothing does, or if DTLS never began.
+    pub(super) before: Option<(Before, Instant)>,
     /// True if the conversation has failed because CoAP has sent a message as often as it may.
     pub(super) is_given_up_by_coap: bool,
+}
+
+/// What a handshake does before DTLS begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// The client asks the trust anchor for a key.
+    Anchor,
+    /// The connection of DCCP opens.
+    Opening,
+}
+
+impl Before {
+    /// What goes before DTLS in a conversation, and until when.
+    pub(super) fn of(trace: &Trace, session: &Session, conversation: usize) -> Option<(Self, Instant)> {
+        let before = match session.carrier {
+            _ if session.trust_anchor => Self::Anchor,
+            Carrier::Dccp => Self::Opening,
+            _ => return None,
+        };
+        let is_dtls = |sent: &Sent| sent.control.is_none() && !is_coap(&sent.payload.octets);
+        let (_, first) = trace.sent_by(2 * conversation).find(|(_, sent)| is_dtls(sent))?;
+        let Sender::End(step) = first.by else { return None };
+        let step = &trace.steps[step as usize];
+        match step.cause {
+            Cause::Ready { by } => Some((before, trace.steps[by as usize].at)),
+            _ => Some((before, step.at)),
+        }
+    }
+
+    /// The kind and the words of a part, and what makes it shorter.
+    fn words(self) -> (&'static str, &'static str, Option<Remedy>) {
+        match self {
+            Self::Anchor => ("anchor", "the client asks the trust anchor for a key", None),
+            Self::Opening => ("opening", "the connection of DCCP opens", Some(Remedy::change("session.carrier"))),
+        }
+    }
 }
 
 /// The key of CoAP's timer.
@@ -214,6 +252,30 @@ fn few_words(kind: &str) -> Option<&'static str> {
 impl Namer<'_> {
     /// What a piece was spent on, also in the summary, and the event that is the cause.
     fn words(&self, piece: &Piece) -> (Words, Short, Option<Key>) {
+        let (words, short, event) = self.words_of(piece);
+        let is_progress = matches!(
+            piece.what,
+            What::Computing { .. }
+                | What::Busy { .. }
+                | What::Opportunity { .. }
+                | What::Queue { .. }
+                | What::Retry { .. }
+                | What::Air { .. }
+                | What::Handling { .. }
+                | What::Internet { .. }
+        );
+        match self.before {
+            Some((before, until)) if is_progress && piece.to <= until => {
+                let (kind, text, remedy) = before.words();
+                let (host, remedy) = (name_of(Host::Node(self.client())), remedy.and_then(in_words));
+                (Words { kind, host, text: text.to_owned(), remedy }, Short::other(text), event)
+            }
+            _ => (words, short, event),
+        }
+    }
+
+    /// The same of a piece alone.
+    fn words_of(&self, piece: &Piece) -> (Words, Short, Option<Key>) {
         let node = |node: NodeId| name_of(Host::Node(node));
         let frame = |frame: usize| &self.air.frames[frame];
         let brief = |kind, host: String, text: String, remedy: Option<Remedy>, short, event| {

@@ -107,6 +107,30 @@ fn the_wait_for_a_delegate_is_a_part() {
     }
 }
 
+/// What goes before DTLS is one part, but for the waits for timers. Without losses it ends when the ClientHello leaves.
+#[test]
+fn what_goes_before_dtls_is_a_part() {
+    let psk = ["session.suite=TLS_PSK_WITH_AES_128_CCM_8", "session.auth=psk", "session.timeout_s=20"];
+    for (help, kind) in [("session.trust_anchor=true", "anchor"), ("session.carrier=dccp", "opening")] {
+        let before = |more: &[&str]| {
+            let explanation = explained("quickstart", &[&psk[..], &["network.link_pdr=1.0", help], more].concat());
+            let sum: u64 = explanation.parts.iter().map(|part| part.microseconds).sum();
+            assert_eq!(Duration::from_micros(sum), Duration::from_secs_f64(explanation.duration_s));
+            let is_hello = |event: &&Event| event.name.contains("ClientHello");
+            let hello = explanation.events.iter().find(is_hello).unwrap().from_s;
+            let own = explanation.parts.into_iter().filter(|part| part.kind == kind).collect::<Vec<_>>();
+            let [part] = &own[..] else { panic!("{own:?}") };
+            (part.seconds, hello - explanation.start_s)
+        };
+        let (quiet, until) = before(&[]);
+        assert!((quiet - until).abs() < 0.1 && quiet > 0.05, "{help}: {quiet} s of {until}");
+        let (lossy, until) = before(&["lowpan.dropped_frames=[1]"]);
+        assert!(until - lossy > 0.5, "{help}: the wait for the timer is another part: {lossy} s of {until}");
+    }
+    let plain = explained("quickstart", &psk);
+    assert!(plain.parts.iter().all(|part| !["anchor", "opening"].contains(&part.kind)));
+}
+
 #[test]
 fn parts_add_up_to_the_duration_of_the_same_record() {
     for (name, overrides) in EXAMPLES {
