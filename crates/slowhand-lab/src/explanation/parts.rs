@@ -456,6 +456,10 @@ impl Namer<'_> {
                     let text = format!("what the {role}'s TCP timer of {length} sent again needlessly");
                     return (text, Some(Remedy::raise(key)));
                 }
+                if sent.control.is_some() {
+                    let text = format!("what the {role}'s DCCP timer of {length} sent again needlessly");
+                    return (text, Some(Remedy::raise("transport.dccp.initial_rto_s")));
+                }
                 let text = format!("what the {role}'s timer{} sent again needlessly", self.first_timeout(end, sent.at));
                 (text, Some(Remedy::raise(self.timer_key(end, sent.at))))
             }
