@@ -132,6 +132,8 @@ BETWEEN_KEYS = {
         "joining-suppression",
         "joining-traffic",
         "joining-under-tsch",
+        "lean-with-certificates",
+        "lean-with-key-agreement",
         "lean-with-mbedtls",
         "leaves-as-clients",
         "leaves-of-a-line",

@@ -174,9 +174,11 @@ mod sniffer;
 pub mod summary;
 mod threads;
 pub mod traffic;
+mod warnings;
 mod world;
 
 pub use about::about;
 pub use slowhand_sessions::{CountingAllocator, StackInfo};
 pub use slowhand_sessions::{Stack, implementations, own_names, stack_file, stack_named, stacks, stacks_folder, trial};
 pub use sniffer::{CaptureRunError, LiveCapture, capture_octets, capture_run, wireshark_arguments};
+pub use warnings::warnings;

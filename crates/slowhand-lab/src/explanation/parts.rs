@@ -8,8 +8,8 @@ use super::events::Key;
 use super::losses::{self, Loss};
 use super::path::{Piece, What};
 use crate::ids::{ConversationId, EndId};
-use crate::scenario::{Advice, Remedy};
-use crate::world::trace::{Cause, Sender, StepId, Timer, Trace};
+use crate::scenario::{Advice, Remedy, Session};
+use crate::world::trace::{Cause, Sender, Sent, StepId, Timer, Trace};
 use slowhand_coap::message::is_coap;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
@@ -49,7 +49,50 @@ pub(super) struct Namer<'a> {
     pub(super) losses: &'a BTreeMap<DatagramId, Loss>,
     /// What each datagram carries.
     pub(super) names: &'a BTreeMap<DatagramId, String>,
+    /// What goes before DTLS, and until when; `None` if nothing does, or if DTLS never began.
+    pub(super) before: Option<(Before, Instant)>,
+    /// True if the conversation has failed because CoAP has sent a message as often as it may.
+    pub(super) is_given_up_by_coap: bool,
 }
+
+/// What a handshake does before DTLS begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// The client asks the trust anchor for a key.
+    Anchor,
+    /// The connection of DCCP opens.
+    Opening,
+}
+
+impl Before {
+    /// What goes before DTLS in a conversation, and until when.
+    pub(super) fn of(trace: &Trace, session: &Session, conversation: ConversationId) -> Option<(Self, Instant)> {
+        let before = match session.carrier {
+            _ if session.trust_anchor => Self::Anchor,
+            Carrier::Dccp => Self::Opening,
+            _ => return None,
+        };
+        let is_dtls = |sent: &Sent| sent.control.is_none() && !is_coap(&sent.payload.octets);
+        let (_, first) = trace.sent_by(EndId::of(conversation, Role::Client)).find(|(_, sent)| is_dtls(sent))?;
+        let Sender::End(step) = first.by else { return None };
+        let step = &trace.steps[step as usize];
+        match step.cause {
+            Cause::Ready { by } => Some((before, trace.steps[by as usize].at)),
+            _ => Some((before, step.at)),
+        }
+    }
+
+    /// The kind and the words of a part, and what makes it shorter.
+    fn words(self) -> (&'static str, &'static str, Option<Remedy>) {
+        match self {
+            Self::Anchor => ("anchor", "the client asks the trust anchor for a key", None),
+            Self::Opening => ("opening", "the connection of DCCP opens", Some(Remedy::change("session.carrier"))),
+        }
+    }
+}
+
+/// The key of CoAP's timer.
+const ACK_TIMEOUT: &str = "session.coap.ack_timeout_s";
 
 /// What made a timer necessary.
 struct Why {
@@ -210,6 +253,30 @@ fn few_words(kind: &str) -> Option<&'static str> {
 impl Namer<'_> {
     /// What a piece was spent on, also in the summary, and the event that is the cause.
     fn words(&self, piece: &Piece) -> (Words, Short, Option<Key>) {
+        let (words, short, event) = self.words_of(piece);
+        let is_progress = matches!(
+            piece.what,
+            What::Computing { .. }
+                | What::Busy { .. }
+                | What::Opportunity { .. }
+                | What::Queue { .. }
+                | What::Retry { .. }
+                | What::Air { .. }
+                | What::Handling { .. }
+                | What::Internet { .. }
+        );
+        match self.before {
+            Some((before, until)) if is_progress && piece.to <= until => {
+                let (kind, text, remedy) = before.words();
+                let (host, remedy) = (name_of(Host::Node(self.client())), remedy.and_then(in_words));
+                (Words { kind, host, text: text.to_owned(), remedy }, Short::other(text), event)
+            }
+            _ => (words, short, event),
+        }
+    }
+
+    /// The same of a piece alone.
+    fn words_of(&self, piece: &Piece) -> (Words, Short, Option<Key>) {
         let node = |node: NodeId| name_of(Host::Node(node));
         let frame = |frame: usize| &self.air.frames[frame];
         let brief = |kind, host: String, text: String, remedy: Option<Remedy>, short, event| {
@@ -296,7 +363,8 @@ impl Namer<'_> {
             }
             What::HandOver => {
                 let text = "the client asks its delegate for a session, which opens it and hands it over".to_owned();
-                own("hand-over", node(self.client()), text, Some(Remedy::change("gateway.delegation")), None)
+                // Without a delegate the client does the whole handshake, which takes longer.
+                own("hand-over", node(self.client()), text, None, None)
             }
             What::Wait => {
                 let text = "the client waits before it tries again".to_owned();
@@ -389,6 +457,10 @@ impl Namer<'_> {
                     let text = format!("what the {role}'s TCP timer of {length} sent again needlessly");
                     return (text, Some(Remedy::raise(key)));
                 }
+                if sent.control.is_some() {
+                    let text = format!("what the {role}'s DCCP timer of {length} sent again needlessly");
+                    return (text, Some(Remedy::raise("transport.dccp.initial_rto_s")));
+                }
                 let text = format!("what the {role}'s timer{} sent again needlessly", self.first_timeout(end, sent.at));
                 (text, Some(Remedy::raise(self.timer_key(end, sent.at))))
             }
@@ -438,7 +510,7 @@ impl Namer<'_> {
     fn timer_key(&self, end: EndId, at: Instant) -> &'static str {
         let session = &self.context.scenario.session;
         match end.role() == Role::Server && session.server_timeout_s.is_some() {
-            _ if self.is_timer_of_coap(end, at) => "session.coap.ack_timeout_s",
+            _ if self.is_timer_of_coap(end, at) => ACK_TIMEOUT,
             true => "session.server_timeout_s",
             false => "session.timeout_s",
         }
@@ -544,12 +616,15 @@ impl Namer<'_> {
         let advised = advised.and_then(in_words);
         let of_timer =
             (timer == Timer::Session && !is_forgotten).then(|| self.timer_key(end, base)).map(|key| match loss {
+                // With shorter waits it would only give up sooner.
+                _ if self.is_given_up_by_coap && key == ACK_TIMEOUT => "raise session.coap.max_retransmit".to_owned(),
                 Some(_) => format!("lower {key}"),
                 None => format!("raise {key}"),
             });
         if self.trace.failed.get(&self.conversation) == Some(&step) {
             let text = format!("until the {role} gave up after {}, {why}", length(micros));
-            let words = Words { kind: "giving-up", host, text: text.clone(), remedy: advised };
+            let remedy = advised.or(of_timer.filter(|_| self.is_given_up_by_coap));
+            let words = Words { kind: "giving-up", host, text: text.clone(), remedy };
             return (words, Short::Other(text), key);
         }
         let short = Short::Timer { whose, length: micros, why };

@@ -17,7 +17,7 @@ use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint, Ipv6Header, next_header};
-use slowhand_net::transport::dccp::{ConnectionError, Packet, SendError, Transmit};
+use slowhand_net::transport::dccp::{Body, ConnectionError, Packet, SendError, Transmit};
 use slowhand_sessions::Role;
 
 /// True if a packet of IPv6 carries one of DCCP.
@@ -177,7 +177,10 @@ impl World<'_> {
             Some(Datagram { phase, payload }) => (phase.max(of_conversation), payload),
             None => (of_conversation, Payload::default()),
         };
-        let id = self.ledger.sent(end, phase, &payload);
+        let id = match transmit.body {
+            Body::Request { .. } | Body::Response { .. } => self.ledger.sent_opening(end, phase),
+            _ => self.ledger.sent(end, phase, &payload),
+        };
         if let Some(trace) = &mut self.trace {
             trace.send(now, end, id, &payload);
             if is_control {

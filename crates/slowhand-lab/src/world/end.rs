@@ -339,9 +339,10 @@ impl World<'_> {
         }
         let ends = conversation.ends();
         let mut status = ends.map(|end| self.ends[end].session.status());
+        let completed = ends.map(|end| self.ends[end].session.completed_at());
         if let Some(trace) = &mut self.trace {
-            for (end, status) in ends.into_iter().zip(&status) {
-                if let Status::Established { at } = *status {
+            for (end, at) in ends.into_iter().zip(completed) {
+                if let Some(at) = at {
                     trace.establish(end, from_std(at));
                 }
             }
@@ -361,7 +362,13 @@ impl World<'_> {
                 trace.fail(conversation);
             }
             let failure = Failure { end: end.role(), reason: std::mem::take(&mut failure.reason) };
-            self.events.push(now, Event::Failed { conversation, outcome, failure });
+            let mut at = now;
+            if let [Some(client), Some(server)] = completed {
+                // The handshake is complete at both ends: what has failed are the data.
+                at = from_std(client.max(server)).max(now);
+                self.events.push(at, Event::Established { conversation });
+            }
+            self.events.push(at, Event::Failed { conversation, outcome, failure });
         } else if let [Some(client), Some(server)] = status.map(established_at)
             && !self.conversations[conversation].is_established()
         {

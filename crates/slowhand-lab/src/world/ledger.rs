@@ -94,6 +94,8 @@ enum Content {
     Records(Records),
     /// A segment of TCP.
     Segment(Span),
+    /// A packet of DCCP with which its sender opens the connection: a client's Request, or a server's Response.
+    Opening,
 }
 
 impl Datagram {
@@ -104,15 +106,19 @@ impl Datagram {
     fn records(&self) -> Option<(&Records, bool)> {
         match &self.content {
             Content::Records(records) => Some((records, self.has_arrived())),
-            Content::Segment(_) => None,
+            Content::Segment(_) | Content::Opening => None,
         }
     }
 
     fn span(&self) -> Option<(Span, bool)> {
         match self.content {
             Content::Segment(span) => Some((span, self.has_arrived())),
-            Content::Records(_) => None,
+            Content::Records(_) | Content::Opening => None,
         }
+    }
+
+    fn opening(&self) -> Option<bool> {
+        matches!(self.content, Content::Opening).then(|| self.has_arrived())
     }
 }
 
@@ -216,6 +222,11 @@ impl Ledger {
     pub(super) fn sent(&mut self, end: EndId, phase: Phase, datagram: &Payload) -> DatagramId {
         let records = self.readers[end].read(datagram, phase);
         self.add(end, phase, datagram.octets.len(), Content::Records(records))
+    }
+
+    /// An end sends a packet of DCCP with which it opens the connection; returns its number.
+    pub(super) fn sent_opening(&mut self, end: EndId, phase: Phase) -> DatagramId {
+        self.add(end, phase, 0, Content::Opening)
     }
 
     /// A packet of no conversation is sent; returns its number.
@@ -446,8 +457,10 @@ impl Ledger {
     fn repetitions(&self, end: EndId) -> impl Iterator<Item = (DatagramId, Repetition)> {
         let (sent, in_name_of) = (self.counted(&self.of_end[end]), self.counted(&self.in_name_of[end]));
         let with_records = sent.clone().filter_map(|(id, datagram)| Some((id, datagram.records()?)));
+        let openings = sent.clone().filter_map(|(id, datagram)| Some((id, datagram.opening()?)));
         let with_spans = |datagram: (DatagramId, &Datagram)| Some((datagram.0, datagram.1.span()?));
         let found = retransmission::classify(with_records)
+            .chain(retransmission::classify_openings(openings))
             .chain(segments::classify(sent.filter_map(with_spans)))
             .chain(segments::classify(in_name_of.filter_map(with_spans)));
         found.filter_map(|(id, repetition)| Some((id, repetition?)))
