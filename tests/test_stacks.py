@@ -360,7 +360,7 @@ def test_an_object_of_another_version_is_refused(cli: Cli, toy: Make) -> None:
     building._run(["cc", "-shared", "-fPIC", "-o", str(folder / "stack.so"), str(source)])
     assert octets != (folder / "stack.so").read_bytes()
     said = cli("run", "psk-tinydtls", "--set", "session.stack=old", code=2).stderr
-    assert "it has version 7 of slowhand/stack.h, this slowhand has 3" in said
+    assert "it has version 7 of slowhand/stack.h, this slowhand has 4" in said
     (folder / "stack.so").write_bytes(b"no object")
     said = cli("run", "psk-tinydtls", "--set", "session.stack=old", code=2).stderr
     assert "the stack old cannot be used" in said
