@@ -132,11 +132,11 @@
 #![no_std]
 #![forbid(unsafe_code)]
 #![allow(clippy::result_large_err)] // there is no heap to put an error on
+#![cfg_attr(not(feature = "default"), allow(dead_code))] // all modules are compiled, whatever the features: see `features`
 
 #[cfg(test)]
 extern crate std;
 
-#[cfg(feature = "dtls13")]
 mod agreement;
 mod alert;
 mod allowance;
@@ -151,19 +151,17 @@ mod credentials;
 pub mod crypto;
 #[cfg(doc)]
 pub mod decisions;
-#[cfg(feature = "certificates")]
 mod der;
 mod dtls12;
-#[cfg(feature = "dtls13")]
 mod dtls13;
 mod eviction;
 mod extension;
+mod features;
 mod flight;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod handshake;
 mod lean;
-#[cfg(feature = "record-limits")]
 mod limits;
 mod octets;
 mod ranges;
@@ -172,7 +170,6 @@ mod replay;
 mod reply;
 mod server;
 mod session;
-#[cfg(feature = "certificates")]
 mod signature;
 mod status;
 mod suite;
@@ -190,7 +187,15 @@ pub use config::Versions;
 pub use config::{Admission, Config, ConfigError, MIN_MTU, Packing, frame_mtu};
 #[cfg(feature = "connection-id")]
 pub use connection_id::MAX_CONNECTION_ID;
-pub use credentials::*;
+#[cfg(feature = "dtls13")]
+pub use credentials::ImportedPsk;
+#[cfg(feature = "certificates")]
+pub use credentials::{
+    Certificate, CertificateError, CertificateType, CertifiedKey, MAX_CHAIN, RawPublicKey, Role, SPKI, spki,
+};
+pub use credentials::{Credentials, MAX_IDENTITY, MAX_PSK, Psk};
+#[cfg(feature = "webpki")]
+pub use credentials::{EcdsaP256Sha256, X509};
 pub use crypto::Crypto;
 #[cfg(feature = "rustcrypto")]
 pub use crypto::RustCrypto;
