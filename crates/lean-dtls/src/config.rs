@@ -82,17 +82,18 @@ pub(crate) struct Dtls13 {
 }
 
 impl Dtls13 {
-    const DEFAULT: Self =
-        Self { versions: Versions::Dtls12, aeads: &[Aead::Ccm8], psk_agreement: false, has_cookie: true };
+    const fn usual() -> Self {
+        Self { versions: Versions::Dtls12, aeads: &[Aead::Ccm8], psk_agreement: false, has_cookie: true }
+    }
 }
 
 impl Off for Dtls13 {
-    const OFF: &'static Self = &Self::DEFAULT;
+    const OFF: &'static Self = &Self::usual();
 }
 
 impl Default for Dtls13 {
     fn default() -> Self {
-        Self::DEFAULT
+        Self::usual()
     }
 }
 
@@ -334,7 +335,7 @@ impl<K: Credentials> Config<K> {
         Abilities {
             suites,
             has_psk: only::<HAS_CHOICE, _>(|| ()).filter(|_| has_psk()),
-            public: slot::<ECDHE, _>(PublicAbilities {
+            public: slot::<ECDHE, _>(|| PublicAbilities {
                 groups: self.groups(),
                 own: certificate(&self.credentials).map(|own| own.certificate.kind()),
                 accepted: accepted(&self.credentials),

@@ -67,15 +67,19 @@ fn read(content: &[u8]) -> Result<Option<ConnectionId>, u8> {
 
 /// What a server with this ID takes of the client's offer: nothing, if it could not keep the client's ID.
 pub(crate) fn accept(extensions: Extensions<'_>, own: Option<ConnectionId>) -> Result<Option<[ConnectionId; 2]>, u8> {
-    let content = extensions.find(CONNECTION_ID).filter(|_| features::CONNECTION_ID);
-    let peers = content.map(read).transpose()?.flatten();
+    if !features::CONNECTION_ID {
+        return Ok(None);
+    }
+    let peers = extensions.find(CONNECTION_ID).map(read).transpose()?.flatten();
     Ok(own.zip(peers).map(<[ConnectionId; 2]>::from))
 }
 
 /// What a client with this ID reads in the server's answer. It cannot speak with a server whose ID is too long to keep.
 pub(crate) fn confirm(extensions: Extensions<'_>, own: Option<ConnectionId>) -> Result<Option<[ConnectionId; 2]>, u8> {
-    let content = extensions.find(CONNECTION_ID).filter(|_| features::CONNECTION_ID);
-    let Some(content) = content else { return Ok(None) };
+    if !features::CONNECTION_ID {
+        return Ok(None);
+    }
+    let Some(content) = extensions.find(CONNECTION_ID) else { return Ok(None) };
     let peers = read(content)?.ok_or(alert::HANDSHAKE_FAILURE)?;
     Ok(own.map(|own| [own, peers]))
 }

@@ -58,7 +58,7 @@ pub(crate) trait Switch {
     fn keep<T: Off>(value: T) -> Self::OrOff<T>;
 
     /// Puts a value into a slot, if the feature is on.
-    fn fill<T>(value: T) -> Self::Slot<T>;
+    fn fill<T>(value: impl FnOnce() -> T) -> Self::Slot<T>;
 }
 
 impl Switch for Feature<true> {
@@ -82,8 +82,8 @@ impl Switch for Feature<true> {
     }
 
     #[inline(always)]
-    fn fill<T>(value: T) -> Filled<T> {
-        Filled(value)
+    fn fill<T>(value: impl FnOnce() -> T) -> Filled<T> {
+        Filled(value())
     }
 }
 
@@ -108,7 +108,7 @@ impl Switch for Feature<false> {
     }
 
     #[inline(always)]
-    fn fill<T>(_: T) -> Empty<T> {
+    fn fill<T>(_: impl FnOnce() -> T) -> Empty<T> {
         Empty(PhantomData)
     }
 }
@@ -142,7 +142,7 @@ where
 
 /// Puts a value into a slot, if the feature is on.
 #[inline(always)]
-pub(crate) fn slot<const IS_ON: bool, T>(value: T) -> Slot<IS_ON, T>
+pub(crate) fn slot<const IS_ON: bool, T>(value: impl FnOnce() -> T) -> Slot<IS_ON, T>
 where
     Feature<IS_ON>: Switch,
 {

@@ -106,7 +106,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
             length: 0,
             change: None,
             cursor: Cursor { message: 0, offset: 0, changed: false },
-            sent: slot::<ACKNOWLEDGEMENTS, _>(sent::Sent::new()),
+            sent: slot::<ACKNOWLEDGEMENTS, _>(sent::Sent::new),
         }
     }
 

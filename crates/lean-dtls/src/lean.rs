@@ -163,7 +163,7 @@ struct Names {
 
 impl Received {
     pub(crate) fn new() -> Self {
-        Self(slot::<LEAN, _>(Names::default()))
+        Self(slot::<LEAN, _>(Names::default))
     }
 
     /// Forgets the records.

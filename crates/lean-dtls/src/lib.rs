@@ -110,6 +110,7 @@
 //!
 //! | modules | hold |
 //! | --- | --- |
+//! | `features` | the cargo features as constants, and the types of what only one of them needs |
 //! | `codec`, `alert`, `extension`, `time`, `crypto` | numbers and vectors; the numbers of alerts and extensions, and a list of extensions on the wire; the clock and the timer of a flight; the cryptography as a trait, and RustCrypto |
 //! | `der`, `signature`, `credentials` | signatures and keys in DER; a signature in a message; the credentials as a trait: pre-shared keys, raw public keys, X.509 |
 //! | `lean` | the switches of the lean profile, and its extension (docs/lean-profile.md) |
@@ -126,8 +127,8 @@
 //! | `client`, `server`, `reply`, `eviction` | the faces of the engine; the slots of a server, its answers to clients without one, and which of them ends for another |
 //! | `decisions` | a page of its documentation: what an engineer decides, and the price of each answer |
 //!
-//! `dtls12` and `dtls13` take nothing from each other: `connection`, `server` and `reply` know both. What a cargo feature adds is in
-//! modules of its own, and in small hooks of `connection`, `client` and `server`.
+//! `dtls12` and `dtls13` take nothing from each other: `connection`, `server` and `reply` know both. All modules are compiled with
+//! every set of features. What a feature needs takes no room without it, and is in no image: see `features`.
 
 #![no_std]
 #![forbid(unsafe_code)]

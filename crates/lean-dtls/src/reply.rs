@@ -22,7 +22,7 @@ impl Reply {
         let mut octets = [0; LONGEST];
         let length = record.len().min(LONGEST);
         octets[..length].copy_from_slice(&record[..length]);
-        Self { octets, length, offset: slot::<DTLS13, _>(0) }
+        Self { octets, length, offset: slot::<DTLS13, _>(|| 0) }
     }
 
     /// Writes the next datagram, and returns its length and whether it is the last one.

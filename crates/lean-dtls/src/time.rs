@@ -108,7 +108,7 @@ impl Timer {
     pub(crate) fn new(timeouts: Timeouts, random: impl FnOnce(&mut [u8; 2])) -> Self {
         let Timeouts { initial_ms, maximum_ms, retransmissions, floor_ms, .. } = timeouts;
         Self {
-            growth: slot::<VARIABLE_BACKOFF, _>(Growing::new(timeouts.growth(), random)),
+            growth: slot::<VARIABLE_BACKOFF, _>(|| Growing::new(timeouts.growth(), random)),
             initial_ms,
             maximum_ms,
             floor_ms: or_off::<ROUND_TRIPS, _>(floor_ms),

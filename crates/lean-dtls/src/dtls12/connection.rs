@@ -171,15 +171,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             randoms: [[0; 32]; 2],
             agreed: Agreed::default(),
             suite: Suite::TLS_PSK_WITH_AES_128_CCM_8, // until the hellos have said another one
-            keys: slot::<ECDHE, _>(Keys::new()),
+            keys: slot::<ECDHE, _>(Keys::new),
             identity: Identity::EMPTY,
-            own_id: slot::<CONNECTION_ID, _>(None),
-            resumption: slot::<RESUMPTION, _>(Resumption::default()),
+            own_id: slot::<CONNECTION_ID, _>(|| None),
+            resumption: slot::<RESUMPTION, _>(Resumption::default),
             master: None,
-            heartbeat: slot::<HEARTBEAT, _>(Heartbeat::default()),
+            heartbeat: slot::<HEARTBEAT, _>(Heartbeat::default),
             dtls13: None,
             alert: None,
-            starts_early: slot::<FALSE_START, _>(false),
+            starts_early: slot::<FALSE_START, _>(|| false),
             heard: None,
             has_no_room: false,
             received: Received::new(),
@@ -404,7 +404,6 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
         match (content_type, header.epoch) {
             (ContentType::Handshake, _) => self.receive_fragments(crypto, header, content, handle),
-            (ContentType::Acknowledgement, 1) if LEAN => self.receive_acknowledgement(content),
             (ContentType::Alert, epoch) => {
                 self.receive_alert(epoch, content);
                 if DTLS13 && self.dtls13.is_some() && self.expects == Expects::ServerHello && self.timer.is_in_vain() {
@@ -418,9 +417,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             }
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
             (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(1),
-            (ContentType::Heartbeat, 1) if HEARTBEAT && self.status == Status::Established => {
-                self.receive_heartbeat(content)
-            }
+            (other, 1) if LEAN && other == ContentType::Acknowledgement => self.receive_acknowledgement(content),
+            (other, 1) if HEARTBEAT && other == ContentType::Heartbeat => self.receive_heartbeat(content),
             // Records of epoch 1 say that the peer has changed. Anybody can send data and acknowledgements in clear.
             _ => {}
         }
@@ -496,6 +494,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     fn receive_heartbeat(&mut self, content: &[u8]) {
+        if self.status != Status::Established {
+            return;
+        }
         let message = self.agreed.heartbeat.and_then(|_| heartbeat::read(content));
         if let Some(Message::Request(_)) = message {
             self.hear_established();

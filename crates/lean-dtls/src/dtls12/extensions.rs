@@ -1,6 +1,6 @@
 //! Extensions of ClientHello and ServerHello (RFC 5246, section 7.4.1.4).
 //!
-//! To add one: its number and a line in `KNOWN`; its reading in [`accept`] (the server) and in [`confirm`] (the client); its
+//! To add one: its number and a line in `ALL`; its reading in [`accept`] (the server) and in [`confirm`] (the client); its
 //! writing in [`write_offer`] (the client) and in [`write_answer`] (the server).
 
 use super::{heartbeat, public_keys};

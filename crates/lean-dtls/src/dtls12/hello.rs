@@ -49,7 +49,7 @@ impl<'a> ClientHello<'a> {
         let extensions = extensions::read(reader)?;
         (version <= record::VERSION && version >> 8 == 0xfe).then_some(Self {
             random,
-            session: slot::<RESUMPTION, _>(session),
+            session: slot::<RESUMPTION, _>(|| session),
             cookie,
             around: [before, after],
             suites,
@@ -127,7 +127,7 @@ impl<'a> ServerHello<'a> {
         let (suite, compression) = (reader.u16()?, reader.u8()?);
         let extensions = extensions::read(reader)?;
         let is_acceptable = version == record::VERSION && compression == 0;
-        Some(Self { random, is_acceptable, suite, session: slot::<RESUMPTION, _>(session), extensions })
+        Some(Self { random, is_acceptable, suite, session: slot::<RESUMPTION, _>(|| session), extensions })
     }
 
     /// The name of the session.

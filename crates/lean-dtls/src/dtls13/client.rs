@@ -113,7 +113,7 @@ fn offer<'a>(
         connection_id,
         cookie,
         psk: Key::own(&config.credentials).map(|psk| (psk, mode(config))),
-        certificates: slot::<CERTIFICATES, _>(certificate_types::Offer::of(&config.credentials)),
+        certificates: slot::<CERTIFICATES, _>(|| certificate_types::Offer::of(&config.credentials)),
     }
 }
 

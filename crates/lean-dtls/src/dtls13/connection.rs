@@ -205,7 +205,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             identity: Identity::EMPTY,
             own_id: None,
             share: None,
-            certificates: slot::<CERTIFICATES, _>(certificate_types::State::default()),
+            certificates: slot::<CERTIFICATES, _>(certificate_types::State::default),
             stage: None,
             traffic: None,
             application: None,
