@@ -318,6 +318,9 @@ impl<K: Credentials> Config<K> {
 
     /// The groups for key agreement, the preferred one first.
     pub(crate) fn groups(&self) -> &'static [Group] {
+        if !ECDHE {
+            return &[];
+        }
         let groups: &&'static [Group] = &self.groups;
         groups
     }

@@ -6,7 +6,6 @@ use crate::config::{Config, Packing, Versions};
 use crate::connection_id::{self, ConnectionId};
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
-use crate::dtls12::client::Dtls12;
 use crate::dtls12::{self, Resuming, record};
 use crate::dtls13;
 use crate::dtls13::client::Dtls13;
@@ -20,7 +19,8 @@ use crate::time::{Instant, Timeouts};
 #[allow(clippy::large_enum_variant)] // there is no heap to put the larger one on
 pub(crate) enum Connection<C: Crypto, const BUFFER: usize> {
     Dtls12(dtls12::Connection<C, BUFFER>),
-    Dtls13(If<DTLS13, dtls13::Connection<C, BUFFER>>),
+    #[cfg(feature = "dtls13")]
+    Dtls13(dtls13::Connection<C, BUFFER>),
 }
 
 /// The same of whichever version.
@@ -28,6 +28,7 @@ macro_rules! either {
     ($connection:expr, $it:ident => $what:expr) => {
         match $connection {
             Connection::Dtls12($it) => $what,
+            #[cfg(feature = "dtls13")]
             Connection::Dtls13($it) => $what,
         }
     };
@@ -47,7 +48,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn start(&mut self, crypto: &mut C, config: &Config<impl Credentials>, kept: &mut Kept) {
         match self {
             Self::Dtls12(connection) => dtls12::client::start::<Dtls13, _, _>(connection, crypto, config, kept),
-            Self::Dtls13(connection) => dtls13::client::start::<Dtls12, _, _>(connection, crypto, config, kept),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => {
+                dtls13::client::start::<dtls12::client::Dtls12, _, _>(connection, crypto, config, kept)
+            }
         }
     }
 
@@ -60,6 +64,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         datagram: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]),
     ) {
+        #[cfg_attr(not(feature = "dtls13"), allow(irrefutable_let_patterns))]
         if let Self::Dtls12(connection) = self {
             connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
                 dtls12::client::handle::<Dtls13, _, _>(connection, crypto, config, kept)
@@ -70,9 +75,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             }
         }
         // The datagram in which the server chooses DTLS 1.3 begins again: nothing in it was encrypted for DTLS 1.2.
+        #[cfg(feature = "dtls13")]
         if let Self::Dtls13(connection) = self {
             connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
-                dtls13::client::handle::<Dtls12, _, _>(connection, crypto, config, kept)
+                dtls13::client::handle::<dtls12::client::Dtls12, _, _>(connection, crypto, config, kept)
             });
         }
     }
@@ -90,6 +96,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             Self::Dtls12(connection) => connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
                 dtls12::server::handle(connection, crypto, config, resuming)
             }),
+            #[cfg(feature = "dtls13")]
             Self::Dtls13(connection) => {
                 connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
                     dtls13::server::handle(connection, crypto, config)
@@ -103,6 +110,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn own_id(&self) -> Option<ConnectionId> {
         match self {
             Self::Dtls12(connection) => connection.own_id(),
+            #[cfg(feature = "dtls13")]
             Self::Dtls13(connection) => connection.own_id,
         }
     }
@@ -111,6 +119,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn connection_ids(&self) -> Option<[usize; 2]> {
         let ids = match self {
             Self::Dtls12(connection) => connection_id::agreed(&connection.agreed.connection_ids),
+            #[cfg(feature = "dtls13")]
             Self::Dtls13(connection) => connection.connection_ids(),
         };
         ids.map(|ids| ids.map(|id| id.octets().len()))
@@ -120,6 +129,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn is_resumed(&self) -> bool {
         match self {
             Self::Dtls12(connection) => connection.is_resumed(),
+            #[cfg(feature = "dtls13")]
             Self::Dtls13(_) => false,
         }
     }
@@ -133,6 +143,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn peers_key(&self) -> Option<&[u8; crate::crypto::MAX_PUBLIC]> {
         match self {
             Self::Dtls12(connection) => borrow::<CERTIFICATES, _>(&connection.keys.get()?.certified),
+            #[cfg(feature = "dtls13")]
             Self::Dtls13(connection) => connection.certificates.get()?.peers_key.as_ref(),
         }
     }
@@ -142,6 +153,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match self {
             Self::Dtls12(connection) if connection.dtls13.is_some() => Versions::Both,
             Self::Dtls12(_) => Versions::Dtls12,
+            #[cfg(feature = "dtls13")]
             Self::Dtls13(_) => Versions::Dtls13,
         }
     }
@@ -150,6 +162,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn start_heartbeat(&mut self, crypto: &mut C) -> Result<(), HeartbeatError> {
         match self {
             Self::Dtls12(connection) => connection.start_heartbeat(crypto),
+            #[cfg(feature = "dtls13")]
             Self::Dtls13(_) => Err(HeartbeatError::NotAgreed),
         }
     }
@@ -157,6 +170,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn liveness(&self) -> Liveness {
         match self {
             Self::Dtls12(connection) => connection.liveness(),
+            #[cfg(feature = "dtls13")]
             Self::Dtls13(_) => Liveness::Unknown,
         }
     }
@@ -165,6 +179,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn has_answered(&self, client_random: &[u8; 32]) -> bool {
         match self {
             Self::Dtls12(connection) => connection.randoms[0] == *client_random,
+            #[cfg(feature = "dtls13")]
             Self::Dtls13(connection) => connection.client_random == *client_random,
         }
     }
@@ -178,6 +193,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         });
         match self {
             Self::Dtls12(connection) => dtls12::server::hear_hello_again(connection),
+            #[cfg(feature = "dtls13")]
             Self::Dtls13(connection) => connection.hear_hello_again(),
         }
     }
@@ -209,6 +225,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn may_send(&self) -> bool {
         match self {
             Self::Dtls12(connection) => connection.may_send(),
+            #[cfg(feature = "dtls13")]
             Self::Dtls13(connection) => connection.status == Status::Established,
         }
     }
@@ -218,6 +235,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         either!(self, connection => connection.send(crypto, data, output))
     }
 
+    #[cfg(feature = "dtls13")]
     pub(crate) fn update_keys(&mut self) {
         if let Self::Dtls13(connection) = self {
             connection.update_keys(true);
@@ -234,8 +252,6 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             Self::Dtls12(connection) => connection.status,
             #[cfg(feature = "dtls13")]
             Self::Dtls13(connection) => connection.status,
-            #[cfg(not(feature = "dtls13"))]
-            Self::Dtls13(never) => never.end(),
         }
     }
 

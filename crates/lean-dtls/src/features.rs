@@ -172,13 +172,6 @@ pub(crate) const fn is(flag: &bool) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Never<T>(Infallible, PhantomData<T>);
 
-impl<T> Never<T> {
-    /// What follows from a value that is never there: anything.
-    pub(crate) const fn end(&self) -> ! {
-        match self.0 {}
-    }
-}
-
 impl<T> Deref for Never<T> {
     type Target = T;
 

@@ -243,6 +243,9 @@ impl Timer {
     }
 
     fn floor(&self) -> Option<u32> {
+        if !ROUND_TRIPS {
+            return None;
+        }
         let floor: &Option<u32> = &self.floor_ms;
         *floor
     }
