@@ -55,7 +55,7 @@ impl Timeouts {
     };
 
     /// How each wait grows out of the one before.
-    const fn growth(&self) -> Growth {
+    const fn how_waits_grow(&self) -> Growth {
         #[cfg(feature = "variable-backoff")]
         return self.growth;
         #[cfg(not(feature = "variable-backoff"))]
@@ -108,7 +108,7 @@ impl Timer {
     pub(crate) fn new(timeouts: Timeouts, random: impl FnOnce(&mut [u8; 2])) -> Self {
         let Timeouts { initial_ms, maximum_ms, retransmissions, floor_ms, .. } = timeouts;
         Self {
-            growth: slot::<VARIABLE_BACKOFF, _>(|| Growing::new(timeouts.growth(), random)),
+            growth: slot::<VARIABLE_BACKOFF, _>(|| Growing::new(timeouts.how_waits_grow(), random)),
             initial_ms,
             maximum_ms,
             floor_ms: or_off::<ROUND_TRIPS, _>(floor_ms),
