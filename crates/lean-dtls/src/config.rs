@@ -97,7 +97,7 @@ impl Default for Dtls13 {
     }
 }
 
-/// How long records may be.
+/// The limits of records that an end asks for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecordLimits {
     pub(crate) max_fragment_length: Option<MaxFragmentLength>,
@@ -127,7 +127,7 @@ impl Off for ConnectionIds {
     const OFF: &'static Self = &Self { length: None, follows_addresses: false };
 }
 
-/// How sessions are resumed.
+/// The settings for sessions that are resumed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SessionOptions {
     pub(crate) tickets: bool,

@@ -31,13 +31,13 @@ pub(crate) type If<const IS_ON: bool, T> = <Feature<IS_ON> as Switch>::If<T>;
 /// `T` with a feature. Without it always [`Off::OFF`], which nobody changes.
 pub(crate) type OrOff<const IS_ON: bool, T> = <Feature<IS_ON> as Switch>::OrOff<T>;
 
-/// What a connection keeps for a feature: without it, nothing.
+/// A connection keeps this for a feature; without it, nothing.
 pub(crate) type Slot<const IS_ON: bool, T> = <Feature<IS_ON> as Switch>::Slot<T>;
 
 /// A feature that is on or off.
 pub(crate) struct Feature<const IS_ON: bool>;
 
-/// What a feature decides.
+/// A feature decides these types.
 pub(crate) trait Switch {
     /// See [`If`](type@If).
     type If<T>;
@@ -149,9 +149,9 @@ where
     Feature::<IS_ON>::fill(value)
 }
 
-/// What can be kept for a feature that is off.
+/// A type of which one value holds without the feature.
 pub(crate) trait Off: 'static {
-    /// What holds without the feature.
+    /// That value.
     const OFF: &'static Self;
 }
 

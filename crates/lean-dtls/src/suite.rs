@@ -39,7 +39,7 @@ pub(crate) enum KeyExchange {
     EcdheEcdsa,
 }
 
-/// What a suite is made of.
+/// The parts of a suite.
 struct Parts {
     suite: Suite,
     iana: u16,
@@ -115,7 +115,7 @@ pub(crate) struct Abilities<'a> {
     pub(crate) public: Slot<ECDHE, PublicAbilities<'a>>,
 }
 
-/// What an end can do with public keys.
+/// The abilities of an end with public keys.
 #[derive(Clone, Copy)]
 pub(crate) struct PublicAbilities<'a> {
     pub(crate) groups: &'a [Group],

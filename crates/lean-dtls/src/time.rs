@@ -54,7 +54,7 @@ impl Timeouts {
         growth: Growth::Double,
     };
 
-    /// How each wait grows out of the one before.
+    /// The growth of each wait out of the one before.
     const fn how_waits_grow(&self) -> Growth {
         #[cfg(feature = "variable-backoff")]
         return self.growth;

@@ -38,7 +38,7 @@ const ALL: [(u16, bool); 13] = [
     (SERVER_CERTIFICATE_TYPE, features::CERTIFICATES),
 ];
 
-/// Those of them that this engine has.
+/// The extensions of these whose features are on.
 const KNOWN: &[u16] = {
     const COUNT: usize = {
         let (mut count, mut place) = (0, 0);

@@ -55,7 +55,7 @@ fn need_no_answer_if_they_cross<const B: usize>((mut client, mut server): Pair<B
     assert!(from_client(&mut client, NOW).is_empty() && from_server(&mut server, NOW).is_empty());
 }
 
-/// What the server sent before it heard of the close is not cut off. What comes after its own alert is.
+/// The data that the server sent before it heard of the close are not cut off. Data after its own alert are.
 fn let_data_on_the_way_through<const B: usize>((mut client, mut server): Pair<B>) {
     let mut late = [[0; 100]; 2];
     let lengths = late.each_mut().map(|output| server.send_at(PEER, b"late", output).unwrap());
@@ -76,7 +76,7 @@ fn a_close_ends_both_sides_without_loss() {
     let_data_on_the_way_through(established());
 }
 
-/// The same holds in DTLS 1.3 (RFC 8446, section 6.1).
+/// DTLS 1.3 closes alike (RFC 8446, section 6.1).
 #[test]
 #[cfg(feature = "dtls13")]
 fn a_close_of_dtls_1_3_ends_both_sides_without_loss() {
