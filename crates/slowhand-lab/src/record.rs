@@ -366,7 +366,7 @@ pub struct Record {
     pub reassembly_peak_bytes: Arc<[u64]>,
     /// The datagrams of other traffic that were sent during the handshake.
     pub traffic: Traffic,
-    /// What the application's data took after the handshake. `None` if there were none.
+    /// What the application's data took after the handshake, and what was sent of them before its end. `None` if there were none.
     pub data: Option<DataReport>,
 }
 

@@ -161,7 +161,7 @@ class Laboratory:
             if run.panicked:
                 raise WorldsPanicked(f"{point.scenario}, {_words(overrides)}: {run.panicked[0]}")
             columns = run.columns()
-            # That of the requests is missing if there are none, or the handshake failed.
+            # That of the requests is missing if none was sent. If the handshake failed, both are the same.
             ends = zip(columns["outcome"], columns["data_outcome"], strict=True)
             ended = [data or handshake for handshake, data in ends]
             outcomes.update(ended)

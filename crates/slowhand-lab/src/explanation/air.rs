@@ -1,5 +1,6 @@
 //! What happened on the air: every frame with its attempts, and when the layer above its receiver had it.
 
+use crate::world::meter::is_recovered;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::DatagramId;
@@ -21,6 +22,8 @@ pub(super) struct OnAir {
     pub(super) datagram: DatagramId,
     pub(super) attempt: u8,
     pub(super) received: bool,
+    /// True if its loss does not go unnoticed although no node acknowledges it.
+    pub(super) is_recovered: bool,
     /// Octets, FCS included.
     pub(super) octets: usize,
     /// The frame of which it is an attempt.
@@ -92,6 +95,7 @@ impl Observer for Air {
             datagram: frame.datagram,
             attempt: frame.attempt,
             received: frame.received,
+            is_recovered: is_recovered(frame),
             octets,
             frame: None,
             key: (sender, receiver, frame.datagram, frame.queued_at, sequence),

@@ -160,10 +160,20 @@ impl Sources<'_> {
         }
     }
 
-    /// The last hop of a datagram in the mesh.
+    /// The last hop of a datagram in the mesh: that of the frame with which it arrived. Later ones may have acknowledged its
+    /// fragments, or repeated them.
     fn last_packet(&self, datagram: DatagramId) -> Key {
-        let last = self.air.frames_with(datagram).filter(|frame| frame.handled.is_some()).max_by_key(|f| f.handled);
-        last.map_or(Key::Datagram(datagram), |frame| Key::Packet(datagram, frame.from, frame.to))
+        let last = self.trace.arrived.get(&datagram).and_then(|&(at, host)| {
+            let node = match host {
+                Host::Node(node) => node,
+                Host::Internet => NodeId::ROOT,
+            };
+            self.air.last_handled(node, datagram, at)
+        });
+        last.map_or(Key::Datagram(datagram), |frame| {
+            let frame = &self.air.frames[frame];
+            Key::Packet(datagram, frame.from, frame.to)
+        })
     }
 
     fn is_own(&self, datagram: DatagramId) -> bool {
@@ -233,7 +243,9 @@ impl Sources<'_> {
         let frame = loss.frame.map(|frame| &self.air.frames[frame]);
         let row = frame.map_or(row, |frame| Row::Fragments(frame.from, frame.to));
         let words = losses::words(self.air, self.context, loss, &self.name(datagram));
-        let on_air = frame.and_then(|frame| frame.attempts.last()).map(|attempt| Key::OnAir(attempt.on_air));
+        // A frame that arrived and was discarded may be sent again, because its acknowledgement was lost.
+        let attempts = frame.into_iter().flat_map(|frame| frame.attempts.iter().rev());
+        let on_air = { attempts }.find(|attempt| attempt.at <= loss.at).map(|attempt| Key::OnAir(attempt.on_air));
         drafts.push(Draft {
             row,
             key: Some(Key::Loss(datagram)),

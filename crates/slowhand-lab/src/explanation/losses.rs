@@ -1,6 +1,6 @@
 //! Which datagrams were lost, where and why, in words.
 
-use super::air::{Air, Attempt, Frame};
+use super::air::{Air, Attempt, Frame, OnAir};
 use super::context::{Context, name_of};
 use crate::record::Holders;
 use crate::world::trace::{Lost, Trace};
@@ -45,7 +45,8 @@ pub(super) fn losses(trace: &Trace, air: &Air, is_acknowledged: bool) -> BTreeMa
         add(lost.datagram, Loss { at, host, reason, frame: frame_of(air, lost), holders });
     }
     if !is_acknowledged {
-        for seen in air.on_air.iter().filter(|seen| seen.kind == FrameKind::Data && !seen.received) {
+        let is_missed = |seen: &&OnAir| seen.kind == FrameKind::Data && !seen.received && !seen.is_recovered;
+        for seen in air.on_air.iter().filter(is_missed) {
             if !trace.arrived.contains_key(&seen.datagram) {
                 let (host, reason, holders) = (Host::Node(seen.to), DropReason::FrameLost, Holders::default());
                 add(seen.datagram, Loss { at: seen.end, host, reason, frame: seen.frame, holders });

@@ -13,7 +13,7 @@
 use super::conversation::Attempt;
 use super::part::Part;
 use super::silent::Silent;
-use super::{Event, World};
+use super::{Cause, Event, World};
 use crate::application::OpenAndStop;
 use crate::ids::{ConversationId, EndId};
 use crate::retry::RetryPolicy;
@@ -72,7 +72,7 @@ impl World<'_> {
         let later = self.open_attempt(client, &nonces, &streams, applications);
         self.conversations[later].attempt = Attempt { number, earlier: Some(earlier), later: None, computed, tpm };
         self.conversations[earlier].attempt.later = Some(later);
-        self.start(now, later);
+        self.start(now, later, Cause::Start);
     }
 
     /// The random numbers of the sessions of an attempt.

@@ -336,16 +336,17 @@ impl World<'_> {
             queue_peak: Arc::clone(queue_peak),
             reassembly_peak_bytes: Arc::clone(reassembly_peak_bytes),
             traffic: self.ledger.traffic.report(start.at, end.at),
-            data: self.data(number),
+            data: self.data(number, &attempts),
         }
     }
 
-    /// What the data of a conversation took, if there were any.
-    fn data(&self, number: ConversationId) -> Option<DataReport> {
+    /// What the data of these attempts took, if there were any. The time is that of the last one; if its handshake failed, data that
+    /// an end sent early took none.
+    fn data(&self, number: ConversationId, attempts: &[ConversationId]) -> Option<DataReport> {
         let conversation = &self.conversations[number];
-        let costs = self.ledger.costs(&[number], Phase::Data);
-        let [start, end] = conversation.span(Phase::Data).filter(|_| costs.datagrams > 0)?;
-        let (_, outcome) = conversation.over?;
+        let costs = self.ledger.costs(attempts, Phase::Data);
+        let (over, outcome) = conversation.over.filter(|_| costs.datagrams > 0)?;
+        let [start, end] = conversation.span(Phase::Data).unwrap_or([over; 2]);
         Some(DataReport {
             outcome,
             failure: conversation.failure.clone(),

@@ -53,7 +53,8 @@ impl<'a> World<'a> {
         let Some(ends) = self.plan.delegated(client, &nonces, at) else { return };
         let delegated = self.open_help(client, ends, Part::Delegated { hand_over });
         self.conversations[hand_over].part = Part::HandOver { delegated: Some(delegated) };
-        self.events.push(at, Event::Start { conversation: delegated });
+        let cause = Cause::Ready { by: self.step_number() };
+        self.events.push(at, Event::Start { conversation: delegated, cause });
     }
 
     /// A conversation of an attempt is established: the next one begins.
@@ -107,7 +108,7 @@ impl<'a> World<'a> {
         let (computed, tpm) = self.computed_until(hand_over);
         self.conversations[resumed].attempt = Attempt { number, earlier: Some(hand_over), later: None, computed, tpm };
         self.conversations[hand_over].attempt.later = Some(resumed);
-        self.start(now, resumed);
+        self.start(now, resumed, Cause::Start);
     }
 
     /// The ends of a conversation whose devices count as those of client and server. A delegate is neither: while a client asks it,

@@ -5,7 +5,7 @@ use super::conversation::GivesUp;
 use super::end::{End, Work};
 use super::ledger::DatagramCounts;
 use super::traffic::Traffic;
-use super::{AFTERMATH, Event, NetworkEvents, World};
+use super::{AFTERMATH, Cause, Event, NetworkEvents, World};
 use crate::ids::{ConversationId, EndId};
 use crate::record::{Conversation as Report, Costs, Energy, Failure, Holders, Outcome, Phase};
 use slowhand_net::address::{Host, NodeId};
@@ -82,7 +82,7 @@ impl<'a> World<'a> {
     pub(crate) fn open_at(&mut self, at: Instant, opening: super::Opening, gives_up: GivesUp) -> ConversationId {
         let conversation = self.open(opening);
         self.conversations[conversation].gives_up = gives_up;
-        self.events.push(at, Event::Start { conversation });
+        self.events.push(at, Event::Start { conversation, cause: Cause::Start });
         conversation
     }
 

@@ -63,7 +63,7 @@ impl Observer for Meter<'_> {
 
 /// True if a data frame carries a recoverable fragment or the acknowledgment of one (RFC 8931): its loss does not go
 /// unnoticed.
-fn is_recovered(frame: &Transmission<'_>) -> bool {
+pub(crate) fn is_recovered(frame: &Transmission<'_>) -> bool {
     let frame = FrameView::parse(frame.octets);
     let dispatch = frame.ok().and_then(|frame| frame.payload().first());
     dispatch.is_some_and(|&octet| Rfrag::is_dispatch(octet) || RfragAck::is_dispatch(octet))

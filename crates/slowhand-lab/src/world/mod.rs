@@ -32,7 +32,7 @@ mod delegation;
 mod end;
 pub(crate) mod ledger;
 pub(crate) mod live;
-mod meter;
+pub(crate) mod meter;
 mod part;
 mod payload;
 pub(crate) mod retransmission;
@@ -146,8 +146,8 @@ pub(crate) struct Finished {
 
 /// What is due in the world, apart from the network.
 enum Event {
-    /// A client begins.
-    Start { conversation: ConversationId },
+    /// A client begins. The cause of a delegate is what it was asked.
+    Start { conversation: ConversationId, cause: Cause },
     /// The client of a conversation that has failed tries again.
     Retry { conversation: ConversationId },
     /// An end has a datagram ready, or writes to its stream. It belongs to this phase of the conversation or to a later
@@ -179,7 +179,7 @@ impl Event {
     /// True if it is of a conversation.
     fn is_of(&self, conversation: ConversationId) -> bool {
         match *self {
-            Self::Start { conversation: of }
+            Self::Start { conversation: of, .. }
             | Self::Retry { conversation: of }
             | Self::Established { conversation: of }
             | Self::Failed { conversation: of, .. }
@@ -213,7 +213,10 @@ impl<'a> World<'a> {
                 return None;
             }
             let conversation = world.open_attempt(client, &nonces, &streams, applications);
-            world.events.push(Instant::ZERO + plan.start_of(client, &streams), Event::Start { conversation });
+            world.events.push(
+                Instant::ZERO + plan.start_of(client, &streams),
+                Event::Start { conversation, cause: Cause::Start },
+            );
         }
         world.begin_traffic();
         Some(world)
@@ -390,7 +393,7 @@ impl<'a> World<'a> {
         }
         while let Some(event) = self.events.pop_due(now) {
             match event {
-                Event::Start { conversation } => self.start(now, conversation),
+                Event::Start { conversation, cause } => self.start(now, conversation, cause),
                 Event::Retry { conversation } => self.retry(now, conversation),
                 Event::Send { end, phase, payload, by } => {
                     self.begin_step(now, end, Cause::Ready { by });
@@ -548,14 +551,14 @@ impl<'a> World<'a> {
         ends.find(is_this_end)
     }
 
-    fn start(&mut self, now: Instant, conversation: ConversationId) {
+    fn start(&mut self, now: Instant, conversation: ConversationId, cause: Cause) {
         if self.conversations[conversation].gives_up != GivesUp::Never {
             let at = self.attempt_began(now, conversation) + self.plan.give_up();
             self.events.push(at.max(now), Event::GaveUp { conversation });
         }
         self.network.begin_burst(now, self.client_node(conversation));
         let end = EndId::of(conversation, Role::Client);
-        self.begin_step(now, end, Cause::Start);
+        self.begin_step(now, end, cause);
         if self.ends[end].stream.is_some() {
             return self.transmit(now, end);
         }

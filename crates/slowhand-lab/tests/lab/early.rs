@@ -78,3 +78,16 @@ fn a_server_that_forgets_its_last_flight_is_warned_of() {
     let openssl = ["session.server_stack=openssl", "session.credential=certificate"];
     assert_eq!(warnings(&[EARLY, &openssl]), [""; 0]);
 }
+
+/// The client has sent its request with its Finished, and gives up before the server's Finished is there.
+#[test]
+fn what_was_sent_early_counts_if_the_handshake_fails() {
+    let complete = run(&[REQUEST, EARLY]);
+    let give_up = format!("session.give_up_s={}", complete.duration_s.unwrap() - 0.3);
+    let failed = run(&[REQUEST, EARLY, &[&give_up]]);
+    assert_eq!(failed.outcome, Outcome::GaveUp);
+    let data = failed.data.expect("the request was sent");
+    assert_eq!((data.outcome, data.duration_s, data.energy_client.total_mj()), (Outcome::GaveUp, None, 0.0));
+    assert!((1..=complete.data.unwrap().costs.datagrams).contains(&data.costs.datagrams));
+    assert!(data.costs.frames > 0);
+}

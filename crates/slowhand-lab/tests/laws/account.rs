@@ -56,7 +56,18 @@ pub(crate) fn outcomes(world: &World<'_>) -> Holds {
     let waits_s = retry.map_or(0.0, |retry| retry.longest_in_all().as_secs_f64());
     // What a device still computes for an attempt that failed delays the next one.
     let busy_s = |record: &Record| if record.attempts > 1 { record.compute_client_s } else { 0.0 };
-    let longest_s = |record: &Record| give_up_s * record.attempts as f64 + waits_s + busy_s(record);
+    // A session that is complete may lose its slot when another client asks for one, which is before that client's last attempt
+    // ends. The attempts after that take as long as others do.
+    let evicts = world.scenario.server.slots.is_some() && world.scenario.server.policy != Policy::Refuse;
+    let last_eviction_s = |record: &Record| {
+        let others = world.records.iter().filter(|other| evicts && other.client != record.client);
+        others.map(|other| other.end_s).fold(record.start_s, f64::max)
+    };
+    let longest_s = |record: &Record| {
+        let later_s = give_up_s * record.attempts.saturating_sub(1) as f64;
+        let until_later_s = f64::max(give_up_s, last_eviction_s(record) - record.start_s);
+        until_later_s + later_s + waits_s + busy_s(record)
+    };
     for record in &world.records {
         let Record { outcome, duration_s, failure, .. } = record;
         let completed = *outcome == Outcome::Completed;
@@ -307,11 +318,7 @@ pub(crate) fn datagrams(world: &World<'_>) -> Holds {
         return Ok(()); // what it sends is not told apart here
     }
     // What is sent at the very end may belong to the next phase; a client that sends data early begins that before the end.
-    let of_data = match &record.data {
-        _ if !sends_data_early(world) => 0,
-        Some(data) => data.costs.datagrams,
-        None => u64::MAX,
-    };
+    let of_data = record.data.as_ref().filter(|_| sends_data_early(world)).map_or(0, |data| data.costs.datagrams);
     let (mut least, mut most) = ([0; 4], [0; 4]);
     let is_datagram = |kind| kind == "datagram" || kind == "segment";
     for event in explanation.events.iter().filter(|event| is_datagram(event.kind)) {
@@ -376,10 +383,8 @@ pub(crate) fn frames(world: &World<'_>) -> Holds {
         [sum(|r| r.frames_control, |d| d.frames_control), sum(|r| r.bytes_control, |d| d.bytes_control)],
     ];
     let mut all = counted.iter().flatten().zip(seen.iter().flatten());
-    // Data of a handshake that fails then are in no record, and the acknowledgement of the last data in QUIC neither.
-    let has_more = sends_data_early(world)
-        && (world.scenario.session.protocol == Protocol::Quic
-            || world.records.iter().any(|record| record.data.is_none() || record.attempts > 1));
+    // The acknowledgement of the last data in QUIC is in no record.
+    let has_more = sends_data_early(world) && world.scenario.session.protocol == Protocol::Quic;
     let holds = if world.scenario.gateway.tcp_proxy {
         // The border router's own segments have numbers as its other packets have.
         all.all(|(counted, seen)| counted >= seen)
@@ -456,6 +461,16 @@ pub(crate) fn parts(world: &World<'_>) -> Holds {
         ensure!(part.microseconds == time, "{part:?} has pieces of {time} us");
         let is_known = KINDS.iter().any(|(kind, _)| *kind == part.kind) && part.kind != "other";
         ensure!(is_known, "{part:?}");
+    }
+    Ok(())
+}
+
+/// No event begins before its cause does.
+pub(crate) fn causes(world: &World<'_>) -> Holds {
+    let events = &world.explanation.events;
+    for event in events {
+        let cause = event.cause.map(|number| &events[number]);
+        ensure!(cause.is_none_or(|cause| cause.from_s <= event.from_s), "{event:?} because of {cause:?}");
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ use world::{Valid, World, random};
 
 type Law = (&'static str, fn(&World<'_>) -> Result<(), String>);
 
-const LAWS: [Law; 15] = [
+const LAWS: [Law; 16] = [
     ("numbers are finite and not negative", account::numbers),
     ("outcomes agree with the other columns", account::outcomes),
     ("a server has no more sessions than slots", account::slots),
@@ -35,6 +35,7 @@ const LAWS: [Law; 15] = [
     ("peaks are above all levels", account::buffers),
     ("parts of an explanation add up", account::parts),
     ("milestones are in order", account::milestones),
+    ("causes come before what they cause", account::causes),
     ("what was lost was sent again", repetitions::losses_are_repaired),
     ("what was needed had been lost", repetitions::what_is_needed_was_lost),
     ("repetitions have reasons", repetitions::repetitions_have_reasons),
@@ -61,8 +62,8 @@ enum Verdict {
     Tried { protocol: Protocol, completed: u64, lost: u64, repeated: u64, broken: Vec<Broken> },
 }
 
-fn judge(random: &RandomScenario) -> Verdict {
-    let valid = match Valid::new(random) {
+fn judge(read: Result<Valid, Blame>) -> Verdict {
+    let valid = match read {
         Ok(valid) => valid,
         Err(why) => return Verdict::Refused(why),
     };
@@ -148,7 +149,7 @@ fn try_all(seeds: &[u64]) -> Found {
     let work = || loop {
         let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
         let random = random(seed);
-        let verdict = judge(&random);
+        let verdict = judge(Valid::new(&random));
         found.lock().unwrap().add(seed, &random, verdict);
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -158,7 +159,7 @@ fn try_all(seeds: &[u64]) -> Found {
 
 /// Why a scenario breaks a law, if it does.
 fn why(random: &RandomScenario, law: &str) -> Option<String> {
-    match judge(random) {
+    match judge(Valid::new(random)) {
         Verdict::Refused(_) => None,
         Verdict::Tried { broken, .. } => Some(broken.into_iter().find(|broken| broken.law == law)?.why),
     }
@@ -212,4 +213,24 @@ fn the_laws_hold() {
         counts[..3].iter().all(|some| *some > 0) && (counts[3] > 0 || protocol == "quic")
     };
     assert!(found.protocols.iter().all(is_there), "{}", what());
+}
+
+/// Scenarios that broke a law once. Each file says what was wrong.
+#[test]
+fn the_laws_hold_where_they_were_broken() {
+    keep_panics();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/laws/broken");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    for file in files {
+        let file_name = file.display();
+        match judge(Valid::read(std::fs::read_to_string(&file).unwrap())) {
+            Verdict::Refused(Blame { key, .. }) => panic!("{file_name}: {key} is refused"),
+            Verdict::Tried { broken, .. } => {
+                let words: Vec<String> = broken.iter().map(|Broken { law, why }| format!("{law}: {why}")).collect();
+                assert!(words.is_empty(), "{file_name}: NOT TRUE: {}", words.join("\n"));
+            }
+        }
+    }
 }

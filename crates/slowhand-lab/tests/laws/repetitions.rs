@@ -78,7 +78,9 @@ pub(crate) fn repetitions_have_reasons(world: &World<'_>) -> Result<(), String> 
     for event in sent(world).filter(|event| matches!(event.state, "needed" | "spurious")) {
         let (mut at, mut began_s) = (event, event.from_s);
         let is_reason = loop {
-            let Some(cause) = at.cause.map(|number| &world.explanation.events[number]) else { break false };
+            let Some(cause) = at.cause.map(|number| &world.explanation.events[number]) else {
+                break answers_earlier_attempt(world, at);
+            };
             at = cause;
             match cause.kind {
                 "computing" => began_s = cause.from_s,
@@ -94,7 +96,8 @@ pub(crate) fn repetitions_have_reasons(world: &World<'_>) -> Result<(), String> 
                         || is_missing
                         || (session.protocol.is_stream() && goes_on(world, event))
                         || (session.carrier == Carrier::Dccp && has_timed_out(world, event))
-                        || has_computed_too_long(world, event, began_s);
+                        || has_computed_too_long(world, event, began_s)
+                        || (acknowledges && waited_for_its_computer(world, event, cause));
                 }
                 _ => {}
             }
@@ -102,6 +105,30 @@ pub(crate) fn repetitions_have_reasons(world: &World<'_>) -> Result<(), String> 
         ensure!(is_reason, "{} of {} s ({}) because of {at:?}", event.name, event.from_s, event.state);
     }
     Ok(())
+}
+
+/// True if an end computed an answer to what an earlier attempt had sent: it belongs to the attempt in which it arrives, because the
+/// endpoints are the same, and the timeline has the datagrams of the last attempt only.
+fn answers_earlier_attempt(world: &World<'_>, first: &Event) -> bool {
+    let is_start = first.from_s == world.explanation.start_s;
+    world.explained().attempts > 1 && first.kind == "computing" && !is_start
+}
+
+/// True if the peer said what it had while another datagram of this end had arrived there and waited for its computer. The rest is
+/// missing for this end, although nothing was lost.
+fn waited_for_its_computer(world: &World<'_>, repetition: &Event, arrived: &Event) -> bool {
+    let (events, lanes) = (&world.explanation.events, &world.explanation.lanes);
+    let mut first = arrived;
+    while let Some(cause) = first.cause.map(|number| &events[number]).filter(|cause| cause.kind != "computing") {
+        first = cause; // the packets before, the datagram, its message
+    }
+    let peer = &lanes[first.lane].host;
+    let mut computed = events.iter().filter(|event| event.kind == "computing" && lanes[event.lane].host == *peer);
+    computed.any(|later| {
+        let waited = later.cause.map(|number| &events[number]).filter(|packet| packet.kind != "timer");
+        let is_read_later = first.from_s <= later.from_s && later.from_s <= repetition.from_s;
+        is_read_later && waited.is_some_and(|packet| packet.to_s < first.from_s)
+    })
 }
 
 /// True if an end has sent something again before. After a timeout TCP sends the rest again as acknowledgements come (slow start,

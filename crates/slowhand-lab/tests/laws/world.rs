@@ -19,13 +19,21 @@ pub(crate) struct Valid {
 }
 
 impl Valid {
-    /// Reads a scenario and prepares it.
+    /// Prepares a random scenario.
     ///
     /// # Errors
     /// Why it is refused.
     pub(crate) fn new(random: &RandomScenario) -> Result<Self, Blame> {
+        Self::read(random.to_string())
+    }
+
+    /// Reads a scenario and prepares it.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    pub(crate) fn read(text: String) -> Result<Self, Blame> {
         let name = "random.toml".to_owned();
-        let files = [(name.clone(), random.to_string()), (TRACE_FILE.to_owned(), TRACE.to_owned())];
+        let files = [(name.clone(), text), (TRACE_FILE.to_owned(), TRACE.to_owned())];
         let sources = Sources { scenario: name, files: files.into(), overrides: Vec::new() };
         let scenario = Scenario::from_sources(&sources).map_err(|error| error.blame())?;
         let plan = Plan::new(&scenario).map_err(|error| error.blame())?;

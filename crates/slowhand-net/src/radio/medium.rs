@@ -189,6 +189,11 @@ impl Medium {
         Some(self.frames[frame.0 as usize].end).filter(|&end| end > now)
     }
 
+    /// True if a frame that the node's radio has received ends at this instant, and [`end`](Self::end) has not been called.
+    pub fn has_just_received(&self, now: Instant, node: NodeId) -> bool {
+        self.ears[node.index()].frame.is_some_and(|frame| self.frames[frame.0 as usize].end == now)
+    }
+
     /// True if a clear channel assessment that ends at `now` finds the channel busy at this node: during the last 8
     /// symbols a frame of another node was audible, or Wi-Fi was sending (energy above a threshold, CCA mode 1 of IEEE
     /// 802.15.4-2015, 10.2.8).

@@ -1,7 +1,7 @@
 //! What a beacon-enabled PAN decides at each step of an exchange.
 
 use super::cluster::Active;
-use super::config::{BeaconConfig, Downward, TURNAROUND};
+use super::config::{BACKOFF_PERIOD, BeaconConfig, Downward, TURNAROUND};
 use super::node::{BeaconNode, Slots};
 use super::radio::Radio;
 use super::{Beacon, BeaconRules};
@@ -74,6 +74,16 @@ impl Rules for BeaconRules {
 
     fn assessed(pan: &mut Beacon, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
         pan.assessed(now, id, indications);
+    }
+
+    /// An answer goes without an assessment of the channel. It waits while its coordinator acknowledges another child's frame, which
+    /// may end at this very instant.
+    fn may_send(pan: &mut Beacon, now: Instant, id: StationId) -> bool {
+        let waits = pan.nodes[id.node.index()].is_acknowledging || pan.medium.has_just_received(now, id.node);
+        if waits {
+            pan.answer_at(now + BACKOFF_PERIOD, id, pan.superframe(now, pan.cluster_of(id)));
+        }
+        !waits
     }
 
     fn audience(pan: &Beacon, now: Instant, id: StationId) -> (NodeId, Option<Active>) {
@@ -207,8 +217,14 @@ impl Beacon {
             return; // it answers another child; this one will ask again
         }
         station.task = Task::Kept(child);
-        if self.transaction_end(&active, id, begin) <= active.end {
-            self.station_mut(id).phase = Phase::Contending;
+        self.answer_at(begin, id, Some(active));
+    }
+
+    /// The coordinator answers at `begin`, or not in this active period: then its child asks again.
+    fn answer_at(&mut self, begin: Instant, id: StationId, active: Option<Active>) {
+        let fits = active.is_some_and(|active| self.transaction_end(&active, id, begin) <= active.end);
+        self.station_mut(id).phase = if fits { Phase::Contending } else { Phase::Idle };
+        if fits {
             self.events.push(begin, Event::Send(id));
         }
     }

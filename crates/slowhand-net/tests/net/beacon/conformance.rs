@@ -1,6 +1,7 @@
 //! Slotted CSMA/CA and indirect transmission, clause by clause against IEEE 802.15.4-2006.
 
 use super::*;
+use crate::contention::air_time;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::link::LinkQuality;
 use slowhand_net::observer::FrameKind;
@@ -366,5 +367,29 @@ fn hidden_children_meet_as_often_as_their_windows_say() {
         }
         let share = both as f64 / rounds as f64;
         assert!((share - expected).abs() < 0.079, "BE {exponent}, {octets} octets: {share}, {expected} expected");
+    }
+}
+
+/// An answer goes without an assessment of the channel. If its coordinator then has another child's frame to acknowledge, the
+/// answer waits: a radio sends one frame at a time.
+#[test]
+fn an_answer_waits_while_its_coordinator_acknowledges_another_child() {
+    const CHILDREN: u16 = 4;
+    for handling in [0, 1_500, 5_500] {
+        let (mut mac, mut air) = (star(standard(), CHILDREN), Recorder::default());
+        mac.queue_mut(node(0)).processor_mut().set_handling(us(handling));
+        for (number, child) in (0..100).flat_map(|number| (1..=CHILDREN).map(move |child| (number, child))) {
+            run(&mut mac, at(number * INTERVAL), &mut air);
+            for [from, to] in [[0, child], [child, 0]] {
+                mac.enqueue(at(number * INTERVAL), Msdu::new(node(from), node(to), &[0; 20], child.into())).ok();
+            }
+        }
+        run(&mut mac, at(200 * INTERVAL), &mut air);
+        let own: Vec<_> = air.frames.iter().filter(|frame| frame.from == node(0)).collect();
+        let answers = own.iter().filter(|frame| frame.kind == FrameKind::Data && frame.received).count();
+        assert!(answers > 100, "{answers} answers arrived, each after {handling} us");
+        for two in own.windows(2) {
+            assert!(two[0].at + air_time(two[0]) <= two[1].at, "{handling} us for a frame: {two:?}");
+        }
     }
 }
