@@ -301,13 +301,14 @@ def draw(found: Mapping[tuple[str, str, str], Tried], folder: Path) -> None:
         for axes, (names, network) in zip(sheet.axes, places, strict=True):
             rows = [found[network, "5 %", name] for name in names]
             energies = [row.per_session("energy_client_mj") for row in rows]
-            axes.barh(range(len(names)), energies, color=plot.COLOURS[0], alpha=0.8)
-            for height, (row, energy) in enumerate(zip(rows, energies, strict=True)):
-                axes.text(energy, height, f" {row.failed:.0f} % fail", va="center", fontsize=8)
+            lengths = [energy if math.isfinite(energy) else 0 for energy in energies]
+            axes.barh(range(len(names)), lengths, color=plot.COLOURS[0], alpha=0.8)
+            for height, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+                axes.text(length, height, f" {row.failed:.0f} % fail", va="center", fontsize=8)
             is_first = network == next(iter(NETWORKS))
             axes.set_yticks(range(len(names)), names if is_first else [""] * len(names))
             axes.set_ylim(len(names) - 0.4, -0.6)
-            axes.set_xlim(0, 1.3 * max(energies))
+            axes.set_xlim(0, 1.3 * max(lengths))
             axes.set_xlabel("client's energy [mJ]")
             axes.set_title(network)
         save_picture(sheet, folder, "helped")

@@ -333,3 +333,18 @@ def test_a_run_in_a_forked_process_is_an_error_and_no_hang() -> None:
     assert ready, "the child hangs"
     said = os.read(reading, 1000).decode()
     assert said.startswith(f"run: found a process forked from {os.getpid()}, allowed: that one")
+
+
+def test_what_is_allowed_and_rarely_wanted_is_warned_of(cli: Cli) -> None:
+    early = ("session.false_start=true", "session.protocol=coap+dtls1.2", "application.requests=1")
+    forgetful = (*early, "session.server_stack=mbedtls")
+    overrides = [word for override in forgetful for word in ("--set", override)]
+    said = cli("run", "helped", "--count", 1, *overrides).stderr
+    assert "session.server_stack: mbedtls takes data as a sign" in said
+    scenario = slowhand.Scenario("helped", list(forgetful))
+    with pytest.warns(UserWarning, match=r"session\.server_stack: mbedtls takes data"):
+        slowhand.Run(scenario, count=1).finish()
+    ticket = ["gateway.delegation=internet", "session.resumption=ticket"]
+    delegated = slowhand.Scenario("helped", [*ticket, "session.server_stack=mbedtls"])
+    with pytest.warns(UserWarning, match=r'session\.resumption: with "ticket", lean-dtls does not'):
+        slowhand.Run(delegated, count=1).finish()

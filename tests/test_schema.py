@@ -1,7 +1,10 @@
 """The schemas: every file that comes along is right by them, and wrong files are wrong."""
 
+import ast
+import contextlib
 import functools
 import json
+import re
 import tomllib
 from collections.abc import Iterator
 from typing import Any
@@ -129,6 +132,8 @@ BETWEEN_KEYS = {
         "joining-suppression",
         "joining-traffic",
         "joining-under-tsch",
+        "lean-with-certificates",
+        "lean-with-key-agreement",
         "lean-with-mbedtls",
         "leaves-as-clients",
         "leaves-of-a-line",
@@ -335,6 +340,69 @@ def test_every_default_of_a_schema_is_right_by_it() -> None:
                 compared += 1
         assert '"null"' not in json.dumps(schema), "TOML has no null"
     assert compared > 40
+
+
+def test_every_key_has_a_use() -> None:
+    """A key that nothing sets might do nothing: tests/test_keys.py sets those that are left."""
+    schema = slowhand.schema("scenario")
+    used: set[str] = set()
+    for text in _texts():
+        # A name in braces is a number in most texts that are filled in.
+        for filled in (text, re.sub(r"\{\w*\}", "0", text.replace("{{", "{").replace("}}", "}"))):
+            with contextlib.suppress(tomllib.TOMLDecodeError):
+                used.update(_set_keys(tomllib.loads(filled)))
+        if key := re.match(r"([a-z_0-9.]+)( ?=|$)", text):
+            used.add(re.sub(r"\.\d+\b", "", key[1]))
+    keys = set(_keys(schema, schema["$defs"]))
+    assert len(keys) > 300
+    assert not sorted(keys - used)
+
+
+def _keys(part: dict[str, Any], defs: dict[str, Any], path: str = "") -> Iterator[str]:
+    """The paths of all keys of a schema. Those in a list, or behind a number, have no number."""
+    if "$ref" in part:
+        yield from _keys(defs[part["$ref"].rpartition("/")[2]], defs, path)
+    below = [*part.get("oneOf", []), *part.get("anyOf", [])]
+    below += [part.get("items"), part.get("additionalProperties")]
+    for one in [*below, *part.get("patternProperties", {}).values()]:
+        if isinstance(one, dict):
+            yield from _keys(one, defs, path)
+    for key, value in part.get("properties", {}).items():
+        own = f"{path}.{key}".removeprefix(".")
+        yield own
+        yield from _keys(value, defs, own)
+
+
+def _set_keys(value: Any, path: str = "") -> Iterator[str]:
+    """The same paths of the keys that a document sets."""
+    for item in value if isinstance(value, list) else ():
+        yield from _set_keys(item, path)
+    for key, item in value.items() if isinstance(value, dict) else ():
+        own = path if key.isdecimal() else f"{path}.{key}".removeprefix(".")
+        yield own
+        yield from _set_keys(item, own)
+
+
+def _texts() -> Iterator[str]:
+    """What may set a key: scenarios, examples in documents, and strings in tests and scripts."""
+    for folder in ("scenarios", "papers"):
+        yield from (file.read_text() for file in (ROOT / folder).rglob("*.toml"))
+    for file in (ROOT / "docs").rglob("*.md"):
+        yield from re.findall(r"```toml\n(.*?)```", file.read_text(), re.DOTALL)
+    for folder in ("tests", "docs", "papers"):
+        for file in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.JoinedStr):
+                    parts = (getattr(part, "value", 0) for part in node.values)
+                    yield "".join(part if isinstance(part, str) else "0" for part in parts)
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield node.value
+    crates = ROOT / "crates"
+    for file in (*crates.glob("*/tests/**/*.rs"), *crates.glob("*/src/**/tests.rs")):
+        strings = r"r(#*)\"(.*?)\"\1|\"((?:[^\"\\]|\\.)*)\""
+        for _, raw, plain in re.findall(strings, file.read_text(), re.DOTALL):
+            lines = re.sub(r"\\\n\s*", "", plain)
+            yield raw or lines.replace(r"\"", '"').replace(r"\n", "\n")
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:

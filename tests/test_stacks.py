@@ -353,14 +353,14 @@ def test_an_object_of_another_version_is_refused(cli: Cli, toy: Make) -> None:
     folder = toy("old")
     octets = (folder / "stack.so").read_bytes()
     version = data.CSRC / "slowhand" / "stack.h"
-    assert "#define SLOWHAND_STACK_VERSION 3\n" in version.read_text()
+    assert "#define SLOWHAND_STACK_VERSION 4\n" in version.read_text()
     # The macro writes this first: the version, with what fills up to the next pointer.
     source = folder / "old.c"
     source.write_text("unsigned slowhand_stack[16] = {7};\n")
     building._run(["cc", "-shared", "-fPIC", "-o", str(folder / "stack.so"), str(source)])
     assert octets != (folder / "stack.so").read_bytes()
     said = cli("run", "psk-tinydtls", "--set", "session.stack=old", code=2).stderr
-    assert "it has version 7 of slowhand/stack.h, this slowhand has 3" in said
+    assert "it has version 7 of slowhand/stack.h, this slowhand has 4" in said
     (folder / "stack.so").write_bytes(b"no object")
     said = cli("run", "psk-tinydtls", "--set", "session.stack=old", code=2).stderr
     assert "the stack old cannot be used" in said

@@ -126,6 +126,9 @@ class Scenario:
     def session_memory(self) -> str:
         """The octets of heap that each end takes for a handshake, as a JSON object."""
 
+    def warnings(self) -> list[str]:
+        """What is allowed, and rarely what is wanted: each names its key."""
+
     def about(self) -> str:
         """A short description, and what is assumed about its devices, as a JSON object."""
 

@@ -392,7 +392,8 @@ class Run:
     A world that panics, by an error in slowhand or in a library, has no record. The others are
     kept: `panicked` names such worlds, and `frame` warns of them.
 
-    If the scenario has programs, these do not run, and there is a warning: `exec` runs them.
+    There is a warning for what is allowed and rarely wanted. If the scenario has programs, these do
+    not run, and there is a warning too: `exec` runs them.
 
     Ctrl-C, and every signal whose handler raises, ends the wait of a method, not the run.
 
@@ -415,6 +416,8 @@ class Run:
         self.scenario = scenario = loaded(scenario)
         if scenario.value("programs"):
             text = "its programs do not run, its libraries do: `slowhand exec` runs the programs"
+            warnings.warn(f"{printable(scenario.path)}: {text}", stacklevel=2)
+        for text in scenario.native.warnings():
             warnings.warn(f"{printable(scenario.path)}: {text}", stacklevel=2)
         self.count = natural("count", scenario.count if count is None else count)
         self.seed = natural("seed", scenario.seed if seed is None else seed)

@@ -1,26 +1,18 @@
 //! A client that offers both versions in one ClientHello: what each version asks of the other, which it does not know. `connection`
 //! brings them together.
 
-#[cfg(feature = "dtls13")]
 use crate::agreement::{Share, generate_share};
 use crate::codec::{Full, Writer};
-#[cfg(feature = "dtls13")]
 use crate::config::Config;
-#[cfg(feature = "dtls13")]
 use crate::connection_id::ConnectionId;
-#[cfg(feature = "dtls13")]
 use crate::credentials::Credentials;
-#[cfg(feature = "dtls13")]
 use crate::crypto::Crypto;
-#[cfg(feature = "dtls13")]
 use crate::session::Kept;
 
 /// How the random number of a server ends that speaks DTLS 1.3, and chooses DTLS 1.2 (RFC 8446, section 4.1.3).
-#[cfg(feature = "dtls13")]
 pub(crate) const DOWNGRADE: [u8; 8] = *b"DOWNGRD\x01";
 
 /// True if this is the random number of a server that speaks DTLS 1.3: the last octet says which earlier version it has chosen.
-#[cfg(feature = "dtls13")]
 pub(crate) fn is_downgrade(random: &[u8; 32]) -> bool {
     random[24..31] == DOWNGRADE[..7] && random[31] <= 1
 }
@@ -37,11 +29,9 @@ pub(crate) trait Beside {
 /// DTLS 1.3, for a client of DTLS 1.2 that offers it too.
 pub(crate) trait Later {
     /// What the client says of it.
-    #[cfg(feature = "dtls13")]
     type Offer<'a>: Beside + Copy;
 
     /// What its ClientHello says beside the offer of DTLS 1.2.
-    #[cfg(feature = "dtls13")]
     fn offer<'a>(
         offered: &'a Offered,
         config: &'a Config<impl Credentials>,
@@ -49,16 +39,13 @@ pub(crate) trait Later {
     ) -> Self::Offer<'a>;
 
     /// Completes the body of a ClientHello with such an offer. The transcript is what comes before it.
-    #[cfg(feature = "dtls13")]
     fn bind<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>, transcript: &C::Hash, body: &mut [u8]);
 
     /// True if the server chooses it with a ServerHello of this body.
-    #[cfg(feature = "dtls13")]
     fn is_chosen(body: &[u8]) -> bool;
 }
 
 /// DTLS 1.2, for a client of DTLS 1.3 that offers it too.
-#[cfg(feature = "dtls13")]
 pub(crate) trait Earlier {
     /// Writes the body of a ClientHello that offers both.
     fn write_hello(
@@ -71,29 +58,12 @@ pub(crate) trait Earlier {
     ) -> Result<(), Full>;
 }
 
-/// Nothing is beside DTLS 1.2 without the feature `dtls13`.
-#[cfg(not(feature = "dtls13"))]
-impl Beside for () {
-    fn write_suites(&self, _: &mut Writer<'_>) -> Result<(), Full> {
-        Ok(())
-    }
-
-    fn write_extensions(&self, _: &mut Writer<'_>) -> Result<(), Full> {
-        Ok(())
-    }
-}
-
-#[cfg(not(feature = "dtls13"))]
-impl Later for () {}
-
 /// What a client that offers DTLS 1.2 too needs if the server chooses DTLS 1.3.
-#[cfg(feature = "dtls13")]
 pub(crate) struct Offered {
     pub(crate) share: Option<Share>,
     pub(crate) is_chosen: bool,
 }
 
-#[cfg(feature = "dtls13")]
 impl Offered {
     pub(crate) fn new<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>) -> Self {
         Self { share: generate_share(crypto, config), is_chosen: false }

@@ -1,16 +1,15 @@
 //! What an engine is told once.
 
-#[cfg(feature = "connection-id")]
-use crate::connection_id::MAX_CONNECTION_ID;
 #[cfg(doc)]
 use crate::credentials::MAX_PSK;
-use crate::credentials::{Credentials, is_key};
-#[cfg(feature = "dtls13")]
-use crate::crypto::Aead;
-#[cfg(any(feature = "ecdhe", feature = "dtls13"))]
-use crate::crypto::Group;
+use crate::credentials::{Credentials, accepted, certificate, is_key};
+use crate::crypto::{Aead, Group};
+use crate::features::{
+    CONNECTION_ID, DTLS13, ECDHE, FALSE_START, HEARTBEAT, Off, OrOff, RECORD_LIMITS, RESUMPTION, ROUND_TRIPS, only,
+    or_off, slot,
+};
 use crate::lean::Lean;
-use crate::suite::{Abilities, Suite};
+use crate::suite::{Abilities, HAS_CHOICE, PublicAbilities, Suite};
 use crate::time::Timeouts;
 
 /// Octets of the smallest datagram that the engine can use.
@@ -23,7 +22,6 @@ pub const MIN_MTU: u16 = 64;
 pub(crate) const MAX_CONTENT: u16 = 1 << 14;
 
 /// The smallest record size limit (RFC 8449, section 4).
-#[cfg(feature = "record-limits")]
 pub(crate) const LEAST_RECORD_SIZE: u16 = 64;
 
 /// Octets of the longest datagram that fits one frame of IEEE 802.15.4, so that 6LoWPAN does not cut it: 127 octets of
@@ -55,56 +53,23 @@ pub struct Config<K> {
     pub(crate) half_open_ms: u32,
     pub(crate) packing: Packing,
     pub(crate) options: Options,
-    #[cfg(any(feature = "ecdhe", feature = "gcm"))]
-    suites: &'static [Suite],
-    #[cfg(feature = "ecdhe")]
-    groups: &'static [Group],
+    suites: OrOff<HAS_CHOICE, &'static [Suite]>,
+    groups: OrOff<ECDHE, &'static [Group]>,
 }
 
 /// What a client asks for by extensions, and what a server grants.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
-    #[cfg(feature = "dtls13")]
-    pub(crate) dtls13: Dtls13,
+    pub(crate) dtls13: OrOff<DTLS13, Dtls13>,
     pub(crate) lean: Lean,
-    #[cfg(feature = "record-limits")]
-    pub(crate) max_fragment_length: Option<MaxFragmentLength>,
-    #[cfg(feature = "record-limits")]
-    pub(crate) record_size_limit: Option<u16>,
-    /// Octets of this end's connection IDs.
-    #[cfg(feature = "connection-id")]
-    pub(crate) connection_id: Option<u8>,
-    #[cfg(feature = "connection-id")]
-    pub(crate) follows_addresses: bool,
-    #[cfg(feature = "heartbeat")]
-    pub(crate) heartbeat: bool,
-    #[cfg(feature = "false-start")]
-    pub(crate) false_start: bool,
-    #[cfg(feature = "resumption")]
-    pub(crate) tickets: bool,
-    /// For how many seconds a server resumes a session.
-    #[cfg(feature = "resumption")]
-    pub(crate) session_lifetime_s: Option<u32>,
-}
-
-#[cfg(feature = "resumption")]
-impl Options {
-    /// The default is the upper limit that RFC 5246, section F.1.4, suggests: a day.
-    pub(crate) fn session_lifetime_s(&self) -> u32 {
-        self.session_lifetime_s.unwrap_or(24 * 60 * 60)
-    }
-
-    /// The code of the maximum fragment length that a client asks for, or 0.
-    pub(crate) fn fragment_length(&self) -> u8 {
-        #[cfg(feature = "record-limits")]
-        return self.max_fragment_length.map_or(0, |length| length as u8);
-        #[cfg(not(feature = "record-limits"))]
-        0
-    }
+    pub(crate) limits: OrOff<RECORD_LIMITS, RecordLimits>,
+    pub(crate) connection_id: OrOff<CONNECTION_ID, ConnectionIds>,
+    pub(crate) heartbeat: OrOff<HEARTBEAT, bool>,
+    pub(crate) false_start: OrOff<FALSE_START, bool>,
+    pub(crate) sessions: OrOff<RESUMPTION, SessionOptions>,
 }
 
 /// The settings of DTLS 1.3.
-#[cfg(feature = "dtls13")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dtls13 {
     pub(crate) versions: Versions,
@@ -116,17 +81,82 @@ pub(crate) struct Dtls13 {
     pub(crate) has_cookie: bool,
 }
 
-#[cfg(feature = "dtls13")]
+impl Dtls13 {
+    const fn usual() -> Self {
+        Self { versions: Versions::Dtls12, aeads: &[Aead::Ccm8], psk_agreement: false, has_cookie: true }
+    }
+}
+
+impl Off for Dtls13 {
+    const OFF: &'static Self = &Self::usual();
+}
+
 impl Default for Dtls13 {
     fn default() -> Self {
-        Self { versions: Versions::default(), aeads: &[Aead::Ccm8], psk_agreement: false, has_cookie: true }
+        Self::usual()
     }
+}
+
+/// The limits of records that an end asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RecordLimits {
+    pub(crate) max_fragment_length: Option<MaxFragmentLength>,
+    pub(crate) record_size_limit: Option<u16>,
+}
+
+impl Off for RecordLimits {
+    const OFF: &'static Self = &Self { max_fragment_length: None, record_size_limit: None };
+}
+
+impl RecordLimits {
+    /// The code of the maximum fragment length that a client asks for, or 0.
+    pub(crate) fn fragment_length(&self) -> u8 {
+        self.max_fragment_length.map_or(0, |length| length as u8)
+    }
+}
+
+/// The connection IDs of this end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ConnectionIds {
+    /// Octets of each.
+    pub(crate) length: Option<u8>,
+    pub(crate) follows_addresses: bool,
+}
+
+impl Off for ConnectionIds {
+    const OFF: &'static Self = &Self { length: None, follows_addresses: false };
+}
+
+/// The settings for sessions that are resumed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SessionOptions {
+    pub(crate) tickets: bool,
+    /// For how many seconds a server resumes a session.
+    lifetime_s: Option<u32>,
+}
+
+impl Off for SessionOptions {
+    const OFF: &'static Self = &Self { tickets: false, lifetime_s: None };
+}
+
+impl SessionOptions {
+    /// The default is the upper limit that RFC 5246, section F.1.4, suggests: a day.
+    pub(crate) fn lifetime_s(&self) -> u32 {
+        self.lifetime_s.unwrap_or(24 * 60 * 60)
+    }
+}
+
+impl Off for &'static [Suite] {
+    const OFF: &'static Self = &Suite::DEFAULT;
+}
+
+impl Off for &'static [Group] {
+    const OFF: &'static Self = &(&[] as &'static [Group]);
 }
 
 /// The versions of DTLS that an end speaks.
 ///
 /// See [Which version?](crate::decisions#which-version)
-#[cfg(feature = "dtls13")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Versions {
     /// DTLS 1.2 (RFC 6347).
@@ -144,7 +174,6 @@ pub enum Versions {
 /// A length of RFC 6066, section 4. Its number is the one on the wire.
 ///
 /// See [Shorter records?](crate::decisions#shorter-records).
-#[cfg(feature = "record-limits")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxFragmentLength {
     /// 512 octets.
@@ -157,7 +186,6 @@ pub enum MaxFragmentLength {
     Octets4096 = 4,
 }
 
-#[cfg(feature = "record-limits")]
 impl MaxFragmentLength {
     /// All of them, the shortest first.
     pub const ALL: [Self; 4] = [Self::Octets512, Self::Octets1024, Self::Octets2048, Self::Octets4096];
@@ -245,13 +273,13 @@ impl<K: Credentials> Config<K> {
             return Err(ConfigError::Key);
         }
         #[cfg(feature = "certificates")]
-        if credentials.certificate().is_some_and(|own| !own.certificate.is_sendable()) {
+        if certificate(&credentials).is_some_and(|own| !own.certificate.is_sendable()) {
             return Err(ConfigError::Chain);
         }
         if mtu < MIN_MTU {
             return Err(ConfigError::Mtu);
         }
-        if timeouts.initial_ms == 0 || !cfg!(feature = "round-trips") && timeouts.floor_ms.is_some() {
+        if timeouts.initial_ms == 0 || !ROUND_TRIPS && timeouts.floor_ms.is_some() {
             return Err(ConfigError::Timeout);
         }
         Ok(Self {
@@ -262,10 +290,8 @@ impl<K: Credentials> Config<K> {
             half_open_ms: timeouts.initial_ms.saturating_mul(3),
             packing: Packing::Full,
             options: Options::default(),
-            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
-            suites: Suite::DEFAULT,
-            #[cfg(feature = "ecdhe")]
-            groups: Group::ALL,
+            suites: or_off::<HAS_CHOICE, _>(Suite::DEFAULT),
+            groups: or_off::<ECDHE, _>(Group::ALL),
         })
     }
 
@@ -291,89 +317,37 @@ impl<K: Credentials> Config<K> {
     }
 
     /// The groups for key agreement, the preferred one first.
-    #[cfg(feature = "dtls13")]
-    pub(crate) const fn groups(&self) -> &'static [Group] {
-        #[cfg(feature = "ecdhe")]
-        return self.groups;
-        #[cfg(not(feature = "ecdhe"))]
-        &[]
+    pub(crate) fn groups(&self) -> &'static [Group] {
+        if !ECDHE {
+            return &[];
+        }
+        let groups: &&'static [Group] = &self.groups;
+        groups
     }
 
     /// The groups that a client offers in DTLS 1.3.
-    #[cfg(feature = "dtls13")]
     pub(crate) fn offered_groups(&self) -> &'static [Group] {
-        #[cfg(feature = "certificates")]
-        if !self.credentials.accepted().is_empty() {
-            return self.groups();
-        }
-        if self.options.dtls13.psk_agreement { self.groups() } else { &[] }
+        let has_agreement = self.options.dtls13.psk_agreement || !accepted(&self.credentials).is_empty();
+        if has_agreement { self.groups() } else { &[] }
     }
 
     /// What this end can do.
     pub(crate) fn abilities(&self) -> Abilities<'_> {
+        let suites: &&'static [Suite] = &self.suites;
+        let has_psk = || self.credentials.psk().is_some();
         Abilities {
-            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
-            suites: self.suites,
-            #[cfg(not(any(feature = "ecdhe", feature = "gcm")))]
-            suites: Suite::DEFAULT,
-            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
-            has_psk: self.credentials.psk().is_some(),
-            #[cfg(feature = "ecdhe")]
-            groups: self.groups,
-            #[cfg(feature = "certificates")]
-            own: self.credentials.certificate().map(|own| own.certificate.kind()),
-            #[cfg(feature = "certificates")]
-            accepted: self.credentials.accepted(),
+            suites,
+            has_psk: only::<HAS_CHOICE, _>(|| ()).filter(|_| has_psk()),
+            public: slot::<ECDHE, _>(|| PublicAbilities {
+                groups: self.groups(),
+                own: certificate(&self.credentials).map(|own| own.certificate.kind()),
+                accepted: accepted(&self.credentials),
+            }),
         }
     }
+}
 
-    /// The same with other versions.
-    ///
-    /// See [Which version?](crate::decisions#which-version)
-    #[cfg(feature = "dtls13")]
-    #[must_use]
-    pub const fn with_versions(mut self, versions: Versions) -> Self {
-        self.options.dtls13.versions = versions;
-        self
-    }
-
-    /// The same with other algorithms for the records of DTLS 1.3, the preferred one first. Default: [`Aead::Ccm8`].
-    ///
-    /// CCM_8 has tags of 8 octets, the others of 16. With the short ones, an end changes its key after 64 forged
-    /// records, and closes after 2^23 (RFC 9147, appendix B.3). See [Which suites?](crate::decisions#which-suites)
-    #[cfg(feature = "dtls13")]
-    #[must_use]
-    pub const fn with_aeads(mut self, aeads: &'static [Aead]) -> Self {
-        self.options.dtls13.aeads = aeads;
-        self
-    }
-
-    /// The same with pre-shared keys of DTLS 1.3 that are used with key agreement only (psk_dhe_ke). Otherwise a client
-    /// uses its key alone (psk_ke), a server lets the client choose, and who learns the key later can read the
-    /// connection.
-    ///
-    /// It costs the keys of both ends (65 or 32 octets each), two multiplications on a curve, and the flash of feature
-    /// `ecdhe`. RFC 9257, section 4.2, wants it where the key may leak. See [Which
-    /// credential?](crate::decisions#which-credential)
-    #[cfg(all(feature = "dtls13", feature = "ecdhe"))]
-    #[must_use]
-    pub const fn with_psk_agreement(mut self) -> Self {
-        self.options.dtls13.psk_agreement = true;
-        self
-    }
-
-    /// The same for a server of DTLS 1.3 that asks for no cookie. Then anybody can fill its slots, and make it send a
-    /// flight to somebody else (RFC 9147, section 5.1).
-    ///
-    /// It saves a round trip: 309 octets of the 683 of a handshake with a pre-shared key (`docs/lean-profile.md`). For
-    /// some clients only: [`Credentials::is_known`]. See [A cookie?](crate::decisions#a-cookie)
-    #[cfg(feature = "dtls13")]
-    #[must_use]
-    pub const fn without_cookie(mut self) -> Self {
-        self.options.dtls13.has_cookie = false;
-        self
-    }
-
+impl<K: Credentials> Config<K> {
     /// The same with another policy for clients beyond the slots of a server.
     ///
     /// Default: [`Admission::Refuse`]. See [How many slots, and for
@@ -401,30 +375,81 @@ impl<K: Credentials> Config<K> {
     pub fn with_packing(self, packing: Packing) -> Self {
         Self { packing, ..self }
     }
+}
 
+#[cfg(feature = "dtls13")]
+impl<K: Credentials> Config<K> {
+    /// The same with other versions.
+    ///
+    /// See [Which version?](crate::decisions#which-version)
+    #[must_use]
+    pub const fn with_versions(mut self, versions: Versions) -> Self {
+        self.options.dtls13.versions = versions;
+        self
+    }
+
+    /// The same with other algorithms for the records of DTLS 1.3, the preferred one first. Default: [`Aead::Ccm8`].
+    ///
+    /// CCM_8 has tags of 8 octets, the others of 16. With the short ones, an end changes its key after 64 forged
+    /// records, and closes after 2^23 (RFC 9147, appendix B.3). See [Which suites?](crate::decisions#which-suites)
+    #[must_use]
+    pub const fn with_aeads(mut self, aeads: &'static [Aead]) -> Self {
+        self.options.dtls13.aeads = aeads;
+        self
+    }
+
+    /// The same with pre-shared keys of DTLS 1.3 that are used with key agreement only (psk_dhe_ke). Otherwise a client
+    /// uses its key alone (psk_ke), a server lets the client choose, and who learns the key later can read the
+    /// connection.
+    ///
+    /// It costs the keys of both ends (65 or 32 octets each), two multiplications on a curve, and the flash of feature
+    /// `ecdhe`. RFC 9257, section 4.2, wants it where the key may leak. See [Which
+    /// credential?](crate::decisions#which-credential)
+    #[cfg(feature = "ecdhe")]
+    #[must_use]
+    pub const fn with_psk_agreement(mut self) -> Self {
+        self.options.dtls13.psk_agreement = true;
+        self
+    }
+
+    /// The same for a server of DTLS 1.3 that asks for no cookie. Then anybody can fill its slots, and make it send a
+    /// flight to somebody else (RFC 9147, section 5.1).
+    ///
+    /// It saves a round trip: 309 octets of the 683 of a handshake with a pre-shared key (`docs/lean-profile.md`). For
+    /// some clients only: [`Credentials::is_known`]. See [A cookie?](crate::decisions#a-cookie)
+    #[must_use]
+    pub const fn without_cookie(mut self) -> Self {
+        self.options.dtls13.has_cookie = false;
+        self
+    }
+}
+
+#[cfg(feature = "lean")]
+impl<K: Credentials> Config<K> {
     /// The same with these switches of the lean profile: a client offers them, a server takes those of them that are
     /// offered.
     ///
     /// It costs 3 kB of flash and 0.35 kB of RAM for each connection (`docs/footprint.md`), and 5 octets in each hello;
     /// a peer without it ignores the offer. Default: [`Lean::NONE`]. See [Which switches of the lean
     /// profile?](crate::decisions#which-switches-of-the-lean-profile)
-    #[cfg(feature = "lean")]
     #[must_use]
     pub fn with_lean(mut self, lean: Lean) -> Self {
         self.options.lean = lean.consistent();
         self
     }
+}
 
+#[cfg(feature = "record-limits")]
+impl<K: Credentials> Config<K> {
     /// The same with shorter records in both directions (RFC 6066, section 4): a client asks for this length, a server
     /// grants its clients whatever length they ask for.
     ///
     /// Choose it for peers that do not know `with_record_size_limit`, if this end has less room than they have to say.
     /// 5 octets in each hello; longer data take more records, with 29 octets each. Default: not asked for. See [Shorter
     /// records?](crate::decisions#shorter-records)
-    #[cfg(feature = "record-limits")]
     #[must_use]
     pub fn with_max_fragment_length(mut self, length: MaxFragmentLength) -> Self {
-        self.options.max_fragment_length = Some(length);
+        self.options.limits.max_fragment_length = Some(length);
         self
     }
 
@@ -437,15 +462,17 @@ impl<K: Credentials> Config<K> {
     ///
     /// # Errors
     /// See [`ConfigError::RecordSizeLimit`].
-    #[cfg(feature = "record-limits")]
     pub fn with_record_size_limit(mut self, octets: u16) -> Result<Self, ConfigError> {
         if !(LEAST_RECORD_SIZE..=MAX_CONTENT).contains(&octets) {
             return Err(ConfigError::RecordSizeLimit);
         }
-        self.options.record_size_limit = Some(octets);
+        self.options.limits.record_size_limit = Some(octets);
         Ok(self)
     }
+}
 
+#[cfg(feature = "connection-id")]
+impl<K: Credentials> Config<K> {
     /// The same with connection IDs (RFC 9146): encrypted records for this end carry one of so many octets. With 0,
     /// they carry none, but those for the peer may.
     ///
@@ -454,15 +481,29 @@ impl<K: Credentials> Config<K> {
     ///
     /// # Errors
     /// See [`ConfigError::ConnectionId`].
-    #[cfg(feature = "connection-id")]
     pub fn with_connection_id(mut self, octets: u8) -> Result<Self, ConfigError> {
-        if usize::from(octets) > MAX_CONNECTION_ID {
+        if usize::from(octets) > crate::MAX_CONNECTION_ID {
             return Err(ConfigError::ConnectionId);
         }
-        self.options.connection_id = Some(octets);
+        self.options.connection_id.length = Some(octets);
         Ok(self)
     }
 
+    /// The same for a server that sends to a client's new address as soon as a record came from there that is the
+    /// client's and later than all before (RFC 9146, section 6). The application has to make sure that the client is
+    /// there, before it sends much: somebody on the path can have sent the client's record from an address of another.
+    ///
+    /// Default: the answers go to the address of the handshake. See [A connection
+    /// ID?](crate::decisions#a-connection-id)
+    #[must_use]
+    pub fn with_followed_addresses(mut self) -> Self {
+        self.options.connection_id.follows_addresses = true;
+        self
+    }
+}
+
+#[cfg(feature = "resumption")]
+impl<K: Credentials> Config<K> {
     /// The same with tickets (RFC 5077): a server gives its clients what it would keep of their sessions, sealed with a
     /// key of its own, and a client asks for that. Without tickets, a server resumes the sessions that it keeps by
     /// their IDs ([`Server::with_sessions`](crate::Server::with_sessions)).
@@ -470,10 +511,9 @@ impl<K: Credentials> Config<K> {
     /// A ticket of this server has 84 octets and those of the client's identity or public key. They come once and go back with each
     /// resumption. It holds the master
     /// secret, so its key is worth as much as all sessions. Default: no tickets. See [Resume?](crate::decisions#resume)
-    #[cfg(feature = "resumption")]
     #[must_use]
     pub fn with_tickets(mut self) -> Self {
-        self.options.tickets = true;
+        self.options.sessions.tickets = true;
         self
     }
 
@@ -482,25 +522,29 @@ impl<K: Credentials> Config<K> {
     ///
     /// The longer, the more handshakes are short, and the longer somebody who steals a session from a client can use
     /// it.
-    #[cfg(feature = "resumption")]
     #[must_use]
     pub fn with_session_lifetime(mut self, seconds: u32) -> Self {
-        self.options.session_lifetime_s = Some(seconds);
+        self.options.sessions.lifetime_s = Some(seconds);
         self
     }
+}
 
+#[cfg(feature = "heartbeat")]
+impl<K: Credentials> Config<K> {
     /// The same with heartbeats (RFC 6520): this end answers requests, and may ask if the peer does so too.
     ///
     /// 5 octets in each hello, and 52 for a request and for its answer. This end answers only what is encrypted and
     /// came from the peer, with as many octets as came: nobody else gets anything out of it. Default: not agreed on.
     /// See [Heartbeats?](crate::decisions#heartbeats)
-    #[cfg(feature = "heartbeat")]
     #[must_use]
     pub fn with_heartbeats(mut self) -> Self {
         self.options.heartbeat = true;
         self
     }
+}
 
+#[cfg(feature = "false-start")]
+impl<K: Credentials> Config<K> {
     /// The same for a client that may send data as soon as its own Finished is sent, and not only when it has verified the
     /// server's (False Start, RFC 7918): a round trip earlier, and without a word to the server. Only with the suites with
     /// ECDHE_ECDSA, which section 5.3 allows; with others, and in DTLS 1.3, it has no effect.
@@ -514,23 +558,9 @@ impl<K: Credentials> Config<K> {
     /// data under those; so offer none that is too weak for them. Who reads them has proved its key by the signature in
     /// ServerKeyExchange alone. If the handshake then fails, the data are gone all the same. They are also lost, and not sent
     /// again, if they arrive before the client's Finished. Default: data wait.
-    #[cfg(feature = "false-start")]
     #[must_use]
     pub fn with_false_start(mut self) -> Self {
         self.options.false_start = true;
-        self
-    }
-
-    /// The same for a server that sends to a client's new address as soon as a record came from there that is the
-    /// client's and later than all before (RFC 9146, section 6). The application has to make sure that the client is
-    /// there, before it sends much: somebody on the path can have sent the client's record from an address of another.
-    ///
-    /// Default: the answers go to the address of the handshake. See [A connection
-    /// ID?](crate::decisions#a-connection-id)
-    #[cfg(feature = "connection-id")]
-    #[must_use]
-    pub fn with_followed_addresses(mut self) -> Self {
-        self.options.follows_addresses = true;
         self
     }
 }

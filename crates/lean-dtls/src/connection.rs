@@ -1,41 +1,22 @@
 //! One connection, of whichever version.
 
-#[cfg(feature = "dtls13")]
 use core::mem::swap;
 
-#[cfg(feature = "dtls13")]
-use crate::config::Versions;
-use crate::config::{Config, Packing};
-#[cfg(feature = "connection-id")]
-use crate::connection_id::ConnectionId;
+use crate::config::{Config, Packing, Versions};
+use crate::connection_id::{self, ConnectionId};
 use crate::credentials::Credentials;
-use crate::crypto::Crypto;
-#[cfg(feature = "dtls13")]
-use crate::crypto::Hash;
-#[cfg(feature = "dtls13")]
-use crate::dtls12::client::Dtls12;
-#[cfg(feature = "connection-id")]
-use crate::dtls12::record;
-use crate::dtls12::{self, Resuming};
-#[cfg(feature = "dtls13")]
+use crate::crypto::{Crypto, Hash};
+use crate::dtls12::{self, Resuming, record};
 use crate::dtls13;
-#[cfg(feature = "dtls13")]
 use crate::dtls13::client::Dtls13;
+use crate::features::{CERTIFICATES, CONNECTION_ID, DTLS13, If, LEAN, RESUMPTION, borrow};
 use crate::replay::Heard;
 use crate::session::Kept;
-use crate::status::{SendError, Status};
-use crate::time::Instant;
-#[cfg(feature = "dtls13")]
-use crate::time::Timeouts;
-
-/// What a client of DTLS 1.2 can offer too.
-#[cfg(feature = "dtls13")]
-type Later = Dtls13;
-#[cfg(not(feature = "dtls13"))]
-type Later = ();
+use crate::status::{HeartbeatError, Liveness, SendError, Status};
+use crate::time::{Instant, Timeouts};
 
 /// One end's half of a connection.
-#[cfg_attr(feature = "dtls13", allow(clippy::large_enum_variant))] // there is no heap to put the larger one on
+#[allow(clippy::large_enum_variant)] // there is no heap to put the larger one on
 pub(crate) enum Connection<C: Crypto, const BUFFER: usize> {
     Dtls12(dtls12::Connection<C, BUFFER>),
     #[cfg(feature = "dtls13")]
@@ -66,9 +47,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Begins the handshake of a client.
     pub(crate) fn start(&mut self, crypto: &mut C, config: &Config<impl Credentials>, kept: &mut Kept) {
         match self {
-            Self::Dtls12(connection) => dtls12::client::start::<Later, _, _>(connection, crypto, config, kept),
+            Self::Dtls12(connection) => dtls12::client::start::<Dtls13, _, _>(connection, crypto, config, kept),
             #[cfg(feature = "dtls13")]
-            Self::Dtls13(connection) => dtls13::client::start::<Dtls12, _, _>(connection, crypto, config, kept),
+            Self::Dtls13(connection) => {
+                dtls13::client::start::<dtls12::client::Dtls12, _, _>(connection, crypto, config, kept)
+            }
         }
     }
 
@@ -84,7 +67,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         #[cfg_attr(not(feature = "dtls13"), allow(irrefutable_let_patterns))]
         if let Self::Dtls12(connection) = self {
             connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
-                dtls12::client::handle::<Later, _, _>(connection, crypto, config, kept)
+                dtls12::client::handle::<Dtls13, _, _>(connection, crypto, config, kept)
             });
             #[cfg(feature = "dtls13")]
             if connection.has_chosen_dtls13() {
@@ -95,7 +78,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         #[cfg(feature = "dtls13")]
         if let Self::Dtls13(connection) = self {
             connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
-                dtls13::client::handle::<Dtls12, _, _>(connection, crypto, config, kept)
+                dtls13::client::handle::<dtls12::client::Dtls12, _, _>(connection, crypto, config, kept)
             });
         }
     }
@@ -105,7 +88,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         &mut self,
         crypto: &mut C,
         config: &Config<impl Credentials>,
-        resuming: &Resuming<'_>,
+        resuming: &Option<If<RESUMPTION, Resuming<'_>>>,
         datagram: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]),
     ) -> Heard {
@@ -124,16 +107,18 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// The ID of this end, which it has offered.
-    #[cfg(feature = "connection-id")]
-    pub(crate) const fn own_id(&self) -> Option<ConnectionId> {
-        either!(self, connection => connection.own_id)
+    pub(crate) fn own_id(&self) -> Option<ConnectionId> {
+        match self {
+            Self::Dtls12(connection) => connection.own_id(),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => connection.own_id,
+        }
     }
 
     /// Octets of the IDs of this end and of the peer, if both have agreed on any.
-    #[cfg(feature = "connection-id")]
     pub(crate) fn connection_ids(&self) -> Option<[usize; 2]> {
         let ids = match self {
-            Self::Dtls12(connection) => connection.agreed.connection_ids,
+            Self::Dtls12(connection) => connection_id::agreed(&connection.agreed.connection_ids),
             #[cfg(feature = "dtls13")]
             Self::Dtls13(connection) => connection.connection_ids(),
         };
@@ -141,10 +126,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// True if the handshake resumes a session.
-    #[cfg(feature = "resumption")]
     pub(crate) fn is_resumed(&self) -> bool {
         match self {
-            Self::Dtls12(connection) => connection.resumption.is_resumed,
+            Self::Dtls12(connection) => connection.is_resumed(),
             #[cfg(feature = "dtls13")]
             Self::Dtls13(_) => false,
         }
@@ -156,41 +140,38 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// The public key in the peer's certificate.
-    #[cfg(feature = "certificates")]
-    pub(crate) const fn peers_key(&self) -> Option<&[u8; crate::crypto::MAX_PUBLIC]> {
+    pub(crate) fn peers_key(&self) -> Option<&[u8; crate::crypto::MAX_PUBLIC]> {
         match self {
-            Self::Dtls12(connection) => connection.keys.certified.as_ref(),
+            Self::Dtls12(connection) => borrow::<CERTIFICATES, _>(&connection.keys.get()?.certified),
             #[cfg(feature = "dtls13")]
-            Self::Dtls13(connection) => connection.certificates.peers_key.as_ref(),
+            Self::Dtls13(connection) => connection.certificates.get()?.peers_key.as_ref(),
         }
     }
 
     /// The versions that the connection can have: one, if the server has chosen.
-    #[cfg(feature = "dtls13")]
     pub(crate) const fn versions(&self) -> Versions {
         match self {
             Self::Dtls12(connection) if connection.dtls13.is_some() => Versions::Both,
             Self::Dtls12(_) => Versions::Dtls12,
+            #[cfg(feature = "dtls13")]
             Self::Dtls13(_) => Versions::Dtls13,
         }
     }
 
     /// Asks the peer whether it is there (RFC 6520). DTLS 1.3 of this engine does not.
-    #[cfg(feature = "heartbeat")]
-    pub(crate) fn start_heartbeat(&mut self, crypto: &mut C) -> Result<(), crate::HeartbeatError> {
+    pub(crate) fn start_heartbeat(&mut self, crypto: &mut C) -> Result<(), HeartbeatError> {
         match self {
             Self::Dtls12(connection) => connection.start_heartbeat(crypto),
             #[cfg(feature = "dtls13")]
-            Self::Dtls13(_) => Err(crate::HeartbeatError::NotAgreed),
+            Self::Dtls13(_) => Err(HeartbeatError::NotAgreed),
         }
     }
 
-    #[cfg(feature = "heartbeat")]
-    pub(crate) fn liveness(&self) -> crate::Liveness {
+    pub(crate) fn liveness(&self) -> Liveness {
         match self {
             Self::Dtls12(connection) => connection.liveness(),
             #[cfg(feature = "dtls13")]
-            Self::Dtls13(_) => crate::Liveness::Unknown,
+            Self::Dtls13(_) => Liveness::Unknown,
         }
     }
 
@@ -218,7 +199,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// True if the client may not be where it says.
-    pub(crate) const fn is_unverified(&self) -> bool {
+    pub(crate) fn is_unverified(&self) -> bool {
         either!(self, connection => connection.is_unverified())
     }
 
@@ -241,7 +222,6 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// True if this end may send data: the connection is established, or, with False Start, nearly.
-    #[cfg(feature = "false-start")]
     pub(crate) fn may_send(&self) -> bool {
         match self {
             Self::Dtls12(connection) => connection.may_send(),
@@ -268,18 +248,21 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     pub(crate) const fn status(&self) -> Status {
-        either!(self, connection => connection.status)
+        match self {
+            Self::Dtls12(connection) => connection.status,
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => connection.status,
+        }
     }
 
     /// True if it has ended, and has nothing more to say.
-    pub(crate) const fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         either!(self, connection => connection.is_over())
     }
 }
 
 /// Goes on with the connection of a client that has offered both versions, and whose server has chosen DTLS 1.3: the ClientHello is
 /// the same, and so is what has arrived.
-#[cfg(feature = "dtls13")]
 fn take_over<C: Crypto, const BUFFER: usize>(
     earlier: &mut dtls12::Connection<C, BUFFER>,
     crypto: &mut C,
@@ -287,11 +270,8 @@ fn take_over<C: Crypto, const BUFFER: usize>(
 ) -> dtls13::Connection<C, BUFFER> {
     let mut connection = dtls13::Connection::new(crypto, true, timeouts);
     connection.client_random = earlier.randoms[0];
-    #[cfg(feature = "connection-id")]
-    {
-        connection.own_id = earlier.own_id;
-    }
-    connection.share = earlier.dtls13.take().and_then(|offered| offered.share);
+    connection.own_id = earlier.own_id();
+    connection.share = earlier.dtls13.take().and_then(|mut offered| offered.share.take());
     connection.timer = earlier.timer;
     swap(&mut connection.incoming, &mut earlier.incoming);
     let sender = &mut connection.sender;
@@ -306,12 +286,9 @@ fn take_over<C: Crypto, const BUFFER: usize>(
 }
 
 /// The ID in the first record of a datagram, if it is encrypted and has one.
-#[cfg(feature = "connection-id")]
 pub(crate) fn connection_id_of(datagram: &[u8], length: usize) -> Option<&[u8]> {
-    let id = record::connection_id_of(datagram, length);
-    #[cfg(feature = "dtls13")]
-    let id = id.or_else(|| dtls13::record::connection_id_of(datagram, length));
-    id
+    let id = record::connection_id_of(datagram, length).filter(|_| CONNECTION_ID);
+    id.or_else(|| dtls13::record::connection_id_of(datagram, length).filter(|_| DTLS13))
 }
 
 /// True if a datagram begins with a record that belongs to a handshake: a message or a ChangeCipherSpec of DTLS 1.2, encrypted or not
@@ -319,10 +296,8 @@ pub(crate) fn connection_id_of(datagram: &[u8], length: usize) -> Option<&[u8]> 
 pub(crate) fn is_of_handshake(datagram: &[u8]) -> bool {
     match datagram.first() {
         Some(20 | 22) => true,
-        #[cfg(feature = "lean")]
-        Some(29) => true,
-        #[cfg(feature = "dtls13")]
-        Some(first @ 0x20..0x40) => first & 0b11 == 2,
+        Some(29) => LEAN,
+        Some(first @ 0x20..0x40) => DTLS13 && first & 0b11 == 2,
         _ => false,
     }
 }

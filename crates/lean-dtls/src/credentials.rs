@@ -1,6 +1,5 @@
 //! How an end proves its identity, and which peers it trusts.
 
-#[cfg(feature = "certificates")]
 mod certificate;
 #[cfg(feature = "dtls13")]
 mod imported;
@@ -11,8 +10,7 @@ mod x509;
 
 use crate::octets::Octets;
 
-#[cfg(feature = "certificates")]
-pub use certificate::{Certificate, CertificateError, CertificateType, CertifiedKey, MAX_CHAIN, Role, SPKI, spki};
+pub use certificate::*;
 #[cfg(feature = "dtls13")]
 pub use imported::ImportedPsk;
 #[cfg(feature = "certificates")]
@@ -211,6 +209,48 @@ pub(crate) fn is_known(_credentials: &impl Credentials, _address: &[u8]) -> bool
     return _credentials.is_known(_address);
     #[cfg(not(feature = "known-addresses"))]
     false
+}
+
+/// The context with which DTLS 1.3 imports the key of this identity.
+pub(crate) fn import_context<'k>(_credentials: &'k impl Credentials, _identity: &[u8]) -> Option<&'k [u8]> {
+    #[cfg(feature = "dtls13")]
+    return _credentials.import_context(_identity);
+    #[cfg(not(feature = "dtls13"))]
+    None
+}
+
+/// Adds what tells an end from one that trusts other peers.
+pub(crate) fn add_session_context(_credentials: &impl Credentials, _add: &mut dyn FnMut(&[u8])) {
+    #[cfg(feature = "resumption")]
+    _credentials.session_context(_add);
+}
+
+/// The certificate of an end.
+pub(crate) fn certificate(_credentials: &impl Credentials) -> Option<CertifiedKey<'_>> {
+    #[cfg(feature = "certificates")]
+    return _credentials.certificate();
+    #[cfg(not(feature = "certificates"))]
+    None
+}
+
+/// The types of certificates that a peer may have.
+pub(crate) fn accepted(_credentials: &impl Credentials) -> &[CertificateType] {
+    #[cfg(feature = "certificates")]
+    return _credentials.accepted();
+    #[cfg(not(feature = "certificates"))]
+    &[]
+}
+
+/// Asks about a peer's certificate.
+pub(crate) fn check_peer(
+    _credentials: &impl Credentials,
+    _peer: Role,
+    _certificate: &Certificate<'_>,
+) -> Result<(), CertificateError> {
+    #[cfg(feature = "certificates")]
+    return _credentials.check_peer(_peer, _certificate);
+    #[cfg(not(feature = "certificates"))]
+    Err(CertificateError::CertificateUnknown)
 }
 
 /// True if a pre-shared key has a length that the engine can use.

@@ -1,13 +1,11 @@
 //! DTLS 1.3 (RFC 9147).
 
 mod ack;
-#[cfg(feature = "certificates")]
 mod certificate_types;
-#[cfg(feature = "certificates")]
 mod certificates;
 pub(crate) mod client;
 mod connection;
-mod hello;
+pub(crate) mod hello;
 mod psk;
 pub(crate) mod record;
 mod schedule;
@@ -16,4 +14,3 @@ pub(crate) mod server;
 mod tests;
 
 pub(crate) use connection::{Connection, transcript_header};
-pub(crate) use hello::ClientHello;

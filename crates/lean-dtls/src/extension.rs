@@ -3,41 +3,25 @@
 
 use crate::codec::{Full, Reader, Writer};
 
-#[cfg(feature = "record-limits")]
 pub(crate) const MAX_FRAGMENT_LENGTH: u16 = 1;
-#[cfg(any(feature = "ecdhe", feature = "dtls13"))]
 pub(crate) const SUPPORTED_GROUPS: u16 = 10;
-#[cfg(feature = "ecdhe")]
 pub(crate) const EC_POINT_FORMATS: u16 = 11;
-#[cfg(feature = "certificates")]
 pub(crate) const SIGNATURE_ALGORITHMS: u16 = 13;
-#[cfg(feature = "heartbeat")]
 pub(crate) const HEARTBEAT: u16 = 15;
-#[cfg(feature = "certificates")]
 pub(crate) const CLIENT_CERTIFICATE_TYPE: u16 = 19;
-#[cfg(feature = "certificates")]
 pub(crate) const SERVER_CERTIFICATE_TYPE: u16 = 20;
 pub(crate) const EXTENDED_MASTER_SECRET: u16 = 23;
-#[cfg(feature = "record-limits")]
 pub(crate) const RECORD_SIZE_LIMIT: u16 = 28;
-#[cfg(feature = "resumption")]
 pub(crate) const SESSION_TICKET: u16 = 35;
-#[cfg(feature = "dtls13")]
 pub(crate) const PRE_SHARED_KEY: u16 = 41;
-#[cfg(feature = "dtls13")]
 pub(crate) const SUPPORTED_VERSIONS: u16 = 43;
-#[cfg(feature = "dtls13")]
 pub(crate) const COOKIE: u16 = 44;
-#[cfg(feature = "dtls13")]
 pub(crate) const PSK_KEY_EXCHANGE_MODES: u16 = 45;
-#[cfg(feature = "dtls13")]
 pub(crate) const KEY_SHARE: u16 = 51;
-#[cfg(any(feature = "connection-id", feature = "dtls13"))]
 pub(crate) const CONNECTION_ID: u16 = 54;
 pub(crate) const RENEGOTIATION_INFO: u16 = 0xff01;
 
 /// ecdsa_secp256r1_sha256, the only signatures of this engine (RFC 5246, section 7.4.1.4.1; RFC 8446, section 4.2.3).
-#[cfg(feature = "certificates")]
 pub(crate) const ECDSA_SHA256: u16 = 0x0403;
 
 /// The number and the content of the next extension.
@@ -78,13 +62,11 @@ impl<'a> Extensions<'a> {
         }
     }
 
-    #[cfg(feature = "dtls13")]
     pub(crate) fn last(self) -> Option<u16> {
         self.iter().last().map(|(number, _)| number)
     }
 
     /// True if a list of numbers of two octets, in a vector, has this number.
-    #[cfg(feature = "dtls13")]
     pub(crate) fn lists(self, extension: u16, prefix: usize, number: u16) -> bool {
         let list = self.find(extension).and_then(|content| Reader::new(content).vector(prefix));
         list.is_some_and(|list| list.chunks_exact(2).any(|listed| listed == number.to_be_bytes()))

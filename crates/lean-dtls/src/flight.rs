@@ -1,11 +1,11 @@
 //! The messages of a flight: kept until the peer's answer, and cut into datagrams (RFC 6347, section 4.2.3; RFC 9147,
 //! section 5.5).
 
-#[cfg(feature = "acknowledgements")]
 mod sent;
 
 use crate::codec::{Full, Writer};
 use crate::config::Packing;
+use crate::features::{ACKNOWLEDGEMENTS, DTLS13, Slot, slot};
 use crate::handshake::{self, Kind};
 
 /// Octets that are kept of a message's header: kind, length, number.
@@ -16,7 +16,7 @@ const KEPT: usize = 6;
 const LEAST_FRAGMENT: usize = 16;
 
 /// The most fragments in a record. (Assumed: enough for the short messages of a flight.)
-const MOST_FRAGMENTS: usize = if cfg!(feature = "dtls13") { 4 } else { 1 };
+const MOST_FRAGMENTS: usize = if DTLS13 { 4 } else { 1 };
 
 /// What writes the records of a flight: the record layer of a version, with its keys.
 ///
@@ -72,8 +72,7 @@ pub(crate) struct Flight<const BUFFER: usize> {
     change: Option<usize>,
     /// What has been sent.
     cursor: Cursor,
-    #[cfg(feature = "acknowledgements")]
-    sent: sent::Sent,
+    sent: Slot<ACKNOWLEDGEMENTS, sent::Sent>,
     octets: [u8; BUFFER],
 }
 
@@ -100,15 +99,14 @@ struct Piece {
 }
 
 impl<const BUFFER: usize> Flight<BUFFER> {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         const { assert!(BUFFER <= u16::MAX as usize, "places in the buffer are kept in 16 bits") };
         Self {
             octets: [0; BUFFER],
             length: 0,
             change: None,
             cursor: Cursor { message: 0, offset: 0, changed: false },
-            #[cfg(feature = "acknowledgements")]
-            sent: sent::Sent::new(),
+            sent: slot::<ACKNOWLEDGEMENTS, _>(sent::Sent::new),
         }
     }
 
@@ -116,9 +114,8 @@ impl<const BUFFER: usize> Flight<BUFFER> {
     pub(crate) const fn clear(&mut self) {
         (self.length, self.change) = (0, None);
         self.restart();
-        #[cfg(feature = "acknowledgements")]
-        {
-            self.sent = sent::Sent::new();
+        if let Some(sent) = self.sent.get_mut() {
+            *sent = sent::Sent::new();
         }
     }
 
@@ -174,7 +171,6 @@ impl<const BUFFER: usize> Flight<BUFFER> {
     }
 
     /// The kind and the body of its first message.
-    #[cfg(feature = "dtls13")]
     pub(crate) fn first(&mut self) -> Option<(Kind, &mut [u8])> {
         let (&mut [kind, l0, l1, l2, ..], rest) = self.octets[..self.length].split_first_chunk_mut::<KEPT>()?;
         let length = u32::from_be_bytes([0, l0, l1, l2]) as usize;
@@ -193,26 +189,25 @@ impl<const BUFFER: usize> Flight<BUFFER> {
 
     /// The peer has the record of a part with this sequence number. Says whether that was not known; `None` if there was no such
     /// record, or if it was sent too long ago.
-    #[cfg(feature = "acknowledgements")]
     pub(crate) fn acknowledge(&mut self, part: Part, sequence: u64) -> Option<bool> {
         let change = self.change.unwrap_or(self.length);
         let (first, last) = match part {
             Part::BeforeChange => (0, change),
             Part::AfterChange => (change, self.length),
         };
-        self.sent.acknowledge(first as u16, last as u16, sequence)
+        self.sent.get_mut()?.acknowledge(first as u16, last as u16, sequence)
     }
 
     /// Nothing of it has been acknowledged after all.
-    #[cfg(feature = "dtls13")]
     pub(crate) const fn forget_acknowledged(&mut self) {
-        self.sent.forget_acknowledged();
+        if let Some(sent) = self.sent.get_mut() {
+            sent.forget_acknowledged();
+        }
     }
 
     /// True if the peer has acknowledged all of it.
-    #[cfg(feature = "acknowledgements")]
     pub(crate) fn is_acknowledged(&self) -> bool {
-        self.sent.is_acknowledged(self.length as u16)
+        self.sent.get().is_some_and(|sent| sent.is_acknowledged(self.length as u16))
     }
 
     /// Writes the next datagram: a record, or as many as it has room for. Returns 0 if there is nothing to send.
@@ -262,10 +257,9 @@ impl<const BUFFER: usize> Flight<BUFFER> {
             place[1] = self.octets.get(piece.body() + piece.begin..piece.last())?;
         }
         let (written, sequence) = records.write(part, is_last, &fragments[..2 * count], output).ok()?;
-        #[cfg(feature = "acknowledgements")]
-        self.sent.note(pieces[0].first() as u16, pieces[count - 1].last() as u16, sequence);
-        #[cfg(not(feature = "acknowledgements"))]
-        let _ = sequence;
+        if let Some(sent) = self.sent.get_mut() {
+            sent.note(pieces[0].first() as u16, pieces[count - 1].last() as u16, sequence);
+        }
         self.cursor = after;
         Some((written, is_last))
     }
@@ -330,16 +324,13 @@ impl<const BUFFER: usize> Flight<BUFFER> {
     }
 
     /// The first part of a fragment that the peer does not have.
-    #[cfg(feature = "acknowledgements")]
     fn missing(&self, piece: &Piece) -> Option<Piece> {
-        let (begin, end) = self.sent.gap(piece.first() as u16, piece.last() as u16)?;
+        let Some(sent) = self.sent.get() else {
+            return (piece.begin == 0 || piece.begin < piece.end).then_some(*piece);
+        };
+        let (begin, end) = sent.gap(piece.first() as u16, piece.last() as u16)?;
         let place = |octet: u16| usize::from(octet).saturating_sub(piece.body());
         Some(Piece { begin: place(begin), end: place(end), ..*piece })
-    }
-
-    #[cfg(not(feature = "acknowledgements"))]
-    fn missing(&self, piece: &Piece) -> Option<Piece> {
-        (piece.begin == 0 || piece.begin < piece.end).then_some(*piece)
     }
 
     fn part(&self, message: usize) -> Part {

@@ -2,6 +2,7 @@
 //! format, and why nothing is lost.
 
 use crate::codec::{Full, Writer};
+use crate::features::{LEAN, Slot, slot};
 
 /// Switches of the lean profile, as a set.
 ///
@@ -100,7 +101,7 @@ impl Lean {
     /// True if it has all switches of the other set. Without the feature `lean` it has none, and the compiler leaves
     /// out what asks for them.
     pub const fn has(self, other: Self) -> bool {
-        cfg!(feature = "lean") && self.octet() & other.octet() == other.octet()
+        LEAN && self.octet() & other.octet() == other.octet()
     }
 
     /// True if there is no switch in it.
@@ -144,71 +145,63 @@ impl Lean {
 
 /// How many records of a flight an acknowledgement can name. (Assumed: a lean flight of two messages in datagrams of 64
 /// octets has four.)
-#[cfg(feature = "lean")]
 const RECORDS: usize = 4;
 
 /// Octets of the name of a record in an acknowledgement: its epoch, and the lower 16 bits of its sequence number.
-#[cfg(feature = "lean")]
 pub(crate) const RECORD_NAME: usize = 3;
 
 /// The records that have brought the peer's flight so far, and whether they are to be acknowledged now. Nothing without the
 /// feature `lean`.
-#[derive(Debug, Default)]
-pub(crate) struct Received {
-    #[cfg(feature = "lean")]
+pub(crate) struct Received(Slot<LEAN, Names>);
+
+#[derive(Default)]
+struct Names {
     names: [[u8; RECORD_NAME]; RECORDS],
-    #[cfg(feature = "lean")]
     count: u8,
-    #[cfg(feature = "lean")]
     is_due: bool,
 }
 
-#[cfg(feature = "lean")]
 impl Received {
+    pub(crate) fn new() -> Self {
+        Self(slot::<LEAN, _>(Names::default))
+    }
+
     /// Forgets the records.
     pub(crate) const fn clear(&mut self) {
-        self.count = 0;
+        if let Some(names) = self.0.get_mut() {
+            names.count = 0;
+        }
     }
 
     /// Notes a record. Beyond the first few, records are sent again though they have arrived.
     pub(crate) fn note(&mut self, epoch: u16, sequence: u64) {
+        let Some(Names { names, count, .. }) = self.0.get_mut() else { return };
         let [upper, lower] = (sequence as u16).to_be_bytes();
-        if let Some(free) = self.names.get_mut(usize::from(self.count)) {
+        if let Some(free) = names.get_mut(usize::from(*count)) {
             *free = [epoch as u8, upper, lower];
-            self.count += 1;
+            *count += 1;
         }
     }
 
     /// The content of an acknowledgement.
     pub(crate) fn names(&self) -> &[u8] {
-        self.names.as_flattened().get(..usize::from(self.count) * RECORD_NAME).unwrap_or(&[])
+        let Some(Names { names, count, .. }) = self.0.get() else { return &[] };
+        names.as_flattened().get(..usize::from(*count) * RECORD_NAME).unwrap_or(&[])
     }
 
     /// The records are to be acknowledged.
     pub(crate) const fn acknowledge(&mut self) {
-        self.is_due = true;
+        if let Some(names) = self.0.get_mut() {
+            names.is_due = true;
+        }
     }
 
     /// True once after [`acknowledge`](Self::acknowledge).
     pub(crate) const fn take_due(&mut self) -> bool {
-        core::mem::replace(&mut self.is_due, false)
-    }
-}
-
-#[cfg(not(feature = "lean"))]
-impl Received {
-    pub(crate) const fn clear(&mut self) {}
-
-    pub(crate) const fn note(&mut self, _: u16, _: u64) {}
-
-    pub(crate) const fn names(&self) -> &[u8] {
-        &[]
-    }
-
-    pub(crate) const fn acknowledge(&mut self) {}
-
-    pub(crate) const fn take_due(&mut self) -> bool {
-        false
+        match self.0.get_mut() {
+            Some(names) => core::mem::replace(&mut names.is_due, false),
+            None => false,
+        }
     }
 }
 

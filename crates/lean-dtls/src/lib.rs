@@ -110,6 +110,7 @@
 //!
 //! | modules | hold |
 //! | --- | --- |
+//! | `features` | the cargo features as constants, and the types of what only one of them needs |
 //! | `codec`, `alert`, `extension`, `time`, `crypto` | numbers and vectors; the numbers of alerts and extensions, and a list of extensions on the wire; the clock and the timer of a flight; the cryptography as a trait, and RustCrypto |
 //! | `der`, `signature`, `credentials` | signatures and keys in DER; a signature in a message; the credentials as a trait: pre-shared keys, raw public keys, X.509 |
 //! | `lean` | the switches of the lean profile, and its extension (docs/lean-profile.md) |
@@ -126,17 +127,17 @@
 //! | `client`, `server`, `reply`, `eviction` | the faces of the engine; the slots of a server, its answers to clients without one, and which of them ends for another |
 //! | `decisions` | a page of its documentation: what an engineer decides, and the price of each answer |
 //!
-//! `dtls12` and `dtls13` take nothing from each other: `connection`, `server` and `reply` know both. What a cargo feature adds is in
-//! modules of its own, and in small hooks of `connection`, `client` and `server`.
+//! `dtls12` and `dtls13` take nothing from each other: `connection`, `server` and `reply` know both. All modules are compiled with
+//! every set of features. What a feature needs takes no room without it, and is in no image: see `features`.
 
 #![no_std]
 #![forbid(unsafe_code)]
 #![allow(clippy::result_large_err)] // there is no heap to put an error on
+#![cfg_attr(not(feature = "default"), allow(dead_code))] // all modules are compiled, whatever the features: see `features`
 
 #[cfg(test)]
 extern crate std;
 
-#[cfg(feature = "dtls13")]
 mod agreement;
 mod alert;
 mod allowance;
@@ -151,19 +152,17 @@ mod credentials;
 pub mod crypto;
 #[cfg(doc)]
 pub mod decisions;
-#[cfg(feature = "certificates")]
 mod der;
 mod dtls12;
-#[cfg(feature = "dtls13")]
 mod dtls13;
 mod eviction;
 mod extension;
+mod features;
 mod flight;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod handshake;
 mod lean;
-#[cfg(feature = "record-limits")]
 mod limits;
 mod octets;
 mod ranges;
@@ -172,7 +171,6 @@ mod replay;
 mod reply;
 mod server;
 mod session;
-#[cfg(feature = "certificates")]
 mod signature;
 mod status;
 mod suite;
@@ -190,7 +188,15 @@ pub use config::Versions;
 pub use config::{Admission, Config, ConfigError, MIN_MTU, Packing, frame_mtu};
 #[cfg(feature = "connection-id")]
 pub use connection_id::MAX_CONNECTION_ID;
-pub use credentials::*;
+#[cfg(feature = "dtls13")]
+pub use credentials::ImportedPsk;
+#[cfg(feature = "certificates")]
+pub use credentials::{
+    Certificate, CertificateError, CertificateType, CertifiedKey, MAX_CHAIN, RawPublicKey, Role, SPKI, spki,
+};
+pub use credentials::{Credentials, MAX_IDENTITY, MAX_PSK, Psk};
+#[cfg(feature = "webpki")]
+pub use credentials::{EcdsaP256Sha256, X509};
 pub use crypto::Crypto;
 #[cfg(feature = "rustcrypto")]
 pub use crypto::RustCrypto;

@@ -2,8 +2,9 @@
 
 use crate::alert;
 use crate::codec::{Full, Writer};
-use crate::config::{LEAST_RECORD_SIZE, MAX_CONTENT, MaxFragmentLength, Options};
+use crate::config::{LEAST_RECORD_SIZE, MAX_CONTENT, MaxFragmentLength, RecordLimits};
 use crate::extension::{self, Extensions, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
+use crate::features::{Off, RECORD_LIMITS};
 
 /// What both ends have agreed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,6 +13,10 @@ pub(crate) struct Limits {
     pub(crate) fragment_length: Option<MaxFragmentLength>,
     /// For the encrypted records that each end receives: this end, and its peer.
     pub(crate) record_size: Option<[u16; 2]>,
+}
+
+impl Off for Limits {
+    const OFF: &'static Self = &Self { fragment_length: None, record_size: None };
 }
 
 impl Limits {
@@ -23,7 +28,7 @@ impl Limits {
 }
 
 /// The client's extensions.
-pub(crate) fn write_offer(writer: &mut Writer<'_>, options: &Options) -> Result<(), Full> {
+pub(crate) fn write_offer(writer: &mut Writer<'_>, options: &RecordLimits) -> Result<(), Full> {
     if let Some(length) = options.max_fragment_length {
         extension::write(writer, MAX_FRAGMENT_LENGTH, |writer| writer.number(length as u32, 1))?;
     }
@@ -46,7 +51,10 @@ fn write_record_size(writer: &mut Writer<'_>, own: Option<u16>) -> Result<(), Fu
 }
 
 /// What a server takes of the client's offer. With a record size limit it ignores the fragment length (RFC 8449, section 5).
-pub(crate) fn accept(extensions: Extensions<'_>, options: &Options) -> Result<Limits, u8> {
+pub(crate) fn accept(extensions: Extensions<'_>, options: &RecordLimits) -> Result<Limits, u8> {
+    if !RECORD_LIMITS {
+        return Ok(Limits::default());
+    }
     let record_size = read_record_size(extensions)?;
     if let (Some(own), Some(peers)) = (options.record_size_limit, record_size) {
         return Ok(Limits { record_size: Some([own, peers.min(MAX_CONTENT)]), fragment_length: None });
@@ -56,7 +64,10 @@ pub(crate) fn accept(extensions: Extensions<'_>, options: &Options) -> Result<Li
 }
 
 /// What a client reads in the server's answer.
-pub(crate) fn confirm(extensions: Extensions<'_>, options: &Options) -> Result<Limits, u8> {
+pub(crate) fn confirm(extensions: Extensions<'_>, options: &RecordLimits) -> Result<Limits, u8> {
+    if !RECORD_LIMITS {
+        return Ok(Limits::default());
+    }
     let fragment_length = extensions.find(MAX_FRAGMENT_LENGTH).map(read_fragment_length).transpose()?;
     let record_size = read_record_size(extensions)?;
     let is_other = fragment_length.is_some() && fragment_length != options.max_fragment_length;
@@ -72,8 +83,7 @@ pub(crate) fn confirm(extensions: Extensions<'_>, options: &Options) -> Result<L
 ///
 /// # Errors
 /// The alert with which the client refuses the server.
-#[cfg(feature = "dtls13")]
-pub(crate) fn content_limit(extensions: Extensions<'_>, options: &Options) -> Result<usize, u8> {
+pub(crate) fn content_limit(extensions: Extensions<'_>, options: &RecordLimits) -> Result<usize, u8> {
     let [_, [_, limit]] = confirm(extensions, options)?.octets();
     Ok(usize::from(limit) - 1)
 }

@@ -12,7 +12,6 @@ impl<const MOST: usize> Octets<MOST> {
     pub(crate) const EMPTY: Self = Self { octets: [0; MOST], length: 0 };
 
     /// `None` if they are too many.
-    #[cfg(feature = "resumption")]
     pub(crate) fn new(octets: &[u8]) -> Option<Self> {
         let mut kept = Self::EMPTY;
         kept.keep(octets);

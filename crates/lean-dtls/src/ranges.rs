@@ -40,13 +40,11 @@ impl<const MOST: usize> Ranges<MOST> {
     }
 
     /// How many octets have arrived before the first gap.
-    #[cfg(feature = "dtls13")]
     pub(crate) fn progress(&self) -> u16 {
         if self.count > 0 && self.ranges[0].0 == 0 { self.ranges[0].1 } else { 0 }
     }
 
     /// The first part of a range that has not arrived. `None` if all of it has, or if it is empty.
-    #[cfg(feature = "acknowledgements")]
     pub(crate) fn gap(&self, mut begin: u16, mut end: u16) -> Option<(u16, u16)> {
         for &(first, last) in &self.ranges[..usize::from(self.count)] {
             if first <= begin {

@@ -58,7 +58,6 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
 
     /// The same for a fragment whose record will be acknowledged if the result is true. What was acknowledged does not come
     /// again, so nothing is driven out, and the message whose turn it is can always have a place.
-    #[cfg(feature = "dtls13")]
     pub(crate) fn keep(&mut self, next: u16, header: &Header, fragment: &[u8]) -> bool {
         let free = self.messages.iter().filter(|message| message.is_none()).count();
         let is_known = [next, header.sequence].into_iter().any(|sequence| self.find(sequence).is_some());
@@ -74,7 +73,6 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
     }
 
     /// How many octets of a message have arrived before the first gap.
-    #[cfg(feature = "dtls13")]
     pub(crate) fn progress(&self, sequence: u16) -> usize {
         let message = self.messages.iter().flatten().find(|message| message.sequence == sequence);
         message.map_or(0, |message| message.arrived.progress().into())
@@ -214,7 +212,6 @@ mod tests {
     }
 
     /// What has been acknowledged stays, and leaves a place for the message whose turn it is.
-    #[cfg(feature = "dtls13")]
     #[test]
     fn what_is_kept_is_not_driven_out() {
         let mut reassembly = Reassembly::<64>::new();

@@ -15,7 +15,6 @@ pub(crate) struct Window {
 
 impl Window {
     /// The sequence number after the largest one.
-    #[cfg(feature = "dtls13")]
     pub(crate) const fn next(&self) -> u64 {
         self.next
     }

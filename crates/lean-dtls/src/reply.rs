@@ -1,19 +1,19 @@
 //! The answer to a client without a slot: one record in clear, which may be longer than a datagram.
 
-#[cfg(not(feature = "dtls13"))]
-use crate::dtls12::server::REPLY as LONGEST;
-#[cfg(feature = "dtls13")]
-use crate::dtls13::server::{HEADERS, REPLY as LONGEST};
-#[cfg(feature = "dtls13")]
+use crate::dtls13::server::HEADERS;
+use crate::features::{DTLS13, Slot, slot};
 use crate::handshake;
+use crate::{dtls12, dtls13};
+
+/// Octets of the longest record.
+const LONGEST: usize = if DTLS13 { dtls13::server::REPLY } else { dtls12::server::REPLY };
 
 /// A record that waits to be sent.
 pub(crate) struct Reply {
     octets: [u8; LONGEST],
     length: usize,
     /// What has been sent of its message.
-    #[cfg(feature = "dtls13")]
-    offset: usize,
+    offset: Slot<DTLS13, usize>,
 }
 
 impl Reply {
@@ -22,23 +22,16 @@ impl Reply {
         let mut octets = [0; LONGEST];
         let length = record.len().min(LONGEST);
         octets[..length].copy_from_slice(&record[..length]);
-        Self {
-            octets,
-            length,
-            #[cfg(feature = "dtls13")]
-            offset: 0,
-        }
+        Self { octets, length, offset: slot::<DTLS13, _>(|| 0) }
     }
 
     /// Writes the next datagram, and returns its length and whether it is the last one.
     pub(crate) fn write(&mut self, output: &mut [u8]) -> (usize, bool) {
         match output.get_mut(..self.length) {
-            #[cfg(feature = "dtls13")]
             None => self.write_fragment(output).unwrap_or((0, true)),
-            #[cfg(not(feature = "dtls13"))]
-            None => (0, true),
-            #[cfg(feature = "dtls13")]
-            Some(_) if self.offset > 0 => self.write_fragment(output).unwrap_or((0, true)),
+            Some(_) if self.offset.get().is_some_and(|offset| *offset > 0) => {
+                self.write_fragment(output).unwrap_or((0, true))
+            }
             Some(place) => {
                 place.copy_from_slice(&self.octets[..self.length]);
                 (self.length, true)
@@ -47,18 +40,18 @@ impl Reply {
     }
 
     /// Writes a record with the next fragment of the message. Each has the next record number.
-    #[cfg(feature = "dtls13")]
     fn write_fragment(&mut self, output: &mut [u8]) -> Option<(usize, bool)> {
-        let rest = self.octets.get(HEADERS + self.offset..self.length)?;
+        let offset = self.offset.get_mut()?;
+        let rest = self.octets.get(HEADERS + *offset..self.length)?;
         let length = rest.len().min(output.len().checked_sub(HEADERS)?);
         let (headers, place) = output.split_at_mut(HEADERS);
         headers.copy_from_slice(&self.octets[..HEADERS]);
         headers[11..13].copy_from_slice(&((handshake::HEADER + length) as u16).to_be_bytes());
-        headers[19..22].copy_from_slice(&(self.offset as u32).to_be_bytes()[1..]);
+        headers[19..22].copy_from_slice(&(*offset as u32).to_be_bytes()[1..]);
         headers[22..25].copy_from_slice(&(length as u32).to_be_bytes()[1..]);
         place[..length].copy_from_slice(&rest[..length]);
         let is_last = length == rest.len();
-        self.offset += length;
+        *offset += length;
         let number = u64::from_be_bytes(*self.octets[3..].first_chunk()?).wrapping_add(1);
         self.octets[3..11].copy_from_slice(&number.to_be_bytes());
         Some((HEADERS + length, is_last || length == 0))

@@ -6,28 +6,18 @@ use zeroize::Zeroize;
 
 use crate::association::Association;
 use crate::config::Config;
-#[cfg(feature = "dtls13")]
-use crate::config::Versions;
 use crate::connection::Connection;
-#[cfg(feature = "connection-id")]
 use crate::connection_id::ConnectionId;
 use crate::credentials::Credentials;
-#[cfg(feature = "resumption")]
-use crate::crypto::KEY;
-#[cfg(feature = "certificates")]
-use crate::crypto::MAX_PUBLIC;
-use crate::crypto::{Crypto, DIGEST};
-use crate::dtls12::Resuming;
-#[cfg(feature = "resumption")]
-use crate::dtls12::TicketKeys;
+use crate::crypto::{Crypto, DIGEST, KEY};
+use crate::dtls12::{Resuming, TicketKeys};
 use crate::eviction::{Age, Count};
+use crate::features::{CONNECTION_ID, If, RESUMPTION, borrow, only};
 use crate::reassembly::Reassembly;
 use crate::replay::Heard;
 use crate::reply::Reply;
 use crate::session::Sessions;
-#[cfg(feature = "resumption")]
-use crate::status::Failure;
-use crate::status::{SendError, Status};
+use crate::status::{Failure, SendError, Status};
 use crate::time::Instant;
 
 /// A DTLS server with at most `SLOTS` connections.
@@ -52,10 +42,8 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = 
     /// The last time that the owner has told.
     now: Instant,
     /// Its type is a parameter of the server with every set of features.
-    #[cfg_attr(not(feature = "resumption"), allow(dead_code))]
     sessions: S,
-    #[cfg(feature = "resumption")]
-    tickets: Option<TicketKeys>,
+    tickets: Option<If<RESUMPTION, TicketKeys>>,
     /// The key of the cookies.
     secret: [u8; DIGEST],
     /// How many times the owner has asked for other cookies.
@@ -104,14 +92,13 @@ where
 {
     /// A server without connections. Clients may resume the sessions that `sessions` keeps.
     pub fn with_sessions(config: Config<K>, mut crypto: C, sessions: S) -> Self {
-        #[cfg(feature = "resumption")]
-        let tickets = config.options.tickets.then(|| {
+        let mut tickets = None;
+        if config.options.sessions.tickets {
             let mut key = [0; KEY];
             crypto.random(&mut key);
-            let keys = TicketKeys::new(&mut crypto, &key);
+            tickets = only::<RESUMPTION, _>(|| TicketKeys::new(&mut crypto, &key));
             key.zeroize();
-            keys
-        });
+        }
         let mut secret = [0; DIGEST];
         crypto.random(&mut secret);
         Self {
@@ -122,7 +109,6 @@ where
             latest: Association::NONE,
             now: Instant::from_millis(0),
             sessions,
-            #[cfg(feature = "resumption")]
             tickets,
             secret,
             period: 0,
@@ -141,16 +127,13 @@ where
             return None;
         }
         let place = self.find(peer, datagram)?;
-        #[cfg(feature = "resumption")]
-        let resuming = Resuming {
-            tickets: self.tickets.as_ref(),
+        let resuming = only::<RESUMPTION, _>(|| Resuming {
+            tickets: borrow::<RESUMPTION, _>(&self.tickets),
             session: None,
             gives_ids: self.sessions.keeps(),
-            lifetime_s: self.config.options.session_lifetime_s(),
+            lifetime_s: self.config.options.sessions.lifetime_s(),
             now: self.now,
-        };
-        #[cfg(not(feature = "resumption"))]
-        let resuming = Resuming::default();
+        });
         let slot = self.slots[place].as_mut()?;
         let crypto = &mut self.crypto;
         let was_half_open = slot.is_half_open();
@@ -164,10 +147,10 @@ where
         if is_established && was_half_open {
             self.abandon_earlier(place);
         }
-        #[cfg(feature = "resumption")]
-        self.keep(place);
-        #[cfg(feature = "connection-id")]
-        if heard == Heard::Latest && is_established {
+        if RESUMPTION {
+            self.keep(place);
+        }
+        if CONNECTION_ID && heard == Heard::Latest && is_established {
             self.follow(place, peer);
         }
         Some(association)
@@ -186,27 +169,17 @@ where
     }
 
     /// True if another connection is found by its ID, and its client is somebody else than who is now at its address.
-    #[cfg(feature = "connection-id")]
     fn is_elsewhere(&self, place: usize, other: usize) -> bool {
         let (Some(here), Some(other)) = (&self.slots[place], &self.slots[other]) else { return false };
         let has_id = other.connection.own_id().is_some_and(|id| !id.octets().is_empty());
-        #[cfg(feature = "certificates")]
         let is_same_key = here.connection.peers_key() == other.connection.peers_key();
-        #[cfg(not(feature = "certificates"))]
-        let is_same_key = true;
-        has_id && !(is_same_key && here.connection.identity() == other.connection.identity())
-    }
-
-    #[cfg(not(feature = "connection-id"))]
-    const fn is_elsewhere(&self, _: usize, _: usize) -> bool {
-        false
+        CONNECTION_ID && has_id && !(is_same_key && here.connection.identity() == other.connection.identity())
     }
 
     /// The slot to which a datagram belongs: that of its connection ID, or that of its address. There can be two at one address: a
     /// client begins again, or somebody says so in its name.
     fn find(&self, peer: P, datagram: &[u8]) -> Option<usize> {
-        #[cfg(feature = "connection-id")]
-        if let Some(length @ 1..) = self.config.options.connection_id
+        if let Some(length @ 1..) = self.config.options.connection_id.length
             && let Some(id) = crate::connection::connection_id_of(datagram, length.into())
         {
             return self.first(|slot| slot.connection.own_id().is_some_and(|own| own.octets() == id));
@@ -225,7 +198,7 @@ where
                 (false, _) => 1,
             };
             // The latest, if there are two that have proved themselves: one is found by its ID.
-            let number = if cfg!(feature = "connection-id") { slot.association.number() } else { 0 };
+            let number = if CONNECTION_ID { slot.association.number() } else { 0 };
             if (claim, number) > best {
                 (best, found) = ((claim, number), Some(place));
             }
@@ -254,9 +227,8 @@ where
     }
 
     /// The client in this slot has another address now, unless that is another client's.
-    #[cfg(feature = "connection-id")]
     fn follow(&mut self, place: usize, peer: P) {
-        if !self.config.options.follows_addresses
+        if !self.config.options.connection_id.follows_addresses
             || self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over())
         {
             return;
@@ -272,7 +244,6 @@ where
 
     /// Keeps the session of a connection whose handshake is complete, and forgets that of one which has ended with a fatal alert
     /// (RFC 5246, section 7.2.2).
-    #[cfg(feature = "resumption")]
     fn keep(&mut self, place: usize) {
         let Some(Slot { connection: Connection::Dtls12(connection), .. }) = &mut self.slots[place] else { return };
         match connection.status {
@@ -281,8 +252,8 @@ where
                     self.sessions.keep(session);
                 }
             }
-            Status::Failed(Failure::AlertReceived(_) | Failure::AlertSent(_)) if connection.resumption.is_named => {
-                self.sessions.forget(connection.resumption.id.octets());
+            Status::Failed(Failure::AlertReceived(_) | Failure::AlertSent(_)) if connection.is_named() => {
+                self.sessions.forget(connection.session_id().octets());
             }
             _ => {}
         }
@@ -323,9 +294,8 @@ where
     }
 
     /// A connection ID that no slot has. `None` if the configuration asks for none, or if chance found none.
-    #[cfg(feature = "connection-id")]
     fn draw_id(&mut self) -> Option<ConnectionId> {
-        let length = self.config.options.connection_id?;
+        let length = self.config.options.connection_id.length?;
         // Assumed: so many tries find a free one, if the server has far fewer slots than there are IDs.
         (0..16).find_map(|_| {
             let id = ConnectionId::draw(&mut self.crypto, length)?;
@@ -376,10 +346,8 @@ where
     /// # Errors
     /// The association has no slot any more, or is not established; or the data do not fit into `output`.
     pub fn send(&mut self, association: Association, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
-        #[cfg(feature = "eviction")]
         let (use_, now) = (self.count.next(), self.now);
         let slot = slot_of(&mut self.slots, association).ok_or(SendError::NotEstablished)?;
-        #[cfg(feature = "eviction")]
         slot.age.note_use(use_, Some(now));
         slot.connection.send(&mut self.crypto, data, output)
     }
@@ -430,7 +398,7 @@ where
     /// The public key in the certificate of a client: 4, x and y. The credentials have accepted it, and the client has proved
     /// that it has the private key, now or when the session was opened that it resumes. `None` if it is not established, or has none.
     #[cfg(feature = "certificates")]
-    pub fn peer_public_key(&self, association: Association) -> Option<&[u8; MAX_PUBLIC]> {
+    pub fn peer_public_key(&self, association: Association) -> Option<&[u8; crate::crypto::MAX_PUBLIC]> {
         self.established(association)?.peers_key()
     }
 
@@ -445,7 +413,7 @@ where
 
     /// The version that the server has chosen for a client. `None` if it has no slot.
     #[cfg(feature = "dtls13")]
-    pub fn versions(&self, association: Association) -> Option<Versions> {
+    pub fn versions(&self, association: Association) -> Option<crate::Versions> {
         self.slot(association).map(|slot| slot.connection.versions())
     }
 

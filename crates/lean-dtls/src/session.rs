@@ -1,20 +1,15 @@
 //! Sessions that a later handshake resumes: what each end keeps of them.
 
-#![cfg_attr(not(feature = "resumption"), allow(dead_code))] // the type of a server names some of it in any case
-
-#[cfg(feature = "resumption")]
 use zeroize::Zeroizing;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-#[cfg(feature = "resumption")]
 use crate::codec::{Full, Reader, Writer};
-#[cfg(feature = "resumption")]
 use crate::credentials::MAX_IDENTITY;
-#[cfg(feature = "certificates")]
-use crate::credentials::{Certificate, CertificateType, Role, spki};
-use crate::credentials::{Credentials, Identity, is_key};
-#[cfg(feature = "certificates")]
+use crate::credentials::{
+    Certificate, CertificateType, Credentials, Identity, Role, accepted, check_peer, is_key, spki,
+};
 use crate::crypto::MAX_PUBLIC;
+use crate::features::{CERTIFICATES, If, RESUMPTION, only};
 use crate::octets::Octets;
 use crate::suite::Suite;
 use crate::time::Instant;
@@ -29,23 +24,18 @@ const MAX_ID: usize = 32;
 pub const MAX_TICKET: usize = 256;
 
 /// Octets of the longest [`Peer`].
-#[cfg(feature = "resumption")]
-const MAX_PEER: usize = if cfg!(feature = "certificates") { crate::crypto::MAX_PUBLIC } else { MAX_IDENTITY };
+const MAX_PEER: usize = if CERTIFICATES { MAX_PUBLIC } else { MAX_IDENTITY };
 
 /// Octets of the most that [`SessionState::write`] writes: suite, fragment length, time, master secret, and who the peer has
 /// proved to be.
-#[cfg(feature = "resumption")]
 pub(crate) const STATE: usize = 2 + 1 + 8 + 48 + (2 + MAX_PEER);
 
 /// What says who the peer is, beside the number of a type of certificates: nobody, or one with a pre-shared key.
-#[cfg(feature = "resumption")]
 const ANYONE: u8 = 0xff;
-#[cfg(feature = "resumption")]
 const PSK: u8 = 0xfe;
 
 /// The most octets of [`Session::encode`]: the length of the name and the name, that of the ticket and the ticket, its lifetime, and
 /// the state.
-#[cfg(feature = "resumption")]
 pub const MAX_SESSION: usize = 1 + MAX_ID + 2 + MAX_TICKET + 4 + STATE;
 
 /// The name of a session, which is sent in clear. Empty: the session has none.
@@ -57,7 +47,6 @@ pub(crate) struct Master(pub(crate) [u8; 48]);
 
 impl Master {
     /// The master secret of another connection.
-    #[cfg(feature = "resumption")]
     pub(crate) const fn from_secret(secret: &[u8; 48]) -> Self {
         Self(*secret)
     }
@@ -76,8 +65,14 @@ pub(crate) enum Peer {
     /// It has the pre-shared key of this identity, which is not empty: a client's own, for both ends.
     Psk(Identity),
     /// It has the private key that belongs to this public one, in a certificate of this type.
-    #[cfg(feature = "certificates")]
-    Certified(CertificateType, [u8; MAX_PUBLIC]),
+    Certified(If<CERTIFICATES, Certified>),
+}
+
+/// The key of a peer with a certificate, and the type of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Certified {
+    pub(crate) kind: CertificateType,
+    pub(crate) key: [u8; MAX_PUBLIC],
 }
 
 impl Peer {
@@ -85,17 +80,13 @@ impl Peer {
     /// more: the session context says that it was judged by the same authorities.
     pub(crate) fn is_trusted(&self, credentials: &impl Credentials, is_client: bool) -> bool {
         match self {
-            #[cfg(feature = "certificates")]
-            Self::Anyone => is_client && credentials.accepted().is_empty(),
-            #[cfg(not(feature = "certificates"))]
-            Self::Anyone => false,
+            Self::Anyone => CERTIFICATES && is_client && accepted(credentials).is_empty(),
             Self::Psk(identity) if is_client => credentials.find_psk(identity.octets()).is_some_and(is_key),
             Self::Psk(identity) => credentials.psk().is_some_and(|psk| psk.identity == identity.octets()),
-            #[cfg(feature = "certificates")]
-            Self::Certified(kind, key) => {
+            Self::Certified(peer) => {
                 let role = if is_client { Role::Client } else { Role::Server };
-                let is_good = || credentials.check_peer(role, &Certificate::RawPublicKey(&spki(key))).is_ok();
-                credentials.accepted().contains(kind) && (*kind == CertificateType::X509 || is_good())
+                let is_good = || check_peer(credentials, role, &Certificate::RawPublicKey(&spki(&peer.key))).is_ok();
+                accepted(credentials).contains(&peer.kind) && (peer.kind == CertificateType::X509 || is_good())
             }
         }
     }
@@ -130,7 +121,6 @@ impl SessionState {
     }
 
     /// Writes all but the name.
-    #[cfg(feature = "resumption")]
     pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
         writer.number(self.suite.iana().into(), 2)?;
         writer.number(self.fragment_length.into(), 1)?;
@@ -142,16 +132,14 @@ impl SessionState {
                 writer.number(PSK.into(), 1)?;
                 writer.put(identity.octets())
             }
-            #[cfg(feature = "certificates")]
-            Peer::Certified(kind, key) => {
-                writer.number(kind.number().into(), 1)?;
-                writer.put(key)
+            Peer::Certified(peer) => {
+                writer.number(peer.kind.number().into(), 1)?;
+                writer.put(&peer.key)
             }
         }
     }
 
     /// Reads what [`write`](Self::write) has written, to the last octet. `None` if it is something else.
-    #[cfg(feature = "resumption")]
     pub(crate) fn read(mut reader: Reader<'_>, id: SessionId, is_of_ticket: bool) -> Option<Self> {
         let (number, fragment_length) = (reader.u16()?, reader.u8()?);
         let kept_at = Instant::from_millis(u64::from_be_bytes(reader.array()?));
@@ -160,13 +148,12 @@ impl SessionState {
         let peer = match (reader.u8()?, reader.rest()) {
             (ANYONE, []) => Peer::Anyone,
             (PSK, identity) => Peer::Psk(Identity::new(identity)?),
-            #[cfg(feature = "certificates")]
             (number, key) => {
                 let kinds = [CertificateType::X509, CertificateType::RawPublicKey];
-                Peer::Certified(kinds.into_iter().find(|kind| kind.number() == number)?, key.try_into().ok()?)
+                let kind = kinds.into_iter().find(|kind| kind.number() == number)?;
+                let key = key.try_into().ok()?;
+                Peer::Certified(only::<CERTIFICATES, _>(|| Certified { kind, key })?)
             }
-            #[cfg(not(feature = "certificates"))]
-            _ => return None,
         };
         Some(Self { id, is_of_ticket, master, peer, suite, fragment_length, kept_at })
     }
@@ -210,7 +197,6 @@ impl Session {
     ///
     /// They hold the master secret in clear: send them only encrypted. Whoever has them can read and forge all that is sent
     /// in each session that resumes this one.
-    #[cfg(feature = "resumption")]
     pub fn encode(&self, octets: &mut [u8]) -> Option<usize> {
         let mut writer = Writer::new(octets);
         let written = writer
@@ -228,7 +214,6 @@ impl Session {
     /// Reads what [`encode`](Self::encode) has written. `None` if it is something else.
     ///
     /// It is as good as who says it: take it only from one who may decide with whom this device speaks.
-    #[cfg(feature = "resumption")]
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(octets);
         let (id, ticket, lifetime_s) = (reader.vector(1)?, reader.vector(2)?, reader.number(4)?);
@@ -255,7 +240,6 @@ impl core::fmt::Debug for Session {
 }
 
 /// What a connection knows of the session that it opens or resumes.
-#[cfg(feature = "resumption")]
 #[derive(Default)]
 pub(crate) struct Resumption {
     /// The session's name. Empty if it has none.
@@ -268,15 +252,11 @@ pub(crate) struct Resumption {
 }
 
 /// The session that a client asks for, and then the one that it keeps.
-#[cfg(feature = "resumption")]
-pub(crate) type Kept = Option<Session>;
+pub(crate) type Kept = Option<If<RESUMPTION, Session>>;
 
-#[cfg(not(feature = "resumption"))]
-pub(crate) type Kept = ();
-
-/// What a server has to resume sessions with: nothing.
-#[cfg(not(feature = "resumption"))]
-pub(crate) type Resuming<'a> = core::marker::PhantomData<&'a ()>;
+/// The session that a client asks for in its hellos.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a>(pub(crate) &'a Session);
 
 /// The sessions that a server keeps by their IDs. `()` keeps none; [`SessionCache`] a fixed number.
 ///
@@ -367,7 +347,7 @@ mod tests {
             Peer::Anyone,
             Peer::Psk(Identity::new(b"sensor").unwrap()),
             #[cfg(feature = "certificates")]
-            Peer::Certified(CertificateType::X509, [4; MAX_PUBLIC]),
+            Peer::Certified(Certified { kind: CertificateType::X509, key: [4; MAX_PUBLIC] }),
         ];
         for (peer, ticket) in peers.into_iter().flat_map(|peer| [(peer, 0), (peer, 1), (peer, MAX_TICKET)]) {
             let mut kept = state(7);

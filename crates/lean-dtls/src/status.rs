@@ -43,7 +43,6 @@ pub enum SendError {
 
 /// What is known of a peer since the last heartbeat (RFC 6520). A peer that answers none of its retransmissions is given up:
 /// the connection has then failed with [`Failure::TimedOut`].
-#[cfg(feature = "heartbeat")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {
     /// Nobody has asked.
@@ -58,7 +57,6 @@ pub enum Liveness {
 }
 
 /// Why no heartbeat was sent.
-#[cfg(feature = "heartbeat")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeartbeatError {
     /// The connection is not established.

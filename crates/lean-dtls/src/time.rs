@@ -1,16 +1,16 @@
 //! Time as the owner of the engine counts it.
 
-#[cfg(feature = "variable-backoff")]
 mod growth;
 mod instant;
+#[cfg_attr(not(feature = "round-trips"), path = "time/no_round_trips.rs")]
 mod round_trips;
 
-#[cfg(feature = "variable-backoff")]
 use growth::Growing;
-#[cfg(feature = "variable-backoff")]
 pub use growth::Growth;
 pub use instant::Instant;
 use round_trips::RoundTrips;
+
+use crate::features::{OrOff, ROUND_TRIPS, Slot, VARIABLE_BACKOFF, or_off, slot};
 
 /// How long an end waits for the peer's answer before it sends its flight again (RFC 6347, section 4.2.4).
 ///
@@ -53,6 +53,14 @@ impl Timeouts {
         #[cfg(feature = "variable-backoff")]
         growth: Growth::Double,
     };
+
+    /// The growth of each wait out of the one before.
+    const fn how_waits_grow(&self) -> Growth {
+        #[cfg(feature = "variable-backoff")]
+        return self.growth;
+        #[cfg(not(feature = "variable-backoff"))]
+        Growth::Double
+    }
 }
 
 impl Default for Timeouts {
@@ -66,11 +74,9 @@ impl Default for Timeouts {
 pub(crate) struct Timer {
     initial_ms: u32,
     maximum_ms: u32,
-    #[cfg(feature = "round-trips")]
-    floor_ms: Option<u32>,
+    floor_ms: OrOff<ROUND_TRIPS, Option<u32>>,
     current_ms: u32,
-    #[cfg(feature = "variable-backoff")]
-    growth: Growing,
+    growth: Slot<VARIABLE_BACKOFF, Growing>,
     /// How many repetitions a flight has.
     budget: u8,
     left: u8,
@@ -99,15 +105,13 @@ pub(crate) enum Expired {
 
 impl Timer {
     /// A timer that does not run. `random` fills octets with random numbers.
-    pub(crate) fn new(timeouts: Timeouts, _random: impl FnOnce(&mut [u8; 2])) -> Self {
-        let Timeouts { initial_ms, maximum_ms, retransmissions, floor_ms: _floor_ms, .. } = timeouts;
+    pub(crate) fn new(timeouts: Timeouts, random: impl FnOnce(&mut [u8; 2])) -> Self {
+        let Timeouts { initial_ms, maximum_ms, retransmissions, floor_ms, .. } = timeouts;
         Self {
-            #[cfg(feature = "variable-backoff")]
-            growth: Growing::new(timeouts.growth, _random),
+            growth: slot::<VARIABLE_BACKOFF, _>(|| Growing::new(timeouts.how_waits_grow(), random)),
             initial_ms,
             maximum_ms,
-            #[cfg(feature = "round-trips")]
-            floor_ms: _floor_ms,
+            floor_ms: or_off::<ROUND_TRIPS, _>(floor_ms),
             current_ms: initial_ms,
             left: retransmissions,
             budget: retransmissions,
@@ -126,7 +130,6 @@ impl Timer {
     }
 
     /// How long the current wait is, in milliseconds.
-    #[cfg(feature = "dtls13")]
     pub(crate) const fn current(&self) -> u32 {
         self.current_ms
     }
@@ -149,14 +152,12 @@ impl Timer {
     }
 
     /// The same, and no later flight has more repetitions: so there is an end, however often this end has to begin again.
-    #[cfg(feature = "dtls13")]
     pub(crate) const fn begin_again(&mut self) {
         self.budget = self.left;
         self.go_on();
     }
 
     /// Something of the flight will be sent again before the wait is over. The wait then begins again.
-    #[cfg(feature = "dtls13")]
     pub(crate) const fn begin_wait_again(&mut self) {
         self.repeat();
         if let State::Until(_) = self.state {
@@ -165,7 +166,6 @@ impl Timer {
     }
 
     /// True if nobody waits for an answer.
-    #[cfg(feature = "dtls13")]
     pub(crate) fn is_stopped(&self) -> bool {
         self.state == State::Stopped
     }
@@ -208,16 +208,16 @@ impl Timer {
     }
 
     /// The last round trip that was measured, in milliseconds.
-    #[cfg(feature = "heartbeat")]
     pub(crate) const fn last_round_trip(&self) -> Option<u32> {
         self.round_trips.last()
     }
 
     /// Sets the first wait of a flight.
-    const fn begin_with(&mut self, wait: u32) {
+    fn begin_with(&mut self, wait: u32) {
         self.current_ms = wait;
-        #[cfg(feature = "variable-backoff")]
-        self.growth.begin_with(wait);
+        if let Some(growth) = self.growth.get_mut() {
+            growth.begin_with(wait);
+        }
     }
 
     /// The first wait for an answer.
@@ -230,25 +230,24 @@ impl Timer {
 
     /// The current wait as this end has it.
     fn wait(&self) -> u32 {
-        #[cfg(feature = "variable-backoff")]
-        return self.growth.dithered(self.current_ms).min(self.maximum_ms.max(self.current_ms));
-        #[cfg(not(feature = "variable-backoff"))]
-        self.current_ms
+        let longest = self.maximum_ms.max(self.current_ms);
+        self.growth.get().map_or(self.current_ms, |growth| growth.dithered(self.current_ms).min(longest))
     }
 
     /// The wait after this one.
-    const fn longer(&self) -> u32 {
-        #[cfg(feature = "variable-backoff")]
-        return self.growth.after(self.current_ms);
-        #[cfg(not(feature = "variable-backoff"))]
-        self.current_ms.saturating_mul(2)
+    fn longer(&self) -> u32 {
+        match self.growth.get() {
+            Some(growth) => growth.after(self.current_ms),
+            None => self.current_ms.saturating_mul(2),
+        }
     }
 
-    const fn floor(&self) -> Option<u32> {
-        #[cfg(feature = "round-trips")]
-        return self.floor_ms;
-        #[cfg(not(feature = "round-trips"))]
-        None
+    fn floor(&self) -> Option<u32> {
+        if !ROUND_TRIPS {
+            return None;
+        }
+        let floor: &Option<u32> = &self.floor_ms;
+        *floor
     }
 
     /// What to do if the time has come.

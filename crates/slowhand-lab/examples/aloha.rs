@@ -27,7 +27,7 @@ use slowhand_net::queue::EventQueue;
 use slowhand_net::radio::frame::{FCS, Frame, FrameType, FrameView, Header, MAX_FRAME, Version};
 use slowhand_net::radio::medium::{Medium, OnAir, Reception};
 use slowhand_net::radio::phy::{MAX_PSDU, SYMBOL, air_time};
-use slowhand_net::radio::{Indication, Mac, NodeQueue, Payload};
+use slowhand_net::radio::{Indication, Mac, Msdu, NodeQueue, Payload};
 use slowhand_net::random::{Stream, Streams};
 use std::collections::{BTreeMap, VecDeque};
 use std::error::Error;
@@ -251,15 +251,8 @@ fn ack(sequence: u8) -> Vec<u8> {
 }
 
 impl Mac for Aloha {
-    fn enqueue(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        next_hop: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        discard: bool,
-    ) -> Result<(), DropReason> {
+    fn enqueue(&mut self, now: Instant, msdu: Msdu<'_>) -> Result<(), DropReason> {
+        let Msdu { node, next_hop, payload, datagram, discard } = msdu;
         let sender = &mut self.nodes[node.index()];
         if sender.queue.is_full() {
             return Err(DropReason::QueueFull);

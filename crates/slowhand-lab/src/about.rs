@@ -1,8 +1,8 @@
 //! A short description of a scenario, for the end of a report.
 
-use crate::scenario::{Network, Profile, Scenario, Topology};
+use crate::scenario::{Delegate, Network, PayloadCompression, Profile, Scenario, Topology};
 use serde_json::{Map, Value, json};
-use slowhand_sessions::Carrier;
+use slowhand_sessions::{Carrier, Growth, Protocol};
 
 /// The session, the network and the devices of a scenario in words, and the names of the constants that are assumed about its
 /// devices, as a JSON object.
@@ -55,7 +55,29 @@ fn session(scenario: &Scenario) -> String {
         Carrier::Udp => String::new(),
         carrier => format!(" over {carrier}"),
     };
-    format!("{ends}, {}{carrier}{suite}{nonces}", word(&session.protocol))
+    let help: String = help(scenario).into_iter().flatten().map(|help| format!(", {help}")).collect();
+    format!("{ends}, {}{carrier}{suite}{help}{nonces}", word(&session.protocol))
+}
+
+/// What helps the session, and the credential of one that has no suite to tell it.
+fn help(scenario: &Scenario) -> [Option<&'static str>; 7] {
+    let (session, gateway) = (&scenario.session, &scenario.gateway);
+    [
+        (session.protocol == Protocol::Less).then_some("psk"),
+        gateway.delegation.map(|delegate| match delegate {
+            Delegate::BorderRouter => "opened by the border router",
+            Delegate::Internet => "opened by a host on the Internet",
+        }),
+        session.trust_anchor.then_some("key from a trust anchor"),
+        gateway.pre_validation.then_some("chains validated at the border router"),
+        match scenario.lowpan.payload_compression {
+            PayloadCompression::None => None,
+            PayloadCompression::Ghc => Some("payloads compressed by GHC"),
+            PayloadCompression::Lithe => Some("payloads compressed by Lithe"),
+        },
+        session.false_start.then_some("False Start"),
+        (session.backoff == Growth::Cocoa).then_some("CoCoA's back-off"),
+    ]
 }
 
 /// The name that a value has in a scenario file.

@@ -1,5 +1,6 @@
 //! What a server with few session slots does with one more client: the policies, and the slots of the servers of a world.
 
+use crate::ids::ConversationId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::address::Host;
@@ -74,11 +75,12 @@ pub struct SlotRules {
     pub idle_after: Duration,
 }
 
-/// The session slots of the servers of a world. A session is named by the number of its conversation.
+/// The session slots of the servers of a world.
 #[derive(Debug)]
 pub(crate) struct Slots {
     rules: SlotRules,
-    held: BTreeMap<(Host, usize), Held>,
+    /// The sessions that hold a slot of each server, by their conversations.
+    held: BTreeMap<Host, BTreeMap<ConversationId, Held>>,
 }
 
 /// A slot that is taken.
@@ -99,7 +101,7 @@ pub(crate) enum Answer {
     /// It has one.
     Admitted,
     /// It has that of another session, which ends.
-    AdmittedFor(usize),
+    AdmittedFor(ConversationId),
     /// It is ignored.
     Refused,
 }
@@ -115,48 +117,51 @@ impl Slots {
     }
 
     /// A datagram of a client has arrived. Returns whether its session has a slot.
-    pub(crate) fn note_use(&mut self, now: Instant, server: Host, session: usize) -> bool {
-        let held = self.held.get_mut(&(server, session));
-        held.map(|held| held.last_used = now).is_some()
+    pub(crate) fn note_use(&mut self, now: Instant, server: Host, session: ConversationId) -> bool {
+        self.held(server, session).map(|held| held.last_used = now).is_some()
     }
 
     /// A client without a slot asks for one.
-    pub(crate) fn ask(&mut self, now: Instant, server: Host, session: usize) -> Answer {
+    pub(crate) fn ask(&mut self, now: Instant, server: Host, session: ConversationId) -> Answer {
         let rules = self.rules;
-        self.held.retain(|&(at, _), held| at != server || !held.has_ended(now, &rules));
-        let of_server = || self.held.range((server, 0)..=(server, usize::MAX)).map(|(&(_, name), held)| (name, held));
+        let held = self.held.entry(server).or_default();
+        held.retain(|_, held| !held.has_ended(now, &rules));
         let mut answer = Answer::Admitted;
-        if of_server().count() >= rules.slots {
-            let half_open =
-                of_server().filter(|(_, held)| held.is_stale(now, &rules)).min_by_key(|(_, held)| held.admitted);
-            let stale = half_open.map(|(name, _)| name);
-            let victim =
-                stale.or_else(|| rules.policy.victim(of_server().map(|(name, held)| (name, held.usage(now, &rules)))));
-            let Some(victim) = victim else { return Answer::Refused };
-            self.held.remove(&(server, victim));
+        if held.len() >= rules.slots {
+            let half_open = held.iter().filter(|(_, held)| held.is_stale(now, &rules));
+            let stale = half_open.min_by_key(|(_, held)| held.admitted).map(|(&name, _)| name);
+            let used = || held.iter().map(|(&name, held)| (name, held.usage(now, &rules)));
+            let Some(victim) = stale.or_else(|| rules.policy.victim(used())) else { return Answer::Refused };
+            held.remove(&victim);
             answer = Answer::AdmittedFor(victim);
         }
-        self.held.insert((server, session), Held { admitted: now, last_used: now, established: None, is_over: false });
+        held.insert(session, Held { admitted: now, last_used: now, established: None, is_over: false });
         answer
     }
 
     /// The handshake of a session is complete.
-    pub(crate) fn establish(&mut self, now: Instant, server: Host, session: usize) {
-        if let Some(held) = self.held.get_mut(&(server, session)) {
+    pub(crate) fn establish(&mut self, now: Instant, server: Host, session: ConversationId) {
+        if let Some(held) = self.held(server, session) {
             held.established = Some(now);
         }
     }
 
     /// The conversation of a session is over, and nobody has told the server.
-    pub(crate) fn leave(&mut self, server: Host, session: usize) {
-        if let Some(held) = self.held.get_mut(&(server, session)) {
+    pub(crate) fn leave(&mut self, server: Host, session: ConversationId) {
+        if let Some(held) = self.held(server, session) {
             held.is_over = true;
         }
     }
 
     /// The server knows that a session has ended, or begins it anew.
-    pub(crate) fn free(&mut self, server: Host, session: usize) {
-        self.held.remove(&(server, session));
+    pub(crate) fn free(&mut self, server: Host, session: ConversationId) {
+        if let Some(held) = self.held.get_mut(&server) {
+            held.remove(&session);
+        }
+    }
+
+    fn held(&mut self, server: Host, session: ConversationId) -> Option<&mut Held> {
+        self.held.get_mut(&server)?.get_mut(&session)
     }
 }
 
@@ -181,8 +186,13 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::Id;
 
     const SERVER: Host = Host::Internet;
+
+    fn id(number: usize) -> ConversationId {
+        ConversationId::of_row(number)
+    }
 
     fn at(seconds: u64) -> Instant {
         Instant::ZERO + Duration::from_secs(seconds)
@@ -197,13 +207,13 @@ mod tests {
     /// Sessions 1 and 2 are established at 1 s and 2 s. Session 1 is used last, at 3 s.
     fn full(policy: Policy) -> Slots {
         let mut slots = slots(policy);
-        for session in [1, 2] {
+        for session in [1, 2].map(id) {
             assert_eq!(slots.ask(at(0), SERVER, session), Answer::Admitted);
-            slots.establish(at(session as u64), SERVER, session);
-            slots.note_use(at(session as u64), SERVER, session);
+            slots.establish(at(session.row() as u64), SERVER, session);
+            slots.note_use(at(session.row() as u64), SERVER, session);
             slots.leave(SERVER, session);
         }
-        assert!(slots.note_use(at(3), SERVER, 1));
+        assert!(slots.note_use(at(3), SERVER, id(1)));
         slots
     }
 
@@ -220,27 +230,27 @@ mod tests {
         for (policy, expected) in [
             (Policy::Refuse, Answer::Refused),
             // Both were admitted at once: the first of them.
-            (Policy::EvictOldest, Answer::AdmittedFor(1)),
-            (Policy::EvictLeastRecentlyUsed, Answer::AdmittedFor(2)),
-            (Policy::EvictIdleLongest, Answer::AdmittedFor(2)),
+            (Policy::EvictOldest, Answer::AdmittedFor(id(1))),
+            (Policy::EvictLeastRecentlyUsed, Answer::AdmittedFor(id(2))),
+            (Policy::EvictIdleLongest, Answer::AdmittedFor(id(2))),
         ] {
-            assert_eq!(full(policy).ask(at(8), SERVER, 3), expected, "{policy:?}");
+            assert_eq!(full(policy).ask(at(8), SERVER, id(3)), expected, "{policy:?}");
         }
         // At 6 s nobody has been idle for five seconds.
-        assert_eq!(full(Policy::EvictIdleLongest).ask(at(6), SERVER, 3), Answer::Refused);
+        assert_eq!(full(Policy::EvictIdleLongest).ask(at(6), SERVER, id(3)), Answer::Refused);
     }
 
     #[test]
     fn a_session_leaves_its_slot_when_its_time_is_over_or_the_server_knows() {
         let mut slots = full(Policy::Refuse);
-        assert_eq!(slots.ask(at(100), SERVER, 3), Answer::Refused);
-        assert_eq!(slots.ask(at(101), SERVER, 3), Answer::Admitted, "session 1 is established since 1 s");
-        slots.free(SERVER, 3);
-        assert!(!slots.note_use(at(101), SERVER, 3));
-        assert_eq!(slots.ask(at(101), SERVER, 4), Answer::Admitted);
-        assert_eq!(slots.ask(at(101), SERVER, 5), Answer::Refused);
+        assert_eq!(slots.ask(at(100), SERVER, id(3)), Answer::Refused);
+        assert_eq!(slots.ask(at(101), SERVER, id(3)), Answer::Admitted, "session 1 is established since 1 s");
+        slots.free(SERVER, id(3));
+        assert!(!slots.note_use(at(101), SERVER, id(3)));
+        assert_eq!(slots.ask(at(101), SERVER, id(4)), Answer::Admitted);
+        assert_eq!(slots.ask(at(101), SERVER, id(5)), Answer::Refused);
         assert_eq!(
-            slots.ask(at(101), Host::Node(slowhand_net::address::NodeId(1)), 6),
+            slots.ask(at(101), Host::Node(slowhand_net::address::NodeId(1)), id(6)),
             Answer::Admitted,
             "another server"
         );
@@ -249,30 +259,30 @@ mod tests {
     #[test]
     fn a_session_whose_applications_go_on_keeps_its_slot() {
         let mut slots = slots(Policy::Refuse);
-        for session in [1, 2] {
+        for session in [1, 2].map(id) {
             slots.ask(at(0), SERVER, session);
             slots.establish(at(1), SERVER, session);
         }
-        assert_eq!(slots.ask(at(1_000), SERVER, 3), Answer::Refused);
-        slots.leave(SERVER, 2);
-        assert_eq!(slots.ask(at(1_000), SERVER, 3), Answer::Admitted);
+        assert_eq!(slots.ask(at(1_000), SERVER, id(3)), Answer::Refused);
+        slots.leave(SERVER, id(2));
+        assert_eq!(slots.ask(at(1_000), SERVER, id(3)), Answer::Admitted);
     }
 
     #[test]
     fn the_oldest_half_open_session_ends_for_another_after_its_time() {
         for (_, policy) in Policy::ALL {
             let mut slots = slots(policy);
-            slots.ask(at(0), SERVER, 1);
-            slots.ask(at(1), SERVER, 2);
-            slots.note_use(at(9), SERVER, 1);
-            slots.leave(SERVER, 2);
-            assert_eq!(slots.ask(at(11), SERVER, 3), Answer::AdmittedFor(1), "{policy:?}");
-            assert_eq!(slots.ask(at(11), SERVER, 4), Answer::AdmittedFor(2), "{policy:?}");
+            slots.ask(at(0), SERVER, id(1));
+            slots.ask(at(1), SERVER, id(2));
+            slots.note_use(at(9), SERVER, id(1));
+            slots.leave(SERVER, id(2));
+            assert_eq!(slots.ask(at(11), SERVER, id(3)), Answer::AdmittedFor(id(1)), "{policy:?}");
+            assert_eq!(slots.ask(at(11), SERVER, id(4)), Answer::AdmittedFor(id(2)), "{policy:?}");
         }
         // Before that a half-open session is as good as any.
         let mut slots = slots(Policy::Refuse);
-        slots.ask(at(0), SERVER, 1);
-        slots.ask(at(1), SERVER, 2);
-        assert_eq!(slots.ask(at(9), SERVER, 3), Answer::Refused);
+        slots.ask(at(0), SERVER, id(1));
+        slots.ask(at(1), SERVER, id(2));
+        assert_eq!(slots.ask(at(9), SERVER, id(3)), Answer::Refused);
     }
 }

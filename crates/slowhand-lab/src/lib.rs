@@ -20,6 +20,7 @@
 //! | --- | --- |
 //! | [`input`] | reads TOML; its errors name file, line and key. `input/files` reads files, or texts in their place |
 //! | [`record`], [`estimate`] | one row for each handshake; means with intervals. `record/table`: columns, their meaning, and the schema of a row |
+//! | `ids` | the numbers of conversations, of their ends, of computers and of flows, and tables with a row for each |
 //! | [`interrupt`] | the wish that a world stops before its end |
 //! | [`retry`], [`requests`] | what a client does after a handshake that failed; what it asks for over a long time |
 //! | `admission` | what a server with few session slots does with one more client: the policies, and who has a slot |
@@ -153,6 +154,7 @@ pub mod exchange;
 pub mod explanation;
 #[cfg(test)]
 mod fixtures;
+mod ids;
 pub mod input;
 pub mod inspect;
 pub mod interrupt;
@@ -172,9 +174,11 @@ mod sniffer;
 pub mod summary;
 mod threads;
 pub mod traffic;
+mod warnings;
 mod world;
 
 pub use about::about;
 pub use slowhand_sessions::{CountingAllocator, StackInfo};
 pub use slowhand_sessions::{Stack, implementations, own_names, stack_file, stack_named, stacks, stacks_folder, trial};
 pub use sniffer::{CaptureRunError, LiveCapture, capture_octets, capture_run, wireshark_arguments};
+pub use warnings::warnings;

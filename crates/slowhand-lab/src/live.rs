@@ -6,9 +6,10 @@
 
 use crate::application::{Application, OpenAndStop};
 use crate::explanation::{Air, Explanation, Told};
+use crate::ids::EndId;
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
-use crate::record::Conversation as Report;
+use crate::record::{Conversation as Report, Record};
 use crate::scenario::Scenario;
 use crate::world::live::{Outside, end_points};
 use crate::world::silent::Silent;
@@ -23,6 +24,7 @@ use slowhand_net::random::Streams;
 use slowhand_sessions::{Role, Session, Status};
 use std::collections::BTreeSet;
 
+pub use crate::ids::ConversationId;
 pub use crate::world::conversation::GivesUp;
 pub use crate::world::ledger::DatagramCounts;
 pub use crate::world::live::{ConversationState, StreamState};
@@ -80,10 +82,6 @@ pub struct NewConversation {
     pub gives_up: GivesUp,
 }
 
-/// A conversation of a world. After [`Live::close`] another one may have its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConversationId(usize);
-
 impl<'a> Live<'a> {
     /// The world of a seed, without conversations. The flows of other traffic begin in it.
     pub fn new(plan: &'a Plan, seed: u64, outside: Hosts) -> Self {
@@ -101,8 +99,10 @@ impl<'a> Live<'a> {
     /// beginning.
     pub fn explain(&mut self, conversation: ConversationId, scenario: &Scenario, air: Air) -> Option<Explanation> {
         let trace = self.world.take_trace()?;
-        let records = (0..=conversation.0).map(|number| self.world.report_now(number).handshake).collect();
-        Told::new(records, trace, air).explain(scenario, self.plan, conversation.0, &Interrupt::default())
+        let upto = trace.clients.ids().take_while(|&one| one <= conversation);
+        let records: Vec<Record> = upto.map(|one| self.world.report_now(one).handshake).collect();
+        let last = records.len().checked_sub(1)?;
+        Told::new(records, trace, air).explain(scenario, self.plan, last, &Interrupt::default())
     }
 
     /// When the world has something to do next.
@@ -150,7 +150,7 @@ impl<'a> Live<'a> {
         };
         self.opened += 1;
         let at = at.unwrap_or_else(|| Instant::ZERO + self.plan.start_of(client, &self.streams)).max(self.now);
-        ConversationId(self.world.open_at(at, opening, gives_up))
+        self.world.open_at(at, opening, gives_up)
     }
 
     /// The random numbers of the next conversation of a client that had one before.
@@ -160,48 +160,48 @@ impl<'a> Live<'a> {
 
     /// A session of the caller's has something to send, or room for input again.
     pub fn wake(&mut self, conversation: ConversationId, role: Role, observer: &mut dyn Observer) {
-        self.world.wake(self.now, end(conversation, role));
+        self.world.wake(self.now, EndId::of(conversation, role));
         self.world.run_until(self.now, observer);
     }
 
     /// The program of an end sends no more: its side of the TCP connection closes behind all that it sent.
     pub fn finish_stream(&mut self, conversation: ConversationId, role: Role) {
-        self.world.finish_stream(self.now, end(conversation, role));
+        self.world.finish_stream(self.now, EndId::of(conversation, role));
     }
 
     /// The program of an end has reset its connection.
     pub fn abort_stream(&mut self, conversation: ConversationId, role: Role) {
-        self.world.abort_stream(self.now, end(conversation, role));
+        self.world.abort_stream(self.now, EndId::of(conversation, role));
     }
 
     /// The TCP connection of an end. `None` over UDP.
     pub fn stream(&self, conversation: ConversationId, role: Role) -> Option<StreamState> {
-        self.world.stream_state(end(conversation, role))
+        self.world.stream_state(EndId::of(conversation, role))
     }
 
     /// How a conversation is.
     pub fn state(&self, conversation: ConversationId) -> ConversationState {
-        self.world.conversation_state(conversation.0)
+        self.world.conversation_state(conversation)
     }
 
     /// Ends a conversation, as if both applications had finished.
     pub fn complete(&mut self, conversation: ConversationId) {
-        self.world.complete(self.now, conversation.0);
+        self.world.complete(self.now, conversation);
     }
 
     /// True if nothing of a conversation is on its way, and no end computes or has something to send again.
     pub fn is_settled(&self, conversation: ConversationId) -> bool {
-        self.state(conversation).on_their_way == 0 && !self.world.is_at_work(self.now, conversation.0)
+        self.state(conversation).on_their_way == 0 && !self.world.is_at_work(self.now, conversation)
     }
 
     /// A conversation without handshake carries data from now on.
     pub fn skip_handshake(&mut self, conversation: ConversationId) {
-        self.world.skip_handshake(self.now, conversation.0);
+        self.world.skip_handshake(self.now, conversation);
     }
 
     /// Ends a conversation: it has failed at this end.
     pub fn fail(&mut self, conversation: ConversationId, role: Role, reason: &str) {
-        self.world.fail(self.now, end(conversation, role), reason);
+        self.world.fail(self.now, EndId::of(conversation, role), reason);
     }
 
     /// Forgets what no report asks for any more. Call it now and then, with times between that are longer than a datagram
@@ -213,17 +213,17 @@ impl<'a> Live<'a> {
     /// What a conversation that is over took, as far as it is known now: datagrams may still be on their way
     /// ([`ConversationState::on_their_way`]).
     pub fn report(&self, conversation: ConversationId) -> Report {
-        self.world.report_now(conversation.0)
+        self.world.report_now(conversation)
     }
 
     /// How long the handshake of a conversation took, in seconds, or has taken.
     pub fn handshake_s(&self, conversation: ConversationId) -> f64 {
-        self.world.handshake_s(conversation.0)
+        self.world.handshake_s(conversation)
     }
 
     /// Forgets a conversation: nothing of it stays in memory.
     pub fn close(&mut self, conversation: ConversationId) {
-        self.world.forget(conversation.0);
+        self.world.forget(conversation);
     }
 
     /// True if a conversation has this port of a client.
@@ -243,10 +243,8 @@ impl<'a> Live<'a> {
 
     /// The lines of a key log for the sessions of a conversation whose ends are libraries.
     pub fn key_log(&self, conversation: ConversationId) -> Vec<String> {
-        let mut lines: Vec<String> = [Role::Client, Role::Server]
-            .into_iter()
-            .flat_map(|role| self.world.key_log(end(conversation, role)))
-            .collect();
+        let mut lines: Vec<String> =
+            Role::BOTH.into_iter().flat_map(|role| self.world.key_log(EndId::of(conversation, role))).collect();
         lines.sort();
         lines.dedup(); // both ends have the same secrets
         lines
@@ -301,10 +299,6 @@ impl End {
 pub fn end_points_of(packet: &[u8], is_stream: bool) -> Option<(Endpoint, Endpoint)> {
     let (source, destination, is_tcp) = end_points(packet)?;
     (is_tcp == is_stream).then_some((source, destination))
-}
-
-fn end(conversation: ConversationId, role: Role) -> usize {
-    2 * conversation.0 + usize::from(role == Role::Server)
 }
 
 /// The application of two programs, whose end no one else knows.

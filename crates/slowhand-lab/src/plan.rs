@@ -4,6 +4,7 @@ use crate::admission::SlotRules;
 use crate::device::{Device, Missing, Paced};
 use crate::energy::{Times, energy};
 use crate::exchange::Exchange;
+use crate::ids::{FlowId, Table, number_of};
 use crate::input::{Blame, Place};
 use crate::record::Energy;
 use crate::requests::Requests;
@@ -54,7 +55,7 @@ pub struct Plan {
     has_cookie: bool,
     /// The time after which the timing of the link layer repeats.
     period: Duration,
-    traffic: Vec<Flow>,
+    traffic: Table<FlowId, Flow>,
     traffic_start: Duration,
     sessions: [SessionConfig; 2],
     /// How many sets of random numbers the sessions have. `None`: each world has its own.
@@ -179,7 +180,7 @@ impl Plan {
             period: link_layer.period(),
             traffic: scenario.flows().collect(),
             traffic_start: link_layer.settling(),
-            sessions: [Role::Client, Role::Server].map(|role| scenario.session_config(role)),
+            sessions: Role::BOTH.map(|role| scenario.session_config(role)),
             nonces: session.nonces.map(|nonces| nonces.get().into()),
             transports: session.protocol.is_stream().then(|| scenario.transports()),
             dccp: (session.carrier == Carrier::Dccp).then(|| scenario.transport.dccp.config()),
@@ -205,7 +206,7 @@ impl Plan {
 
     /// Checks that each device has a time for all that its end computes.
     fn check_devices(&self) -> Result<(), PlanError> {
-        check_devices(self.sessions.each_ref(), [0, 1].map(|side| self.paced(side)))
+        check_devices(self.sessions.each_ref(), Role::BOTH.map(|role| self.paced(role)))
     }
 
     /// How many nodes the mesh has, the root included.
@@ -279,8 +280,8 @@ impl Plan {
 
     /// The first sequence numbers of a client's connection of TCP or DCCP, client first.
     pub(crate) fn initial_sequence_numbers(&self, client: NodeId, streams: &Streams) -> [u32; 2] {
-        [0, 1].map(|side| {
-            let mut initial = streams.stream("initial sequence number", 2 * u64::from(client.0) + side);
+        Role::BOTH.map(|role| {
+            let mut initial = streams.stream("initial sequence number", number_of(client.0.into(), role));
             initial.below(1 << 32) as u32
         })
     }
@@ -326,7 +327,7 @@ impl Plan {
     }
 
     /// The flows beside the sessions.
-    pub(crate) fn traffic(&self) -> &[Flow] {
+    pub(crate) fn traffic(&self) -> &Table<FlowId, Flow> {
         &self.traffic
     }
 
@@ -352,9 +353,9 @@ impl Plan {
         self.sessions[0].protocol()
     }
 
-    /// TCP at the client's (0) or the server's (1) end. `None` over UDP.
-    pub(crate) fn transport(&self, side: usize) -> Option<&TcpEndpoint> {
-        self.transports.as_ref().map(|transports| &transports[side])
+    /// TCP at an end. `None` over UDP.
+    pub(crate) fn transport(&self, role: Role) -> Option<&TcpEndpoint> {
+        self.transports.as_ref().map(|transports| &transports[role])
     }
 
     /// DCCP at both ends. `None` if it does not carry the sessions.
@@ -385,12 +386,12 @@ impl Plan {
         now: Instant,
         kept: &[Option<Resumable>; 2],
     ) -> [Box<dyn Session>; 2] {
-        self.sessions_at(seeds(client, nonces), now, kept, [0, 1].map(|side| self.paced(side)))
+        self.sessions_at(seeds(client, nonces), now, kept, Role::BOTH.map(|role| self.paced(role)))
     }
 
-    /// The energy that the client's device (side 0) or the server's (1) uses in this time.
-    pub(crate) fn energy_of_side(&self, side: usize, times: Times) -> Energy {
-        energy(&self.devices[side], times)
+    /// The energy that the client's device, or the server's, uses in this time.
+    pub(crate) fn energy_of(&self, role: Role, times: Times) -> Energy {
+        energy(&self.devices[role], times)
     }
 
     /// The energy that a node of a network of this plan ([`network`](Self::network)) has used until `now`, if nothing computes on
@@ -401,12 +402,12 @@ impl Plan {
 
     /// The device of a node: the server's if the server is there, else the client's.
     pub(crate) fn device(&self, node: NodeId) -> &Device {
-        &self.devices[usize::from(self.server.is_node(node))]
+        self.device_of(if self.server.is_node(node) { Role::Server } else { Role::Client })
     }
 
-    /// The client's device (side 0) or the server's (1).
-    pub(crate) fn device_of_side(&self, side: usize) -> &Device {
-        &self.devices[side]
+    /// The client's device, or the server's.
+    pub(crate) fn device_of(&self, role: Role) -> &Device {
+        &self.devices[role]
     }
 
     /// The most octets that each end of a session has on the heap during its handshake, client first: those of
@@ -419,14 +420,15 @@ impl Plan {
     }
 
     fn build_sessions(&self, seeds: [[u8; 32]; 2]) -> Result<[Box<dyn Session>; 2], BuildError> {
-        let [client, server] = [0, 1].map(|side| SessionConfig { seed: seeds[side], ..self.sessions[side].clone() });
-        let processors = [0, 1].map(|side| Arc::new(self.paced(side)) as Arc<dyn Processor>);
+        let [client, server] =
+            Role::BOTH.map(|role| SessionConfig { seed: seeds[role], ..self.sessions[role].clone() });
+        let processors = Role::BOTH.map(|role| Arc::new(self.paced(role)) as Arc<dyn Processor>);
         slowhand_sessions::build_pair([&client, &server], processors)
     }
 
-    /// The device of the client (side 0) or of the server (1), as fast as the scenario has it.
-    pub(crate) fn paced(&self, side: usize) -> Paced {
-        Paced { device: self.devices[side].clone(), factor: self.compute_factors[side] }
+    /// The client's device, or the server's, as fast as the scenario has it.
+    pub(crate) fn paced(&self, role: Role) -> Paced {
+        Paced { device: self.devices[role].clone(), factor: self.compute_factors[role] }
     }
 }
 
@@ -436,7 +438,7 @@ pub(crate) fn check_devices(sessions: [&SessionConfig; 2], paced: [Paced; 2]) ->
     let watched = paced.map(|device| Arc::new(Watched { device, missing: Mutex::default() }));
     let lacking = |watched: &&Arc<Watched>| !watched.device.takes_no_time() && !watched.device.device.is_complete();
     let Some(incomplete) = watched.iter().find(lacking) else { return Ok(()) };
-    let processors = [0, 1].map(|side| watched[side].clone() as Arc<dyn Processor>);
+    let processors = watched.each_ref().map(|watched| Arc::clone(watched) as Arc<dyn Processor>);
     let [client, server] = sessions;
     let [mut client_end, mut server_end] = slowhand_sessions::build_pair([client, server], processors)?;
     let path = memory::Path { delay: std::time::Duration::ZERO, ..memory::Path::default() };
@@ -479,7 +481,7 @@ impl Processor for Watched {
 
 /// The seed of a client's session, and that of the server's session for it.
 fn seeds(client: NodeId, streams: &Streams) -> [[u8; 32]; 2] {
-    [0, 1].map(|side| streams.derive("session", 2 * u64::from(client.0) + side))
+    Role::BOTH.map(|role| streams.derive("session", number_of(client.0.into(), role)))
 }
 
 #[cfg(test)]

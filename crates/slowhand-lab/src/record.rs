@@ -62,10 +62,7 @@ pub struct Failure {
 impl Failure {
     /// The name of the end, in records and JSON.
     pub const fn end_name(&self) -> &'static str {
-        match self.end {
-            Role::Client => "client",
-            Role::Server => "server",
-        }
+        self.end.name()
     }
 }
 
@@ -201,9 +198,9 @@ pub struct Costs {
     pub frames_ack: u64,
     /// The MAC's own frames that served them.
     pub frames_control: u64,
-    /// Datagrams, or segments of TCP.
+    /// Datagrams, segments of TCP, or packets of DCCP.
     pub datagrams: u64,
-    /// Octets in them: payload of UDP or TCP.
+    /// Octets in them: payload of UDP, TCP or DCCP.
     pub bytes_payload: u64,
 }
 
@@ -337,7 +334,7 @@ pub struct Record {
     pub frames_control: u64,
     /// Datagrams that the two ends sent; over TCP its segments, acknowledgements among them.
     pub datagrams: u64,
-    /// Octets in those datagrams: payload of UDP or TCP.
+    /// Octets in those datagrams: payload of UDP, TCP or DCCP.
     pub bytes_payload: u64,
     /// Segments that the border router's TCP proxy sent in the name of the two ends. They are not in `datagrams`; what is
     /// counted below has them too.
@@ -498,10 +495,10 @@ const COLUMNS: [(&str, &str, Value); 54] = [
     ("frames_control", "The link layer's own frames that served them.", Value::U64(|r| r.frames_control)),
     (
         "datagrams",
-        "Datagrams that the two ends sent; over TCP its segments, acknowledgements among them.",
+        "Datagrams that the two ends sent; over TCP its segments, over DCCP its packets, acknowledgements among them.",
         Value::U64(|r| r.datagrams),
     ),
-    ("bytes_payload", "Octets in these datagrams: payload of UDP or TCP.", Value::U64(|r| r.bytes_payload)),
+    ("bytes_payload", "Octets in these datagrams: payload of UDP, TCP or DCCP.", Value::U64(|r| r.bytes_payload)),
     (
         "datagrams_proxy",
         "Segments that the TCP proxy of the border router sent in the name of the two ends. They are not among the \
@@ -656,7 +653,7 @@ const COLUMNS: [(&str, &str, Value); 54] = [
     ),
     (
         "data_bytes_payload",
-        "Octets in these datagrams: payload of UDP or TCP.",
+        "Octets in these datagrams: payload of UDP, TCP or DCCP.",
         Value::OptU64(|r| Some(r.data.as_ref()?.costs.bytes_payload)),
     ),
     (

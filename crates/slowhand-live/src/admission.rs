@@ -187,7 +187,7 @@ fn is_newcomer(conversation: &Conversation, live: &Live<'_>) -> bool {
 }
 
 fn is_stream(conversation: &Conversation, live: &Live<'_>) -> bool {
-    [Role::Client, Role::Server].into_iter().any(|role| live.stream(conversation.id, role).is_some())
+    Role::BOTH.into_iter().any(|role| live.stream(conversation.id, role).is_some())
 }
 
 /// True if a conversation may end for another one.

@@ -13,7 +13,6 @@ use crate::event_queue::Teller;
 use crate::programs::{Conversation, Plug, Socket};
 use crate::recent::Recent;
 use crate::recording::{EndKind, Input, Opening, Recorder};
-use crate::relay::index;
 use crate::setup::{Setup, Ways};
 use crate::tally::Tally;
 use crate::tun::{LARGEST_PACKET, Side, TunError};
@@ -324,7 +323,7 @@ impl<'a> Driver<'a> {
     /// Moves octets between a conversation and its programs.
     fn pump(&mut self, session: u64) {
         let is_stream = self.is_stream;
-        for role in [Role::Client, Role::Server] {
+        for role in Role::BOTH {
             let Some(conversation) = self.conversations.get_mut(&session) else { return };
             let client = conversation.client;
             let listener = conversation.listener;
@@ -566,7 +565,7 @@ impl<'a> Driver<'a> {
 
     /// True if all that both ends wrote is acknowledged, their FINs too, or their connection has failed.
     fn is_acknowledged(&self, conversation: &Conversation) -> bool {
-        [Role::Client, Role::Server]
+        Role::BOTH
             .into_iter()
             .filter_map(|role| self.world.stream(conversation.id, role))
             .all(|stream| stream.all_acknowledged || stream.error.is_some())
@@ -587,10 +586,10 @@ impl<'a> Driver<'a> {
         }
         let is_library = |role: &Role| {
             let side = if *role == Role::Client { Side::Device } else { Side::Internet };
-            conversation.plugs[index(*role)].is_none() && self.opened.tun(side).is_none()
+            conversation.plugs[*role].is_none() && self.opened.tun(side).is_none()
         };
         let is_at_end = |role: &Role| self.world.stream(id, *role).is_some_and(|stream| stream.at_end);
-        let ended = [Role::Client, Role::Server].into_iter().filter(is_library).find(is_at_end);
+        let ended = Role::BOTH.into_iter().filter(is_library).find(is_at_end);
         let has_said_all = self.has_said_all(conversation);
         match ended {
             Some(_) if !has_said_all => {}
@@ -620,7 +619,7 @@ impl<'a> Driver<'a> {
         conversation.ended = Some(self.world.now());
         let emulated = [0, 1].map(|side| conversation.plugs[side].is_none());
         self.world.complete(session);
-        for (role, _) in [Role::Client, Role::Server].into_iter().zip(emulated).filter(|(_, emulated)| *emulated) {
+        for (role, _) in Role::BOTH.into_iter().zip(emulated).filter(|(_, emulated)| *emulated) {
             self.world.finish_stream(session, role);
         }
         self.world.run_until(self.world.now(), &mut self.watch);
@@ -635,7 +634,7 @@ impl<'a> Driver<'a> {
             self.of_client.remove(&(conversation.listener, client));
         }
         self.of_port.retain(|_, of| *of != session);
-        for role in [Role::Client, Role::Server] {
+        for role in Role::BOTH {
             // Otherwise a proxy of the border router would keep the connection for ever.
             if self
                 .world

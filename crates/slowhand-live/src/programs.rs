@@ -1,6 +1,6 @@
 //! The programs at the ends of conversations, and their sockets.
 
-use crate::relay::{Line, index};
+use crate::relay::Line;
 use crate::world::World;
 use mio::net::{TcpStream, UdpSocket};
 use mio::{Interest, Registry, Token};
@@ -137,7 +137,7 @@ impl Conversation {
     }
 
     pub(crate) fn plug(&mut self, role: Role) -> Option<&mut Plug> {
-        self.plugs[index(role)].as_mut()
+        self.plugs[role].as_mut()
     }
 
     /// True if the programs at both ends have closed their connections. False over UDP.
@@ -218,7 +218,7 @@ impl Conversation {
         let has_arrived = |plug: &mut Plug| !plug.line.is_empty();
         self.is_answered |= role == Role::Client && self.plug(role).is_some_and(has_arrived);
         let active = &mut self.active;
-        let plug = self.plugs[index(role)].as_mut()?;
+        let plug = self.plugs[role].as_mut()?;
         if let Socket::Unconnected(server) = plug.socket
             && state.is_open
         {

@@ -9,14 +9,6 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The place of an end among both ends of a conversation.
-pub(crate) const fn index(role: Role) -> usize {
-    match role {
-        Role::Client => 0,
-        Role::Server => 1,
-    }
-}
-
 /// Octets that wait for a program that does not read. Then the rest waits in the receive buffer of the emulated TCP, and
 /// its window closes. *Assumed*: the default of Linux's socket buffer for sending (tcp(7), `tcp_wmem`).
 const MOST_WAITING: usize = 16 * 1024;

@@ -3,7 +3,7 @@
 
 use crate::applications::{Echo, OpenAndClose};
 use crate::recording::{EndKind, Input, Opening, Recorder};
-use crate::relay::{Bell, Line, index, relay};
+use crate::relay::{Bell, Line, relay};
 use slowhand_lab::application::OpenAndStop;
 use slowhand_lab::live::{ConversationId, End, Hosts, Live, NewConversation, to_std};
 use slowhand_lab::plan::Plan;
@@ -82,14 +82,14 @@ impl<'a> World<'a> {
     pub(crate) fn open(&mut self, session: u64, opening: &Opening) -> Entry {
         self.record(&Input::Open(session, *opening));
         let mut lines = [None, None];
-        let ends = [Role::Client, Role::Server].map(|role| match opening.ends[index(role)] {
+        let ends = Role::BOTH.map(|role| match opening.ends[role] {
             EndKind::Stops => End::Library(Box::new(OpenAndStop)),
             EndKind::Closes => End::Library(Box::<OpenAndClose>::default()),
             EndKind::Echoes => End::Library(Box::<Echo>::default()),
             EndKind::Outside => End::Outside,
             EndKind::Program => {
                 let (program, line) = relay(role, self.is_stream, session, &self.bell);
-                lines[index(role)] = Some(line);
+                lines[role] = Some(line);
                 End::Own(Box::new(program))
             }
         });
@@ -108,7 +108,7 @@ impl<'a> World<'a> {
 
     /// The program's side of an end, if it has a program.
     pub(crate) fn line(&self, session: u64, role: Role) -> Option<&Line> {
-        self.conversations.get(&session)?.lines[index(role)].as_ref()
+        self.conversations.get(&session)?.lines[role].as_ref()
     }
 
     /// A program has sent this: a datagram, or a piece of a stream. It waits until the conversation is woken.

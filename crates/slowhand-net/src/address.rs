@@ -68,13 +68,15 @@ impl Eui64 {
     }
 }
 
-/// The addresses in the frames of a link layer.
+/// The addresses in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Addressing {
-    /// Extended addresses: the EUI-64 of each node.
+    /// 64 bits: the EUI-64 of each node.
     #[default]
     Extended,
-    /// Short addresses: the number of each node. IPv6 addresses do not follow from them.
+    /// 16 bits: the number of each node. IPv6 addresses do not follow from them.
     Short,
 }
 

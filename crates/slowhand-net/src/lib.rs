@@ -132,6 +132,7 @@
 
 pub mod address;
 pub mod clock;
+mod cursor;
 pub mod datagram;
 pub mod drop_reason;
 pub mod ip;

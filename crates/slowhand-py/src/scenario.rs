@@ -15,7 +15,7 @@ use slowhand_lab::input::{Blame, Setting};
 use slowhand_lab::plan::Plan;
 use slowhand_lab::playback::play;
 use slowhand_lab::scenario::{self as lab, Override};
-use slowhand_lab::{CaptureRunError, about};
+use slowhand_lab::{CaptureRunError, about, warnings};
 
 use crate::argument::wrong;
 use crate::interruptible::{abandonable, interruptible};
@@ -97,6 +97,12 @@ impl Scenario {
 
     fn about(&self) -> PyResult<String> {
         to_json(&about(&self.0))
+    }
+
+    /// What is allowed, and rarely what is wanted: warnings in words.
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let scenario = Arc::clone(&self.0);
+        abandonable(py, move || warnings(&scenario))
     }
 
     /// Where the time of the handshake of a client went, in the world of `seed`.

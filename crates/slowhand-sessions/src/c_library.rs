@@ -312,17 +312,13 @@ fn options(
 }
 
 fn raw_keys(options: &mut slowhand_options, role: Role, auth: Auth) {
-    let peer = match role {
-        Role::Client => Role::Server,
-        Role::Server => Role::Client,
-    };
     if role == Role::Server || auth == Auth::Mutual {
         let key = credentials::raw_key(role);
         options.private_key = key.private.as_ptr();
         (options.public_x, options.public_y) = (key.public_x.as_ptr(), key.public_y.as_ptr());
     }
     if role == Role::Client || auth == Auth::Mutual {
-        let key = credentials::raw_key(peer);
+        let key = credentials::raw_key(role.peer());
         (options.peer_x, options.peer_y) = (key.public_x.as_ptr(), key.public_y.as_ptr());
     }
 }

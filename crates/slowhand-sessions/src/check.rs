@@ -60,7 +60,7 @@ impl Capabilities {
         self.check_cryptography(config)?;
         self.check_extensions(config, tls)?;
         if let Some(dtls) = tls.version.dtls() {
-            self.check_dtls(config, *dtls)?;
+            self.check_dtls(config, *dtls, suite)?;
         }
         let (first_timeout, maximum_timeout) = match &self.datagrams {
             Some(datagrams) if !config.protocol().is_stream() => check_datagrams(datagrams, config)?,
@@ -175,7 +175,7 @@ impl Capabilities {
         check("false_start", &true, allowed, |_| tls.resumption.is_none())
     }
 
-    fn check_dtls(&self, config: &SessionConfig, dtls: Dtls) -> Result<(), ConfigError> {
+    fn check_dtls(&self, config: &SessionConfig, dtls: Dtls, suite: Suite) -> Result<(), ConfigError> {
         if let Some(length) = dtls.connection_id {
             let longest = self.tls.connection_id;
             let none = "none (the library has no RFC 9146)".to_owned();
@@ -186,6 +186,10 @@ impl Capabilities {
         check("lean", &dtls.lean, none, |lean| self.tls.lean || *lean == LeanProfile::NONE)?;
         let is_12 = config.protocol() == Protocol::Dtls12;
         check("lean", &dtls.lean, "none (only DTLS 1.2 has it)", |lean| is_12 || *lean == LeanProfile::NONE)?;
+        // A server takes no switch with another suite (docs/reference/lean-profile.md, "Agreement").
+        let is_plain = suite.key_exchange() == KeyExchange::Psk;
+        let allowed = format_args!("none with {suite} (only a pre-shared key without key agreement has it)");
+        check("lean", &dtls.lean, allowed, |lean| is_plain || *lean == LeanProfile::NONE)?;
         let is_13 = config.protocol() == Protocol::Dtls13;
         let allowed = "psk_ke (only DTLS 1.3 has another)";
         check("psk_mode", &dtls.psk_mode, allowed, |mode| is_13 || *mode == PskMode::PskKe)?;

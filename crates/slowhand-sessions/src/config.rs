@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,42 @@ pub enum Role {
     Client,
     /// Answers it.
     Server,
+}
+
+impl Role {
+    /// Both, in the order of every pair of ends.
+    pub const BOTH: [Self; 2] = [Self::Client, Self::Server];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+
+    /// The other end.
+    pub const fn peer(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
+/// What a pair has for an end: the client's comes first.
+impl<T> Index<Role> for [T; 2] {
+    type Output = T;
+
+    fn index(&self, end: Role) -> &T {
+        &self[end as usize]
+    }
+}
+
+impl<T> IndexMut<Role> for [T; 2] {
+    fn index_mut(&mut self, end: Role) -> &mut T {
+        &mut self[end as usize]
+    }
 }
 
 /// A library, by its name. It is one of the built-in ones, or it was found by [`Stack::named`].

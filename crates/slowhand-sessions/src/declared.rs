@@ -84,6 +84,7 @@ pub(crate) unsafe fn read(
             takes_any_chain: declared.takes_any_chain != 0,
             // No adapter in C has it: with BoringSSL and GnuTLS, which do, it is for TLS alone.
             false_start: false,
+            forgets_flight_on_data: declared.forgets_flight_on_data != 0,
         },
         remarks: remark.map_or(&[], |remark| vec![remark].leak()),
     })

@@ -97,6 +97,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         record_size_limit: true,
         takes_any_chain: true,
         false_start: true,
+        forgets_flight_on_data: false,
     },
     remarks: &["ignores alerts in clear"],
 };

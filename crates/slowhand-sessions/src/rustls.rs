@@ -94,6 +94,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         record_size_limit: false,
         takes_any_chain: false,
         false_start: false,
+        forgets_flight_on_data: false,
     },
     remarks: &["one write per flight", "QUIC by quinn-proto"],
 };

@@ -79,6 +79,15 @@ pub trait Session: Send {
     /// The state of the session. If it has failed, [`Failure::reason`] says why, as its library says it.
     fn status(&self) -> Status;
 
+    /// When this end verified the peer's Finished. A session that carries messages of CoAP may fail because of them, and its handshake
+    /// is complete all the same. `None` if it is not, or if that is not known of a session that has failed or was closed.
+    fn completed_at(&self) -> Option<Duration> {
+        match self.status() {
+            Status::Established { at } => Some(at),
+            _ => None,
+        }
+    }
+
     /// Passes the operations since the last call to `receive`, in time order, and forgets them. A session that is none of
     /// a library has none.
     fn drain_operations(&mut self, _receive: &mut dyn FnMut(Performed)) {}

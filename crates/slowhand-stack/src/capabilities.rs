@@ -45,6 +45,8 @@ pub struct Capabilities {
     pub record_size_limit: bool,
     /// A client can leave the verification of chains out.
     pub takes_any_chain: bool,
+    /// A server of DTLS 1.2 takes data as a sign that its last flight has arrived, and cannot send it again then.
+    pub forgets_flight_on_data: bool,
     /// The retransmission timer of DTLS.
     pub timer: Timer,
     /// Other behaviour that a user has to know.
@@ -71,6 +73,7 @@ impl Capabilities {
             imports_psk: false,
             record_size_limit: false,
             takes_any_chain: false,
+            forgets_flight_on_data: false,
             timer,
             remark: None,
         }

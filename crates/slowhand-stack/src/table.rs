@@ -126,6 +126,7 @@ impl<S: Stack> Table<S> {
             imports_psk: of.imports_psk as c_int,
             record_size_limit: of.record_size_limit as c_int,
             takes_any_chain: of.takes_any_chain as c_int,
+            forgets_flight_on_data: of.forgets_flight_on_data as c_int,
             first_timeout_ns: nanoseconds(of.timer.first),
             maximum_timeout_ns,
             least_timeout_ns: nanoseconds(of.timer.least),

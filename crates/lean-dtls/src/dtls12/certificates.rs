@@ -2,7 +2,7 @@
 
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
-use crate::credentials::{Certificate, CertificateType, Credentials, MAX_CHAIN, Role};
+use crate::credentials::{Certificate, CertificateType, Credentials, MAX_CHAIN, Role, check_peer};
 use crate::crypto::{Crypto, DIGEST, Hash, MAX_PUBLIC};
 use crate::extension::ECDSA_SHA256;
 
@@ -39,7 +39,7 @@ pub(crate) fn read(
         CertificateType::X509 => Certificate::X509(read_chain(content, &mut chain)?),
     };
     let key = certificate.public_key().ok_or(alert::UNSUPPORTED_CERTIFICATE)?;
-    credentials.check_peer(peer, &certificate).map_err(|error| error as u8)?;
+    check_peer(credentials, peer, &certificate).map_err(|error| error as u8)?;
     Ok(Some(key))
 }
 

@@ -1,51 +1,28 @@
 //! The client's side of a handshake.
 
-#[cfg(feature = "certificates")]
-use super::certificates;
-#[cfg(feature = "dtls13")]
-use super::connection::hash;
-use super::connection::{Connection, Expects, Problem};
+use super::connection::{Connection, Expects, Problem, hash};
 use super::extensions::{self, Offer};
 use super::hello::{self, ClientHello, ServerHello};
-#[cfg(feature = "resumption")]
-use super::resumption;
 use super::schedule::Premaster;
+use super::{certificates, resumption};
 use crate::alert;
-use crate::both::Later;
-#[cfg(feature = "dtls13")]
-use crate::both::{Beside, Earlier, Offered, is_downgrade};
-#[cfg(feature = "dtls13")]
+use crate::both::{Beside, Earlier, Later, Offered, is_downgrade};
 use crate::codec::{Full, Writer};
-use crate::config::Config;
-#[cfg(feature = "dtls13")]
-use crate::config::Versions;
-#[cfg(any(feature = "connection-id", feature = "dtls13"))]
+use crate::config::{Config, Versions};
 use crate::connection_id::ConnectionId;
-#[cfg(feature = "certificates")]
-use crate::credentials::{CertifiedKey, Role};
-use crate::credentials::{Credentials, Psk, is_key};
-use crate::crypto::Crypto;
-#[cfg(feature = "certificates")]
-use crate::crypto::Hash;
-#[cfg(feature = "ecdhe")]
-use crate::crypto::MAX_PUBLIC;
-#[cfg(feature = "dtls13")]
-use crate::handshake;
-use crate::handshake::Kind;
+use crate::credentials::{self, CertifiedKey, Credentials, Psk, Role, is_key};
+use crate::crypto::{Crypto, Hash, MAX_PUBLIC};
+use crate::features::{CERTIFICATES, DTLS13, ECDHE, FALSE_START, RESUMPTION, borrow, is, only};
+use crate::handshake::{self, Kind};
 use crate::lean::Lean;
-use crate::session::Kept;
-#[cfg(feature = "resumption")]
-use crate::session::SessionId;
-#[cfg(feature = "certificates")]
+use crate::session::{Kept, SessionId};
 use crate::signature;
 use crate::status::{Failure, Status};
 use crate::suite::KeyExchange;
 
 /// This version, for a client of DTLS 1.3 that offers it too.
-#[cfg(feature = "dtls13")]
 pub(crate) struct Dtls12;
 
-#[cfg(feature = "dtls13")]
 impl Earlier for Dtls12 {
     fn write_hello(
         writer: &mut Writer<'_>,
@@ -70,18 +47,16 @@ pub(crate) fn start<L: Later, C: Crypto, const BUFFER: usize>(
     let mut random = [0; 32];
     crypto.random(&mut random);
     connection.randoms[0] = random;
-    #[cfg(feature = "connection-id")]
-    {
-        connection.own_id = config.options.connection_id.and_then(|length| ConnectionId::draw(crypto, length));
-    }
+    let length = config.options.connection_id.length;
+    connection.set_own_id(length.and_then(|length| ConnectionId::draw(crypto, length)));
     if config.abilities().offered().next().is_none() {
         return connection.end(Status::Failed(Failure::NoKey));
     }
-    #[cfg(feature = "resumption")]
-    resumption::begin(crypto, config, kept);
-    #[cfg(feature = "dtls13")]
-    if config.options.dtls13.versions == Versions::Both {
-        connection.dtls13 = Some(Offered::new(crypto, config));
+    if RESUMPTION {
+        resumption::begin(crypto, config, kept);
+    }
+    if DTLS13 && config.options.dtls13.versions == Versions::Both {
+        connection.dtls13 = only::<DTLS13, _>(|| Offered::new(crypto, config));
     }
     connection.wait(None);
     send_hello::<L, _, _>(connection, crypto, config, kept, false);
@@ -97,10 +72,7 @@ fn send_hello<L: Later, C: Crypto, const BUFFER: usize>(
     has_cookie: bool,
 ) {
     let offer = connection.offer(config, kept);
-    #[cfg(feature = "dtls13")]
     let later = connection.dtls13.as_ref().map(|offered| L::offer(offered, config, offer.connection_id));
-    #[cfg(not(feature = "dtls13"))]
-    let later: Option<()> = None;
     let Connection { sender, incoming, randoms: [random, _], .. } = connection;
     let cookie = incoming.whole(connection.next).filter(|_| has_cookie).and_then(|(_, body)| hello::read_cookie(body));
     let cookie = cookie.unwrap_or_default();
@@ -110,25 +82,20 @@ fn send_hello<L: Later, C: Crypto, const BUFFER: usize>(
     let mut send = |offer: &Offer<'_>| {
         sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, offer, later.as_ref()))
     };
-    let sent = send(&offer);
-    #[cfg(feature = "resumption")]
-    let (sent, asks) = match sent {
-        Err(_) => (send(&Offer { session: None, ..offer }), false),
-        Ok(()) => (sent, true),
-    };
-    #[cfg(feature = "resumption")]
-    if !asks {
+    let mut sent = send(&offer);
+    if RESUMPTION && sent.is_err() {
+        sent = send(&Offer { session: None, ..offer });
         *kept = Kept::default();
     }
     if sent.is_err() {
         return connection.end(Status::Failed(Failure::BufferTooSmall));
     }
-    #[cfg(feature = "dtls13")]
-    bind_hello::<L, _, _>(connection, crypto, config);
+    if DTLS13 {
+        bind_hello::<L, _, _>(connection, crypto, config);
+    }
 }
 
 /// Completes a ClientHello that was sent with the offer of DTLS 1.3, and the transcript, which it begins.
-#[cfg(feature = "dtls13")]
 fn bind_hello<L: Later, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
@@ -161,8 +128,7 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
     config: &Config<impl Credentials>,
     kept: &mut Kept,
 ) -> bool {
-    #[cfg(feature = "dtls13")]
-    if connection.expects == Expects::FirstHello {
+    if DTLS13 && connection.expects == Expects::FirstHello {
         go_back::<L, _, _>(connection, crypto, config, kept);
         connection.next = 0;
         connection.timer.begin_again();
@@ -196,16 +162,14 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
             connection.sender.flight.withhold();
             return handle::<L, _, _>(connection, crypto, config, kept);
         }
-        #[cfg(feature = "dtls13")]
-        (Expects::Hello, Kind::ServerHello) if connection.dtls13.is_some() && L::is_chosen(body) => {
+        (Expects::Hello, Kind::ServerHello) if DTLS13 && connection.dtls13.is_some() && L::is_chosen(body) => {
             connection.dtls13.iter_mut().for_each(|offered| offered.is_chosen = true);
             return false;
         }
         (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => {
             let Some(hello) = ServerHello::read(body) else { return false };
             // Somebody on the path has changed the versions (RFC 8446, section 4.1.3).
-            #[cfg(feature = "dtls13")]
-            if connection.dtls13.take().is_some() && is_downgrade(&hello.random) {
+            if DTLS13 && connection.dtls13.take().is_some() && is_downgrade(&hello.random) {
                 connection.refuse(alert::ILLEGAL_PARAMETER);
                 return false;
             }
@@ -217,8 +181,8 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
                 connection.refuse(alert::ILLEGAL_PARAMETER);
                 return false;
             };
-            #[cfg(feature = "resumption")]
-            if let Some(state) = offer.session.map(|session| &session.state).filter(|state| state.is_that_of(&hello)) {
+            let asked = offer.session.as_ref().map(|asked| &asked.0.state);
+            if RESUMPTION && let Some(state) = asked.filter(|state| state.is_that_of(&hello)) {
                 let agreed = extensions::confirm(hello.extensions, &offer, None);
                 let agreed = match agreed.and_then(|agreed| state.check(suite, &agreed).map(|()| agreed)) {
                     Ok(agreed) => agreed,
@@ -243,17 +207,14 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
             };
             sender.note(&header, body);
             connection.randoms[1] = hello.random;
-            #[cfg(feature = "resumption")]
-            {
-                connection.resumption.id = SessionId::new(hello.session).unwrap_or_default();
+            if let Some(resumption) = connection.resumption.get_mut() {
+                resumption.id = SessionId::new(hello.session()).unwrap_or_default();
             }
             connection.agree(agreed);
             connection.suite = suite;
             connection.expects = match suite.key_exchange() {
                 KeyExchange::Psk => Expects::ServerHelloDone,
-                #[cfg(feature = "ecdhe")]
                 KeyExchange::EcdhePsk => Expects::ServerKeyExchange,
-                #[cfg(feature = "certificates")]
                 KeyExchange::EcdheEcdsa => Expects::Certificate,
             };
             if connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
@@ -261,12 +222,15 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
                 return answer_flight(connection, crypto, &config.credentials, kept, answered);
             }
         }
-        #[cfg(feature = "certificates")]
-        (Expects::Certificate, Kind::Certificate) => {
+        (Expects::Certificate, Kind::Certificate) if CERTIFICATES => {
             let kind = connection.agreed.public_keys.server_type();
             let key = certificates::read(body, kind, Role::Server, &config.credentials);
             match key.and_then(|key| key.ok_or(alert::BAD_CERTIFICATE)) {
-                Ok(key) => connection.keys.certified = Some(key),
+                Ok(key) => {
+                    if let Some(keys) = connection.keys.get_mut() {
+                        keys.certified = only::<CERTIFICATES, _>(|| key);
+                    }
+                }
                 Err(alert) => {
                     connection.refuse(alert);
                     return false;
@@ -275,22 +239,26 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
             sender.note(&header, body);
             connection.expects = Expects::ServerKeyExchange;
         }
-        #[cfg(feature = "ecdhe")]
-        (Expects::ServerKeyExchange, Kind::ServerKeyExchange) => {
-            let (suite, groups) = (connection.suite, offer.abilities.groups);
-            if let Err(alert) = connection.keys.read(crypto, body, suite, groups, &connection.randoms) {
+        (Expects::ServerKeyExchange, Kind::ServerKeyExchange) if ECDHE => {
+            let (suite, groups) = (connection.suite, offer.abilities.groups());
+            let Some(keys) = connection.keys.get_mut() else { return false };
+            if let Err(alert) = keys.read(crypto, body, suite, groups, &connection.randoms) {
                 connection.refuse(alert);
                 return false;
             }
             sender.note(&header, body);
             connection.expects = Expects::ServerHelloDone;
         }
-        #[cfg(feature = "certificates")]
         (Expects::ServerHelloDone, Kind::CertificateRequest)
-            if connection.suite.key_exchange() == KeyExchange::EcdheEcdsa && connection.keys.request.is_none() =>
+            if CERTIFICATES
+                && connection.suite.key_exchange() == KeyExchange::EcdheEcdsa
+                && connection.keys.get().is_some_and(|keys| keys.request.is_none()) =>
         {
-            connection.keys.request = certificates::read_request(body);
-            if connection.keys.request.is_none() {
+            let request = certificates::read_request(body);
+            if let Some(keys) = connection.keys.get_mut() {
+                keys.request = request.and_then(|suits| only::<CERTIFICATES, _>(|| suits));
+            }
+            if request.is_none() {
                 connection.refuse(alert::DECODE_ERROR);
                 return false;
             }
@@ -304,15 +272,11 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
             sender.note(&header, body);
             let answered = header.sequence;
             let is_answered = answer_flight(connection, crypto, &config.credentials, kept, answered);
-            #[cfg(feature = "false-start")]
-            {
-                let is_allowed = connection.suite.key_exchange() == KeyExchange::EcdheEcdsa;
-                connection.starts_early = config.options.false_start && is_allowed && is_answered;
-            }
+            let is_allowed = connection.suite.key_exchange() == KeyExchange::EcdheEcdsa;
+            connection.set_starts_early(FALSE_START && is(&config.options.false_start) && is_allowed && is_answered);
             return is_answered;
         }
-        #[cfg(feature = "resumption")]
-        (Expects::NewSessionTicket, Kind::NewSessionTicket) => {
+        (Expects::NewSessionTicket, Kind::NewSessionTicket) if RESUMPTION => {
             if resumption::read_ticket(body, kept).is_none() {
                 return false;
             }
@@ -330,17 +294,14 @@ fn answer_flight<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     credentials: &impl Credentials,
-    _kept: &mut Kept,
+    kept: &mut Kept,
     answered: u16,
 ) -> bool {
     if let Err(problem) = key_exchange(connection, crypto, credentials) {
         connection.give_up(problem);
         return false;
     }
-    #[cfg(feature = "resumption")]
-    connection.expect_last_flight(_kept);
-    #[cfg(not(feature = "resumption"))]
-    connection.expect_finished();
+    connection.expect_last_flight(kept);
     if !connection.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) {
         connection.wait(Some(answered));
     }
@@ -359,18 +320,15 @@ fn key_exchange<C: Crypto, const BUFFER: usize>(
     if !lean.has(Lean::SERVER_FINISHED_FIRST) {
         connection.sender.flight.clear();
     }
-    #[cfg(feature = "resumption")]
-    {
+    if RESUMPTION {
         connection.identity.keep(credentials.psk().map_or(&[], |psk| psk.identity));
     }
-    #[cfg(feature = "certificates")]
     let own = send_certificate(connection, credentials)?;
     let premaster = match lean.has(Lean::OMIT_MESSAGES) {
         true => Premaster::from_psk(own_psk(credentials)?.key),
         false => send_key_exchange(connection, crypto, credentials)?,
     };
     connection.derive(crypto, &premaster);
-    #[cfg(feature = "certificates")]
     if let Some(own) = own {
         let sender = &mut connection.sender;
         let digest = sender.transcript.digest();
@@ -387,7 +345,7 @@ fn own_psk(credentials: &impl Credentials) -> Result<Psk<'_>, Problem> {
 /// The ClientKeyExchange. Returns the premaster secret.
 fn send_key_exchange<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
-    _crypto: &mut C,
+    crypto: &mut C,
     credentials: &impl Credentials,
 ) -> Result<Premaster, Problem> {
     let psk = own_psk(credentials);
@@ -400,20 +358,20 @@ fn send_key_exchange<C: Crypto, const BUFFER: usize>(
             }
             Ok(Premaster::from_psk(psk.key))
         }
-        #[cfg(feature = "ecdhe")]
         KeyExchange::EcdhePsk => {
             let (psk, mut public) = (psk?, [0; MAX_PUBLIC]);
-            let (secret, length) = connection.keys.answer(_crypto, &mut public)?;
+            let keys = connection.keys.get().ok_or(alert::INTERNAL_ERROR)?;
+            let (secret, length) = keys.answer(crypto, &mut public)?;
             sender.send(Kind::ClientKeyExchange, |writer| {
                 writer.vector(2, |writer| writer.put(psk.identity))?;
                 writer.vector(1, |writer| writer.put(&public[..length]))
             })?;
             Ok(Premaster::from_parts(&secret, psk.key))
         }
-        #[cfg(feature = "certificates")]
         KeyExchange::EcdheEcdsa => {
             let mut public = [0; MAX_PUBLIC];
-            let (secret, length) = connection.keys.answer(_crypto, &mut public)?;
+            let keys = connection.keys.get().ok_or(alert::INTERNAL_ERROR)?;
+            let (secret, length) = keys.answer(crypto, &mut public)?;
             sender.send(Kind::ClientKeyExchange, |writer| writer.vector(1, |writer| writer.put(&public[..length])))?;
             Ok(Premaster::from_agreement(&secret))
         }
@@ -422,14 +380,14 @@ fn send_key_exchange<C: Crypto, const BUFFER: usize>(
 
 /// The client's certificate, if the server has asked for one: an empty one if it has none that suits the server. Returns what
 /// the client then signs with.
-#[cfg(feature = "certificates")]
 fn send_certificate<'k, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     credentials: &'k impl Credentials,
 ) -> Result<Option<CertifiedKey<'k>>, Problem> {
-    let Some(suits) = connection.keys.request else { return Ok(None) };
+    let request = connection.keys.get().and_then(|keys| borrow::<CERTIFICATES, _>(&keys.request));
+    let Some(&suits) = request else { return Ok(None) };
     let kind = connection.agreed.public_keys.client_type();
-    let own = credentials.certificate().filter(|own| suits && own.certificate.kind() == kind);
+    let own = credentials::certificate(credentials).filter(|own| suits && own.certificate.kind() == kind);
     let certificate = own.map(|own| own.certificate);
     connection.sender.send(Kind::Certificate, |writer| certificates::write(writer, certificate))?;
     Ok(own)

@@ -3,32 +3,29 @@
 use subtle::ConstantTimeEq;
 
 use super::extensions::{Agreed, Offer};
-#[cfg(feature = "heartbeat")]
 use super::heartbeat::{self, Heartbeat, Message};
-#[cfg(feature = "ecdhe")]
-use super::key_agreement;
+use super::key_agreement::Keys;
 use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
 use super::schedule::{Context, Premaster};
 use crate::alert;
 use crate::allowance::Allowance;
-#[cfg(feature = "dtls13")]
 use crate::both::Offered;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Packing};
-use crate::connection_id::ConnectionId;
+use crate::connection_id::{self, ConnectionId};
 use crate::credentials::{Credentials, Identity};
 use crate::crypto::{Crypto, Hash};
+use crate::features::{
+    CONNECTION_ID, DTLS13, ECDHE, FALSE_START, HEARTBEAT, If, LEAN, RECORD_LIMITS, RESUMPTION, Slot, is, only, or_off,
+    slot,
+};
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
 use crate::lean::{Lean, Received};
 use crate::reassembly::Reassembly;
 use crate::replay::Heard;
-#[cfg(feature = "resumption")]
-use crate::session::Resumption;
-use crate::session::{Kept, Master};
-use crate::status::{Failure, SendError, Status};
-#[cfg(feature = "heartbeat")]
-use crate::status::{HeartbeatError, Liveness};
+use crate::session::{Kept, Master, Resumption};
+use crate::status::{Failure, HeartbeatError, Liveness, SendError, Status};
 use crate::suite::Suite;
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
@@ -40,25 +37,20 @@ pub(crate) enum Expects {
     /// The client: the ServerHello that answers its cookie.
     ServerHello,
     /// The client: to send its first ClientHello again. A server of DTLS 1.3 does not want the cookie in the second one.
-    #[cfg(feature = "dtls13")]
     FirstHello,
     /// Both, in a suite with certificates.
-    #[cfg(feature = "certificates")]
     Certificate,
     /// The client, in a suite with key agreement.
-    #[cfg(feature = "ecdhe")]
     ServerKeyExchange,
     /// The client: ServerHelloDone, or what may come before it.
     ServerHelloDone,
     /// The server.
     ClientKeyExchange,
     /// The server, if the client has a certificate.
-    #[cfg(feature = "certificates")]
     CertificateVerify,
     /// Both, of the peer.
     Finished,
     /// The client.
-    #[cfg(feature = "resumption")]
     NewSessionTicket,
     /// Nothing: the handshake is complete.
     Nothing,
@@ -99,23 +91,17 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) timer: Timer,
     pub(crate) agreed: Agreed,
     pub(crate) suite: Suite,
-    #[cfg(feature = "ecdhe")]
-    pub(crate) keys: key_agreement::Keys,
+    pub(crate) keys: Slot<ECDHE, Keys>,
     /// The connection ID that this end offers.
-    #[cfg(feature = "connection-id")]
-    pub(crate) own_id: Option<ConnectionId>,
-    #[cfg(feature = "resumption")]
-    pub(crate) resumption: Resumption,
-    #[cfg(feature = "heartbeat")]
-    heartbeat: Heartbeat,
+    pub(crate) own_id: Slot<CONNECTION_ID, Option<ConnectionId>>,
+    pub(crate) resumption: Slot<RESUMPTION, Resumption>,
+    heartbeat: Slot<HEARTBEAT, Heartbeat>,
     /// A client that has offered DTLS 1.3 too, until the server chooses one.
-    #[cfg(feature = "dtls13")]
-    pub(crate) dtls13: Option<Offered>,
+    pub(crate) dtls13: Option<If<DTLS13, Offered>>,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
     /// True if a client may send data as soon as its last flight is sent.
-    #[cfg(feature = "false-start")]
-    pub(super) starts_early: bool,
+    starts_early: Slot<FALSE_START, bool>,
     /// The last alert in clear.
     heard: Option<u8>,
     /// A message that was expected is longer than the buffer. Anybody can have sent it.
@@ -123,8 +109,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     received: Received,
     pub(crate) allowance: Allowance,
     /// The secret of which all keys are derived once the ServerHello is out, while the client does the same.
-    #[cfg(feature = "lean")]
-    postponed: Option<Premaster>,
+    postponed: Option<If<LEAN, Premaster>>,
     inbound: Inbound,
     pub(crate) sender: Sender<C, BUFFER>,
     pub(crate) incoming: Reassembly<BUFFER>,
@@ -186,54 +171,53 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             randoms: [[0; 32]; 2],
             agreed: Agreed::default(),
             suite: Suite::TLS_PSK_WITH_AES_128_CCM_8, // until the hellos have said another one
-            #[cfg(feature = "ecdhe")]
-            keys: key_agreement::Keys::new(),
+            keys: slot::<ECDHE, _>(Keys::new),
             identity: Identity::EMPTY,
-            #[cfg(feature = "connection-id")]
-            own_id: None,
-            #[cfg(feature = "resumption")]
-            resumption: Resumption::default(),
+            own_id: slot::<CONNECTION_ID, _>(|| None),
+            resumption: slot::<RESUMPTION, _>(Resumption::default),
             master: None,
-            #[cfg(feature = "heartbeat")]
-            heartbeat: Heartbeat::default(),
-            #[cfg(feature = "dtls13")]
+            heartbeat: slot::<HEARTBEAT, _>(Heartbeat::default),
             dtls13: None,
             alert: None,
-            #[cfg(feature = "false-start")]
-            starts_early: false,
+            starts_early: slot::<FALSE_START, _>(|| false),
             heard: None,
             has_no_room: false,
-            received: Received::default(),
+            received: Received::new(),
             allowance: Allowance::default(),
-            #[cfg(feature = "lean")]
             postponed: None,
         }
     }
 
     /// What a client says in its hellos: the same in each.
     pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>, kept: &'a Kept) -> Offer<'a> {
-        #[cfg(feature = "connection-id")]
-        let connection_id = self.own_id;
-        #[cfg(not(feature = "connection-id"))]
-        let connection_id: Option<ConnectionId> = None;
-        Offer::of_client(config, connection_id, kept)
+        Offer::of_client(config, self.own_id(), kept)
+    }
+
+    /// The connection ID that this end offers.
+    pub(crate) fn own_id(&self) -> Option<ConnectionId> {
+        self.own_id.get().copied().flatten()
+    }
+
+    pub(crate) fn set_own_id(&mut self, id: Option<ConnectionId>) {
+        if let Some(own) = self.own_id.get_mut() {
+            *own = id;
+        }
     }
 
     /// From now on what the hellos say holds.
     pub(crate) fn agree(&mut self, agreed: Agreed) {
         self.agreed = agreed;
-        #[cfg(feature = "record-limits")]
-        {
-            [self.inbound.limits, self.sender.outbound.limits] = agreed.limits.octets();
+        if RECORD_LIMITS {
+            let [inbound, outbound] = agreed.limits.octets();
+            self.inbound.limits = or_off::<RECORD_LIMITS, _>(inbound);
+            self.sender.outbound.limits = or_off::<RECORD_LIMITS, _>(outbound);
         }
-        #[cfg(feature = "connection-id")]
-        if let Some([own, peers]) = agreed.connection_ids {
+        if CONNECTION_ID && let Some([own, peers]) = connection_id::agreed(&agreed.connection_ids) {
             (self.inbound.id, self.sender.outbound.id) = (own, peers);
         }
     }
 
     /// True if the server of a client that has offered both versions has chosen DTLS 1.3.
-    #[cfg(feature = "dtls13")]
     pub(crate) fn has_chosen_dtls13(&self) -> bool {
         self.dtls13.as_ref().is_some_and(|offered| offered.is_chosen)
     }
@@ -253,8 +237,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match self.timer.expire(now) {
             Some(Expired::SendAgain) if self.owes_acknowledgement() => self.received.acknowledge(),
             Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
-            #[cfg(feature = "heartbeat")]
-            Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
+            Some(Expired::SendAgain) if HEARTBEAT && self.is_asking() => {
+                self.heartbeat.get_mut().into_iter().for_each(Heartbeat::repeat)
+            }
             Some(Expired::SendAgain) => self.sender.flight.restart(),
             Some(Expired::GiveUp) => self.end(Status::Failed(match self.has_no_room {
                 true => Failure::BufferTooSmall,
@@ -279,8 +264,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         while written > 0 && !self.allowance.take(written) {
             written = flight.write(&mut Records { crypto, outbound }, packing, output);
         }
-        #[cfg(feature = "heartbeat")]
-        if written == 0 {
+        if HEARTBEAT && written == 0 {
             written = self.write_heartbeat(crypto, output);
         }
         // What cannot be sent waits too, and so has an end.
@@ -295,12 +279,22 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if this end may send data.
     pub(crate) fn may_send(&self) -> bool {
-        #[cfg(feature = "false-start")]
-        if self.starts_early && self.is_client && self.status == Status::Handshaking {
+        if FALSE_START && self.starts_early() && self.is_client && self.status == Status::Handshaking {
             // Behind its Finished (RFC 7918, section 4), without which the server has no use for them.
             return self.sender.flight.is_sent();
         }
         self.status == Status::Established
+    }
+
+    /// True if a client may send data early, or if a server has to reckon with that.
+    fn starts_early(&self) -> bool {
+        self.starts_early.get().is_some_and(is)
+    }
+
+    pub(super) fn set_starts_early(&mut self, starts_early: bool) {
+        if let Some(place) = self.starts_early.get_mut() {
+            *place = starts_early;
+        }
     }
 
     /// Encrypts application data into a datagram.
@@ -347,14 +341,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.timer.stop();
         self.sender.flight.clear();
         self.master = None;
-        #[cfg(feature = "ecdhe")]
-        self.keys.wipe();
-        #[cfg(feature = "dtls13")]
-        self.dtls13.iter_mut().for_each(Offered::wipe);
-        #[cfg(feature = "lean")]
-        {
-            self.postponed = None;
-        }
+        self.keys.get_mut().into_iter().for_each(Keys::wipe);
+        self.dtls13.iter_mut().for_each(|offered| offered.wipe());
+        self.postponed = None;
     }
 
     /// True if the peer has not answered this end's flight.
@@ -415,12 +404,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
         match (content_type, header.epoch) {
             (ContentType::Handshake, _) => self.receive_fragments(crypto, header, content, handle),
-            #[cfg(feature = "lean")]
-            (ContentType::Acknowledgement, 1) => self.receive_acknowledgement(content),
             (ContentType::Alert, epoch) => {
                 self.receive_alert(epoch, content);
-                #[cfg(feature = "dtls13")]
-                if self.dtls13.is_some() && self.expects == Expects::ServerHello && self.timer.is_in_vain() {
+                if DTLS13 && self.dtls13.is_some() && self.expects == Expects::ServerHello && self.timer.is_in_vain() {
                     self.expects = Expects::FirstHello;
                     handle(self, crypto);
                 }
@@ -431,8 +417,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             }
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
             (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(1),
-            #[cfg(feature = "heartbeat")]
-            (ContentType::Heartbeat, 1) if self.status == Status::Established => self.receive_heartbeat(content),
+            (other, 1) if LEAN && other == ContentType::Acknowledgement => self.receive_acknowledgement(content),
+            (other, 1) if HEARTBEAT && other == ContentType::Heartbeat => self.receive_heartbeat(content),
             // Records of epoch 1 say that the peer has changed. Anybody can send data and acknowledgements in clear.
             _ => {}
         }
@@ -446,16 +432,18 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// The peer has this end's last flight. A heartbeat waits on.
     fn hear_established(&mut self) {
         // Or it does not: a client that starts early sends data without it.
-        #[cfg(feature = "false-start")]
-        if self.starts_early && !self.is_client {
+        if FALSE_START && self.starts_early() && !self.is_client {
             return;
         }
         self.sender.flight.clear();
-        #[cfg(feature = "heartbeat")]
-        if self.heartbeat.request.is_some() {
-            return;
+        if !self.is_asking() {
+            self.timer.stop();
         }
-        self.timer.stop();
+    }
+
+    /// True if a heartbeat is in flight.
+    fn is_asking(&self) -> bool {
+        self.heartbeat.get().is_some_and(|heartbeat| heartbeat.request.is_some())
     }
 
     fn receive_alert(&mut self, epoch: u16, content: &[u8]) {
@@ -478,54 +466,55 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Asks the peer whether it is there.
-    #[cfg(feature = "heartbeat")]
     pub(crate) fn start_heartbeat(&mut self, crypto: &mut C) -> Result<(), HeartbeatError> {
         if self.status != Status::Established {
             return Err(HeartbeatError::NotEstablished);
         }
-        if self.agreed.heartbeat != Some(true) {
+        let Some(heartbeat) = self.heartbeat.get_mut().filter(|_| heartbeat::may_ask(&self.agreed.heartbeat)) else {
             return Err(HeartbeatError::NotAgreed);
-        }
-        if self.heartbeat.request.is_some() {
+        };
+        if heartbeat.request.is_some() {
             return Err(HeartbeatError::InFlight);
         }
         let mut payload = [0; heartbeat::PAYLOAD];
         crypto.random(&mut payload);
-        let Heartbeat { request, is_due, is_answered, .. } = &mut self.heartbeat;
+        let Heartbeat { request, is_due, is_answered, .. } = heartbeat;
         (*request, *is_due, *is_answered) = (Some(payload), true, false);
         self.timer.start();
         Ok(())
     }
 
-    #[cfg(feature = "heartbeat")]
     pub(crate) fn liveness(&self) -> Liveness {
-        match (self.heartbeat.request, self.heartbeat.is_answered) {
-            (Some(_), _) => Liveness::Waiting,
-            (None, true) => Liveness::Alive { round_trip_ms: self.timer.last_round_trip() },
-            (None, false) => Liveness::Unknown,
+        let is_answered = self.heartbeat.get().is_some_and(|heartbeat| heartbeat.is_answered);
+        match (self.is_asking(), is_answered) {
+            (true, _) => Liveness::Waiting,
+            (false, true) => Liveness::Alive { round_trip_ms: self.timer.last_round_trip() },
+            (false, false) => Liveness::Unknown,
         }
     }
 
-    #[cfg(feature = "heartbeat")]
     fn receive_heartbeat(&mut self, content: &[u8]) {
-        match self.agreed.heartbeat.and_then(|_| heartbeat::read(content)) {
-            None => {}
-            Some(Message::Request(payload)) => {
-                self.hear_established();
-                self.heartbeat.receive_request(payload);
-            }
-            Some(Message::Response(payload)) if self.heartbeat.receive_response(payload) => self.timer.stop(),
-            Some(Message::Response(_)) => {}
+        if self.status != Status::Established {
+            return;
+        }
+        let message = self.agreed.heartbeat.and_then(|_| heartbeat::read(content));
+        if let Some(Message::Request(_)) = message {
+            self.hear_established();
+        }
+        let Some(heartbeat) = self.heartbeat.get_mut() else { return };
+        match message {
+            Some(Message::Request(payload)) => heartbeat.receive_request(payload),
+            Some(Message::Response(payload)) if heartbeat.receive_response(payload) => self.timer.stop(),
+            Some(Message::Response(_)) | None => {}
         }
     }
 
     /// Writes the next answer or request. Returns 0 if there is none.
-    #[cfg(feature = "heartbeat")]
     fn write_heartbeat(&mut self, crypto: &mut C, output: &mut [u8]) -> usize {
         if self.status != Status::Established {
             return 0;
         }
-        let Some((message, length)) = self.heartbeat.next() else { return 0 };
+        let Some((message, length)) = self.heartbeat.get_mut().and_then(Heartbeat::next) else { return 0 };
         let mut padding = [0; heartbeat::PADDING];
         crypto.random(&mut padding);
         let content = [&message[..length], &padding];
@@ -594,7 +583,6 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                     Expects::Finished => self.receive_finished(crypto, handle),
                     _ => handle(self, crypto),
                 };
-                #[cfg(feature = "dtls13")]
                 if self.has_chosen_dtls13() {
                     return; // the message stays for the connection that takes over
                 }
@@ -624,7 +612,6 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The peer has these records, and the rest is sent again. Only the peer can send an acknowledgement: it is encrypted. One
     /// of records that are forgotten says nothing: what they carried has been sent again since.
-    #[cfg(feature = "lean")]
     fn receive_acknowledgement(&mut self, content: &[u8]) {
         if !self.agreed.lean.has(Lean::ACKNOWLEDGE) {
             return;
@@ -697,20 +684,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Derives all keys when nothing is left to send, or when a record arrives that needs them.
-    #[cfg(feature = "lean")]
     pub(crate) fn postpone(&mut self, premaster: Premaster) {
-        self.postponed = Some(premaster);
+        self.postponed = only::<LEAN, _>(|| premaster);
     }
 
-    #[cfg(feature = "lean")]
     fn derive_postponed(&mut self, crypto: &mut C) {
         if let Some(premaster) = self.postponed.take() {
             self.derive(crypto, &premaster);
         }
     }
-
-    #[cfg(not(feature = "lean"))]
-    fn derive_postponed(&mut self, _: &mut C) {}
 
     /// Adds ChangeCipherSpec, if it is not left out, and Finished to the flight.
     pub(crate) fn finish(&mut self, crypto: &mut C) -> Result<(), Full> {
@@ -762,11 +744,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if bool::from(body.ct_eq(&expected)) { Ok(()) } else { Err(alert::DECRYPT_ERROR) }
     }
 
-    const fn is_resumed(&self) -> bool {
-        #[cfg(feature = "resumption")]
-        return self.resumption.is_resumed;
-        #[cfg(not(feature = "resumption"))]
-        false
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.resumption.get().is_some_and(|resumption| resumption.is_resumed)
     }
 
     /// The handshake is complete. The last flight answers the Finished of the other end.
@@ -777,10 +756,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if !self.is_client || !self.leaves_losses_to_the_client() {
             self.timer.stop();
         }
-        #[cfg(feature = "resumption")]
-        if self.resumption.is_to_keep {
-            return; // `take_state` takes it
+        // `take_state` takes one that is to be kept.
+        if !self.resumption.get().is_some_and(|resumption| resumption.is_to_keep) {
+            self.master = None;
         }
-        self.master = None;
     }
 }

@@ -1,68 +1,65 @@
 //! Extensions of ClientHello and ServerHello (RFC 5246, section 7.4.1.4).
 //!
-//! To add one: its number and a line in `KNOWN`; its reading in [`accept`] (the server) and in [`confirm`] (the client); its
+//! To add one: its number and a line in `ALL`; its reading in [`accept`] (the server) and in [`confirm`] (the client); its
 //! writing in [`write_offer`] (the client) and in [`write_answer`] (the server).
 
-#[cfg(feature = "heartbeat")]
-use super::heartbeat;
-#[cfg(feature = "ecdhe")]
-use super::public_keys;
+use super::{heartbeat, public_keys};
 use crate::alert;
 use crate::both::Beside;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Options};
-#[cfg(feature = "connection-id")]
-use crate::connection_id;
-use crate::connection_id::ConnectionId;
+use crate::connection_id::{self, ConnectionId};
 use crate::credentials::Credentials;
-#[cfg(feature = "connection-id")]
-use crate::extension::CONNECTION_ID;
-#[cfg(feature = "heartbeat")]
-use crate::extension::HEARTBEAT;
-#[cfg(feature = "resumption")]
-use crate::extension::SESSION_TICKET;
-#[cfg(feature = "certificates")]
-use crate::extension::{CLIENT_CERTIFICATE_TYPE, SERVER_CERTIFICATE_TYPE, SIGNATURE_ALGORITHMS};
-#[cfg(feature = "ecdhe")]
-use crate::extension::{EC_POINT_FORMATS, SUPPORTED_GROUPS};
-use crate::extension::{EXTENDED_MASTER_SECRET, Extensions, RENEGOTIATION_INFO, next, write};
-#[cfg(feature = "record-limits")]
-use crate::extension::{MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
+use crate::extension::{
+    CLIENT_CERTIFICATE_TYPE, CONNECTION_ID, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, Extensions, HEARTBEAT,
+    MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT, RENEGOTIATION_INFO, SERVER_CERTIFICATE_TYPE, SESSION_TICKET,
+    SIGNATURE_ALGORITHMS, SUPPORTED_GROUPS, next, write,
+};
+use crate::features::{self, DTLS13, ECDHE, If, LEAN, OrOff, RECORD_LIMITS, RESUMPTION, is, only, or_off};
 use crate::lean::{self, Lean};
-#[cfg(feature = "record-limits")]
 use crate::limits::{self, Limits};
-use crate::session::Kept;
-#[cfg(feature = "resumption")]
-use crate::session::Session;
+use crate::session::{Asked, Kept};
 use crate::suite::{Abilities, KeyExchange, Suite};
 
-/// The extensions that this engine reads. None of them may be there twice.
-const KNOWN: &[u16] = &[
-    EXTENDED_MASTER_SECRET,
-    RENEGOTIATION_INFO,
-    #[cfg(feature = "lean")]
-    lean::EXTENSION,
-    #[cfg(feature = "record-limits")]
-    MAX_FRAGMENT_LENGTH,
-    #[cfg(feature = "record-limits")]
-    RECORD_SIZE_LIMIT,
-    #[cfg(feature = "connection-id")]
-    CONNECTION_ID,
-    #[cfg(feature = "heartbeat")]
-    HEARTBEAT,
-    #[cfg(feature = "resumption")]
-    SESSION_TICKET,
-    #[cfg(feature = "ecdhe")]
-    SUPPORTED_GROUPS,
-    #[cfg(feature = "ecdhe")]
-    EC_POINT_FORMATS,
-    #[cfg(feature = "certificates")]
-    SIGNATURE_ALGORITHMS,
-    #[cfg(feature = "certificates")]
-    CLIENT_CERTIFICATE_TYPE,
-    #[cfg(feature = "certificates")]
-    SERVER_CERTIFICATE_TYPE,
+/// The extensions that this engine reads, and whether it has the feature for each. None of them may be there twice.
+const ALL: [(u16, bool); 13] = [
+    (EXTENDED_MASTER_SECRET, true),
+    (RENEGOTIATION_INFO, true),
+    (lean::EXTENSION, LEAN),
+    (MAX_FRAGMENT_LENGTH, RECORD_LIMITS),
+    (RECORD_SIZE_LIMIT, RECORD_LIMITS),
+    (CONNECTION_ID, features::CONNECTION_ID),
+    (HEARTBEAT, features::HEARTBEAT),
+    (SESSION_TICKET, RESUMPTION),
+    (SUPPORTED_GROUPS, ECDHE),
+    (EC_POINT_FORMATS, ECDHE),
+    (SIGNATURE_ALGORITHMS, features::CERTIFICATES),
+    (CLIENT_CERTIFICATE_TYPE, features::CERTIFICATES),
+    (SERVER_CERTIFICATE_TYPE, features::CERTIFICATES),
 ];
+
+/// The extensions of these whose features are on.
+const KNOWN: &[u16] = {
+    const COUNT: usize = {
+        let (mut count, mut place) = (0, 0);
+        while place < ALL.len() {
+            count += ALL[place].1 as usize;
+            place += 1;
+        }
+        count
+    };
+    &{
+        let (mut known, mut count, mut place) = ([0; COUNT], 0, 0);
+        while place < ALL.len() {
+            if ALL[place].1 {
+                known[count] = ALL[place].0;
+                count += 1;
+            }
+            place += 1;
+        }
+        known
+    }
+};
 
 /// Reads the extensions at the end of a hello. `None` if it is malformed, or if a known extension is there twice.
 pub(crate) fn read(mut reader: Reader<'_>) -> Option<Extensions<'_>> {
@@ -84,7 +81,7 @@ pub(crate) fn read(mut reader: Reader<'_>) -> Option<Extensions<'_>> {
 
 /// The content of the extension of the lean profile, if this end knows it.
 fn lean_content(extensions: Extensions<'_>) -> Option<&[u8]> {
-    if cfg!(feature = "lean") { extensions.find(lean::EXTENSION) } else { None }
+    if LEAN { extensions.find(lean::EXTENSION) } else { None }
 }
 
 /// What both ends have agreed on by extensions.
@@ -96,19 +93,14 @@ pub(crate) struct Agreed {
     secure_renegotiation: bool,
     /// What both ends leave out.
     pub(crate) lean: Lean,
-    #[cfg(feature = "record-limits")]
-    pub(crate) limits: Limits,
+    pub(crate) limits: OrOff<RECORD_LIMITS, Limits>,
     /// Of this end, and of its peer.
-    #[cfg(feature = "connection-id")]
-    pub(crate) connection_ids: Option<[ConnectionId; 2]>,
+    pub(crate) connection_ids: OrOff<{ features::CONNECTION_ID }, Option<[ConnectionId; 2]>>,
     /// Whether the peer answers heartbeats. `None` if the two have agreed on none.
-    #[cfg(feature = "heartbeat")]
-    pub(crate) heartbeat: Option<bool>,
+    pub(crate) heartbeat: OrOff<{ features::HEARTBEAT }, Option<bool>>,
     /// The server sends a ticket.
-    #[cfg(feature = "resumption")]
-    pub(crate) session_ticket: bool,
-    #[cfg(feature = "ecdhe")]
-    pub(crate) public_keys: public_keys::Agreed,
+    pub(crate) session_ticket: OrOff<RESUMPTION, bool>,
+    pub(crate) public_keys: OrOff<ECDHE, public_keys::Agreed>,
 }
 
 /// What an end says of one connection.
@@ -121,8 +113,7 @@ pub(crate) struct Offer<'a> {
     /// The identity that a client sends in its hellos, if the lean profile has it there.
     pub(crate) identity: &'a [u8],
     /// The session that a client asks for.
-    #[cfg(feature = "resumption")]
-    pub(crate) session: Option<&'a Session>,
+    pub(crate) session: Option<If<RESUMPTION, Asked<'a>>>,
 }
 
 impl<'a> Offer<'a> {
@@ -130,7 +121,7 @@ impl<'a> Offer<'a> {
     pub(crate) fn of_client(
         config: &'a Config<impl Credentials>,
         connection_id: Option<ConnectionId>,
-        _kept: &'a Kept,
+        kept: &'a Kept,
     ) -> Self {
         let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
         Self {
@@ -138,28 +129,20 @@ impl<'a> Offer<'a> {
             connection_id,
             identity: psk.map_or(&[], |psk| psk.identity),
             abilities: config.abilities(),
-            #[cfg(feature = "resumption")]
-            session: _kept.as_ref(),
+            session: kept.as_ref().and_then(|kept| only::<RESUMPTION, _>(|| Asked(kept))),
         }
     }
 
     /// The name of the session that a client asks for.
     pub(crate) fn session_id(&self) -> &[u8] {
-        #[cfg(feature = "resumption")]
-        return self.session.map_or(&[], |session| session.state.id());
-        #[cfg(not(feature = "resumption"))]
-        &[]
+        self.session.as_ref().map_or(&[], |asked| asked.0.state.id())
     }
 }
 
 impl Agreed {
     /// The code of the maximum fragment length, or 0.
-    #[cfg(feature = "resumption")]
     pub(crate) fn fragment_length(&self) -> u8 {
-        #[cfg(feature = "record-limits")]
-        return self.limits.fragment_length.map_or(0, |length| length as u8);
-        #[cfg(not(feature = "record-limits"))]
-        0
+        self.limits.fragment_length.map_or(0, |length| length as u8)
     }
 }
 
@@ -169,26 +152,28 @@ pub(crate) fn write_offer(
     offer: &Offer<'_>,
     beside: Option<&impl Beside>,
 ) -> Result<(), Full> {
-    let Offer { options, connection_id: _connection_id, identity, abilities: _abilities, .. } = offer;
+    let beside = beside.filter(|_| DTLS13);
+    let Offer { options, connection_id, identity, abilities, .. } = offer;
     writer.vector(2, |writer| {
         write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
-        #[cfg(feature = "record-limits")]
-        limits::write_offer(writer, options)?;
-        #[cfg(feature = "connection-id")]
-        if let Some(own) = _connection_id.as_ref().filter(|_| beside.is_none()) {
+        if RECORD_LIMITS {
+            limits::write_offer(writer, &options.limits)?;
+        }
+        if features::CONNECTION_ID
+            && let Some(own) = connection_id.as_ref().filter(|_| beside.is_none())
+        {
             connection_id::write(writer, own)?;
         }
-        #[cfg(feature = "heartbeat")]
-        if options.heartbeat {
+        if features::HEARTBEAT && is(&options.heartbeat) {
             heartbeat::write(writer)?;
         }
-        #[cfg(feature = "resumption")]
-        if options.tickets {
-            let ticket = offer.session.map_or(&[][..], Session::ticket);
+        if RESUMPTION && options.sessions.tickets {
+            let ticket = offer.session.as_ref().map_or(&[][..], |asked| asked.0.ticket());
             write(writer, SESSION_TICKET, |writer| writer.put(ticket))?;
         }
-        #[cfg(feature = "ecdhe")]
-        public_keys::write_offer(writer, _abilities, beside.is_some())?;
+        if ECDHE {
+            public_keys::write_offer(writer, abilities, beside.is_some())?;
+        }
         if !options.lean.is_empty() {
             write(writer, lean::EXTENSION, |writer| lean::Offer { switches: options.lean, identity }.write(writer))?;
         }
@@ -214,27 +199,32 @@ pub(crate) fn accept(
         lean: offered.and(offer.options.lean).consistent(),
         // Nothing but a first handshake, in which the content is empty, is possible.
         secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || has_renegotiation_scsv,
-        #[cfg(feature = "record-limits")]
-        limits: limits::accept(extensions, offer.options)?,
-        #[cfg(feature = "connection-id")]
-        connection_ids: connection_id::accept(extensions, offer.connection_id)?,
-        #[cfg(feature = "heartbeat")]
-        heartbeat: if offer.options.heartbeat { heartbeat::accept(extensions)? } else { None },
+        limits: or_off::<RECORD_LIMITS, _>(limits::accept(extensions, &offer.options.limits)?),
+        connection_ids: or_off::<{ features::CONNECTION_ID }, _>(connection_id::accept(
+            extensions,
+            offer.connection_id,
+        )?),
+        heartbeat: or_off::<{ features::HEARTBEAT }, _>(match features::HEARTBEAT && is(&offer.options.heartbeat) {
+            true => heartbeat::accept(extensions)?,
+            false => None,
+        }),
         // Only for a session with extended master secret.
-        #[cfg(feature = "resumption")]
-        session_ticket: offer.options.tickets && extensions.find(SESSION_TICKET).is_some() && extended_master_secret,
-        #[cfg(feature = "ecdhe")]
-        public_keys: match suite {
+        session_ticket: or_off::<RESUMPTION, _>(
+            RESUMPTION
+                && offer.options.sessions.tickets
+                && extensions.find(SESSION_TICKET).is_some()
+                && extended_master_secret,
+        ),
+        public_keys: or_off::<ECDHE, _>(match suite.filter(|_| ECDHE) {
             Some(suite) => public_keys::accept(extensions, suite, &offer.abilities)?,
             None => public_keys::Agreed::default(),
-        },
+        }),
     };
     let lean = suite.map_or(Lean::NONE, |suite| agreed.lean.without(agreed.excluded(suite)).consistent());
     Ok(Agreed {
         lean,
         // The lean profile has no place for the message with the ticket.
-        #[cfg(feature = "resumption")]
-        session_ticket: agreed.session_ticket && lean.is_empty(),
+        session_ticket: or_off::<RESUMPTION, _>(is(&agreed.session_ticket) && lean.is_empty()),
         ..agreed
     })
 }
@@ -246,7 +236,6 @@ impl Agreed {
         if suite.key_exchange() != KeyExchange::Psk {
             return Lean::EVERY;
         }
-        #[cfg(feature = "connection-id")]
         if self.connection_ids.is_some() {
             return Lean::SHORT_HEADER;
         }
@@ -280,22 +269,23 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
         if agreed.secure_renegotiation && is_plain {
             write(writer, RENEGOTIATION_INFO, |writer| writer.put(&[0]))?;
         }
-        #[cfg(feature = "record-limits")]
-        limits::write_answer(writer, &agreed.limits)?;
-        #[cfg(feature = "connection-id")]
-        if let Some([own, _]) = &agreed.connection_ids {
-            connection_id::write(writer, own)?;
+        if RECORD_LIMITS {
+            limits::write_answer(writer, &agreed.limits)?;
         }
-        #[cfg(feature = "heartbeat")]
-        if agreed.heartbeat.is_some() {
+        if features::CONNECTION_ID
+            && let Some([own, _]) = connection_id::agreed(&agreed.connection_ids)
+        {
+            connection_id::write(writer, &own)?;
+        }
+        if features::HEARTBEAT && agreed.heartbeat.is_some() {
             heartbeat::write(writer)?;
         }
-        #[cfg(feature = "resumption")]
-        if agreed.session_ticket {
+        if RESUMPTION && is(&agreed.session_ticket) {
             write(writer, SESSION_TICKET, |_| Ok(()))?;
         }
-        #[cfg(feature = "ecdhe")]
-        public_keys::write_answer(writer, &agreed.public_keys)?;
+        if ECDHE {
+            public_keys::write_answer(writer, &agreed.public_keys)?;
+        }
         Ok(())
     })
 }
@@ -317,25 +307,20 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Opti
         extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])? || !lean.is_empty(),
         secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || !lean.is_empty(),
         lean,
-        #[cfg(feature = "record-limits")]
-        limits: limits::confirm(extensions, offer.options)?,
-        #[cfg(feature = "connection-id")]
-        connection_ids: connection_id::confirm(extensions, offer.connection_id)?,
-        #[cfg(feature = "heartbeat")]
-        heartbeat: heartbeat::accept(extensions)?,
-        #[cfg(feature = "resumption")]
-        session_ticket: is_there(SESSION_TICKET, &[])?,
-        #[cfg(feature = "ecdhe")]
-        public_keys: match suite {
+        limits: or_off::<RECORD_LIMITS, _>(limits::confirm(extensions, &offer.options.limits)?),
+        connection_ids: or_off::<{ features::CONNECTION_ID }, _>(connection_id::confirm(
+            extensions,
+            offer.connection_id,
+        )?),
+        heartbeat: or_off::<{ features::HEARTBEAT }, _>(heartbeat::accept(extensions)?),
+        session_ticket: or_off::<RESUMPTION, _>(RESUMPTION && is_there(SESSION_TICKET, &[])?),
+        public_keys: or_off::<ECDHE, _>(match suite.filter(|_| ECDHE) {
             Some(suite) => public_keys::confirm(extensions, suite, &offer.abilities)?,
             None => public_keys::Agreed::default(),
-        },
+        }),
     };
     // A handshake that resumes a session, or brings a ticket, leaves nothing out.
-    #[cfg(feature = "resumption")]
-    let is_whole = suite.is_none() || agreed.session_ticket;
-    #[cfg(not(feature = "resumption"))]
-    let is_whole = false;
+    let is_whole = RESUMPTION && (suite.is_none() || is(&agreed.session_ticket));
     let excluded = suite.map_or(Lean::NONE, |suite| agreed.excluded(suite));
     let is_possible = agreed.lean.and(excluded).is_empty() && (agreed.lean.is_empty() || !is_whole);
     if is_possible { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
@@ -346,19 +331,11 @@ fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
     match number {
         EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO => true,
         lean::EXTENSION => !offer.options.lean.is_empty(),
-        #[cfg(feature = "record-limits")]
-        MAX_FRAGMENT_LENGTH => offer.options.max_fragment_length.is_some(),
-        #[cfg(feature = "record-limits")]
-        RECORD_SIZE_LIMIT => offer.options.record_size_limit.is_some(),
-        #[cfg(feature = "connection-id")]
-        CONNECTION_ID => offer.connection_id.is_some(),
-        #[cfg(feature = "heartbeat")]
-        HEARTBEAT => offer.options.heartbeat,
-        #[cfg(feature = "resumption")]
-        SESSION_TICKET => offer.options.tickets,
-        #[cfg(feature = "ecdhe")]
-        number => public_keys::is_offered(number, &offer.abilities),
-        #[cfg(not(feature = "ecdhe"))]
-        _ => false,
+        MAX_FRAGMENT_LENGTH => offer.options.limits.max_fragment_length.is_some(),
+        RECORD_SIZE_LIMIT => offer.options.limits.record_size_limit.is_some(),
+        CONNECTION_ID => features::CONNECTION_ID && offer.connection_id.is_some(),
+        HEARTBEAT => is(&offer.options.heartbeat),
+        SESSION_TICKET => offer.options.sessions.tickets,
+        number => ECDHE && public_keys::is_offered(number, &offer.abilities),
     }
 }

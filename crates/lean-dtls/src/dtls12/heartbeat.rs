@@ -3,6 +3,7 @@
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::extension::{self, Extensions, HEARTBEAT};
+use crate::features;
 
 /// peer_allowed_to_send: whoever offers it answers requests (RFC 6520, section 2).
 const ALLOWED: u8 = 1;
@@ -73,6 +74,11 @@ impl Heartbeat {
         is_its
     }
 
+    /// The request is to be sent again.
+    pub(super) const fn repeat(&mut self) {
+        self.is_due = true;
+    }
+
     /// The next message, without its padding: an answer, or this end's request. `None` if there is none.
     pub(super) fn next(&mut self) -> Option<([u8; 3 + MAX_PAYLOAD], usize)> {
         let (kind, payload, length) = match (self.response.take(), self.request.filter(|_| self.is_due)) {
@@ -92,6 +98,11 @@ impl Heartbeat {
     }
 }
 
+/// True if both ends have agreed that this one may ask.
+pub(super) fn may_ask(agreed: &Option<bool>) -> bool {
+    *agreed == Some(true)
+}
+
 /// Writes the extension: this end answers requests.
 pub(super) fn write(writer: &mut Writer<'_>) -> Result<(), Full> {
     extension::write(writer, HEARTBEAT, |writer| writer.number(ALLOWED.into(), 1))
@@ -99,6 +110,9 @@ pub(super) fn write(writer: &mut Writer<'_>) -> Result<(), Full> {
 
 /// Whether the peer answers requests. `None` if it has no heartbeats.
 pub(super) fn accept(extensions: Extensions<'_>) -> Result<Option<bool>, u8> {
+    if !features::HEARTBEAT {
+        return Ok(None);
+    }
     match extensions.find(HEARTBEAT) {
         None => Ok(None),
         Some([ALLOWED]) => Ok(Some(true)),

@@ -1,12 +1,12 @@
 //! ClientHello, HelloVerifyRequest and ServerHello (RFC 5246, section 7.4.1; RFC 6347, section 4.2.1).
 
 use super::extensions::{self, Agreed, Offer};
-#[cfg(feature = "ecdhe")]
 use super::public_keys;
 use super::record;
 use crate::both::Beside;
 use crate::codec::{Full, Reader, Writer};
 use crate::extension::Extensions;
+use crate::features::{DTLS13, ECDHE, RESUMPTION, Slot, slot};
 use crate::suite::{Abilities, KeyExchange, Suite};
 
 /// TLS_EMPTY_RENEGOTIATION_INFO_SCSV: this client never renegotiates (RFC 5746, section 3.3).
@@ -17,8 +17,7 @@ const RENEGOTIATION_SCSV: u16 = 0x00ff;
 pub(crate) struct ClientHello<'a> {
     pub(crate) random: [u8; 32],
     /// The name of the session that the client asks for.
-    #[cfg(feature = "resumption")]
-    pub(crate) session: &'a [u8],
+    session: Slot<RESUMPTION, &'a [u8]>,
     pub(crate) cookie: &'a [u8],
     /// What a client must not change when the cookie returns (RFC 6347, section 4.2.1): version, random and session ID, which come
     /// before the cookie; suites and compression methods, which come after. The order of the extensions may change: in
@@ -38,7 +37,7 @@ impl<'a> ClientHello<'a> {
         // A client that knows later versions offers a smaller number.
         let version = reader.u16()?;
         let random = reader.array()?;
-        let _session = reader.vector(1).filter(|session| session.len() <= 32)?;
+        let session = reader.vector(1).filter(|session| session.len() <= 32)?;
         let before = &body[..body.len() - reader.rest().len()];
         let cookie = reader.vector(1)?;
         let after = reader.rest();
@@ -50,14 +49,18 @@ impl<'a> ClientHello<'a> {
         let extensions = extensions::read(reader)?;
         (version <= record::VERSION && version >> 8 == 0xfe).then_some(Self {
             random,
-            #[cfg(feature = "resumption")]
-            session: _session,
+            session: slot::<RESUMPTION, _>(|| session),
             cookie,
             around: [before, after],
             suites,
             has_renegotiation_scsv: offers(RENEGOTIATION_SCSV),
             extensions,
         })
+    }
+
+    /// The name of the session that the client asks for.
+    pub(crate) fn session(&self) -> &'a [u8] {
+        self.session.get().copied().unwrap_or_default()
     }
 
     /// True if the client offers this suite.
@@ -73,6 +76,7 @@ impl<'a> ClientHello<'a> {
         offer: &Offer<'_>,
         beside: Option<&impl Beside>,
     ) -> Result<(), Full> {
+        let beside = beside.filter(|_| DTLS13);
         writer.number(record::VERSION.into(), 2)?;
         writer.put(random)?;
         writer.vector(1, |writer| writer.put(offer.session_id()))?;
@@ -90,13 +94,8 @@ impl<'a> ClientHello<'a> {
 impl Abilities<'_> {
     /// The server: the suite that it chooses.
     pub(crate) fn choose(&self, hello: &ClientHello<'_>) -> Option<Suite> {
-        let is_possible = |suite: Suite| {
-            #[cfg(feature = "ecdhe")]
-            let suits = public_keys::is_possible(hello.extensions, suite, self);
-            #[cfg(not(feature = "ecdhe"))]
-            let suits = true;
-            suits && hello.offers(suite)
-        };
+        let is_possible =
+            |suite: Suite| (!ECDHE || public_keys::is_possible(hello.extensions, suite, self)) && hello.offers(suite);
         self.suites.iter().copied().find(|suite| is_possible(*suite))
     }
 
@@ -114,8 +113,7 @@ pub(crate) struct ServerHello<'a> {
     pub(crate) is_acceptable: bool,
     pub(crate) suite: u16,
     /// The name of the session.
-    #[cfg(feature = "resumption")]
-    pub(crate) session: &'a [u8],
+    session: Slot<RESUMPTION, &'a [u8]>,
     pub(crate) extensions: Extensions<'a>,
 }
 
@@ -125,18 +123,16 @@ impl<'a> ServerHello<'a> {
         let mut reader = Reader::new(body);
         let version = reader.u16()?;
         let random = reader.array()?;
-        let _session = reader.vector(1).filter(|session| session.len() <= 32)?;
+        let session = reader.vector(1).filter(|session| session.len() <= 32)?;
         let (suite, compression) = (reader.u16()?, reader.u8()?);
         let extensions = extensions::read(reader)?;
         let is_acceptable = version == record::VERSION && compression == 0;
-        Some(Self {
-            random,
-            is_acceptable,
-            suite,
-            #[cfg(feature = "resumption")]
-            session: _session,
-            extensions,
-        })
+        Some(Self { random, is_acceptable, suite, session: slot::<RESUMPTION, _>(|| session), extensions })
+    }
+
+    /// The name of the session.
+    pub(crate) fn session(&self) -> &'a [u8] {
+        self.session.get().copied().unwrap_or_default()
     }
 
     /// Writes the body of a message.

@@ -3,12 +3,11 @@
 
 use zeroize::{Zeroize, Zeroizing};
 
-#[cfg(feature = "certificates")]
 use super::certificates;
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Crypto, Group, MAX_PUBLIC, SCALAR};
-#[cfg(feature = "certificates")]
+use crate::features::{CERTIFICATES, If, borrow};
 use crate::signature;
 use crate::suite::{KeyExchange, Suite};
 
@@ -26,11 +25,9 @@ pub(crate) struct Keys {
     /// A client: the server's ephemeral public key.
     peer: [u8; MAX_PUBLIC],
     /// The public key in the peer's certificate.
-    #[cfg(feature = "certificates")]
-    pub(crate) certified: Option<[u8; MAX_PUBLIC]>,
+    pub(crate) certified: Option<If<CERTIFICATES, [u8; MAX_PUBLIC]>>,
     /// The server has asked this client for a certificate: true if its signature can be one of this engine.
-    #[cfg(feature = "certificates")]
-    pub(crate) request: Option<bool>,
+    pub(crate) request: Option<If<CERTIFICATES, bool>>,
 }
 
 /// ServerECDHParams, which the server signs.
@@ -45,9 +42,7 @@ impl Keys {
             group: Group::P256,
             private: Zeroizing::new([0; SCALAR]),
             peer: [0; MAX_PUBLIC],
-            #[cfg(feature = "certificates")]
             certified: None,
-            #[cfg(feature = "certificates")]
             request: None,
         }
     }
@@ -89,19 +84,18 @@ impl Keys {
     /// The alert for the server.
     pub(crate) fn read<C: Crypto>(
         &mut self,
-        _crypto: &mut C,
+        crypto: &mut C,
         body: &[u8],
         suite: Suite,
         offered: &[Group],
-        _randoms: &[[u8; 32]; 2],
+        randoms: &[[u8; 32]; 2],
     ) -> Result<(), u8> {
         let mut reader = Reader::new(body);
-        #[cfg(feature = "certificates")]
         if suite.key_exchange() == KeyExchange::EcdheEcdsa {
             let parameters = self.read_parameters(&mut reader, offered)?;
-            let digest = certificates::key_exchange_digest(_crypto, _randoms, parameters);
-            let key = self.certified.as_ref().ok_or(alert::INTERNAL_ERROR)?;
-            return signature::verify(reader, _crypto, key, &digest);
+            let digest = certificates::key_exchange_digest(crypto, randoms, parameters);
+            let key = borrow::<CERTIFICATES, _>(&self.certified).ok_or(alert::INTERNAL_ERROR)?;
+            return signature::verify(reader, crypto, key, &digest);
         }
         if suite.key_exchange() == KeyExchange::EcdhePsk {
             // The hint does not matter: there is one identity (RFC 4279, section 5.2).

@@ -3,12 +3,11 @@
 
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
-#[cfg(feature = "certificates")]
 use crate::credentials::CertificateType;
 use crate::crypto::Group;
-#[cfg(feature = "certificates")]
 use crate::extension::{CLIENT_CERTIFICATE_TYPE, ECDSA_SHA256, SERVER_CERTIFICATE_TYPE, SIGNATURE_ALGORITHMS};
 use crate::extension::{EC_POINT_FORMATS, Extensions, SUPPORTED_GROUPS, write};
+use crate::features::{CERTIFICATES, ECDHE, Off};
 use crate::suite::{Abilities, KeyExchange, Suite};
 
 /// The form of a point that is not compressed.
@@ -20,11 +19,13 @@ pub(crate) struct Agreed {
     /// The server answers the client's forms of points.
     answers_formats: bool,
     /// The type of the server's certificate, and of the client's, if the hellos say it. Otherwise it is X.509.
-    #[cfg(feature = "certificates")]
     types: [Option<CertificateType>; 2],
 }
 
-#[cfg(feature = "certificates")]
+impl Off for Agreed {
+    const OFF: &'static Self = &Self { answers_formats: false, types: [None; 2] };
+}
+
 impl Agreed {
     pub(crate) fn server_type(&self) -> CertificateType {
         self.types[0].unwrap_or(CertificateType::X509)
@@ -42,22 +43,20 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, abilities: &Abilities<'_>, is
     }
     if !is_shared {
         write(writer, SUPPORTED_GROUPS, |writer| {
-            let mut groups = abilities.groups.iter();
+            let mut groups = abilities.groups().iter();
             writer.vector(2, |writer| groups.try_for_each(|group| writer.number(group.number().into(), 2)))
         })?;
     }
     write(writer, EC_POINT_FORMATS, |writer| writer.vector(1, |writer| writer.number(UNCOMPRESSED.into(), 1)))?;
-    #[cfg(feature = "certificates")]
-    if !is_shared && abilities.offered().any(|suite| suite.key_exchange() == KeyExchange::EcdheEcdsa) {
+    if CERTIFICATES && !is_shared && abilities.offered().any(|suite| suite.key_exchange() == KeyExchange::EcdheEcdsa) {
         write(writer, SIGNATURE_ALGORITHMS, |writer| writer.vector(2, |writer| writer.number(ECDSA_SHA256.into(), 2)))?;
-        write_types(writer, CLIENT_CERTIFICATE_TYPE, abilities.own.as_slice())?;
-        write_types(writer, SERVER_CERTIFICATE_TYPE, abilities.accepted)?;
+        write_types(writer, CLIENT_CERTIFICATE_TYPE, abilities.own().as_slice())?;
+        write_types(writer, SERVER_CERTIFICATE_TYPE, abilities.accepted())?;
     }
     Ok(())
 }
 
 /// X.509 alone needs no extension (RFC 7250, section 4.1).
-#[cfg(feature = "certificates")]
 fn write_types(writer: &mut Writer<'_>, number: u16, types: &[CertificateType]) -> Result<(), Full> {
     if types.iter().all(|kind| *kind == CertificateType::X509) {
         return Ok(());
@@ -71,10 +70,8 @@ fn write_types(writer: &mut Writer<'_>, number: u16, types: &[CertificateType]) 
 pub(crate) fn is_offered(number: u16, abilities: &Abilities<'_>) -> bool {
     match number {
         EC_POINT_FORMATS => abilities.needs_groups(),
-        #[cfg(feature = "certificates")]
-        CLIENT_CERTIFICATE_TYPE => abilities.own == Some(CertificateType::RawPublicKey),
-        #[cfg(feature = "certificates")]
-        SERVER_CERTIFICATE_TYPE => abilities.accepted.contains(&CertificateType::RawPublicKey),
+        CLIENT_CERTIFICATE_TYPE => abilities.own() == Some(CertificateType::RawPublicKey),
+        SERVER_CERTIFICATE_TYPE => abilities.accepted().contains(&CertificateType::RawPublicKey),
         _ => false,
     }
 }
@@ -82,8 +79,8 @@ pub(crate) fn is_offered(number: u16, abilities: &Abilities<'_>) -> bool {
 /// The server: the group that it takes of the client's offer, if both have one.
 pub(crate) fn group(extensions: Extensions<'_>, abilities: &Abilities<'_>) -> Option<Group> {
     // Without the extension the server is free (RFC 8422, section 4).
-    let Some(content) = extensions.find(SUPPORTED_GROUPS) else { return abilities.groups.first().copied() };
-    abilities.groups.iter().copied().find(|group| numbers(content).any(|number| number == group.number()))
+    let Some(content) = extensions.find(SUPPORTED_GROUPS) else { return abilities.groups().first().copied() };
+    abilities.groups().iter().copied().find(|group| numbers(content).any(|number| number == group.number()))
 }
 
 /// The server: true if its public keys suit the client's extensions.
@@ -96,7 +93,6 @@ pub(crate) fn is_possible(extensions: Extensions<'_>, suite: Suite, abilities: &
     match suite.key_exchange() {
         KeyExchange::Psk => true,
         KeyExchange::EcdhePsk => has_point(),
-        #[cfg(feature = "certificates")]
         KeyExchange::EcdheEcdsa => {
             // Without the extension the client wants SHA-1 (RFC 5246, section 7.4.1.4.1).
             let algorithms = extensions.find(SIGNATURE_ALGORITHMS).unwrap_or(&[]);
@@ -105,7 +101,7 @@ pub(crate) fn is_possible(extensions: Extensions<'_>, suite: Suite, abilities: &
                 Some(content) => list_of_octets(content).contains(&own.number()),
                 None => own == CertificateType::X509,
             };
-            can_verify && has_point() && abilities.own.is_some_and(takes)
+            can_verify && has_point() && abilities.own().is_some_and(takes)
         }
     }
 }
@@ -114,21 +110,20 @@ pub(crate) fn is_possible(extensions: Extensions<'_>, suite: Suite, abilities: &
 ///
 /// # Errors
 /// The alert with which it refuses the client.
-pub(crate) fn accept(extensions: Extensions<'_>, suite: Suite, _abilities: &Abilities<'_>) -> Result<Agreed, u8> {
+pub(crate) fn accept(extensions: Extensions<'_>, suite: Suite, abilities: &Abilities<'_>) -> Result<Agreed, u8> {
     let mut agreed = Agreed::default();
     if suite.key_exchange() != KeyExchange::Psk {
         agreed.answers_formats = extensions.find(EC_POINT_FORMATS).is_some();
     }
-    #[cfg(feature = "certificates")]
     if suite.key_exchange() == KeyExchange::EcdheEcdsa {
-        agreed.types[0] = extensions.find(SERVER_CERTIFICATE_TYPE).and(_abilities.own);
+        agreed.types[0] = extensions.find(SERVER_CERTIFICATE_TYPE).and(abilities.own());
         let client = extensions.find(CLIENT_CERTIFICATE_TYPE);
         let has = |kind: &&CertificateType| match client {
             Some(content) => list_of_octets(content).contains(&kind.number()),
             None => **kind == CertificateType::X509,
         };
-        if !_abilities.accepted.is_empty() {
-            let chosen = _abilities.accepted.iter().find(has).ok_or(alert::UNSUPPORTED_CERTIFICATE)?;
+        if !abilities.accepted().is_empty() {
+            let chosen = abilities.accepted().iter().find(has).ok_or(alert::UNSUPPORTED_CERTIFICATE)?;
             agreed.types[1] = client.map(|_| *chosen);
         }
     }
@@ -140,7 +135,6 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
     if agreed.answers_formats {
         write(writer, EC_POINT_FORMATS, |writer| writer.vector(1, |writer| writer.number(UNCOMPRESSED.into(), 1)))?;
     }
-    #[cfg(feature = "certificates")]
     for (number, kind) in [SERVER_CERTIFICATE_TYPE, CLIENT_CERTIFICATE_TYPE].into_iter().zip(agreed.types) {
         if let Some(kind) = kind {
             write(writer, number, |writer| writer.number(kind.number().into(), 1))?;
@@ -153,28 +147,27 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
 ///
 /// # Errors
 /// The alert with which it refuses the server.
-pub(crate) fn confirm(extensions: Extensions<'_>, suite: Suite, _abilities: &Abilities<'_>) -> Result<Agreed, u8> {
+pub(crate) fn confirm(extensions: Extensions<'_>, suite: Suite, abilities: &Abilities<'_>) -> Result<Agreed, u8> {
+    if !ECDHE {
+        return Ok(Agreed::default());
+    }
     let agreed = Agreed {
         answers_formats: extensions.find(EC_POINT_FORMATS).is_some(),
-        #[cfg(feature = "certificates")]
         types: [
-            chosen(extensions, SERVER_CERTIFICATE_TYPE, _abilities.accepted)?,
-            chosen(extensions, CLIENT_CERTIFICATE_TYPE, _abilities.own.as_slice())?,
+            chosen(extensions, SERVER_CERTIFICATE_TYPE, abilities.accepted())?,
+            chosen(extensions, CLIENT_CERTIFICATE_TYPE, abilities.own().as_slice())?,
         ],
     };
     if extensions.find(EC_POINT_FORMATS).is_some_and(|content| !list_of_octets(content).contains(&UNCOMPRESSED)) {
         return Err(alert::ILLEGAL_PARAMETER);
     }
-    #[cfg(feature = "certificates")]
-    if suite.key_exchange() == KeyExchange::EcdheEcdsa && !_abilities.accepted.contains(&agreed.server_type()) {
+    if suite.key_exchange() == KeyExchange::EcdheEcdsa && !abilities.accepted().contains(&agreed.server_type()) {
         return Err(alert::UNSUPPORTED_CERTIFICATE);
     }
-    let _ = suite;
     Ok(agreed)
 }
 
 /// The type that the server has chosen, which the client must have offered.
-#[cfg(feature = "certificates")]
 fn chosen(extensions: Extensions<'_>, number: u16, offered: &[CertificateType]) -> Result<Option<CertificateType>, u8> {
     let Some(content) = extensions.find(number) else { return Ok(None) };
     let kind = offered.iter().copied().find(|kind| content == [kind.number()]);

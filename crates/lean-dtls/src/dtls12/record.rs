@@ -5,6 +5,7 @@ use crate::codec::{Full, Reader, Writer};
 use crate::config::MAX_CONTENT;
 use crate::connection_id::{ConnectionId, MAX_CONNECTION_ID};
 use crate::crypto::{Aead, Crypto, Failed, NONCE, Protection};
+use crate::features::{self, GCM, Off, OrOff, RECORD_LIMITS, or_off};
 use crate::flight::{self, Part};
 use crate::handshake;
 use crate::lean::Lean;
@@ -24,20 +25,19 @@ const EXPLICIT_NONCE: usize = 8;
 
 /// Octets that a record of application data has beside the data in a suite with CCM_8: header, explicit nonce and tag. One with
 /// a connection ID has more; so has one of AES-GCM, whose tag is longer. One of the lean profile has less.
-pub const OVERHEAD: usize = Format::PLAIN.overhead();
+pub const OVERHEAD: usize = HEADER + EXPLICIT_NONCE + Aead::Ccm8.tag();
 
 /// The largest sequence number: 48 bits.
 const LAST_SEQUENCE: u64 = (1 << 48) - 1;
 
 /// Octets of the longest associated data: that of a record with a connection ID.
-const MAX_ASSOCIATED: usize = if cfg!(feature = "connection-id") { 23 + MAX_CONNECTION_ID } else { 13 };
+const MAX_ASSOCIATED: usize = if features::CONNECTION_ID { 23 + MAX_CONNECTION_ID } else { 13 };
 
 /// What a record carries: its number (RFC 5246, section 6.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ContentType(u8);
 
 #[allow(non_upper_case_globals)] // they are used like the variants of an enumeration
-#[cfg_attr(not(all(feature = "dtls13", feature = "heartbeat")), allow(dead_code))]
 impl ContentType {
     pub(crate) const ChangeCipherSpec: Self = Self(20);
     pub(crate) const Alert: Self = Self(21);
@@ -52,7 +52,7 @@ impl ContentType {
 
     /// `None` if this engine does not know it.
     pub(crate) const fn of(number: u8) -> Option<Self> {
-        let last = if cfg!(feature = "lean") { Self::Acknowledgement } else { Self::ConnectionId };
+        let last = if features::LEAN { Self::Acknowledgement } else { Self::ConnectionId };
         if Self::ChangeCipherSpec.0 <= number && number <= last.0 { Some(Self(number)) } else { None }
     }
 
@@ -110,8 +110,16 @@ impl Header {
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     lean: Lean,
-    #[cfg(feature = "gcm")]
-    aead: Aead,
+    aead: OrOff<GCM, Aead>,
+}
+
+impl Off for Aead {
+    const OFF: &'static Self = &Self::Ccm8;
+}
+
+/// The most octets of content in records of each epoch.
+impl Off for [u16; 2] {
+    const OFF: &'static Self = &[MAX_CONTENT; 2];
 }
 
 /// Octets of the short header: the content type, and the lower 16 bits of the sequence number.
@@ -128,21 +136,20 @@ const SHORT_TYPES: [(u8, ContentType); 4] = [
 
 impl Format {
     /// With nothing left out, in a suite with CCM_8.
-    const PLAIN: Self = Self::new(Lean::NONE, Aead::Ccm8);
-
-    pub(crate) const fn new(lean: Lean, _aead: Aead) -> Self {
-        Self {
-            lean,
-            #[cfg(feature = "gcm")]
-            aead: _aead,
-        }
+    fn plain() -> Self {
+        Self::new(Lean::NONE, Aead::Ccm8)
     }
 
-    const fn aead(self) -> Aead {
-        #[cfg(feature = "gcm")]
-        return self.aead;
-        #[cfg(not(feature = "gcm"))]
-        Aead::Ccm8
+    pub(crate) fn new(lean: Lean, aead: Aead) -> Self {
+        Self { lean, aead: or_off::<GCM, _>(aead) }
+    }
+
+    fn aead(self) -> Aead {
+        if !GCM {
+            return Aead::Ccm8; // at once, so that the length of the tag is a constant for the compiler
+        }
+        let aead: &Aead = &self.aead;
+        *aead
     }
 
     const fn header(self) -> usize {
@@ -154,7 +161,7 @@ impl Format {
     }
 
     /// Octets that a record has beside its content.
-    const fn overhead(self) -> usize {
+    fn overhead(self) -> usize {
         self.header() + self.explicit_nonce() + self.aead().tag()
     }
 
@@ -195,8 +202,7 @@ pub(crate) struct Outbound {
     /// The peer's connection ID, which encrypted records carry.
     pub(crate) id: ConnectionId,
     /// The most octets of content in records of each epoch.
-    #[cfg(feature = "record-limits")]
-    pub(crate) limits: [u16; 2],
+    pub(crate) limits: OrOff<RECORD_LIMITS, [u16; 2]>,
 }
 
 impl Default for Outbound {
@@ -204,10 +210,9 @@ impl Default for Outbound {
         Self {
             next: [0; 2],
             keys: None,
-            format: Format::PLAIN,
+            format: Format::plain(),
             id: ConnectionId::default(),
-            #[cfg(feature = "record-limits")]
-            limits: [MAX_CONTENT; 2],
+            limits: or_off::<RECORD_LIMITS, _>(*<[u16; 2]>::OFF),
         }
     }
 }
@@ -219,7 +224,6 @@ impl Outbound {
     }
 
     /// The number of the next record in clear.
-    #[cfg(feature = "dtls13")]
     pub(crate) const fn next_in_clear(&self) -> u64 {
         self.next[0]
     }
@@ -229,7 +233,6 @@ impl Outbound {
     }
 
     /// The latest sequence number of an epoch, of those that were sent, with these lower 16 bits.
-    #[cfg(feature = "lean")]
     pub(crate) const fn latest(&self, epoch: u16, lower: u16) -> Option<u64> {
         let Some(latest) = self.next[(epoch & 1) as usize].checked_sub(1) else { return None };
         latest.checked_sub((latest as u16).wrapping_sub(lower) as u64)
@@ -247,10 +250,7 @@ impl Outbound {
     }
 
     fn limit(&self, epoch: u16) -> usize {
-        #[cfg(feature = "record-limits")]
-        let limit = self.limits[usize::from(epoch & 1)];
-        #[cfg(not(feature = "record-limits"))]
-        let limit = MAX_CONTENT;
+        let limit = if RECORD_LIMITS { self.limits[usize::from(epoch & 1)] } else { MAX_CONTENT };
         // The encrypted content type counts, as in RFC 8449, section 4.
         usize::from(limit) - usize::from(epoch > 0 && !self.id.octets().is_empty())
     }
@@ -316,7 +316,6 @@ const fn epoch(part: Part) -> u16 {
     }
 }
 
-#[cfg(feature = "lean")]
 pub(crate) const fn part(epoch: u16) -> Part {
     if epoch == 0 { Part::BeforeChange } else { Part::AfterChange }
 }
@@ -367,19 +366,17 @@ pub(crate) struct Inbound {
     /// This end's connection ID, which encrypted records carry.
     pub(crate) id: ConnectionId,
     /// The most octets of content in records of each epoch.
-    #[cfg(feature = "record-limits")]
-    pub(crate) limits: [u16; 2],
+    pub(crate) limits: OrOff<RECORD_LIMITS, [u16; 2]>,
 }
 
 impl Default for Inbound {
     fn default() -> Self {
         Self {
             keys: None,
-            format: Format::PLAIN,
+            format: Format::plain(),
             window: Window::default(),
             id: ConnectionId::default(),
-            #[cfg(feature = "record-limits")]
-            limits: [MAX_CONTENT; 2],
+            limits: or_off::<RECORD_LIMITS, _>(*<[u16; 2]>::OFF),
         }
     }
 }
@@ -445,12 +442,8 @@ impl Inbound {
         if length > self.limit(1) { Err(Failed) } else { Ok((content_type, &mut content[..length])) }
     }
 
-    fn limit(&self, _epoch: u16) -> usize {
-        #[cfg(feature = "record-limits")]
-        let limit = self.limits[usize::from(_epoch & 1)];
-        #[cfg(not(feature = "record-limits"))]
-        let limit = MAX_CONTENT;
-        limit.into()
+    fn limit(&self, epoch: u16) -> usize {
+        if RECORD_LIMITS { self.limits[usize::from(epoch & 1)].into() } else { MAX_CONTENT.into() }
     }
 }
 
@@ -498,7 +491,6 @@ impl Header {
 }
 
 /// The connection ID of `length` octets with which a datagram begins, if its first record has one.
-#[cfg(feature = "connection-id")]
 pub(crate) fn connection_id_of(datagram: &[u8], length: usize) -> Option<&[u8]> {
     let mut reader = Reader::new(datagram);
     let content_type = ContentType::of(reader.u8()?);
@@ -520,7 +512,7 @@ mod tests {
     /// A record of epoch 1, for a receiver with this connection ID.
     fn sealed(content: &[u8], id: ConnectionId) -> Vec<u8> {
         let mut outbound = Outbound { id, ..Outbound::default() };
-        outbound.protect(keys(), Format::PLAIN);
+        outbound.protect(keys(), Format::plain());
         let mut output = [0; 300];
         let mut crypto = RustCrypto::new(|_: &mut [u8]| {});
         let length = outbound.write(&mut crypto, (ContentType::ApplicationData, 1), &[content], &mut output).unwrap();
@@ -530,7 +522,7 @@ mod tests {
     /// What a receiver with this connection ID and limit reads.
     fn opened(mut datagram: Vec<u8>, id: ConnectionId, limit: u16) -> Option<(ContentType, Vec<u8>)> {
         let mut inbound = Inbound { id, limits: [limit; 2], ..Inbound::default() };
-        inbound.protect(keys(), Format::PLAIN);
+        inbound.protect(keys(), Format::plain());
         let mut reader = Reader::new(&datagram);
         let header = Header::read(&mut reader, &id)?;
         let start = datagram.len() - reader.rest().len();

@@ -8,12 +8,12 @@ use super::hello::{ClientHello, ServerHello};
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, accepted, add_session_context};
 use crate::crypto::{Aead, Crypto, DIGEST, Hash, KEY, NONCE, Protection};
 use crate::extension::SESSION_TICKET;
+use crate::features::{CERTIFICATES, If, RESUMPTION, borrow, is, only};
 use crate::handshake::Kind;
-use crate::session::{Peer, STATE, Session, SessionId, SessionState, Sessions};
-#[cfg(feature = "certificates")]
+use crate::session::{Certified, Kept, Peer, STATE, Session, SessionId, SessionState, Sessions};
 use crate::suite::KeyExchange;
 use crate::suite::{Abilities, Suite};
 use crate::time::Instant;
@@ -140,9 +140,8 @@ pub(crate) fn context<C: Crypto>(crypto: &mut C, credentials: &impl Credentials)
         hash.update(&(octets.len() as u32).to_be_bytes());
         hash.update(octets);
     };
-    #[cfg(feature = "certificates")]
-    credentials.accepted().iter().for_each(|kind| add(&[kind.number()]));
-    credentials.session_context(&mut add);
+    accepted(credentials).iter().for_each(|kind| add(&[kind.number()]));
+    add_session_context(credentials, &mut add);
     hash.digest()
 }
 
@@ -160,11 +159,11 @@ pub(crate) fn find<C: Crypto>(
     let session = match (tickets, ticket) {
         (Some(keys), Some(ticket)) => {
             let context = context(crypto, credentials);
-            keys.open(crypto, &context, ticket, hello.session)
+            keys.open(crypto, &context, ticket, hello.session())
         }
         _ => None,
     };
-    let by_id = || sessions.find(hello.session).filter(|_| !hello.session.is_empty()).cloned();
+    let by_id = || sessions.find(hello.session()).filter(|_| !hello.session().is_empty()).cloned();
     session.or_else(by_id).filter(|session| {
         // One from the future is of another life of the server's clock.
         let age = now.as_millis().checked_sub(session.kept_at.as_millis());
@@ -185,7 +184,7 @@ impl SessionState {
 impl SessionState {
     /// The client: true if the server has taken this session.
     pub(super) fn is_that_of(&self, hello: &ServerHello<'_>) -> bool {
-        !self.id().is_empty() && self.id() == hello.session
+        !self.id().is_empty() && self.id() == hello.session()
     }
 
     /// The client: whether the server's hello suits the session that it has taken.
@@ -206,7 +205,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let fragment_length = self.agreed.fragment_length();
         let peer = self.peer()?;
         Some(SessionState {
-            id: self.resumption.id,
+            id: self.session_id(),
             is_of_ticket: false,
             master,
             peer,
@@ -218,31 +217,49 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Who the peer has proved to be. `None` if the identity of its pre-shared key is not kept.
     fn peer(&self) -> Option<Peer> {
-        #[cfg(feature = "certificates")]
         if self.suite.key_exchange() == KeyExchange::EcdheEcdsa {
             let kinds = self.agreed.public_keys;
             let kind = if self.is_client { kinds.server_type() } else { kinds.client_type() };
-            return Some(self.keys.certified.map_or(Peer::Anyone, |key| Peer::Certified(kind, key)));
+            let key = self.keys.get().and_then(|keys| borrow::<CERTIFICATES, _>(&keys.certified));
+            let certified = key.and_then(|key| only::<CERTIFICATES, _>(|| Certified { kind, key: *key }));
+            return Some(certified.map_or(Peer::Anyone, Peer::Certified));
         }
         (!self.identity.octets().is_empty()).then_some(Peer::Psk(self.identity))
     }
 
+    /// The server has given the session its name.
+    pub(crate) fn is_named(&self) -> bool {
+        self.resumption.get().is_some_and(|resumption| resumption.is_named)
+    }
+
+    /// The name of the session. Empty if it has none.
+    pub(crate) fn session_id(&self) -> SessionId {
+        self.resumption.get().map_or(SessionId::EMPTY, |resumption| resumption.id)
+    }
+
     /// Takes the master secret of another session in the place of a key exchange.
     pub(super) fn resume(&mut self, crypto: &mut C, session: &SessionState) {
-        (self.resumption.is_resumed, self.resumption.is_named) = (true, !session.is_of_ticket);
-        (self.resumption.id, self.suite) = (session.id, session.suite);
+        if let Some(resumption) = self.resumption.get_mut() {
+            (resumption.is_resumed, resumption.is_named) = (true, !session.is_of_ticket);
+            resumption.id = session.id;
+        }
+        self.suite = session.suite;
         match session.peer {
             Peer::Anyone => {}
             Peer::Psk(identity) => self.identity = identity,
-            #[cfg(feature = "certificates")]
-            Peer::Certified(_, key) => self.keys.certified = Some(key),
+            Peer::Certified(peer) => {
+                if let Some(keys) = self.keys.get_mut() {
+                    keys.certified = only::<CERTIFICATES, _>(|| peer.key);
+                }
+            }
         }
         self.protect(crypto, session.master.clone());
     }
 
     /// The server: what is to be kept of a session whose handshake is complete. Once.
     pub(crate) fn take_state(&mut self, kept_at: Instant) -> Option<SessionState> {
-        if !core::mem::take(&mut self.resumption.is_to_keep) {
+        let resumption = self.resumption.get_mut()?;
+        if !core::mem::take(&mut resumption.is_to_keep) {
             return None;
         }
         let state = self.state(kept_at);
@@ -252,11 +269,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The server: the name of a new session, if it is to have one.
     pub(super) fn name(&mut self, crypto: &mut C, resuming: &Resuming<'_>) {
-        if resuming.gives_ids && !self.agreed.session_ticket && self.agreed.extended_master_secret {
+        let has_name = resuming.gives_ids && !is(&self.agreed.session_ticket) && self.agreed.extended_master_secret;
+        if let Some(resumption) = self.resumption.get_mut().filter(|_| has_name) {
             let mut id = [0; ID];
             crypto.random(&mut id);
-            self.resumption.id = SessionId::new(&id).unwrap_or_default();
-            (self.resumption.is_named, self.resumption.is_to_keep) = (true, true);
+            resumption.id = SessionId::new(&id).unwrap_or_default();
+            (resumption.is_named, resumption.is_to_keep) = (true, true);
         }
     }
 
@@ -267,7 +285,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         credentials: &impl Credentials,
         resuming: &Resuming<'_>,
     ) -> Result<(), Problem> {
-        let Some(keys) = resuming.tickets.filter(|_| self.agreed.session_ticket) else { return Ok(()) };
+        let Some(keys) = resuming.tickets.filter(|_| is(&self.agreed.session_ticket)) else { return Ok(()) };
         let context = context(crypto, credentials);
         let sent = self.state(resuming.now).ok_or(Full).and_then(|state| {
             let (ticket, length) = keys.seal(crypto, &context, &state)?;
@@ -281,21 +299,22 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// The client: its keys are there, and the server's last flight is next.
-    pub(super) fn expect_last_flight(&mut self, kept: &mut Option<Session>) {
-        let is_new = !self.resumption.is_resumed;
-        if is_new {
-            let has_name = !self.resumption.id.octets().is_empty() || self.agreed.session_ticket;
-            *kept = self.state(Instant::from_millis(0)).filter(|_| has_name).map(Session::new);
+    pub(super) fn expect_last_flight(&mut self, kept: &mut Kept) {
+        let has_ticket = is(&self.agreed.session_ticket);
+        if RESUMPTION && !self.is_resumed() {
+            let has_name = !self.session_id().octets().is_empty() || has_ticket;
+            let state = self.state(Instant::from_millis(0)).filter(|_| has_name);
+            *kept = state.and_then(|state| only::<RESUMPTION, _>(|| Session::new(state)));
         }
         self.expect_finished();
-        if self.agreed.session_ticket {
+        if has_ticket {
             self.expects = Expects::NewSessionTicket;
         }
     }
 }
 
 /// The client: keeps the ticket in a NewSessionTicket. `None` if it is malformed.
-pub(super) fn read_ticket(body: &[u8], kept: &mut Option<Session>) -> Option<()> {
+pub(super) fn read_ticket(body: &[u8], kept: &mut Kept) -> Option<()> {
     let mut reader = Reader::new(body);
     let lifetime_s = reader.number(4)?;
     let ticket = reader.vector(2).filter(|_| reader.is_empty())?;
@@ -307,13 +326,14 @@ pub(super) fn read_ticket(body: &[u8], kept: &mut Option<Session>) -> Option<()>
 }
 
 /// The client: what it will ask for. A session that does not suit the configuration is left out.
-pub(super) fn begin<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>, kept: &mut Option<Session>) {
-    let suits = |session: &Session| {
+pub(super) fn begin<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>, kept: &mut Kept) {
+    let suits = |session: &If<RESUMPTION, Session>| {
+        let session: &Session = session;
         let Session { state, .. } = session;
         let is_known = config.abilities().offered().any(|suite| suite == state.suite);
-        let can_say = session.ticket().is_empty() || config.options.tickets;
+        let can_say = session.ticket().is_empty() || config.options.sessions.tickets;
         let is_trusted = state.peer.is_trusted(&config.credentials, false);
-        is_known && can_say && is_trusted && state.fragment_length == config.options.fragment_length()
+        is_known && can_say && is_trusted && state.fragment_length == config.options.limits.fragment_length()
     };
     *kept = kept.take().filter(suits);
     if let Some(session) = kept {

@@ -3,7 +3,6 @@
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::credentials::MAX_PSK;
-#[cfg(feature = "ecdhe")]
 use crate::crypto::SCALAR;
 use crate::crypto::{Crypto, DIGEST, KEY};
 use crate::session::Master;
@@ -46,7 +45,6 @@ impl Premaster {
     }
 
     /// From a secret of key agreement and then a pre-shared key (RFC 5489, section 2), each with its length.
-    #[cfg(feature = "ecdhe")]
     pub(crate) fn from_parts(secret: &[u8; SCALAR], psk: &[u8]) -> Self {
         let mut premaster = Self::with_room(secret.len(), psk);
         premaster.octets[2..][..SCALAR].copy_from_slice(secret);
@@ -54,7 +52,6 @@ impl Premaster {
     }
 
     /// The secret of key agreement alone (RFC 8422, section 5.10).
-    #[cfg(feature = "certificates")]
     pub(crate) fn from_agreement(secret: &[u8; SCALAR]) -> Self {
         let mut octets = [0; 2 * (2 + MAX_PSK)];
         octets[..SCALAR].copy_from_slice(secret);

@@ -1,36 +1,23 @@
 //! The server's side of a handshake.
 
-#[cfg(feature = "certificates")]
-use super::certificates;
 use super::connection::{Connection, Expects, Problem};
 use super::extensions::{self, Agreed, Offer};
 use super::hello::{self, ClientHello, ServerHello};
-#[cfg(feature = "ecdhe")]
-use super::public_keys;
 use super::record::{self, ContentType, Outbound};
-#[cfg(feature = "resumption")]
 use super::resumption::Resuming;
 use super::schedule::Premaster;
+use super::{certificates, public_keys};
 use crate::alert;
-#[cfg(feature = "dtls13")]
 use crate::both::DOWNGRADE;
 use crate::codec::{Full, Reader, Writer};
-use crate::config::Config;
-#[cfg(feature = "dtls13")]
-use crate::config::Versions;
-#[cfg(feature = "certificates")]
-use crate::credentials::Role;
-use crate::credentials::{Credentials, Identity, is_key};
-use crate::crypto::Crypto;
-#[cfg(feature = "certificates")]
-use crate::crypto::Hash;
+use crate::config::{Config, Versions};
+use crate::connection_id;
+use crate::credentials::{self, Credentials, Identity, Role, is_key};
+use crate::crypto::{Crypto, Hash};
+use crate::features::{CERTIFICATES, ECDHE, FALSE_START, If, LEAN, RESUMPTION, borrow, is, only, or_off};
 use crate::handshake::{self, Arrived, Kind};
 use crate::lean::Lean;
-#[cfg(not(feature = "resumption"))]
-use crate::session::Resuming;
-#[cfg(feature = "resumption")]
 use crate::session::SessionState;
-#[cfg(feature = "certificates")]
 use crate::signature;
 use crate::suite::KeyExchange;
 
@@ -73,7 +60,7 @@ pub(crate) fn open<C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
     config: &Config<impl Credentials>,
     offer: &Offer<'_>,
-    resuming: &Resuming<'_>,
+    resuming: &Option<If<RESUMPTION, Resuming<'_>>>,
     arrived: Arrived<'_>,
     (from, hello): (From<'_>, &ClientHello<'_>),
 ) {
@@ -95,17 +82,16 @@ fn answer<C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
     config: &Config<impl Credentials>,
     offer: &Offer<'_>,
-    _resuming: &Resuming<'_>,
+    resuming: &Option<If<RESUMPTION, Resuming<'_>>>,
     (from, hello): (From<'_>, &ClientHello<'_>),
 ) -> Result<(), Problem> {
     crypto.random(&mut connection.randoms[1]);
-    #[cfg(feature = "dtls13")]
     if config.options.dtls13.versions == Versions::Both {
         connection.randoms[1][24..].copy_from_slice(&DOWNGRADE);
     }
     from.unverified.into_iter().for_each(|octets| connection.allowance.receive(octets));
-    #[cfg(feature = "resumption")]
-    if let Some(session) = _resuming.session
+    if RESUMPTION
+        && let Some(session) = resuming.as_ref().and_then(|resuming| resuming.session)
         && resume(connection, crypto, offer, session, hello)?
     {
         return Ok(());
@@ -125,33 +111,29 @@ fn answer<C: Crypto, const BUFFER: usize>(
     }
     agree(connection, agreed);
     connection.suite = suite;
-    #[cfg(feature = "false-start")]
-    {
-        connection.starts_early = config.options.false_start && suite.key_exchange() == KeyExchange::EcdheEcdsa;
+    let can_be_early = suite.key_exchange() == KeyExchange::EcdheEcdsa;
+    connection.set_starts_early(FALSE_START && is(&config.options.false_start) && can_be_early);
+    if RESUMPTION && let Some(resuming) = resuming {
+        connection.name(crypto, resuming);
     }
-    #[cfg(feature = "resumption")]
-    connection.name(crypto, _resuming);
     send_hello(connection)?;
     if let Some(key) = key {
         connection.expect_finished();
         if agreed.lean.has(Lean::SERVER_FINISHED_FIRST) {
             connection.derive(crypto, &Premaster::from_psk(key));
             connection.finish(crypto)?;
-        } else {
-            #[cfg(feature = "lean")]
+        } else if LEAN {
             connection.postpone(Premaster::from_psk(key));
         }
         return Ok(());
     }
-    #[cfg(feature = "ecdhe")]
-    if suite.key_exchange() != KeyExchange::Psk {
+    if ECDHE && suite.key_exchange() != KeyExchange::Psk {
         send_keys(connection, crypto, &config.credentials, offer, hello)?;
     }
     Ok(connection.sender.send(Kind::ServerHelloDone, |_| Ok(()))?)
 }
 
 /// The flight that resumes a session. Returns false if the client's hello does not suit it: the handshake is then a full one.
-#[cfg(feature = "resumption")]
 fn resume<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
@@ -167,7 +149,7 @@ fn resume<C: Crypto, const BUFFER: usize>(
     if !session.suits(hello, &offer.abilities, &agreed) {
         return Ok(false);
     }
-    agreed.session_ticket = false; // the client has it
+    agreed.session_ticket = or_off::<RESUMPTION, _>(false); // the client has it
     agree(connection, agreed);
     connection.resume(crypto, session);
     send_hello(connection)?;
@@ -178,37 +160,29 @@ fn resume<C: Crypto, const BUFFER: usize>(
 
 fn agree<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>, agreed: Agreed) {
     connection.agree(agreed);
-    #[cfg(feature = "connection-id")]
-    {
-        connection.own_id = agreed.connection_ids.map(|[own, _]| own);
-    }
+    connection.set_own_id(connection_id::agreed(&agreed.connection_ids).map(|[own, _]| own));
 }
 
 fn send_hello<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>) -> Result<(), Full> {
+    let id = connection.session_id();
+    let id = if RESUMPTION { id.octets() } else { &[] };
     let Connection { randoms: [_, random], suite, agreed, .. } = connection;
-    #[cfg(feature = "resumption")]
-    let id = connection.resumption.id;
-    #[cfg(feature = "resumption")]
-    let id = id.octets();
-    #[cfg(not(feature = "resumption"))]
-    let id = &[];
     connection.sender.send(Kind::ServerHello, |writer| ServerHello::write(writer, random, id, *suite, agreed))
 }
 
 /// ServerKeyExchange; with certificates also Certificate and CertificateRequest.
-#[cfg(feature = "ecdhe")]
 fn send_keys<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    _credentials: &impl Credentials,
+    credentials: &impl Credentials,
     offer: &Offer<'_>,
     hello: &ClientHello<'_>,
 ) -> Result<(), Problem> {
     let Connection { sender, keys, .. } = connection;
+    let keys = keys.get_mut().ok_or(alert::INTERNAL_ERROR)?;
     let group = public_keys::group(hello.extensions, &offer.abilities).ok_or(alert::HANDSHAKE_FAILURE)?;
-    #[cfg(feature = "certificates")]
-    if connection.suite.key_exchange() == KeyExchange::EcdheEcdsa {
-        let own = _credentials.certificate().ok_or(alert::INTERNAL_ERROR)?;
+    if CERTIFICATES && connection.suite.key_exchange() == KeyExchange::EcdheEcdsa {
+        let own = credentials::certificate(credentials).ok_or(alert::INTERNAL_ERROR)?;
         sender.send(Kind::Certificate, |writer| certificates::write(writer, Some(own.certificate)))?;
         let parameters = keys.draw(crypto, group)?;
         let digest = certificates::key_exchange_digest(crypto, &connection.randoms, parameters.octets());
@@ -217,7 +191,7 @@ fn send_keys<C: Crypto, const BUFFER: usize>(
             writer.put(parameters.octets())?;
             signature::write(writer, &signature)
         })?;
-        if !offer.abilities.accepted.is_empty() {
+        if !offer.abilities.accepted().is_empty() {
             sender.send(Kind::CertificateRequest, certificates::write_request)?;
             connection.expects = Expects::Certificate;
         }
@@ -262,7 +236,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
-    resuming: &Resuming<'_>,
+    resuming: &Option<If<RESUMPTION, Resuming<'_>>>,
 ) -> bool {
     let handled = handle_message(connection, crypto, &config.credentials, resuming);
     if let Err(problem) = handled {
@@ -275,17 +249,18 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     credentials: &impl Credentials,
-    _resuming: &Resuming<'_>,
+    resuming: &Option<If<RESUMPTION, Resuming<'_>>>,
 ) -> Result<bool, Problem> {
     let Connection { sender, incoming, identity, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return Ok(false) };
     match (connection.expects, header.kind) {
-        #[cfg(feature = "certificates")]
-        (Expects::Certificate, Kind::Certificate) => {
+        (Expects::Certificate, Kind::Certificate) if CERTIFICATES => {
             let kind = connection.agreed.public_keys.client_type();
             let key = certificates::read(body, kind, Role::Client, credentials)?;
             // A client without a certificate (RFC 5246, section 7.4.6).
-            connection.keys.certified = Some(key.ok_or(alert::HANDSHAKE_FAILURE)?);
+            let key = key.ok_or(alert::HANDSHAKE_FAILURE)?;
+            let keys = connection.keys.get_mut().ok_or(alert::INTERNAL_ERROR)?;
+            keys.certified = only::<CERTIFICATES, _>(|| key);
             sender.note(&header, body);
             connection.expects = Expects::ClientKeyExchange;
         }
@@ -294,38 +269,40 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
             let mut reader = Reader::new(body);
             let premaster = match connection.suite.key_exchange() {
                 KeyExchange::Psk => Premaster::from_psk(read_identity(&mut reader, credentials, identity)?),
-                #[cfg(feature = "ecdhe")]
                 KeyExchange::EcdhePsk => {
                     let psk = read_identity(&mut reader, credentials, identity)?;
                     let public = reader.vector(1).ok_or(alert::DECODE_ERROR)?;
-                    Premaster::from_parts(&*connection.keys.agree(crypto, public)?, psk)
+                    let keys = connection.keys.get_mut().ok_or(alert::INTERNAL_ERROR)?;
+                    Premaster::from_parts(&*keys.agree(crypto, public)?, psk)
                 }
-                #[cfg(feature = "certificates")]
                 KeyExchange::EcdheEcdsa => {
                     let public = reader.vector(1).ok_or(alert::DECODE_ERROR)?;
-                    Premaster::from_agreement(&*connection.keys.agree(crypto, public)?)
+                    let keys = connection.keys.get_mut().ok_or(alert::INTERNAL_ERROR)?;
+                    Premaster::from_agreement(&*keys.agree(crypto, public)?)
                 }
             };
             reader.is_empty().then_some(()).ok_or(alert::DECODE_ERROR)?;
             connection.derive(crypto, &premaster);
-            #[cfg(feature = "certificates")]
-            if connection.keys.certified.is_some() {
+            if connection.keys.get().is_some_and(|keys| keys.certified.is_some()) {
                 connection.expects = Expects::CertificateVerify;
                 return Ok(true);
             }
             connection.expect_finished();
         }
-        #[cfg(feature = "certificates")]
-        (Expects::CertificateVerify, Kind::CertificateVerify) => {
+        (Expects::CertificateVerify, Kind::CertificateVerify) if CERTIFICATES => {
             let digest = sender.transcript.digest();
-            let key = connection.keys.certified.as_ref().ok_or(alert::INTERNAL_ERROR)?;
+            let keys = connection.keys.get().ok_or(alert::INTERNAL_ERROR)?;
+            let key = borrow::<CERTIFICATES, _>(&keys.certified).ok_or(alert::INTERNAL_ERROR)?;
             signature::verify(Reader::new(body), crypto, key, &digest)?;
             sender.note(&header, body);
             connection.expect_finished();
         }
         // It has been verified. What follows comes before this end's own.
-        #[cfg(feature = "resumption")]
-        (Expects::Finished, Kind::Finished) => connection.send_ticket(crypto, credentials, _resuming)?,
+        (Expects::Finished, Kind::Finished) if RESUMPTION => {
+            if let Some(resuming) = resuming {
+                connection.send_ticket(crypto, credentials, resuming)?;
+            }
+        }
         _ => return Ok(false),
     }
     Ok(true)

@@ -2,9 +2,10 @@
 
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
-use crate::credentials::{CertificateType, Credentials, Role};
+use crate::credentials::{CertificateType, Credentials, Role, accepted, certificate};
 use crate::crypto::MAX_PUBLIC;
 use crate::extension::{self, ECDSA_SHA256, Extensions};
+use crate::features::CERTIFICATES;
 
 /// What a connection knows about certificates.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,13 +42,13 @@ pub(crate) struct Offer<'a> {
 
 impl<'a> Offer<'a> {
     pub(crate) fn of(credentials: &'a impl Credentials) -> Self {
-        let own = credentials.certificate().map(|own| own.certificate.kind());
-        Self { own, accepted: credentials.accepted() }
+        let own = certificate(credentials).map(|own| own.certificate.kind());
+        Self { own, accepted: accepted(credentials) }
     }
 
     /// True if the client can check a server's certificate.
     pub(crate) const fn is_possible(&self) -> bool {
-        !self.accepted.is_empty()
+        CERTIFICATES && !self.accepted.is_empty()
     }
 
     pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
@@ -64,7 +65,7 @@ impl<'a> Offer<'a> {
         let has_raw = |types: &[CertificateType]| types.contains(&CertificateType::RawPublicKey);
         match number {
             extension::CLIENT_CERTIFICATE_TYPE => self.is_possible() && has_raw(self.own.as_slice()),
-            extension::SERVER_CERTIFICATE_TYPE => has_raw(self.accepted),
+            extension::SERVER_CERTIFICATE_TYPE => CERTIFICATES && has_raw(self.accepted),
             _ => false,
         }
     }

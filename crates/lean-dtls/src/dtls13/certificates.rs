@@ -6,7 +6,7 @@ use super::hello::read_extensions;
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
-use crate::credentials::{Certificate, CertificateType, CertifiedKey, Credentials, MAX_CHAIN, Role};
+use crate::credentials::{Certificate, CertificateType, CertifiedKey, Credentials, MAX_CHAIN, Role, check_peer};
 use crate::crypto::{Crypto, DIGEST, Hash, MAX_PUBLIC};
 use crate::extension::{self, ECDSA_SHA256};
 use crate::handshake::Kind;
@@ -31,6 +31,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if self.is_client == is_own { Role::Client } else { Role::Server }
     }
 
+    /// The type of an end's certificate.
+    fn kind_of(&self, role: Role) -> CertificateType {
+        self.certificates.get().map_or(CertificateType::X509, |certificates| certificates.kind(role))
+    }
+
     /// Adds a CertificateRequest to the flight. It names no authority: any that the server trusts will do.
     pub(crate) fn send_certificate_request(&mut self) -> Result<(), Full> {
         self.sender.send(Kind::CertificateRequest, |writer| {
@@ -43,7 +48,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// certificate of the type that is asked for sends an empty one.
     pub(crate) fn send_certificate(&mut self, crypto: &mut C, own: Option<CertifiedKey<'_>>) -> Result<(), Full> {
         let role = self.role(true);
-        let kind = self.certificates.kind(role);
+        let kind = self.kind_of(role);
         let own = own.filter(|own| own.certificate.kind() == kind);
         self.sender.send(Kind::Certificate, |writer| {
             writer.vector(1, |_| Ok(()))?;
@@ -66,20 +71,21 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn receive_certificate(&mut self, crypto: &mut C, config: &Config<impl Credentials>) -> Result<(), u8> {
         let peer = self.role(false);
         let handshake = self.sender.transcript.digest();
+        let state = self.certificates.get_mut().ok_or(alert::UNEXPECTED_MESSAGE)?;
         let (header, body) = self.incoming.whole(self.next).ok_or(alert::DECODE_ERROR)?;
         self.expects = match (self.expects, header.kind) {
-            (Expects::Certificate, Kind::CertificateRequest) if !self.certificates.is_asked => {
+            (Expects::Certificate, Kind::CertificateRequest) if !state.is_asked => {
                 read_request(body)?;
-                self.certificates.is_asked = true;
+                state.is_asked = true;
                 Expects::Certificate
             }
             (Expects::Certificate, Kind::Certificate) => {
-                let key = read_certificate(body, self.certificates.kind(peer), peer, &config.credentials)?;
-                self.certificates.peers_key = Some(key);
+                let key = read_certificate(body, state.kind(peer), peer, &config.credentials)?;
+                state.peers_key = Some(key);
                 Expects::CertificateVerify
             }
             (Expects::CertificateVerify, Kind::CertificateVerify) => {
-                let key = self.certificates.peers_key.ok_or(alert::UNEXPECTED_MESSAGE)?;
+                let key = state.peers_key.ok_or(alert::UNEXPECTED_MESSAGE)?;
                 let digest = signed_digest(crypto, peer, &handshake);
                 signature::verify(Reader::new(body), crypto, &key, &digest)?;
                 Expects::Finished
@@ -137,6 +143,6 @@ fn read_certificate(
         (CertificateType::X509, chain) => Certificate::X509(chain),
     };
     let key = certificate.public_key().ok_or(alert::UNSUPPORTED_CERTIFICATE)?;
-    credentials.check_peer(peer, &certificate).map_err(|error| error as u8)?;
+    check_peer(credentials, peer, &certificate).map_err(|error| error as u8)?;
     Ok(key)
 }

@@ -2,7 +2,6 @@
 
 use zeroize::Zeroize;
 
-#[cfg(feature = "certificates")]
 use super::certificate_types;
 use super::connection::{Connection, Expects, transcript_header};
 use super::hello::{self, BINDERS, Mode, Offer, ServerHello};
@@ -15,11 +14,11 @@ use crate::both::{Earlier, Later, Offered};
 use crate::codec::{Reader, Writer};
 use crate::config::{Config, Options, Versions};
 use crate::connection_id::ConnectionId;
-use crate::credentials::Credentials;
+use crate::credentials::{self, Credentials};
 use crate::crypto::{Crypto, Hash};
 use crate::extension;
+use crate::features::{CERTIFICATES, RECORD_LIMITS, is, slot};
 use crate::handshake::Kind;
-#[cfg(feature = "record-limits")]
 use crate::limits;
 use crate::reassembly::Reassembly;
 use crate::session::Kept;
@@ -56,11 +55,8 @@ pub(crate) fn start<E: Earlier, C: Crypto, const BUFFER: usize>(
     kept: &Kept,
 ) {
     crypto.random(&mut connection.client_random);
-    #[cfg(feature = "connection-id")]
-    {
-        let length = config.options.connection_id;
-        connection.own_id = length.and_then(|length| ConnectionId::draw(crypto, length));
-    }
+    let length = config.options.connection_id.length;
+    connection.own_id = length.and_then(|length| ConnectionId::draw(crypto, length));
     connection.share = generate_share(crypto, config);
     send_hello::<E, _, _>(connection, crypto, config, kept, None);
 }
@@ -117,8 +113,7 @@ fn offer<'a>(
         connection_id,
         cookie,
         psk: Key::own(&config.credentials).map(|psk| (psk, mode(config))),
-        #[cfg(feature = "certificates")]
-        certificates: certificate_types::Offer::of(&config.credentials),
+        certificates: slot::<CERTIFICATES, _>(|| certificate_types::Offer::of(&config.credentials)),
     }
 }
 
@@ -136,7 +131,7 @@ fn bind<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>, transcript
 }
 
 /// How this client uses a pre-shared key.
-const fn mode<K>(config: &Config<K>) -> Mode {
+fn mode<K>(config: &Config<K>) -> Mode {
     if config.options.dtls13.psk_agreement { Mode::WithAgreement } else { Mode::Alone }
 }
 
@@ -187,8 +182,9 @@ pub(crate) fn handle<E: Earlier, C: Crypto, const BUFFER: usize>(
         // Anybody can have sent what is in clear.
         (Expects::Hello | Expects::ServerHello, _) => return false,
         (Expects::EncryptedExtensions, Kind::EncryptedExtensions) => receive_extensions(connection, config),
-        #[cfg(feature = "certificates")]
-        (Expects::Certificate | Expects::CertificateVerify, _) => connection.receive_certificate(crypto, config),
+        (Expects::Certificate | Expects::CertificateVerify, _) if CERTIFICATES => {
+            connection.receive_certificate(crypto, config)
+        }
         (Expects::Finished, Kind::Finished) => finish(connection, crypto, config),
         _ => Err(alert::UNEXPECTED_MESSAGE),
     };
@@ -291,9 +287,6 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
         Some(_) => return Err(alert::ILLEGAL_PARAMETER),
         None => None,
     };
-    #[cfg(not(feature = "certificates"))]
-    psk.ok_or(alert::HANDSHAKE_FAILURE)?;
-    #[cfg(feature = "certificates")]
     if psk.is_none() && !certificate_types::Offer::of(&config.credentials).is_possible() {
         return Err(alert::HANDSHAKE_FAILURE);
     }
@@ -318,9 +311,8 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
     };
     let secret = early.next_stage(crypto, agreed.as_ref());
     agreed.zeroize();
-    #[cfg(feature = "certificates")]
-    {
-        connection.certificates.is_used = psk.is_none();
+    if let Some(certificates) = connection.certificates.get_mut() {
+        certificates.is_used = psk.is_none();
     }
     connection.share = None;
     connection.protect_handshake(crypto, aead, secret);
@@ -338,30 +330,24 @@ fn receive_extensions<C: Crypto, const BUFFER: usize>(
 ) -> Result<(), u8> {
     let (header, body) = connection.incoming.whole(connection.next).ok_or(alert::DECODE_ERROR)?;
     let extensions = hello::read_extensions(Reader::new(body)).ok_or(alert::DECODE_ERROR)?;
-    #[cfg(feature = "certificates")]
     let offer = certificate_types::Offer::of(&config.credentials);
     let is_offered = |number: u16| {
-        #[cfg(feature = "certificates")]
-        if offer.asks_for(number) {
-            return true;
-        }
         // A server may tell which groups it would have liked (RFC 8446, section 4.2.7), and answer what was offered for
         // both versions.
         let has_both = config.options.dtls13.versions == Versions::Both;
-        number == extension::SUPPORTED_GROUPS || has_both && is_for_both(number, &config.options)
+        let is_shared = number == extension::SUPPORTED_GROUPS || has_both && is_for_both(number, &config.options);
+        is_shared || offer.asks_for(number)
     };
     if !extensions.iter().all(|(number, _)| is_offered(number)) {
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
-    #[cfg(feature = "record-limits")]
-    {
-        connection.sender.outbound.limit = limits::content_limit(extensions, &config.options)?;
+    if RECORD_LIMITS {
+        connection.sender.outbound.limit = limits::content_limit(extensions, &config.options.limits)?;
     }
     connection.expects = Expects::Finished;
-    #[cfg(feature = "certificates")]
-    {
-        certificate_types::read_chosen(&mut connection.certificates, extensions, &offer)?;
-        if connection.certificates.is_used {
+    if let Some(certificates) = connection.certificates.get_mut() {
+        certificate_types::read_chosen(certificates, extensions, &offer)?;
+        if certificates.is_used {
             connection.expects = Expects::Certificate;
         }
     }
@@ -370,14 +356,11 @@ fn receive_extensions<C: Crypto, const BUFFER: usize>(
 }
 
 /// True if a client that offers both versions has asked for this extension, which a server of DTLS 1.3 answers too.
-fn is_for_both(number: u16, _options: &Options) -> bool {
+fn is_for_both(number: u16, options: &Options) -> bool {
     match number {
-        #[cfg(feature = "record-limits")]
-        extension::MAX_FRAGMENT_LENGTH => _options.max_fragment_length.is_some(),
-        #[cfg(feature = "record-limits")]
-        extension::RECORD_SIZE_LIMIT => _options.record_size_limit.is_some(),
-        #[cfg(feature = "heartbeat")]
-        extension::HEARTBEAT => _options.heartbeat,
+        extension::MAX_FRAGMENT_LENGTH => options.limits.max_fragment_length.is_some(),
+        extension::RECORD_SIZE_LIMIT => options.limits.record_size_limit.is_some(),
+        extension::HEARTBEAT => is(&options.heartbeat),
         _ => false,
     }
 }
@@ -386,18 +369,17 @@ fn is_for_both(number: u16, _options: &Options) -> bool {
 fn finish<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    _config: &Config<impl Credentials>,
+    config: &Config<impl Credentials>,
 ) -> Result<(), u8> {
     let answered = connection.next;
     connection.derive_application(crypto).ok_or(alert::UNEXPECTED_MESSAGE)?;
     connection.begin_flight();
-    #[cfg(feature = "certificates")]
-    let sent = match connection.certificates.is_asked {
-        true => connection.send_certificate(crypto, _config.credentials.certificate()),
-        false => Ok(()),
+    let sent = match connection.certificates.get() {
+        Some(certificates) if certificates.is_asked => {
+            connection.send_certificate(crypto, credentials::certificate(&config.credentials))
+        }
+        _ => Ok(()),
     };
-    #[cfg(not(feature = "certificates"))]
-    let sent = Ok(());
     if sent.and_then(|()| connection.finish(crypto)).is_err() {
         connection.end(Status::Failed(Failure::BufferTooSmall));
         return Ok(());

@@ -3,7 +3,6 @@
 use subtle::ConstantTimeEq;
 
 use super::ack::{self, Acknowledgements};
-#[cfg(feature = "certificates")]
 use super::certificate_types;
 use super::record::{
     self, ContentType, InClear, Inbound, Layout, MOST_FORGERIES, MOST_RECORDS, Number, Outbound, Records,
@@ -17,6 +16,7 @@ use crate::config::Packing;
 use crate::connection_id::ConnectionId;
 use crate::credentials::Identity;
 use crate::crypto::{Aead, Crypto, DIGEST, Hash};
+use crate::features::{CERTIFICATES, Slot, slot};
 use crate::flight::{Flight, Part};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
@@ -56,9 +56,7 @@ pub(crate) enum Expects {
     /// The client.
     EncryptedExtensions,
     /// Both, of the peer. A client also takes a CertificateRequest before it.
-    #[cfg(feature = "certificates")]
     Certificate,
-    #[cfg(feature = "certificates")]
     CertificateVerify,
     /// Both, of the peer.
     Finished,
@@ -100,8 +98,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) own_id: Option<ConnectionId>,
     /// The key pair of a client, until the server has answered.
     pub(crate) share: Option<Share>,
-    #[cfg(feature = "certificates")]
-    pub(crate) certificates: certificate_types::State,
+    pub(crate) certificates: Slot<CERTIFICATES, certificate_types::State>,
     /// The handshake secret; after the server's Finished, none.
     pub(crate) stage: Option<Secret>,
     /// The traffic secrets of this end and of the peer.
@@ -208,8 +205,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             identity: Identity::EMPTY,
             own_id: None,
             share: None,
-            #[cfg(feature = "certificates")]
-            certificates: certificate_types::State::default(),
+            certificates: slot::<CERTIFICATES, _>(certificate_types::State::default),
             stage: None,
             traffic: None,
             application: None,
@@ -320,7 +316,6 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// The IDs of this end and of the peer, if both have offered them.
-    #[cfg(feature = "connection-id")]
     pub(crate) fn connection_ids(&self) -> Option<[ConnectionId; 2]> {
         let ids = [self.inbound.connection_id, self.sender.outbound.connection_id];
         self.own_id.filter(|_| self.expects != Expects::Hello).map(|_| ids)

@@ -1,6 +1,5 @@
 //! ClientHello, ServerHello and HelloRetryRequest, and their extensions (RFC 8446, section 4; RFC 9147, section 5).
 
-#[cfg(feature = "certificates")]
 use super::certificate_types;
 use super::psk::Key;
 use super::record::{LEGACY_VERSION, VERSION};
@@ -9,6 +8,7 @@ use crate::codec::{Full, Reader, Writer};
 use crate::connection_id::{self, ConnectionId};
 use crate::crypto::{Aead, DIGEST, Group};
 use crate::extension::{self, Extensions};
+use crate::features::{CERTIFICATES, Slot};
 
 /// The random number of a HelloRetryRequest: SHA-256 of "HelloRetryRequest" (RFC 8446, section 4.1.3).
 pub(crate) const RETRY: [u8; 32] = [
@@ -74,8 +74,7 @@ pub(crate) struct Offer<'a> {
     pub(crate) cookie: &'a [u8],
     /// A pre-shared key, and how it is used.
     pub(crate) psk: Option<(Key<'a>, Mode)>,
-    #[cfg(feature = "certificates")]
-    pub(crate) certificates: certificate_types::Offer<'a>,
+    pub(crate) certificates: Slot<CERTIFICATES, certificate_types::Offer<'a>>,
 }
 
 impl Offer<'_> {
@@ -121,8 +120,9 @@ impl Beside for Offer<'_> {
         if let Some(id) = &self.connection_id {
             connection_id::write(writer, id)?;
         }
-        #[cfg(feature = "certificates")]
-        self.certificates.write(writer)?;
+        if let Some(certificates) = self.certificates.get() {
+            certificates.write(writer)?;
+        }
         let Some((key, mode)) = self.psk else { return Ok(()) };
         extension::write(writer, extension::PSK_KEY_EXCHANGE_MODES, |writer| {
             writer.vector(1, |writer| writer.put(&[mode as u8]))

@@ -3,7 +3,7 @@
 use super::record::VERSION;
 use super::schedule::{Origin, Secret};
 use crate::codec::{Full, Reader, Writer};
-use crate::credentials::{Credentials, Psk, is_key};
+use crate::credentials::{Credentials, Psk, import_context, is_key};
 use crate::crypto::{Crypto, DIGEST, Hash};
 
 /// HKDF_SHA256, the function for which keys are imported (RFC 9258, section 10).
@@ -21,7 +21,7 @@ impl<'k> Key<'k> {
     /// The key that a client uses.
     pub(crate) fn own(credentials: &'k impl Credentials) -> Option<Self> {
         let psk = credentials.psk().filter(|psk| is_key(psk.key))?;
-        Some(Self { psk, context: credentials.import_context(psk.identity) })
+        Some(Self { psk, context: import_context(credentials, psk.identity) })
     }
 
     /// The key that a server knows under the identity that a client sends. A key has one use only: who imports it does
@@ -29,7 +29,7 @@ impl<'k> Key<'k> {
     pub(crate) fn find(credentials: &'k impl Credentials, sent: &'k [u8]) -> Option<Self> {
         let known = |identity, context| {
             let key = credentials.find_psk(identity).filter(|key| is_key(key))?;
-            let is_used_so = credentials.import_context(identity) == context;
+            let is_used_so = import_context(credentials, identity) == context;
             is_used_so.then_some(Self { psk: Psk { identity, key }, context })
         };
         known(sent, None).or_else(|| {

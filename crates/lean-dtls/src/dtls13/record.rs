@@ -360,7 +360,6 @@ impl Layout {
 }
 
 /// The ID in the first record of a datagram, if it is encrypted and has one.
-#[cfg(feature = "connection-id")]
 pub(crate) fn connection_id_of(datagram: &[u8], length: usize) -> Option<&[u8]> {
     let (first, rest) = datagram.split_first()?;
     rest.get(..length).filter(|_| first & (0b1110_0000 | HAS_CONNECTION_ID) == FIXED | HAS_CONNECTION_ID)

@@ -4,11 +4,8 @@
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
-#[cfg(feature = "certificates")]
 use super::certificate_types;
-#[cfg(feature = "certificates")]
-use super::connection::Expects;
-use super::connection::{Connection, transcript_header};
+use super::connection::{Connection, Expects, transcript_header};
 use super::hello::{self, Answer, ClientHello, Mode, OfferedPsk};
 use super::psk::Key;
 use super::record::{self, ContentType};
@@ -21,6 +18,7 @@ use crate::connection_id::ConnectionId;
 use crate::credentials::{self, Credentials};
 use crate::crypto::{Aead, Crypto, DIGEST, Group, Hash, SCALAR};
 use crate::extension;
+use crate::features::CERTIFICATES;
 use crate::handshake::{self, Arrived, Kind};
 use crate::status::{Failure, Status};
 
@@ -133,11 +131,8 @@ pub(crate) fn admit<C: Crypto>(
 }
 
 /// True if this server can prove its identity to the client with a certificate.
-fn has_certificate(_config: &Config<impl Credentials>, _hello: &ClientHello<'_>) -> bool {
-    #[cfg(feature = "certificates")]
-    return certificate_types::is_possible(_hello.extensions, &_config.credentials);
-    #[cfg(not(feature = "certificates"))]
-    false
+fn has_certificate(config: &Config<impl Credentials>, hello: &ClientHello<'_>) -> bool {
+    CERTIFICATES && certificate_types::is_possible(hello.extensions, &config.credentials)
 }
 
 /// The digest of a ClientHello.
@@ -282,15 +277,14 @@ fn answer<C: Crypto, const BUFFER: usize>(
 /// Adds what is between ServerHello and Finished.
 fn send_extensions<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
-    _crypto: &mut C,
-    _config: &Config<impl Credentials>,
-    _hello: &ClientHello<'_>,
-    _admitted: &Admitted,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+    hello: &ClientHello<'_>,
+    admitted: &Admitted,
 ) -> Result<(), Full> {
-    #[cfg(feature = "certificates")]
-    if !_admitted.has_psk {
-        let state = certificate_types::choose(_hello.extensions, &_config.credentials);
-        connection.certificates = state;
+    if let Some(certificates) = connection.certificates.get_mut().filter(|_| !admitted.has_psk) {
+        let state = certificate_types::choose(hello.extensions, &config.credentials);
+        *certificates = state;
         connection.sender.send(Kind::EncryptedExtensions, |writer| {
             writer.vector(2, |writer| certificate_types::write_chosen(writer, &state))
         })?;
@@ -298,7 +292,7 @@ fn send_extensions<C: Crypto, const BUFFER: usize>(
             connection.expects = Expects::Certificate;
             connection.send_certificate_request()?;
         }
-        return connection.send_certificate(_crypto, _config.credentials.certificate());
+        return connection.send_certificate(crypto, credentials::certificate(&config.credentials));
     }
     connection.sender.send(Kind::EncryptedExtensions, |writer| writer.vector(2, |_| Ok(())))
 }
@@ -306,13 +300,13 @@ fn send_extensions<C: Crypto, const BUFFER: usize>(
 /// Handles the message whose turn it is. Returns false if it was not used.
 pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
-    _crypto: &mut C,
-    _config: &Config<impl Credentials>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
 ) -> bool {
-    #[cfg(feature = "certificates")]
-    let handled = connection.receive_certificate(_crypto, _config);
-    #[cfg(not(feature = "certificates"))]
-    let handled: Result<(), u8> = Err(alert::UNEXPECTED_MESSAGE);
+    let handled = match CERTIFICATES {
+        true => connection.receive_certificate(crypto, config),
+        false => Err(alert::UNEXPECTED_MESSAGE),
+    };
     if let Err(description) = handled {
         connection.refuse(description);
     }

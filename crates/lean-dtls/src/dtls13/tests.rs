@@ -66,7 +66,7 @@ impl<K: Credentials> End<K> {
         let arrived = arrived(hello);
         let hello = ClientHello::read(arrived.body).unwrap();
         let admitted = server::admit(&mut crypto, &config, SENDER, &arrived, &hello).ok().unwrap();
-        let own_id = config.options.connection_id.and_then(|_| ConnectionId::new(&OWN_ID));
+        let own_id = config.options.connection_id.length.and_then(|_| ConnectionId::new(&OWN_ID));
         let connection = server::open(&mut crypto, &config, arrived, &hello, &admitted, own_id);
         Self { connection, crypto, config }
     }

@@ -45,7 +45,6 @@ impl Sent {
     }
 
     /// Nothing has been acknowledged.
-    #[cfg(feature = "dtls13")]
     pub(super) const fn forget_acknowledged(&mut self) {
         self.acknowledged = Ranges::new();
     }

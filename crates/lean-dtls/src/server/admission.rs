@@ -6,18 +6,13 @@ use super::{Server, Slot};
 use crate::association::Association;
 use crate::codec::Reader;
 use crate::config::Admission;
-#[cfg(feature = "dtls13")]
-use crate::config::Versions;
 use crate::connection::Connection;
 use crate::connection_id::ConnectionId;
 use crate::credentials::{Credentials, is_known};
 use crate::crypto::Crypto;
-#[cfg(feature = "resumption")]
-use crate::dtls12::find_session;
-use crate::dtls12::{self, COOKIE, ClientHello, ContentType, Offer, Resuming, record};
-#[cfg(feature = "dtls13")]
-use crate::dtls13;
+use crate::dtls12::{self, COOKIE, ClientHello, ContentType, Offer, Resuming, find_session, record};
 use crate::eviction::Age;
+use crate::features::{EVICTION, RESUMPTION, borrow, only};
 use crate::handshake::{self, Arrived, Kind};
 use crate::reassembly::Reassembly;
 use crate::reply::Reply;
@@ -74,10 +69,10 @@ where
     /// Answers a ClientHello: with a cookie, or with a connection if it has one.
     fn answer(&mut self, peer: P, arrived: Arrived<'_>) {
         #[cfg(feature = "dtls13")]
-        if self.config.options.dtls13.versions != Versions::Dtls12 {
-            match dtls13::ClientHello::read(arrived.body) {
+        if self.config.options.dtls13.versions != crate::Versions::Dtls12 {
+            match crate::dtls13::hello::ClientHello::read(arrived.body) {
                 Some(hello) => return self.answer_dtls13(peer, arrived, &hello),
-                None if self.config.options.dtls13.versions == Versions::Dtls13 => return,
+                None if self.config.options.dtls13.versions == crate::Versions::Dtls13 => return,
                 None => {}
             }
         }
@@ -101,30 +96,24 @@ where
         };
         let association = self.next_association();
         let from = dtls12::server::From { address: peer.as_ref(), unverified: (!is_verified).then_some(octets) };
-        #[cfg(feature = "connection-id")]
         let connection_id = self.draw_id();
-        #[cfg(not(feature = "connection-id"))]
-        let connection_id = None;
         let offer = Offer {
             options: &self.config.options,
             connection_id,
             identity: &[],
             abilities: self.config.abilities(),
-            #[cfg(feature = "resumption")]
             session: None,
         };
-        #[cfg(feature = "resumption")]
-        let (tickets, lifetime_s, now) = (self.tickets.as_ref(), offer.options.session_lifetime_s(), self.now);
-        #[cfg(feature = "resumption")]
-        let session = {
-            let credentials = &self.config.credentials;
-            find_session(&mut self.crypto, &hello, credentials, tickets, &self.sessions, (now, lifetime_s))
-        };
-        #[cfg(feature = "resumption")]
-        let resuming =
-            Resuming { tickets, session: session.as_ref(), gives_ids: self.sessions.keeps(), lifetime_s, now };
-        #[cfg(not(feature = "resumption"))]
-        let resuming = Resuming::default();
+        let tickets = borrow::<RESUMPTION, _>(&self.tickets);
+        let (lifetime_s, now) = (offer.options.sessions.lifetime_s(), self.now);
+        let (credentials, sessions) = (&self.config.credentials, &self.sessions);
+        let crypto = &mut self.crypto;
+        let find = || find_session(crypto, &hello, credentials, tickets, sessions, (now, lifetime_s));
+        let session = only::<RESUMPTION, _>(find);
+        let resuming = session.as_ref().and_then(|session| {
+            let session = session.as_ref();
+            only::<RESUMPTION, _>(|| Resuming { tickets, session, gives_ids: sessions.keeps(), lifetime_s, now })
+        });
         let connection = Connection::Dtls12(dtls12::Connection::new(&mut self.crypto, false, self.config.timeouts));
         let age = Age::new(self.count.next());
         let opened_at = self.now.as_millis() as u32;
@@ -156,7 +145,9 @@ where
     }
 
     #[cfg(feature = "dtls13")]
-    fn answer_dtls13(&mut self, peer: P, arrived: Arrived<'_>, hello: &dtls13::ClientHello<'_>) {
+    fn answer_dtls13(&mut self, peer: P, arrived: Arrived<'_>, hello: &crate::dtls13::hello::ClientHello<'_>) {
+        use crate::dtls13;
+
         let octets = record::HEADER + handshake::HEADER + arrived.body.len();
         let has_cookie = hello.cookie().is_some() || !self.config.options.dtls13.has_cookie;
         let Some(latest) = self.look_at(peer, &hello.random, has_cookie, octets) else { return };
@@ -175,10 +166,7 @@ where
         };
         let place = self.place(peer, admitted.is_verified());
         let Some(place) = place else { return };
-        #[cfg(feature = "connection-id")]
         let own_id = self.draw_id();
-        #[cfg(not(feature = "connection-id"))]
-        let own_id = None;
         let mut connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, hello, &admitted, own_id);
         if !admitted.is_verified() && self.config.options.dtls13.has_cookie {
             connection.allowance.receive(octets);
@@ -239,7 +227,7 @@ where
                 true => (Claim::OwnHandshake, 0),
                 false if slot.connection.is_unverified() => (Claim::Unverified, 0),
                 // Without the feature `eviction`, one is as good as the other.
-                false if is_late => (Claim::HalfOpen, if cfg!(feature = "eviction") { since } else { 0 }),
+                false if is_late => (Claim::HalfOpen, if EVICTION { since } else { 0 }),
                 false => (Claim::None, 0),
             };
         }
@@ -269,7 +257,6 @@ enum Claim {
     /// It may not.
     None,
     /// The policy ends the session in it.
-    #[cfg(feature = "eviction")]
     Policy,
     /// It is the peer's own session before.
     Own,

@@ -1,5 +1,5 @@
-//! Round trips from a flight to its answer, and the timeout that follows from them (RFC 6298). Nothing without the feature
-//! `round-trips`.
+//! Round trips from a flight to its answer, and the timeout that follows from them (RFC 6298). `no_round_trips` is here without the
+//! feature `round-trips`.
 
 use super::instant::Instant;
 
@@ -8,43 +8,13 @@ use super::instant::Instant;
 pub(super) struct RoundTrips {
     /// When the flight was sent, if it was sent once: what is repeated gives no measurement (Karn's rule: nobody knows which of
     /// them was answered).
-    #[cfg(feature = "round-trips")]
     sent: Option<Instant>,
-    #[cfg(feature = "round-trips")]
     is_repeated: bool,
     /// The flight that was sent then has been answered. The present time is not known yet.
-    #[cfg(feature = "round-trips")]
     is_answered: bool,
-    #[cfg(feature = "round-trips")]
     estimate: Option<Estimate>,
 }
 
-#[cfg(not(feature = "round-trips"))]
-impl RoundTrips {
-    pub(super) const NONE: Self = Self {};
-
-    pub(super) const fn start(&mut self) {}
-
-    pub(super) const fn sent(&mut self, _: Instant) {}
-
-    pub(super) const fn repeat(&mut self) {}
-
-    pub(super) const fn answered(&mut self) {}
-
-    pub(super) const fn note(&mut self, _: Instant) -> bool {
-        false
-    }
-
-    pub(super) const fn is_repeated(&self) -> bool {
-        false
-    }
-
-    pub(super) const fn timeout(&self) -> Option<u32> {
-        None
-    }
-}
-
-#[cfg(feature = "round-trips")]
 impl RoundTrips {
     pub(super) const NONE: Self = Self { sent: None, is_repeated: false, is_answered: false, estimate: None };
 
@@ -91,7 +61,6 @@ impl RoundTrips {
     }
 
     /// The last measurement, in milliseconds.
-    #[cfg(any(test, feature = "heartbeat"))]
     pub(super) const fn last(&self) -> Option<u32> {
         match self.estimate {
             Some(estimate) => Some(estimate.last),
@@ -101,7 +70,6 @@ impl RoundTrips {
 }
 
 /// What RFC 6298, section 2, keeps of the measurements, in milliseconds.
-#[cfg(feature = "round-trips")]
 #[derive(Clone, Copy, Debug)]
 struct Estimate {
     last: u32,
@@ -109,7 +77,6 @@ struct Estimate {
     variation: u32,
 }
 
-#[cfg(feature = "round-trips")]
 impl Estimate {
     /// The estimate after another measurement.
     fn after(before: Option<Self>, last: u32) -> Self {
@@ -126,7 +93,6 @@ impl Estimate {
 
 /// The mean of two numbers, of which the new one has one of 2^`bits` shares, rounded down: (old * (shares - 1) + new) / shares,
 /// in 32 bits, and without a division, which an AVR does not have.
-#[cfg(feature = "round-trips")]
 const fn weigh(old: u32, new: u32, bits: u32) -> u32 {
     match new.checked_sub(old) {
         Some(more) => old + (more >> bits),

@@ -34,6 +34,27 @@ pub fn attacks() -> impl Strategy<Value = Vec<Attack>> {
     proptest::collection::vec(attack, 1..40)
 }
 
+/// Sends records of a client to its server: the last first; then all, twice. Each is delivered once, and those 64 and more behind
+/// the last are too old (RFC 6347, section 4.1.2.6).
+pub fn repeat_records<K, C, const SLOTS: usize, const BUFFER: usize>(
+    (mut client, mut server): (Client<K, C, BUFFER>, Server<K, C, Address, SLOTS, BUFFER>),
+) where
+    K: Credentials,
+    C: Crypto,
+{
+    let mut records = Vec::new();
+    for number in 0..70_u8 {
+        let mut datagram = [0; 64];
+        let length = client.send(&[number], &mut datagram).unwrap();
+        records.push(datagram[..length].to_vec());
+    }
+    let mut received = Vec::new();
+    for record in [&records[69..], &records, &records].concat() {
+        server.hear(PEER, &mut record.clone(), |data| received.push(data[0]));
+    }
+    assert_eq!(received, [69].into_iter().chain(6..69).collect::<Vec<_>>());
+}
+
 /// Attacks a handshake, at any time: no panic, nothing is established, and nothing delivered.
 pub fn attack<K, L, C, D, const SLOTS: usize, const BUFFER: usize>(
     mut client: Client<K, C, BUFFER>,

@@ -3,7 +3,7 @@
 use lean_dtls::{Admission, Client, Failure, Instant, RustCrypto, Server, Status};
 use proptest::prelude::*;
 
-use crate::assault::{attack, attacks};
+use crate::assault::{attack, attacks, repeat_records};
 use crate::network::At as _;
 use crate::world::{
     KEYS, OTHER_KEYS, PEER, TestServer, client, config, established, from_client, from_server, random, run, server,
@@ -131,19 +131,7 @@ fn a_stripped_extension_is_found_by_the_finished() {
 
 #[test]
 fn a_record_is_delivered_once() {
-    let (mut client, mut server) = established();
-    let mut records = Vec::new();
-    for number in 0..70_u8 {
-        let mut datagram = [0; 64];
-        let length = client.send(&[number], &mut datagram).unwrap();
-        records.push(datagram[..length].to_vec());
-    }
-    let mut received = Vec::new();
-    // The last first; then all, twice. Those 64 and more behind the last are too old (RFC 6347, section 4.1.2.6).
-    for record in [&records[69..], &records, &records].concat() {
-        server.hear(PEER, &mut record.clone(), |data| received.push(data[0]));
-    }
-    assert_eq!(received, [69].into_iter().chain(6..69).collect::<Vec<_>>());
+    repeat_records(established());
 }
 
 #[test]

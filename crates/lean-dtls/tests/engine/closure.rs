@@ -1,9 +1,12 @@
 //! How a connection ends (RFC 5246, section 7.2.1).
 
-use lean_dtls::{Failure, Instant, SendError, Status};
+use lean_dtls::{Client, Failure, Instant, RustCrypto, SendError, Server, Status};
 
 use crate::network::At as _;
-use crate::world::{PEER, client, established, from_client, from_server, run_through, server};
+use crate::world::{Address, Keys, PEER, Random, client, established, from_client, from_server, run_through, server};
+
+/// Two ends with a connection, of whichever version.
+type Pair<const B: usize> = (Client<Keys, RustCrypto<Random>, B>, Server<Keys, RustCrypto<Random>, Address, 2, B>);
 
 const NOW: Instant = Instant::from_millis(5);
 
@@ -24,11 +27,14 @@ fn a_close_is_an_alert_that_only_the_peer_can_have_sent() {
 }
 
 /// Both have the alert in the end, and nobody answers an answer.
-#[test]
-fn a_close_is_answered_once() {
-    let (mut client, mut server) = established();
+fn is_answered_once<const B: usize>((mut client, mut server): Pair<B>) {
     client.close();
-    server.hear(PEER, &mut from_client(&mut client, NOW)[0], |_| {});
+    assert_eq!(client.status(), Status::Closing);
+    assert_eq!(client.send(b"x", &mut [0; 100]), Err(SendError::NotEstablished));
+    let mut sent = from_client(&mut client, NOW);
+    assert_eq!(sent.len(), 1);
+    server.hear(PEER, &mut sent[0], |_| {});
+    assert_eq!(server.status_at(PEER), Some(Status::Closed));
     let mut answers = from_server(&mut server, NOW);
     assert_eq!(answers.len(), 1);
     client.receive(&mut answers[0].1, |_| {});
@@ -39,9 +45,7 @@ fn a_close_is_answered_once() {
 }
 
 /// Both close at the same time: the alerts cross.
-#[test]
-fn closes_that_cross_need_no_answer() {
-    let (mut client, mut server) = established();
+fn need_no_answer_if_they_cross<const B: usize>((mut client, mut server): Pair<B>) {
     client.close();
     server.close_at(PEER);
     let mut of_client = from_client(&mut client, NOW);
@@ -51,20 +55,36 @@ fn closes_that_cross_need_no_answer() {
     assert!(from_client(&mut client, NOW).is_empty() && from_server(&mut server, NOW).is_empty());
 }
 
-/// What the server sent before it heard of the close is not cut off. What comes after its own alert is.
-#[test]
-fn data_on_the_way_are_delivered_until_the_peer_has_closed() {
-    let (mut client, mut server) = established();
-    let mut datagrams = [[0; 100]; 2];
-    let lengths: Vec<_> = datagrams.iter_mut().map(|output| server.send_at(PEER, b"late", output).unwrap()).collect();
+/// The data that the server sent before it heard of the close are not cut off. Data after its own alert are.
+fn let_data_on_the_way_through<const B: usize>((mut client, mut server): Pair<B>) {
+    let mut late = [[0; 100]; 2];
+    let lengths = late.each_mut().map(|output| server.send_at(PEER, b"late", output).unwrap());
     client.close();
-    let mut heard = 0;
-    client.receive(&mut datagrams[0][..lengths[0]], |data| heard += data.len());
-    assert_eq!((heard, client.status()), (4, Status::Closing));
+    let mut heard = Vec::new();
+    client.receive(&mut late[0][..lengths[0]], |data| heard.push(data.to_vec()));
+    assert_eq!((heard, client.status()), (vec![b"late".to_vec()], Status::Closing));
     server.hear(PEER, &mut from_client(&mut client, NOW)[0], |_| {});
     client.receive(&mut from_server(&mut server, NOW)[0].1, |_| {});
-    client.receive(&mut datagrams[1][..lengths[1]], |_| panic!("delivered"));
+    client.receive(&mut late[1][..lengths[1]], |_| panic!("delivered"));
     assert_eq!(client.status(), Status::Closed);
+}
+
+#[test]
+fn a_close_ends_both_sides_without_loss() {
+    is_answered_once(established());
+    need_no_answer_if_they_cross(established());
+    let_data_on_the_way_through(established());
+}
+
+/// DTLS 1.3 closes alike (RFC 8446, section 6.1).
+#[test]
+#[cfg(feature = "dtls13")]
+fn a_close_of_dtls_1_3_ends_both_sides_without_loss() {
+    use crate::dtls13::world::established;
+
+    is_answered_once(established());
+    need_no_answer_if_they_cross(established());
+    let_data_on_the_way_through(established());
 }
 
 /// An alert in clear in any state, fatal or a close: anybody can have sent it.

@@ -180,7 +180,7 @@ impl<'a> World<'a> {
             Outgoing::Octets { own, peer: other, is_sent, octets } => {
                 let (source, destination) = if is_sent { (own, other) } else { (other, own) };
                 let Some((key, role)) = self.key(source, destination, true, false) else { return };
-                let end = if is_sent { role } else { peer(role) };
+                let end = if is_sent { role } else { role.peer() };
                 self.observe(key, end, is_sent, &octets);
             }
         }
@@ -208,7 +208,7 @@ impl<'a> World<'a> {
         let Some((key, role)) = self.key(source, destination, is_stream, begins) else { return };
         let now = self.live.now();
         let conversation = self.conversations.entry(key).or_insert_with(|| {
-            let ends = [Role::Client, Role::Server].map(|role| Seen::new(role, is_stream));
+            let ends = Role::BOTH.map(|role| Seen::new(role, is_stream));
             let id = self.live.open(NewConversation {
                 client: key.client,
                 client_port: Some(key.port),
@@ -221,14 +221,14 @@ impl<'a> World<'a> {
             Conversation { id, ends, last: now, readers, datagrams: Vec::new(), is_answered: false }
         });
         conversation.last = now;
-        let end = if is_sent { role } else { peer(role) };
+        let end = if is_sent { role } else { role.peer() };
         match is_stream {
             // What is in it is told when TCP has it in order.
             true => conversation.note(now, role, &packet[Ipv6Header::LENGTH..], is_sent),
             false => {
                 let payload = &packet[UdpDatagram::HEADERS..];
                 conversation.note(now, role, payload, is_sent);
-                conversation.ends[index(end)].observe(to_std(now), is_sent, payload);
+                conversation.ends[end].observe(to_std(now), is_sent, payload);
             }
         }
         self.wake(key, end);
@@ -238,7 +238,7 @@ impl<'a> World<'a> {
     fn observe(&mut self, key: Key, end: Role, is_sent: bool, octets: &[u8]) {
         let now = self.live.now();
         let Some(conversation) = self.conversations.get_mut(&key) else { return };
-        conversation.ends[index(end)].observe(to_std(now), is_sent, octets);
+        conversation.ends[end].observe(to_std(now), is_sent, octets);
         self.wake(key, end);
     }
 
@@ -350,7 +350,7 @@ impl Conversation {
     fn note(&mut self, now: Instant, from: Role, payload: &[u8], is_sent: bool) {
         let at = now.as_secs_f64();
         if !is_sent {
-            self.is_answered |= from == Role::Server && self.readers[index(from)].is_answer(payload);
+            self.is_answered |= from == Role::Server && self.readers[from].is_answer(payload);
             let mut on_their_way = self.datagrams.iter_mut().filter(|sent| sent.told.arrived_s.is_none());
             if let Some(sent) = on_their_way.find(|sent| sent.told.from == from && *sent.payload == *payload) {
                 sent.told.arrived_s = Some(at);
@@ -360,9 +360,9 @@ impl Conversation {
         if self.datagrams.len() == MOST_DATAGRAMS {
             return;
         }
-        let is_established = self.ends[index(from)].lock().established.is_some();
+        let is_established = self.ends[from].lock().established.is_some();
         let phase = if is_established { Phase::Data } else { Phase::Handshake };
-        let (messages, octets, again) = self.readers[index(from)].read(payload, phase);
+        let (messages, octets, again) = self.readers[from].read(payload, phase);
         let told = Datagram { sent_s: at, arrived_s: None, from, octets, messages, again };
         self.datagrams.push(Sent { told, payload: payload.into() });
     }
@@ -408,14 +408,6 @@ fn is_first(packet: &[u8]) -> bool {
 fn start_capture(scenario: &Scenario, path: &Path) -> Result<LiveCapture<BufWriter<File>>, CaptureError> {
     let file = create_private(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
     LiveCapture::new(scenario, BufWriter::new(file), path)
-}
-
-fn index(role: Role) -> usize {
-    usize::from(role == Role::Server)
-}
-
-fn peer(role: Role) -> Role {
-    if role == Role::Client { Role::Server } else { Role::Client }
 }
 
 /// A program's end of a conversation, as far as it can be seen from outside: it tells the world how the session is.

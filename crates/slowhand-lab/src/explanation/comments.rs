@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub(crate) fn comments(trace: &Trace, air: &Air, scenario: &Scenario, plan: &Plan) -> BTreeMap<usize, String> {
     let context = Context::new(scenario, trace);
     let mut names = BTreeMap::new();
-    for conversation in 0..trace.clients.len() {
+    for conversation in trace.clients.ids() {
         names.extend(super::names(trace, conversation, plan.connection_id()).0);
     }
     let mut comments: BTreeMap<usize, Vec<String>> = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! What an explanation must know of the scenario.
 
 use super::air::OnAir;
+use crate::ids::{ConversationId, EndId, Table};
 use crate::scenario::{Opportunity, Remedy, Scenario, ServerAt};
 use crate::world::trace::Trace;
 use slowhand_net::address::{Host, NodeId};
@@ -10,13 +11,14 @@ use slowhand_net::link::{GilbertElliott, LinkQuality, Links};
 use slowhand_net::network::{NetworkConfig, Outage};
 use slowhand_net::observer::FrameKind;
 use slowhand_net::random::Streams;
+use slowhand_sessions::Role;
 use std::collections::BTreeMap;
 
 /// A scenario, as far as explanations need it.
 pub(super) struct Context<'a> {
     pub(super) scenario: &'a Scenario,
-    /// By conversation: where its ends are, client first.
-    hosts: &'a [[Host; 2]],
+    /// Where the ends of each conversation are, client first.
+    hosts: &'a Table<ConversationId, [Host; 2]>,
     network: NetworkConfig,
     sleepy: Vec<NodeId>,
     links: Links,
@@ -42,8 +44,8 @@ impl<'a> Context<'a> {
     }
 
     /// Where an end of a conversation is.
-    pub(super) fn host_of(&self, end: usize) -> Host {
-        self.hosts[end / 2][end % 2]
+    pub(super) fn host_of(&self, end: EndId) -> Host {
+        self.hosts[end.conversation()][end.role()]
     }
 
     /// True if the sessions run over TCP.
@@ -51,14 +53,9 @@ impl<'a> Context<'a> {
         self.scenario.session.protocol.is_stream() && !self.has_programs
     }
 
-    /// The name of an end.
-    pub(super) fn role_of(end: usize) -> &'static str {
-        ["client", "server"][end % 2]
-    }
-
     /// True if a datagram belongs to a conversation and is not spurious.
-    pub(super) fn is_of(&self, conversation: usize, trace: &Trace, datagram: DatagramId) -> bool {
-        let is_own = trace.sent.get(&datagram).is_some_and(|sent| sent.end / 2 == conversation);
+    pub(super) fn is_of(&self, conversation: ConversationId, trace: &Trace, datagram: DatagramId) -> bool {
+        let is_own = trace.sent.get(&datagram).is_some_and(|sent| sent.end.conversation() == conversation);
         is_own && trace.repeated.get(&datagram) != Some(&false)
     }
 
@@ -86,7 +83,12 @@ impl<'a> Context<'a> {
     }
 
     /// The outage of a node on the way of a conversation's packets that takes most of a time, if one takes half of it.
-    pub(super) fn outage_on_the_way(&self, conversation: usize, from: Instant, until: Instant) -> Option<Outage> {
+    pub(super) fn outage_on_the_way(
+        &self,
+        conversation: ConversationId,
+        from: Instant,
+        until: Instant,
+    ) -> Option<Outage> {
         let hosts = self.hosts(conversation);
         let overlap = |outage: &Outage| outage.until.min(until).since(outage.from.max(from).min(until));
         let on_the_way = self.network.outages.iter().filter(|outage| hosts.contains(&Host::Node(outage.node)));
@@ -156,9 +158,9 @@ impl<'a> Context<'a> {
     }
 
     /// The hosts of a conversation: those on the path of its packets, the border router first.
-    pub(super) fn hosts(&self, conversation: usize) -> Vec<Host> {
+    pub(super) fn hosts(&self, conversation: ConversationId) -> Vec<Host> {
         let routes = self.scenario.mesh().routes();
-        let ends = [self.host_of(2 * conversation), self.host_of(2 * conversation + 1)];
+        let ends = self.hosts[conversation];
         let mut nodes = vec![NodeId::ROOT];
         for end in ends {
             let mut next = match end {
@@ -180,15 +182,12 @@ impl<'a> Context<'a> {
     }
 
     /// What a host is in a conversation.
-    pub(super) fn role_of_host(&self, conversation: usize, host: Host) -> &'static str {
-        if host == self.host_of(2 * conversation) {
-            "client"
-        } else if host == self.host_of(2 * conversation + 1) {
-            "server"
-        } else if host == Host::Node(NodeId::ROOT) {
-            "border router"
-        } else {
-            "router"
+    pub(super) fn role_of_host(&self, conversation: ConversationId, host: Host) -> &'static str {
+        let mut ends = Role::BOTH.into_iter().zip(self.hosts[conversation]);
+        match ends.find(|&(_, end)| end == host) {
+            Some((role, _)) => role.name(),
+            None if host == Host::Node(NodeId::ROOT) => "border router",
+            None => "router",
         }
     }
 

@@ -51,9 +51,10 @@ pub struct HostEntry {
 }
 
 /// What parts are spent on. No other kinds exist.
-pub const KINDS: [(&str, &str); 24] = [
+pub const KINDS: [(&str, &str); 26] = [
     ("again", "the client waits before its next attempt"),
     ("air", "frames and acknowledgements on the air"),
+    ("anchor", "the client asks the trust anchor for a key (S3K); waits for timers are parts of their own"),
     ("attempt", "an earlier attempt of the client, which failed"),
     ("beacon", "the wait for an active period between beacons, and contention in it"),
     ("busy", "the server computes for other sessions"),
@@ -66,6 +67,7 @@ pub const KINDS: [(&str, &str); 24] = [
     ("hand-over", "the client waits for the session that its delegate opens"),
     ("handling", "processors handle frames"),
     ("internet", "the way between border router and server"),
+    ("opening", "the connection of DCCP opens; waits for timers are parts of their own"),
     ("other", "not explained: an error in slowhand, or a link layer of your own"),
     ("outage", "a radio is switched off"),
     ("poll", "a frame waits until a sleepy device polls"),

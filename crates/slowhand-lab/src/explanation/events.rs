@@ -5,6 +5,7 @@ use super::comments;
 use super::context::{Context, name_of};
 use super::document::{Event, Lane};
 use super::losses::{self, Loss};
+use crate::ids::{ConversationId, EndId};
 use crate::world::trace::{Cause, Sender, StepId, Trace};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
@@ -32,14 +33,14 @@ pub(super) enum Key {
 /// A row, in the order of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Row {
-    Messages(usize),
-    Datagrams(usize),
-    Segments(usize),
+    Messages(EndId),
+    Datagrams(EndId),
+    Segments(EndId),
     Fragments(NodeId, NodeId),
     Frames(NodeId),
     Radio(NodeId),
     Computing(Host),
-    Timers(usize),
+    Timers(EndId),
 }
 
 /// An event that has no number yet.
@@ -67,7 +68,7 @@ pub(super) struct Sources<'a> {
     pub(super) trace: &'a Trace,
     pub(super) air: &'a Air,
     pub(super) context: &'a Context<'a>,
-    pub(super) conversation: usize,
+    pub(super) conversation: ConversationId,
     pub(super) losses: &'a BTreeMap<DatagramId, Loss>,
     /// What each datagram carries.
     pub(super) names: &'a BTreeMap<DatagramId, String>,
@@ -115,8 +116,8 @@ impl Sources<'_> {
     }
 
     fn lane(&self, row: Row) -> Lane {
-        let of_end = |what: &str, end: usize, layer| Lane {
-            name: format!("{} {what}", Context::role_of(end)),
+        let of_end = |what: &str, end: EndId, layer| Lane {
+            name: format!("{} {what}", end.role()),
             host: name_of(self.context.host_of(end)),
             layer,
         };
@@ -176,7 +177,7 @@ impl Sources<'_> {
     }
 
     fn is_own(&self, datagram: DatagramId) -> bool {
-        self.trace.sent.get(&datagram).is_some_and(|sent| sent.end / 2 == self.conversation)
+        self.trace.sent.get(&datagram).is_some_and(|sent| sent.end.conversation() == self.conversation)
     }
 
     fn name(&self, datagram: DatagramId) -> String {
@@ -202,7 +203,8 @@ impl Sources<'_> {
             let (from, to, name) = (found.at, found.at, name.clone());
             drafts.push(Draft { row, key, cause, kind: "message", from, to, name, detail, state: "ok" });
         }
-        for (&datagram, sent) in self.trace.sent.iter().filter(|(_, sent)| sent.end / 2 == self.conversation) {
+        for (&datagram, sent) in self.trace.sent.iter().filter(|(_, sent)| sent.end.conversation() == self.conversation)
+        {
             let (step, before) = match sent.by {
                 Sender::End(step) => (Some(step), self.cause_of_step(step)),
                 Sender::Proxy { after } => (None, after.map(|earlier| self.last_packet(earlier))),
@@ -371,7 +373,7 @@ impl Sources<'_> {
     fn add_computing(&self, drafts: &mut Vec<Draft>) {
         for computed in &self.trace.computed {
             let step = self.trace.steps[computed.step as usize];
-            if step.end / 2 != self.conversation {
+            if step.end.conversation() != self.conversation {
                 continue;
             }
             drafts.push(Draft {
@@ -381,7 +383,7 @@ impl Sources<'_> {
                 kind: "computing",
                 from: step.at,
                 to: computed.until,
-                name: format!("the {} computes", Context::role_of(step.end)),
+                name: format!("the {} computes", step.end.role()),
                 detail: operations_in_words(&computed.operations),
                 state: "ok",
             });
@@ -389,7 +391,9 @@ impl Sources<'_> {
     }
 
     fn add_timers(&self, drafts: &mut Vec<Draft>) {
-        for (number, run) in self.trace.timers.iter().enumerate().filter(|(_, run)| run.end / 2 == self.conversation) {
+        for (number, run) in
+            self.trace.timers.iter().enumerate().filter(|(_, run)| run.end.conversation() == self.conversation)
+        {
             let end = self.trace.spans[self.conversation].end;
             let (from, stopped) = (self.trace.steps[run.set_by as usize].at, run.ended_by);
             let ended = stopped.map_or(run.due, |step| self.trace.steps[step as usize].at);

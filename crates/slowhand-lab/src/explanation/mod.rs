@@ -29,6 +29,7 @@ mod path;
 mod scene;
 
 use crate::exchange::of_a_run;
+use crate::ids::ConversationId;
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
 use crate::record::{Conversation, Phase, Record};
@@ -42,7 +43,7 @@ pub use document::{Event, Explanation, HostEntry, KINDS, Lane, Part, PathEntry};
 use events::{Key, Sources};
 pub use messages::{DatagramReader, SegmentReader};
 use messages::{Names, joined, name_of_coap_in_stream, name_of_quic, name_of_segment};
-use parts::{Grouped, Namer};
+use parts::{Before, Grouped, Namer};
 pub use scene::{Computing, Datagram, Frames, Handshake, Loss, STATES, Scene};
 use slowhand_net::datagram::DatagramId;
 use slowhand_sessions::Protocol;
@@ -141,7 +142,11 @@ impl Told {
         }
         let mut pieces = path::earlier_attempts(trace, attempts);
         pieces.extend(path::critical_path(trace, air, &context, conversation));
-        let namer = Namer { trace, air, context: &context, conversation, losses: &losses, names: &names };
+        let given_up = slowhand_coap::endpoint::Failure::TimedOut.to_string();
+        let is_given_up_by_coap = record.failure.as_ref().is_some_and(|failure| failure.reason == given_up);
+        let before = Before::of(trace, &scenario.session, conversation);
+        let (context, losses, names) = (&context, &losses, &names);
+        let namer = Namer { trace, air, context, conversation, losses, names, before, is_given_up_by_coap };
         if interrupt.is_set() {
             return None;
         }
@@ -150,8 +155,7 @@ impl Told {
             return None;
         }
         let critical: BTreeSet<Key> = events_of.iter().flatten().copied().collect();
-        let sources =
-            Sources { trace, air, context: &context, conversation, losses: &losses, names: &names, written: &written };
+        let sources = Sources { trace, air, context, conversation, losses, names, written: &written };
         let timeline = sources.timeline(&critical);
         let number = |key: Key| timeline.numbers.get(&key).copied();
         let with_causes = |Grouped { mut part, causes, .. }: Grouped| {
@@ -196,13 +200,12 @@ impl Told {
 /// What each datagram of a conversation carries, and each write to its stream.
 fn names(
     trace: &Trace,
-    conversation: usize,
+    conversation: ConversationId,
     connection_id: u8,
 ) -> (BTreeMap<DatagramId, String>, BTreeMap<usize, String>) {
-    let ends = [2 * conversation, 2 * conversation + 1];
     let protocol = trace.protocols[conversation];
     let (mut datagrams, mut written) = (BTreeMap::new(), BTreeMap::new());
-    for end in ends {
+    for end in conversation.ends() {
         let (mut reader, mut from_outside) = (Names::default(), DatagramReader::default());
         for (datagram, sent) in trace.sent_by(end) {
             let name = match protocol {

@@ -7,14 +7,15 @@ use super::document::Part;
 use super::events::Key;
 use super::losses::{self, Loss};
 use super::path::{Piece, What};
-use crate::scenario::{Advice, Remedy};
-use crate::world::trace::{Cause, Sender, StepId, Timer, Trace};
+use crate::ids::{ConversationId, EndId};
+use crate::scenario::{Advice, Remedy, Session};
+use crate::world::trace::{Cause, Sender, Sent, StepId, Timer, Trace};
 use slowhand_coap::message::is_coap;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
 use slowhand_net::transport::tcp::{Flags, Segment};
-use slowhand_sessions::Carrier;
+use slowhand_sessions::{Carrier, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a piece of the path was spent on, in words.
@@ -32,7 +33,7 @@ pub(super) enum Short {
     /// The wait for a timer: whose, how long in microseconds, and what made it necessary.
     Timer { whose: String, length: u64, why: String },
     /// An end computes.
-    Computing { role: &'static str },
+    Computing { role: Role },
     /// In queues, wherever they are, behind frames of somebody.
     Queue { whose: String },
     /// Anything else, in few words.
@@ -44,11 +45,54 @@ pub(super) struct Namer<'a> {
     pub(super) trace: &'a Trace,
     pub(super) air: &'a Air,
     pub(super) context: &'a Context<'a>,
-    pub(super) conversation: usize,
+    pub(super) conversation: ConversationId,
     pub(super) losses: &'a BTreeMap<DatagramId, Loss>,
     /// What each datagram carries.
     pub(super) names: &'a BTreeMap<DatagramId, String>,
+    /// What goes before DTLS, and until when; `None` if nothing does, or if DTLS never began.
+    pub(super) before: Option<(Before, Instant)>,
+    /// True if the conversation has failed because CoAP has sent a message as often as it may.
+    pub(super) is_given_up_by_coap: bool,
 }
+
+/// What a handshake does before DTLS begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// The client asks the trust anchor for a key.
+    Anchor,
+    /// The connection of DCCP opens.
+    Opening,
+}
+
+impl Before {
+    /// What goes before DTLS in a conversation, and until when.
+    pub(super) fn of(trace: &Trace, session: &Session, conversation: ConversationId) -> Option<(Self, Instant)> {
+        let before = match session.carrier {
+            _ if session.trust_anchor => Self::Anchor,
+            Carrier::Dccp => Self::Opening,
+            _ => return None,
+        };
+        let is_dtls = |sent: &Sent| sent.control.is_none() && !is_coap(&sent.payload.octets);
+        let (_, first) = trace.sent_by(EndId::of(conversation, Role::Client)).find(|(_, sent)| is_dtls(sent))?;
+        let Sender::End(step) = first.by else { return None };
+        let step = &trace.steps[step as usize];
+        match step.cause {
+            Cause::Ready { by } => Some((before, trace.steps[by as usize].at)),
+            _ => Some((before, step.at)),
+        }
+    }
+
+    /// The kind and the words of a part, and what makes it shorter.
+    fn words(self) -> (&'static str, &'static str, Option<Remedy>) {
+        match self {
+            Self::Anchor => ("anchor", "the client asks the trust anchor for a key", None),
+            Self::Opening => ("opening", "the connection of DCCP opens", Some(Remedy::change("session.carrier"))),
+        }
+    }
+}
+
+/// The key of CoAP's timer.
+const ACK_TIMEOUT: &str = "session.coap.ack_timeout_s";
 
 /// What made a timer necessary.
 struct Why {
@@ -209,6 +253,30 @@ fn few_words(kind: &str) -> Option<&'static str> {
 impl Namer<'_> {
     /// What a piece was spent on, also in the summary, and the event that is the cause.
     fn words(&self, piece: &Piece) -> (Words, Short, Option<Key>) {
+        let (words, short, event) = self.words_of(piece);
+        let is_progress = matches!(
+            piece.what,
+            What::Computing { .. }
+                | What::Busy { .. }
+                | What::Opportunity { .. }
+                | What::Queue { .. }
+                | What::Retry { .. }
+                | What::Air { .. }
+                | What::Handling { .. }
+                | What::Internet { .. }
+        );
+        match self.before {
+            Some((before, until)) if is_progress && piece.to <= until => {
+                let (kind, text, remedy) = before.words();
+                let (host, remedy) = (name_of(Host::Node(self.client())), remedy.and_then(in_words));
+                (Words { kind, host, text: text.to_owned(), remedy }, Short::other(text), event)
+            }
+            _ => (words, short, event),
+        }
+    }
+
+    /// The same of a piece alone.
+    fn words_of(&self, piece: &Piece) -> (Words, Short, Option<Key>) {
         let node = |node: NodeId| name_of(Host::Node(node));
         let frame = |frame: usize| &self.air.frames[frame];
         let brief = |kind, host: String, text: String, remedy: Option<Remedy>, short, event| {
@@ -220,13 +288,13 @@ impl Namer<'_> {
         };
         match piece.what {
             What::Computing { end, step } => {
-                let role = Context::role_of(end);
-                let remedy = Some(Remedy::change(["client.device", "server.device"][end % 2]));
+                let role = end.role();
+                let remedy = Some(Remedy::change(["client.device", "server.device"][end.role()]));
                 let text = format!("the {role} computes");
                 brief("computing", self.host(end), text, remedy, Short::Computing { role }, Some(Key::Computing(step)))
             }
             What::Busy { end } => {
-                let text = format!("the {} computes for other sessions", Context::role_of(end));
+                let text = format!("the {} computes for other sessions", end.role());
                 own("busy", self.host(end), text, None, None)
             }
             What::Timer { end, timer, step } => self.timer(piece, end, timer, step),
@@ -295,7 +363,8 @@ impl Namer<'_> {
             }
             What::HandOver => {
                 let text = "the client asks its delegate for a session, which opens it and hands it over".to_owned();
-                own("hand-over", node(self.client()), text, Some(Remedy::change("gateway.delegation")), None)
+                // Without a delegate the client does the whole handshake, which takes longer.
+                own("hand-over", node(self.client()), text, None, None)
             }
             What::Wait => {
                 let text = "the client waits before it tries again".to_owned();
@@ -312,7 +381,7 @@ impl Namer<'_> {
         self.trace.clients[self.conversation]
     }
 
-    fn host(&self, end: usize) -> String {
+    fn host(&self, end: EndId) -> String {
         name_of(self.context.host_of(end))
     }
 
@@ -359,7 +428,7 @@ impl Namer<'_> {
                 _ => ("other traffic".to_owned(), Some(Remedy::change("traffic"))),
             };
         };
-        if sent.end / 2 != self.conversation {
+        if sent.end.conversation() != self.conversation {
             return ("other sessions".to_owned(), Some(Remedy::lower("client.count")));
         }
         if self.trace.repeated.get(&datagram) != Some(&false) {
@@ -371,22 +440,26 @@ impl Namer<'_> {
         };
         match timer {
             Some((end, _)) if self.trace.is_outside(end) => {
-                (format!("what the {}'s program sent again needlessly", Context::role_of(end)), None)
+                (format!("what the {}'s program sent again needlessly", end.role()), None)
             }
             Some((end, length)) => {
-                let role = Context::role_of(end);
+                let role = end.role();
                 // The timers of TCP are measured: they are not as long as a key says.
                 if self.context.is_stream() {
                     let is_first =
                         Segment::parse(&sent.payload.octets).is_ok_and(|segment| segment.flags.contains(Flags::SYN));
-                    let key = match (is_first, end % 2) {
-                        (true, 0) => "transport.client.syn_timeout_s",
-                        (true, _) => "transport.server.syn_timeout_s",
-                        (false, 0) => "transport.client.min_rto_s",
-                        (false, _) => "transport.server.min_rto_s",
+                    let key = match (is_first, role) {
+                        (true, Role::Client) => "transport.client.syn_timeout_s",
+                        (true, Role::Server) => "transport.server.syn_timeout_s",
+                        (false, Role::Client) => "transport.client.min_rto_s",
+                        (false, Role::Server) => "transport.server.min_rto_s",
                     };
                     let text = format!("what the {role}'s TCP timer of {length} sent again needlessly");
                     return (text, Some(Remedy::raise(key)));
+                }
+                if sent.control.is_some() {
+                    let text = format!("what the {role}'s DCCP timer of {length} sent again needlessly");
+                    return (text, Some(Remedy::raise("transport.dccp.initial_rto_s")));
                 }
                 let text = format!("what the {role}'s timer{} sent again needlessly", self.first_timeout(end, sent.at));
                 (text, Some(Remedy::raise(self.timer_key(end, sent.at))))
@@ -396,7 +469,7 @@ impl Namer<'_> {
     }
 
     /// The timer that made an end send: of which end, and how long the first one was that ran before it without an answer.
-    fn timer_before(&self, step: StepId) -> Option<(usize, String)> {
+    fn timer_before(&self, step: StepId) -> Option<(EndId, String)> {
         let mut number = step;
         // Each step is after its cause.
         loop {
@@ -420,12 +493,12 @@ impl Namer<'_> {
     }
 
     /// The first timeout of an end's flights, as its library has it. A message of CoAP has no such.
-    fn first_timeout(&self, end: usize, at: Instant) -> String {
+    fn first_timeout(&self, end: EndId, at: Instant) -> String {
         if self.is_timer_of_coap(end, at) {
             return String::new();
         }
         let settings = self.context.scenario.session.settings();
-        let timer = if end.is_multiple_of(2) { settings.client.timer } else { settings.server.timer };
+        let timer = [settings.client.timer, settings.server.timer][end.role()];
         timer.map_or_else(String::new, |timer| format!(" ({} at first)", length((timer.first_ms * 1e3).round() as u64)))
     }
 
@@ -434,19 +507,19 @@ impl Namer<'_> {
     }
 
     /// The key of the timer of a session that ran for an end at this time.
-    fn timer_key(&self, end: usize, at: Instant) -> &'static str {
+    fn timer_key(&self, end: EndId, at: Instant) -> &'static str {
         let session = &self.context.scenario.session;
-        match end % 2 == 1 && session.server_timeout_s.is_some() {
-            _ if self.is_timer_of_coap(end, at) => "session.coap.ack_timeout_s",
+        match end.role() == Role::Server && session.server_timeout_s.is_some() {
+            _ if self.is_timer_of_coap(end, at) => ACK_TIMEOUT,
             true => "session.server_timeout_s",
             false => "session.timeout_s",
         }
     }
 
     /// True if what an end has sent last, until then, is a message of CoAP that is not in records: it has the timer of CoAP.
-    fn is_timer_of_coap(&self, end: usize, at: Instant) -> bool {
+    fn is_timer_of_coap(&self, end: EndId, at: Instant) -> bool {
         let session = &self.context.scenario.session;
-        if self.trace.protocols[end / 2].transport().is_none() || session.carrier == Carrier::Coap {
+        if self.trace.protocols[end.conversation()].transport().is_none() || session.carrier == Carrier::Coap {
             return true;
         }
         // The messages of the anchor go before those of DTLS.
@@ -468,8 +541,8 @@ impl Namer<'_> {
     }
 
     /// A wait that had no end: the timer that ran when the handshake was given up.
-    fn giving_up(&self, piece: &Piece, end: usize, run: Option<usize>) -> (Words, Short, Option<Key>) {
-        let role = Context::role_of(end);
+    fn giving_up(&self, piece: &Piece, end: EndId, run: Option<usize>) -> (Words, Short, Option<Key>) {
+        let role = end.role();
         let own = |text, remedy, short, event| {
             let remedy = Option::and_then(remedy, in_words);
             let words = Words { kind: "giving-up", host: self.host(end), text, remedy };
@@ -499,7 +572,7 @@ impl Namer<'_> {
     }
 
     /// A wait for a timer: what made it necessary.
-    fn timer(&self, piece: &Piece, end: usize, timer: Timer, step: StepId) -> (Words, Short, Option<Key>) {
+    fn timer(&self, piece: &Piece, end: EndId, timer: Timer, step: StepId) -> (Words, Short, Option<Key>) {
         let key = self.trace.ended_run(step).map(Key::Timer);
         let Cause::Timer { set_by, due, .. } = self.trace.steps[step as usize].cause else {
             unreachable!("a timer is the cause of this step")
@@ -508,7 +581,7 @@ impl Namer<'_> {
             return self.program(piece, end, set_by);
         }
         let base = self.trace.base_of_timer(set_by, piece.to).0;
-        let (role, micros) = (Context::role_of(end), due.since(base).as_micros());
+        let (role, micros) = (end.role(), due.since(base).as_micros());
         let Why { text: why, loss, is_outage, is_forgotten } = self.why_timer(end, base, due);
         let is_tcp = timer == Timer::Stream;
         let kind = match timer {
@@ -543,12 +616,15 @@ impl Namer<'_> {
         let advised = advised.and_then(in_words);
         let of_timer =
             (timer == Timer::Session && !is_forgotten).then(|| self.timer_key(end, base)).map(|key| match loss {
+                // With shorter waits it would only give up sooner.
+                _ if self.is_given_up_by_coap && key == ACK_TIMEOUT => "raise session.coap.max_retransmit".to_owned(),
                 Some(_) => format!("lower {key}"),
                 None => format!("raise {key}"),
             });
         if self.trace.failed.get(&self.conversation) == Some(&step) {
             let text = format!("until the {role} gave up after {}, {why}", length(micros));
-            let words = Words { kind: "giving-up", host, text: text.clone(), remedy: advised };
+            let remedy = advised.or(of_timer.filter(|_| self.is_given_up_by_coap));
+            let words = Words { kind: "giving-up", host, text: text.clone(), remedy };
             return (words, Short::Other(text), key);
         }
         let short = Short::Timer { whose, length: micros, why };
@@ -556,8 +632,8 @@ impl Namer<'_> {
     }
 
     /// A program waited, or computed, since this step.
-    fn program(&self, piece: &Piece, end: usize, since: StepId) -> (Words, Short, Option<Key>) {
-        let role = Context::role_of(end);
+    fn program(&self, piece: &Piece, end: EndId, since: StepId) -> (Words, Short, Option<Key>) {
+        let role = end.role();
         // It has answered what it got: from then on it waited for an answer.
         let has_answered = self.trace.sent_in(since).next().is_some();
         let why = has_answered.then(|| self.why_timer(end, piece.from, piece.to));
@@ -594,11 +670,11 @@ impl Namer<'_> {
     }
 
     /// Why a timer that started at `base` was due before it was stopped.
-    fn why_timer(&self, end: usize, base: Instant, due: Instant) -> Why {
-        let peer = end ^ 1;
+    fn why_timer(&self, end: EndId, base: Instant, due: Instant) -> Why {
+        let peer = end.peer();
         // A flight takes several datagrams; the timer starts with the last one.
         let flight = self.flight_before(end, base);
-        let sent_by = |of: usize, since: Instant| {
+        let sent_by = |of: EndId, since: Instant| {
             self.trace.sent_by(of).filter(move |(_, sent)| sent.at >= since && sent.at < due)
         };
         let of_both = || sent_by(end, flight).filter(move |(_, sent)| sent.at <= base).chain(sent_by(peer, flight));
@@ -608,7 +684,7 @@ impl Namer<'_> {
             let is_outage = losses::is_by_outage(self.air, self.context, loss);
             return Why { text, loss: Some(*loss), is_outage, is_forgotten: false };
         }
-        let (other, own) = (Context::role_of(peer), Context::role_of(end));
+        let (other, own) = (peer.role(), end.role());
         let computes = |c: &crate::world::trace::Computed| {
             let step = self.trace.steps[c.step as usize];
             step.end == peer && step.at < due && c.until > due
@@ -643,7 +719,7 @@ impl Namer<'_> {
 
     /// What was lost of the last flight of an end, if it has sent that before an instant and nothing after it. TCP always
     /// repeats what is lost.
-    fn forgotten(&self, end: usize, before: Instant) -> Option<(DatagramId, Loss)> {
+    fn forgotten(&self, end: EndId, before: Instant) -> Option<(DatagramId, Loss)> {
         let last = self.trace.sent_by(end).map(|(_, sent)| sent.at).max()?;
         if self.context.is_stream() || last >= before {
             return None;
@@ -654,7 +730,7 @@ impl Namer<'_> {
     }
 
     /// When the flight began whose last datagram an end sent at a time.
-    fn flight_before(&self, end: usize, last: Instant) -> Instant {
+    fn flight_before(&self, end: EndId, last: Instant) -> Instant {
         let by = |sent: &crate::world::trace::Sent| match sent.by {
             Sender::End(step) => match self.trace.steps[step as usize].cause {
                 Cause::Ready { by } => Some(by),

@@ -6,12 +6,14 @@
 
 use super::air::{Air, Frame};
 use super::context::Context;
+use crate::ids::{ConversationId, EndId};
 use crate::record::Outcome;
 use crate::scenario::Reassembly;
 use crate::world::trace::{Attempt, Cause, Sender, StepId, Timer, TimerRun, Trace};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
+use slowhand_sessions::Role;
 
 /// A piece of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +27,13 @@ pub(super) struct Piece {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// The device of an end computed what this step asked for.
-    Computing { end: usize, step: StepId },
+    Computing { end: EndId, step: StepId },
     /// The device of an end computed for other sessions.
-    Busy { end: usize },
+    Busy { end: EndId },
     /// A timer of an end, which then caused this step.
-    Timer { end: usize, timer: Timer, step: StepId },
+    Timer { end: EndId, timer: Timer, step: StepId },
     /// Nothing came any more, until the handshake was given up: the timer of an end that ran, if one did.
-    GivingUp { end: usize, run: Option<usize> },
+    GivingUp { end: EndId, run: Option<usize> },
     /// A node waited for the next opportunity to send this frame.
     Opportunity { frame: usize },
     /// A frame waited while this other frame of its node was served.
@@ -77,7 +79,12 @@ pub(super) fn earlier_attempts(trace: &Trace, attempts: &[Attempt]) -> Vec<Piece
 }
 
 /// The pieces of the path of a conversation's handshake, from its start to its end.
-pub(super) fn critical_path(trace: &Trace, air: &Air, context: &Context<'_>, conversation: usize) -> Vec<Piece> {
+pub(super) fn critical_path(
+    trace: &Trace,
+    air: &Air,
+    context: &Context<'_>,
+    conversation: ConversationId,
+) -> Vec<Piece> {
     let span = trace.spans[conversation];
     let mut walk = Walk { trace, air, context, conversation, start: span.start, at: span.end, pieces: Vec::new() };
     let mut cursor = walk.end_of_handshake();
@@ -108,7 +115,7 @@ struct Walk<'a> {
     trace: &'a Trace,
     air: &'a Air,
     context: &'a Context<'a>,
-    conversation: usize,
+    conversation: ConversationId,
     /// The start of the handshake.
     start: Instant,
     /// The time that has been reached.
@@ -129,10 +136,11 @@ impl Walk<'_> {
 
     /// The step that ended the handshake.
     fn end_of_handshake(&mut self) -> Option<Cursor> {
-        let ends = [2 * self.conversation, 2 * self.conversation + 1];
+        let ends = self.conversation.ends();
         let established = ends.map(|end| self.trace.established.get(&end));
         if let [Some(client), Some(server)] = established {
-            let (end, &(step, _)) = if client.1 > server.1 { (ends[0], client) } else { (ends[1], server) };
+            let (role, &(step, _)) = if client.1 > server.1 { (Role::Client, client) } else { (Role::Server, server) };
+            let end = ends[role];
             self.back_to(self.trace.steps[step as usize].at, What::Computing { end, step });
             return Some(Cursor::Step(step));
         }
@@ -168,7 +176,7 @@ impl Walk<'_> {
     }
 
     /// The last step of a handshake before it was given up.
-    fn last_step(&self, ends: [usize; 2]) -> Option<StepId> {
+    fn last_step(&self, ends: [EndId; 2]) -> Option<StepId> {
         let is_last = |&(_, step): &(usize, &crate::world::trace::Step)| ends.contains(&step.end) && step.at <= self.at;
         self.trace.steps.iter().enumerate().rev().find(is_last).map(|(number, _)| number as StepId)
     }
@@ -204,7 +212,7 @@ impl Walk<'_> {
     }
 
     /// A computer had to finish something before it could handle what had arrived at a time. `None` if it was free.
-    fn while_busy(&mut self, end: usize, arrived: Instant) -> Option<Cursor> {
+    fn while_busy(&mut self, end: EndId, arrived: Instant) -> Option<Cursor> {
         if arrived >= self.at {
             return None;
         }
@@ -217,7 +225,7 @@ impl Walk<'_> {
     }
 
     /// The step for which the device of an end computed until this time.
-    fn computed_until(&self, end: usize, until: Instant) -> Option<StepId> {
+    fn computed_until(&self, end: EndId, until: Instant) -> Option<StepId> {
         let is_it = |step: StepId| self.trace.steps[step as usize].end == end;
         self.trace.computed.iter().rev().find(|c| c.until == until && is_it(c.step)).map(|c| c.step)
     }
@@ -381,7 +389,7 @@ impl Walk<'_> {
     /// The proxy sent a segment because its own timer was due: the path goes on with the last segment that it took.
     fn proxy_timer(&mut self, datagram: DatagramId) -> Option<Cursor> {
         let is_taken = |(id, (at, host)): &(&DatagramId, &(Instant, Host))| {
-            let is_own = self.trace.sent.get(id).is_some_and(|sent| sent.end / 2 == self.conversation);
+            let is_own = self.trace.sent.get(id).is_some_and(|sent| sent.end.conversation() == self.conversation);
             is_own && *host == Host::Node(NodeId::ROOT) && *at < self.at
         };
         let (&earlier, &(at, _)) = self.trace.arrived.iter().filter(is_taken).max_by_key(|(_, (at, _))| *at)?;

@@ -5,6 +5,7 @@ use super::Told;
 use super::air::Air;
 use super::context::Context;
 use super::{comments, losses, names};
+use crate::ids::ConversationId;
 use crate::plan::Plan;
 use crate::scenario::Scenario;
 use crate::world::trace::{Sender, Sent};
@@ -131,11 +132,11 @@ impl Told {
             Host::Node(node) => node.index(),
             Host::Internet => internet,
         };
-        let mut handshake_of: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut handshake_of: BTreeMap<ConversationId, usize> = BTreeMap::new();
         let mut handshakes = Vec::new();
         for (place, (record, attempts)) in records.iter().zip(&trace.attempts).enumerate() {
             handshake_of.extend(attempts.iter().map(|attempt| (attempt.conversation, place)));
-            let span = |conversation: usize| trace.spans[conversation];
+            let span = |conversation: ConversationId| trace.spans[conversation];
             let (Some(first), Some(last)) = (attempts.first(), attempts.last()) else { continue };
             handshakes.push(Handshake {
                 client: record.client,
@@ -145,7 +146,7 @@ impl Told {
             });
         }
         let mut carried = BTreeMap::new();
-        for conversation in 0..trace.clients.len() {
+        for conversation in trace.clients.ids() {
             carried.extend(names(trace, conversation, plan.connection_id()).0);
         }
         let losses = losses::losses(trace, air, plan.is_acknowledged());
@@ -161,12 +162,12 @@ impl Told {
             };
             let found = trace.arrived.get(&id);
             let arrived = found.map(|&(at, _)| at);
-            let to = found.map_or_else(|| context.host_of(sent.end ^ 1), |&(_, host)| host);
+            let to = found.map_or_else(|| context.host_of(sent.end.peer()), |&(_, host)| host);
             let loss = losses.get(&id);
             let ended = arrived.or(loss.map(|loss| loss.at));
             let internet_us = internet_span(air, id, sent.at, [from, to], ended, loss.map(|loss| loss.host));
             Datagram {
-                handshake: handshake_of.get(&(sent.end / 2)).copied(),
+                handshake: handshake_of.get(&sent.end.conversation()).copied(),
                 from: number(from),
                 to: number(to),
                 octets: sent.payload.octets.len(),

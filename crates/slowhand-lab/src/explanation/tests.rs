@@ -98,10 +98,37 @@ fn the_wait_for_a_delegate_is_a_part() {
             // Where the hand-over itself has failed, its own path is told.
             let is_over = told.trace.attempts[0].iter().all(|attempt| attempt.is_hand_over);
             assert!(kinds.contains(&"hand-over") != is_over && !kinds.contains(&"other"), "{kinds:?}");
+            // Without a delegate the whole handshake would come.
+            let mut waits = explanation.parts.iter().filter(|part| part.kind == "hand-over");
+            assert!(waits.all(|part| part.remedy.is_none()), "{:?}", explanation.parts);
             let scene = told.scene(&scenario, &plan, slowhand_net::clock::Instant::from_micros(u64::MAX));
             assert!(scene.datagrams.iter().any(|datagram| datagram.name.contains("OSCORE")));
         }
     }
+}
+
+/// What goes before DTLS is one part, but for the waits for timers. Without losses it ends when the ClientHello leaves.
+#[test]
+fn what_goes_before_dtls_is_a_part() {
+    let psk = ["session.suite=TLS_PSK_WITH_AES_128_CCM_8", "session.auth=psk", "session.timeout_s=20"];
+    for (help, kind) in [("session.trust_anchor=true", "anchor"), ("session.carrier=dccp", "opening")] {
+        let before = |more: &[&str]| {
+            let explanation = explained("quickstart", &[&psk[..], &["network.link_pdr=1.0", help], more].concat());
+            let sum: u64 = explanation.parts.iter().map(|part| part.microseconds).sum();
+            assert_eq!(Duration::from_micros(sum), Duration::from_secs_f64(explanation.duration_s));
+            let is_hello = |event: &&Event| event.name.contains("ClientHello");
+            let hello = explanation.events.iter().find(is_hello).unwrap().from_s;
+            let own = explanation.parts.into_iter().filter(|part| part.kind == kind).collect::<Vec<_>>();
+            let [part] = &own[..] else { panic!("{own:?}") };
+            (part.seconds, hello - explanation.start_s)
+        };
+        let (quiet, until) = before(&[]);
+        assert!((quiet - until).abs() < 0.1 && quiet > 0.05, "{help}: {quiet} s of {until}");
+        let (lossy, until) = before(&["lowpan.dropped_frames=[1]"]);
+        assert!(until - lossy > 0.5, "{help}: the wait for the timer is another part: {lossy} s of {until}");
+    }
+    let plain = explained("quickstart", &psk);
+    assert!(plain.parts.iter().all(|part| !["anchor", "opening"].contains(&part.kind)));
 }
 
 #[test]
@@ -113,13 +140,13 @@ fn parts_add_up_to_the_duration_of_the_same_record() {
             let told = Told::of_world(&plan, seed, &Interrupt::default()).unwrap();
             assert_eq!(told.records, plan.run(seed, &mut ()), "{name} {overrides:?}, seed {seed}");
             // Of several clients, the last one.
-            let conversation = told.records.len() - 1;
-            let explanation = told.explain(&scenario, &plan, conversation, &Interrupt::default()).unwrap();
+            let last = told.records.len() - 1;
+            let explanation = told.explain(&scenario, &plan, last, &Interrupt::default()).unwrap();
             let what = || format!("{name} {overrides:?}, seed {seed}: {:#?}", explanation.parts);
-            let Span { start, end } = told.trace.spans[conversation];
+            let Span { start, end } = told.trace.spans[told.trace.attempts[last][0].conversation];
             let sum: u64 = explanation.parts.iter().map(|part| part.microseconds).sum();
             assert_eq!(Duration::from_micros(sum), end.since(start), "{}", what());
-            if let Some(duration_s) = told.records[conversation].duration_s {
+            if let Some(duration_s) = told.records[last].duration_s {
                 assert_eq!(duration_s.to_bits(), explanation.duration_s.to_bits(), "{}", what());
             }
             let mut at = explanation.start_s;
@@ -536,6 +563,23 @@ fn explained(example: &str, overrides: &[&str]) -> Explanation {
     explain(&scenario, 1, None, &Interrupt::default()).unwrap().unwrap()
 }
 
+/// All that the client sends is lost. With shorter waits CoAP would only give up sooner.
+#[test]
+fn what_coap_has_given_up_is_to_be_sent_more_often() {
+    let psk = ["session.suite=TLS_PSK_WITH_AES_128_CCM_8", "session.auth=psk"];
+    let lost = ["network.link_pdr=1.0", "lowpan.frame_loss=1", "session.coap.max_retransmit=2"];
+    for help in ["session.carrier=coap", "session.trust_anchor=true", "session.protocol=less"] {
+        let explanation = explained("quickstart", &[&psk[..], &lost, &[help]].concat());
+        assert_eq!(explanation.outcome, "timed_out", "{help}");
+        let waits: Vec<_> =
+            explanation.parts.iter().filter(|part| ["timer", "giving-up"].contains(&part.kind)).collect();
+        assert!(waits.iter().any(|part| part.kind == "giving-up"), "{help}: {:?}", explanation.parts);
+        for part in waits {
+            assert_eq!(part.remedy.as_deref(), Some("raise session.coap.max_retransmit"), "{help}: {part:?}");
+        }
+    }
+}
+
 #[test]
 fn the_words_name_what_was_planted() {
     let mut missed = Vec::new();
@@ -578,7 +622,7 @@ fn a_train_of_strobes_is_one_event_and_lost_answers_are_others() {
     };
     let plan = Plan::new(&scenario).unwrap();
     let told = Told::of_world(&plan, 2, &Interrupt::default()).unwrap();
-    let span = told.trace.spans[0];
+    let span = told.trace.spans[told.trace.attempts[0][0].conversation];
     let is_inside = |seen: &&air::OnAir| seen.end >= span.start && seen.at <= span.end;
     let on_air = |from: u16| told.air.on_air.iter().filter(is_inside).filter(|seen| seen.from.0 == from).count();
     for node in [0, 1] {

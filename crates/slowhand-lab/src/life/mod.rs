@@ -36,6 +36,7 @@ use crate::scenario::Scenario;
 use crate::summary::MOST_EXACT;
 use serde::Serialize;
 use slowhand_net::address::NodeId;
+use slowhand_sessions::Role;
 use std::fmt;
 
 /// A life that cannot be simulated.
@@ -161,7 +162,7 @@ impl Life {
             octets_a_day: 0.0,
             counts: Counts::default(),
             latency_s: None,
-            supply_v: subject.plan.device_of_side(0).supply_v.value,
+            supply_v: subject.plan.device_of(Role::Client).supply_v.value,
         }
     }
 

@@ -3,6 +3,7 @@
 use super::course::{Backend, Course, Habits, Handshake};
 use super::messages::{Answering, Asking, Below, Mailbox};
 use super::{Life, LifeError, Purpose, Purposes, Subject};
+use crate::ids::{ConversationId, EndId};
 use crate::interrupt::Interrupt;
 use crate::record::{Energy, Phase};
 use crate::requests::{ACK_RANDOM_FACTOR, ACK_TIMEOUT, Ask, MAX_TRANSMIT_WAIT, Sizes};
@@ -12,7 +13,7 @@ use crate::world::live::Outside;
 use crate::world::{AFTERMATH, Opening, World};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::random::{Stream, Streams};
-use slowhand_sessions::Resumable;
+use slowhand_sessions::{Resumable, Role};
 
 /// How many events of the world pass before it forgets what nobody asks for (assumed).
 const EVENTS_KEPT: u32 = 10_000;
@@ -62,7 +63,7 @@ pub(super) struct Simulated<'a> {
     pub(super) horizon: Instant,
     interrupt: &'a Interrupt,
     /// The session, and how its client is asked for something.
-    session: Option<(usize, Mailbox)>,
+    session: Option<(ConversationId, Mailbox)>,
     /// What the ends have kept of the last session that was established, to resume it.
     kept: [Option<Resumable>; 2],
     /// How many sessions were opened.
@@ -174,7 +175,7 @@ impl<'a> Simulated<'a> {
     }
 
     fn is_established(&self) -> bool {
-        let phase = |number: usize| self.world.conversation_state(number).phase;
+        let phase = |number: ConversationId| self.world.conversation_state(number).phase;
         self.session.as_ref().is_some_and(|(number, _)| phase(*number) != Phase::Handshake)
     }
 
@@ -186,7 +187,7 @@ impl<'a> Simulated<'a> {
 
     fn below(&self) -> Below {
         let plan = &self.subject.plan;
-        match plan.transport(0) {
+        match plan.transport(Role::Client) {
             _ if plan.protocol().is_coap() => Below::Coap,
             Some(_) => Below::Stream,
             None => Below::Datagrams,
@@ -229,7 +230,7 @@ impl<'a> Simulated<'a> {
     /// there will be no answer. A body in blocks is many exchanges, so no time is too long for it.
     fn timeout(&mut self) -> Option<Duration> {
         match self.below() {
-            _ if self.subject.plan.transport(0).is_some() => return Some(MAX_TRANSMIT_WAIT),
+            _ if self.subject.plan.transport(Role::Client).is_some() => return Some(MAX_TRANSMIT_WAIT),
             Below::Coap => return None,
             Below::Stream | Below::Datagrams => {}
         }
@@ -237,8 +238,8 @@ impl<'a> Simulated<'a> {
         Some(ACK_TIMEOUT + Duration::from_micros(self.timeouts.below(spread + 1)))
     }
 
-    fn client_end(&self) -> Option<usize> {
-        self.session.as_ref().map(|(number, _)| 2 * number)
+    fn client_end(&self) -> Option<EndId> {
+        self.session.as_ref().map(|&(conversation, _)| EndId::of(conversation, Role::Client))
     }
 
     fn prompt(&mut self) {

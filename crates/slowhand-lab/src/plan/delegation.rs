@@ -32,7 +32,7 @@ impl Delegation {
             Delegate::Internet => (Host::Internet, other_internet_address()),
         };
         let session = crate::scenario::Session { protocol: Plan::HAND_OVER, ..scenario.session.clone() };
-        let messages = [Role::Client, Role::Server].map(|role| session.config(role));
+        let messages = Role::BOTH.map(|role| session.config(role));
         Some(Self { host, address, messages })
     }
 }
@@ -50,9 +50,9 @@ impl Plan {
     pub(crate) fn hand_over(&self, client: NodeId, nonces: &Streams) -> Option<Ends> {
         let delegation = self.delegation.as_ref()?;
         let seeds = seeds(client, &nonces.substreams("hand-over", 0));
-        let [of_node, of_delegate] = [0, 1].map(|side| Arc::new(self.paced(side)) as Arc<dyn Processor>);
+        let [of_node, of_delegate] = Role::BOTH.map(|role| Arc::new(self.paced(role)) as Arc<dyn Processor>);
         let [node, server] = self.endpoints(client);
-        let messages = [0, 1].map(|side| SessionConfig { seed: seeds[side], ..delegation.messages[side].clone() });
+        let messages = Role::BOTH.map(|role| SessionConfig { seed: seeds[role], ..delegation.messages[role].clone() });
         let sessions = slowhand_sessions::build_hand_over(
             messages.each_ref(),
             (server.address, server.port),
@@ -71,7 +71,8 @@ impl Plan {
         let delegation = self.delegation.as_ref()?;
         let [node, server] = self.endpoints(client);
         let seeds = seeds(client, &nonces.substreams("delegated", 0));
-        let sessions = self.sessions_at(seeds, now, &[None, None], [self.paced(1), self.paced(1)]);
+        let sessions =
+            self.sessions_at(seeds, now, &[None, None], [self.paced(Role::Server), self.paced(Role::Server)]);
         Some(Ends { endpoints: [Endpoint { address: delegation.address, ..node }, server], sessions })
     }
 
@@ -99,7 +100,7 @@ impl Plan {
             }
             session
         });
-        check_devices(full.each_ref(), [self.paced(1), self.paced(1)])
+        check_devices(full.each_ref(), [self.paced(Role::Server), self.paced(Role::Server)])
     }
 
     /// Sessions of both ends that begin at this time, on devices as fast as these.
@@ -111,12 +112,12 @@ impl Plan {
         devices: [Paced; 2],
     ) -> [Box<dyn Session>; 2] {
         let mut devices = devices.into_iter().map(|device| Arc::new(device) as Arc<dyn Processor>);
-        [0, 1].map(|side| {
-            let config = SessionConfig { seed: seeds[side], ..self.sessions[side].clone() };
+        Role::BOTH.map(|role| {
+            let config = SessionConfig { seed: seeds[role], ..self.sessions[role].clone() };
             let now = std::time::Duration::from_micros(now.as_micros());
             let processor = devices.next().expect("a device for each end");
             // `new` has built sessions of these configurations.
-            slowhand_sessions::build_later(&config, processor, now, kept[side].as_ref())
+            slowhand_sessions::build_later(&config, processor, now, kept[role].as_ref())
                 .expect("a session of a checked configuration")
         })
     }

@@ -8,15 +8,17 @@ use slowhand_net::clock::Instant;
 use slowhand_net::ip;
 use slowhand_sessions::{ObjectDevice, Session};
 
+use crate::ids::{ComputerId, EndId};
+
 /// Who asks the authorization server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Member {
     Producer,
     Reader(usize),
 }
 
 /// What an end is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     /// A reader, towards the producer or the proxy.
     Reader(usize),
@@ -41,11 +43,11 @@ pub(super) enum State {
     Failed,
 }
 
-/// One end. The two ends of a path have numbers that differ in the last bit: the client's is even.
+/// One end of a path.
 pub(super) struct End {
     pub(super) part: Part,
     pub(super) host: Host,
-    pub(super) computer: usize,
+    pub(super) computer: ComputerId,
     /// Its own address, and that of the other end.
     pub(super) addresses: [ip::Endpoint; 2],
     /// The session below CoAP.
@@ -72,16 +74,11 @@ impl End {
     }
 }
 
-/// The other end of a path.
-pub(super) const fn peer(end: usize) -> usize {
-    end ^ 1
-}
-
 /// The computer of a host, which does one thing at a time.
 pub(super) struct Computer {
     pub(super) busy_until: Instant,
     /// Datagrams that wait, and their ends.
-    pub(super) waiting: VecDeque<(usize, Vec<u8>)>,
+    pub(super) waiting: VecDeque<(EndId, Vec<u8>)>,
     /// What computes objects.
     pub(super) objects: ObjectDevice,
     pub(super) computed: std::time::Duration,

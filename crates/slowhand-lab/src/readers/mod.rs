@@ -154,7 +154,7 @@ impl ReadersPlan {
                 "another node",
             ));
         }
-        let sessions = [Role::Client, Role::Server].map(|role| {
+        let sessions = Role::BOTH.map(|role| {
             let mut config = session.config(role);
             let tls = config.family.tls().cloned();
             // `refuse_others` has seen that it is DTLS.
@@ -245,16 +245,16 @@ impl ReadersPlan {
 
     /// Checks that the devices have a time for whatever they compute here.
     fn check(&self) -> Result<(), ReadersError> {
-        let [reader, producer] = [self.side_of_readers(), 0];
-        check_devices(self.sessions.each_ref(), [reader, producer].map(|side| self.plan.paced(side)))?;
-        check_devices(self.sessions.each_ref(), [reader, 1].map(|side| self.plan.paced(side)))?;
+        let [reader, producer, authority] = [self.role_of_readers(), Role::Client, Role::Server];
+        check_devices(self.sessions.each_ref(), [reader, producer].map(|role| self.plan.paced(role)))?;
+        check_devices(self.sessions.each_ref(), [reader, authority].map(|role| self.plan.paced(role)))?;
         let aead = Aead { mode: AeadMode::Ccm, key_bits: 128, tag: 8, octets: 1, additional: 1 };
         let (hash, curve) = (Operation::Sha256 { blocks: 1 }, Curve::Secp256r1);
-        for (side, operations) in [
+        for (role, operations) in [
             (producer, [hash, Operation::Seal(aead), Operation::EcdsaSign(curve)]),
             (reader, [hash, Operation::Open(aead), Operation::EcdsaVerify(curve)]),
         ] {
-            let paced = self.plan.paced(side);
+            let paced = self.plan.paced(role);
             let missing = operations.into_iter().find_map(|operation| paced.duration(operation).err());
             if let Some(Missing(key)) = missing {
                 return Err(ReadersError::Device { file: paced.device.file.clone(), key });
@@ -263,13 +263,13 @@ impl ReadersPlan {
         Ok(())
     }
 
-    /// On which device readers are: the client's (side 0) or the server's (1).
-    fn side_of_readers(&self) -> usize {
-        usize::from(self.nodes.is_none())
+    /// On whose device readers are: the client's or the server's.
+    fn role_of_readers(&self) -> Role {
+        if self.nodes.is_none() { Role::Server } else { Role::Client }
     }
 
-    fn processor(&self, side: usize) -> Arc<dyn Processor> {
-        Arc::new(self.plan.paced(side))
+    fn processor(&self, role: Role) -> Arc<dyn Processor> {
+        Arc::new(self.plan.paced(role))
     }
 
     /// The node that has the value.

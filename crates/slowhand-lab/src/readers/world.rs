@@ -17,12 +17,13 @@ use slowhand_net::observer::{FrameKind, Observer, Transmission};
 use slowhand_net::queue::EventQueue;
 use slowhand_net::radio::frame::FCS;
 use slowhand_net::random::Streams;
-use slowhand_sessions::{Arithmetic, ObjectDevice, Status, WriteError};
+use slowhand_sessions::{Arithmetic, ObjectDevice, Role, Status, WriteError};
 
 use super::ReadersPlan;
-use super::ends::{Computer, End, Member, Part, State, peer};
+use super::ends::{Computer, End, Member, Part, State};
 use super::record::{ReadersRecord, Way};
 use crate::energy::{Times, energy};
+use crate::ids::{ComputerId, EndId, Table};
 use crate::interrupt::Interrupt;
 use crate::world::slots::{Sent, of_datagrams};
 use crate::world::{from_std, to_std};
@@ -38,23 +39,23 @@ enum Due {
     /// The last reading of a reader is too late now.
     Last(usize),
     /// A client opens its session.
-    Open(usize),
+    Open(EndId),
     /// It has taken too long.
-    GiveUp(usize),
+    GiveUp(EndId),
     /// An end has a datagram ready. True if it is of setting up.
     Send {
-        end: usize,
+        end: EndId,
         is_setup: bool,
         octets: Vec<u8>,
     },
     /// A datagram arrives that has not been in the mesh.
     Arrival {
-        end: usize,
+        end: EndId,
         octets: Vec<u8>,
     },
-    Timer(usize),
+    Timer(EndId),
     /// A computer is free again.
-    Resume(usize),
+    Resume(ComputerId),
     /// The producer has made an object.
     Made(Vec<u8>),
     /// A reader has opened an object.
@@ -94,10 +95,12 @@ pub(super) struct World<'a> {
     streams: Streams,
     network: Network,
     due: EventQueue<Due>,
-    computers: Vec<Computer>,
-    ends: Vec<End>,
+    computers: Table<ComputerId, Computer>,
+    ends: Table<EndId, End>,
     /// The ends by their own address and that of the other end.
-    by_address: BTreeMap<[ip::Endpoint; 2], usize>,
+    by_address: BTreeMap<[ip::Endpoint; 2], EndId>,
+    /// The end of each client, by what it is for.
+    clients: BTreeMap<Part, EndId>,
     readers: Vec<Reader>,
     /// What makes objects, once it has the access secret, and until when that counts.
     producer: Option<(Producer, Instant)>,
@@ -129,10 +132,10 @@ impl<'a> World<'a> {
         let streams = Streams::new(seed);
         let private = private_key(&streams);
         let arithmetic = plan.sessions[0].arithmetic;
-        let computer = |side| Computer::new(object_device(plan, side, arithmetic));
-        let nodes = (0..plan.plan.nodes()).map(|_| computer(0));
+        let computer = |role| Computer::new(object_device(plan, role, arithmetic));
+        let nodes = (0..plan.plan.nodes()).map(|_| computer(Role::Client));
         // Each reader on the Internet is a host of its own, and so is the authorization server.
-        let hosts = (0..=readers).map(|_| computer(1));
+        let hosts = (0..=readers).map(|_| computer(Role::Server));
         let mut world = Self {
             plan,
             way,
@@ -140,8 +143,9 @@ impl<'a> World<'a> {
             network: plan.plan.network(seed),
             due: EventQueue::default(),
             computers: nodes.chain(hosts).collect(),
-            ends: Vec::new(),
+            ends: Table::default(),
             by_address: BTreeMap::new(),
+            clients: BTreeMap::new(),
             readers: Vec::new(),
             producer: None,
             private,
@@ -199,11 +203,12 @@ impl<'a> World<'a> {
     /// The record; `idle` is what the producer and the other nodes use in the same network if nobody reads.
     fn finish(self, end: Instant, idle: [f64; 2]) -> ReadersRecord {
         let [producer_mj, others_mj] = energies(self.plan, |node| {
-            let Computer { computed, tpm, .. } = self.computers[node.index()];
+            let Computer { computed, tpm, .. } = self.computers[self.computer_of(Host::Node(node), 0)];
             Times { computed, tpm, ..Times::of(&self.network, node, end) }
         });
         let mean = |(sum, count): (Duration, u64)| (count > 0).then(|| sum.as_secs_f64() / count as f64);
         let [reading, setup] = self.costs;
+        let producer = self.computer_of(Host::Node(self.plan.producer), 0);
         ReadersRecord {
             setup_frames: setup.frames,
             setup_octets: setup.octets,
@@ -212,7 +217,7 @@ impl<'a> World<'a> {
             first_s: mean(self.first),
             later_s: mean(self.later),
             refused: self.readers.iter().filter(|reader| reader.is_refused).count() as u64,
-            producer_compute_s: self.computers[self.plan.producer.index()].computed.as_secs_f64(),
+            producer_compute_s: self.computers[producer].computed.as_secs_f64(),
             producer_mj,
             producer_idle_mj: idle[0],
             others_mj,
@@ -253,7 +258,7 @@ impl<'a> World<'a> {
 
     // Datagrams and timers.
 
-    fn open(&mut self, now: Instant, end: usize) {
+    fn open(&mut self, now: Instant, end: EndId) {
         let busy_until = self.computers[self.ends[end].computer].busy_until;
         if busy_until > now {
             return self.due.push(busy_until, Due::Open(end));
@@ -265,11 +270,11 @@ impl<'a> World<'a> {
         self.settle(now, end);
     }
 
-    fn transmit(&mut self, now: Instant, end: usize, is_setup: bool, octets: &[u8]) {
+    fn transmit(&mut self, now: Instant, end: EndId, is_setup: bool, octets: &[u8]) {
         let End { host, addresses: [from, to], .. } = self.ends[end];
-        if [host, self.ends[peer(end)].host] == [Host::Internet; 2] {
+        if [host, self.ends[end.peer()].host] == [Host::Internet; 2] {
             let octets = octets.to_vec();
-            return self.due.push(now + self.plan.internet_delay, Due::Arrival { end: peer(end), octets });
+            return self.due.push(now + self.plan.internet_delay, Due::Arrival { end: end.peer(), octets });
         }
         let datagram = self.datagrams.len() as slowhand_net::datagram::DatagramId;
         self.datagrams.push(is_setup);
@@ -281,7 +286,7 @@ impl<'a> World<'a> {
         self.events = events;
     }
 
-    fn receive(&mut self, now: Instant, end: usize, octets: Vec<u8>) {
+    fn receive(&mut self, now: Instant, end: EndId, octets: Vec<u8>) {
         let computer = &mut self.computers[self.ends[end].computer];
         if computer.busy_until > now || !computer.waiting.is_empty() {
             return computer.waiting.push_back((end, octets));
@@ -289,14 +294,14 @@ impl<'a> World<'a> {
         self.take(now, end, &octets);
     }
 
-    fn resume(&mut self, now: Instant, computer: usize) {
+    fn resume(&mut self, now: Instant, computer: ComputerId) {
         while self.computers[computer].busy_until <= now {
             let Some((end, octets)) = self.computers[computer].waiting.pop_front() else { return };
             self.take(now, end, &octets);
         }
     }
 
-    fn take(&mut self, now: Instant, end: usize, octets: &[u8]) {
+    fn take(&mut self, now: Instant, end: EndId, octets: &[u8]) {
         // What was on its way to a session that has failed gets no slot.
         if self.ends[end].state == State::Failed || !self.admits(end, octets) {
             return;
@@ -310,7 +315,7 @@ impl<'a> World<'a> {
     }
 
     /// True if a session of the producer takes a datagram: it needs a slot.
-    fn admits(&mut self, end: usize, octets: &[u8]) -> bool {
+    fn admits(&mut self, end: EndId, octets: &[u8]) -> bool {
         let (Part::Producer(Some(reader)), Some(slots), true) =
             (self.ends[end].part, self.plan.readers.slots, self.ends[end].session.is_some())
         else {
@@ -335,7 +340,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn expire(&mut self, now: Instant, number: usize) {
+    fn expire(&mut self, now: Instant, number: EndId) {
         let end = &mut self.ends[number];
         if end.timer != Some(now) {
             return; // it was set again
@@ -359,7 +364,7 @@ impl<'a> World<'a> {
     }
 
     /// After a call: what the session and CoAP have for each other and for the network, what has happened, and the next timer.
-    fn settle(&mut self, now: Instant, number: usize) {
+    fn settle(&mut self, now: Instant, number: EndId) {
         self.collect(now, number, true);
         // What it has computed is there, and timers of its messages start, when the device has finished.
         let ready = self.ready(now, number);
@@ -385,12 +390,12 @@ impl<'a> World<'a> {
     }
 
     /// When the computer of an end is free.
-    fn ready(&self, now: Instant, number: usize) -> Instant {
+    fn ready(&self, now: Instant, number: EndId) -> Instant {
         now.max(self.computers[self.ends[number].computer].busy_until)
     }
 
     /// Sends what CoAP has.
-    fn flush(&mut self, now: Instant, number: usize) {
+    fn flush(&mut self, now: Instant, number: EndId) {
         let is_setup = self.ends[number].is_of_setup();
         while let Some(octets) = self.ends[number].coap.poll_transmit() {
             let at = self.ready(now, number);
@@ -420,8 +425,8 @@ impl<'a> World<'a> {
     }
 
     /// Takes what a session sends and has computed.
-    fn collect(&mut self, now: Instant, number: usize, is_setup: bool) {
-        let End { session, computer, .. } = &mut self.ends[number];
+    fn collect(&mut self, now: Instant, number: EndId, is_setup: bool) {
+        let End { session, host, computer, .. } = &mut self.ends[number];
         let (Some(session), computer) = (session, *computer) else { return };
         while let Some(transmit) = session.poll_transmit() {
             let (at, octets) = (from_std(transmit.at).max(now), transmit.bytes.to_vec());
@@ -429,9 +434,9 @@ impl<'a> World<'a> {
         }
         let busy_until = from_std(session.busy_until());
         let plan = &self.plan.plan;
-        let device = match computer < plan.nodes() {
-            true => plan.device(NodeId(computer as u16)),
-            false => plan.device_of_side(1),
+        let device = match host {
+            Host::Node(node) => plan.device(*node),
+            Host::Internet => plan.device_of(Role::Server),
         };
         let Computer { computed, tpm, .. } = &mut self.computers[computer];
         session.drain_operations(&mut |performed| {
@@ -444,7 +449,7 @@ impl<'a> World<'a> {
     }
 
     /// A computer computes until then.
-    fn compute(&mut self, now: Instant, computer: usize, until: Instant) {
+    fn compute(&mut self, now: Instant, computer: ComputerId, until: Instant) {
         let busy_until = &mut self.computers[computer].busy_until;
         if until > now && until > *busy_until {
             *busy_until = until;
@@ -452,7 +457,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn set_timer(&mut self, now: Instant, number: usize) {
+    fn set_timer(&mut self, now: Instant, number: EndId) {
         let end = &mut self.ends[number];
         let timer = end.deadline().filter(|_| end.state != State::Failed).map(|at| from_std(at).max(now + MIN_TIMER));
         if timer != end.timer {
@@ -464,12 +469,12 @@ impl<'a> World<'a> {
     }
 
     /// A session is of no use any more: both ends stop, and the producer has its slot back.
-    fn fail(&mut self, now: Instant, number: usize) {
+    fn fail(&mut self, now: Instant, number: EndId) {
         if self.ends[number].state == State::Failed {
             return;
         }
         self.record.failed_sessions += 1;
-        let ends = [number, peer(number)];
+        let ends = [number, number.peer()];
         for end in ends {
             self.ends[end].state = State::Failed;
             self.ends[end].timer = None;
@@ -533,8 +538,8 @@ fn energies(plan: &ReadersPlan, times: impl Fn(NodeId) -> Times) -> [f64; 2] {
     sums
 }
 
-fn object_device(plan: &ReadersPlan, side: usize, arithmetic: Arithmetic) -> ObjectDevice {
-    ObjectDevice::new(Arc::new(plan.plan.paced(side)), arithmetic)
+fn object_device(plan: &ReadersPlan, role: Role, arithmetic: Arithmetic) -> ObjectDevice {
+    ObjectDevice::new(Arc::new(plan.plan.paced(role)), arithmetic)
 }
 
 /// The producer's private key: below the order of the curve, because its first octet is not all ones.

@@ -8,10 +8,10 @@ use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
-use slowhand_net::network::internet;
-use slowhand_net::random;
+use slowhand_net::network::internet::InternetConfig;
 use slowhand_sessions::Carrier;
 
+use super::keys::table;
 use super::nodes::MAX_NODE;
 use super::{Ordinal, Session, ascending};
 use crate::admission::{Policy, SlotRules};
@@ -64,48 +64,48 @@ fn as_the_device_says() -> Factor {
     Factor::constant(1.0)
 }
 
-/// The node or host that accepts sessions.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Server {
-    /// The server's device: a name or a file, as for the client. Default: `linux-host`.
-    pub device: String,
-    /// The place of the server: `"internet"`, behind the border router, `"root"`, or the number of a node. Or `"leaves"`: each
-    /// leaf of a star is a server, and the root is the client, for example a handheld: it opens a session with each of them.
-    /// Default: `internet`.
-    pub at: ServerAt,
-    /// The delay of a datagram between border router and server, in one direction. Default: 0.
-    pub internet_delay_ms: Milliseconds,
-    /// The largest additional delay of a datagram. It is drawn uniformly from 0 to this value. Default: 0.
-    pub internet_jitter_ms: Milliseconds,
-    /// The probability that a datagram is lost between border router and server. Default: 0.
-    pub internet_loss: Probability,
-    /// The numbers of the server's datagrams that are lost on the way to the border router, for losses that you choose.
-    /// Datagrams are counted from 1 over all sessions. Default: none.
-    pub internet_dropped: Vec<Ordinal>,
-    /// How many sessions the server holds at the same time; a half-open one takes a slot too. With DTLS a client asks for a slot
-    /// with the ClientHello that brings its cookie (without `session.cookie`: with its first one), with TLS by the SYN of its
-    /// connection. A client without a slot gets no answer, and may ask again with a repeated message. It costs the server no
-    /// time to ignore it (assumed). A live network takes every client, and `slowhand battery` has only one. Default: none, a
-    /// slot for each client.
-    pub slots: Option<Integer<1, 1_000>>,
-    /// What the server does with a client that finds all slots taken, by the names of `slowhand capacity`. `refuse`: it ignores
-    /// the client. The others end a session without an alert: `evict-least-recently-used` that whose client was heard longest
-    /// ago, `evict-oldest` that which was admitted first, `evict-idle-longest` that whose client was heard longest ago, of the
-    /// established ones that have not been heard for `idle_after_s`; if there is none, it ignores the client. The client of an
-    /// established session notices at once (assumed), that of a half-open one when it gives up. Either may try again
-    /// (`application.retry`). Only with `slots`. Default: `refuse`.
-    pub policy: Policy,
-    /// How long a session keeps its slot after its handshake; then both ends forget it, without a message (assumed). Only with
-    /// `slots`. Default: for ever, because a run opens its sessions and does not close them.
-    pub session_s: Option<PositiveSeconds>,
-    /// How long a half-open session keeps its slot for certain. After that any client that finds no free slot gets it, under every
-    /// policy; the oldest first. A client that has given up tells nobody, and leaves its session half-open. Only with `slots`.
-    /// Default: `session.give_up_s`.
-    pub half_open_s: Option<PositiveSeconds>,
-    /// After so long without a datagram of its client a session counts as idle. Needed with `policy = "evict-idle-longest"`, and
-    /// only there.
-    pub idle_after_s: Option<PositiveSeconds>,
+table! {
+    /// The node or host that accepts sessions.
+    pub struct Server(InternetConfig = InternetConfig::default()) {
+        /// The server's device: a name or a file, as for the client. Default: `linux-host`.
+        pub device: String { "linux-host".to_owned() },
+        /// The place of the server: `"internet"`, behind the border router, `"root"`, or the number of a node. Or `"leaves"`: each
+        /// leaf of a star is a server, and the root is the client, for example a handheld: it opens a session with each of them.
+        /// Default: `internet`.
+        pub at: ServerAt,
+        /// The delay of a datagram between border router and server, in one direction. Default: 0.
+        pub internet_delay_ms: Milliseconds = delay,
+        /// The largest additional delay of a datagram. It is drawn uniformly from 0 to this value. Default: 0.
+        pub internet_jitter_ms: Milliseconds = jitter,
+        /// The probability that a datagram is lost between border router and server. Default: 0.
+        pub internet_loss: Probability = loss,
+        /// The numbers of the server's datagrams that are lost on the way to the border router, for losses that you choose.
+        /// Datagrams are counted from 1 over all sessions. Default: none.
+        pub internet_dropped: Vec<Ordinal>,
+        /// How many sessions the server holds at the same time; a half-open one takes a slot too. With DTLS a client asks for a slot
+        /// with the ClientHello that brings its cookie (without `session.cookie`: with its first one), with TLS by the SYN of its
+        /// connection. A client without a slot gets no answer, and may ask again with a repeated message. It costs the server no
+        /// time to ignore it (assumed). A live network takes every client, and `slowhand battery` has only one. Default: none, a
+        /// slot for each client.
+        pub slots: Option<Integer<1, 1_000>>,
+        /// What the server does with a client that finds all slots taken, by the names of `slowhand capacity`. `refuse`: it ignores
+        /// the client. The others end a session without an alert: `evict-least-recently-used` that whose client was heard longest
+        /// ago, `evict-oldest` that which was admitted first, `evict-idle-longest` that whose client was heard longest ago, of the
+        /// established ones that have not been heard for `idle_after_s`; if there is none, it ignores the client. The client of an
+        /// established session notices at once (assumed), that of a half-open one when it gives up. Either may try again
+        /// (`application.retry`). Only with `slots`. Default: `refuse`.
+        pub policy: Policy,
+        /// How long a session keeps its slot after its handshake; then both ends forget it, without a message (assumed). Only with
+        /// `slots`. Default: for ever, because a run opens its sessions and does not close them.
+        pub session_s: Option<PositiveSeconds>,
+        /// How long a half-open session keeps its slot for certain. After that any client that finds no free slot gets it, under every
+        /// policy; the oldest first. A client that has given up tells nobody, and leaves its session half-open. Only with `slots`.
+        /// Default: `session.give_up_s`.
+        pub half_open_s: Option<PositiveSeconds>,
+        /// After so long without a datagram of its client a session counts as idle. Needed with `policy = "evict-idle-longest"`, and
+        /// only there.
+        pub idle_after_s: Option<PositiveSeconds>,
+    }
 }
 
 /// Where the server is.
@@ -137,25 +137,6 @@ impl ServerAt {
             Self::Internet => false,
             Self::Node(server) => server == node,
             Self::Leaves => node != NodeId::ROOT,
-        }
-    }
-}
-
-impl Default for Server {
-    fn default() -> Self {
-        let internet = internet::InternetConfig::default();
-        Self {
-            device: "linux-host".to_owned(),
-            at: ServerAt::default(),
-            internet_delay_ms: Milliseconds::of(internet.delay),
-            internet_jitter_ms: Milliseconds::of(internet.jitter),
-            internet_loss: Probability::constant(internet.loss.get()),
-            internet_dropped: Vec::new(),
-            slots: None,
-            policy: Policy::default(),
-            session_s: None,
-            half_open_s: None,
-            idle_after_s: None,
         }
     }
 }
@@ -212,13 +193,10 @@ impl Server {
     }
 
     /// The configuration of the Internet between the border router and the server.
-    pub fn internet_config(&self) -> internet::InternetConfig {
-        internet::InternetConfig {
-            delay: self.internet_delay_ms.duration(),
-            jitter: self.internet_jitter_ms.duration(),
-            loss: random::Probability::new(self.internet_loss.get()),
-            dropped: ascending(&self.internet_dropped),
-        }
+    pub fn internet_config(&self) -> InternetConfig {
+        let mut config = InternetConfig { dropped: ascending(&self.internet_dropped), ..InternetConfig::default() };
+        self.set(&mut config);
+        config
     }
 }
 

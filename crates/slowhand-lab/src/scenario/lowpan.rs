@@ -6,95 +6,96 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use slowhand_net::clock::Duration;
-use slowhand_net::lowpan::reassembly::{self, Limits};
-use slowhand_net::lowpan::{self, Context, Contexts, FRAME_CAPACITY, forwarding, recovery};
-use slowhand_net::network::{self, Fragments};
-use slowhand_net::random;
+use slowhand_net::lowpan::reassembly::{Timer, WhenFull};
+use slowhand_net::lowpan::recovery::{self, RecoveryConfig};
+use slowhand_net::lowpan::{self, Context, Contexts, FRAME_CAPACITY, forwarding};
+use slowhand_net::network::{BufferCounts, Fragments, LossSpread, NetworkConfig, RplConfig, RplEncoding, RplMode};
 
+use super::keys::table;
 use super::{Ordinal, ascending};
 use crate::input::{Integer, NumberKey, PositiveSeconds, Prefix, Probability};
 
-/// The adaptation layer between IPv6 and 802.15.4 (RFC 4944, RFC 6282).
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Lowpan {
-    /// The probability that a fragment of a datagram is lost at a hop: FRAG1 and FRAGN (RFC 4944), RFRAG (RFC 8931). A
-    /// datagram that fits one frame has no fragments and is not lost, nor are acknowledgments of fragments (RFRAG-ACK).
-    /// A lost fragment has been sent: the receiver's link layer acknowledges it, its octets and its energy count at
-    /// both ends, then the receiver discards it. A fragment that the link layer itself loses is lost there. (Claeys et
-    /// al., Sensors 2021, section 3.3: "6LoWPAN fragments have a 5% probability of being dropped when traversing the
-    /// network".) Default: 0.
-    pub fragment_loss: Probability,
-    /// The same for every frame that 6LoWPAN gives to the link layer, fragment or not (Kothmayr et al. 2013,
-    /// section 5.2: an artificial drop rate on the link layer). A fragment is exposed to both. Default: 0.
-    pub frame_loss: Probability,
-    /// What else is lost with a frame. Default: `fragment`.
-    pub loss_spread: LossSpread,
-    /// The numbers of frames that are lost in the same way, for losses that you choose. Frames are counted from 1, over
-    /// all nodes, in the order in which the link layer gets them. Default: none.
-    pub dropped_frames: Vec<Ordinal>,
-    /// The most octets of a frame that 6LoWPAN uses. Default: 104. That is 127 octets without the MAC header (21 with
-    /// 64-bit addresses and one PAN ID) and the FCS (2). OpenWSN uses 80 or 96. With 16-bit addresses
-    /// (`mac.addresses`) up to 116 fit into a frame.
-    pub max_frame_payload: Integer<40, 116>,
-    /// The prefixes to which compressed addresses refer, by the number of their context (RFC 6282 section 3.1.1). An address
-    /// that no prefix covers travels in full. The nodes have addresses in `2001:db8::/64`, the server on the Internet has
-    /// `2001:db8:1::1`. Default: `{ 0 = "2001:db8::/64", 1 = "2001:db8:1::/64" }` (assumed: the root announces both).
-    pub contexts: BTreeMap<NumberKey<15>, Prefix>,
-    /// True if a node refuses a datagram of which not all fragments find room in its queue. If false, it sends those that do
-    /// for nothing: the others are lost. It has no effect with `reassembly = "recovery"`. Default: that of
-    /// `network.profile`.
-    #[schemars(extend("default" = null))]
-    pub whole_datagrams: bool,
-    /// How many datagrams a node can reassemble at the same time. Default: that of `network.profile`.
-    #[schemars(extend("default" = null))]
-    pub reassembly_buffers: Integer<1, 65_535>,
-    /// The same at the border router, which is often a stronger machine. Default: `reassembly_buffers`.
-    pub border_router_reassembly_buffers: Option<Integer<1, 65_535>>,
-    /// The longest datagram that a node can reassemble, in octets. Default: that of `network.profile`.
-    #[schemars(extend("default" = null))]
-    pub reassembly_buffer_octets: Integer<1, 2_047>,
-    /// How many octets all datagrams in reassembly at a node have together, each with its length when it is complete. A
-    /// datagram that is alone has room. It has no effect with `reassembly = "recovery"`, nor at nodes that have a number of
-    /// buffers of their own. Default: that of `network.profile`; no limit where `reassembly_buffers` is given.
-    pub reassembly_octets: Option<Integer<1, 4_294_967_295>>,
-    /// How long a node waits for the missing fragments of a datagram; RFC 4944 section 5.3 allows at most 60, and longer
-    /// times are lowered to it. Default: that of `network.profile`.
-    #[schemars(extend("default" = null))]
-    pub reassembly_timeout_s: PositiveSeconds,
-    /// When this time begins, and what happens at its end. No effect with `reassembly = "recovery"`. Default: that of
-    /// `network.profile`.
-    #[schemars(extend("default" = null))]
-    pub reassembly_timer: ReassemblyTimer,
-    /// What happens to a datagram for which there is no room. No effect with `reassembly = "recovery"`: it is refused. Default:
-    /// that of `network.profile`.
-    #[schemars(extend("default" = null))]
-    pub reassembly_when_full: WhenFull,
-    /// A node marks packets with Congestion Experienced (ECN, RFC 3168) when at least this share of its queue is full.
-    /// It marks only packets of a transport that uses ECN. Default: none, it marks no packet (Claeys et al. 2021,
-    /// section 4.3: 0.75).
-    pub ecn_threshold: Option<Probability>,
-    /// How the payloads of UDP datagrams are compressed. A node sends one that is compressed only to neighbours that understand it
-    /// (`network.nodes.N.payload_compression`), and only where it is shorter. It takes no computing time (assumed). Default: `none`.
-    pub payload_compression: PayloadCompression,
-    /// How a node learns which neighbours understand `payload_compression = "ghc"`. Only with `reassembly = "per-hop"`, and without
-    /// joiners (`client.joining`). Default: `known`.
-    pub capabilities: Capabilities,
-    /// What happens to the fragments of a datagram on their way through the mesh. Default: `per-hop`.
-    pub reassembly: Reassembly,
-    /// How nodes forward fragments. Only with `reassembly = "forwarding"` or `"recovery"`.
-    pub forwarding: Forwarding,
-    /// How lost fragments are sent again. Only with `reassembly = "recovery"`.
-    pub recovery: Recovery,
-    /// What the routing protocol RPL adds to each packet. Default: `none`, packets follow the routes without it.
-    pub rpl: Rpl,
-    /// How the headers of RPL travel in frames. Only with `rpl`. Default: `extension-headers`.
-    pub rpl_encoding: RplEncoding,
-    /// How many octets each address in a source route keeps at least: the last ones. It keeps more where the addresses
-    /// of the route differ before them (CmprI and CmprE of RFC 6554; an SRH-6LoRH has 1, 2, 4, 8 or 16). Only with
-    /// `rpl = "non-storing"`. Default: 8, the interface identifier: the EUI-64 of real devices have little in common,
-    /// while the nodes of a scenario differ in their last two octets only.
-    pub source_route_octets: Integer<1, 16>,
+table! {
+    /// The adaptation layer between IPv6 and 802.15.4 (RFC 4944, RFC 6282).
+    pub struct Lowpan(NetworkConfig = NetworkConfig::default()) {
+        /// The probability that a fragment of a datagram is lost at a hop: FRAG1 and FRAGN (RFC 4944), RFRAG (RFC 8931). A
+        /// datagram that fits one frame has no fragments and is not lost, nor are acknowledgments of fragments (RFRAG-ACK).
+        /// A lost fragment has been sent: the receiver's link layer acknowledges it, its octets and its energy count at
+        /// both ends, then the receiver discards it. A fragment that the link layer itself loses is lost there. (Claeys et
+        /// al., Sensors 2021, section 3.3: "6LoWPAN fragments have a 5% probability of being dropped when traversing the
+        /// network".) Default: 0.
+        pub fragment_loss: Probability = fragment_loss,
+        /// The same for every frame that 6LoWPAN gives to the link layer, fragment or not (Kothmayr et al. 2013,
+        /// section 5.2: an artificial drop rate on the link layer). A fragment is exposed to both. Default: 0.
+        pub frame_loss: Probability = frame_loss,
+        /// What else is lost with a frame. Default: `fragment`.
+        pub loss_spread: LossSpread = loss_spread,
+        /// The numbers of frames that are lost in the same way, for losses that you choose. Frames are counted from 1, over
+        /// all nodes, in the order in which the link layer gets them. Default: none.
+        pub dropped_frames: Vec<Ordinal>,
+        /// The most octets of a frame that 6LoWPAN uses. Default: 104. That is 127 octets without the MAC header (21 with
+        /// 64-bit addresses and one PAN ID) and the FCS (2). OpenWSN uses 80 or 96. With 16-bit addresses
+        /// (`mac.addresses`) up to 116 fit into a frame.
+        pub max_frame_payload: Integer<40, 116> = frame_capacity,
+        /// The prefixes to which compressed addresses refer, by the number of their context (RFC 6282 section 3.1.1). An address
+        /// that no prefix covers travels in full. The nodes have addresses in `2001:db8::/64`, the server on the Internet has
+        /// `2001:db8:1::1`. Default: `{ 0 = "2001:db8::/64", 1 = "2001:db8:1::/64" }` (assumed: the root announces both).
+        pub contexts: BTreeMap<NumberKey<15>, Prefix> { contexts_of(&Contexts::mesh()) },
+        /// True if a node refuses a datagram of which not all fragments find room in its queue. If false, it sends those that do
+        /// for nothing: the others are lost. It has no effect with `reassembly = "recovery"`. Default: that of
+        /// `network.profile`.
+        #[schemars(extend("default" = null))]
+        pub whole_datagrams: bool = whole_packets,
+        /// How many datagrams a node can reassemble at the same time. Default: that of `network.profile`.
+        #[schemars(extend("default" = null))]
+        pub reassembly_buffers: Integer<1, 65_535> = reassembly.buffers,
+        /// The same at the border router, which is often a stronger machine. Default: `reassembly_buffers`.
+        pub border_router_reassembly_buffers: Option<Integer<1, 65_535>>,
+        /// The longest datagram that a node can reassemble, in octets. Default: that of `network.profile`.
+        #[schemars(extend("default" = null))]
+        pub reassembly_buffer_octets: Integer<1, 2_047> = reassembly.datagram,
+        /// How many octets all datagrams in reassembly at a node have together, each with its length when it is complete. A
+        /// datagram that is alone has room. It has no effect with `reassembly = "recovery"`, nor at nodes that have a number of
+        /// buffers of their own. Default: that of `network.profile`; no limit where `reassembly_buffers` is given.
+        pub reassembly_octets: Option<Integer<1, 4_294_967_295>>,
+        /// How long a node waits for the missing fragments of a datagram; RFC 4944 section 5.3 allows at most 60, and longer
+        /// times are lowered to it. Default: that of `network.profile`.
+        #[schemars(extend("default" = null))]
+        pub reassembly_timeout_s: PositiveSeconds = reassembly.timeout,
+        /// When this time begins, and what happens at its end. No effect with `reassembly = "recovery"`. Default: that of
+        /// `network.profile`.
+        #[schemars(extend("default" = null))]
+        pub reassembly_timer: Timer = reassembly.timer,
+        /// What happens to a datagram for which there is no room. No effect with `reassembly = "recovery"`: it is refused. Default:
+        /// that of `network.profile`.
+        #[schemars(extend("default" = null))]
+        pub reassembly_when_full: WhenFull = reassembly.when_full,
+        /// A node marks packets with Congestion Experienced (ECN, RFC 3168) when at least this share of its queue is full.
+        /// It marks only packets of a transport that uses ECN. Default: none, it marks no packet (Claeys et al. 2021,
+        /// section 4.3: 0.75).
+        pub ecn_threshold: Option<Probability>,
+        /// How the payloads of UDP datagrams are compressed. A node sends one that is compressed only to neighbours that understand it
+        /// (`network.nodes.N.payload_compression`), and only where it is shorter. It takes no computing time (assumed). Default: `none`.
+        pub payload_compression: PayloadCompression,
+        /// How a node learns which neighbours understand `payload_compression = "ghc"`. Only with `reassembly = "per-hop"`, and without
+        /// joiners (`client.joining`). Default: `known`.
+        pub capabilities: Capabilities,
+        /// What happens to the fragments of a datagram on their way through the mesh. Default: `per-hop`.
+        pub reassembly: Reassembly,
+        /// How nodes forward fragments. Only with `reassembly = "forwarding"` or `"recovery"`.
+        pub forwarding: Forwarding,
+        /// How lost fragments are sent again. Only with `reassembly = "recovery"`.
+        pub recovery: Recovery,
+        /// What the routing protocol RPL adds to each packet. Default: `none`, packets follow the routes without it.
+        pub rpl: Rpl,
+        /// How the headers of RPL travel in frames. Only with `rpl`. Default: `extension-headers`.
+        pub rpl_encoding: RplEncoding,
+        /// How many octets each address in a source route keeps at least: the last ones. It keeps more where the addresses
+        /// of the route differ before them (CmprI and CmprE of RFC 6554; an SRH-6LoRH has 1, 2, 4, 8 or 16). Only with
+        /// `rpl = "non-storing"`. Default: 8, the interface identifier: the EUI-64 of real devices have little in common,
+        /// while the nodes of a scenario differ in their last two octets only.
+        pub source_route_octets: Integer<1, 16> { Integer::constant(RplConfig::ADDRESS_OCTETS as u32) },
+    }
 }
 
 /// How the payloads of UDP datagrams are compressed.
@@ -142,31 +143,6 @@ pub enum Rpl {
     NonStoring,
 }
 
-/// How the headers of RPL travel in frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RplEncoding {
-    /// As extension headers of IPv6 (RFC 6553, RFC 6554), compressed by RFC 6282 section 4.2 (the default; Contiki-NG).
-    #[default]
-    ExtensionHeaders,
-    /// As 6LoWPAN routing headers (RFC 8138), which a 6TiSCH network uses (RFC 9030; OpenWSN).
-    #[serde(rename = "6lorh")]
-    RoutingHeaders,
-}
-
-/// What else is lost with a frame that `fragment_loss`, `frame_loss` or `dropped_frames` takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LossSpread {
-    /// Nothing (the default).
-    #[default]
-    Fragment,
-    /// The rest of its flight: the later frames of the datagram at this hop, and the later datagrams (the loss model of
-    /// Kothmayr et al. 2013, section 5.2). A flight is what one end (or the border router's TCP proxy) sends to another
-    /// without a pause of more than 50 ms.
-    Flight,
-}
-
 /// What happens to the fragments of a datagram on their way through the mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -186,165 +162,83 @@ pub enum Reassembly {
     Recovery,
 }
 
-/// When the time begins for which a node waits for missing fragments, and what happens at its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReassemblyTimer {
-    /// It begins with the first fragment that arrives. At its end the node discards the datagram (RFC 4944 section 5.3).
-    FirstFragment,
-    /// It begins again with each fragment.
-    EachFragment,
-    /// As `first-fragment`, but a datagram whose time is over stays, and can still become complete, until the first
-    /// fragment of another datagram arrives. Only the first fragment of a datagram takes a buffer (Contiki-NG).
-    OnDemand,
-}
-
-/// What happens to a datagram for which there is no reassembly buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WhenFull {
-    /// The node refuses it.
-    Refuse,
-    /// The node gives up the datagram whose time began first.
-    Oldest,
-}
-
-/// Virtual reassembly buffers: what a node remembers of the datagrams whose fragments it forwards.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Forwarding {
-    /// How many datagrams a node can forward at the same time. Default: 16 (RIOT, gnrc/sixlowpan/config.h; 2 in
-    /// OpenWSN).
-    pub entries: Integer<1, 65_535>,
-    /// The same at the border router. Default: `entries`.
-    pub border_router_entries: Option<Integer<1, 65_535>>,
-    /// How long a node remembers where it forwards the fragments of a datagram. The time starts with the first fragment
-    /// under `forwarding`, and again with each fragment under `recovery`. Default: 60 (the longest time that RFC 4944
-    /// section 5.3 allows for reassembly).
-    pub timeout_s: PositiveSeconds,
-}
-
-impl Default for Forwarding {
-    fn default() -> Self {
-        let forwarding::Limits { entries, timeout } = forwarding::Limits::default();
-        Self {
-            entries: Integer::constant(entries as u32),
-            border_router_entries: None,
-            timeout_s: PositiveSeconds::of(timeout),
-        }
+table! {
+    /// Virtual reassembly buffers: what a node remembers of the datagrams whose fragments it forwards.
+    pub struct Forwarding(forwarding::Limits = forwarding::Limits::default()) {
+        /// How many datagrams a node can forward at the same time. Default: 16 (RIOT, gnrc/sixlowpan/config.h; 2 in
+        /// OpenWSN).
+        pub entries: Integer<1, 65_535> = entries,
+        /// The same at the border router. Default: `entries`.
+        pub border_router_entries: Option<Integer<1, 65_535>>,
+        /// How long a node remembers where it forwards the fragments of a datagram. The time starts with the first fragment
+        /// under `forwarding`, and again with each fragment under `recovery`. Default: 60 (the longest time that RFC 4944
+        /// section 5.3 allows for reassembly).
+        pub timeout_s: PositiveSeconds = timeout,
     }
 }
 
-/// Selective fragment recovery; the names of RFC 8931 section 7.1 in parentheses.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Recovery {
-    /// The number of fragments after which the sender requests an acknowledgment (OptWindowSize). Default: 16 (RIOT,
-    /// gnrc/sixlowpan/config.h).
-    pub window: Integer<1, 32>,
-    /// The most octets of a fragment, without its header (OptFragmentSize). Default: 98, for which the longest frame
-    /// payload has room (RIOT: 96 to 112). It is less if `max_frame_payload` is less.
-    pub fragment_size: Integer<40, 98>,
-    /// How long the sender waits for an acknowledgment (OptARQTimeOut). The time starts when the fragment that requests
-    /// the acknowledgment has left the node. Default: four periods of the link layer (slotframe, check interval or
-    /// beacon interval) for each hop to the farthest node, at least 0.7. RIOT has 0.7. Two periods in each direction of
-    /// a hop are assumed.
-    pub arq_timeout_s: Option<PositiveSeconds>,
-    /// True if each node measures how long acknowledgments take, and waits for as long as RFC 6298 computes from that: at
-    /// most `arq_timeout_s`, at least 0.7 s. Before the first measurement the border router computes this time from the
-    /// schedule. (RFC 8931 section 7.1 has a least, a first and a greatest time. How it changes is assumed.) Default: false.
-    pub adaptive: bool,
-    /// How often a fragment is sent again before the sender drops the datagram (MaxFragRetries). Default: 2 (RIOT).
-    pub retries: Integer<0, 254>,
-    /// True if the sender waits for the acknowledgment of the first fragment, which sets up the path, before it sends
-    /// the others. Default: true (assumed; RIOT does not wait). If false and the first fragment is lost, the datagram
-    /// is lost: a router that gets another fragment first aborts the datagram (RFC 8931 section 6.1.2).
-    pub first_alone: bool,
-}
-
-impl Default for Recovery {
-    fn default() -> Self {
-        let recovery::RecoveryConfig { capacity, window, adaptive, max_retries, first_alone, .. } =
-            recovery::RecoveryConfig::default();
-        Self {
-            window: Integer::constant(window as u32),
-            fragment_size: Integer::constant((capacity - recovery::Rfrag::LENGTH) as u32),
-            arq_timeout_s: None,
-            adaptive,
-            retries: Integer::constant(max_retries.into()),
-            first_alone,
-        }
-    }
-}
-
-impl Forwarding {
-    /// The limits of what a node forwards.
-    fn config(&self) -> forwarding::Limits {
-        forwarding::Limits { entries: self.entries.get() as usize, timeout: self.timeout_s.duration() }
+table! {
+    /// Selective fragment recovery; the names of RFC 8931 section 7.1 in parentheses.
+    pub struct Recovery(RecoveryConfig = RecoveryConfig::default()) {
+        /// The number of fragments after which the sender requests an acknowledgment (OptWindowSize). Default: 16 (RIOT,
+        /// gnrc/sixlowpan/config.h).
+        pub window: Integer<1, 32> = window,
+        /// The most octets of a fragment, without its header (OptFragmentSize). Default: 98, for which the longest frame
+        /// payload has room (RIOT: 96 to 112). It is less if `max_frame_payload` is less.
+        pub fragment_size: Integer<40, 98> { Integer::constant((FRAME_CAPACITY - recovery::Rfrag::LENGTH) as u32) },
+        /// How long the sender waits for an acknowledgment (OptARQTimeOut). The time starts when the fragment that requests
+        /// the acknowledgment has left the node. Default: four periods of the link layer (slotframe, check interval or
+        /// beacon interval) for each hop to the farthest node, at least 0.7. RIOT has 0.7. Two periods in each direction of
+        /// a hop are assumed.
+        pub arq_timeout_s: Option<PositiveSeconds> = timeout,
+        /// True if each node measures how long acknowledgments take, and waits for as long as RFC 6298 computes from that: at
+        /// most `arq_timeout_s`, at least 0.7 s. Before the first measurement the border router computes this time from the
+        /// schedule. (RFC 8931 section 7.1 has a least, a first and a greatest time. How it changes is assumed.) Default: false.
+        pub adaptive: bool = adaptive,
+        /// How often a fragment is sent again before the sender drops the datagram (MaxFragRetries). Default: 2 (RIOT).
+        pub retries: Integer<0, 254> = max_retries,
+        /// True if the sender waits for the acknowledgment of the first fragment, which sets up the path, before it sends
+        /// the others. Default: true (assumed; RIOT does not wait). If false and the first fragment is lost, the datagram
+        /// is lost: a router that gets another fragment first aborts the datagram (RFC 8931 section 6.1.2).
+        pub first_alone: bool = first_alone,
     }
 }
 
 impl Recovery {
     /// The parameters of the end that fragments, in a mesh of this depth whose link layer has this period.
-    fn config(&self, depth: u16, period: Duration) -> recovery::RecoveryConfig {
-        let least = recovery::RecoveryConfig::default().timeout;
-        let by_distance = || (period * 4 * u64::from(depth)).max(least);
-        recovery::RecoveryConfig {
+    fn config(&self, depth: u16, period: Duration) -> RecoveryConfig {
+        let least = RecoveryConfig::default().timeout;
+        let mut config = RecoveryConfig {
             capacity: (recovery::Rfrag::LENGTH + self.fragment_size.get() as usize).min(FRAME_CAPACITY),
-            window: self.window.get() as usize,
-            timeout: self.arq_timeout_s.map_or_else(by_distance, PositiveSeconds::duration),
-            adaptive: self.adaptive,
-            max_retries: self.retries.get() as u8,
-            first_alone: self.first_alone,
-        }
+            timeout: (period * 4 * u64::from(depth)).max(least),
+            ..RecoveryConfig::default()
+        };
+        self.set(&mut config);
+        config
     }
 }
 
 impl Lowpan {
     /// The part of the network's configuration that is about 6LoWPAN, in a mesh of this depth whose link layer has this
     /// period. All other parts are the defaults.
-    pub fn config(&self, depth: u16, period: Duration) -> network::NetworkConfig {
-        network::NetworkConfig {
-            fragment_loss: random::Probability::new(self.fragment_loss.get()),
-            frame_loss: random::Probability::new(self.frame_loss.get()),
+    pub fn config(&self, depth: u16, period: Duration) -> NetworkConfig {
+        let mut config = NetworkConfig {
             dropped_frames: ascending(&self.dropped_frames),
-            loss_spread: match self.loss_spread {
-                LossSpread::Fragment => network::LossSpread::Fragment,
-                LossSpread::Flight => network::LossSpread::Flight,
-            },
             ecn_threshold: self.ecn_threshold.map(Probability::get),
-            frame_capacity: self.max_frame_payload.get() as usize,
-            whole_packets: self.whole_datagrams,
             contexts: self.contexts(),
             exchanges_capabilities: self.capabilities == Capabilities::Exchanged,
-            reassembly: self.reassembly_limits(),
             fragments: self.fragments(depth, period),
             rpl: self.rpl_config(),
-            ..network::NetworkConfig::default()
-        }
-    }
-
-    fn reassembly_limits(&self) -> Limits {
-        Limits {
-            buffers: self.reassembly_buffers.get() as usize,
-            datagram: self.reassembly_buffer_octets.get() as usize,
-            memory: self.reassembly_octets.map(|octets| octets.get() as usize),
-            timeout: self.reassembly_timeout_s.duration(),
-            timer: match self.reassembly_timer {
-                ReassemblyTimer::FirstFragment => reassembly::Timer::FromFirst,
-                ReassemblyTimer::EachFragment => reassembly::Timer::FromLast,
-                ReassemblyTimer::OnDemand => reassembly::Timer::OnDemand,
-            },
-            when_full: match self.reassembly_when_full {
-                WhenFull::Refuse => reassembly::WhenFull::Refuse,
-                WhenFull::Oldest => reassembly::WhenFull::GiveUpOldest,
-            },
-        }
+            ..NetworkConfig::default()
+        };
+        self.set(&mut config);
+        config.reassembly.memory = self.reassembly_octets.map(|octets| octets.get() as usize);
+        config
     }
 
     /// How many buffers the border router has, if not as many as the other nodes.
-    pub fn border_router(&self) -> network::BufferCounts {
-        network::BufferCounts {
+    pub fn border_router(&self) -> BufferCounts {
+        BufferCounts {
             reassembly: self.border_router_reassembly_buffers.map(|buffers| buffers.get() as usize),
             forwarding: self.forwarding.border_router_entries.map(|entries| entries.get() as usize),
         }
@@ -364,22 +258,20 @@ impl Lowpan {
     }
 
     /// What RPL adds to each packet.
-    fn rpl_config(&self) -> Option<network::RplConfig> {
+    fn rpl_config(&self) -> Option<RplConfig> {
         let mode = match self.rpl {
             Rpl::None => return None,
-            Rpl::Storing => network::RplMode::Storing,
-            Rpl::NonStoring => network::RplMode::NonStoring,
+            Rpl::Storing => RplMode::Storing,
+            Rpl::NonStoring => RplMode::NonStoring,
         };
-        let encoding = match self.rpl_encoding {
-            RplEncoding::ExtensionHeaders => network::RplEncoding::ExtensionHeaders,
-            RplEncoding::RoutingHeaders => network::RplEncoding::RoutingHeaders,
-        };
-        Some(network::RplConfig { mode, encoding, address_octets: self.source_route_octets.get() as usize })
+        let (encoding, address_octets) = (self.rpl_encoding, self.source_route_octets.get() as usize);
+        Some(RplConfig { mode, encoding, address_octets })
     }
 
     /// What happens to fragments in a mesh of this depth whose link layer has this period.
     fn fragments(&self, depth: u16, period: Duration) -> Fragments {
-        let forwarding = self.forwarding.config();
+        let mut forwarding = forwarding::Limits::default();
+        self.forwarding.set(&mut forwarding);
         match self.reassembly {
             Reassembly::PerHop | Reassembly::MeshUnder => Fragments::Reassembled,
             Reassembly::Forwarding => Fragments::Forwarded(forwarding),
@@ -394,36 +286,4 @@ fn contexts_of(contexts: &Contexts) -> BTreeMap<NumberKey<15>, Prefix> {
         Some((NumberKey::new(id.into())?, Prefix::new(context.prefix(), context.length())?))
     };
     contexts.iter().filter_map(entry).collect()
-}
-
-/// What a file without the table has, before [`Profile`](super::Profile) fills it up.
-impl Default for Lowpan {
-    fn default() -> Self {
-        let (network, reassembly) = (network::NetworkConfig::default(), Limits::default());
-        Self {
-            fragment_loss: Probability::constant(network.fragment_loss.get()),
-            frame_loss: Probability::constant(network.frame_loss.get()),
-            loss_spread: LossSpread::default(),
-            dropped_frames: Vec::new(),
-            max_frame_payload: Integer::constant(FRAME_CAPACITY as u32),
-            contexts: contexts_of(&network.contexts),
-            whole_datagrams: network.whole_packets,
-            reassembly_buffers: Integer::constant(reassembly.buffers as u32),
-            border_router_reassembly_buffers: None,
-            reassembly_buffer_octets: Integer::constant(reassembly.datagram as u32),
-            reassembly_octets: None,
-            reassembly_timeout_s: PositiveSeconds::of(reassembly.timeout),
-            reassembly_timer: ReassemblyTimer::FirstFragment,
-            reassembly_when_full: WhenFull::Refuse,
-            ecn_threshold: None,
-            payload_compression: PayloadCompression::default(),
-            capabilities: Capabilities::default(),
-            reassembly: Reassembly::default(),
-            forwarding: Forwarding::default(),
-            recovery: Recovery::default(),
-            rpl: Rpl::default(),
-            rpl_encoding: RplEncoding::default(),
-            source_route_octets: Integer::constant(network::RplConfig::ADDRESS_OCTETS as u32),
-        }
-    }
 }

@@ -8,6 +8,7 @@ mod endpoint;
 mod gateway;
 mod handling;
 mod join;
+mod keys;
 mod limits;
 mod losses;
 mod lowpan;
@@ -53,14 +54,11 @@ pub use handling::FrameHandling;
 pub use join::{Dis, Join};
 pub use limits::Limits;
 pub use losses::{Advice, Remedy};
-pub use lowpan::{
-    Capabilities, Forwarding, LossSpread, Lowpan, PayloadCompression, Reassembly, ReassemblyTimer, Recovery, Rpl,
-    RplEncoding, WhenFull,
-};
+pub use lowpan::{Capabilities, Forwarding, Lowpan, PayloadCompression, Reassembly, Recovery, Rpl};
 pub(crate) use mac::Opportunity;
 pub use mac::{
-    Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Load, Mac,
-    MacError, PreparedMac, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
+    Beacon, Cell, CellKind, Cells, Csl, Csma, Generation, Key, LinkSecurity, Load, Mac, MacError, PreparedMac,
+    Scheduling, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
 pub use network::{Capture, Channel, Link, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
 pub use nodes::MAX_NODE;

@@ -4,9 +4,10 @@ mod table;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use slowhand_net::lowpan::reassembly::{Timer, WhenFull};
 
 use super::join::{Dis, Join};
-use super::lowpan::{Lowpan, Reassembly, ReassemblyTimer, WhenFull};
+use super::lowpan::{Lowpan, Reassembly};
 use super::mac::{Csma, Mac, Tsch};
 use super::profile::Profile;
 use crate::input::{Document, Factor, Integer, PositiveSeconds, Probability, Seconds};
@@ -61,7 +62,7 @@ numbers! {
     /// Reassembly.
     LowpanNumbers: Lowpan in "lowpan" {
         reassembly_timeout_s: PositiveSeconds,
-        reassembly_timer: ReassemblyTimer,
+        reassembly_timer: Timer,
         reassembly_buffers: Integer<1, 65_535>,
         reassembly_buffer_octets: Integer<1, 2_047>,
         reassembly_octets: Option<Integer<1, 4_294_967_295>>,

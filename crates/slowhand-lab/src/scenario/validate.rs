@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use slowhand_net::address::{Addressing, Host, NodeId};
-use slowhand_net::network::smallest_frame;
+use slowhand_net::network::{LossSpread, smallest_frame};
 use slowhand_net::route::{Loop, Unreachable};
 use slowhand_sessions::{Carrier, ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
 
@@ -14,8 +14,7 @@ use super::mac::LinkLayer;
 use super::network::{Mesh, RouteError, Routing};
 use super::nodes::MAX_NODE;
 use super::{
-    Auth, Capabilities, LossSpread, Lowpan, Network, PayloadCompression, Reassembly, Rpl, Scenario, ServerAt, Session,
-    Topology,
+    Auth, Capabilities, Lowpan, Network, PayloadCompression, Reassembly, Rpl, Scenario, ServerAt, Session, Topology,
 };
 use crate::device::Device;
 use crate::input::{Document, Files, InputError};

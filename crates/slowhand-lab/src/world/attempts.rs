@@ -13,13 +13,15 @@
 use super::conversation::Attempt;
 use super::part::Part;
 use super::silent::Silent;
-use super::{Cause, Event, World, ends_of};
+use super::{Cause, Event, World};
 use crate::application::OpenAndStop;
+use crate::ids::{ConversationId, EndId};
 use crate::retry::RetryPolicy;
 use crate::world::end::Work;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_net::random::Streams;
+use slowhand_sessions::Role;
 use std::time::Duration;
 
 /// How the clients of a world try again.
@@ -37,7 +39,7 @@ impl Retries {
 
 impl World<'_> {
     /// The handshake of a conversation has failed. Its client may try again.
-    pub(super) fn retry_later(&mut self, now: Instant, conversation: usize) {
+    pub(super) fn retry_later(&mut self, now: Instant, conversation: ConversationId) {
         let Some(retries) = &self.retries else { return };
         if self.conversations[conversation].part.is_delegated() {
             return; // its client tries again, not the delegate
@@ -53,9 +55,9 @@ impl World<'_> {
     }
 
     /// The client of a conversation that has failed tries again.
-    pub(super) fn retry(&mut self, now: Instant, earlier: usize) {
+    pub(super) fn retry(&mut self, now: Instant, earlier: ConversationId) {
         let (Some(retries), Some(applications)) = (&self.retries, self.applications) else { return };
-        let computer = &self.computers[self.ends[super::client_end(earlier)].computer];
+        let computer = &self.computers[self.ends[EndId::of(earlier, Role::Client)].computer];
         if computer.busy_until > now {
             let until = computer.busy_until;
             return self.events.push(until, Event::Retry { conversation: earlier });
@@ -74,32 +76,32 @@ impl World<'_> {
     }
 
     /// The random numbers of the sessions of an attempt.
-    pub(super) fn nonces_of(&self, conversation: usize) -> Streams {
+    pub(super) fn nonces_of(&self, conversation: ConversationId) -> Streams {
         let super::Conversation { client, attempt, .. } = self.conversations[conversation];
         streams_of(self.plan.nonces(self.seed), client, attempt.number)
     }
 
     /// The sessions of an attempt that failed are needed no more.
-    fn retire(&mut self, conversation: usize) {
-        for end in ends_of(conversation) {
+    fn retire(&mut self, conversation: ConversationId) {
+        for end in conversation.ends() {
             let end = &mut self.ends[end];
             let session = std::mem::replace(&mut end.session, Box::new(Silent::unfinished()));
             self.key_log.extend(session.key_log());
             (end.stream, end.dccp) = (None, None);
             end.application = Box::new(OpenAndStop);
         }
-        for computer in &mut self.computers {
-            computer.retain_work(|work: &Work| work.end() / 2 != conversation);
+        for computer in self.computers.iter_mut() {
+            computer.retain_work(|work: &Work| work.end().conversation() != conversation);
         }
     }
 
     /// What client and server have computed for a conversation and for the attempts before it, and the part of it in their TPMs.
-    pub(super) fn computed_until(&self, conversation: usize) -> ([Duration; 2], [Duration; 2]) {
+    pub(super) fn computed_until(&self, conversation: ConversationId) -> ([Duration; 2], [Duration; 2]) {
         let Attempt { mut computed, mut tpm, .. } = self.conversations[conversation].attempt;
-        for (side, end) in self.counted_ends(conversation).into_iter().enumerate() {
+        for (end, role) in self.counted_ends(conversation).into_iter().zip(Role::BOTH) {
             if let Some(end) = end.map(|end| &self.ends[end]) {
-                computed[side] += end.computed;
-                tpm[side] += end.tpm;
+                computed[role] += end.computed;
+                tpm[role] += end.tpm;
             }
         }
         (computed, tpm)
@@ -107,26 +109,26 @@ impl World<'_> {
 
     /// The conversations of a client up to this one, the first attempt first. The one that a delegate opened follows that in which it
     /// was asked for.
-    pub(super) fn attempts(&self, conversation: usize) -> Vec<usize> {
-        let earlier = |&number: &usize| self.conversations[number].attempt.earlier;
-        let with_delegated = |number: usize| match self.conversations[number].part {
+    pub(super) fn attempts(&self, conversation: ConversationId) -> Vec<ConversationId> {
+        let earlier = |&number: &ConversationId| self.conversations[number].attempt.earlier;
+        let with_delegated = |number: ConversationId| match self.conversations[number].part {
             Part::HandOver { delegated: Some(delegated) } => vec![delegated, number],
             _ => vec![number],
         };
-        let mut attempts: Vec<usize> =
+        let mut attempts: Vec<ConversationId> =
             std::iter::successors(Some(conversation), earlier).flat_map(with_delegated).collect();
         attempts.reverse();
         attempts
     }
 
     /// The last attempt of each client, in the order of their first ones.
-    pub(super) fn last_attempts(&self) -> Vec<usize> {
-        let firsts = (0..self.conversations.len()).filter(|&number| {
+    pub(super) fn last_attempts(&self) -> Vec<ConversationId> {
+        let firsts = self.conversations.ids().filter(|&number| {
             let conversation = &self.conversations[number];
             // What a delegate opens is a part of another.
             conversation.attempt.earlier.is_none() && !conversation.part.is_delegated()
         });
-        let later = |&number: &usize| self.conversations[number].attempt.later;
+        let later = |&number: &ConversationId| self.conversations[number].attempt.later;
         firsts.filter_map(|first| std::iter::successors(Some(first), later).last()).collect()
     }
 }

@@ -1,15 +1,17 @@
 //! A conversation: the sessions of a client and of the server for it, from the handshake to the last octet.
 
+use super::World;
 use super::part::Part;
 use super::slots::Shut;
 use super::trace::Span;
-use super::{World, client_end, ends_of};
 use crate::energy::Times;
+use crate::ids::{ConversationId, EndId};
 use crate::record::{Conversation as Report, DataReport, Energy, Failure, Outcome, Phase, PhaseReport, Record};
 use serde::{Deserialize, Serialize};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::drop_reason::DropReason;
+use slowhand_sessions::Role;
 use std::sync::Arc;
 
 /// The state of a conversation, and what was measured at the instants that count.
@@ -50,9 +52,9 @@ pub(super) struct Attempt {
     /// Counted from 1.
     pub(super) number: u32,
     /// The conversation of the attempt before.
-    pub(super) earlier: Option<usize>,
+    pub(super) earlier: Option<ConversationId>,
     /// The conversation of the next one.
-    pub(super) later: Option<usize>,
+    pub(super) later: Option<ConversationId>,
     /// What client and server have computed for the attempts before.
     pub(super) computed: [std::time::Duration; 2],
     /// The parts of that in which their TPMs computed.
@@ -137,21 +139,21 @@ impl Conversation {
 impl World<'_> {
     /// The clock of a handshake starts when its application asks the client's library for it, which may compute before it
     /// sends anything. Of a program it starts with the first octets that the network sees: when it was asked is not known.
-    pub(super) fn begin_with(&mut self, asked: Snapshot, conversation: usize) {
+    pub(super) fn begin_with(&mut self, asked: Snapshot, conversation: ConversationId) {
         self.conversations[conversation].begun[Phase::Handshake as usize].get_or_insert(asked);
     }
 
     /// Something is sent for a handshake, whose clock starts now if it has not started.
-    pub(super) fn begin(&mut self, now: Instant, conversation: usize) {
+    pub(super) fn begin(&mut self, now: Instant, conversation: ConversationId) {
         if self.conversations[conversation].handshake_began().is_none() {
             self.begin_with(self.snapshot(now, conversation), conversation);
         }
     }
 
     /// Both ends have verified the peer's Finished.
-    pub(super) fn establish(&mut self, now: Instant, conversation: usize) {
+    pub(super) fn establish(&mut self, now: Instant, conversation: ConversationId) {
         let Conversation { phase: Phase::Handshake, over: None, .. } = self.conversations[conversation] else { return };
-        if self.is_shut_down(client_end(conversation) + 1) {
+        if self.is_shut_down(EndId::of(conversation, Role::Server)) {
             return; // the server gave its slot to another client in the meantime, and knows the session no more
         }
         self.enter(now, conversation, Phase::Data);
@@ -159,7 +161,7 @@ impl World<'_> {
             self.enter(now, conversation, Phase::Closing);
         }
         self.network.end_burst(now, self.client_node(conversation));
-        let server = self.ends[client_end(conversation) + 1].host;
+        let server = self.ends[EndId::of(conversation, Role::Server)].host;
         if let Some(slots) = &mut self.slots {
             slots.establish(now, server, conversation);
         }
@@ -168,14 +170,14 @@ impl World<'_> {
     }
 
     /// An end closes its session.
-    pub(super) fn begin_closing(&mut self, now: Instant, conversation: usize) {
+    pub(super) fn begin_closing(&mut self, now: Instant, conversation: ConversationId) {
         self.conversations[conversation].is_closing = true;
         if self.conversations[conversation].phase == Phase::Data {
             self.enter(now, conversation, Phase::Closing);
         }
     }
 
-    fn enter(&mut self, now: Instant, conversation: usize, phase: Phase) {
+    fn enter(&mut self, now: Instant, conversation: ConversationId, phase: Phase) {
         let snapshot = self.snapshot(now, conversation);
         let conversation = &mut self.conversations[conversation];
         conversation.phase = phase;
@@ -184,12 +186,11 @@ impl World<'_> {
 
     /// Ends a conversation whose applications need nothing more. A conversation with data ends when all of its data has
     /// arrived or was lost, and neither end has work left.
-    pub(super) fn end_if_finished(&mut self, now: Instant, conversation: usize) {
-        let ends = ends_of(conversation).map(|end| &self.ends[end]);
+    pub(super) fn end_if_finished(&mut self, now: Instant, conversation: ConversationId) {
+        let ends = conversation.ends().map(|end| &self.ends[end]);
         let has_carried_data = ends.iter().any(|end| end.has_acted);
         let is_settled = || {
-            !self.ledger.has_data_on_its_way(conversation)
-                && !ends_of(conversation).iter().any(|&end| self.has_work(end))
+            !self.ledger.has_data_on_its_way(conversation) && !conversation.ends().iter().any(|&end| self.has_work(end))
         };
         let is_handed_over =
             || !self.conversations[conversation].part.is_hand_over() || self.is_handed_over(conversation);
@@ -202,7 +203,13 @@ impl World<'_> {
         }
     }
 
-    pub(super) fn end(&mut self, now: Instant, conversation: usize, outcome: Outcome, failure: Option<Failure>) {
+    pub(super) fn end(
+        &mut self,
+        now: Instant,
+        conversation: ConversationId,
+        outcome: Outcome,
+        failure: Option<Failure>,
+    ) {
         if self.conversations[conversation].is_over() {
             return;
         }
@@ -222,7 +229,7 @@ impl World<'_> {
     }
 
     /// An established session has lost its slot. Its client, which may have finished with it, tries again.
-    pub(super) fn end_evicted(&mut self, now: Instant, conversation: usize, failure: Failure) {
+    pub(super) fn end_evicted(&mut self, now: Instant, conversation: ConversationId, failure: Failure) {
         self.end(now, conversation, Outcome::Evicted, None);
         let evicted = &mut self.conversations[conversation];
         evicted.over = evicted.over.map(|(end, _)| (end, Outcome::Evicted));
@@ -230,22 +237,21 @@ impl World<'_> {
         self.retry_later(now, conversation);
     }
 
-    pub(super) fn snapshot(&self, at: Instant, conversation: usize) -> Snapshot {
+    pub(super) fn snapshot(&self, at: Instant, conversation: ConversationId) -> Snapshot {
         let (computed, tpm) = self.computed_until(conversation);
-        let ends = ends_of(conversation);
-        let sides = [0, 1].map(|side| {
-            let of_node = match self.ends[ends[side]].host {
+        let sides = Role::BOTH.map(|role| {
+            let of_node = match self.ends[EndId::of(conversation, role)].host {
                 Host::Node(node) => Times::of(&self.network, node, at),
                 Host::Internet => Times::default(),
             };
-            Times { computed: computed[side], tpm: tpm[side], ..of_node }
+            Times { computed: computed[role], tpm: tpm[role], ..of_node }
         });
         Snapshot { at, sides }
     }
 
     /// The report of a conversation and of its client's attempts before it. The phases after the handshake are those of the
     /// last attempt.
-    pub(super) fn report(&self, number: usize, peaks: &[Arc<[u64]>; 2]) -> Report {
+    pub(super) fn report(&self, number: ConversationId, peaks: &[Arc<[u64]>; 2]) -> Report {
         let conversation = &self.conversations[number];
         let attempts = self.attempts(number);
         let has_begun = attempts.iter().any(|&attempt| self.conversations[attempt].handshake_began().is_some());
@@ -264,7 +270,7 @@ impl World<'_> {
                 phase,
                 duration_s: end.at.since(begin.at).as_secs_f64(),
                 costs,
-                energy_client: self.energy(number, 0, [begin, end]).unwrap_or_default(),
+                energy_client: self.energy(number, Role::Client, [begin, end]).unwrap_or_default(),
             })
         });
         let failure = conversation.failure.clone();
@@ -272,13 +278,13 @@ impl World<'_> {
     }
 
     /// When the handshake of a conversation began and ended.
-    pub(super) fn handshake_span(&self, number: usize) -> Span {
+    pub(super) fn handshake_span(&self, number: ConversationId) -> Span {
         let [start, end] = self.handshake(number, &[number]);
         Span { start: start.at, end: end.at }
     }
 
     /// The client's device at the beginning of the first of these attempts, and at the end of this one, the last.
-    fn handshake(&self, number: usize, attempts: &[usize]) -> [Snapshot; 2] {
+    fn handshake(&self, number: ConversationId, attempts: &[ConversationId]) -> [Snapshot; 2] {
         let start = attempts.iter().find_map(|&attempt| self.conversations[attempt].begun(Phase::Handshake));
         let last = &self.conversations[number];
         let end = last.begun(Phase::Data).or(last.over.map(|(end, _)| end));
@@ -287,7 +293,7 @@ impl World<'_> {
     }
 
     /// The record of a handshake. The peaks of the nodes are those of the world: all its handshakes have the same.
-    fn record(&self, number: usize, [queue_peak, reassembly_peak_bytes]: &[Arc<[u64]>; 2]) -> Record {
+    fn record(&self, number: ConversationId, [queue_peak, reassembly_peak_bytes]: &[Arc<[u64]>; 2]) -> Record {
         let conversation = &self.conversations[number];
         let outcome = conversation.outcome_of_handshake();
         let attempts = self.attempts(number);
@@ -321,12 +327,12 @@ impl World<'_> {
             datagrams_lost: lost.map(|loss| loss.count).sum(),
             datagrams_waiting: self.ledger.waiting(&attempts),
             losses,
-            compute_client_s: end.sides[0].computed.as_secs_f64(),
-            compute_server_s: end.sides[1].computed.as_secs_f64(),
-            energy_client: self.energy(number, 0, [start, end]).unwrap_or_default(),
+            compute_client_s: end.sides[Role::Client].computed.as_secs_f64(),
+            compute_server_s: end.sides[Role::Server].computed.as_secs_f64(),
+            energy_client: self.energy(number, Role::Client, [start, end]).unwrap_or_default(),
             energy_server: self
-                .energy(number, 1, [start, end])
-                .filter(|_| self.ends[client_end(number) + 1].host != Host::Node(NodeId::ROOT)),
+                .energy(number, Role::Server, [start, end])
+                .filter(|_| self.ends[EndId::of(number, Role::Server)].host != Host::Node(NodeId::ROOT)),
             queue_peak: Arc::clone(queue_peak),
             reassembly_peak_bytes: Arc::clone(reassembly_peak_bytes),
             traffic: self.ledger.traffic.report(start.at, end.at),
@@ -336,7 +342,7 @@ impl World<'_> {
 
     /// What the data of these attempts took, if there were any. The time is that of the last one; if its handshake failed, data that
     /// an end sent early took none.
-    fn data(&self, number: usize, attempts: &[usize]) -> Option<DataReport> {
+    fn data(&self, number: ConversationId, attempts: &[ConversationId]) -> Option<DataReport> {
         let conversation = &self.conversations[number];
         let costs = self.ledger.costs(attempts, Phase::Data);
         let (over, outcome) = conversation.over.filter(|_| costs.datagrams > 0)?;
@@ -346,14 +352,14 @@ impl World<'_> {
             failure: conversation.failure.clone(),
             duration_s: (outcome == Outcome::Completed).then(|| end.at.since(start.at).as_secs_f64()),
             costs,
-            energy_client: self.energy(number, 0, [start, end]).unwrap_or_default(),
+            energy_client: self.energy(number, Role::Client, [start, end]).unwrap_or_default(),
         })
     }
 
-    /// What the device of the client (side 0) or of the server (1) used between two instants. `None` of a host on the Internet.
-    fn energy(&self, number: usize, side: usize, [start, end]: [Snapshot; 2]) -> Option<Energy> {
-        let times = end.sides[side].since(start.sides[side]);
-        let is_node = matches!(self.ends[ends_of(number)[side]].host, Host::Node(_));
-        is_node.then(|| self.plan.energy_of_side(side, times))
+    /// What the device of an end used between two instants. `None` of a host on the Internet.
+    fn energy(&self, number: ConversationId, role: Role, [start, end]: [Snapshot; 2]) -> Option<Energy> {
+        let times = end.sides[role].since(start.sides[role]);
+        let is_node = matches!(self.ends[EndId::of(number, role)].host, Host::Node(_));
+        is_node.then(|| self.plan.energy_of(role, times))
     }
 }

@@ -9,14 +9,16 @@ use super::carrier::Datagram;
 use super::end::{End, Work};
 use super::payload::Payload;
 use super::trace::{Cause, Lost, StepId, Timer};
-use super::{Event, World, client_end, to_std};
+use super::{Event, World, to_std};
+use crate::ids::EndId;
 use crate::record::{Holders, Phase};
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint, Ipv6Header, next_header};
-use slowhand_net::transport::dccp::{ConnectionError, Packet, SendError, Transmit};
+use slowhand_net::transport::dccp::{Body, ConnectionError, Packet, SendError, Transmit};
+use slowhand_sessions::Role;
 
 /// True if a packet of IPv6 carries one of DCCP.
 pub(super) fn is_packet(packet: &[u8]) -> bool {
@@ -43,7 +45,7 @@ impl World<'_> {
         self.begin_step(now, end, Cause::Arrival { datagram, at: now });
         let by = self.step_number();
         self.transmit_dccp(now, end);
-        if opens && end == client_end(end / 2) {
+        if opens && end.role() == Role::Client {
             match self.is_busy(now, end) {
                 true => self.defer(end, Work::Open { end, by }),
                 false => self.start_over_dccp(now, end, by),
@@ -55,8 +57,8 @@ impl World<'_> {
     }
 
     /// The connection is open: the client's session begins.
-    pub(super) fn start_over_dccp(&mut self, now: Instant, end: usize, by: StepId) {
-        if self.conversations[end / 2].is_over() {
+    pub(super) fn start_over_dccp(&mut self, now: Instant, end: EndId, by: StepId) {
+        if self.conversations[end.conversation()].is_over() {
             return;
         }
         self.begin_step(now, end, Cause::Read { by });
@@ -66,8 +68,9 @@ impl World<'_> {
 
     /// A session sends a datagram. One that finds the send queue full is lost, and so is one that finds the connection closed. After
     /// the end of its conversation an end sends nothing.
-    pub(super) fn send_over_dccp(&mut self, now: Instant, end: usize, phase: Phase, payload: Payload) {
-        let Some(dccp) = self.ends[end].dccp.as_mut().filter(|_| !self.conversations[end / 2].is_over()) else {
+    pub(super) fn send_over_dccp(&mut self, now: Instant, end: EndId, phase: Phase, payload: Payload) {
+        let Some(dccp) = self.ends[end].dccp.as_mut().filter(|_| !self.conversations[end.conversation()].is_over())
+        else {
             return;
         };
         match dccp.connection.send(Datagram { phase, payload }) {
@@ -80,8 +83,8 @@ impl World<'_> {
     }
 
     /// A datagram of a session is lost before it leaves its host.
-    fn lose_unsent(&mut self, now: Instant, end: usize, datagram: Datagram, reason: DropReason) {
-        let phase = datagram.phase.max(self.conversations[end / 2].phase());
+    fn lose_unsent(&mut self, now: Instant, end: EndId, datagram: Datagram, reason: DropReason) {
+        let phase = datagram.phase.max(self.conversations[end.conversation()].phase());
         let id = self.ledger.sent(end, phase, &datagram.payload);
         let (host, holders) = (self.ends[end].host, Holders::default());
         if let Some(trace) = &mut self.trace {
@@ -92,14 +95,14 @@ impl World<'_> {
     }
 
     /// The session of an end closes: its connection is to close behind what the session still makes.
-    pub(super) fn begin_finishing_dccp(&mut self, end: usize) {
+    pub(super) fn begin_finishing_dccp(&mut self, end: EndId) {
         if let Some(dccp) = &mut self.ends[end].dccp {
             dccp.is_finishing = true;
         }
     }
 
     /// Closes the connection of a session that has closed, if the session has made all.
-    pub(super) fn finish_dccp(&mut self, now: Instant, end: usize) {
+    pub(super) fn finish_dccp(&mut self, now: Instant, end: EndId) {
         let has_unsent = self.ends[end].has_unsent();
         if let Some(dccp) = self.ends[end].dccp.as_mut().filter(|dccp| dccp.is_finishing && !has_unsent) {
             dccp.is_finishing = false;
@@ -109,7 +112,7 @@ impl World<'_> {
     }
 
     /// A timer of the connection fires.
-    pub(super) fn handle_dccp_timeout(&mut self, now: Instant, end: usize) {
+    pub(super) fn handle_dccp_timeout(&mut self, now: Instant, end: EndId) {
         let is_shut_down = self.is_shut_down(end);
         let Some(dccp) = self.ends[end].dccp.as_mut().filter(|dccp| dccp.timer == Some(now)) else { return };
         dccp.timer = None;
@@ -126,15 +129,15 @@ impl World<'_> {
     /// Hands the packets that the connection sends to the network. The clock of the handshake starts with the client's
     /// Request. Packets that are sent after the end of the conversation, such as the last acknowledgement, are not
     /// accounted.
-    pub(super) fn transmit_dccp(&mut self, now: Instant, end: usize) {
-        let is_over = self.conversations[end / 2].is_over();
+    pub(super) fn transmit_dccp(&mut self, now: Instant, end: EndId) {
+        let is_over = self.conversations[end.conversation()].is_over();
         let mut events = std::mem::take(&mut self.network_events);
         let mut packet = std::mem::take(&mut self.segment);
         while let Some(dccp) = &mut self.ends[end].dccp {
             let room = Ipv6Header::LENGTH + dccp.connection.max_packet_len();
             packet.resize(room.max(packet.len()), 0); // what is there is written over: it need not be cleared
             let Some(transmit) = dccp.connection.poll_transmit(now, &mut packet[Ipv6Header::LENGTH..]) else { break };
-            self.begin(now, end / 2);
+            self.begin(now, end.conversation());
             let packet = &mut packet[..Ipv6Header::LENGTH + transmit.len];
             packet[..Ipv6Header::LENGTH].copy_from_slice(&self.header(end, transmit.len, transmit.ecn).emit());
             let id = if is_over { NO_DATAGRAM } else { self.account_dccp(now, end, transmit) };
@@ -153,7 +156,7 @@ impl World<'_> {
         self.network_events = events;
     }
 
-    fn header(&self, end: usize, length: usize, ecn: Ecn) -> Ipv6Header {
+    fn header(&self, end: EndId, length: usize, ecn: Ecn) -> Ipv6Header {
         let End { local, peer, .. } = self.ends[end];
         Ipv6Header {
             traffic_class: ecn as u8,
@@ -167,14 +170,17 @@ impl World<'_> {
     }
 
     /// Enters a packet into the account.
-    fn account_dccp(&mut self, now: Instant, end: usize, transmit: Transmit<Datagram>) -> DatagramId {
-        let of_conversation = self.conversations[end / 2].phase();
+    fn account_dccp(&mut self, now: Instant, end: EndId, transmit: Transmit<Datagram>) -> DatagramId {
+        let of_conversation = self.conversations[end.conversation()].phase();
         let is_control = transmit.datagram.is_none();
         let (phase, payload) = match transmit.datagram {
             Some(Datagram { phase, payload }) => (phase.max(of_conversation), payload),
             None => (of_conversation, Payload::default()),
         };
-        let id = self.ledger.sent(end, phase, &payload);
+        let id = match transmit.body {
+            Body::Request { .. } | Body::Response { .. } => self.ledger.sent_opening(end, phase),
+            _ => self.ledger.sent(end, phase, &payload),
+        };
         if let Some(trace) = &mut self.trace {
             trace.send(now, end, id, &payload);
             if is_control {
@@ -185,7 +191,7 @@ impl World<'_> {
     }
 
     /// Sets the timer of the connection, and ends the conversation if the connection has failed.
-    fn arm_dccp(&mut self, now: Instant, end: usize) {
+    fn arm_dccp(&mut self, now: Instant, end: EndId) {
         let Some(dccp) = &mut self.ends[end].dccp else { return };
         let deadline = dccp.connection.deadline().map(|at| at.max(now));
         if deadline != dccp.timer {

@@ -8,15 +8,16 @@
 
 use super::conversation::Attempt;
 use super::part::Part;
-use super::{Cause, Event, Opening, World, client_end, ends_of, role_of, to_std};
+use super::{Cause, Event, Opening, World, to_std};
 use crate::application::{Applications, OpenAndStop};
+use crate::ids::{ConversationId, EndId};
 use crate::plan::Ends;
 use crate::record::{Failure, Outcome};
 use slowhand_coap::hand_over::Answer;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_net::random::Streams;
-use slowhand_sessions::Resumable;
+use slowhand_sessions::{Resumable, Role};
 
 impl<'a> World<'a> {
     /// Adds the first conversation of an attempt.
@@ -26,27 +27,27 @@ impl<'a> World<'a> {
         nonces: &Streams,
         streams: &Streams,
         applications: &'a Applications<'a>,
-    ) -> usize {
+    ) -> ConversationId {
         match self.plan.hand_over(client, nonces) {
             Some(ends) => self.open_help(client, ends, Part::HandOver { delegated: None }),
             None => self.open(Opening {
                 client,
                 endpoints: self.plan.endpoints(client),
                 sessions: self.plan.sessions(client, nonces),
-                applications: [0, 1].map(|end| applications(client, role_of(end))),
+                applications: Role::BOTH.map(|role| applications(client, role)),
                 initial: self.plan.initial_sequence_numbers(client, streams),
             }),
         }
     }
 
     /// Adds a conversation that has no application.
-    fn open_help(&mut self, client: NodeId, Ends { endpoints, sessions }: Ends, part: Part) -> usize {
+    fn open_help(&mut self, client: NodeId, Ends { endpoints, sessions }: Ends, part: Part) -> ConversationId {
         let applications = [Box::new(OpenAndStop) as _, Box::new(OpenAndStop) as _];
         self.open_part(Opening { client, endpoints, sessions, applications, initial: [0; 2] }, part)
     }
 
     /// The delegate has verified a request: it opens the session.
-    pub(super) fn open_delegated(&mut self, at: Instant, hand_over: usize) {
+    pub(super) fn open_delegated(&mut self, at: Instant, hand_over: ConversationId) {
         let client = self.conversations[hand_over].client;
         let nonces = self.nonces_of(hand_over);
         let Some(ends) = self.plan.delegated(client, &nonces, at) else { return };
@@ -57,11 +58,11 @@ impl<'a> World<'a> {
     }
 
     /// A conversation of an attempt is established: the next one begins.
-    pub(super) fn go_on(&mut self, now: Instant, conversation: usize) {
+    pub(super) fn go_on(&mut self, now: Instant, conversation: ConversationId) {
         match self.conversations[conversation].part {
             Part::Whole | Part::Resumed { .. } | Part::HandOver { delegated: None } => {}
             Part::Delegated { hand_over } => {
-                let kept = self.ends[client_end(conversation)].session.resumable();
+                let kept = self.ends[EndId::of(conversation, Role::Client)].session.resumable();
                 self.answer(now, hand_over, kept.as_ref());
             }
             Part::HandOver { delegated: Some(delegated) } => self.resume_session(now, conversation, delegated),
@@ -69,7 +70,7 @@ impl<'a> World<'a> {
     }
 
     /// A conversation of an attempt has ended before it was established: those that wait for it, or that it waits for, end too.
-    pub(super) fn give_up_help(&mut self, now: Instant, conversation: usize) {
+    pub(super) fn give_up_help(&mut self, now: Instant, conversation: ConversationId) {
         match self.conversations[conversation].part {
             Part::Delegated { hand_over } => self.answer(now, hand_over, None),
             Part::HandOver { delegated: Some(delegated) } => self.end(now, delegated, Outcome::GaveUp, None),
@@ -79,28 +80,28 @@ impl<'a> World<'a> {
     }
 
     /// The delegate answers: with the session, or that there is none.
-    fn answer(&mut self, now: Instant, hand_over: usize, session: Option<&Resumable>) {
+    fn answer(&mut self, now: Instant, hand_over: ConversationId, session: Option<&Resumable>) {
         if self.conversations[hand_over].is_over() {
             return;
         }
         let answer = session.and_then(Resumable::octets).map_or(Answer::Refused, Answer::Session);
-        let end = client_end(hand_over) + 1;
+        let end = EndId::of(hand_over, Role::Server);
         self.begin_step(now, end, Cause::Ready { by: self.step_number() });
         if let Err(error) = self.ends[end].session.write(to_std(now), &answer.encode()) {
-            let failure = Failure { end: role_of(end), reason: error.to_string() };
+            let failure = Failure { end: end.role(), reason: error.to_string() };
             self.events.push(now, Event::Failed { conversation: hand_over, outcome: Outcome::Error, failure });
         }
         self.after_call(now, end);
     }
 
     /// The client has the session, and resumes it with the server.
-    fn resume_session(&mut self, now: Instant, hand_over: usize, delegated: usize) {
+    fn resume_session(&mut self, now: Instant, hand_over: ConversationId, delegated: ConversationId) {
         let Some(applications) = self.applications else { return };
         let client = self.conversations[hand_over].client;
-        let ends = [client_end(hand_over), client_end(delegated) + 1];
+        let ends = [EndId::of(hand_over, Role::Client), EndId::of(delegated, Role::Server)];
         let kept = ends.map(|end| self.ends[end].session.resumable());
         let Ends { endpoints, sessions } = self.plan.resuming(client, &self.nonces_of(hand_over), now, &kept);
-        let applications = [0, 1].map(|end| applications(client, role_of(end)));
+        let applications = Role::BOTH.map(|role| applications(client, role));
         let opening = Opening { client, endpoints, sessions, applications, initial: [0; 2] };
         let resumed = self.open_part(opening, Part::Resumed { hand_over });
         let Attempt { number, .. } = self.conversations[hand_over].attempt;
@@ -112,23 +113,23 @@ impl<'a> World<'a> {
 
     /// The ends of a conversation whose devices count as those of client and server. A delegate is neither: while a client asks it,
     /// the server is that of the session which the delegate opens, if it has begun.
-    pub(super) fn counted_ends(&self, conversation: usize) -> [Option<usize>; 2] {
-        let [client, server] = ends_of(conversation);
+    pub(super) fn counted_ends(&self, conversation: ConversationId) -> [Option<EndId>; 2] {
+        let [client, server] = conversation.ends();
         let server = match self.conversations[conversation].part {
-            Part::HandOver { delegated } => delegated.map(|delegated| client_end(delegated) + 1),
+            Part::HandOver { delegated } => delegated.map(|delegated| EndId::of(delegated, Role::Server)),
             _ => Some(server),
         };
         [Some(client), server]
     }
 
     /// True if the delegate knows that its answer has arrived, and nothing is on its way.
-    pub(super) fn is_handed_over(&self, hand_over: usize) -> bool {
-        let waits = |end: usize| self.ends[end].session.deadline().is_some() || self.has_work(end);
-        self.ledger.on_their_way_of(hand_over) == 0 && !ends_of(hand_over).into_iter().any(waits)
+    pub(super) fn is_handed_over(&self, hand_over: ConversationId) -> bool {
+        let waits = |end: EndId| self.ends[end].session.deadline().is_some() || self.has_work(end);
+        self.ledger.on_their_way_of(hand_over) == 0 && !hand_over.ends().into_iter().any(waits)
     }
 
     /// When an attempt began: a handshake may take `session.give_up_s` from then.
-    pub(super) fn attempt_began(&self, now: Instant, conversation: usize) -> Instant {
+    pub(super) fn attempt_began(&self, now: Instant, conversation: ConversationId) -> Instant {
         let hand_over = match self.conversations[conversation].part {
             Part::Delegated { hand_over } | Part::Resumed { hand_over } => hand_over,
             Part::Whole | Part::HandOver { .. } => return now,

@@ -5,8 +5,9 @@ use super::part::Part;
 use super::payload::Payload;
 use super::stream::Stream;
 use super::trace::{Cause, StepId, Timer};
-use super::{Event, World, from_std, role_of, to_std};
+use super::{Event, World, from_std, to_std};
 use crate::application::{Action, Application};
+use crate::ids::{ComputerId, ConversationId, EndId};
 use crate::record::{Failure, Holders, Outcome, Phase};
 use slowhand_net::address::Host;
 use slowhand_net::clock::{Duration, Instant};
@@ -14,7 +15,7 @@ use slowhand_net::datagram::DatagramId;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint};
 use slowhand_net::network::SendError;
-use slowhand_sessions::{FailureKind, Session, Status};
+use slowhand_sessions::{FailureKind, Role, Session, Status};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
 
@@ -31,7 +32,7 @@ pub(super) struct End {
     pub(super) dccp: Option<Dccp>,
     pub(super) application: Box<dyn Application>,
     pub(super) host: Host,
-    pub(super) computer: usize,
+    pub(super) computer: ComputerId,
     pub(super) local: Endpoint,
     pub(super) peer: Endpoint,
     /// When the timeout of the session that is in the queue is due.
@@ -68,15 +69,15 @@ pub(super) struct Computer {
 /// Work that waits for a computer.
 pub(super) enum Work {
     /// A datagram for the session of an end.
-    Datagram { end: usize, datagram: DatagramId, arrived: Instant, octets: Vec<u8> },
+    Datagram { end: EndId, datagram: DatagramId, arrived: Instant, octets: Vec<u8> },
     /// A segment, where TCP waits too.
-    Segment { end: usize, datagram: DatagramId, arrived: Instant, source: Ipv6Addr, ecn: Ecn, segment: Vec<u8> },
+    Segment { end: EndId, datagram: DatagramId, arrived: Instant, source: Ipv6Addr, ecn: Ecn, segment: Vec<u8> },
     /// The connection of DCCP below the session of an end is open.
-    Open { end: usize, by: StepId },
+    Open { end: EndId, by: StepId },
     /// The session of an end may take what its connection has.
-    Read { end: usize, by: StepId },
+    Read { end: EndId, by: StepId },
     /// The application of an end may take what its session has.
-    Application { end: usize },
+    Application { end: EndId },
 }
 
 impl Computer {
@@ -87,7 +88,7 @@ impl Computer {
 }
 
 impl Work {
-    pub(super) fn end(&self) -> usize {
+    pub(super) fn end(&self) -> EndId {
         match *self {
             Self::Datagram { end, .. }
             | Self::Segment { end, .. }
@@ -105,7 +106,7 @@ impl End {
         dccp: Option<Dccp>,
         application: Box<dyn Application>,
         host: Host,
-        computer: usize,
+        computer: ComputerId,
         [local, peer]: [Endpoint; 2],
     ) -> Self {
         Self {
@@ -145,7 +146,7 @@ impl End {
 
 impl World<'_> {
     /// Hands what a session sends to the network, or to the connection below it.
-    pub(super) fn handle_send(&mut self, now: Instant, end: usize, phase: Phase, payload: Payload) {
+    pub(super) fn handle_send(&mut self, now: Instant, end: EndId, phase: Phase, payload: Payload) {
         self.ends[end].unsent -= 1;
         self.ends[end].phase = self.ends[end].phase.max(phase);
         if self.is_shut_down(end) {
@@ -159,8 +160,8 @@ impl World<'_> {
     }
 
     /// Hands a datagram to the network. After the end of its conversation an end sends nothing.
-    fn send(&mut self, now: Instant, end: usize, phase: Phase, datagram: &Payload) {
-        let conversation = end / 2;
+    fn send(&mut self, now: Instant, end: EndId, phase: Phase, datagram: &Payload) {
+        let conversation = end.conversation();
         if self.conversations[conversation].is_over() {
             return;
         }
@@ -183,7 +184,7 @@ impl World<'_> {
     }
 
     /// The timer of the connection below a session is due then, or no longer runs.
-    pub(super) fn set_connection_timer(&mut self, end: usize, timer: Timer, deadline: Option<Instant>, event: Event) {
+    pub(super) fn set_connection_timer(&mut self, end: EndId, timer: Timer, deadline: Option<Instant>, event: Event) {
         if let Some(trace) = &mut self.trace {
             trace.set_timer(end, timer, deadline);
         }
@@ -193,32 +194,32 @@ impl World<'_> {
     }
 
     /// The connection below a session has failed: its conversation ends.
-    pub(super) fn connection_failed(&mut self, now: Instant, end: usize, has_timed_out: bool, reason: String) {
+    pub(super) fn connection_failed(&mut self, now: Instant, end: EndId, has_timed_out: bool, reason: String) {
         let outcome = if has_timed_out { Outcome::TimedOut } else { Outcome::Reset };
-        let is_over = self.conversations[end / 2].is_over();
+        let is_over = self.conversations[end.conversation()].is_over();
         if let Some(trace) = self.trace.as_mut().filter(|_| !is_over) {
-            trace.fail(end / 2);
+            trace.fail(end.conversation());
         }
-        let failure = Failure { end: role_of(end), reason };
-        self.events.push(now, Event::Failed { conversation: end / 2, outcome, failure });
+        let failure = Failure { end: end.role(), reason };
+        self.events.push(now, Event::Failed { conversation: end.conversation(), outcome, failure });
     }
 
     /// The network has refused a datagram or a segment because it is longer than a packet can be. The other errors
     /// cannot occur: each end has an address of the network, and the world runs the network before the ends.
-    pub(super) fn refused(&mut self, id: DatagramId, end: usize, error: &SendError) {
+    pub(super) fn refused(&mut self, id: DatagramId, end: EndId, error: &SendError) {
         debug_assert!(matches!(error, SendError::Packet(_)), "{error}");
         self.ledger.lost(id, DropReason::Malformed, self.ends[end].host, Holders::default());
     }
 
     /// A datagram arrived at an end.
-    pub(super) fn receive(&mut self, now: Instant, end: usize, datagram: DatagramId, octets: &[u8]) {
+    pub(super) fn receive(&mut self, now: Instant, end: EndId, datagram: DatagramId, octets: &[u8]) {
         if self.is_busy(now, end) {
             return self.defer(end, Work::Datagram { end, datagram, arrived: now, octets: octets.to_vec() });
         }
         self.handle_datagram(now, end, Cause::Arrival { datagram, at: now }, octets);
     }
 
-    fn handle_datagram(&mut self, now: Instant, end: usize, cause: Cause, octets: &[u8]) {
+    fn handle_datagram(&mut self, now: Instant, end: EndId, cause: Cause, octets: &[u8]) {
         if !self.admits(now, end, octets) {
             return;
         }
@@ -227,8 +228,8 @@ impl World<'_> {
         self.after_call(now, end);
     }
 
-    pub(super) fn handle_session_timeout(&mut self, now: Instant, end: usize) {
-        if self.ends[end].session_timer != Some(now) || self.conversations[end / 2].is_over() {
+    pub(super) fn handle_session_timeout(&mut self, now: Instant, end: EndId) {
+        if self.ends[end].session_timer != Some(now) || self.conversations[end.conversation()].is_over() {
             return; // the timer was stopped or set again
         }
         self.ends[end].session_timer = None;
@@ -249,23 +250,23 @@ impl World<'_> {
     }
 
     /// True if the computer of an end computes, or has other work to do first.
-    pub(super) fn is_busy(&self, now: Instant, end: usize) -> bool {
+    pub(super) fn is_busy(&self, now: Instant, end: EndId) -> bool {
         let computer = &self.computers[self.ends[end].computer];
         computer.busy_until > now || !computer.waiting.is_empty()
     }
 
-    pub(super) fn defer(&mut self, end: usize, work: Work) {
+    pub(super) fn defer(&mut self, end: EndId, work: Work) {
         self.computers[self.ends[end].computer].waiting.push_back(work);
     }
 
     /// True if an end has anything left to do.
-    pub(super) fn has_work(&self, end: usize) -> bool {
+    pub(super) fn has_work(&self, end: EndId) -> bool {
         let computer = &self.computers[self.ends[end].computer];
         self.ends[end].holds_data() || computer.waiting.iter().any(|work| work.end() == end)
     }
 
     /// A computer does the work that waited for it, in order.
-    pub(super) fn resume(&mut self, now: Instant, computer: usize) {
+    pub(super) fn resume(&mut self, now: Instant, computer: ComputerId) {
         while self.computers[computer].busy_until <= now {
             let Some(work) = self.computers[computer].waiting.pop_front() else { return };
             match work {
@@ -284,13 +285,13 @@ impl World<'_> {
     }
 
     /// Takes from a session what a call has made: what it sends, what it computed, its timer and its state.
-    pub(super) fn after_call(&mut self, now: Instant, end: usize) {
+    pub(super) fn after_call(&mut self, now: Instant, end: EndId) {
         self.after_call_in(now, end, Phase::Handshake);
     }
 
     /// The same; what the call made belongs to this phase of the conversation or to a later one.
-    fn after_call_in(&mut self, now: Instant, end: usize, phase: Phase) {
-        let device = self.plan.device_of_side(end % 2);
+    fn after_call_in(&mut self, now: Instant, end: EndId, phase: Phase) {
+        let device = self.plan.device_of(end.role());
         let by = self.step_number();
         let mut operations = self.trace.as_ref().map(|_| Vec::new());
         let End { session, computer, session_timer, unsent, computed, tpm, .. } = &mut self.ends[end];
@@ -326,27 +327,28 @@ impl World<'_> {
                 self.events.push(at, Event::SessionTimeout { end });
             }
         }
-        self.check_status(now, end / 2);
+        self.check_status(now, end.conversation());
         self.wake_application(now, end);
-        self.end_if_finished(now, end / 2);
+        self.end_if_finished(now, end.conversation());
     }
 
     /// Checks if a handshake has ended. The device may still verify after the call has returned.
-    fn check_status(&mut self, now: Instant, conversation: usize) {
+    fn check_status(&mut self, now: Instant, conversation: ConversationId) {
         if self.conversations[conversation].is_over() {
             return;
         }
-        let ends = super::ends_of(conversation);
+        let ends = conversation.ends();
         let mut status = ends.map(|end| self.ends[end].session.status());
+        let completed = ends.map(|end| self.ends[end].session.completed_at());
         if let Some(trace) = &mut self.trace {
-            for (end, status) in ends.into_iter().zip(&status) {
-                if let Status::Established { at } = *status {
+            for (end, at) in ends.into_iter().zip(completed) {
+                if let Some(at) = at {
                     trace.establish(end, from_std(at));
                 }
             }
         }
         if let (Part::HandOver { delegated: None }, Status::Established { at }) =
-            (self.conversations[conversation].part, &status[1])
+            (self.conversations[conversation].part, &status[Role::Server])
         {
             self.open_delegated(from_std(*at).max(now), conversation);
         }
@@ -359,8 +361,14 @@ impl World<'_> {
             if let Some(trace) = &mut self.trace {
                 trace.fail(conversation);
             }
-            let failure = Failure { end: role_of(end), reason: std::mem::take(&mut failure.reason) };
-            self.events.push(now, Event::Failed { conversation, outcome, failure });
+            let failure = Failure { end: end.role(), reason: std::mem::take(&mut failure.reason) };
+            let mut at = now;
+            if let [Some(client), Some(server)] = completed {
+                // The handshake is complete at both ends: what has failed are the data.
+                at = from_std(client.max(server)).max(now);
+                self.events.push(at, Event::Established { conversation });
+            }
+            self.events.push(at, Event::Failed { conversation, outcome, failure });
         } else if let [Some(client), Some(server)] = status.map(established_at)
             && !self.conversations[conversation].is_established()
         {
@@ -370,7 +378,7 @@ impl World<'_> {
 
     /// Takes the data that the session decrypted. Makes sure that the application is called as soon as the device is
     /// done.
-    fn wake_application(&mut self, now: Instant, end: usize) {
+    fn wake_application(&mut self, now: Instant, end: EndId) {
         let End { session, is_open, received, application_waits, .. } = &mut self.ends[end];
         let mut ready = match session.status() {
             Status::Established { at } if !*is_open => Some(from_std(at)),
@@ -388,15 +396,15 @@ impl World<'_> {
         }
     }
 
-    pub(super) fn handle_application(&mut self, now: Instant, end: usize) {
+    pub(super) fn handle_application(&mut self, now: Instant, end: EndId) {
         match self.is_busy(now, end) {
             true => self.defer(end, Work::Application { end }),
             false => self.run_application(now, end),
         }
     }
 
-    pub(super) fn handle_application_timeout(&mut self, now: Instant, end: usize) {
-        if self.ends[end].application_timer != Some(now) || self.conversations[end / 2].is_over() {
+    pub(super) fn handle_application_timeout(&mut self, now: Instant, end: EndId) {
+        if self.ends[end].application_timer != Some(now) || self.conversations[end.conversation()].is_over() {
             return; // the timer was stopped or set again
         }
         let busy_until = self.computers[self.ends[end].computer].busy_until;
@@ -412,8 +420,8 @@ impl World<'_> {
 
     /// The application learns what has happened to its session, and acts. After the end of its conversation it does
     /// nothing.
-    fn run_application(&mut self, now: Instant, end: usize) {
-        let is_over = self.conversations[end / 2].is_over();
+    fn run_application(&mut self, now: Instant, end: EndId) {
+        let is_over = self.conversations[end.conversation()].is_over();
         let End { session, application, is_open, knows_closed, received, application_waits, .. } = &mut self.ends[end];
         *application_waits = false;
         if is_over {
@@ -439,10 +447,10 @@ impl World<'_> {
                 self.events.push(at, Event::ApplicationTimeout { end });
             }
         }
-        self.end_if_finished(now, end / 2);
+        self.end_if_finished(now, end.conversation());
     }
 
-    fn perform(&mut self, now: Instant, end: usize, action: Action) {
+    fn perform(&mut self, now: Instant, end: EndId, action: Action) {
         self.ends[end].has_acted = true;
         let closes = action == Action::Close;
         let phase = match action {
@@ -452,14 +460,14 @@ impl World<'_> {
                     && let Err(error) = session.write(to_std(now), &data)
                 {
                     // The session has failed, or the data does not fit into a datagram.
-                    let (outcome, conversation) = (Outcome::Error, end / 2);
-                    let failure = Failure { end: role_of(end), reason: error.to_string() };
+                    let (outcome, conversation) = (Outcome::Error, end.conversation());
+                    let failure = Failure { end: end.role(), reason: error.to_string() };
                     self.events.push(now, Event::Failed { conversation, outcome, failure });
                 }
                 Phase::Data
             }
             Action::Close => {
-                self.begin_closing(now, end / 2);
+                self.begin_closing(now, end.conversation());
                 self.ends[end].knows_closed = true;
                 self.ends[end].session.close(to_std(now));
                 self.begin_finishing_dccp(end);

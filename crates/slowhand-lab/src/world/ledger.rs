@@ -4,11 +4,13 @@ use super::payload::Payload;
 use super::retransmission::{self, Reader, Records, Repetition, Retransmissions};
 use super::segments::{self, Span};
 use super::traffic::Traffic;
+use crate::ids::{ConversationId, EndId, Table};
 use crate::record::{Costs, Holders, Loss, Phase};
 use slowhand_net::address::Host;
 use slowhand_net::datagram::{DatagramId, is_of_router};
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::transport::tcp::Segment;
+use slowhand_sessions::Role;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
@@ -28,20 +30,19 @@ pub(super) struct Ledger {
     prunable: DatagramId,
     /// What the border router sent itself. It numbers these datagrams.
     of_gateway: BTreeMap<DatagramId, Datagram>,
-    /// What reads the datagrams, by end.
-    readers: Vec<Reader>,
-    /// The numbers of the datagrams that were sent in handshakes, by end: the client's end of conversation n is 2n, the
-    /// server's 2n + 1.
-    of_end: Vec<Vec<DatagramId>>,
-    /// The numbers of the segments that the border router sent in the name of an end, by end.
-    in_name_of: Vec<Vec<DatagramId>>,
+    /// What reads the datagrams of each end.
+    readers: Table<EndId, Reader>,
+    /// The numbers of the datagrams that each end sent in handshakes.
+    of_end: Table<EndId, Vec<DatagramId>>,
+    /// The numbers of the segments that the border router sent in the name of each end.
+    in_name_of: Table<EndId, Vec<DatagramId>>,
     /// By conversation and phase.
-    costs: Vec<[Costs; Phase::ALL.len()]>,
+    costs: Table<ConversationId, [Costs; Phase::ALL.len()]>,
     on_their_way: usize,
     /// How many datagrams are on their way, by conversation.
-    on_their_way_of: Vec<usize>,
+    on_their_way_of: Table<ConversationId, usize>,
     /// How many datagrams of the later phases are on their way, by conversation.
-    data_on_their_way: Vec<usize>,
+    data_on_their_way: Table<ConversationId, usize>,
     /// The packets of no conversation, or of one that is forgotten, that are on their way.
     of_none: BTreeSet<DatagramId>,
     /// How many packets of no conversation were sent.
@@ -51,7 +52,7 @@ pub(super) struct Ledger {
     /// The datagrams of flows beside the conversations.
     pub(super) traffic: Traffic,
     /// Conversations whose last such datagram has arrived or was lost. [`Ledger::pop_settled`] takes them out.
-    settled: Vec<usize>,
+    settled: Vec<ConversationId>,
 }
 
 /// What became of datagrams so far.
@@ -78,16 +79,13 @@ impl DatagramCounts {
 
 #[derive(Debug)]
 struct Datagram {
-    /// [`FORGOTTEN`] if it counts for none any more.
-    conversation: usize,
+    /// `None` if it counts for none any more.
+    conversation: Option<ConversationId>,
     /// The phase of the conversation in which it was sent.
     phase: Phase,
     fate: Fate,
     content: Content,
 }
-
-/// No conversation has this number.
-const FORGOTTEN: usize = usize::MAX;
 
 /// What a datagram carries, so that it can be recognised when it is sent again.
 #[derive(Debug)]
@@ -96,6 +94,8 @@ enum Content {
     Records(Records),
     /// A segment of TCP.
     Segment(Span),
+    /// A packet of DCCP with which its sender opens the connection: a client's Request, or a server's Response.
+    Opening,
 }
 
 impl Datagram {
@@ -106,15 +106,19 @@ impl Datagram {
     fn records(&self) -> Option<(&Records, bool)> {
         match &self.content {
             Content::Records(records) => Some((records, self.has_arrived())),
-            Content::Segment(_) => None,
+            Content::Segment(_) | Content::Opening => None,
         }
     }
 
     fn span(&self) -> Option<(Span, bool)> {
         match self.content {
             Content::Segment(span) => Some((span, self.has_arrived())),
-            Content::Records(_) => None,
+            Content::Records(_) | Content::Opening => None,
         }
+    }
+
+    fn opening(&self) -> Option<bool> {
+        matches!(self.content, Content::Opening).then(|| self.has_arrived())
     }
 }
 
@@ -134,13 +138,13 @@ impl Ledger {
             earlier: BTreeMap::new(),
             prunable: 0,
             of_gateway: BTreeMap::new(),
-            readers: Vec::new(),
-            of_end: Vec::new(),
-            in_name_of: Vec::new(),
-            costs: Vec::new(),
+            readers: Table::default(),
+            of_end: Table::default(),
+            in_name_of: Table::default(),
+            costs: Table::default(),
             on_their_way: 0,
-            on_their_way_of: Vec::new(),
-            data_on_their_way: Vec::new(),
+            on_their_way_of: Table::default(),
+            data_on_their_way: Table::default(),
             of_none: BTreeSet::new(),
             sent_by_none: 0,
             counts: DatagramCounts::default(),
@@ -150,40 +154,38 @@ impl Ledger {
     }
 
     /// Opens the account of a conversation whose datagrams this reads: the next one, or one that is forgotten.
-    pub(super) fn open(&mut self, conversation: usize, reader: Reader) {
-        if conversation == self.costs.len() {
-            self.costs.push(Default::default());
-            self.on_their_way_of.push(0);
-            self.data_on_their_way.push(0);
-            self.readers.extend([reader; 2]);
-            self.of_end.extend([const { Vec::new() }; 2]);
-            self.in_name_of.extend([const { Vec::new() }; 2]);
-        }
-        for end in [2 * conversation, 2 * conversation + 1] {
-            self.readers[end] = reader;
+    pub(super) fn open(&mut self, conversation: ConversationId, reader: Reader) {
+        self.costs.put(conversation, Default::default());
+        self.on_their_way_of.put(conversation, 0);
+        self.data_on_their_way.put(conversation, 0);
+        for end in conversation.ends() {
+            self.readers.put(end, reader);
+            self.of_end.put(end, Vec::new());
+            self.in_name_of.put(end, Vec::new());
         }
     }
 
     /// Closes the account of a conversation. Its datagrams that are on their way belong to none from now on.
-    pub(super) fn forget(&mut self, conversation: usize) {
-        for end in [2 * conversation, 2 * conversation + 1] {
+    pub(super) fn forget(&mut self, conversation: ConversationId) {
+        for end in conversation.ends() {
             self.of_end[end].clear();
             self.in_name_of[end].clear();
         }
-        let is_left = |datagram: &Datagram| datagram.conversation == conversation && datagram.fate == Fate::OnItsWay;
+        let is_own = |datagram: &Datagram| datagram.conversation == Some(conversation);
+        let is_left = |datagram: &Datagram| is_own(datagram) && datagram.fate == Fate::OnItsWay;
         let others = self.earlier.iter().chain(&self.of_gateway).filter(|(_, datagram)| is_left(datagram));
         self.of_none.extend(others.map(|(id, _)| *id));
         for (id, datagram) in (self.first..).zip(&mut self.datagrams) {
             if is_left(datagram) {
                 self.of_none.insert(id);
             }
-            if datagram.conversation == conversation {
-                datagram.conversation = FORGOTTEN;
+            if is_own(datagram) {
+                datagram.conversation = None;
             }
         }
-        self.earlier.retain(|_, datagram| datagram.conversation != conversation);
-        self.of_gateway.retain(|_, datagram| datagram.conversation != conversation);
-        while self.datagrams.front().is_some_and(|datagram| datagram.conversation == FORGOTTEN) {
+        self.earlier.retain(|_, datagram| !is_own(datagram));
+        self.of_gateway.retain(|_, datagram| !is_own(datagram));
+        while self.datagrams.front().is_some_and(|datagram| datagram.conversation.is_none()) {
             self.datagrams.pop_front();
             self.first += 1;
         }
@@ -197,8 +199,7 @@ impl Ledger {
     /// have arrived or were lost.
     pub(super) fn prune(&mut self) {
         let is_wanted = |datagram: &Datagram| {
-            datagram.conversation != FORGOTTEN
-                && (datagram.phase == Phase::Handshake || datagram.fate == Fate::OnItsWay)
+            datagram.conversation.is_some() && (datagram.phase == Phase::Handshake || datagram.fate == Fate::OnItsWay)
         };
         self.earlier.retain(|_, datagram| is_wanted(datagram));
         self.of_gateway.retain(|_, datagram| is_wanted(datagram));
@@ -213,14 +214,19 @@ impl Ledger {
     }
 
     /// How many datagrams of a conversation are on their way.
-    pub(super) fn on_their_way_of(&self, conversation: usize) -> usize {
+    pub(super) fn on_their_way_of(&self, conversation: ConversationId) -> usize {
         self.on_their_way_of[conversation]
     }
 
     /// An end sends a UDP datagram; returns its number.
-    pub(super) fn sent(&mut self, end: usize, phase: Phase, datagram: &Payload) -> DatagramId {
+    pub(super) fn sent(&mut self, end: EndId, phase: Phase, datagram: &Payload) -> DatagramId {
         let records = self.readers[end].read(datagram, phase);
         self.add(end, phase, datagram.octets.len(), Content::Records(records))
+    }
+
+    /// An end sends a packet of DCCP with which it opens the connection; returns its number.
+    pub(super) fn sent_opening(&mut self, end: EndId, phase: Phase) -> DatagramId {
+        self.add(end, phase, 0, Content::Opening)
     }
 
     /// A packet of no conversation is sent; returns its number.
@@ -233,30 +239,35 @@ impl Ledger {
     }
 
     /// An end sends a TCP segment; returns its number.
-    pub(super) fn sent_segment(&mut self, end: usize, phase: Phase, segment: &[u8]) -> DatagramId {
+    pub(super) fn sent_segment(&mut self, end: EndId, phase: Phase, segment: &[u8]) -> DatagramId {
         let (span, payload) =
             Segment::parse(segment).map_or((Span::default(), 0), |segment| (Span::of(&segment), segment.payload.len()));
         self.add(end, phase, payload, Content::Segment(span))
     }
 
     /// The border router sends a TCP segment in the name of an end. The number is the border router's.
-    pub(super) fn originated(&mut self, id: DatagramId, end: usize, phase: Phase, segment: &[u8]) {
+    pub(super) fn originated(&mut self, id: DatagramId, end: EndId, phase: Phase, segment: &[u8]) {
         let span = Segment::parse(segment).map_or_else(|_| Span::default(), |segment| Span::of(&segment));
-        let sent = Datagram { conversation: end / 2, phase, fate: Fate::OnItsWay, content: Content::Segment(span) };
+        let sent = Datagram {
+            conversation: Some(end.conversation()),
+            phase,
+            fate: Fate::OnItsWay,
+            content: Content::Segment(span),
+        };
         self.of_gateway.insert(id, sent);
-        self.depart(end / 2, phase);
+        self.depart(end.conversation(), phase);
         if phase == Phase::Handshake {
             self.in_name_of[end].push(id);
         }
     }
 
-    fn add(&mut self, end: usize, phase: Phase, payload: usize, content: Content) -> DatagramId {
-        let conversation = end / 2;
+    fn add(&mut self, end: EndId, phase: Phase, payload: usize, content: Content) -> DatagramId {
+        let conversation = end.conversation();
         let costs = &mut self.costs[conversation][phase as usize];
         costs.datagrams += 1;
         costs.bytes_payload += payload as u64;
         let id = self.first + self.datagrams.len() as DatagramId;
-        self.datagrams.push_back(Datagram { conversation, phase, fate: Fate::OnItsWay, content });
+        self.datagrams.push_back(Datagram { conversation: Some(conversation), phase, fate: Fate::OnItsWay, content });
         self.depart(conversation, phase);
         if phase == Phase::Handshake {
             self.of_end[end].push(id);
@@ -306,7 +317,8 @@ impl Ledger {
             false if id < self.first => self.earlier.get_mut(&id),
             false => self.datagrams.get_mut((id - self.first) as usize),
         };
-        let Some(datagram) = datagram.filter(|datagram| datagram.conversation != FORGOTTEN) else { return };
+        let Some(datagram) = datagram else { return };
+        let Some(conversation) = datagram.conversation else { return };
         let earlier = std::mem::replace(&mut datagram.fate, fate);
         if let (Fate::Lost { reason, .. }, Fate::Arrived) = (earlier, fate) {
             *self.counts.lost.entry(reason).or_default() -= 1;
@@ -315,18 +327,18 @@ impl Ledger {
         if earlier == Fate::OnItsWay {
             self.counts.count(fate);
             self.on_their_way -= 1;
-            self.on_their_way_of[datagram.conversation] -= 1;
+            self.on_their_way_of[conversation] -= 1;
             if datagram.phase != Phase::Handshake {
-                let left = &mut self.data_on_their_way[datagram.conversation];
+                let left = &mut self.data_on_their_way[conversation];
                 *left -= 1;
                 if *left == 0 {
-                    self.settled.push(datagram.conversation);
+                    self.settled.push(conversation);
                 }
             }
         }
     }
 
-    fn depart(&mut self, conversation: usize, phase: Phase) {
+    fn depart(&mut self, conversation: ConversationId, phase: Phase) {
         self.counts.count(Fate::OnItsWay);
         self.on_their_way += 1;
         self.on_their_way_of[conversation] += 1;
@@ -339,7 +351,7 @@ impl Ledger {
             false if id < self.first => self.earlier.get(&id),
             false => self.datagrams.get((id - self.first) as usize),
         };
-        datagram.filter(|datagram| datagram.conversation != FORGOTTEN)
+        datagram.filter(|datagram| datagram.conversation.is_some())
     }
 
     /// A data frame carried a part of a datagram.
@@ -369,7 +381,7 @@ impl Ledger {
     /// Frames that carry no datagram of a conversation have a number that no datagram has.
     fn costs_of(&mut self, id: DatagramId) -> Option<&mut Costs> {
         let Datagram { conversation, phase, .. } = *self.datagram(id)?;
-        Some(&mut self.costs[conversation][phase as usize])
+        Some(&mut self.costs[conversation?][phase as usize])
     }
 
     /// How many datagrams are on their way, those of conversations that are forgotten too.
@@ -383,23 +395,23 @@ impl Ledger {
     }
 
     /// True if a datagram of a later phase than the handshake is on its way.
-    pub(super) fn has_data_on_its_way(&self, conversation: usize) -> bool {
+    pub(super) fn has_data_on_its_way(&self, conversation: ConversationId) -> bool {
         self.data_on_their_way[conversation] > 0
     }
 
     /// A conversation whose last datagram of the later phases has arrived or was lost.
-    pub(super) fn pop_settled(&mut self) -> Option<usize> {
+    pub(super) fn pop_settled(&mut self) -> Option<ConversationId> {
         self.settled.pop()
     }
 
     /// What a phase of these conversations has cost.
-    pub(super) fn costs(&self, conversations: &[usize], phase: Phase) -> Costs {
+    pub(super) fn costs(&self, conversations: &[ConversationId], phase: Phase) -> Costs {
         conversations.iter().map(|&conversation| self.costs[conversation][phase as usize]).sum()
     }
 
     /// How many datagrams of these handshakes were lost, by the first reason and its place. Those that the border router
     /// held back are included.
-    pub(super) fn losses(&self, conversations: &[usize]) -> Vec<Loss> {
+    pub(super) fn losses(&self, conversations: &[ConversationId]) -> Vec<Loss> {
         let mut losses: BTreeMap<_, Loss> = BTreeMap::new();
         for datagram in conversations.iter().flat_map(|&conversation| self.of_handshake(conversation)) {
             if let Fate::Lost { reason, host, holders } = datagram.fate {
@@ -413,40 +425,42 @@ impl Ledger {
     }
 
     /// How many datagrams of these handshakes have neither arrived nor been lost.
-    pub(super) fn waiting(&self, conversations: &[usize]) -> u64 {
+    pub(super) fn waiting(&self, conversations: &[ConversationId]) -> u64 {
         let datagrams = conversations.iter().flat_map(|&conversation| self.of_handshake(conversation));
         datagrams.filter(|datagram| datagram.fate == Fate::OnItsWay).count() as u64
     }
 
     /// How many segments the border router sent in the names of both ends of these handshakes.
-    pub(super) fn sent_by_proxy(&self, conversations: &[usize]) -> u64 {
-        let ends = conversations.iter().flat_map(|conversation| [2 * conversation, 2 * conversation + 1]);
+    pub(super) fn sent_by_proxy(&self, conversations: &[ConversationId]) -> u64 {
+        let ends = conversations.iter().flat_map(|conversation| conversation.ends());
         ends.map(|end| self.in_name_of[end].len() as u64).sum()
     }
 
     /// The retransmissions of these handshakes at the end of the world, by the client and by the server. What has not arrived by
     /// then does not arrive. Datagrams that the border router held back do not count. What its proxy repeated counts for
     /// the end in whose name it was sent.
-    pub(super) fn retransmissions(&self, conversations: &[usize]) -> [Retransmissions; 2] {
-        [0, 1].map(|side| {
-            let ends = conversations.iter().map(|conversation| 2 * conversation + side);
+    pub(super) fn retransmissions(&self, conversations: &[ConversationId]) -> [Retransmissions; 2] {
+        Role::BOTH.map(|role| {
+            let ends = conversations.iter().map(|&conversation| EndId::of(conversation, role));
             ends.flat_map(|end| self.repetitions(end).map(|(_, repetition)| repetition)).collect()
         })
     }
 
     /// The datagrams of a handshake that were sent again: true for each that was needed, false for a spurious one.
-    pub(super) fn repeated(&self, conversation: usize) -> Vec<(DatagramId, bool)> {
-        let ends = [2 * conversation, 2 * conversation + 1].into_iter();
+    pub(super) fn repeated(&self, conversation: ConversationId) -> Vec<(DatagramId, bool)> {
+        let ends = conversation.ends().into_iter();
         let repetitions = ends.flat_map(|end| self.repetitions(end).collect::<Vec<_>>());
         repetitions.map(|(datagram, repetition)| (datagram, repetition == Repetition::Needed)).collect()
     }
 
     /// The datagrams that an end sent again, or the border router in its name.
-    fn repetitions(&self, end: usize) -> impl Iterator<Item = (DatagramId, Repetition)> {
+    fn repetitions(&self, end: EndId) -> impl Iterator<Item = (DatagramId, Repetition)> {
         let (sent, in_name_of) = (self.counted(&self.of_end[end]), self.counted(&self.in_name_of[end]));
         let with_records = sent.clone().filter_map(|(id, datagram)| Some((id, datagram.records()?)));
+        let openings = sent.clone().filter_map(|(id, datagram)| Some((id, datagram.opening()?)));
         let with_spans = |datagram: (DatagramId, &Datagram)| Some((datagram.0, datagram.1.span()?));
         let found = retransmission::classify(with_records)
+            .chain(retransmission::classify_openings(openings))
             .chain(segments::classify(sent.filter_map(with_spans)))
             .chain(segments::classify(in_name_of.filter_map(with_spans)));
         found.filter_map(|(id, repetition)| Some((id, repetition?)))
@@ -461,19 +475,19 @@ impl Ledger {
     }
 
     /// What both ends of a conversation sent in its handshake, and the border router in their names.
-    fn of_handshake(&self, conversation: usize) -> impl Iterator<Item = &Datagram> {
-        let ends = [2 * conversation, 2 * conversation + 1].into_iter();
+    fn of_handshake(&self, conversation: ConversationId) -> impl Iterator<Item = &Datagram> {
+        let ends = conversation.ends().into_iter();
         let sent = ends.flat_map(|end| self.sent_by(end).chain(self.sent_in_name_of(end)));
         sent.filter(|datagram| datagram.phase == Phase::Handshake)
     }
 
     /// What an end sent, in order.
-    fn sent_by(&self, end: usize) -> impl Iterator<Item = &Datagram> {
+    fn sent_by(&self, end: EndId) -> impl Iterator<Item = &Datagram> {
         self.of_end[end].iter().filter_map(|&id| self.datagram(id))
     }
 
     /// What the border router sent in the name of an end, in order.
-    fn sent_in_name_of(&self, end: usize) -> impl Iterator<Item = &Datagram> {
+    fn sent_in_name_of(&self, end: EndId) -> impl Iterator<Item = &Datagram> {
         self.in_name_of[end].iter().filter_map(|&id| self.datagram(id))
     }
 }

@@ -5,7 +5,8 @@ use super::conversation::GivesUp;
 use super::end::{End, Work};
 use super::ledger::DatagramCounts;
 use super::traffic::Traffic;
-use super::{AFTERMATH, Cause, Event, NetworkEvents, World, ends_of};
+use super::{AFTERMATH, Cause, Event, NetworkEvents, World};
+use crate::ids::{ConversationId, EndId};
 use crate::record::{Conversation as Report, Costs, Energy, Failure, Holders, Outcome, Phase};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
@@ -14,7 +15,7 @@ use slowhand_net::ip::{Endpoint, Ipv6Header, UdpDatagram, next_header};
 use slowhand_net::network::SendError;
 use slowhand_net::observer::Observer;
 use slowhand_net::transport::tcp::{ConnectionError, Segment};
-use slowhand_sessions::Resumable;
+use slowhand_sessions::{Resumable, Role};
 use std::sync::Arc;
 
 /// The hosts that are outside of a world: what arrives there leaves the world, and what they send comes into it.
@@ -78,7 +79,7 @@ impl<'a> World<'a> {
     }
 
     /// Opens a conversation, which begins at an instant.
-    pub(crate) fn open_at(&mut self, at: Instant, opening: super::Opening, gives_up: GivesUp) -> usize {
+    pub(crate) fn open_at(&mut self, at: Instant, opening: super::Opening, gives_up: GivesUp) -> ConversationId {
         let conversation = self.open(opening);
         self.conversations[conversation].gives_up = gives_up;
         self.events.push(at, Event::Start { conversation, cause: Cause::Start });
@@ -89,15 +90,15 @@ impl<'a> World<'a> {
     pub(crate) fn prune(&mut self, now: Instant) {
         self.ledger.prune();
         // The report of a conversation needs the traffic beside its handshake until the conversation is forgotten.
-        let reported = (0..self.conversations.len()).filter(|number| !self.vacant.contains(number));
+        let reported = self.conversations.ids().filter(|number| !self.vacant.contains(number));
         let begins = reported.filter_map(|number| self.conversations[number].handshake_began());
         let earliest = begins.min().unwrap_or(now);
         self.ledger.traffic.forget_before(Instant::ZERO + earliest.since(Instant::ZERO + AFTERMATH));
     }
 
     /// True if an end of a conversation computes, or has something to send or to acknowledge.
-    pub(crate) fn is_at_work(&self, now: Instant, conversation: usize) -> bool {
-        ends_of(conversation).into_iter().any(|end| {
+    pub(crate) fn is_at_work(&self, now: Instant, conversation: ConversationId) -> bool {
+        conversation.ends().into_iter().any(|end| {
             let End { stream, dccp, .. } = &self.ends[end];
             let has_failed = stream.as_ref().is_some_and(|stream| stream.connection.error().is_some())
                 || dccp.as_ref().is_some_and(Dccp::has_failed);
@@ -106,18 +107,18 @@ impl<'a> World<'a> {
     }
 
     /// A conversation that has no handshake carries data.
-    pub(crate) fn skip_handshake(&mut self, now: Instant, conversation: usize) {
+    pub(crate) fn skip_handshake(&mut self, now: Instant, conversation: ConversationId) {
         self.establish(now, conversation);
     }
 
     /// The handshake of a conversation, or what follows it, has failed at an end.
-    pub(crate) fn fail(&mut self, now: Instant, end: usize, reason: &str) {
-        let failure = Failure { end: super::role_of(end), reason: reason.to_owned() };
-        self.end(now, end / 2, Outcome::Reset, Some(failure));
+    pub(crate) fn fail(&mut self, now: Instant, end: EndId, reason: &str) {
+        let failure = Failure { end: end.role(), reason: reason.to_owned() };
+        self.end(now, end.conversation(), Outcome::Reset, Some(failure));
     }
 
     /// A session has something to send, or room for input, that no call of the world brought about.
-    pub(crate) fn wake(&mut self, now: Instant, end: usize) {
+    pub(crate) fn wake(&mut self, now: Instant, end: EndId) {
         if self.is_outside(self.ends[end].host) {
             self.begin_outside(now, end, None);
         }
@@ -128,7 +129,7 @@ impl<'a> World<'a> {
     }
 
     /// The session of an end sends nothing more: its side of the connection is closed behind what it wrote.
-    pub(crate) fn finish_stream(&mut self, now: Instant, end: usize) {
+    pub(crate) fn finish_stream(&mut self, now: Instant, end: EndId) {
         if let Some(stream) = &mut self.ends[end].stream {
             stream.finish();
             self.transmit(now, end);
@@ -136,14 +137,14 @@ impl<'a> World<'a> {
     }
 
     /// Ends the connection of an end at once, with a reset.
-    pub(crate) fn abort_stream(&mut self, now: Instant, end: usize) {
+    pub(crate) fn abort_stream(&mut self, now: Instant, end: EndId) {
         if let Some(stream) = &mut self.ends[end].stream {
             stream.connection.abort();
             self.transmit(now, end);
         }
     }
 
-    pub(crate) fn stream_state(&self, end: usize) -> Option<StreamState> {
+    pub(crate) fn stream_state(&self, end: EndId) -> Option<StreamState> {
         let stream = self.ends[end].stream.as_ref()?;
         Some(StreamState {
             is_open: stream.takes_data(),
@@ -155,7 +156,7 @@ impl<'a> World<'a> {
         })
     }
 
-    pub(crate) fn conversation_state(&self, conversation: usize) -> ConversationState {
+    pub(crate) fn conversation_state(&self, conversation: ConversationId) -> ConversationState {
         ConversationState {
             phase: self.conversations[conversation].phase(),
             is_over: self.conversations[conversation].is_over(),
@@ -164,7 +165,7 @@ impl<'a> World<'a> {
     }
 
     /// The end of a conversation, as if both applications had finished.
-    pub(crate) fn complete(&mut self, now: Instant, conversation: usize) {
+    pub(crate) fn complete(&mut self, now: Instant, conversation: ConversationId) {
         let outcome = match self.conversations[conversation].is_established() {
             true => Outcome::Completed,
             false => Outcome::GaveUp,
@@ -173,12 +174,12 @@ impl<'a> World<'a> {
     }
 
     /// The report of a conversation that is over, as it is now.
-    pub(crate) fn report_now(&self, conversation: usize) -> Report {
+    pub(crate) fn report_now(&self, conversation: ConversationId) -> Report {
         self.report(conversation, &self.peaks())
     }
 
     /// How long a handshake took, or has taken until the conversation was over.
-    pub(crate) fn handshake_s(&self, conversation: usize) -> f64 {
+    pub(crate) fn handshake_s(&self, conversation: ConversationId) -> f64 {
         let super::trace::Span { start, end } = self.handshake_span(conversation);
         end.since(start).as_secs_f64()
     }
@@ -190,33 +191,33 @@ impl<'a> World<'a> {
     }
 
     /// The application of an end has something to do that no call of the world brought about.
-    pub(crate) fn prompt(&mut self, now: Instant, end: usize) {
+    pub(crate) fn prompt(&mut self, now: Instant, end: EndId) {
         self.handle_application(now, end);
     }
 
     /// What the device of a client has used since the world began.
     pub(crate) fn energy_so_far(&self, client: NodeId, now: Instant) -> Energy {
-        self.plan.energy_of_side(0, self.times_of(client, now))
+        self.plan.energy_of(Role::Client, self.times_of(client, now))
     }
 
     /// What the ends of a conversation keep to resume its session later, client first.
-    pub(crate) fn resumable(&mut self, conversation: usize) -> [Option<Resumable>; 2] {
-        ends_of(conversation).map(|end| self.ends[end].session.resumable())
+    pub(crate) fn resumable(&mut self, conversation: ConversationId) -> [Option<Resumable>; 2] {
+        conversation.ends().map(|end| self.ends[end].session.resumable())
     }
 
     /// The octets of all frames on the air that served a conversation, acknowledgements included.
-    pub(crate) fn octets_of(&self, conversation: usize) -> u64 {
+    pub(crate) fn octets_of(&self, conversation: ConversationId) -> u64 {
         let costs: Costs = Phase::ALL.into_iter().map(|phase| self.ledger.costs(&[conversation], phase)).sum();
         costs.bytes_phy + costs.bytes_ack + costs.bytes_control
     }
 
     /// Forgets a conversation. Its number is free for another one.
-    pub(crate) fn forget(&mut self, conversation: usize) {
-        let ends = ends_of(conversation);
-        self.of_port.remove(&(self.ends[ends[0]].host, self.ends[ends[0]].local.port));
+    pub(crate) fn forget(&mut self, conversation: ConversationId) {
+        let client = &self.ends[EndId::of(conversation, Role::Client)];
+        self.of_port.remove(&(client.host, client.local.port));
         self.events.retain(|event| !event.is_of(conversation));
-        for computer in &mut self.computers {
-            computer.retain_work(|work: &Work| work.end() / 2 != conversation);
+        for computer in self.computers.iter_mut() {
+            computer.retain_work(|work: &Work| work.end().conversation() != conversation);
         }
         self.ledger.forget(conversation);
         self.vacant.push(conversation);
@@ -237,7 +238,7 @@ impl<'a> World<'a> {
         &mut self.network
     }
 
-    pub(crate) fn key_log(&self, end: usize) -> Vec<String> {
+    pub(crate) fn key_log(&self, end: EndId) -> Vec<String> {
         self.ends[end].session.key_log()
     }
 
@@ -261,12 +262,12 @@ impl<'a> World<'a> {
     fn account(&mut self, now: Instant, packet: &[u8]) -> Option<DatagramId> {
         let (source, destination, is_tcp) = end_points(packet)?;
         let end = self.end_at(Host::of_address(source.address)?, source, destination)?;
-        if self.conversations[end / 2].is_over() {
+        if self.conversations[end.conversation()].is_over() {
             return None;
         }
-        self.begin(now, end / 2);
+        self.begin(now, end.conversation());
         self.begin_outside(now, end, None);
-        let phase = self.conversations[end / 2].phase();
+        let phase = self.conversations[end.conversation()].phase();
         if is_tcp {
             return Some(self.ledger.sent_segment(end, phase, &packet[Ipv6Header::LENGTH..]));
         }

@@ -48,6 +48,7 @@ mod traffic;
 use crate::admission::Slots;
 use crate::application::{Application, Applications};
 use crate::energy::Times;
+use crate::ids::{ComputerId, ConversationId, EndId, FlowId, Table};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::record::{Conversation as Report, Failure, Outcome, Phase};
@@ -86,14 +87,13 @@ pub(crate) struct World<'a> {
     network: Network,
     events: EventQueue<Event>,
     /// The computer of every node, and last that of the Internet host.
-    computers: Vec<Computer>,
-    /// The client's and the server's end of every conversation in turn.
-    ends: Vec<End>,
-    conversations: Vec<Conversation>,
+    computers: Table<ComputerId, Computer>,
+    ends: Table<EndId, End>,
+    conversations: Table<ConversationId, Conversation>,
     /// The conversation of each client's port.
-    of_port: BTreeMap<(Host, u16), usize>,
+    of_port: BTreeMap<(Host, u16), ConversationId>,
     /// The numbers of conversations that are forgotten, for others.
-    vacant: Vec<usize>,
+    vacant: Vec<ConversationId>,
     /// What the nodes computed for conversations whose numbers others have now, and the part of their TPMs.
     computed_before: BTreeMap<NodeId, [std::time::Duration; 2]>,
     /// How many conversations are not over, and how many clients wait before their next attempt.
@@ -108,7 +108,7 @@ pub(crate) struct World<'a> {
     key_log: Vec<String>,
     ledger: Ledger,
     /// The random stream of each flow of other traffic.
-    traffic: Vec<Random>,
+    traffic: Table<FlowId, Random>,
     network_events: NetworkEvents,
     /// The segment that is being sent; kept for its memory.
     segment: Vec<u8>,
@@ -147,37 +147,37 @@ pub(crate) struct Finished {
 /// What is due in the world, apart from the network.
 enum Event {
     /// A client begins. The cause of a delegate is what it was asked.
-    Start { conversation: usize, cause: Cause },
+    Start { conversation: ConversationId, cause: Cause },
     /// The client of a conversation that has failed tries again.
-    Retry { conversation: usize },
+    Retry { conversation: ConversationId },
     /// An end has a datagram ready, or writes to its stream. It belongs to this phase of the conversation or to a later
     /// one.
-    Send { end: usize, phase: Phase, payload: Payload, by: StepId },
+    Send { end: EndId, phase: Phase, payload: Payload, by: StepId },
     /// A session's timer is due.
-    SessionTimeout { end: usize },
+    SessionTimeout { end: EndId },
     /// A timer of the TCP connection below a session is due.
-    StreamTimeout { end: usize },
+    StreamTimeout { end: EndId },
     /// A timer of the DCCP connection below a session is due.
-    DccpTimeout { end: usize },
+    DccpTimeout { end: EndId },
     /// The application of an end may act: its session has something for it.
-    Application { end: usize },
+    Application { end: EndId },
     /// The timer of an application is due.
-    ApplicationTimeout { end: usize },
+    ApplicationTimeout { end: EndId },
     /// A computer has finished what it computed.
-    Resume { computer: usize },
+    Resume { computer: ComputerId },
     /// Both ends have verified the peer's Finished.
-    Established { conversation: usize },
+    Established { conversation: ConversationId },
     /// A conversation has failed.
-    Failed { conversation: usize, outcome: Outcome, failure: Failure },
+    Failed { conversation: ConversationId, outcome: Outcome, failure: Failure },
     /// A conversation has taken too long.
-    GaveUp { conversation: usize },
+    GaveUp { conversation: ConversationId },
     /// A flow of other traffic sends.
-    Traffic { flow: usize },
+    Traffic { flow: FlowId },
 }
 
 impl Event {
     /// True if it is of a conversation.
-    fn is_of(&self, conversation: usize) -> bool {
+    fn is_of(&self, conversation: ConversationId) -> bool {
         match *self {
             Self::Start { conversation: of, .. }
             | Self::Retry { conversation: of }
@@ -189,7 +189,7 @@ impl Event {
             | Self::StreamTimeout { end }
             | Self::DccpTimeout { end }
             | Self::Application { end }
-            | Self::ApplicationTimeout { end } => end / 2 == conversation,
+            | Self::ApplicationTimeout { end } => end.conversation() == conversation,
             Self::Resume { .. } | Self::Traffic { .. } => false,
         }
     }
@@ -230,8 +230,8 @@ impl<'a> World<'a> {
             network: plan.network(seed),
             events: EventQueue::default(),
             computers: (0..=plan.nodes()).map(|_| Computer::default()).collect(),
-            ends: Vec::new(),
-            conversations: Vec::new(),
+            ends: Table::default(),
+            conversations: Table::default(),
             of_port: BTreeMap::new(),
             vacant: Vec::new(),
             computed_before: BTreeMap::new(),
@@ -241,7 +241,7 @@ impl<'a> World<'a> {
             slots: None,
             key_log: Vec::new(),
             ledger: Ledger::new(),
-            traffic: Vec::new(),
+            traffic: Table::default(),
             network_events: NetworkEvents::default(),
             segment: Vec::new(),
             trace: None,
@@ -250,47 +250,41 @@ impl<'a> World<'a> {
     }
 
     /// Adds a conversation, in which nothing has happened yet; returns its number.
-    fn open(&mut self, opening: Opening) -> usize {
+    fn open(&mut self, opening: Opening) -> ConversationId {
         self.open_part(opening, Part::Whole)
     }
 
     /// The same; it is this part of an attempt.
-    fn open_part(&mut self, opening: Opening, part: Part) -> usize {
+    fn open_part(&mut self, opening: Opening, part: Part) -> ConversationId {
         let Opening { client, endpoints, sessions, applications, initial } = opening;
-        let conversation = self.vacant.pop().unwrap_or(self.conversations.len());
+        let conversation = self.vacant.pop().unwrap_or_else(|| self.conversations.next());
         let hosts = part.hosts(self.plan, client);
         let [client_end, server_end] = endpoints;
         let endpoints = [(client_end, server_end), (server_end, client_end)];
-        let ends = sessions.into_iter().zip(applications).zip(hosts).zip(endpoints).zip(0..);
-        for ((((session, application), host), (local, peer)), side) in ends {
+        let ends = sessions.into_iter().zip(applications).zip(hosts).zip(endpoints).zip(Role::BOTH);
+        for ((((session, application), host), (local, peer)), role) in ends {
+            let peer_of_client = (role == Role::Client).then_some(peer);
             let stream = self
                 .plan
-                .transport(side)
+                .transport(role)
                 .filter(|_| !self.is_outside(host)) // it has a TCP of its own
-                .map(|transport| Stream::new(transport, local, (side == 0).then_some(peer), initial[side]));
+                .map(|transport| Stream::new(transport, local, peer_of_client, initial[role]));
             let dccp = self
                 .plan
                 .dccp()
                 .filter(|_| !self.is_outside(host))
-                .map(|config| Dccp::new(config, local, (side == 0).then_some(peer), initial[side]));
+                .map(|config| Dccp::new(config, local, peer_of_client, initial[role]));
             let computer = self.computer_of(host);
             let end = End::new(session, stream, dccp, application, host, computer, [local, peer]);
-            match self.ends.get_mut(self::client_end(conversation) + side) {
-                Some(vacant) => {
-                    if let Host::Node(node) = vacant.host {
-                        let before = self.computed_before.entry(node).or_default();
-                        *before = [before[0] + vacant.computed, before[1] + vacant.tpm];
-                    }
-                    *vacant = end;
-                }
-                None => self.ends.push(end),
+            if let Some(End { host: Host::Node(node), computed, tpm, .. }) =
+                self.ends.put(EndId::of(conversation, role), end)
+            {
+                let before = self.computed_before.entry(node).or_default();
+                *before = [before[0] + computed, before[1] + tpm];
             }
         }
-        match self.conversations.get_mut(conversation) {
-            Some(vacant) => *vacant = Conversation::new(client, part),
-            None => self.conversations.push(Conversation::new(client, part)),
-        }
-        self.of_port.insert((hosts[0], client_end.port), conversation);
+        self.conversations.put(conversation, Conversation::new(client, part));
+        self.of_port.insert((hosts[Role::Client], client_end.port), conversation);
         self.ledger.open(conversation, Reader::new(part.protocol(self.plan), self.plan.connection_id()));
         self.open += 1;
         conversation
@@ -337,21 +331,21 @@ impl<'a> World<'a> {
     /// What the ends have done, if it was kept, at the end of the world.
     pub(crate) fn take_trace(&mut self) -> Option<Box<Trace>> {
         let mut trace = self.trace.take()?;
-        let numbers = 0..self.conversations.len();
+        let numbers = self.conversations.ids();
         trace.spans = numbers.clone().map(|number| self.handshake_span(number)).collect();
-        let hosts = |number| ends_of(number).map(|end| self.ends[end].host);
+        let hosts = |number: ConversationId| number.ends().map(|end| self.ends[end].host);
         trace.hosts = numbers.clone().map(hosts).collect();
         let parts = self.conversations.iter().map(|conversation| conversation.part);
         trace.protocols = parts.map(|part| part.protocol(self.plan)).collect();
         trace.clients = self.conversations.iter().map(|conversation| conversation.client).collect();
-        let attempt = |number: usize| Attempt {
+        let attempt = |number: ConversationId| Attempt {
             conversation: number,
             outcome: self.conversations[number].outcome_of_handshake(),
             is_hand_over: self.conversations[number].part.is_hand_over(),
         };
         // The client waits for what its delegate does, as a part of the hand-over.
-        let is_own = |number: &usize| !self.conversations[*number].part.is_delegated();
-        let attempts = |&last: &usize| self.attempts(last).into_iter().filter(is_own).map(attempt).collect();
+        let is_own = |number: &ConversationId| !self.conversations[*number].part.is_delegated();
+        let attempts = |&last: &ConversationId| self.attempts(last).into_iter().filter(is_own).map(attempt).collect();
         trace.attempts = self.last_attempts().iter().map(attempts).collect();
         trace.repeated = numbers.flat_map(|number| self.ledger.repeated(number)).collect();
         Some(trace)
@@ -475,9 +469,9 @@ impl<'a> World<'a> {
                     self.receive_dccp(now, host, datagram, packet);
                 }
                 NetworkEvent::Originated { datagram, packet, .. } => {
-                    let sender = self.sender(&packet).filter(|end| !self.conversations[end / 2].is_over());
+                    let sender = self.sender(&packet).filter(|end| !self.conversations[end.conversation()].is_over());
                     if let Some(end) = sender {
-                        let phase = self.conversations[end / 2].phase();
+                        let phase = self.conversations[end.conversation()].phase();
                         self.ledger.originated(datagram, end, phase, packet.segment);
                     }
                 }
@@ -524,14 +518,14 @@ impl<'a> World<'a> {
     }
 
     /// An end does something: a step of the trace.
-    fn begin_step(&mut self, now: Instant, end: usize, cause: Cause) {
+    fn begin_step(&mut self, now: Instant, end: EndId, cause: Cause) {
         if let Some(trace) = &mut self.trace {
             trace.begin(now, end, cause);
         }
     }
 
     /// An end outside of the world does something: the same.
-    fn begin_outside(&mut self, now: Instant, end: usize, arrived: Option<DatagramId>) {
+    fn begin_outside(&mut self, now: Instant, end: EndId, arrived: Option<DatagramId>) {
         if let Some(trace) = &mut self.trace {
             trace.begin_outside(now, end, arrived);
         }
@@ -543,26 +537,27 @@ impl<'a> World<'a> {
     }
 
     /// The end of a conversation.
-    fn end_at(&self, host: Host, local: Endpoint, peer: Endpoint) -> Option<usize> {
+    fn end_at(&self, host: Host, local: Endpoint, peer: Endpoint) -> Option<EndId> {
         let of_client = |endpoint: Endpoint| match Host::of_address(endpoint.address) {
             Some(host) => self.of_port.get(&(host, endpoint.port)).copied(),
             None => None,
         };
-        let ends = [of_client(local).map(client_end), of_client(peer).map(|client| client_end(client) + 1)];
-        let is_this_end = |end: &usize| {
+        let clients = [local, peer].into_iter().zip(Role::BOTH);
+        let mut ends = clients.filter_map(|(client, role)| Some(EndId::of(of_client(client)?, role)));
+        let is_this_end = |end: &EndId| {
             let end = &self.ends[*end];
             end.host == host && end.local == local && end.peer == peer
         };
-        ends.into_iter().flatten().find(is_this_end)
+        ends.find(is_this_end)
     }
 
-    fn start(&mut self, now: Instant, conversation: usize, cause: Cause) {
+    fn start(&mut self, now: Instant, conversation: ConversationId, cause: Cause) {
         if self.conversations[conversation].gives_up != GivesUp::Never {
             let at = self.attempt_began(now, conversation) + self.plan.give_up();
             self.events.push(at.max(now), Event::GaveUp { conversation });
         }
         self.network.begin_burst(now, self.client_node(conversation));
-        let end = client_end(conversation);
+        let end = EndId::of(conversation, Role::Client);
         self.begin_step(now, end, cause);
         if self.ends[end].stream.is_some() {
             return self.transmit(now, end);
@@ -579,34 +574,16 @@ impl<'a> World<'a> {
     }
 
     /// The node of a conversation's client.
-    fn client_node(&self, conversation: usize) -> NodeId {
-        match self.ends[client_end(conversation)].host {
+    fn client_node(&self, conversation: ConversationId) -> NodeId {
+        match self.ends[EndId::of(conversation, Role::Client)].host {
             Host::Node(node) => node,
             Host::Internet => NodeId::ROOT, // no client is there
         }
     }
 
-    fn computer_of(&self, host: Host) -> usize {
-        match host {
-            Host::Node(node) => node.index(),
-            Host::Internet => self.computers.len() - 1,
-        }
+    fn computer_of(&self, host: Host) -> ComputerId {
+        ComputerId::of(host, self.plan.nodes(), 0)
     }
-}
-
-/// The client's end of a conversation; the server's comes after it.
-const fn client_end(conversation: usize) -> usize {
-    2 * conversation
-}
-
-/// Which side of its conversation an end is.
-const fn role_of(end: usize) -> Role {
-    if end.is_multiple_of(2) { Role::Client } else { Role::Server }
-}
-
-/// Both ends of a conversation: the client's, then the server's.
-const fn ends_of(conversation: usize) -> [usize; 2] {
-    [client_end(conversation), client_end(conversation) + 1]
 }
 
 /// The time of the network, as sessions have it.

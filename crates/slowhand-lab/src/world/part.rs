@@ -1,5 +1,6 @@
 //! What a conversation is of an attempt of its client: all of it, or one of the steps with a delegate.
 
+use crate::ids::ConversationId;
 use crate::plan::Plan;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_sessions::Protocol;
@@ -10,11 +11,11 @@ pub(super) enum Part {
     /// All of it: nobody helps.
     Whole,
     /// The client asks its delegate. Then there is the conversation in which the delegate opens the session.
-    HandOver { delegated: Option<usize> },
+    HandOver { delegated: Option<ConversationId> },
     /// The delegate opens the session that this other conversation asks for.
-    Delegated { hand_over: usize },
+    Delegated { hand_over: ConversationId },
     /// The client resumes the session that this other conversation has given to it.
-    Resumed { hand_over: usize },
+    Resumed { hand_over: ConversationId },
 }
 
 impl Part {

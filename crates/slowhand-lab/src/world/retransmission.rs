@@ -1,4 +1,5 @@
-//! Counts the datagrams of DTLS that were sent again, and how many of them were spurious.
+//! Counts the datagrams of DTLS that were sent again, and how many of them were spurious; also the packets that open a connection of
+//! DCCP below it.
 //!
 //! The laboratory sees everything: what each datagram carries, and whether it arrived. A datagram is a retransmission
 //! if the same end has sent all that it carries before, in whatever fragments. It is spurious if all that it carries
@@ -143,6 +144,22 @@ pub(super) fn classify<'a, K>(
         if has_arrived {
             records.add_to(&mut arrived);
         }
+        (key, repetition)
+    })
+}
+
+/// The same for the packets with which an end opens a connection of DCCP, and whether they arrived: all but the first are sent again
+/// (RFC 4340 sections 8.1.1 and 8.1.3).
+pub(super) fn classify_openings<K>(
+    packets: impl Iterator<Item = (K, bool)>,
+) -> impl Iterator<Item = (K, Option<Repetition>)> {
+    let mut has_one_arrived = None;
+    packets.map(move |(key, has_arrived)| {
+        let repetition = has_one_arrived.map(|has_one_arrived| match has_one_arrived {
+            true => Repetition::Spurious,
+            false => Repetition::Needed,
+        });
+        has_one_arrived = Some(has_one_arrived.unwrap_or(false) || has_arrived);
         (key, repetition)
     })
 }

@@ -7,8 +7,9 @@
 //!   the same flight as a new session would.
 //! - An alert arrives: where an end has failed, or has closed the session, the server frees the slot at once.
 
-use super::{World, client_end, role_of};
+use super::World;
 use crate::admission::{Answer, Slots};
+use crate::ids::{ConversationId, EndId};
 use crate::record::{Failure, Outcome};
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
@@ -38,9 +39,9 @@ pub(crate) enum Sent {
 
 impl World<'_> {
     /// A datagram or segment is about to reach an end: true if its session takes it. At a server with few slots it needs one.
-    pub(super) fn admits(&mut self, now: Instant, end: usize, octets: &[u8]) -> bool {
-        let (conversation, server) = (end / 2, self.ends[end].host);
-        let Some(slots) = self.slots.as_mut().filter(|_| role_of(end) == Role::Server) else { return true };
+    pub(super) fn admits(&mut self, now: Instant, end: EndId, octets: &[u8]) -> bool {
+        let (conversation, server) = (end.conversation(), self.ends[end].host);
+        let Some(slots) = self.slots.as_mut().filter(|_| end.role() == Role::Server) else { return true };
         if slots.note_use(now, server, conversation) {
             return true;
         }
@@ -58,7 +59,7 @@ impl World<'_> {
         }
     }
 
-    fn ask_for_slot(&mut self, now: Instant, server: Host, conversation: usize) -> bool {
+    fn ask_for_slot(&mut self, now: Instant, server: Host, conversation: ConversationId) -> bool {
         let Some(slots) = &mut self.slots else { return true };
         // A client that begins anew replaces what it had begun (see `attempts`).
         if let Some(earlier) = self.conversations[conversation].attempt.earlier {
@@ -76,7 +77,7 @@ impl World<'_> {
     }
 
     /// The server ends a session without a word. The client of a half-open one goes on until it gives up.
-    fn evict(&mut self, now: Instant, conversation: usize) {
+    fn evict(&mut self, now: Instant, conversation: ConversationId) {
         let evicted = &mut self.conversations[conversation];
         if evicted.is_established() {
             self.end_evicted(now, conversation, self.shut_down());
@@ -90,12 +91,12 @@ impl World<'_> {
     }
 
     /// True if a session of a server has lost its slot: it does nothing.
-    pub(super) fn is_shut_down(&self, end: usize) -> bool {
-        role_of(end) == Role::Server && self.conversations[end / 2].shut == Some(Shut::Down)
+    pub(super) fn is_shut_down(&self, end: EndId) -> bool {
+        end.role() == Role::Server && self.conversations[end.conversation()].shut == Some(Shut::Down)
     }
 
     /// The end of a conversation whose client had no slot, if that is why it took too long.
-    pub(super) fn blame_slots(&self, conversation: usize, outcome: Outcome) -> Option<(Outcome, Failure)> {
+    pub(super) fn blame_slots(&self, conversation: ConversationId, outcome: Outcome) -> Option<(Outcome, Failure)> {
         let shut =
             self.conversations[conversation].shut.filter(|_| matches!(outcome, Outcome::GaveUp | Outcome::TimedOut))?;
         let count = self.slots.as_ref().map_or(0, Slots::count);
@@ -113,8 +114,8 @@ impl World<'_> {
     }
 
     /// A conversation is over. Its session keeps the slot until the server knows, or its time is over.
-    pub(super) fn leave_slot(&mut self, conversation: usize, outcome: Outcome) {
-        let server = self.ends[client_end(conversation) + 1].host;
+    pub(super) fn leave_slot(&mut self, conversation: ConversationId, outcome: Outcome) {
+        let server = self.ends[EndId::of(conversation, Role::Server)].host;
         let is_closing = self.conversations[conversation].is_closing();
         let Some(slots) = &mut self.slots else { return };
         match outcome {

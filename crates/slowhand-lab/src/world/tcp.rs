@@ -6,29 +6,31 @@
 
 use super::end::{End, Work};
 use super::trace::{Cause, StepId, Timer};
-use super::{Event, World, client_end, to_std};
+use super::{Event, World, to_std};
+use crate::ids::EndId;
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
 use slowhand_net::ip::{Ecn, Endpoint, TcpPacket};
 use slowhand_net::transport::tcp::{ConnectionError, Segment};
+use slowhand_sessions::Role;
 use std::net::Ipv6Addr;
 
 impl World<'_> {
     /// The end to which a segment is addressed, which arrived at a host.
-    pub(super) fn receiver(&self, host: Host, packet: &TcpPacket<'_>) -> Option<usize> {
+    pub(super) fn receiver(&self, host: Host, packet: &TcpPacket<'_>) -> Option<EndId> {
         let [source, destination] = end_points(packet)?;
         self.end_at(host, destination, source)
     }
 
     /// The end in whose name a segment is sent.
-    pub(super) fn sender(&self, packet: &TcpPacket<'_>) -> Option<usize> {
+    pub(super) fn sender(&self, packet: &TcpPacket<'_>) -> Option<EndId> {
         let [source, destination] = end_points(packet)?;
         self.end_at(Host::of_address(source.address)?, source, destination)
     }
 
     /// A segment arrived at an end.
-    pub(super) fn receive_segment(&mut self, now: Instant, end: usize, datagram: DatagramId, packet: &TcpPacket<'_>) {
+    pub(super) fn receive_segment(&mut self, now: Instant, end: EndId, datagram: DatagramId, packet: &TcpPacket<'_>) {
         let waits = self.ends[end].stream.as_ref().is_some_and(|stream| stream.waits_while_computing);
         if waits && self.is_busy(now, end) {
             let segment = packet.segment.to_vec();
@@ -40,7 +42,7 @@ impl World<'_> {
     }
 
     /// The connection takes a segment: it answers first, and then the session gets what is in it.
-    pub(super) fn take_segment(&mut self, now: Instant, end: usize, source: Ipv6Addr, ecn: Ecn, segment: &[u8]) {
+    pub(super) fn take_segment(&mut self, now: Instant, end: EndId, source: Ipv6Addr, ecn: Ecn, segment: &[u8]) {
         if !self.admits(now, end, segment) {
             return;
         }
@@ -53,7 +55,7 @@ impl World<'_> {
     }
 
     /// The session wrote something.
-    pub(super) fn write(&mut self, now: Instant, end: usize, octets: &[u8]) {
+    pub(super) fn write(&mut self, now: Instant, end: EndId, octets: &[u8]) {
         let Some(stream) = &mut self.ends[end].stream else { return };
         stream.write(octets);
         if let Some(trace) = &mut self.trace {
@@ -63,7 +65,7 @@ impl World<'_> {
     }
 
     /// A timer of TCP fires.
-    pub(super) fn handle_stream_timeout(&mut self, now: Instant, end: usize) {
+    pub(super) fn handle_stream_timeout(&mut self, now: Instant, end: EndId) {
         let busy_until = self.computers[self.ends[end].computer].busy_until;
         let Some(stream) = &mut self.ends[end].stream else { return };
         if stream.timer != Some(now) {
@@ -86,7 +88,7 @@ impl World<'_> {
     }
 
     /// Gives the session what waits for it, as soon as its computer is free.
-    pub(super) fn serve(&mut self, now: Instant, end: usize) {
+    pub(super) fn serve(&mut self, now: Instant, end: EndId) {
         let by = self.step_number();
         if self.is_busy(now, end) {
             let Some(stream) = &mut self.ends[end].stream else { return };
@@ -100,12 +102,12 @@ impl World<'_> {
     }
 
     /// The session learns that the connection is open, and takes what has arrived.
-    pub(super) fn read(&mut self, now: Instant, end: usize, by: StepId) {
+    pub(super) fn read(&mut self, now: Instant, end: EndId, by: StepId) {
         self.begin_step(now, end, Cause::Read { by });
         let End { stream: Some(stream), session, .. } = &mut self.ends[end] else { return };
         stream.is_read_waiting = false;
         let opens = stream.becomes_open();
-        if opens && end == client_end(end / 2) {
+        if opens && end.role() == Role::Client {
             session.start(to_std(now));
         }
         let takes_input = session.takes_input();
@@ -121,17 +123,17 @@ impl World<'_> {
     /// Hands the segments that the connection sends to the network. The clock of the handshake starts with the client's
     /// SYN. Segments that are sent after the end of the conversation, such as the last acknowledgement, are not
     /// accounted.
-    pub(super) fn transmit(&mut self, now: Instant, end: usize) {
-        let is_over = self.conversations[end / 2].is_over();
+    pub(super) fn transmit(&mut self, now: Instant, end: EndId) {
+        let is_over = self.conversations[end.conversation()].is_over();
         let mut events = std::mem::take(&mut self.network_events);
         let mut segment = std::mem::take(&mut self.segment);
         while let Some(stream) = &mut self.ends[end].stream {
             segment.resize(stream.connection.max_segment_len(), 0);
             let Some(transmit) = stream.connection.poll_transmit(now, &mut segment) else { break };
-            self.begin(now, end / 2);
+            self.begin(now, end.conversation());
             let End { local, peer, .. } = self.ends[end];
             let octets = &segment[..transmit.len];
-            let phase = self.ends[end].phase.max(self.conversations[end / 2].phase());
+            let phase = self.ends[end].phase.max(self.conversations[end.conversation()].phase());
             let id = match (is_over, &self.outside) {
                 (false, _) => self.ledger.sent_segment(end, phase, octets),
                 (true, None) => NO_DATAGRAM,
@@ -153,7 +155,7 @@ impl World<'_> {
     }
 
     /// Sets the timer of the connection, and ends the conversation if the connection has failed.
-    fn arm_stream(&mut self, now: Instant, end: usize) {
+    fn arm_stream(&mut self, now: Instant, end: EndId) {
         let Some(stream) = &mut self.ends[end].stream else { return };
         let deadline = stream.connection.deadline().map(|at| at.max(now));
         if deadline != stream.timer {

@@ -6,6 +6,7 @@
 //! earlier step or the arrival of a datagram.
 
 pub(crate) use super::payload::Payload;
+use crate::ids::{ConversationId, EndId, Table};
 use crate::record::{Holders, Outcome};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
@@ -21,7 +22,7 @@ pub(crate) type StepId = u32;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(crate) at: Instant,
-    pub(crate) end: usize,
+    pub(crate) end: EndId,
     pub(crate) cause: Cause,
 }
 
@@ -69,7 +70,7 @@ impl Timer {
 pub(crate) struct Sent {
     pub(crate) at: Instant,
     /// The end that sent it, or in whose name the border router did.
-    pub(crate) end: usize,
+    pub(crate) end: EndId,
     pub(crate) by: Sender,
     /// The payload of UDP or DCCP, or the segment.
     pub(crate) payload: Payload,
@@ -108,7 +109,7 @@ pub(crate) struct Computed {
 /// A timer ran. It was due at its end, unless it was stopped before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimerRun {
-    pub(crate) end: usize,
+    pub(crate) end: EndId,
     pub(crate) timer: Timer,
     pub(crate) set_by: StepId,
     pub(crate) due: Instant,
@@ -133,7 +134,7 @@ pub(crate) struct Span {
 /// An attempt of a client to open a session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
-    pub(crate) conversation: usize,
+    pub(crate) conversation: ConversationId,
     pub(crate) outcome: Outcome,
     /// True if the client asked its delegate, and waited for the session.
     pub(crate) is_hand_over: bool,
@@ -153,40 +154,38 @@ pub(crate) struct Trace {
     pub(crate) computed: Vec<Computed>,
     pub(crate) timers: Vec<TimerRun>,
     /// The last run of each timer.
-    last_runs: BTreeMap<(usize, Timer), usize>,
+    last_runs: BTreeMap<(EndId, Timer), usize>,
     /// The run of a timer that a step ended first: the one that caused it.
     ended_runs: BTreeMap<StepId, usize>,
     /// What each step sent, and each end, in the order of time.
     sent_in: BTreeMap<StepId, Vec<DatagramId>>,
-    sent_by: BTreeMap<usize, Vec<DatagramId>>,
+    sent_by: BTreeMap<EndId, Vec<DatagramId>>,
     /// The steps in which what a step computed was ready.
     ready_after: BTreeMap<StepId, Vec<StepId>>,
     pub(crate) written: Vec<Written>,
-    /// By end: the step in which it verified the peer's Finished, and when it had done so.
-    pub(crate) established: BTreeMap<usize, (StepId, Instant)>,
-    /// By conversation: the step in which it failed.
-    pub(crate) failed: BTreeMap<usize, StepId>,
+    /// The step in which each end verified the peer's Finished, and when it had done so.
+    pub(crate) established: BTreeMap<EndId, (StepId, Instant)>,
+    /// The step in which each conversation failed that did.
+    pub(crate) failed: BTreeMap<ConversationId, StepId>,
     /// The last segment that the border router's proxy took.
     intercepted: Option<(Instant, DatagramId)>,
-    /// By conversation.
-    pub(crate) spans: Vec<Span>,
-    /// By conversation.
-    pub(crate) clients: Vec<NodeId>,
-    /// By conversation: where its ends are, client first.
-    pub(crate) hosts: Vec<[Host; 2]>,
-    /// By conversation: the protocol of its datagrams.
-    pub(crate) protocols: Vec<Protocol>,
+    pub(crate) spans: Table<ConversationId, Span>,
+    pub(crate) clients: Table<ConversationId, NodeId>,
+    /// Where the ends of each conversation are, client first.
+    pub(crate) hosts: Table<ConversationId, [Host; 2]>,
+    /// The protocol of the datagrams of each conversation.
+    pub(crate) protocols: Table<ConversationId, Protocol>,
     /// The attempts of each client, in the order of the records.
     pub(crate) attempts: Vec<Vec<Attempt>>,
     /// The datagrams that an end sent again: true if that was needed, false if it was spurious.
     pub(crate) repeated: BTreeMap<DatagramId, bool>,
     /// The last step of each end that is outside of the world.
-    last_outside: BTreeMap<usize, StepId>,
+    last_outside: BTreeMap<EndId, StepId>,
 }
 
 impl Trace {
     /// An end does something.
-    pub(super) fn begin(&mut self, at: Instant, end: usize, cause: Cause) {
+    pub(super) fn begin(&mut self, at: Instant, end: EndId, cause: Cause) {
         self.current = self.steps.len() as StepId;
         if let Cause::Ready { by } = cause {
             self.ready_after.entry(by).or_default().push(self.current);
@@ -196,7 +195,7 @@ impl Trace {
 
     /// An end outside of the world does something. The cause is what has arrived there now. If nothing has, the end has waited since it
     /// did something last.
-    pub(super) fn begin_outside(&mut self, at: Instant, end: usize, arrived: Option<DatagramId>) {
+    pub(super) fn begin_outside(&mut self, at: Instant, end: EndId, arrived: Option<DatagramId>) {
         match (arrived, self.last_outside.get(&end).copied()) {
             (Some(datagram), _) => self.begin(at, end, Cause::Arrival { datagram, at }),
             (None, Some(step)) if self.steps[step as usize].at == at => self.current = step,
@@ -207,7 +206,7 @@ impl Trace {
     }
 
     /// True if an end is outside of the world.
-    pub(crate) fn is_outside(&self, end: usize) -> bool {
+    pub(crate) fn is_outside(&self, end: EndId) -> bool {
         self.last_outside.contains_key(&end)
     }
 
@@ -217,7 +216,7 @@ impl Trace {
     }
 
     /// A timer of an end is due, and the end handles it.
-    pub(super) fn expire(&mut self, at: Instant, end: usize, timer: Timer) {
+    pub(super) fn expire(&mut self, at: Instant, end: EndId, timer: Timer) {
         let run = self.running(end, timer).map(|run| (self.timers[run].set_by, self.timers[run].due));
         let (set_by, due) = run.unwrap_or((self.current, at));
         self.begin(at, end, Cause::Timer { timer, set_by, due });
@@ -225,7 +224,7 @@ impl Trace {
     }
 
     /// The present step sets a timer of an end, or stops it.
-    pub(super) fn set_timer(&mut self, end: usize, timer: Timer, due: Option<Instant>) {
+    pub(super) fn set_timer(&mut self, end: EndId, timer: Timer, due: Option<Instant>) {
         self.end_run(end, timer);
         if let Some(due) = due {
             self.last_runs.insert((end, timer), self.timers.len());
@@ -233,11 +232,11 @@ impl Trace {
         }
     }
 
-    fn running(&self, end: usize, timer: Timer) -> Option<usize> {
+    fn running(&self, end: EndId, timer: Timer) -> Option<usize> {
         self.last_runs.get(&(end, timer)).copied().filter(|&run| self.timers[run].ended_by.is_none())
     }
 
-    fn end_run(&mut self, end: usize, timer: Timer) {
+    fn end_run(&mut self, end: EndId, timer: Timer) {
         if let Some(run) = self.running(end, timer) {
             self.timers[run].ended_by = Some(self.current);
             self.ended_runs.entry(self.current).or_insert(run);
@@ -255,7 +254,7 @@ impl Trace {
     }
 
     /// The present step hands a datagram or a segment to the network.
-    pub(super) fn send(&mut self, at: Instant, end: usize, datagram: DatagramId, payload: &Payload) {
+    pub(super) fn send(&mut self, at: Instant, end: EndId, datagram: DatagramId, payload: &Payload) {
         if datagram != NO_DATAGRAM {
             self.sent_in.entry(self.current).or_default().push(datagram);
             self.sent_by.entry(end).or_default().push(datagram);
@@ -283,7 +282,7 @@ impl Trace {
     }
 
     /// The proxy of the border router sends a segment in the name of an end.
-    pub(super) fn originate(&mut self, at: Instant, end: usize, datagram: DatagramId, octets: &[u8]) {
+    pub(super) fn originate(&mut self, at: Instant, end: EndId, datagram: DatagramId, octets: &[u8]) {
         let after = self.intercepted.filter(|&(taken, _)| taken == at).map(|(_, datagram)| datagram);
         self.sent_by.entry(end).or_default().push(datagram);
         let (by, payload) = (Sender::Proxy { after }, octets.into());
@@ -304,13 +303,13 @@ impl Trace {
     }
 
     /// In the present step an end has verified the peer's Finished, or it is known that it has.
-    pub(super) fn establish(&mut self, end: usize, at: Instant) {
+    pub(super) fn establish(&mut self, end: EndId, at: Instant) {
         let step = self.current;
         self.established.entry(end).or_insert((step, at));
     }
 
     /// In the present step a conversation has failed.
-    pub(super) fn fail(&mut self, conversation: usize) {
+    pub(super) fn fail(&mut self, conversation: ConversationId) {
         let step = self.current;
         self.failed.entry(conversation).or_insert(step);
     }
@@ -326,7 +325,7 @@ impl Trace {
     }
 
     /// What an end sent, or the border router in its name.
-    pub(crate) fn sent_by(&self, end: usize) -> impl DoubleEndedIterator<Item = (DatagramId, &Sent)> {
+    pub(crate) fn sent_by(&self, end: EndId) -> impl DoubleEndedIterator<Item = (DatagramId, &Sent)> {
         self.sent_by.get(&end).into_iter().flatten().map(|&datagram| (datagram, &self.sent[&datagram]))
     }
 

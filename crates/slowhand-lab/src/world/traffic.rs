@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::estimate::percentile;
+use crate::ids::{FlowId, Id};
 use crate::record::Traffic as Report;
 use crate::traffic::{Flow, PORT};
 use slowhand_net::clock::{Duration, Instant};
@@ -137,16 +138,17 @@ impl World<'_> {
     /// Every flow begins.
     pub(super) fn begin_traffic(&mut self) {
         let streams = Streams::new(self.seed);
-        for (number, flow) in self.plan.traffic().iter().enumerate() {
-            let mut random = streams.stream("traffic", number as u64);
-            let first = Instant::ZERO + self.plan.traffic_start() + flow.first(&mut random);
+        let flows = self.plan.traffic();
+        for flow in flows.ids() {
+            let mut random = streams.stream("traffic", flow.row() as u64);
+            let first = Instant::ZERO + self.plan.traffic_start() + flows[flow].first(&mut random);
             self.traffic.push(random);
-            self.events.push(first, super::Event::Traffic { flow: number });
+            self.events.push(first, super::Event::Traffic { flow });
         }
     }
 
     /// A flow sends, and plans when it sends again.
-    pub(super) fn send_traffic(&mut self, now: Instant, number: usize) {
+    pub(super) fn send_traffic(&mut self, now: Instant, number: FlowId) {
         let flow: Flow = self.plan.traffic()[number];
         let [from, to] = [flow.from, flow.to].map(|host| Endpoint::new(host.address(), PORT));
         let payload = [0; MAX_OCTETS];

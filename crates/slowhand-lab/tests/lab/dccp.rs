@@ -51,6 +51,23 @@ fn every_single_frame_may_be_lost() {
     }
 }
 
+/// Frame 1 is the Request, frame 2 the Response.
+#[test]
+fn packets_that_open_the_connection_again_are_counted() {
+    let repeated = |more: &[&str]| {
+        let record = run(MBEDTLS_PSK, &[&[DCCP], more].concat());
+        assert_eq!(record.outcome, Outcome::Completed, "{more:?}");
+        (record.retransmissions_needed, record.retransmissions_spurious, record.retransmissions_spurious_server)
+    };
+    assert_eq!(repeated(&[]), (0, 0, 0));
+    assert_eq!(repeated(&["lowpan.dropped_frames=[1]"]), (1, 0, 0));
+    // The Request had arrived. The server answers its copy with a Response that is needed.
+    assert_eq!(repeated(&["lowpan.dropped_frames=[2]"]), (1, 1, 0));
+    let slow = ["network.frame_handling_ms=400", "transport.dccp.initial_rto_s=0.3", "session.timeout_s=60"];
+    let (needed, spurious, of_server) = repeated(&slow);
+    assert!(needed == 0 && spurious > of_server, "{needed} {spurious} {of_server}");
+}
+
 #[test]
 fn small_datagrams_wait_for_the_window_and_the_queue_may_be_too_short() {
     let small = ["session.mtu=256", DCCP];

@@ -15,11 +15,15 @@ const BEFORE: &str = "gateway.pre_validation=true";
 const LEAN: [&str; 2] = ["session.stack=lean-dtls", "session.server_stack=mbedtls"];
 const LEAN_BOTH: [&str; 1] = ["session.stack=lean-dtls"];
 
-fn plan(changes: &[&str]) -> Plan {
+fn scenario(changes: &[&str]) -> Scenario {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/gateway.toml");
     let changes = [&[ONE_HOP, "server.internet_delay_ms=40"], changes].concat();
     let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
-    Plan::new(&Scenario::load(&file, &changes).unwrap_or_else(|error| panic!("{error}"))).unwrap()
+    Scenario::load(&file, &changes).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn plan(changes: &[&str]) -> Plan {
+    Plan::new(&scenario(changes)).unwrap()
 }
 
 /// The record of the only client.
@@ -54,6 +58,23 @@ fn a_node_resumes_what_its_delegate_has_opened() {
                 assert!(helped.duration_s < full.duration_s && helped.energy_client.cpu_mj < full.energy_client.cpu_mj);
             }
         }
+    }
+}
+
+/// lean-dtls keeps 256 octets of a ticket. That of mbedTLS has the client's certificate in it.
+#[test]
+fn a_session_that_the_client_cannot_keep_is_warned_of() {
+    let warnings =
+        |stacks: &[&str], delegation: &[&str]| slowhand_lab::warnings(&scenario(&[stacks, delegation].concat()));
+    let by_ticket = ["gateway.delegation=internet", "session.resumption=ticket"];
+    let all = warnings(&LEAN, &by_ticket);
+    let [warning] = &all[..] else { panic!("{all:?}") };
+    assert!(warning.starts_with("session.resumption: ") && warning.contains("choose \"id\""), "{warning}");
+    // It is so: the client verifies signatures.
+    let [full, helped] = [run(1, &LEAN), run(1, &[&LEAN[..], &by_ticket].concat())];
+    assert!(helped.compute_client_s > 0.9 * full.compute_client_s);
+    for (stacks, delegation) in [(&LEAN[..], &BY_ID), (&LEAN_BOTH, &by_ticket), (&[], &by_ticket), (&[], &BY_ID)] {
+        assert_eq!(warnings(stacks, delegation), [""; 0], "{stacks:?} {delegation:?}");
     }
 }
 

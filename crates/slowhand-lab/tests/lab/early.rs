@@ -39,10 +39,44 @@ fn the_response_comes_a_round_trip_earlier() {
     );
 }
 
+/// CoAP gives the first request up before the server's Finished has come: what has failed is the request.
+#[test]
+fn a_request_that_is_given_up_does_not_end_the_handshake() {
+    let short = ["session.coap.ack_timeout_s=0.1", "session.coap.ack_random_factor=1", "session.coap.max_retransmit=1"];
+    for requests in ["application.requests=1", "application.requests=3"] {
+        let record = run(&[REQUEST, &[requests], EARLY, &short]);
+        assert_eq!((record.outcome, &record.failure), (Outcome::Completed, &None));
+        let data = record.data.as_ref().unwrap();
+        assert_eq!((data.outcome, data.duration_s), (Outcome::TimedOut, None));
+        assert_eq!(data.failure.as_ref().unwrap().reason, "the peer did not acknowledge the last retransmission");
+        let patient = run(&[REQUEST, &[requests], EARLY]);
+        assert_eq!(patient.data.unwrap().outcome, Outcome::Completed);
+        assert!(record.duration_s.unwrap() < patient.duration_s.unwrap() + 1.0, "{record:?}");
+    }
+}
+
 /// An end that has no data waits for nothing, and says nothing of it to its peer.
 #[test]
 fn without_data_nothing_changes() {
     assert_eq!(format!("{:?}", run(&[])), format!("{:?}", run(&[EARLY])));
+}
+
+/// The session is allowed: where nothing is lost it is a round trip faster with such a server too.
+#[test]
+fn a_server_that_forgets_its_last_flight_is_warned_of() {
+    let warnings =
+        |changes: &[&[&str]]| slowhand_lab::warnings(&crate::scenario(&[&[LEAN, REQUEST], changes].concat().concat()));
+    let mbedtls = ["session.server_stack=mbedtls", "session.credential=certificate"];
+    let tinydtls = ["session.server_stack=tinydtls", "session.credential=raw_public_key"];
+    for server in [&mbedtls, &tinydtls] {
+        let all = warnings(&[EARLY, server]);
+        let [warning] = &all[..] else { panic!("{all:?}") };
+        assert!(warning.starts_with("session.server_stack: ") && warning.contains("session.false_start"), "{warning}");
+        assert_eq!(warnings(&[server]), [""; 0]);
+    }
+    assert_eq!(warnings(&[EARLY]), [""; 0]);
+    let openssl = ["session.server_stack=openssl", "session.credential=certificate"];
+    assert_eq!(warnings(&[EARLY, &openssl]), [""; 0]);
 }
 
 /// The client has sent its request with its Finished, and gives up before the server's Finished is there.

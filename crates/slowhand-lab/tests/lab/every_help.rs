@@ -72,6 +72,29 @@ fn opens(mode: Mode, more: &[&str], seed: u64) -> Record {
     record
 }
 
+/// The end of a report says which help a session had.
+#[test]
+fn the_words_of_a_session_name_its_help() {
+    let words = |mode| slowhand_lab::about(&scenario(mode, &[]))["session"].as_str().unwrap().to_owned();
+    let certificates = "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8";
+    for (name, session) in [
+        ("GHC", format!("lean-dtls, dtls1.2, {certificates}, payloads compressed by GHC")),
+        ("Lithe", format!("lean-dtls, dtls1.2, {certificates}, payloads compressed by Lithe")),
+        ("in CoAP", format!("lean-dtls, dtls1.2 over coap, {certificates}")),
+        ("LESS", "slowhand's own, less, psk".to_owned()),
+        ("S3K", "lean-dtls, dtls1.2, TLS_PSK_WITH_AES_128_CCM_8, key from a trust anchor".to_owned()),
+        ("delegation to the border router", format!("lean-dtls, dtls1.2, {certificates}, opened by the border router")),
+        ("delegation to the Internet", format!("lean-dtls, dtls1.2, {certificates}, opened by a host on the Internet")),
+        ("pre-validation", format!("lean-dtls, dtls1.2, {certificates}, chains validated at the border router")),
+        ("False Start", format!("lean-dtls, coap+dtls1.2, {certificates}, False Start")),
+        ("CoCoA", format!("lean-dtls, dtls1.2, {certificates}, CoCoA's back-off")),
+    ] {
+        let mode = MODES.into_iter().find(|mode| mode.0 == name).unwrap();
+        assert_eq!(words(mode), session, "{name}");
+    }
+    assert_eq!(words(("plain", &[])), format!("lean-dtls, dtls1.2, {certificates}"));
+}
+
 #[test]
 fn a_seed_gives_the_same_record() {
     for mode in MODES {

@@ -4,7 +4,6 @@ use super::{AT_ONCE, Driver, NO_PLACE, Opened};
 use crate::admission::{self, Refusal};
 use crate::programs::{Conversation, Socket, Stream};
 use crate::recording::{EndKind, Opening};
-use crate::relay::index;
 use slowhand_lab::live::GivesUp;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::ip::{Ipv6Header, UdpDatagram};
@@ -70,7 +69,7 @@ impl Driver<'_> {
         let Some(&session) = self.of_client.get(&(listener, address)) else { return };
         let Some(conversation) = self.conversations.get(&session) else { return };
         let is_over = conversation.ended.is_some() || conversation.is_closed();
-        let is_emulated = conversation.plugs[index(Role::Server)].is_none();
+        let is_emulated = conversation.plugs[Role::Server].is_none();
         let begins_anew = match conversation.is_secure() {
             true => conversation.is_established && is_emulated,
             false => conversation.is_answered, // until now it has spoken something else

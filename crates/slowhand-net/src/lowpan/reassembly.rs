@@ -36,28 +36,32 @@ pub struct Limits {
     pub when_full: WhenFull,
 }
 
-/// When the time of a packet begins, and what happens at its end.
+/// When the time begins for which a node waits for missing fragments, and what happens at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", schemars(rename = "ReassemblyTimer"))]
 pub enum Timer {
-    /// It begins with the fragment that takes the buffer. At its end the packet is discarded (RFC 4944 section 5.3).
+    /// It begins with the first fragment that arrives. At its end the node discards the datagram (RFC 4944 section 5.3).
     #[default]
-    FromFirst,
-    /// It begins again with each fragment that arrives.
-    FromLast,
-    /// As [`FromFirst`](Self::FromFirst), but a packet whose time is over stays, and can still be completed, until the
-    /// first fragment of another packet arrives. Then all packets whose time is over are discarded. Only the first
-    /// fragment of a packet takes a buffer (Contiki-NG, sicslowpan.c add_fragment).
+    FirstFragment,
+    /// It begins again with each fragment.
+    EachFragment,
+    /// As `first-fragment`, but a datagram whose time is over stays, and can still become complete, until the first
+    /// fragment of another datagram arrives. Only the first fragment of a datagram takes a buffer (Contiki-NG).
     OnDemand,
 }
 
-/// What happens to a packet for which there is no room.
+/// What happens to a datagram for which there is no reassembly buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum WhenFull {
-    /// It is refused.
+    /// The node refuses it.
     #[default]
     Refuse,
-    /// The packet whose timer began first is given up, until there is room.
-    GiveUpOldest,
+    /// The node gives up the datagram whose time began first.
+    Oldest,
 }
 
 impl Default for Limits {
@@ -161,7 +165,7 @@ pub struct Expired {
 pub enum Expiry {
     /// Its time was over.
     Timeout,
-    /// Another packet took its place ([`WhenFull::GiveUpOldest`]).
+    /// Another packet took its place ([`WhenFull::Oldest`]).
     Displaced,
 }
 
@@ -337,7 +341,7 @@ impl Reassembler {
         datagram: u32,
     ) -> Result<Option<usize>, Discard> {
         let index = self.buffer_for(now, fragment, datagram)?;
-        if self.limits.timer == Timer::FromLast {
+        if self.limits.timer == Timer::EachFragment {
             self.buffers.renew(now, index);
         }
         let buffer = &mut self.buffers[index];
@@ -390,7 +394,7 @@ impl Reassembler {
         while let Some((oldest, since)) = self.buffers.oldest() {
             let reason = if self.limits.is_over(since, now) {
                 Expiry::Timeout
-            } else if self.limits.when_full == WhenFull::GiveUpOldest && self.is_full_for(size) {
+            } else if self.limits.when_full == WhenFull::Oldest && self.is_full_for(size) {
                 Expiry::Displaced
             } else {
                 return;

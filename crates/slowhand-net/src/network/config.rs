@@ -147,15 +147,17 @@ pub enum Fragments {
     },
 }
 
-/// What else is lost with a frame whose loss the scenario asks for.
+/// What else is lost with a frame that `fragment_loss`, `frame_loss` or `dropped_frames` takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum LossSpread {
-    /// Nothing.
+    /// Nothing (the default).
     #[default]
     Fragment,
-    /// The rest of its flight (the loss model of Kothmayr et al. 2013, section 5.2): the later frames of its datagram
-    /// at this hop, and the later datagrams of the flight. A flight is a series of datagrams from one host to
-    /// one destination without a pause of more than 50 ms.
+    /// The rest of its flight: the later frames of the datagram at this hop, and the later datagrams (the loss model of
+    /// Kothmayr et al. 2013, section 5.2). A flight is what one end (or the border router's TCP proxy) sends to another
+    /// without a pause of more than 50 ms.
     Flight,
 }
 
@@ -182,11 +184,14 @@ pub enum RplMode {
 
 /// How the headers of RPL travel in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum RplEncoding {
-    /// As extension headers (RFC 6553, RFC 6554), compressed by RFC 6282 section 4.2.
+    /// As extension headers of IPv6 (RFC 6553, RFC 6554), compressed by RFC 6282 section 4.2 (the default; Contiki-NG).
     #[default]
     ExtensionHeaders,
-    /// As 6LoWPAN routing headers (RFC 8138).
+    /// As 6LoWPAN routing headers (RFC 8138), which a 6TiSCH network uses (RFC 9030; OpenWSN).
+    #[cfg_attr(feature = "serde", serde(rename = "6lorh"))]
     RoutingHeaders,
 }
 

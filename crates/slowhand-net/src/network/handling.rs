@@ -1,29 +1,30 @@
-//! Received frames that the processors of their nodes have not handled yet.
+//! Received frames, and those of them that the processors of their nodes have not handled yet.
 
 use crate::address::NodeId;
+use crate::clock::Instant;
 use crate::datagram::DatagramId;
-use crate::radio::Payload;
+use crate::radio::Indication;
 
-/// A received frame.
-#[derive(Clone, Debug)]
-pub(super) struct Received {
+/// A received frame payload, which its node handles now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Received<'a> {
+    pub(super) now: Instant,
     pub(super) node: NodeId,
     pub(super) from: NodeId,
+    pub(super) payload: &'a [u8],
     pub(super) datagram: DatagramId,
-    pub(super) payload: Payload,
-    pub(super) discard: bool,
 }
 
 /// Frames that are not handled yet. Their places are used again.
 #[derive(Debug, Default)]
 pub(super) struct Unhandled {
-    frames: Vec<Received>,
+    frames: Vec<Indication>,
     free: Vec<u32>,
 }
 
 impl Unhandled {
     /// Keeps a frame. Returns its place.
-    pub(super) fn keep(&mut self, frame: Received) -> u32 {
+    pub(super) fn keep(&mut self, frame: Indication) -> u32 {
         if let Some(place) = self.free.pop() {
             self.frames[place as usize] = frame;
             return place;
@@ -33,7 +34,7 @@ impl Unhandled {
     }
 
     /// Takes the frame at a place.
-    pub(super) fn take(&mut self, place: u32) -> Received {
+    pub(super) fn take(&mut self, place: u32) -> Indication {
         self.free.push(place);
         self.frames[place as usize].clone()
     }

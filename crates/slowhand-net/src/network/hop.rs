@@ -18,23 +18,22 @@ use crate::lowpan::mesh::MeshHeader;
 use crate::lowpan::reassembly::{Discard, Expiry, Occupancy, Outcome};
 use crate::lowpan::{Fragmenter, Link, fragment, is_fragment};
 use crate::observer::{BufferLevel, Reception};
-use crate::radio::Indication;
 use crate::radio::frame::MAX_FRAME;
+use crate::radio::{Indication, Msdu};
 use crate::route::Routes;
 
 impl Network {
     pub(super) fn handle_indication(&mut self, now: Instant, indication: &Indication, events: &mut Events) {
         let node = match *indication {
-            Indication::Received { node, from, datagram, ref payload, discard, handled_at } if handled_at > now => {
-                let payload = payload.clone();
-                let place = self.unhandled.keep(Received { node, from, datagram, payload, discard });
+            Indication::Received { handled_at, .. } if handled_at > now => {
+                let place = self.unhandled.keep(indication.clone());
                 return self.timers.push(handled_at, Timer::Handled(place));
             }
             Indication::Received { node, from, datagram, ref payload, discard, .. } => {
                 self.receptions.note(Reception { at: now, node, from, datagram, discarded: discard });
                 match discard {
                     true => self.lose_frame(node, datagram, DropReason::InjectedLoss, events),
-                    false => self.receive(now, node, from, payload, datagram, events),
+                    false => self.receive(Received { now, node, from, payload, datagram }, events),
                 }
                 node
             }
@@ -43,7 +42,8 @@ impl Network {
                 node
             }
             Indication::Multicast { node, from, ref payload } => {
-                self.reassemble_over(now, node, to_all(from), payload, NO_DATAGRAM, events);
+                let received = Received { now, node, from, payload, datagram: NO_DATAGRAM };
+                self.reassemble_over(to_all(from), received, events);
                 node
             }
             Indication::Lost { node, datagram, reason } => {
@@ -65,8 +65,7 @@ impl Network {
 
     /// The processor of its node has handled a received frame.
     pub(super) fn handle_received(&mut self, now: Instant, place: u32, events: &mut Events) {
-        let Received { node, from, datagram, payload, discard } = self.unhandled.take(place);
-        let received = Indication::Received { node, from, datagram, payload, discard, handled_at: now };
+        let received = self.unhandled.take(place);
         self.handle_indication(now, &received, events);
     }
 
@@ -106,7 +105,7 @@ impl Network {
             .map_err(|error| send_failure(&error))?;
         let mut sent = Ok(());
         if let Some(length) = fragment::complete_frame(packet, headers, capacity, payload) {
-            if let Err(reason) = self.enqueue(now, node, next_hop, &frame[..before + length], datagram) {
+            if let Err(reason) = self.enqueue(now, Msdu::new(node, next_hop, &frame[..before + length], datagram)) {
                 events.lost(Host::Node(node), datagram, reason);
             }
         } else {
@@ -144,7 +143,7 @@ impl Network {
         let mut frame = [0; MAX_FRAME];
         let before = mesh.map_or(0, |mesh| mesh.emit(&mut frame).unwrap_or(0));
         while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame[before..]) {
-            if let Err(reason) = self.enqueue(now, node, next_hop, &frame[..before + length], datagram) {
+            if let Err(reason) = self.enqueue(now, Msdu::new(node, next_hop, &frame[..before + length], datagram)) {
                 events.lost(Host::Node(node), datagram, reason);
             }
         }
@@ -182,36 +181,22 @@ impl Network {
         }
     }
 
-    /// Gives the MAC of `node` a frame payload. Here the scenario decides if its receiver discards it.
-    pub(super) fn enqueue(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        next_hop: NodeId,
-        frame: &[u8],
-        datagram: DatagramId,
-    ) -> Result<(), DropReason> {
-        let discard = self.losses.takes(node, datagram, frame);
-        self.mac.enqueue(now, node, next_hop, frame, datagram, discard)
+    /// Gives the MAC of a node a frame payload. Here the scenario decides if its receiver discards it.
+    pub(super) fn enqueue(&mut self, now: Instant, msdu: Msdu<'_>) -> Result<(), DropReason> {
+        let discard = self.losses.takes(msdu.node, msdu.datagram, msdu.payload);
+        self.mac.enqueue(now, Msdu { discard, ..msdu })
     }
 
-    fn receive(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        from: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        events: &mut Events,
-    ) {
+    fn receive(&mut self, received: Received<'_>, events: &mut Events) {
         if self.mesh_under.is_some() {
-            return self.receive_of_mesh(now, node, from, payload, datagram, events);
+            return self.receive_of_mesh(received, events);
         }
+        let Received { now, node, from, payload, datagram } = received;
         let congested = self.is_congested(node);
         let Self { nodes, routes, mac, config, .. } = self;
         let AdaptationLayer { fragments, next_tag, .. } = &mut nodes[node.index()];
         match fragments {
-            FragmentHandling::Reassemble => self.reassemble(now, node, from, payload, datagram, events),
+            FragmentHandling::Reassemble => self.reassemble(received, events),
             FragmentHandling::Forward(forwarder) => {
                 let route = |headers: &mut [u8], is_new| match next_hop_of(routes, config.rpl.is_some(), node, headers)
                 {
@@ -226,11 +211,9 @@ impl Network {
                 let mut frame = [0; MAX_FRAME];
                 let source = self.addressing.of_node(from);
                 let done = match forwarder.handle_fragment(now, source, payload, datagram, route, &mut frame) {
-                    forwarding::Outcome::Local => {
-                        return self.reassemble(now, node, from, payload, datagram, events);
-                    }
+                    forwarding::Outcome::Local => return self.reassemble(received, events),
                     forwarding::Outcome::Forward { to, length } => {
-                        self.enqueue(now, node, to.node(), &frame[..length], datagram)
+                        self.enqueue(now, Msdu::new(node, to.node(), &frame[..length], datagram))
                     }
                     forwarding::Outcome::Discarded(reason) => Err(forwarding_failure(reason)),
                 };
@@ -239,32 +222,21 @@ impl Network {
                 }
                 self.arm_timer(node);
             }
-            FragmentHandling::Recover(_) => self.receive_recoverable(now, node, from, payload, datagram, events),
+            FragmentHandling::Recover(_) => self.receive_recoverable(received, events),
         }
     }
 
     /// Gives a frame payload to the reassembler: its packet is for this node, or every node reassembles.
-    pub(super) fn reassemble(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        from: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        events: &mut Events,
-    ) {
-        self.notice(node, from, payload);
-        self.reassemble_over(now, node, self.link(from, node), payload, datagram, events);
+    pub(super) fn reassemble(&mut self, received: Received<'_>, events: &mut Events) {
+        self.notice(received.node, received.from, received.payload);
+        self.reassemble_over(self.link(received.from, received.node), received, events);
     }
 
     /// The same for a frame payload whose headers are compressed for these addresses.
     pub(super) fn reassemble_over(
         &mut self,
-        now: Instant,
-        node: NodeId,
         Link { source, destination }: Link,
-        payload: &[u8],
-        datagram: DatagramId,
+        Received { now, node, payload, datagram, .. }: Received<'_>,
         events: &mut Events,
     ) {
         let reassembler = &mut self.nodes[node.index()].reassembler;

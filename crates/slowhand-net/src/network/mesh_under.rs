@@ -8,12 +8,12 @@
 use super::Network;
 use super::destination::{destination, host, last_node};
 use super::events::Events;
+use super::handling::Received;
 use crate::address::{Host, NodeId};
-use crate::clock::Instant;
-use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::lowpan::Link;
 use crate::lowpan::mesh::MeshHeader;
+use crate::radio::Msdu;
 use crate::radio::frame::MAX_FRAME;
 
 /// The nodes that may pass a frame on (`MeshForwarder::kMeshHeaderHopsLeft`: `kMaxRouteCost`, which is 16, and 3).
@@ -63,39 +63,29 @@ impl Network {
     }
 
     /// Handles a frame payload that may have a mesh header (`MeshForwarder::HandleMesh`).
-    pub(super) fn receive_of_mesh(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        from: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        events: &mut Events,
-    ) {
+    pub(super) fn receive_of_mesh(&mut self, received: Received<'_>, events: &mut Events) {
+        let Received { node, payload, datagram, .. } = received;
         let Some(mesh) =
             self.mesh_under.as_ref().filter(|_| payload.first().is_some_and(|&o| MeshHeader::is_dispatch(o)))
         else {
-            return self.reassemble(now, node, from, payload, datagram, events);
+            return self.reassemble(received, events);
         };
         let Ok((header, rest)) = MeshHeader::parse(payload) else {
             return events.lost(Host::Node(node), datagram, DropReason::Malformed);
         };
         let (originator, last) = (NodeId(header.originator), NodeId(header.destination));
         if last == node || mesh.is_end_device(last) && self.routes.parent(last) == Some(node) {
-            return self.reassemble_over(now, node, self.link(originator, last), rest, datagram, events);
+            return self.reassemble_over(self.link(originator, last), Received { payload: rest, ..received }, events);
         }
-        if let Err(reason) = self.pass_frame_on(now, node, header, rest, datagram) {
+        if let Err(reason) = self.pass_frame_on(header, Received { payload: rest, ..received }) {
             events.lost(Host::Node(node), datagram, reason);
         }
     }
 
     fn pass_frame_on(
         &mut self,
-        now: Instant,
-        node: NodeId,
         header: MeshHeader,
-        rest: &[u8],
-        datagram: DatagramId,
+        Received { now, node, payload, datagram, .. }: Received<'_>,
     ) -> Result<(), DropReason> {
         let last = NodeId(header.destination);
         let hops_left = header.hops_left.checked_sub(1).ok_or(DropReason::HopLimit)?;
@@ -103,8 +93,8 @@ impl Network {
         let next_hop = next_hop.and_then(|last| self.routes.next_hop(node, last)).ok_or(DropReason::NoRoute)?;
         let mut frame = [0; MAX_FRAME];
         let length = MeshHeader { hops_left, ..header }.emit(&mut frame).map_err(|_| DropReason::Malformed)?;
-        let space = frame.get_mut(length..length + rest.len()).ok_or(DropReason::Malformed)?;
-        space.copy_from_slice(rest);
-        self.enqueue(now, node, next_hop, &frame[..length + rest.len()], datagram)
+        let space = frame.get_mut(length..length + payload.len()).ok_or(DropReason::Malformed)?;
+        space.copy_from_slice(payload);
+        self.enqueue(now, Msdu::new(node, next_hop, &frame[..length + payload.len()], datagram))
     }
 }

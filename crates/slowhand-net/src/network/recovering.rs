@@ -5,6 +5,7 @@ use super::capacity::payload_capacity;
 use super::config::Fragments;
 use super::destination::{NextHop, host, last_node};
 use super::events::Events;
+use super::handling::Received;
 use super::hop::next_hop_of;
 use super::recovery::{Outgoing, Recovery, free_tag};
 use super::{Network, adaptation, rpl};
@@ -16,6 +17,7 @@ use crate::ip::Ipv6Header;
 use crate::lowpan::forwarding::Route;
 use crate::lowpan::recovery::{Outcome, Reception, Rfrag, RfragAck, Sender, State};
 use crate::lowpan::{Link, reassembly, recovery};
+use crate::radio::Msdu;
 use crate::radio::frame::MAX_FRAME;
 use crate::transport::Path;
 
@@ -69,7 +71,7 @@ impl Network {
         let mut frame = [0; MAX_FRAME];
         while let Ok(Some(length)) = outgoing.sender.next_frame(now, &outgoing.packet, &mut frame) {
             // If the MAC refuses a frame, the fragment is lost: the acknowledgment will not confirm it.
-            let given = self.enqueue(now, node, outgoing.next_hop, &frame[..length], outgoing.datagram);
+            let given = self.enqueue(now, Msdu::new(node, outgoing.next_hop, &frame[..length], outgoing.datagram));
             outgoing.waiting += usize::from(given.is_ok());
         }
         let state = outgoing.sender.state();
@@ -87,35 +89,15 @@ impl Network {
     }
 
     /// Handles a frame payload at a node that recovers fragments.
-    pub(super) fn receive_recoverable(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        from: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        events: &mut Events,
-    ) {
-        match payload.first() {
-            Some(&octet) if Rfrag::is_dispatch(octet) => {
-                self.receive_fragment(now, node, from, payload, datagram, events);
-            }
-            Some(&octet) if RfragAck::is_dispatch(octet) => {
-                self.receive_acknowledgment(now, node, from, payload, datagram, events);
-            }
-            _ => self.reassemble(now, node, from, payload, datagram, events),
+    pub(super) fn receive_recoverable(&mut self, received: Received<'_>, events: &mut Events) {
+        match received.payload.first() {
+            Some(&octet) if Rfrag::is_dispatch(octet) => self.receive_fragment(received, events),
+            Some(&octet) if RfragAck::is_dispatch(octet) => self.receive_acknowledgment(received, events),
+            _ => self.reassemble(received, events),
         }
     }
 
-    fn receive_fragment(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        from: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        events: &mut Events,
-    ) {
+    fn receive_fragment(&mut self, Received { now, node, from, payload, datagram }: Received<'_>, events: &mut Events) {
         let congested = self.is_congested(node);
         let Self { nodes, routes, mac, config, .. } = self;
         let FragmentHandling::Recover(recovering) = &mut nodes[node.index()].fragments else { return };
@@ -138,7 +120,7 @@ impl Network {
         let answer = match router.handle_fragment(now, source, payload, congested, route, &mut frame) {
             Outcome::Forward { to, length } => {
                 // If the MAC refuses the frame, the acknowledgment will not confirm it.
-                let _ = self.enqueue(now, node, to.node(), &frame[..length], datagram);
+                let _ = self.enqueue(now, Msdu::new(node, to.node(), &frame[..length], datagram));
                 None
             }
             Outcome::Unknown(refusal) if !receiver.knows(now, source, own, tag_of(payload)) => refusal,
@@ -156,7 +138,7 @@ impl Network {
             }
         };
         if let Some(answer) = answer {
-            let _ = self.enqueue(now, node, from, &answer.emit(), datagram);
+            let _ = self.enqueue(now, Msdu::new(node, from, &answer.emit(), datagram));
         }
         self.arm_timer(node);
     }
@@ -164,11 +146,7 @@ impl Network {
     /// Handles an acknowledgment: it is for a packet of this node, or goes back along the path of the fragments.
     fn receive_acknowledgment(
         &mut self,
-        now: Instant,
-        node: NodeId,
-        from: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
+        Received { now, node, from, payload, datagram }: Received<'_>,
         events: &mut Events,
     ) {
         let Ok(acknowledgment) = RfragAck::parse(payload) else { return };
@@ -181,7 +159,7 @@ impl Network {
             own.sender.handle_acknowledgment(&acknowledgment);
             self.send_recoverable(now, node, own, events);
         } else if let Some((to, on)) = router.handle_acknowledgment(now, source, &acknowledgment) {
-            let _ = self.enqueue(now, node, to.node(), &on.emit(), datagram);
+            let _ = self.enqueue(now, Msdu::new(node, to.node(), &on.emit(), datagram));
         }
     }
 

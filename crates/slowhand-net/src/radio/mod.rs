@@ -33,21 +33,12 @@ use std::fmt::Debug;
 
 /// A medium access control, with the state of all nodes of its network.
 pub trait Mac: Any + Debug + Send {
-    /// Gives `node` the payload of a frame to send to a neighbour. The MAC treats all frames alike, and gives `discard`
-    /// back with [`Indication::Received`].
+    /// Gives a node the payload of a frame to send to a neighbour. The MAC treats all frames alike.
     ///
     /// # Errors
     /// [`DropReason::QueueFull`]; [`DropReason::NoCell`] if the node cannot send to that neighbour;
     /// [`DropReason::Malformed`] if the payload is longer than the [`payload_capacity`](Self::payload_capacity).
-    fn enqueue(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        next_hop: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        discard: bool,
-    ) -> Result<(), DropReason>;
+    fn enqueue(&mut self, now: Instant, msdu: Msdu<'_>) -> Result<(), DropReason>;
 
     /// The most octets of payload in one frame from a node to a neighbour.
     fn payload_capacity(&self, node: NodeId, next_hop: NodeId) -> usize;
@@ -127,6 +118,28 @@ pub trait Mac: Any + Debug + Send {
 
     /// The exchange announced by [`begin_burst`](Self::begin_burst) is over.
     fn end_burst(&mut self, _now: Instant, _node: NodeId) {}
+}
+
+/// The payload of one frame that the layer above gives to a MAC: a MAC service data unit.
+#[derive(Clone, Copy, Debug)]
+pub struct Msdu<'a> {
+    /// The sender.
+    pub node: NodeId,
+    /// The neighbour for which it is.
+    pub next_hop: NodeId,
+    /// The octets.
+    pub payload: &'a [u8],
+    /// The datagram that it belongs to.
+    pub datagram: DatagramId,
+    /// The MAC gives it back with [`Indication::Received`].
+    pub discard: bool,
+}
+
+impl<'a> Msdu<'a> {
+    /// A payload that the layer above of its receiver does not discard.
+    pub const fn new(node: NodeId, next_hop: NodeId, payload: &'a [u8], datagram: DatagramId) -> Self {
+        Self { node, next_hop, payload, datagram, discard: false }
+    }
 }
 
 /// What a MAC tells the layer above.

@@ -6,7 +6,7 @@ use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_net::link::LinkQuality;
 use slowhand_net::observer::{FrameKind, RadioTimes};
-use slowhand_net::radio::{Indication, Mac};
+use slowhand_net::radio::{Indication, Mac, Msdu};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// When a run ends. The traffic ends in the middle.
@@ -80,7 +80,7 @@ impl<M: Mac> Outcome<M> {
             let child = to.filter(|_| !children.is_empty()).map(|pick| children[usize::from(pick) % children.len()]);
             let Some(to) = child.or(case.parents[usize::from(from)]) else { continue };
             let payload: Vec<u8> = (0..length).map(|octet| (octet as u32 * 7 + datagram) as u8).collect();
-            match outcome.mac.enqueue(at(time), NodeId(from), NodeId(to), &payload, datagram, false) {
+            match outcome.mac.enqueue(at(time), Msdu::new(NodeId(from), NodeId(to), &payload, datagram)) {
                 Ok(()) => drop(outcome.accepted.insert(datagram, (from, to, payload))),
                 Err(_) => outcome.refused += 1,
             }

@@ -8,13 +8,13 @@ use slowhand_net::link::Links;
 use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::observer::{FrameKind, Transmission};
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Superframe};
-use slowhand_net::radio::csma::{Csl, Csma, CsmaConfig, FastPolls, Polling};
+use slowhand_net::radio::csma::{Csl, Csma, CsmaConfig, FastPoll, Polling};
 use slowhand_net::radio::frame::{FrameView, Key, KeyIdentifier, MAX_FRAME, Security, SecurityLevel, protect};
 use slowhand_net::radio::security::OutgoingSecurity;
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::{Tsch, TschConfig};
 use slowhand_net::radio::xmac::{XMac, XmacConfig};
-use slowhand_net::radio::{Indication, Mac};
+use slowhand_net::radio::{Indication, Mac, Msdu};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
@@ -76,7 +76,7 @@ fn csma_polling(security: Option<Security>) -> Box<dyn Mac> {
 
 fn csma_sampling(security: Option<Security>) -> Box<dyn Mac> {
     let csl = Csl::openthread(3_125);
-    let polling = Polling { period: csl.poll_period(), fast: FastPolls::Never, ..Polling::openthread() };
+    let polling = Polling { period: csl.poll_period(), fast: FastPoll::Never, ..Polling::openthread() };
     csma_of(CsmaConfig { csl: Some(csl), polling, security, ..CsmaConfig::openthread() }, true)
 }
 
@@ -93,9 +93,9 @@ fn in_slots(level: SecurityLevel) -> Security {
 /// Sends a frame from the leaf, and a second later one to it. Returns what was on the air.
 fn exchange(mut mac: Box<dyn Mac>, payload: &[u8]) -> Recorder {
     let mut air = Recorder::default();
-    mac.enqueue(Instant::ZERO, LEAF, ROOT, payload, 0, false).unwrap();
+    mac.enqueue(Instant::ZERO, Msdu::new(LEAF, ROOT, payload, 0)).unwrap();
     let mut indications = run_mac(&mut *mac, seconds(1), &mut air);
-    mac.enqueue(seconds(1), ROOT, LEAF, payload, 1, false).unwrap();
+    mac.enqueue(seconds(1), Msdu::new(ROOT, LEAF, payload, 1)).unwrap();
     indications.extend(run_mac(&mut *mac, seconds(120), &mut air));
     let arrived = |indication: &Indication| match indication {
         Indication::Received { payload, .. } => Some(payload.to_vec()),
@@ -142,9 +142,9 @@ fn check_capacity(link_layer: Secured, security: Security, capacity: usize) {
     let mut mac = link_layer(Some(security));
     assert_eq!(mac.payload_capacity(LEAF, ROOT), capacity, "{security:?}");
     let payload = [0x3f; MAX_FRAME];
-    let refused = mac.enqueue(Instant::ZERO, LEAF, ROOT, &payload[..=capacity], 0, false);
+    let refused = mac.enqueue(Instant::ZERO, Msdu::new(LEAF, ROOT, &payload[..=capacity], 0));
     assert_eq!(refused, Err(DropReason::Malformed), "{security:?}");
-    assert_eq!(mac.enqueue(Instant::ZERO, LEAF, ROOT, &payload[..capacity], 0, false), Ok(()));
+    assert_eq!(mac.enqueue(Instant::ZERO, Msdu::new(LEAF, ROOT, &payload[..capacity], 0)), Ok(()));
     // The least of all, 66, has room for a fragment: 6 octets of header (RFC 8931), the longest compressed header, 8 of
     // data.
     assert!(capacity >= 6 + slowhand_net::lowpan::MAX_PLAIN + 8);
@@ -221,7 +221,7 @@ fn the_time_of_every_frame() {
     let security = counted(SecurityLevel::EncMic32);
     let arrives = |security| {
         let mut mac = csma(security);
-        mac.enqueue(Instant::ZERO, LEAF, ROOT, &[0x3f; 50], 0, false).unwrap();
+        mac.enqueue(Instant::ZERO, Msdu::new(LEAF, ROOT, &[0x3f; 50], 0)).unwrap();
         received(&run_mac(&mut *mac, seconds(1), &mut ()), ROOT)[0].0
     };
     assert_eq!(arrives(Some(security)) - arrives(None), 10 * 32);
@@ -229,7 +229,7 @@ fn the_time_of_every_frame() {
     // A frame of the leaf, and its acknowledgment.
     let transmit = |link_layer: Secured, security| {
         let mut mac = link_layer(security);
-        mac.enqueue(Instant::ZERO, LEAF, ROOT, &[0x3f; 50], 0, false).unwrap();
+        mac.enqueue(Instant::ZERO, Msdu::new(LEAF, ROOT, &[0x3f; 50], 0)).unwrap();
         run_mac(&mut *mac, seconds(1), &mut ());
         [LEAF, ROOT].map(|node| mac.radio_times(node, seconds(1)).transmit.as_micros())
     };

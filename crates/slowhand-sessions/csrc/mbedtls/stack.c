@@ -173,6 +173,8 @@ static const struct slowhand_capabilities CAPABILITIES = {
     .connection_id = CONNECTION_ID,
     .longest_psk = MBEDTLS_PSK_MAX_LEN,
     .takes_any_chain = 1,
+    /* It frees the handshake, with the flight (`mbedtls_ssl_handle_message_type` in `ssl_msg.c`). */
+    .forgets_flight_on_data = 1,
     /* The maximum is `MBEDTLS_SSL_DTLS_TIMEOUT_DFL_MAX` of `ssl.h`. The timer counts whole milliseconds in 32 bits. */
     .first_timeout_ns = SLOWHAND_FIRST_TIMEOUT_MS * S / 1000,
     .maximum_timeout_ns = 60 * S,

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* Of this interface. slowhand refuses an object with another one. */
-#define SLOWHAND_STACK_VERSION 3
+#define SLOWHAND_STACK_VERSION 4
 
 /* What the device of a session does for a stack. A stack calls these functions on the thread of the call that it is in, and only
  * during that call. Pointers that it passes are read or written during the call, and not kept. */
@@ -245,6 +245,8 @@ struct slowhand_capabilities {
     int imports_psk;                               /* it imports each pre-shared key of 1.3 (RFC 9258), without a context */
     int record_size_limit;                         /* it can tell the peer how long records may be (RFC 8449) */
     int takes_any_chain;                           /* a client can leave the verification of chains out */
+    /* A server of DTLS 1.2 takes data as a sign that its last flight has arrived, and cannot send it again then. */
+    int forgets_flight_on_data;
     /* The retransmission timer of DTLS: its default, the default of its maximum, and what a scenario may choose. A timer without
      * a maximum doubles up to `maximum_times_first` times the first timeout, and a scenario cannot choose otherwise. */
     uint64_t first_timeout_ns, maximum_timeout_ns, least_timeout_ns, most_timeout_ns;

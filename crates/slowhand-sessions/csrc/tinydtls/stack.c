@@ -52,6 +52,8 @@ static const struct slowhand_capabilities CAPABILITIES = {
     .minimum_mtu_reason = "the library neither sends nor accepts fragments of a handshake message",
     .identity_with_nul = 1,
     .connection_id = -1,
+    /* `dtls_stop_retransmission` for application data (`dtls_handle_message` in `dtls.c`). */
+    .forgets_flight_on_data = 1,
     .longest_psk = 16, /* `DTLS_PSK_MAX_KEY_LEN` of `crypto.h` */
     /* 2 s, doubled with each of at most 7 retransmissions (`dtls_send_multi` and `dtls_retransmit` in `dtls.c`,
      * `DTLS_DEFAULT_MAX_RETRANSMIT` in `global.h`). Whole milliseconds in 32 bits, as with mbedTLS. */

@@ -62,16 +62,16 @@ pub(super) enum Answer {
 impl Handshake {
     pub(super) fn new(options: Edhoc, role: Role) -> Result<Self, Failure> {
         let credential = |role| Credential::ccs(keys::ccs(role)).map_err(failure);
-        let (peer, state) = match role {
-            Role::Client => (Role::Server, State::New),
-            Role::Server => (Role::Client, State::Server(None)),
+        let state = match role {
+            Role::Client => State::New,
+            Role::Server => State::Server(None),
         };
         let transfer = match options.transfer {
             Transfer::Reference => edhoc::Transfer::Reference,
             Transfer::Value => edhoc::Transfer::Value,
         };
         let own = Identity { credential: credential(role)?, private: Scalar::new(*keys::private(role)), transfer };
-        Ok(Self { options, own, known: [credential(peer)?], state })
+        Ok(Self { options, own, known: [credential(role.peer())?], state })
     }
 
     pub(super) const fn is_established(&self) -> bool {

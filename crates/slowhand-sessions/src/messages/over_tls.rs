@@ -117,7 +117,8 @@ impl Session for CoapOverTls {
         if data.len() > MAX_BODY {
             return Err(WriteError::TooLong { length: data.len(), limit: MAX_BODY });
         }
-        if !data.is_empty() {
+        // After a request that has failed before the handshake is complete, the session fails as soon as it is.
+        if !data.is_empty() && self.messages.failure.is_none() {
             self.messages.write(self.at(now), data);
             self.exchange(self.at(now));
         }
@@ -128,7 +129,7 @@ impl Session for CoapOverTls {
     }
 
     fn may_write_early(&self) -> bool {
-        self.below.may_write_early() && self.messages.failure.is_none()
+        self.below.may_write_early()
     }
 
     fn close(&mut self, now: Duration) {
@@ -162,6 +163,10 @@ impl Session for CoapOverTls {
             (Status::Established { .. }, None) if self.messages.is_released => Status::Closed,
             (status, _) => status,
         }
+    }
+
+    fn completed_at(&self) -> Option<Duration> {
+        self.below.completed_at()
     }
 
     fn drain_operations(&mut self, receive: &mut dyn FnMut(Performed)) {

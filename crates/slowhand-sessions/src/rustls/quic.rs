@@ -443,7 +443,7 @@ mod tests {
     /// The stream is stopped, and the session goes on.
     #[test]
     fn a_message_that_is_too_long_is_not_kept() {
-        let [of_client, of_server] = [Role::Client, Role::Server].map(|role| {
+        let [of_client, of_server] = Role::BOTH.map(|role| {
             SessionConfig::new(role, Stack::RUSTLS, Protocol::Quic.family(), CredentialKind::Certificate.into())
         });
         let checked = of_client.stack.capabilities().check(&of_client).unwrap();

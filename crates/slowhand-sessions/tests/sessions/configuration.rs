@@ -71,6 +71,10 @@ fn each_field_is_checked() {
         ("connection_id", refused(Stack::MBEDTLS, PSK, |config| dtls(config).connection_id = Some(33))),
         ("connection_id", refused(Stack::LEAN_DTLS, PSK, |config| dtls(config).connection_id = Some(9))),
         ("lean", refused(Stack::MBEDTLS, PSK, |config| dtls(config).lean = [LeanSwitch::All].into_iter().collect())),
+        (
+            "lean",
+            refused(Stack::LEAN_DTLS, ECDHE, |config| dtls(config).lean = [LeanSwitch::All].into_iter().collect()),
+        ),
         ("psk_mode", refused(Stack::LEAN_DTLS, PSK, |config| dtls(config).psk_mode = PskMode::PskDheKe)),
         ("resumption", refused(Stack::TINYDTLS, PSK, |config| tls(config).resumption = Some(Resumption::Id))),
         ("resumption", tls13(|config| tls(config).resumption = Some(Resumption::Id))),

@@ -71,6 +71,7 @@ fn servers_that_know_nothing_of_it() {
         let pair = pair(server, credential);
         assert_eq!(run(&pair, false), (true, true), "{server} {credential}");
         assert_eq!(run(&pair, true), (true, mends), "{server} {credential}");
+        assert_eq!(server.capabilities().tls.forgets_flight_on_data, !mends, "{server}");
     }
 }
 

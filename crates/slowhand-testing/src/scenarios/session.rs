@@ -263,9 +263,9 @@ fn datagrams(draw: &mut Draw, stack: &str, is_13: bool, is_psk: bool) {
         draw.maybe(15, "session.datagram_packing", &[false]);
         draw.maybe(10, "session.timeout_floor_s", &["0.5", "3"]);
     }
-    if stack == "lean-dtls" && !is_13 {
+    if stack == "lean-dtls" && !is_13 && is_psk {
         draw.maybe(
-            if is_psk { 35 } else { 20 },
+            35,
             "session.lean",
             &[
                 "[\"all\"]",

@@ -7,7 +7,7 @@ use super::world::{
     KEYS, PEER, TestClient, TestServer, client, config, established, from_client, from_server, random, run, server,
     to_client, to_server,
 };
-use crate::assault::{attack, attacks};
+use crate::assault::{attack, attacks, repeat_records};
 use crate::network::At as _;
 use crate::network::{ack_in_clear, in_clear};
 
@@ -178,19 +178,7 @@ fn a_changed_client_hello_is_found_by_the_binder() {
 
 #[test]
 fn a_record_is_delivered_once() {
-    let (mut client, mut server) = established();
-    let mut records = Vec::new();
-    for number in 0..70_u8 {
-        let mut datagram = [0; 64];
-        let length = client.send(&[number], &mut datagram).unwrap();
-        records.push(datagram[..length].to_vec());
-    }
-    let mut received = Vec::new();
-    // The last first; then all, twice. Those 64 and more behind the last are too old.
-    for record in [&records[69..], &records, &records].concat() {
-        server.hear(PEER, &mut record.clone(), |data| received.push(data[0]));
-    }
-    assert_eq!(received, [69].into_iter().chain(6..69).collect::<Vec<_>>());
+    repeat_records(established());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::octets::handshake;
 use super::{KNOWN, Known, client, config, established, server, set, sets};
-use crate::assault::{attack, attacks};
+use crate::assault::{attack, attacks, repeat_records};
 use crate::network::At as _;
 use crate::world::{PEER, TestClient, TestServer, from_client, from_server, random, run};
 
@@ -159,20 +159,7 @@ fn nothing_is_left_out_without_the_extended_master_secret() {
 
 #[test]
 fn a_lean_record_is_delivered_once() {
-    for lean in sets() {
-        let (mut client, mut server) = established(lean);
-        let mut records = Vec::new();
-        for number in 0..70_u8 {
-            let mut datagram = [0; 64];
-            let length = client.send(&[number], &mut datagram).unwrap();
-            records.push(datagram[..length].to_vec());
-        }
-        let mut received = Vec::new();
-        for record in [&records[69..], &records, &records].concat() {
-            server.hear(PEER, &mut record.clone(), |data| received.push(data[0]));
-        }
-        assert_eq!(received, [69].into_iter().chain(6..69).collect::<Vec<_>>(), "{lean:?}");
-    }
+    sets().for_each(|lean| repeat_records(established(lean)));
 }
 
 /// The header is not in the record as it is authenticated, but every bit of it counts.

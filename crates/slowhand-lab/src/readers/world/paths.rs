@@ -4,9 +4,10 @@ use slowhand_coap::endpoint;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip;
-use slowhand_sessions::{Session, SessionConfig, build_pair};
+use slowhand_sessions::{Role, Session, SessionConfig, build_pair};
 
 use super::{Due, Reader, World};
+use crate::ids::{ComputerId, EndId, Id, number_of};
 use crate::readers::ends::{End, Member, Part, State};
 use crate::readers::record::Way;
 
@@ -31,45 +32,45 @@ impl World<'_> {
     }
 
     /// A reader's session with the producer.
-    fn connect_to_producer(&mut self, reader: usize, host: Host) -> usize {
+    fn connect_to_producer(&mut self, reader: usize, host: Host) -> EndId {
         let producer = self.plan.producer;
         let ports = [self.port(reader), self.plan.ports.coaps];
         let parts = [Part::Reader(reader), Part::Producer(Some(reader))];
-        let computers = [self.computer_of(host, reader), producer.index()];
-        let sessions = self.sessions(2 * reader as u64, [self.plan.side_of_readers(), 0]);
-        self.connect(parts, [host, Host::Node(producer)], computers, ports, sessions.map(Some))
+        let hosts = [host, Host::Node(producer)];
+        let computers = hosts.map(|host| self.computer_of(host, reader));
+        let sessions = self.sessions(2 * reader as u64, [self.plan.role_of_readers(), Role::Client]);
+        self.connect(parts, hosts, computers, ports, sessions.map(Some))
     }
 
     /// A reader without a session, towards the proxy or the producer.
-    fn connect_to_source(&mut self, reader: usize, host: Host) -> usize {
+    fn connect_to_source(&mut self, reader: usize, host: Host) -> EndId {
         let (node, part) = match self.plan.readers.proxy {
             true => (NodeId::ROOT, Part::Proxy),
             false => (self.plan.producer, Part::Producer(Some(reader))),
         };
-        let computers = [self.computer_of(host, reader), node.index()];
+        let hosts = [host, Host::Node(node)];
+        let computers = hosts.map(|host| self.computer_of(host, reader));
         let ports = [self.port(reader), self.plan.ports.coap];
-        self.connect([Part::Reader(reader), part], [host, Host::Node(node)], computers, ports, [None, None])
+        self.connect([Part::Reader(reader), part], hosts, computers, ports, [None, None])
     }
 
-    pub(super) fn connect_proxy(&mut self) -> usize {
-        let nodes = [NodeId::ROOT, self.plan.producer];
+    pub(super) fn connect_proxy(&mut self) -> EndId {
+        let hosts = [NodeId::ROOT, self.plan.producer].map(Host::Node);
+        let computers = hosts.map(|host| self.computer_of(host, 0));
         let ports = [self.plan.ports.coap, self.plan.ports.coap];
         let parts = [Part::Fetch, Part::Producer(None)];
-        self.connect(parts, nodes.map(Host::Node), nodes.map(NodeId::index), ports, [None, None])
+        self.connect(parts, hosts, computers, ports, [None, None])
     }
 
     /// A member's session with the authorization server.
-    pub(super) fn connect_to_authority(&mut self, member: Member, host: Host, readers: usize) -> usize {
+    pub(super) fn connect_to_authority(&mut self, member: Member, host: Host, readers: usize) -> EndId {
         let authority = self.plan.authority;
-        let (port, computer, side, number) = match member {
-            Member::Producer => (self.plan.ports.first.wrapping_sub(1), self.plan.producer.index(), 0, u64::MAX / 2),
-            Member::Reader(reader) => {
-                let side = self.plan.side_of_readers();
-                (self.port(reader), self.computer_of(host, reader), side, 2 * reader as u64 + 1)
-            }
+        let (port, on_internet, role, number) = match member {
+            Member::Producer => (self.plan.ports.first.wrapping_sub(1), 0, Role::Client, u64::MAX / 2),
+            Member::Reader(reader) => (self.port(reader), reader, self.plan.role_of_readers(), 2 * reader as u64 + 1),
         };
-        let computers = [computer, self.computer_of(authority, readers)];
-        let sessions = self.sessions(number, [side, 1]);
+        let computers = [self.computer_of(host, on_internet), self.computer_of(authority, readers)];
+        let sessions = self.sessions(number, [role, Role::Server]);
         let parts = [Part::Member(member), Part::Authority(member)];
         self.connect(parts, [host, authority], computers, [port, self.plan.ports.coaps], sessions.map(Some))
     }
@@ -79,21 +80,18 @@ impl World<'_> {
     }
 
     /// The computer of a host: on the Internet, that of this number.
-    pub(super) fn computer_of(&self, host: Host, on_internet: usize) -> usize {
-        match host {
-            Host::Node(node) => node.index(),
-            Host::Internet => self.plan.plan.nodes() + on_internet,
-        }
+    pub(super) fn computer_of(&self, host: Host, on_internet: usize) -> ComputerId {
+        ComputerId::of(host, self.plan.plan.nodes(), on_internet)
     }
 
     /// The sessions of both ends of a path, on these devices.
-    fn sessions(&self, path: u64, sides: [usize; 2]) -> [Box<dyn Session>; 2] {
+    fn sessions(&self, path: u64, devices: [Role; 2]) -> [Box<dyn Session>; 2] {
         let nonces = self.plan.plan.nonces(self.record.seed);
-        let configs = [0, 1].map(|end| {
-            let seed = nonces.derive("session of a reader", path.wrapping_mul(2) + end);
-            SessionConfig { seed, ..self.plan.sessions[end as usize].clone() }
+        let configs = Role::BOTH.map(|role| {
+            let seed = nonces.derive("session of a reader", number_of(path, role));
+            SessionConfig { seed, ..self.plan.sessions[role].clone() }
         });
-        let processors = sides.map(|side| self.plan.processor(side));
+        let processors = devices.map(|role| self.plan.processor(role));
         // The plan has built sessions of these configurations, which succeed with all seeds or with none.
         build_pair(configs.each_ref(), processors).expect("sessions of checked configurations")
     }
@@ -103,21 +101,23 @@ impl World<'_> {
         &mut self,
         parts: [Part; 2],
         hosts: [Host; 2],
-        computers: [usize; 2],
+        computers: [ComputerId; 2],
         ports: [u16; 2],
         sessions: [Option<Box<dyn Session>>; 2],
-    ) -> usize {
-        let client = self.ends.len();
-        let places = [0, 1].map(|side| ip::Endpoint::new(hosts[side].address(), ports[side]));
-        for (side, session) in sessions.into_iter().enumerate() {
-            let mut random = self.streams.stream("coap of a reader", (client + side) as u64);
-            let addresses = [places[side], places[1 - side]];
+    ) -> EndId {
+        let client = self.ends.next();
+        self.clients.insert(parts[Role::Client], client);
+        let places = Role::BOTH.map(|role| ip::Endpoint::new(hosts[role].address(), ports[role]));
+        for (role, session) in Role::BOTH.into_iter().zip(sessions) {
+            let end = self.ends.next();
+            let mut random = self.streams.stream("coap of a reader", end.row() as u64);
+            let addresses = [places[role], places[role.peer()]];
             let coap = if session.is_some() { &self.plan.coap_over_dtls } else { &self.plan.coap };
-            self.by_address.insert(addresses, client + side);
+            self.by_address.insert(addresses, end);
             self.ends.push(End {
-                part: parts[side],
-                host: hosts[side],
-                computer: computers[side],
+                part: parts[role],
+                host: hosts[role],
+                computer: computers[role],
                 addresses,
                 state: if session.is_some() { State::New } else { State::Open },
                 session,

@@ -7,7 +7,8 @@ use slowhand_net::address::Host;
 use slowhand_net::clock::{Duration, Instant};
 
 use super::{Due, World};
-use crate::readers::ends::{Computer, Member, Part, State, peer};
+use crate::ids::{ComputerId, EndId};
+use crate::readers::ends::{Computer, Member, Part, State};
 use crate::readers::record::Way;
 use crate::world::{from_std, to_std};
 
@@ -43,14 +44,14 @@ impl Kept {
 #[derive(Default)]
 pub(super) struct Shelf {
     kept: Option<Kept>,
-    waiting: Vec<(usize, Incoming)>,
+    waiting: Vec<(EndId, Incoming)>,
     /// True if a new one is being made or fetched.
     is_renewing: bool,
 }
 
 impl World<'_> {
     /// A client has opened its session.
-    pub(super) fn opened(&mut self, now: Instant, number: usize) {
+    pub(super) fn opened(&mut self, now: Instant, number: EndId) {
         match self.ends[number].part {
             Part::Reader(reader) | Part::Member(Member::Reader(reader)) => self.ask(now, reader),
             Part::Member(Member::Producer) => self.request(now, number, SECRET),
@@ -58,7 +59,7 @@ impl World<'_> {
         }
     }
 
-    pub(super) fn happen(&mut self, now: Instant, number: usize, event: endpoint::Event) {
+    pub(super) fn happen(&mut self, now: Instant, number: EndId, event: endpoint::Event) {
         let part = self.ends[number].part;
         match event {
             endpoint::Event::Request { from, .. } => match part {
@@ -116,25 +117,16 @@ impl World<'_> {
         };
         let Some(end) = self.end_of(part).filter(|&end| self.ends[end].state == State::Open) else { return };
         self.readers[number].asked = Some(since);
-        self.record.requests_to_producer += u64::from(matches!(self.ends[peer(end)].part, Part::Producer(_)));
+        self.record.requests_to_producer += u64::from(matches!(self.ends[end.peer()].part, Part::Producer(_)));
         self.request(now, end, path);
     }
 
-    /// The end that does this: one of a few before the readers', or among those of its reader.
-    fn end_of(&self, part: Part) -> Option<usize> {
-        let of_readers = match self.way {
-            Way::Dtls => 0,
-            Way::Oscar => 2 + 2 * usize::from(self.plan.readers.proxy),
-        };
-        let of_reader = if self.way == Way::Dtls { 2 } else { 4 };
-        let first = match part {
-            Part::Reader(reader) | Part::Member(Member::Reader(reader)) => of_readers + of_reader * reader,
-            _ => 0,
-        };
-        (first..self.ends.len().min(first + 4)).find(|&end| self.ends[end].part == part)
+    /// The end of the client that does this.
+    fn end_of(&self, part: Part) -> Option<EndId> {
+        self.clients.get(&part).copied()
     }
 
-    fn request(&mut self, now: Instant, end: usize, path: &str) {
+    fn request(&mut self, now: Instant, end: EndId, path: &str) {
         let request = message::request(RequestType::Get, path);
         let now = self.ready(now, end);
         if let Err(error) = self.ends[end].coap.request(to_std(now), request, Delivery::Confirmable) {
@@ -146,7 +138,7 @@ impl World<'_> {
         self.set_timer(now, end);
     }
 
-    fn respond(&mut self, now: Instant, end: usize, from: Incoming, packet: Packet) {
+    fn respond(&mut self, now: Instant, end: EndId, from: Incoming, packet: Packet) {
         let now = self.ready(now, end);
         match self.ends[end].coap.respond(to_std(now), from, packet) {
             // The request may be so old that nobody waits for its response.
@@ -158,7 +150,7 @@ impl World<'_> {
     }
 
     /// The authorization server gives a member what it needs.
-    fn grant(&mut self, now: Instant, end: usize, from: Incoming, member: Member) {
+    fn grant(&mut self, now: Instant, end: EndId, from: Incoming, member: Member) {
         let (secret, left) = self.secret(now);
         let signer = matches!(member, Member::Reader(_)).then_some(self.public);
         let mut packet = content(Grant { secret, signer }.write().to_vec(), COSE_KEY_SET);
@@ -223,7 +215,7 @@ impl World<'_> {
     }
 
     /// The producer is asked for its value.
-    fn serve(&mut self, now: Instant, end: usize, from: Incoming) {
+    fn serve(&mut self, now: Instant, end: EndId, from: Incoming) {
         if self.way == Way::Dtls {
             let value = vec![0; self.plan.readers.value_bytes.get() as usize];
             return self.respond(now, end, from, content(value, OCTET_STREAM));
@@ -243,7 +235,7 @@ impl World<'_> {
         if shelf.waiting.is_empty() || shelf.is_renewing {
             return;
         }
-        let computer = self.plan.producer.index();
+        let computer = self.computer_of(Host::Node(self.plan.producer), 0);
         let has_secret = self.producer.as_ref().is_some_and(|&(_, until)| now < until);
         if !has_secret {
             let part = Part::Member(Member::Producer);
@@ -271,7 +263,7 @@ impl World<'_> {
     }
 
     /// Takes what a computer has computed of an object. Returns when it is ready.
-    fn computed_object(&mut self, now: Instant, computer: usize) -> Instant {
+    fn computed_object(&mut self, now: Instant, computer: ComputerId) -> Instant {
         let Computer { objects, computed, .. } = &mut self.computers[computer];
         objects.drain_operations(&mut |performed| *computed += performed.took);
         from_std(objects.busy_until()).max(now)
@@ -284,7 +276,7 @@ impl World<'_> {
     }
 
     /// The proxy is asked for the value.
-    fn pass_on(&mut self, now: Instant, end: usize, from: Incoming) {
+    fn pass_on(&mut self, now: Instant, end: EndId, from: Incoming) {
         let shelf = &mut self.at_proxy;
         if let Some(packet) = shelf.answer(now) {
             return self.respond(now, end, from, packet);

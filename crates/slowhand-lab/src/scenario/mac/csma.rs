@@ -12,83 +12,84 @@ use slowhand_net::drop_reason::DropReason;
 use slowhand_net::radio::Mac;
 use slowhand_net::radio::PanError;
 use slowhand_net::radio::csma::config::{CSL_UNIT, MAX_SHORT_ADDRESSES};
-use slowhand_net::radio::csma::{self, CsmaConfig, CsmaConfigError, FastPolls, Polling};
+use slowhand_net::radio::csma::{self, CsmaConfig, CsmaConfigError, FastPoll, Polling};
 use slowhand_net::random::Streams;
 
 use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
 use crate::input::{Document, InputError, Integer, Milliseconds, PositiveMilliseconds, PositiveSeconds};
 use crate::scenario::Profile;
+use crate::scenario::keys::table;
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
 use crate::scenario::nodes::MAX_NODE;
 
-/// Unslotted CSMA/CA, as Thread and Zigbee use it. Nodes always listen, except sleepy devices, which poll their parents.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Csma {
-    /// Which nodes are sleepy devices: `"none"`, `"leaves"` (all nodes without children), or a list of leaves. All other
-    /// nodes always listen. Default: `none`.
-    pub sleepy: Sleepy,
-    /// From one poll of a sleepy device to its next. Default: 236000 (OpenThread: the child timeout of 240 s less four
-    /// polls, 1 s apart); with `csl` its timeout less 4000.
-    pub poll_period_ms: Option<PositiveMilliseconds>,
-    /// When a sleepy device polls fast: `data` for some polls after each frame that it has to send, `session` while
-    /// the client on it opens a session, `never`. Default: `data` (OpenThread's own clients).
-    pub fast_poll: FastPoll,
-    /// The poll period while a device polls fast. Default: 188 (OpenThread, kFastPollPeriod).
-    pub fast_poll_period_ms: PositiveMilliseconds,
-    /// How many fast polls follow a frame that the device has to send, with `fast_poll = "data"`. Default: 8
-    /// (OpenThread, kDefaultFastPolls).
-    pub fast_polls: Integer<1, 15>,
-    /// How long a device listens for a frame that an acknowledgement has announced. Default: 100 (OpenThread,
-    /// OPENTHREAD_CONFIG_MAC_DATA_POLL_TIMEOUT).
-    pub data_wait_ms: PositiveMilliseconds,
-    /// Coordinated sampled listening of the sleepy devices. Default: they only poll.
-    pub csl: Option<Csl>,
-    /// The addresses in frames: `extended` (64 bits), or `short` (16 bits), as nodes have them in Thread. The IPv6
-    /// addresses of nodes follow from extended addresses, and header compression leaves them out; with short ones it
-    /// carries 8 octets of each. `lowpan.max_frame_payload` must allow the longer payload, 116 octets. Default:
-    /// `extended`, as in all other link layers.
-    pub addresses: Addresses,
-    /// The minimum backoff exponent (macMinBE). Default: that of `network.profile`; 3 in OpenThread.
-    #[schemars(extend("default" = null))]
-    pub min_be: Integer<0, 8>,
-    /// The maximum backoff exponent (macMaxBE). Default: that of `network.profile`; 5 in OpenThread.
-    #[schemars(extend("default" = null))]
-    pub max_be: Integer<0, 8>,
-    /// How often CSMA-CA backs off again because the channel is busy (macMaxCSMABackoffs). Default: that of
-    /// `network.profile`; 4 in OpenThread.
-    #[schemars(extend("default" = null))]
-    pub max_csma_backoffs: Integer<0, 5>,
-    /// How often a frame is sent again (macMaxFrameRetries). Default: that of `network.profile`; 15 in OpenThread, 3 in the
-    /// standard.
-    #[schemars(extend("default" = null))]
-    pub max_retries: Integer<0, 255>,
-    /// The largest exponent of the random delay before a frame without acknowledgement is sent again: before its n-th
-    /// retransmission up to 2^(n - 1) - 1 backoff periods, at most 2^`retry_max_be` - 1. 0: no delay, as in the standard.
-    /// Default: that of `network.profile`; 5 in OpenThread.
-    #[schemars(extend("default" = null))]
-    pub retry_max_be: Integer<0, 8>,
-    /// True if a frame for which the channel was always busy is retried too. In the standard it is given up at once.
-    /// Default: that of `network.profile`; true in OpenThread.
-    #[schemars(extend("default" = null))]
-    pub retries_busy_channel: bool,
-    /// True if the acknowledgement of a sleepy device's data frame says whether frames wait for it. If false, only that
-    /// of a poll does. Default: true (OpenThread).
-    pub pending_in_data_acks: bool,
-    /// How often a parent sends a frame to a sleepy device, each time after a poll, until the device acknowledges it.
-    /// Default: 4 (OpenThread, OPENTHREAD_CONFIG_MAC_MAX_TX_ATTEMPTS_INDIRECT_POLLS).
-    pub indirect_attempts: Integer<1, 255>,
-    /// How long a parent keeps a frame for a sleepy device (macTransactionPersistenceTime). Default: 240 (OpenThread's
-    /// child timeout; 7.68 in the standard and in Zigbee).
-    pub indirect_timeout_s: PositiveSeconds,
-    /// Link security of data frames, polls and enhanced acknowledgements. Default: none.
-    pub security: Option<LinkSecurity>,
-    /// The channel. Default: 26 (assumed).
-    pub channel: Integer<11, 26>,
-    /// How many frames a node's queue holds. Default: that of `network.profile`; 44 in OpenThread.
-    #[schemars(extend("default" = null))]
-    pub queue: Integer<1, 65_535>,
+table! {
+    /// Unslotted CSMA/CA, as Thread and Zigbee use it. Nodes always listen, except sleepy devices, which poll their parents.
+    pub struct Csma(CsmaConfig = CsmaConfig::openthread()) {
+        /// Which nodes are sleepy devices: `"none"`, `"leaves"` (all nodes without children), or a list of leaves. All other
+        /// nodes always listen. Default: `none`.
+        pub sleepy: Sleepy,
+        /// From one poll of a sleepy device to its next. Default: 236000 (OpenThread: the child timeout of 240 s less four
+        /// polls, 1 s apart); with `csl` its timeout less 4000.
+        pub poll_period_ms: Option<PositiveMilliseconds> = polling.period,
+        /// When a sleepy device polls fast: `data` for some polls after each frame that it has to send, `session` while
+        /// the client on it opens a session, `never`. Default: `data` (OpenThread's own clients).
+        pub fast_poll: FastPoll = polling.fast,
+        /// The poll period while a device polls fast. Default: 188 (OpenThread, kFastPollPeriod).
+        pub fast_poll_period_ms: PositiveMilliseconds = polling.fast_period,
+        /// How many fast polls follow a frame that the device has to send, with `fast_poll = "data"`. Default: 8
+        /// (OpenThread, kDefaultFastPolls).
+        pub fast_polls: Integer<1, 15> = polling.fast_polls,
+        /// How long a device listens for a frame that an acknowledgement has announced. Default: 100 (OpenThread,
+        /// OPENTHREAD_CONFIG_MAC_DATA_POLL_TIMEOUT).
+        pub data_wait_ms: PositiveMilliseconds = polling.data_wait,
+        /// Coordinated sampled listening of the sleepy devices. Default: they only poll.
+        pub csl: Option<Csl>,
+        /// The addresses in frames: `extended` (64 bits), or `short` (16 bits), as nodes have them in Thread. The IPv6
+        /// addresses of nodes follow from extended addresses, and header compression leaves them out; with short ones it
+        /// carries 8 octets of each. `lowpan.max_frame_payload` must allow the longer payload, 116 octets. Default:
+        /// `extended`, as in all other link layers.
+        pub addresses: Addressing = addressing,
+        /// The minimum backoff exponent (macMinBE). Default: that of `network.profile`; 3 in OpenThread.
+        #[schemars(extend("default" = null))]
+        pub min_be: Integer<0, 8> = backoff_exponents.0,
+        /// The maximum backoff exponent (macMaxBE). Default: that of `network.profile`; 5 in OpenThread.
+        #[schemars(extend("default" = null))]
+        pub max_be: Integer<0, 8> = backoff_exponents.1,
+        /// How often CSMA-CA backs off again because the channel is busy (macMaxCSMABackoffs). Default: that of
+        /// `network.profile`; 4 in OpenThread.
+        #[schemars(extend("default" = null))]
+        pub max_csma_backoffs: Integer<0, 5> = max_csma_backoffs,
+        /// How often a frame is sent again (macMaxFrameRetries). Default: that of `network.profile`; 15 in OpenThread, 3 in the
+        /// standard.
+        #[schemars(extend("default" = null))]
+        pub max_retries: Integer<0, 255> = max_retries,
+        /// The largest exponent of the random delay before a frame without acknowledgement is sent again: before its n-th
+        /// retransmission up to 2^(n - 1) - 1 backoff periods, at most 2^`retry_max_be` - 1. 0: no delay, as in the standard.
+        /// Default: that of `network.profile`; 5 in OpenThread.
+        #[schemars(extend("default" = null))]
+        pub retry_max_be: Integer<0, 8> = retry_max_exponent,
+        /// True if a frame for which the channel was always busy is retried too. In the standard it is given up at once.
+        /// Default: that of `network.profile`; true in OpenThread.
+        #[schemars(extend("default" = null))]
+        pub retries_busy_channel: bool = retries_busy_channel,
+        /// True if the acknowledgement of a sleepy device's data frame says whether frames wait for it. If false, only that
+        /// of a poll does. Default: true (OpenThread).
+        pub pending_in_data_acks: bool = pending_in_data_acks,
+        /// How often a parent sends a frame to a sleepy device, each time after a poll, until the device acknowledges it.
+        /// Default: 4 (OpenThread, OPENTHREAD_CONFIG_MAC_MAX_TX_ATTEMPTS_INDIRECT_POLLS).
+        pub indirect_attempts: Integer<1, 255> = indirect_attempts,
+        /// How long a parent keeps a frame for a sleepy device (macTransactionPersistenceTime). Default: 240 (OpenThread's
+        /// child timeout; 7.68 in the standard and in Zigbee).
+        pub indirect_timeout_s: PositiveSeconds = indirect_timeout,
+        /// Link security of data frames, polls and enhanced acknowledgements. Default: none.
+        pub security: Option<LinkSecurity>,
+        /// The channel. Default: 26 (assumed).
+        pub channel: Integer<11, 26> = channel,
+        /// How many frames a node's queue holds. Default: that of `network.profile`; 44 in OpenThread.
+        #[schemars(extend("default" = null))]
+        pub queue: Integer<1, 65_535> = queue,
+    }
 }
 
 /// Coordinated sampled listening (CSL, IEEE 802.15.4-2015), as Thread has it from version 1.2 on.
@@ -127,30 +128,6 @@ pub enum Sleepy {
     Nodes(Vec<NodeId>),
 }
 
-/// When a sleepy device polls fast.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum FastPoll {
-    /// After each frame that it has to send.
-    #[default]
-    Data,
-    /// While the client on it opens a session.
-    Session,
-    /// Never.
-    Never,
-}
-
-/// The addresses in frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Addresses {
-    /// 64 bits.
-    #[default]
-    Extended,
-    /// 16 bits.
-    Short,
-}
-
 /// The defaults of CSL. They do not depend on the period.
 const CSL: csma::Csl = csma::Csl::openthread(0);
 
@@ -168,50 +145,6 @@ fn uncertainty() -> Milliseconds {
 
 fn receive_after() -> Milliseconds {
     Milliseconds::of(CSL.receive_after)
-}
-
-impl Default for Csma {
-    fn default() -> Self {
-        let CsmaConfig {
-            channel,
-            addressing: _,
-            backoff_exponents: (min_be, max_be),
-            max_csma_backoffs,
-            max_retries,
-            retry_max_exponent,
-            retries_busy_channel,
-            pending_in_data_acks,
-            indirect_attempts,
-            indirect_timeout,
-            polling,
-            csl: _,
-            security: _,
-            queue,
-        } = CsmaConfig::openthread();
-        let FastPolls::AfterData(fast_polls) = polling.fast else { unreachable!("OpenThread polls fast after data") };
-        Self {
-            sleepy: Sleepy::default(),
-            poll_period_ms: None,
-            fast_poll: FastPoll::default(),
-            fast_poll_period_ms: PositiveMilliseconds::of(polling.fast_period),
-            fast_polls: Integer::constant(fast_polls.into()),
-            data_wait_ms: PositiveMilliseconds::of(polling.data_wait),
-            csl: None,
-            addresses: Addresses::default(),
-            min_be: Integer::constant(min_be.into()),
-            max_be: Integer::constant(max_be.into()),
-            max_csma_backoffs: Integer::constant(max_csma_backoffs.into()),
-            max_retries: Integer::constant(max_retries.into()),
-            retry_max_be: Integer::constant(retry_max_exponent.into()),
-            retries_busy_channel,
-            pending_in_data_acks,
-            indirect_attempts: Integer::constant(indirect_attempts.into()),
-            indirect_timeout_s: PositiveSeconds::of(indirect_timeout),
-            security: None,
-            channel: Integer::constant(channel.into()),
-            queue: Integer::constant(queue as u32),
-        }
-    }
 }
 
 impl LinkLayer for Csma {
@@ -265,7 +198,7 @@ impl LinkLayer for Csma {
         match (&self.sleepy, &self.csl) {
             (Sleepy::None, _) => config.longest_exchange(),
             (_, Some(csl)) => csl.period_ms.duration(),
-            _ if fast == FastPolls::Never => period,
+            _ if fast == FastPoll::Never => period,
             _ => fast_period,
         }
     }
@@ -275,10 +208,7 @@ impl LinkLayer for Csma {
     }
 
     fn addressing(&self) -> Addressing {
-        match self.addresses {
-            Addresses::Extended => Addressing::Extended,
-            Addresses::Short => Addressing::Short,
-        }
+        self.addresses
     }
 
     fn carries_joiners(&self) -> bool {
@@ -326,7 +256,10 @@ impl LinkLayer for Csma {
             (Sleepy::None, _) => listens + ", all nodes listen",
             (_, Some(csl)) => format!("{listens}, sleepy devices with samples every {} ms", csl.period_ms.get()),
             _ => {
-                format!("{listens}, sleepy devices with polls every {} ms", self.poll_period().as_micros() as f64 / 1e3)
+                format!(
+                    "{listens}, sleepy devices with polls every {} ms",
+                    self.config().polling.period.as_micros() as f64 / 1e3
+                )
             }
         }
     }
@@ -358,37 +291,16 @@ fn build(config: CsmaConfig, keys: &Csma, mesh: &Mesh, streams: &Streams) -> Res
 impl Csma {
     /// The constants of the link layer.
     fn config(&self) -> CsmaConfig {
-        CsmaConfig {
-            channel: self.channel.get() as u8,
-            addressing: self.addressing(),
-            backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
-            max_csma_backoffs: self.max_csma_backoffs.get() as u8,
-            max_retries: self.max_retries.get() as u8,
-            retry_max_exponent: self.retry_max_be.get() as u8,
-            retries_busy_channel: self.retries_busy_channel,
-            pending_in_data_acks: self.pending_in_data_acks,
-            indirect_attempts: self.indirect_attempts.get() as u8,
-            indirect_timeout: self.indirect_timeout_s.duration(),
-            polling: Polling {
-                period: self.poll_period(),
-                fast_period: self.fast_poll_period_ms.duration(),
-                fast: match self.fast_poll {
-                    FastPoll::Data => FastPolls::AfterData(self.fast_polls.get() as u8),
-                    FastPoll::Session => FastPolls::InBursts,
-                    FastPoll::Never => FastPolls::Never,
-                },
-                data_wait: self.data_wait_ms.duration(),
-            },
+        let mut config = CsmaConfig {
             csl: self.csl.as_ref().map(Csl::config),
             security: self.security_header(),
-            queue: self.queue.get() as usize,
+            ..CsmaConfig::openthread()
+        };
+        if let Some(csl) = &config.csl {
+            config.polling.period = csl.poll_period();
         }
-    }
-
-    fn poll_period(&self) -> Duration {
-        let csl = || self.csl.as_ref().map(|csl| csl.config().poll_period());
-        let default = || csl().unwrap_or(Polling::openthread().period);
-        self.poll_period_ms.map_or_else(default, PositiveMilliseconds::duration)
+        self.set(&mut config);
+        config
     }
 
     /// By node.
@@ -521,6 +433,7 @@ mod tests {
             poll_period_ms: Some(PositiveMilliseconds::constant(750.0)),
             fast_poll: FastPoll::Session,
             fast_poll_period_ms: PositiveMilliseconds::constant(50.0),
+            fast_polls: Integer::constant(3),
             data_wait_ms: PositiveMilliseconds::constant(30.0),
             csl: Some(Csl {
                 period_ms: PositiveMilliseconds::constant(500.0),
@@ -529,7 +442,7 @@ mod tests {
                 uncertainty_ms: Milliseconds::constant(0.1),
                 receive_after_ms: Milliseconds::constant(1.5),
             }),
-            addresses: Addresses::Short,
+            addresses: Addressing::Short,
             min_be: Integer::constant(2),
             max_be: Integer::constant(7),
             max_csma_backoffs: Integer::constant(3),
@@ -558,7 +471,8 @@ mod tests {
             polling: Polling {
                 period: us(750_000),
                 fast_period: us(50_000),
-                fast: FastPolls::InBursts,
+                fast: FastPoll::Session,
+                fast_polls: 3,
                 data_wait: us(30_000),
             },
             csl: Some(csma::Csl {
@@ -573,9 +487,6 @@ mod tests {
         };
         assert_eq!(keys.config(), expected);
         assert_eq!(Csma { poll_period_ms: None, ..keys.clone() }.config().polling.period, us(16_000_000));
-        let fast_polls = Csma { fast_polls: Integer::constant(3), ..Csma::default() }.config().polling.fast;
-        assert_eq!(fast_polls, FastPolls::AfterData(3));
-        assert_eq!(Csma { fast_poll: FastPoll::Never, ..keys }.config().polling.fast, FastPolls::Never);
         assert_eq!(Csma::default().config(), CsmaConfig::openthread());
     }
 }

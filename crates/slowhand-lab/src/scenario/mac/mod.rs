@@ -7,10 +7,10 @@ mod security;
 mod tsch;
 mod xmac;
 
-pub use beacon::{Beacon, Downward};
-pub use csma::{Addresses, Csl, Csma, FastPoll, Sleepy};
+pub use beacon::Beacon;
+pub use csma::{Csl, Csma, Sleepy};
 pub use load::Load;
-pub use security::{Key, LinkSecurity, SecurityLevel};
+pub use security::{Key, LinkSecurity};
 pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, StartOfFrame, Tsch};
 pub use xmac::{Generation, XMac};
 
@@ -23,7 +23,7 @@ use serde_json::Value;
 use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
-use slowhand_net::radio::frame;
+use slowhand_net::radio::frame::{self, SecurityLevel};
 use slowhand_net::random::Streams;
 
 use super::losses::Remedy;

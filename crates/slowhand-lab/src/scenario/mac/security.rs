@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
-use serde::{Deserialize, Serialize};
 use slowhand_net::address::{Eui64, NodeId, PAN_ID};
-use slowhand_net::radio::frame::{self, KeyIdentifier, Security};
+use slowhand_net::radio::frame::{self, KeyIdentifier, Security, SecurityLevel};
 
 use crate::input::{Document, InputError, Integer};
 
@@ -32,34 +32,6 @@ pub struct LinkSecurity {
     /// C).
     #[serde(default)]
     pub key: Key,
-}
-
-/// A security level (IEEE 802.15.4-2020, table 9-6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SecurityLevel {
-    /// No security: frames are as they are without this table.
-    None,
-    /// A message integrity code of 4 octets.
-    #[serde(rename = "mic-32")]
-    Mic32,
-    /// A message integrity code of 8 octets.
-    #[serde(rename = "mic-64")]
-    Mic64,
-    /// A message integrity code of 16 octets.
-    #[serde(rename = "mic-128")]
-    Mic128,
-    /// Encryption alone.
-    Enc,
-    /// Encryption and a message integrity code of 4 octets.
-    #[serde(rename = "enc-mic-32")]
-    EncMic32,
-    /// Encryption and a message integrity code of 8 octets.
-    #[serde(rename = "enc-mic-64")]
-    EncMic64,
-    /// Encryption and a message integrity code of 16 octets.
-    #[serde(rename = "enc-mic-128")]
-    EncMic128,
 }
 
 /// A key of AES-128.
@@ -90,8 +62,8 @@ impl LinkSecurity {
     /// The security header of all secured frames. `has_slots` is true under TSCH.
     pub(super) fn header(&self, has_slots: bool) -> Option<Security> {
         let asn_in_nonce = self.asn_in_nonce.unwrap_or(has_slots);
-        Some(Security {
-            level: self.level.of_standard()?,
+        (self.level != SecurityLevel::None).then(|| Security {
+            level: self.level,
             frame_counter: (!asn_in_nonce).then_some(0),
             asn_in_nonce,
             key: self.key_identifier(),
@@ -130,22 +102,6 @@ impl LinkSecurity {
             return Err(document.blame("mac.security.asn_in_nonce", "true", allowed));
         }
         Ok(())
-    }
-}
-
-impl SecurityLevel {
-    /// `None` if frames have no security header.
-    fn of_standard(self) -> Option<frame::SecurityLevel> {
-        Some(match self {
-            Self::None => return None,
-            Self::Mic32 => frame::SecurityLevel::Mic32,
-            Self::Mic64 => frame::SecurityLevel::Mic64,
-            Self::Mic128 => frame::SecurityLevel::Mic128,
-            Self::Enc => frame::SecurityLevel::Enc,
-            Self::EncMic32 => frame::SecurityLevel::EncMic32,
-            Self::EncMic64 => frame::SecurityLevel::EncMic64,
-            Self::EncMic128 => frame::SecurityLevel::EncMic128,
-        })
     }
 }
 

@@ -19,60 +19,61 @@ use slowhand_net::route::Routes;
 use super::{LinkLayer, LinkSecurity, Load, MacError, Opportunity, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::Profile;
+use crate::scenario::keys::table;
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
 use crate::scenario::nodes::MAX_NODE;
 
-/// Time-slotted channel hopping with a given schedule.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Tsch {
-    /// The length of a slot. Slots of 10 and 20 ms have OpenWSN's timing (bsp/boards/*/board_info.h). Any other length
-    /// needs `timing`. Default: 20, as in OpenWSN on the OpenMote-CC2538.
-    pub slot_ms: PositiveMilliseconds,
-    /// The offsets and guard times within a slot. Default: OpenWSN's timing of a slot of 10 or 20 ms.
-    pub timing: Option<SlotTiming>,
-    /// Which moment of a frame the offsets name: those of `timing`, and those of OpenWSN. Default: `first-symbol`.
-    pub start_of_frame: StartOfFrame,
-    /// The length of the slotframe in slots. Default: 101 (OpenWSN, schedule.h SLOTFRAME_LENGTH).
-    pub slotframe: Integer<1, 65_535>,
-    /// How many cells of each kind the schedule gets.
-    pub cells: Cells,
-    /// True if each node listens in an autonomous cell of its own, placed by the SAX hash of its
-    /// address, in which any neighbour may send to it (MSF, RFC 9033 section 3). Default: true.
-    pub autonomous: bool,
-    /// The cells one by one, instead of `cells.up` and `cells.down`. Default: none.
-    pub schedule: Vec<Cell>,
-    /// The scheduling function, which changes the schedule with 6P messages (RFC 8480) while the network runs. Default:
-    /// `static`, none.
-    pub scheduling: Scheduling,
-    /// The number of cells of a tunnel at each hop and in each direction, with `scheduling = "tunnel"`. Default: 4
-    /// (assumed).
-    pub tunnel_cells: Integer<1, MAX_TUNNEL_CELLS>,
-    /// How often a frame is sent again before it is dropped. Default: that of `network.profile`; 15 in OpenWSN.
-    #[schemars(extend("default" = null))]
-    pub max_retries: Integer<0, 254>,
-    /// The minimum backoff exponent BE: the backoff is up to 2^BE shared cells. Default: that of `network.profile`; 2 in
-    /// OpenWSN.
-    #[schemars(extend("default" = null))]
-    pub min_be: Integer<0, 8>,
-    /// The maximum backoff exponent. Default: that of `network.profile`; 5 in OpenWSN.
-    #[schemars(extend("default" = null))]
-    pub max_be: Integer<0, 8>,
-    /// Link security of data frames, 6P messages and acknowledgements. Default: none.
-    pub security: Option<LinkSecurity>,
-    /// True if an acknowledgement has the address of its sender too, 8 octets more: OpenWSN's acknowledgement of 27 octets
-    /// (IEEE802154.c, ieee802154_prependHeader). Default: false (IEEE 802.15.4-2020, 6.7.4.2: the receiver knows who
-    /// answers).
-    pub ack_source_address: bool,
-    /// Beacons, DIOs and keep-alives in the shared cell. Default: none, nodes have joined and clocks do not drift.
-    pub load: Option<Load>,
-    /// How many frames a node's queue holds. Default: that of `network.profile`; 20 in OpenWSN.
-    #[schemars(extend("default" = null))]
-    pub queue: Integer<1, 65_535>,
-    /// The hopping sequence: the channels in order. Default: all 16 channels, in the order of RFC 8180 section 4.1.
-    #[schemars(extend("minItems" = 1))]
-    pub hopping_sequence: Option<Vec<Integer<11, 26>>>,
+table! {
+    /// Time-slotted channel hopping with a given schedule.
+    pub struct Tsch(TschConfig = TschConfig::openwsn(101)) {
+        /// The length of a slot. Slots of 10 and 20 ms have OpenWSN's timing (bsp/boards/*/board_info.h). Any other length
+        /// needs `timing`. Default: 20, as in OpenWSN on the OpenMote-CC2538.
+        pub slot_ms: PositiveMilliseconds = timing.slot,
+        /// The offsets and guard times within a slot. Default: OpenWSN's timing of a slot of 10 or 20 ms.
+        pub timing: Option<SlotTiming>,
+        /// Which moment of a frame the offsets name: those of `timing`, and those of OpenWSN. Default: `first-symbol`.
+        pub start_of_frame: StartOfFrame,
+        /// The length of the slotframe in slots. Default: 101 (OpenWSN, schedule.h SLOTFRAME_LENGTH).
+        pub slotframe: Integer<1, 65_535> = slotframe,
+        /// How many cells of each kind the schedule gets.
+        pub cells: Cells,
+        /// True if each node listens in an autonomous cell of its own, placed by the SAX hash of its
+        /// address, in which any neighbour may send to it (MSF, RFC 9033 section 3). Default: true.
+        pub autonomous: bool { true },
+        /// The cells one by one, instead of `cells.up` and `cells.down`. Default: none.
+        pub schedule: Vec<Cell>,
+        /// The scheduling function, which changes the schedule with 6P messages (RFC 8480) while the network runs. Default:
+        /// `static`, none.
+        pub scheduling: Scheduling,
+        /// The number of cells of a tunnel at each hop and in each direction, with `scheduling = "tunnel"`. Default: 4
+        /// (assumed).
+        pub tunnel_cells: Integer<1, MAX_TUNNEL_CELLS> { Integer::constant(4) },
+        /// How often a frame is sent again before it is dropped. Default: that of `network.profile`; 15 in OpenWSN.
+        #[schemars(extend("default" = null))]
+        pub max_retries: Integer<0, 254> = max_retries,
+        /// The minimum backoff exponent BE: the backoff is up to 2^BE shared cells. Default: that of `network.profile`; 2 in
+        /// OpenWSN.
+        #[schemars(extend("default" = null))]
+        pub min_be: Integer<0, 8> = backoff_exponents.0,
+        /// The maximum backoff exponent. Default: that of `network.profile`; 5 in OpenWSN.
+        #[schemars(extend("default" = null))]
+        pub max_be: Integer<0, 8> = backoff_exponents.1,
+        /// Link security of data frames, 6P messages and acknowledgements. Default: none.
+        pub security: Option<LinkSecurity>,
+        /// True if an acknowledgement has the address of its sender too, 8 octets more: OpenWSN's acknowledgement of 27 octets
+        /// (IEEE802154.c, ieee802154_prependHeader). Default: false (IEEE 802.15.4-2020, 6.7.4.2: the receiver knows who
+        /// answers).
+        pub ack_source_address: bool = ack_source_address,
+        /// Beacons, DIOs and keep-alives in the shared cell. Default: none, nodes have joined and clocks do not drift.
+        pub load: Option<Load>,
+        /// How many frames a node's queue holds. Default: that of `network.profile`; 20 in OpenWSN.
+        #[schemars(extend("default" = null))]
+        pub queue: Integer<1, 65_535> = queue,
+        /// The hopping sequence: the channels in order. Default: all 16 channels, in the order of RFC 8180 section 4.1.
+        #[schemars(extend("minItems" = 1))]
+        pub hopping_sequence: Option<Vec<Integer<11, 26>>>,
+    }
 }
 
 const MAX_TUNNEL_CELLS: u32 = tunnel::MAX_CELLS as u32;
@@ -165,33 +166,6 @@ pub enum CellKind {
     Shared,
 }
 
-impl Default for Tsch {
-    fn default() -> Self {
-        let slotframe = Integer::constant(101);
-        let TschConfig { timing, max_retries, backoff_exponents: (min_be, max_be), queue, ack_source_address, .. } =
-            TschConfig::openwsn(slotframe.get() as u16);
-        Self {
-            slot_ms: PositiveMilliseconds::of(timing.slot),
-            timing: None,
-            start_of_frame: StartOfFrame::default(),
-            slotframe,
-            cells: Cells::default(),
-            autonomous: true,
-            schedule: Vec::new(),
-            scheduling: Scheduling::default(),
-            tunnel_cells: Integer::constant(4),
-            max_retries: Integer::constant(max_retries.into()),
-            min_be: Integer::constant(min_be.into()),
-            max_be: Integer::constant(max_be.into()),
-            security: None,
-            ack_source_address,
-            load: None,
-            queue: Integer::constant(queue as u32),
-            hopping_sequence: None,
-        }
-    }
-}
-
 impl Default for Cells {
     fn default() -> Self {
         Self { shared: Integer::constant(1), up: None, down: None }
@@ -247,16 +221,14 @@ impl Tsch {
 
     fn config(&self) -> Result<TschConfig, MacError> {
         let missing = || MacError::new("mac.timing", "missing, allowed: a table, or mac.slot_ms of 10 or 20");
-        Ok(TschConfig {
+        let mut config = TschConfig {
             timing: self.slot_timing().ok_or_else(missing)?,
-            slotframe: self.slotframe.get() as u16,
             hopping: self.hopping(),
-            max_retries: self.max_retries.get() as u8,
-            backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
-            queue: self.queue.get() as usize,
             security: self.security_header(),
-            ack_source_address: self.ack_source_address,
-        })
+            ..TschConfig::openwsn(self.slotframe.get() as u16)
+        };
+        self.set(&mut config);
+        Ok(config)
     }
 
     /// The cells of every node.

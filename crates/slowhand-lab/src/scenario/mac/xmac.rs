@@ -11,33 +11,34 @@ use slowhand_net::random::Streams;
 use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::Profile;
+use crate::scenario::keys::table;
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
 
-/// Preamble sampling: a node wakes up once in every check interval. A node that has a frame for it sends strobes until
-/// then.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct XMac {
-    /// How often a node wakes up. Default: 125 (Contiki's channel check rate of 8 a second).
-    pub check_interval_ms: PositiveMilliseconds,
-    /// The version of X-MAC in Contiki. Default: `cxmac`.
-    pub model: Generation,
-    /// The backoff with which the layer above (csma.c) sends a failed frame again. Default: `exponential` with `cxmac`,
-    /// `linear` with `xmac-2010`.
-    pub retry: Option<RetryKind>,
-    /// True if data frames are acknowledged, and sent again without an acknowledgement. Default: false. If false, no
-    /// node notices that a data frame is lost.
-    pub data_ack: bool,
-    /// Link security of all frames, strobes included. Default: none.
-    pub security: Option<LinkSecurity>,
-    /// The channel. Default: 26 (WiSMote, contiki-conf.h).
-    pub channel: Integer<11, 26>,
-    /// How many frames a node's queue holds. Default: 8 (WiSMote, contiki-conf.h QUEUEBUF_CONF_NUM).
-    pub queue: Integer<1, 65_535>,
-    /// The most neighbours for which a node can queue frames at the same time. Default: 2 (Contiki, csma.c
-    /// CSMA_MAX_NEIGHBOR_QUEUES).
-    pub neighbor_queues: Integer<1, 65_535>,
+table! {
+    /// Preamble sampling: a node wakes up once in every check interval. A node that has a frame for it sends strobes until
+    /// then.
+    pub struct XMac(XmacConfig = XmacConfig::cxmac(Duration::from_millis(125))) {
+        /// How often a node wakes up. Default: 125 (Contiki's channel check rate of 8 a second).
+        pub check_interval_ms: PositiveMilliseconds = check_interval,
+        /// The version of X-MAC in Contiki. Default: `cxmac`.
+        pub model: Generation,
+        /// The backoff with which the layer above (csma.c) sends a failed frame again. Default: `exponential` with `cxmac`,
+        /// `linear` with `xmac-2010`.
+        pub retry: Option<RetryKind>,
+        /// True if data frames are acknowledged, and sent again without an acknowledgement. Default: false. If false, no
+        /// node notices that a data frame is lost.
+        pub data_ack: bool = data_ack,
+        /// Link security of all frames, strobes included. Default: none.
+        pub security: Option<LinkSecurity>,
+        /// The channel. Default: 26 (WiSMote, contiki-conf.h).
+        pub channel: Integer<11, 26> { Integer::constant(26) },
+        /// How many frames a node's queue holds. Default: 8 (WiSMote, contiki-conf.h QUEUEBUF_CONF_NUM).
+        pub queue: Integer<1, 65_535> = queue,
+        /// The most neighbours for which a node can queue frames at the same time. Default: 2 (Contiki, csma.c
+        /// CSMA_MAX_NEIGHBOR_QUEUES).
+        pub neighbor_queues: Integer<1, 65_535> = neighbor_queues,
+    }
 }
 
 /// A version of X-MAC in Contiki.
@@ -60,23 +61,6 @@ pub enum RetryKind {
     Exponential,
     /// The backoff grows linearly: releases up to 2.7 (2013).
     Linear,
-}
-
-impl Default for XMac {
-    fn default() -> Self {
-        let check_interval = Duration::from_millis(125);
-        let XmacConfig { data_ack, queue, neighbor_queues, .. } = XmacConfig::cxmac(check_interval);
-        Self {
-            check_interval_ms: PositiveMilliseconds::of(check_interval),
-            model: Generation::default(),
-            retry: None,
-            data_ack,
-            security: None,
-            channel: Integer::constant(26),
-            queue: Integer::constant(queue as u32),
-            neighbor_queues: Integer::constant(neighbor_queues as u32),
-        }
-    }
 }
 
 impl LinkLayer for XMac {
@@ -154,17 +138,16 @@ impl XMac {
             Generation::Cxmac => XmacConfig::cxmac(check_interval),
             Generation::Xmac2010 => XmacConfig::xmac_2010(check_interval),
         };
-        let config = if self.data_ack { config.with_data_ack() } else { config };
-        let config = match self.security_header() {
+        let mut config = match self.security_header() {
             Some(security) => config.with_security(security),
             None => config,
         };
-        let retry = match self.retry {
+        config.retry = match self.retry {
             Some(RetryKind::Exponential) => Retry::EXPONENTIAL,
             Some(RetryKind::Linear) => Retry::LINEAR,
             None => config.retry,
         };
-        let (queue, neighbor_queues) = (self.queue.get() as usize, self.neighbor_queues.get() as usize);
-        XmacConfig { retry, queue, neighbor_queues, ..config }
+        self.set(&mut config);
+        config
     }
 }

@@ -3,7 +3,7 @@
 
 use slowhand_net::clock::Duration;
 
-use super::{CsmaNumbers, Dis, JoinNumbers, LowpanNumbers, Numbers, ReassemblyTimer, Sourced, TschNumbers, WhenFull};
+use super::{CsmaNumbers, Dis, JoinNumbers, LowpanNumbers, Numbers, Sourced, Timer, TschNumbers, WhenFull};
 use crate::input::{Factor, Integer, PositiveSeconds, Probability, Seconds};
 
 /// What a project does, and where it was read.
@@ -143,7 +143,7 @@ pub(super) const CONTIKI_NG: Numbers = Numbers {
             "os/net/ipv6/uipopt.h:439 SICSLOWPAN_REASS_MAXAGE 8, which sicslowpan.c:371 takes in sixteenths of a second",
         ),
         reassembly_timer: at(
-            ReassemblyTimer::OnDemand,
+            Timer::OnDemand,
             "os/net/ipv6/sicslowpan.c:349 add_fragment, which alone looks at the timer",
         ),
         reassembly_when_full: at(WhenFull::Refuse, "os/net/ipv6/sicslowpan.c:361 add_fragment"),
@@ -187,7 +187,7 @@ pub(super) const OPENTHREAD: Numbers = Numbers {
             2_000,
             "src/core/config/mesh_forwarder.h:69 OPENTHREAD_CONFIG_6LOWPAN_REASSEMBLY_TIMEOUT",
         ),
-        reassembly_timer: at(ReassemblyTimer::EachFragment, "src/core/thread/mesh_forwarder.cpp:1499 HandleFragment"),
+        reassembly_timer: at(Timer::EachFragment, "src/core/thread/mesh_forwarder.cpp:1499 HandleFragment"),
         reassembly_when_full: at(
             WhenFull::Refuse,
             "src/core/thread/mesh_forwarder_ftd.cpp:200 EvictMessage: never one in reassembly",
@@ -229,7 +229,7 @@ pub(super) const RIOT: Numbers = Numbers {
             "sys/include/net/gnrc/sixlowpan/config.h:91 CONFIG_GNRC_SIXLOWPAN_FRAG_RBUF_TIMEOUT_US",
         ),
         reassembly_timer: at(
-            ReassemblyTimer::EachFragment,
+            Timer::EachFragment,
             "sys/net/gnrc/network_layer/sixlowpan/frag/rb/gnrc_sixlowpan_frag_rb.c:653 _rbuf_get",
         ),
         reassembly_when_full: at(
@@ -269,7 +269,7 @@ pub(super) const ZEPHYR: Numbers = Numbers {
             "subsys/net/l2/ieee802154/Kconfig NET_L2_IEEE802154_REASSEMBLY_TIMEOUT",
         ),
         reassembly_timer: at(
-            ReassemblyTimer::FirstFragment,
+            Timer::FirstFragment,
             "subsys/net/l2/ieee802154/ieee802154_6lo_fragment.c set_reass_cache",
         ),
         reassembly_when_full: at(
@@ -313,7 +313,7 @@ pub(super) const OPENWSN: Numbers = Numbers {
              Assumed: what waits to be sent, which shares them, counts apart",
         ),
         reassembly_timeout_s: milliseconds(60_000, "openstack/03a-IPHC/frag.h:46 FRAG_REASSEMBLY_TIMEOUT"),
-        reassembly_timer: at(ReassemblyTimer::FirstFragment, "openstack/03a-IPHC/frag.c:471 store_fragment"),
+        reassembly_timer: at(Timer::FirstFragment, "openstack/03a-IPHC/frag.c:471 store_fragment"),
         reassembly_when_full: at(WhenFull::Refuse, "openstack/03a-IPHC/frag.c:485, 521 store_fragment"),
         whole_datagrams: at(true, "openstack/03a-IPHC/frag.c:111 frag_fragment6LoPacket"),
     },
@@ -329,7 +329,7 @@ pub(super) const RFC: Numbers = Numbers {
         reassembly_buffer_octets: number(1280, "RFC 8200 section 5: the minimum MTU of IPv6"),
         reassembly_octets: at(None, "assumed: each buffer has its own"),
         reassembly_timeout_s: milliseconds(60_000, "RFC 4944 section 5.3: at most this"),
-        reassembly_timer: at(ReassemblyTimer::FirstFragment, "RFC 4944 section 5.3"),
+        reassembly_timer: at(Timer::FirstFragment, "RFC 4944 section 5.3"),
         reassembly_when_full: at(WhenFull::Refuse, "assumed: no standard says it"),
         whole_datagrams: at(true, "assumed: no standard says it; as in all of these projects"),
     },

@@ -34,7 +34,7 @@ fn csma(scenario: &Scenario) -> ([u32; 5], bool) {
 fn the_numbers_of_each_profile_reach_the_network() {
     let rfc_tsch = [20, 3, 3, 5];
     let rfc_csma = ([44, 3, 3, 5, 4], false);
-    let (first, last) = (Timer::FromFirst, Timer::FromLast);
+    let (first, last) = (Timer::FirstFragment, Timer::EachFragment);
     for (profile, reassembly, of_tsch, of_csma) in [
         (
             "contiki-ng",
@@ -43,7 +43,7 @@ fn the_numbers_of_each_profile_reach_the_network() {
             ([8, 7, 3, 5, 5], true),
         ),
         ("openthread", limits(44, Some(5456), 2_000, last, Policy::Refuse), rfc_tsch, ([44, 15, 3, 5, 4], true)),
-        ("riot", limits(4, Some(6144), 3_000, last, Policy::GiveUpOldest), rfc_tsch, ([16, 4, 3, 5, 4], false)),
+        ("riot", limits(4, Some(6144), 3_000, last, Policy::Oldest), rfc_tsch, ([16, 4, 3, 5, 4], false)),
         ("zephyr", limits(1, Some(2048), 5_000, first, Policy::Refuse), rfc_tsch, ([16, 3, 3, 5, 4], false)),
         (
             "openwsn",

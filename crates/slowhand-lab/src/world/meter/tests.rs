@@ -1,8 +1,12 @@
 use super::*;
+use crate::ids::{ConversationId, EndId};
 use crate::record::Phase;
 use crate::world::retransmission::Reader;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
+use slowhand_sessions::Role;
+
+const FIRST: ConversationId = ConversationId::FIRST;
 
 /// Counts what it sees.
 #[derive(Default)]
@@ -20,8 +24,8 @@ impl Observer for Counter {
 /// next observer sees.
 fn lost(is_acknowledged: bool, kind: FrameKind, received: bool, dispatch: u8) -> (u64, usize) {
     let (mut ledger, mut next) = (Ledger::new(), Counter::default());
-    ledger.open(0, Reader::Datagrams { connection_id_length: 0 });
-    let datagram = ledger.sent(0, Phase::Handshake, &(&[0; 10][..]).into());
+    ledger.open(FIRST, Reader::Datagrams { connection_id_length: 0 });
+    let datagram = ledger.sent(EndId::of(FIRST, Role::Client), Phase::Handshake, &(&[0; 10][..]).into());
     // A data frame with short addresses (IEEE 802.15.4, 7.2): frame control, number, PAN, destination, source.
     let octets = [0x41, 0x88, 1, 0xcd, 0xab, 0, 0, 1, 0, dispatch, 0, 0, 0, 0, 0];
     let (at, from, to) = (Instant::ZERO, NodeId(1), NodeId(0));
@@ -39,7 +43,7 @@ fn lost(is_acknowledged: bool, kind: FrameKind, received: bool, dispatch: u8) ->
         octets: &octets,
     };
     Meter::new(&mut ledger, is_acknowledged, &mut next).transmission(&frame);
-    (ledger.losses(&[0]).iter().map(|loss| loss.count).sum(), next.transmissions)
+    (ledger.losses(&[FIRST]).iter().map(|loss| loss.count).sum(), next.transmissions)
 }
 
 #[test]

@@ -10,7 +10,7 @@ const LIMITS: Limits = Limits {
     datagram: 1280,
     memory: None,
     timeout: Duration::from_secs(3),
-    timer: Timer::FromFirst,
+    timer: Timer::FirstFragment,
     when_full: WhenFull::Refuse,
 };
 
@@ -253,7 +253,7 @@ fn displaced(reassembler: &mut Reassembler) -> Vec<(u32, Expiry)> {
 
 #[test]
 fn the_oldest_packet_is_given_up_for_one_without_a_buffer() {
-    let limits = Limits { when_full: WhenFull::GiveUpOldest, ..LIMITS };
+    let limits = Limits { when_full: WhenFull::Oldest, ..LIMITS };
     let mut reassembler = Reassembler::new(limits, Contexts::mesh());
     let [one, two, three] = three();
     reassembler.handle_fragment(at(0), FROM, TO, &one[0], 1);
@@ -274,7 +274,7 @@ fn the_oldest_packet_is_given_up_for_one_without_a_buffer() {
 
 #[test]
 fn each_fragment_may_start_the_timer_again() {
-    let limits = Limits { timer: Timer::FromLast, when_full: WhenFull::GiveUpOldest, ..LIMITS };
+    let limits = Limits { timer: Timer::EachFragment, when_full: WhenFull::Oldest, ..LIMITS };
     let mut reassembler = Reassembler::new(limits, Contexts::mesh());
     let [one, two, three] = three();
     reassembler.handle_fragment(at(0), FROM, TO, &one[0], 1);
@@ -327,7 +327,7 @@ fn packets_share_their_memory() {
     assert_eq!(refused, Outcome::Discarded(Discard::Full));
 
     // A long packet takes the place of two.
-    let limits = Limits { when_full: WhenFull::GiveUpOldest, ..limits };
+    let limits = Limits { when_full: WhenFull::Oldest, ..limits };
     let mut reassembler = Reassembler::new(limits, Contexts::mesh());
     for (frames, datagram) in [(&one, 1), (&two, 2)] {
         reassembler.handle_fragment(at(0), FROM, TO, &frames[0], datagram);

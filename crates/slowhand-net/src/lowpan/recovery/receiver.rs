@@ -56,7 +56,7 @@ impl Receiver {
     pub fn new(limits: Limits, linger: Duration, contexts: Contexts) -> Self {
         Self {
             contexts,
-            limits: Limits { timer: Timer::FromFirst, when_full: WhenFull::Refuse, ..limits.within_standard() },
+            limits: Limits { timer: Timer::FirstFragment, when_full: WhenFull::Refuse, ..limits.within_standard() },
             linger,
             buffers: Buffers::with_limit(limits.buffers),
             delivered: VecDeque::new(),

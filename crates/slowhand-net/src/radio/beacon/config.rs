@@ -52,15 +52,18 @@ impl Superframe {
     }
 }
 
-/// The transmission of frames from a coordinator to its children.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How frames go from a coordinator to its children.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Downward {
-    /// As in the standard (7.5.5, 7.5.6.3): the beacon lists the children for which frames wait, and a child asks for
-    /// its frame.
+    /// The beacon lists the children for which frames wait, and the child requests its frame (IEEE 802.15.4-2006,
+    /// 7.5.6.3).
+    #[default]
     Indirect,
-    /// The coordinator contends for the channel in its own active period, as its children do. They must always
-    /// listen in that period ([`BeaconConfig::rx_on_when_idle`]). This is not in the standard. Small stacks do so,
-    /// because it saves the data requests and an answer can be sent in the active period of the question.
+    // Small stacks do so: it saves the data requests, and an answer can be sent in the active period of the question.
+    /// The coordinator contends for the channel like its children. They must listen (`rx_on_when_idle`). Not in the
+    /// standard.
     Direct,
 }
 

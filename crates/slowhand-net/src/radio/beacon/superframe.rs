@@ -8,7 +8,7 @@ use super::{Beacon, EVERY_CHILD};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::NO_DATAGRAM;
-use crate::observer::{FrameKind, RadioState};
+use crate::observer::{FrameKind, RadioState, Transmission};
 use crate::radio::Indication;
 use crate::radio::contention::{Entry, Event, Node, Phase, Role, StationId, Task};
 use crate::radio::frame::MAX_FRAME;
@@ -158,18 +158,20 @@ impl Beacon {
             write_beacon(&mut octets, number as u8, from, orders, pan_coordinator, listed, self.config.security);
         let children = self.tree.children(coordinator);
         let received = children.iter().all(|child| self.nodes[child.index()].mac.tracking.receives(number));
-        self.trace.begin(Entry {
+        let transmission = Transmission {
             at: now,
+            asn: None,
+            channel: self.config.channel,
             kind: FrameKind::Beacon,
             from: coordinator,
             to: EVERY_CHILD,
             datagram: NO_DATAGRAM,
             queued_at: now,
             attempt: 0,
-            received: Some(received),
-            octets,
-            length: length as u8,
-        });
+            received,
+            octets: &[],
+        };
+        self.trace.begin(Entry { transmission, octets, length: length as u8, has_ended: true });
     }
 
     /// Children that receive a beacon with addresses stay on until its end.

@@ -8,7 +8,7 @@ use crate::clock::{Duration, Instant};
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::link::Kind;
-use crate::observer::FrameKind;
+use crate::observer::{FrameKind, Transmission};
 use crate::radio::frame::{FCS, FrameView, MAX_FRAME, set_frame_pending};
 use crate::radio::medium::{CCA_DURATION, OnAir};
 use crate::radio::phy::air_time;
@@ -309,9 +309,20 @@ impl<R: Rules> Pan<R> {
         for reception in medium.receptions(on_air) {
             nodes[reception.node.index()].radio.begin_receiving(now);
         }
-        let (received, length) = (None, length as u8);
-        let trace =
-            self.trace.begin(Entry { at: now, kind, from, to, datagram, queued_at, attempt, received, octets, length });
+        let transmission = Transmission {
+            at: now,
+            asn: None,
+            channel: medium.channel(),
+            kind,
+            from,
+            to,
+            datagram,
+            queued_at,
+            attempt,
+            received: false,
+            octets: &[],
+        };
+        let trace = self.trace.begin(Entry { transmission, octets, length: length as u8, has_ended: false });
         (on_air, trace, end)
     }
 

@@ -1,7 +1,7 @@
 //! The form of the frames between two nodes. Those between a CSL receiver and its parent are of version 2, all others of
 //! the earlier versions, as OpenThread chooses them (`MeshForwarder::CalcFrameVersion`).
 
-use super::frame::{self, ACK, data_header, data_request_header};
+use super::frame::{self, ACK, version_of};
 use crate::address::{Addressing, Eui64, NodeId, PAN_ID};
 use crate::radio::frame::{
     Address, DATA_REQUEST_COMMAND, Error, FCS, Frame, FrameType, Header, HeaderIe, MAX_FRAME, Security, Version,
@@ -18,6 +18,10 @@ const CSL_IE_LENGTH: usize = 2 + CSL_CONTENT;
 
 /// Octets of the termination IE between header IEs and payload.
 const TERMINATION: usize = 2;
+
+/// aMaxMACSafePayloadSize: a data frame of the earlier versions with a longer payload must be of version 1 (IEEE Std
+/// 802.15.4-2006, 7.2.3 and table 85).
+const MAX_SAFE_PAYLOAD: usize = 102;
 
 /// The form of the frames from one node to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,24 +81,18 @@ impl Form {
         to: NodeId,
         payload: &[u8],
     ) -> Result<usize, Error> {
-        let (from, to) = (self.address(from), self.address(to));
-        match self.kind {
-            Kind::Plain => frame::write_data(out, sequence, from, to, self.security, payload),
-            _ => self.write_enhanced(out, data_header(Version::V2, sequence, from, to, self.security), payload),
-        }
+        let header = self.header(FrameType::Data, sequence, from, to);
+        let version = match self.kind {
+            Kind::Plain if payload.len() > MAX_SAFE_PAYLOAD => Version::V1,
+            _ => header.version,
+        };
+        self.write(out, Header { version, ..header }, payload)
     }
 
     /// Writes a data request command and returns its length.
     pub fn write_data_request(self, out: &mut [u8; MAX_FRAME], sequence: u8, from: NodeId, to: NodeId) -> usize {
-        let (from, to) = (self.address(from), self.address(to));
-        match self.kind {
-            Kind::Plain => frame::write_data_request(out, sequence, from, to, self.security),
-            _ => {
-                let header = data_request_header(Version::V2, sequence, from, to, self.security);
-                self.write_enhanced(out, header, &[DATA_REQUEST_COMMAND])
-                    .expect("a data request is shorter than the longest frame")
-            }
-        }
+        self.write(out, self.header(FrameType::Command, sequence, from, to), &[DATA_REQUEST_COMMAND])
+            .expect("a data request is shorter than the longest frame")
     }
 
     /// Writes an acknowledgment and returns its length. Those of frames of version 2 are enhanced ones (IEEE
@@ -104,7 +102,7 @@ impl Form {
         match self.kind {
             Kind::Plain => frame::write_ack(out, sequence, frame_pending),
             _ => self
-                .write_enhanced(out, self.enhanced_ack(sequence, frame_pending, to), &[])
+                .write(out, self.enhanced_ack(sequence, frame_pending, to), &[])
                 .expect("an acknowledgment is shorter than the longest frame"),
         }
     }
@@ -131,7 +129,26 @@ impl Form {
     /// The header of some data frame. Those of all versions, and of data requests, have the same length.
     #[inline]
     const fn any_header(self) -> Header {
-        data_header(Version::V2, 0, self.address(NodeId::ROOT), self.address(NodeId::ROOT), self.security)
+        self.header(FrameType::Data, 0, NodeId::ROOT, NodeId::ROOT)
+    }
+
+    /// The header of a frame that asks for an acknowledgment: a data frame, or a data request command (IEEE Std
+    /// 802.15.4-2006, 7.3.4).
+    #[inline]
+    const fn header(self, frame_type: FrameType, sequence: u8, from: NodeId, to: NodeId) -> Header {
+        let version = match self.kind {
+            Kind::Plain => version_of(self.security),
+            _ => Version::V2,
+        };
+        Header {
+            ack_request: true,
+            sequence: Some(sequence),
+            destination_pan: Some(PAN_ID),
+            destination: Some(self.address(to)),
+            source: Some(self.address(from)),
+            security: self.security,
+            ..Header::new(frame_type, version)
+        }
     }
 
     /// Octets of the information elements, with the one that ends them before a payload.
@@ -154,7 +171,8 @@ impl Form {
         }
     }
 
-    fn write_enhanced(self, out: &mut [u8; MAX_FRAME], header: Header, payload: &[u8]) -> Result<usize, Error> {
+    #[inline]
+    fn write(self, out: &mut [u8; MAX_FRAME], header: Header, payload: &[u8]) -> Result<usize, Error> {
         let frame = Frame { payload, ..Frame::new(header) };
         let Kind::Csl(period) = self.kind else { return frame.emit(out) };
         let [low, high] = period.to_le_bytes();

@@ -3,23 +3,15 @@
 use super::pan::{Event, FrameRadio, Pan, Rules};
 use crate::address::{Addressing, NodeId};
 use crate::clock::{Duration, Instant};
-use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{Observer, RadioTimes, RadioWork};
-use crate::radio::{Indication, Mac, NodeQueue};
+use crate::radio::{Indication, Mac, Msdu, NodeQueue};
 
 impl<R: Rules> Mac for Pan<R> {
     /// A frame that is enqueued at the instant of a beacon is too late for that beacon to announce.
-    fn enqueue(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        next_hop: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        discard: bool,
-    ) -> Result<(), DropReason> {
+    fn enqueue(&mut self, now: Instant, msdu: Msdu<'_>) -> Result<(), DropReason> {
+        let Msdu { node, next_hop, payload, datagram, discard } = msdu;
         if self.tree.parent(node) != Some(next_hop) && self.tree.parent(next_hop) != Some(node) {
             return Err(DropReason::NoCell);
         }
@@ -73,7 +65,7 @@ impl<R: Rules> Mac for Pan<R> {
                 Event::Mac(event) => R::handle(self, now, event, indications),
             }
         }
-        self.trace.show(self.medium.channel(), observer);
+        self.trace.show(observer);
     }
 
     fn sending_time(&self, _node: NodeId, next_hop: NodeId, frames: u64) -> Duration {

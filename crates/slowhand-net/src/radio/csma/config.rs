@@ -93,20 +93,26 @@ pub struct Polling {
     /// The same while the device expects an answer.
     pub fast_period: Duration,
     /// When the device expects an answer.
-    pub fast: FastPolls,
+    pub fast: FastPoll,
+    /// How many fast polls follow a frame that the device has to send, with [`FastPoll::Data`].
+    pub fast_polls: u8,
     /// How long it listens for the frame that an acknowledgement has announced.
     pub data_wait: Duration,
 }
 
 /// When a sleepy device polls fast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FastPolls {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum FastPoll {
+    /// After each frame that it has to send.
+    #[default]
+    Data,
+    // Its application announces that ([`Mac::begin_burst`](crate::radio::Mac::begin_burst)).
+    /// While the client on it opens a session.
+    Session,
     /// Never.
     Never,
-    /// For so many polls after each frame that it has to send.
-    AfterData(u8),
-    /// Throughout each burst of frames that its application announces ([`Mac::begin_burst`](crate::radio::Mac::begin_burst)).
-    InBursts,
 }
 
 /// Coordinated sampled listening (IEEE 802.15.4-2015, 6.12.2), as Thread has it from version 1.2 on: parent and child
@@ -187,7 +193,7 @@ impl CsmaConfig {
     pub(super) fn check(&self) -> Result<(), CsmaConfigError> {
         PanError::check(self.channel, self.backoff_exponents)?;
         let Polling { period, fast_period, fast, .. } = &self.polling;
-        if *fast != FastPolls::Never && fast_period > period {
+        if *fast != FastPoll::Never && fast_period > period {
             return Err(CsmaConfigError::FastPolls { fast: *fast_period, period: *period });
         }
         if *period < MIN_POLL_PERIOD || *fast_period < MIN_POLL_PERIOD {
@@ -210,7 +216,8 @@ impl Polling {
         Self {
             period: Duration::from_secs(236),
             fast_period: Duration::from_millis(188),
-            fast: FastPolls::AfterData(8),
+            fast: FastPoll::Data,
+            fast_polls: 8,
             data_wait: Duration::from_millis(100),
         }
     }

@@ -32,7 +32,7 @@ use crate::clock::{Duration, Instant};
 use crate::link::Links;
 use crate::random::Streams;
 use config::MAX_SHORT_ADDRESSES;
-pub use config::{Csl, CsmaConfig, CsmaConfigError, FastPolls, Polling};
+pub use config::{Csl, CsmaConfig, CsmaConfigError, FastPoll, Polling};
 use node::{Attempts, CsmaNode, Known};
 use polls::Polls;
 use radio::{Samples, Sampling};

@@ -1,7 +1,7 @@
 //! When a sleepy device polls its parent: the rules of OpenThread's `data_poll_sender.cpp`.
 
 use super::config::{
-    CSL_POLL_RETRIES, FastPolls, MIN_POLL_PERIOD, POLL_RETRIES, Polling, QUICK_POLLS, RETRY_POLL_PERIOD,
+    CSL_POLL_RETRIES, FastPoll, MIN_POLL_PERIOD, POLL_RETRIES, Polling, QUICK_POLLS, RETRY_POLL_PERIOD,
 };
 use super::{Csma, Event, Timer};
 use crate::address::NodeId;
@@ -55,9 +55,9 @@ impl Polls {
     /// `CalculatePollPeriod`.
     fn wanted(&self, polling: &Polling) -> Duration {
         let is_fast = match polling.fast {
-            FastPolls::Never => false,
-            FastPolls::AfterData(_) => self.fast > 0,
-            FastPolls::InBursts => self.in_burst,
+            FastPoll::Never => false,
+            FastPoll::Data => self.fast > 0,
+            FastPoll::Session => self.in_burst,
         };
         let fast = if is_fast { polling.fast_period } else { polling.period };
         let retry = if self.is_retrying { RETRY_POLL_PERIOD } else { polling.period };
@@ -105,8 +105,10 @@ impl Csma {
 
     /// The device has something to send.
     pub(super) fn expect_answer(&mut self, now: Instant, node: NodeId) {
-        let FastPolls::AfterData(count) = self.config.polling.fast else { return };
-        self.change_polls(now, node, |polls| polls.fast = polls.fast.max(count));
+        let Polling { fast, fast_polls, .. } = self.config.polling;
+        if fast == FastPoll::Data {
+            self.change_polls(now, node, |polls| polls.fast = polls.fast.max(fast_polls));
+        }
     }
 
     /// The application begins or ends a burst of frames.

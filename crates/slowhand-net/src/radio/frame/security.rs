@@ -17,25 +17,33 @@ const ASN_IN_NONCE: u8 = 1 << 6;
 /// Octets of the longest message integrity code.
 pub(super) const MAX_MIC: usize = 16;
 
-/// The security level of a frame (table 9-6).
+/// A security level (IEEE 802.15.4-2020, table 9-6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[repr(u8)]
 pub enum SecurityLevel {
-    /// No protection.
+    /// No security: frames have no security header.
     None = 0,
     /// A message integrity code of 4 octets.
+    #[cfg_attr(feature = "serde", serde(rename = "mic-32"))]
     Mic32 = 1,
     /// A message integrity code of 8 octets.
+    #[cfg_attr(feature = "serde", serde(rename = "mic-64"))]
     Mic64 = 2,
     /// A message integrity code of 16 octets.
+    #[cfg_attr(feature = "serde", serde(rename = "mic-128"))]
     Mic128 = 3,
     /// Encryption alone.
     Enc = 4,
     /// Encryption and a message integrity code of 4 octets.
+    #[cfg_attr(feature = "serde", serde(rename = "enc-mic-32"))]
     EncMic32 = 5,
     /// Encryption and a message integrity code of 8 octets.
+    #[cfg_attr(feature = "serde", serde(rename = "enc-mic-64"))]
     EncMic64 = 6,
     /// Encryption and a message integrity code of 16 octets.
+    #[cfg_attr(feature = "serde", serde(rename = "enc-mic-128"))]
     EncMic128 = 7,
 }
 

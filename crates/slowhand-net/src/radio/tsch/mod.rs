@@ -30,10 +30,10 @@ mod upkeep;
 use super::{Indication, Mac, NodeQueue};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{FrameKind, Observer, RadioTimes, RadioWork, Slots};
+use crate::radio::Msdu;
 use crate::random::Streams;
 use event::Event;
 use node::TschNode;
@@ -141,16 +141,8 @@ impl Tsch {
 
 impl Mac for Tsch {
     /// A frame that is enqueued at the start of a slot is too late for that slot.
-    fn enqueue(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        next_hop: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        discard: bool,
-    ) -> Result<(), DropReason> {
-        self.state.enqueue(now, node, next_hop, payload, datagram, discard)
+    fn enqueue(&mut self, now: Instant, msdu: Msdu<'_>) -> Result<(), DropReason> {
+        self.state.enqueue(now, msdu)
     }
 
     fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {

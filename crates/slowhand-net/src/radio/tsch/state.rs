@@ -10,14 +10,14 @@ use super::scan::Formation;
 use super::schedule::{Cell, Schedule, handle};
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
-use crate::datagram::{DatagramId, NO_DATAGRAM};
+use crate::datagram::NO_DATAGRAM;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{Observer, RadioInterval};
 use crate::queue::EventQueue;
 use crate::radio::frame::{Error, FrameView, MAX_FRAME, Security};
 use crate::radio::pool::{FramePool, QueuedFrame};
-use crate::radio::{Indication, Payload};
+use crate::radio::{Indication, Msdu, Payload};
 use crate::random::Streams;
 
 /// Frames of a node's queue that are reserved for 6P if cells are negotiated. Without them, a node whose queue is full
@@ -111,15 +111,8 @@ impl TschState {
 
     /// See [`Mac::enqueue`](crate::radio::Mac::enqueue).
     #[inline]
-    pub(super) fn enqueue(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        next_hop: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        discard: bool,
-    ) -> Result<(), DropReason> {
+    pub(super) fn enqueue(&mut self, now: Instant, msdu: Msdu<'_>) -> Result<(), DropReason> {
+        let Msdu { node, next_hop, payload, datagram, discard } = msdu;
         let after_now = self.config.timing.asn(now) + 1;
         let sender = &mut self.nodes[node.index()];
         let position = sender.position(next_hop).ok_or(DropReason::NoCell)?;

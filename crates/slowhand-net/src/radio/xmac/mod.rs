@@ -42,6 +42,7 @@ use crate::link::Kind;
 use crate::link::Links;
 use crate::observer::{FrameKind, Observer, RadioTimes, RadioWork, Transmission};
 use crate::queue::EventQueue;
+use crate::radio::Msdu;
 use crate::random::Streams;
 use cycle::Cycle;
 use node::{Activity, Event, Neighbor, Stage, XmacNode};
@@ -151,15 +152,8 @@ impl XMac {
 }
 
 impl Mac for XMac {
-    fn enqueue(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        next_hop: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        discard: bool,
-    ) -> Result<(), DropReason> {
+    fn enqueue(&mut self, now: Instant, msdu: Msdu<'_>) -> Result<(), DropReason> {
+        let Msdu { node, next_hop, payload, datagram, discard } = msdu;
         let sender = &mut self.nodes[node.index()];
         let position = sender.position(next_hop).ok_or(DropReason::NoCell)?;
         let first = sender.neighbors[position].queue.head().is_none();

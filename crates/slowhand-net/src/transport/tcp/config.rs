@@ -95,19 +95,23 @@ pub struct TcpConfig {
     pub time_wait: Duration,
 }
 
-/// How a connection negotiates ECN (RFC 3168 section 6.1.1).
+/// How an end negotiates ECN (RFC 3168 section 6.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Ecn {
-    /// It neither requests nor accepts ECN.
+    /// The end neither requests nor accepts ECN.
     Off,
-    /// It accepts ECN if the peer requests it (Linux `tcp_ecn` = 2, the default there).
+    /// The end accepts ECN if the peer requests it (Linux `tcp_ecn` = 2, the default there).
     Accept,
-    /// It requests and accepts ECN (Linux `tcp_ecn` = 1).
+    /// The end requests and accepts ECN (Linux `tcp_ecn` = 1).
     Request,
 }
 
 /// When a segment that is smaller than the MSS waits for more data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Nagle {
     /// Never (`TCP_NODELAY`): lowest delay, most headers.
     Off,
@@ -138,8 +142,10 @@ impl DelayedAck {
     }
 }
 
-/// The congestion control algorithm.
+/// The congestion control after slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum CongestionControl {
     /// Additive increase, multiplicative decrease (RFC 5681).
     Reno,
@@ -149,6 +155,8 @@ pub enum CongestionControl {
 
 /// Loss recovery without SACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Recovery {
     /// Fast retransmit, and fast recovery that ends with the first new acknowledgment
     /// (RFC 5681 section 3.2).

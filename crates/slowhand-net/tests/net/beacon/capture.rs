@@ -2,8 +2,8 @@
 
 use super::*;
 use slowhand_net::observer::FrameKind;
-use slowhand_net::radio::Mac;
 use slowhand_net::radio::beacon::{BeaconConfig, EVERY_CHILD};
+use slowhand_net::radio::{Mac, Msdu};
 use slowhand_testing::hex;
 use slowhand_testing::wireshark::Tshark;
 
@@ -45,7 +45,7 @@ fn every_frame_reads_as_what_it_is() {
     for datagram in 0..12 {
         let (from, to) = [(0, 1), (1, 0), (1, 2), (1, 3), (3, 1)][datagram as usize % 5];
         let payload = if datagram < 6 { &packet } else { &long };
-        mac.enqueue(at(0), node(from), node(to), payload, datagram, false).unwrap();
+        mac.enqueue(at(0), Msdu::new(node(from), node(to), payload, datagram)).unwrap();
     }
     run(&mut mac, at(20_000_000), &mut air);
 

@@ -7,7 +7,7 @@ use slowhand_net::link::LinkQuality;
 use slowhand_net::observer::FrameKind;
 use slowhand_net::radio::PanError;
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, BeaconConfigError, Downward, Superframe};
-use slowhand_net::radio::{Indication, Mac};
+use slowhand_net::radio::{Indication, Mac, Msdu};
 use slowhand_net::random::Streams;
 
 const INTERVAL: u64 = 983_040;
@@ -38,7 +38,7 @@ fn a_busy_channel_doubles_the_window() {
     let mut mac = star(standard(), 2);
     let mut air = Recorder::default();
     for child in [1, 2] {
-        mac.enqueue(at(0), node(child), node(0), &[0; 60], u32::from(child), false).unwrap();
+        mac.enqueue(at(0), Msdu::new(node(child), node(0), &[0; 60], u32::from(child))).unwrap();
     }
     run(&mut mac, at(BEACON + 61_440), &mut air);
 
@@ -73,7 +73,7 @@ fn a_channel_that_stays_busy_ends_a_frame() {
     let mut mac = star(config, 3);
     let mut air = Recorder::default();
     for child in 1..=3 {
-        mac.enqueue(at(0), node(child), node(0), &[0; 60], u32::from(child), false).unwrap();
+        mac.enqueue(at(0), Msdu::new(node(child), node(0), &[0; 60], u32::from(child))).unwrap();
     }
     let indications = run(&mut mac, at(INTERVAL), &mut air);
     let streams = Streams::new(SEED);
@@ -94,7 +94,7 @@ fn hidden_terminals_collide_and_recover() {
         let mut mac = seeded(seed, standard(), &parents, &tree(&parents, 1.0)).unwrap();
         let mut air = Recorder::default();
         for child in [1, 2] {
-            mac.enqueue(at(0), node(child), node(0), &[0; 10], u32::from(child), false).unwrap();
+            mac.enqueue(at(0), Msdu::new(node(child), node(0), &[0; 10], u32::from(child))).unwrap();
         }
         (run(&mut mac, at(INTERVAL), &mut air), air)
     };
@@ -124,7 +124,7 @@ fn a_beacon_lists_the_seven_that_wait_longest() {
     let mut mac = star(BeaconConfig { queue: 16, ..standard() }, 9);
     let mut air = Recorder::default();
     for child in (1..=9).rev() {
-        mac.enqueue(at(0), node(0), node(child), &[0; 10], u32::from(child), false).unwrap();
+        mac.enqueue(at(0), Msdu::new(node(0), node(child), &[0; 10], u32::from(child))).unwrap();
     }
     run(&mut mac, at(4 * INTERVAL), &mut air);
     let beacons = air.of(FrameKind::Beacon);
@@ -143,7 +143,7 @@ fn more_frames_for_one_child_are_fetched_one_by_one() {
     let mut mac = of_tree(standard(), &[None, Some(0)], 1.0);
     let mut air = Recorder::default();
     for datagram in 0..2 {
-        mac.enqueue(at(0), node(0), node(1), &[0; 10], datagram, false).unwrap();
+        mac.enqueue(at(0), Msdu::new(node(0), node(1), &[0; 10], datagram)).unwrap();
     }
     run(&mut mac, at(INTERVAL / 2), &mut air);
     let frames: Vec<_> =
@@ -170,7 +170,7 @@ fn an_unacknowledged_indirect_frame_waits_for_the_next_request() {
     links[1].ack = 0.0; // what node 1 acknowledges is not heard
     let mut mac = of_links(BeaconConfig { transaction_persistence: 3, ..standard() }, &[None, Some(0)], &links);
     let mut air = Recorder::default();
-    mac.enqueue(at(0), node(0), node(1), &[0; 10], 9, false).unwrap();
+    mac.enqueue(at(0), Msdu::new(node(0), node(1), &[0; 10], 9)).unwrap();
     let indications = run(&mut mac, at(20 * INTERVAL), &mut air);
     let data = air.of(FrameKind::Data);
     let superframes: Vec<_> = data.iter().map(|frame| frame.at / INTERVAL).collect();
@@ -189,7 +189,7 @@ fn what_is_never_fetched_expires() {
     links[0].data = 0.0; // node 1 hears no beacon
     let mut mac = of_links(standard(), &[None, Some(0)], &links);
     let mut air = Recorder::default();
-    mac.enqueue(at(BEACON), node(0), node(1), &[0; 10], 9, false).unwrap();
+    mac.enqueue(at(BEACON), Msdu::new(node(0), node(1), &[0; 10], 9)).unwrap();
     let indications = run(&mut mac, at(600 * INTERVAL), &mut air);
     assert_eq!(drops(&indications), [(BEACON + 500 * INTERVAL, DropReason::TransactionExpired)]);
     assert!(air.frames.iter().all(|frame| frame.kind == FrameKind::Beacon && !frame.received));
@@ -208,7 +208,7 @@ fn a_promised_frame_that_does_not_come_is_waited_for() {
         links[0].data = 0.5;
         let mut mac = seeded(seed, standard(), &parents, &links).unwrap();
         let mut air = Recorder::default();
-        mac.enqueue(at(0), node(0), node(1), &[0; 10], 9, false).unwrap();
+        mac.enqueue(at(0), Msdu::new(node(0), node(1), &[0; 10], 9)).unwrap();
         run(&mut mac, at(INTERVAL / 2), &mut air);
         (mac, air)
     };
@@ -232,7 +232,7 @@ fn a_lost_beacon_is_a_lost_superframe() {
         // In the middle of the active period.
         let now = at(BEACON + superframe * INTERVAL + 30_000);
         run(&mut mac, now, &mut air);
-        mac.enqueue(now, node(1), node(0), &[0; 10], superframe as u32, false).unwrap();
+        mac.enqueue(now, Msdu::new(node(1), node(0), &[0; 10], superframe as u32)).unwrap();
         let indications = run(&mut mac, now + us(30_000), &mut air);
         let beacon = air.of(FrameKind::Beacon)[superframe as usize].clone();
         assert_eq!(beacon.octets[2], superframe as u8);
@@ -322,7 +322,7 @@ fn what_cannot_work_is_refused_with_a_reason() {
 #[test]
 fn what_cannot_be_sent_is_refused_with_a_reason() {
     let mut mac = of_tree(BeaconConfig { queue: 2, ..standard() }, &[None, Some(0), Some(1)], 1.0);
-    let mut give = |from, to, length| mac.enqueue(at(0), node(from), node(to), &vec![0; length], 0, false);
+    let mut give = |from, to, length| mac.enqueue(at(0), Msdu::new(node(from), node(to), &vec![0; length], 0));
     assert_eq!(give(0, 2, 10), Err(DropReason::NoCell), "not a neighbour in the tree");
     assert_eq!(give(0, 1, 105), Err(DropReason::Malformed));
     assert_eq!(give(1, 0, 104), Ok(()));
@@ -360,7 +360,7 @@ fn hidden_children_meet_as_often_as_their_windows_say() {
             let now = at(320 + 500_000) + superframe.interval * round;
             run(&mut mac, now, &mut Recorder::default());
             for child in [1, 2] {
-                mac.enqueue(now, node(child), node(0), &vec![0; octets], child.into(), false).unwrap();
+                mac.enqueue(now, Msdu::new(node(child), node(0), &vec![0; octets], child.into())).unwrap();
             }
             let indications = run(&mut mac, now + superframe.interval, &mut Recorder::default());
             both += usize::from(received(&indications, node(0)).len() == 2);
@@ -381,7 +381,7 @@ fn an_answer_waits_while_its_coordinator_acknowledges_another_child() {
         for (number, child) in (0..100).flat_map(|number| (1..=CHILDREN).map(move |child| (number, child))) {
             run(&mut mac, at(number * INTERVAL), &mut air);
             for [from, to] in [[0, child], [child, 0]] {
-                mac.enqueue(at(number * INTERVAL), node(from), node(to), &[0; 20], child.into(), false).ok();
+                mac.enqueue(at(number * INTERVAL), Msdu::new(node(from), node(to), &[0; 20], child.into())).ok();
             }
         }
         run(&mut mac, at(200 * INTERVAL), &mut air);

@@ -6,7 +6,7 @@
 use super::*;
 use slowhand_net::observer::FrameKind;
 use slowhand_net::radio::beacon::{BeaconConfig, Downward};
-use slowhand_net::radio::{Indication, Mac};
+use slowhand_net::radio::{Indication, Mac, Msdu};
 use slowhand_net::random::Streams;
 
 /// The root's first beacon: the children switch on at time 0, a guard of 320 us before it.
@@ -31,7 +31,7 @@ fn first_backoff(node: u64) -> u64 {
 fn one_frame_upwards() {
     let mut mac = of_tree(BeaconConfig::standard(superframe()), &[None, Some(0)], 1.0);
     let mut air = Recorder::default();
-    mac.enqueue(at(0), node(1), node(0), &[0xab; 60], 5, false).unwrap();
+    mac.enqueue(at(0), Msdu::new(node(1), node(0), &[0xab; 60], 5)).unwrap();
     let indications = run(&mut mac, at(900_000), &mut air);
 
     // Two assessments, each in a back-off period of its own.
@@ -59,7 +59,7 @@ fn one_frame_upwards() {
 fn one_frame_downwards_by_request() {
     let mut mac = of_tree(BeaconConfig::standard(superframe()), &[None, Some(0)], 1.0);
     let mut air = Recorder::default();
-    mac.enqueue(at(0), node(0), node(1), &[0xab; 60], 5, false).unwrap();
+    mac.enqueue(at(0), Msdu::new(node(0), node(1), &[0xab; 60], 5)).unwrap();
     let indications = run(&mut mac, at(900_000), &mut air);
 
     // The beacon lists one address: 27 octets and 6 are 1,056 us, with 640 us of space 1,696 us: the sixth boundary.
@@ -98,7 +98,7 @@ fn one_frame_downwards_directly() {
         BeaconConfig { downward: Downward::Direct, rx_on_when_idle: true, ..BeaconConfig::standard(superframe()) };
     let mut mac = of_tree(config, &[None, Some(0)], 1.0);
     let mut air = Recorder::default();
-    mac.enqueue(at(0), node(0), node(1), &[0xab; 60], 5, false).unwrap();
+    mac.enqueue(at(0), Msdu::new(node(0), node(1), &[0xab; 60], 5)).unwrap();
     run(&mut mac, at(900_000), &mut air);
     let backoff = Streams::new(SEED).stream("coordinator back-off", 0).below(8);
     let data = FIRST_BOUNDARY + (backoff + 2) * 320;
@@ -118,7 +118,7 @@ fn no_acknowledgement_within_54_symbols() {
     links[1].data = 0.0; // nothing that node 1 sends arrives
     let mut mac = of_links(BeaconConfig::standard(superframe()), &[None, Some(0)], &links);
     let mut air = Recorder::default();
-    mac.enqueue(at(0), node(1), node(0), &[0xab; 60], 5, false).unwrap();
+    mac.enqueue(at(0), Msdu::new(node(1), node(0), &[0xab; 60], 5)).unwrap();
     let indications = run(&mut mac, at(900_000), &mut air);
 
     let mut backoffs = Streams::new(SEED).stream("back-off", 1);
@@ -143,7 +143,7 @@ fn what_does_not_fit_waits_for_the_next_superframe() {
     let mut air = Recorder::default();
     let end = BEACON + 61_440;
     let given = end - 4_800 - 1;
-    mac.enqueue(at(given), node(1), node(0), &[0xab; 60], 5, false).unwrap();
+    mac.enqueue(at(given), Msdu::new(node(1), node(0), &[0xab; 60], 5)).unwrap();
     run(&mut mac, at(2_000_000), &mut air);
     let next = BEACON + 983_040;
     // The node received the beacon of the first superframe, but no frame waited for it: idle beacons are not shown.
@@ -160,7 +160,7 @@ fn periods_that_do_not_fit_are_counted_down_in_the_next_superframe() {
     let mut mac = of_tree(BeaconConfig::standard(superframe()), &[None, Some(0)], 1.0);
     let mut air = Recorder::default();
     // One period is left when the frame comes.
-    mac.enqueue(at(BEACON + 61_440 - 320), node(1), node(0), &[0xab; 60], 5, false).unwrap();
+    mac.enqueue(at(BEACON + 61_440 - 320), Msdu::new(node(1), node(0), &[0xab; 60], 5)).unwrap();
     run(&mut mac, at(2_000_000), &mut air);
     let drawn = first_backoff(1);
     assert!(drawn > 1, "choose another seed");
@@ -174,7 +174,7 @@ fn a_frame_given_in_an_active_period_may_be_late() {
         let config = BeaconConfig { late_frames, ..BeaconConfig::standard(superframe()) };
         let mut mac = of_tree(config, &[None, Some(0)], 1.0);
         let mut air = Recorder::default();
-        mac.enqueue(at(given), node(1), node(0), &[0xab; 60], 5, false).unwrap();
+        mac.enqueue(at(given), Msdu::new(node(1), node(0), &[0xab; 60], 5)).unwrap();
         run(&mut mac, at(2_000_000), &mut air);
         assert_eq!(air.of(FrameKind::Data)[0].at, begin + (first_backoff(1) + 2) * 320);
     }

@@ -4,7 +4,7 @@ use super::*;
 use slowhand_net::clock::Duration;
 use slowhand_net::observer::{FrameKind, RadioWork};
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Superframe};
-use slowhand_net::radio::{Indication, Mac};
+use slowhand_net::radio::{Indication, Mac, Msdu};
 
 /// Five nodes in a line; the last sends 60 octets to the first once a period, hop by hop. Returns how many arrive.
 fn relay(mac: &mut Beacon, period: Duration, packets: u32, air: &mut Recorder) -> u32 {
@@ -17,14 +17,14 @@ fn relay(mac: &mut Beacon, period: Duration, packets: u32, air: &mut Recorder) -
             for indication in indications.drain(..) {
                 if let Indication::Received { node: at_node, datagram, payload, .. } = indication {
                     match at_node.0.checked_sub(1) {
-                        Some(next) => mac.enqueue(now, at_node, node(next), &payload, datagram, false).unwrap(),
+                        Some(next) => mac.enqueue(now, Msdu::new(at_node, node(next), &payload, datagram)).unwrap(),
                         None => arrived += 1,
                     }
                 }
             }
         }
         if packet < packets {
-            mac.enqueue(send_at, node(4), node(3), &[0x5a; 60], packet, false).unwrap();
+            mac.enqueue(send_at, Msdu::new(node(4), node(3), &[0x5a; 60], packet)).unwrap();
         }
     }
     arrived

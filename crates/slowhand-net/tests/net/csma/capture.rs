@@ -2,7 +2,7 @@
 
 use super::*;
 use slowhand_net::observer::FrameKind;
-use slowhand_net::radio::Mac;
+use slowhand_net::radio::{Mac, Msdu};
 use slowhand_testing::hex;
 use slowhand_testing::wireshark::Tshark;
 
@@ -35,7 +35,7 @@ fn frames(config: CsmaConfig) -> Recorder {
     let mut air = Recorder::default();
     for datagram in 0..12 {
         let (from, to) = [(0, 1), (1, 0), (1, 2), (2, 1)][datagram as usize % 4];
-        mac.enqueue(at(0), node(from), node(to), &packet, datagram, false).unwrap();
+        mac.enqueue(at(0), Msdu::new(node(from), node(to), &packet, datagram)).unwrap();
     }
     run(&mut mac, at(20_000_000), &mut air);
     for kind in [FrameKind::DataRequest, FrameKind::Data, FrameKind::Ack] {

@@ -3,7 +3,7 @@
 use super::*;
 use slowhand_net::link::{Capture, Interferer, Variation};
 use slowhand_net::observer::FrameKind;
-use slowhand_net::radio::{Indication, Mac};
+use slowhand_net::radio::{Indication, Mac, Msdu};
 use std::sync::Arc;
 
 /// A poll: assessment 128 us, turnaround 192 us, 30 octets, turnaround 192 us, acknowledgement of 11 octets. A back-off
@@ -28,7 +28,7 @@ fn mean_latency(mac: &mut Csma, period: u64) -> f64 {
     for number in 0..count {
         let begin = (10 + number * 10) * period + number * period / count;
         run(mac, at(begin - 1), &mut Recorder::default());
-        mac.enqueue(at(begin), node(0), node(1), &[0xab; 60], number as u32, false).unwrap();
+        mac.enqueue(at(begin), Msdu::new(node(0), node(1), &[0xab; 60], number as u32)).unwrap();
         let indications = run(mac, at(begin + 5 * period), &mut Recorder::default());
         let arrived = received(&indications, node(1));
         assert_eq!(arrived.len(), 1);
@@ -121,7 +121,7 @@ fn a_frame_takes_no_longer_than_is_promised() {
             let begin = at(u64::from(number) * 5_000_000 + u64::from(number) * 7_919);
             run(&mut mac, begin, &mut Recorder::default());
             let frames = number % 5 + 1;
-            (0..frames).for_each(|frame| mac.enqueue(begin, node(0), node(1), &[0; 104], frame, false).unwrap());
+            (0..frames).for_each(|frame| mac.enqueue(begin, Msdu::new(node(0), node(1), &[0; 104], frame)).unwrap());
             let indications = run(&mut mac, begin + us(4_000_000), &mut Recorder::default());
             let sent = indications.iter().rfind(|(_, indication)| matches!(indication, Indication::Sent { .. }));
             let taken = sent.unwrap().0.since(begin);
@@ -148,7 +148,7 @@ fn wifi_makes_the_channel_busy() {
     for frame in 1..=frames {
         let now = at(frame * 50_000);
         run(&mut mac, now, &mut air);
-        mac.enqueue(now, node(1), node(0), &[0; 60], 0, false).unwrap();
+        mac.enqueue(now, Msdu::new(node(1), node(0), &[0; 60], 0)).unwrap();
     }
     run(&mut mac, at((frames + 1) * 50_000), &mut air);
     let begins = air.begins(FrameKind::Data, node(1));
@@ -178,7 +178,7 @@ fn one_of_two_hidden_senders_survives_as_often_as_their_powers_say() {
             let parents = parents.map(|parent| parent.map(NodeId));
             let mut mac = Csma::new(config.clone(), links, &parents, &[false; 3], &streams).unwrap();
             for child in [1, 2] {
-                mac.enqueue(at(0), node(child), node(0), &[0; 98], child.into(), false).unwrap();
+                mac.enqueue(at(0), Msdu::new(node(child), node(0), &[0; 98], child.into())).unwrap();
             }
             for (_, child) in received(&run(&mut mac, at(50_000), &mut Recorder::default()), node(0)) {
                 arrived[child as usize] += 1;

@@ -13,7 +13,7 @@ use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::radio::Indication;
-use slowhand_net::radio::csma::{Csl, Csma, CsmaConfig, CsmaConfigError, FastPolls, Polling};
+use slowhand_net::radio::csma::{Csl, Csma, CsmaConfig, CsmaConfigError, FastPoll, Polling};
 use slowhand_net::random::Streams;
 
 const SEED: u64 = 7;
@@ -42,7 +42,7 @@ fn of_links(
 
 /// Devices that poll at this period, and never faster.
 fn polling_every(period: Duration) -> CsmaConfig {
-    let polling = Polling { period, fast: FastPolls::Never, ..Polling::openthread() };
+    let polling = Polling { period, fast: FastPoll::Never, ..Polling::openthread() };
     CsmaConfig { polling, ..CsmaConfig::openthread() }
 }
 

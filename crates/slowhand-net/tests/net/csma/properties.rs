@@ -7,19 +7,19 @@ use slowhand_net::observer::FrameKind;
 use std::collections::BTreeSet;
 
 fn config() -> impl Strategy<Value = CsmaConfig> {
-    let fast = prop_oneof![Just(FastPolls::Never), (1u8..9).prop_map(FastPolls::AfterData)];
+    let fast = prop_oneof![Just((FastPoll::Never, 8)), (1u8..9).prop_map(|polls| (FastPoll::Data, polls))];
     let csl = prop_oneof![Just(None), (63u16..3_000).prop_map(Some)];
     let access = (0u8..3, 0u8..4, 0u8..6, 0u8..5, any::<bool>(), 0u8..6);
     (fast, csl, access, 1usize..9, 200_000u64..5_000_000, 100_000u64..10_000_000).prop_map(
         |(
-            fast,
+            (fast, fast_polls),
             csl,
             (min, wider, max_csma_backoffs, max_retries, retries_busy_channel, retry),
             queue,
             period,
             timeout,
         )| {
-            let polling = Polling { period: us(period), fast, ..Polling::openthread() };
+            let polling = Polling { period: us(period), fast, fast_polls, ..Polling::openthread() };
             CsmaConfig {
                 backoff_exponents: (min, min + wider),
                 max_csma_backoffs,

@@ -6,7 +6,7 @@
 
 use super::*;
 use slowhand_net::observer::{FrameKind, RadioWork};
-use slowhand_net::radio::{Indication, Mac};
+use slowhand_net::radio::{Indication, Mac, Msdu};
 
 /// 21 octets of header, 60 of payload, 2 of FCS, and 6.
 const DATA: u64 = 89 * 32;
@@ -34,8 +34,8 @@ fn times(air: &Recorder) -> Vec<(FrameKind, u16, u64)> {
 fn one_frame_between_nodes_that_always_listen() {
     let mut mac = of_tree(CsmaConfig::openthread(), &[None, Some(0)], &[], 1.0);
     let mut air = Recorder::default();
-    mac.enqueue(at(1_000), node(1), node(0), &[0xab; 60], 5, false).unwrap();
-    mac.enqueue(at(1_000), node(1), node(0), &[0xab; 60], 6, false).unwrap();
+    mac.enqueue(at(1_000), Msdu::new(node(1), node(0), &[0xab; 60], 5)).unwrap();
+    mac.enqueue(at(1_000), Msdu::new(node(1), node(0), &[0xab; 60], 6)).unwrap();
     let indications = run(&mut mac, at(100_000), &mut air);
 
     let [first, second] = backoffs(1, 2)[..] else { unreachable!() };
@@ -71,7 +71,7 @@ fn first_poll(period: u64) -> u64 {
 fn one_frame_for_a_sleepy_device() {
     let mut mac = of_tree(polling_every(us(500_000)), &[None, Some(0)], &[1], 1.0);
     let mut air = Recorder::default();
-    mac.enqueue(at(0), node(0), node(1), &[0xab; 60], 5, false).unwrap();
+    mac.enqueue(at(0), Msdu::new(node(0), node(1), &[0xab; 60], 5)).unwrap();
     let poll = first_poll(500_000);
     let end = at(poll + 400_000);
     let indications = run(&mut mac, end, &mut air);
@@ -132,7 +132,7 @@ fn a_random_delay_before_a_repetition_grows() {
     let config = CsmaConfig { max_retries: 9, ..CsmaConfig::openthread() };
     let mut mac = of_links(config, &[None, Some(0)], &[], &[link(1, 0, 0.0), link(0, 1, 1.0)]).unwrap();
     let mut air = Recorder::default();
-    mac.enqueue(at(0), node(1), node(0), &[0xab; 60], 5, false).unwrap();
+    mac.enqueue(at(0), Msdu::new(node(1), node(0), &[0xab; 60], 5)).unwrap();
     run(&mut mac, at(1_000_000), &mut air);
     let mut stream = Streams::new(SEED).stream("back-off", 1);
     let mut begin = stream.below(8) * 320 + ACCESS;
@@ -154,7 +154,7 @@ fn a_frame_without_acknowledgement_is_sent_again() {
     let config = CsmaConfig { max_retries: 2, retry_max_exponent: 0, ..CsmaConfig::openthread() };
     let mut mac = of_links(config, &[None, Some(0)], &[], &links).unwrap();
     let mut air = Recorder::default();
-    mac.enqueue(at(0), node(1), node(0), &[0xab; 60], 5, false).unwrap();
+    mac.enqueue(at(0), Msdu::new(node(1), node(0), &[0xab; 60], 5)).unwrap();
     let indications = run(&mut mac, at(100_000), &mut air);
     let mut begin = 0;
     let expected: Vec<_> = backoffs(1, 3)
@@ -187,7 +187,7 @@ fn a_frame_is_sent_into_the_next_sample() {
     let poll = first_poll(96_000_000);
     assert!(poll > 10_000_000, "choose another seed");
     // Before the first poll, the parent knows the exact time.
-    mac.enqueue(at(5_000_000), node(0), node(1), &[0xab; 60], 5, false).unwrap();
+    mac.enqueue(at(5_000_000), Msdu::new(node(0), node(1), &[0xab; 60], 5)).unwrap();
     let next = sample + 500_000 * (5_000_000 + 2_192 - sample).div_ceil(500_000);
     let indications = run(&mut mac, at(6_000_000), &mut air);
     let data = next - 192;
@@ -202,7 +202,7 @@ fn a_frame_is_sent_into_the_next_sample() {
     assert_eq!(air.frames[1].octets[15..19], [phase as u8, (phase >> 8) as u8, period as u8, (period >> 8) as u8]);
     // So the next frame begins where this phase says.
     let after = data + DATA + 192 + (6 + ack as u64) * 32;
-    mac.enqueue(at(6_000_000), node(0), node(1), &[0xab; 60], 6, false).unwrap();
+    mac.enqueue(at(6_000_000), Msdu::new(node(0), node(1), &[0xab; 60], 6)).unwrap();
     air.frames.clear();
     run(&mut mac, at(7_000_000), &mut air);
     assert!(after < 6_000_000);
@@ -221,7 +221,7 @@ fn polls_are_fast_while_an_answer_is_expected() {
     let poll = first_poll(60_000_000);
     assert!((2_000_000..50_000_000).contains(&poll), "choose another seed");
     let mut air = Recorder::default();
-    mac.enqueue(at(1_000_000), node(1), node(0), &[0xab; 60], 5, false).unwrap();
+    mac.enqueue(at(1_000_000), Msdu::new(node(1), node(0), &[0xab; 60], 5)).unwrap();
     run(&mut mac, at(50_000_000), &mut air);
     let begins = air.begins(FrameKind::DataRequest, node(1));
     let backoffs = backoffs(1, 10);

@@ -7,7 +7,7 @@ use slowhand_net::lowpan::{forwarding, recovery};
 use slowhand_net::network::{Fragments, Network, NetworkConfig};
 use slowhand_net::radio::Mac;
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Superframe};
-use slowhand_net::radio::csma::{Csl, Csma, CsmaConfig, FastPolls, Polling};
+use slowhand_net::radio::csma::{Csl, Csma, CsmaConfig, FastPoll, Polling};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
@@ -127,7 +127,7 @@ pub fn csma_polling(hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
 /// The same, but the last node listens twice a second, and polls rarely.
 pub fn csma_sampling(hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
     let csl = Csl::openthread(3_125);
-    let polling = Polling { period: csl.poll_period(), fast: FastPolls::Never, ..Polling::openthread() };
+    let polling = Polling { period: csl.poll_period(), fast: FastPoll::Never, ..Polling::openthread() };
     csma_of(CsmaConfig { csl: Some(csl), polling, ..CsmaConfig::openthread() }, true, hops, pdr, seed)
 }
 

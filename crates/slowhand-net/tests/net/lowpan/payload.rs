@@ -175,7 +175,7 @@ fn only_the_first_fragment_is_compressed() {
 fn what_becomes_longer_stays_as_it_is() {
     let noise: Vec<u8> = (0..60).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8 | 1).collect();
     assert_eq!(compressed(&noise, PayloadCompression::Ghc), noise);
-    assert_eq!(compressed(&[], PayloadCompression::Ghc), []);
+    assert!(compressed(&[], PayloadCompression::Ghc).is_empty());
 }
 
 /// The worst that a sender can do: a frame that stands for a packet seventeen times as long (RFC 7400 section 5).

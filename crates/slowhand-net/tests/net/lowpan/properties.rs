@@ -98,8 +98,8 @@ proptest! {
         arrivals in vec((0u64..3_000, 0u16..4, 0u16..6, any::<Index>()), 1..200),
         buffers in 0usize..4,
         memory in select(vec![None, Some(300), Some(900), Some(5_000)]),
-        timer in select(vec![Timer::FromFirst, Timer::FromLast, Timer::OnDemand]),
-        when_full in select(vec![WhenFull::Refuse, WhenFull::GiveUpOldest]),
+        timer in select(vec![Timer::FirstFragment, Timer::EachFragment, Timer::OnDemand]),
+        when_full in select(vec![WhenFull::Refuse, WhenFull::Oldest]),
     ) {
         let timeout = Duration::from_micros(20_000);
         let limits = Limits { buffers, datagram: 1280, memory, timeout, timer, when_full };
@@ -149,10 +149,10 @@ proptest! {
             };
             while let Some(expired) = reassembler.poll_displaced() {
                 let begun = open.remove(&expired.datagram).unwrap();
-                prop_assert!(timer == Timer::OnDemand && begun + timeout <= now || when_full == WhenFull::GiveUpOldest);
+                prop_assert!(timer == Timer::OnDemand && begun + timeout <= now || when_full == WhenFull::Oldest);
                 prop_assert!(open.values().all(|&other| other >= begun), "the oldest goes");
             }
-            if accepted && (known.is_none() || timer == Timer::FromLast) {
+            if accepted && (known.is_none() || timer == Timer::EachFragment) {
                 open.insert(id, now);
                 packets.insert((node, tag), id);
             }

@@ -214,5 +214,5 @@ fn a_loss_says_what_was_in_the_buffers() {
         (full, delivered)
     };
     assert_eq!(lost(reassembly::WhenFull::Refuse), (vec![(1, vec![0])], 0));
-    assert_eq!(lost(reassembly::WhenFull::GiveUpOldest), (vec![(0, vec![0])], 1));
+    assert_eq!(lost(reassembly::WhenFull::Oldest), (vec![(0, vec![0])], 1));
 }

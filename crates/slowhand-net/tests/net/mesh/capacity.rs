@@ -3,11 +3,10 @@
 use super::*;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
-use slowhand_net::datagram::DatagramId;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::network::{Fragments, Network, NetworkConfig};
 use slowhand_net::observer::{Observer, RadioTimes};
-use slowhand_net::radio::{Indication, Mac, NodeQueue, Payload};
+use slowhand_net::radio::{Indication, Mac, Msdu, NodeQueue, Payload};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 use std::collections::VecDeque;
@@ -20,9 +19,9 @@ fn check(link_layer: LinkLayer, from: NodeId, to: NodeId, capacity: usize) {
     let (mut mac, _) = link_layer(1, 1.0, 1);
     assert_eq!(mac.payload_capacity(from, to), capacity);
     let payload = [0x3f; CAPACITY + 1];
-    assert_eq!(mac.enqueue(Instant::ZERO, from, to, &payload[..=capacity], 0, false), Err(DropReason::Malformed));
+    assert_eq!(mac.enqueue(Instant::ZERO, Msdu::new(from, to, &payload[..=capacity], 0)), Err(DropReason::Malformed));
     assert_eq!(mac.queue(from).len(), 0);
-    assert_eq!(mac.enqueue(Instant::ZERO, from, to, &payload[..capacity], 0, false), Ok(()));
+    assert_eq!(mac.enqueue(Instant::ZERO, Msdu::new(from, to, &payload[..capacity], 0)), Ok(()));
     assert_eq!(mac.queue(from).len(), 1);
 }
 
@@ -49,15 +48,8 @@ struct ShortAddresses {
 }
 
 impl Mac for ShortAddresses {
-    fn enqueue(
-        &mut self,
-        now: Instant,
-        from: NodeId,
-        node: NodeId,
-        payload: &[u8],
-        datagram: DatagramId,
-        discard: bool,
-    ) -> Result<(), DropReason> {
+    fn enqueue(&mut self, now: Instant, msdu: Msdu<'_>) -> Result<(), DropReason> {
+        let Msdu { node: from, next_hop: node, payload, datagram, discard } = msdu;
         assert!(payload.len() <= SHORT_ADDRESSES);
         self.lengths.lock().unwrap().push(payload.len());
         let received =

@@ -8,7 +8,7 @@ use slowhand_net::observer::{FrameKind, RadioState};
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::{Indication, Mac};
+use slowhand_net::radio::{Indication, Mac, Msdu};
 use slowhand_net::random::Streams;
 
 const SLOTFRAME: u16 = 10;
@@ -55,7 +55,7 @@ fn two_frames_in_a_shared_cell_collide_and_back_off_within_the_window() {
     for seed in 0..200 {
         let mut mac = tsch(&links, vec![vec![minimal()]; 3], seed);
         for node in [1, 2] {
-            mac.enqueue(Instant::ZERO, NodeId(node), NodeId::ROOT, &[1], 0, false).unwrap();
+            mac.enqueue(Instant::ZERO, Msdu::new(NodeId(node), NodeId::ROOT, &[1], 0)).unwrap();
         }
         let mut air = Recorder::default();
         assert_eq!(run(&mut mac, &mut air), 2);
@@ -94,9 +94,9 @@ fn hidden_senders_collide_at_the_receiver_and_senders_on_another_channel_do_not(
         let mut mac = tsch(&links, cells, 1);
         // Node 2, which interferes, always has a frame to send.
         for _ in 0..20 {
-            mac.enqueue(Instant::ZERO, NodeId(2), NodeId(3), &[0; 90], 0, false).unwrap();
+            mac.enqueue(Instant::ZERO, Msdu::new(NodeId(2), NodeId(3), &[0; 90], 0)).unwrap();
         }
-        mac.enqueue(Instant::ZERO, NodeId(1), NodeId::ROOT, &[0; 90], 1, false).unwrap();
+        mac.enqueue(Instant::ZERO, Msdu::new(NodeId(1), NodeId::ROOT, &[0; 90], 1)).unwrap();
         let mut air = Recorder::default();
         run(&mut mac, &mut air);
         let of_first: Vec<bool> = data(&air, 1).map(|sent| sent.received).collect();
@@ -117,8 +117,8 @@ fn the_acknowledgement_of_a_short_frame_disturbs_a_longer_one_elsewhere() {
     ];
     for (long, short, arrives) in [(100, 2, false), (20, 2, true)] {
         let mut mac = tsch(&links, cells.clone(), 1);
-        mac.enqueue(Instant::ZERO, NodeId(1), NodeId::ROOT, &vec![0; long], 0, false).unwrap();
-        mac.enqueue(Instant::ZERO, NodeId(2), NodeId(3), &vec![0; short], 1, false).unwrap();
+        mac.enqueue(Instant::ZERO, Msdu::new(NodeId(1), NodeId::ROOT, &vec![0; long], 0)).unwrap();
+        mac.enqueue(Instant::ZERO, Msdu::new(NodeId(2), NodeId(3), &vec![0; short], 1)).unwrap();
         let mut air = Recorder::default();
         run(&mut mac, &mut air);
         // (6 + 23 + 100) * 32 = 4,128 us on the air. The acknowledgement begins after (6 + 23 + 2) * 32 + 1,000 = 1,992
@@ -135,7 +135,7 @@ fn a_frame_whose_acknowledgements_are_lost_is_passed_up_once() {
     let cells = vec![vec![cell(3, 0, LISTEN, 1)], vec![cell(3, 0, SEND, 0)]];
     let mut mac = tsch(&links, cells, 4);
     for datagram in 0..20 {
-        mac.enqueue(Instant::ZERO, NodeId(1), NodeId::ROOT, &[datagram as u8], datagram, false).unwrap();
+        mac.enqueue(Instant::ZERO, Msdu::new(NodeId(1), NodeId::ROOT, &[datagram as u8], datagram)).unwrap();
     }
     let mut air = Recorder::default();
     let indications = run_mac(&mut mac, NEVER, &mut air);
@@ -151,7 +151,7 @@ fn dedicated_cells_know_no_back_off() {
     let cells = vec![vec![cell(3, 0, LISTEN, 1)], vec![cell(3, 0, SEND, 0)]];
     let mut mac = tsch(&[link(1, 0, 0.5), link(0, 1, 1.0)], cells, 1);
     for _ in 0..20 {
-        mac.enqueue(Instant::ZERO, NodeId(1), NodeId::ROOT, &[0], 0, false).unwrap();
+        mac.enqueue(Instant::ZERO, Msdu::new(NodeId(1), NodeId::ROOT, &[0], 0)).unwrap();
     }
     let mut air = Recorder::default();
     run(&mut mac, &mut air);
@@ -176,7 +176,7 @@ fn every_channel_has_its_own_delivery_ratio() {
     for batch in 0..20u64 {
         for _ in 0..20 {
             let now = Instant::ZERO + Duration::from_secs(100) * batch;
-            mac.enqueue(now, NodeId(1), NodeId::ROOT, &[0], 0, false).unwrap();
+            mac.enqueue(now, Msdu::new(NodeId(1), NodeId::ROOT, &[0], 0)).unwrap();
         }
         delivered += run(&mut mac, &mut air);
     }
@@ -203,7 +203,7 @@ fn the_timeline_of_every_radio_adds_up_to_its_times() {
     let mut mac = tsch(&links, cells, 7);
     let mut air = Recorder::of_radios();
     for (at, from, to) in [(5_000, 1, 0), (5_000, 2, 1), (350_000, 2, 0), (351_000, 0, 1), (351_500, 0, 2)] {
-        mac.enqueue(Instant::from_micros(at), NodeId(from), NodeId(to), &[0; 50], 0, false).unwrap();
+        mac.enqueue(Instant::from_micros(at), Msdu::new(NodeId(from), NodeId(to), &[0; 50], 0)).unwrap();
     }
     // Many of these instants are in the middle of a frame or of idle listening.
     for end in (0..=1_000).map(|ms| Instant::from_micros(ms * 1_000)) {
@@ -240,7 +240,7 @@ fn the_stronger_of_two_frames_in_a_slot_arrives() {
         let links = Links::new(3, &links, &streams).capturing(&capture, &streams);
         let mut mac = Tsch::new(config, links, vec![vec![minimal()]; 3], &streams);
         for node in [1, 2] {
-            mac.enqueue(Instant::ZERO, NodeId(node), NodeId(0), &[0; 60], node.into(), false).unwrap();
+            mac.enqueue(Instant::ZERO, Msdu::new(NodeId(node), NodeId(0), &[0; 60], node.into())).unwrap();
         }
         let mut air = Recorder::default();
         assert_eq!(run(&mut mac, &mut air), 2, "later, both have backed off");
@@ -263,8 +263,8 @@ fn a_frame_and_its_acknowledgement_do_not_disturb_at_the_same_time() {
         let config = tsch::TschConfig { timing: Timing::SLOT_10_MS, ..tsch::TschConfig::openwsn(SLOTFRAME) };
         let links = Links::new(4, &links, &streams).capturing(&capture, &streams);
         let mut mac = Tsch::new(config, links, vec![vec![minimal()]; 4], &streams);
-        mac.enqueue(Instant::ZERO, NodeId(1), NodeId(2), &[0; 10], 1, false).unwrap();
-        mac.enqueue(Instant::ZERO, NodeId(3), NodeId(0), &[0; 100], 3, false).unwrap();
+        mac.enqueue(Instant::ZERO, Msdu::new(NodeId(1), NodeId(2), &[0; 10], 1)).unwrap();
+        mac.enqueue(Instant::ZERO, Msdu::new(NodeId(3), NodeId(0), &[0; 100], 3)).unwrap();
         let mut air = Recorder::default();
         run(&mut mac, &mut air);
         let [short, long] = [1, 3].map(|node| data(&air, node).next().unwrap());

@@ -10,7 +10,7 @@ use slowhand_net::observer::FrameKind;
 use slowhand_net::radio::tsch::load::EVERY_NEIGHBOR;
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::{Load, Member, Trickle, Tsch, TschConfig};
-use slowhand_net::radio::{Indication, Mac};
+use slowhand_net::radio::{Indication, Mac, Msdu};
 use slowhand_net::random::Streams;
 use slowhand_testing::wireshark::Tshark;
 
@@ -112,7 +112,7 @@ fn keep_alives_keep_a_node_synchronised() {
     let (mut mac, mut air) = (loaded(2, &clique(2), Load { keep_alive, ..Load::default() }, 1), Recorder::default());
     for frame in 0..120 {
         run_mac(&mut mac, seconds(10 * frame), &mut air);
-        mac.enqueue(seconds(10 * frame), NodeId::ROOT, NodeId(1), &[0x5a; 20], 0, false).unwrap();
+        mac.enqueue(seconds(10 * frame), Msdu::new(NodeId::ROOT, NodeId(1), &[0x5a; 20], 0)).unwrap();
     }
     assert!(air.of(FrameKind::Data).len() >= 119);
     assert!(air.of(FrameKind::KeepAlive).len() <= 1, "{}", air.of(FrameKind::KeepAlive).len());
@@ -141,7 +141,7 @@ fn the_processor_takes_time_for_data_alone() {
     for pair in 0..frames / 2 {
         run_mac(&mut mac, Instant::from_micros(pair * 2_450_000), &mut air);
         for _ in 0..2 {
-            mac.enqueue(Instant::from_micros(pair * 2_450_000), NodeId(1), NodeId::ROOT, &[0x5a; 20], 0, false)
+            mac.enqueue(Instant::from_micros(pair * 2_450_000), Msdu::new(NodeId(1), NodeId::ROOT, &[0x5a; 20], 0))
                 .unwrap();
         }
     }
@@ -165,7 +165,7 @@ fn a_join_request_meets_beacons() {
         let now = Instant::from_micros(request * 1_007_000);
         let arrives = |(_, indication): &(_, Indication)| matches!(indication, Indication::Received { .. });
         arrived += run_mac(&mut mac, now, &mut ()).iter().filter(|indication| arrives(indication)).count();
-        mac.enqueue(now, NodeId(2), NodeId(1), &[0x5a; 60], 0, false).unwrap();
+        mac.enqueue(now, Msdu::new(NodeId(2), NodeId(1), &[0x5a; 60], 0)).unwrap();
     }
     let share = arrived as f64 / requests as f64;
     assert!((share - 0.7643).abs() < 0.015, "{share}");

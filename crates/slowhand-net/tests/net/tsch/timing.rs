@@ -8,7 +8,7 @@ use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::observer::{FrameKind, Observer};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::{Indication, Mac, frame};
+use slowhand_net::radio::{Indication, Mac, Msdu, frame};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
@@ -97,7 +97,7 @@ fn a_frame_is_sent_sixteen_times_and_given_up() {
         vec![vec![], vec![cell(1, SEND, 0)]],
         &streams,
     );
-    mac.enqueue(Instant::ZERO, CLIENT, NodeId::ROOT, &[1, 2, 3], 9, false).unwrap();
+    mac.enqueue(Instant::ZERO, Msdu::new(CLIENT, NodeId::ROOT, &[1, 2, 3], 9)).unwrap();
     let mut air = Recorder::default();
     let indications = run_mac(&mut mac, NEVER, &mut air);
     // OpenWSN's 15 retries after the first transmission, in slot 1 of 16 slotframes of 100,000 us.

@@ -2,6 +2,7 @@
 
 use super::*;
 use slowhand_net::observer::FrameKind;
+use slowhand_net::radio::Msdu;
 use slowhand_testing::hex;
 use slowhand_testing::wireshark::Tshark;
 
@@ -25,7 +26,7 @@ fn every_frame_reads_as_what_it_is() {
     let mut world = World::new(config().with_data_ack(), &[100_000, 40_000], &pair(0.9), 1);
     for datagram in 0..5 {
         world.run_until(u64::from(datagram) * 1_000_000);
-        world.mac.enqueue(at(u64::from(datagram) * 1_000_000), A, B, &packet, datagram, false).unwrap();
+        world.mac.enqueue(at(u64::from(datagram) * 1_000_000), Msdu::new(A, B, &packet, datagram)).unwrap();
     }
     world.run_out(20_000_000);
     let rows = Tshark::default().rows(&capture(&world.air.frames), &FIELDS);

@@ -6,8 +6,8 @@ use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::link::LinkQuality;
 use slowhand_net::observer::FrameKind;
-use slowhand_net::radio::Mac;
 use slowhand_net::radio::xmac::XmacConfig;
+use slowhand_net::radio::{Mac, Msdu};
 
 /// From the last symbol of a strobe to the last of a data frame of this many octets of payload.
 fn strobe_to_data_end(payload: u64) -> u64 {
@@ -234,7 +234,8 @@ fn four_neighbours_are_remembered() {
 fn queues_are_bounded() {
     let links: Vec<_> = (1..=3).flat_map(|leaf| LinkQuality::symmetric(A, NodeId(leaf), 1.0)).collect();
     let mut world = World::new(config(), &[0, 10_000, 20_000, 30_000], &links, 1);
-    let mut enqueue = |node, octets: usize| world.mac.enqueue(at(0), A, NodeId(node), &vec![0x5a; octets], 1, false);
+    let mut enqueue =
+        |node, octets: usize| world.mac.enqueue(at(0), Msdu::new(A, NodeId(node), &vec![0x5a; octets], 1));
     assert_eq!(enqueue(4, 60), Err(DropReason::NoCell));
     assert_eq!(enqueue(1, 105), Err(DropReason::Malformed));
     assert_eq!(enqueue(1, 104), Ok(()));

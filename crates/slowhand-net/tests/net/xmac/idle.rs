@@ -5,7 +5,7 @@ use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
 use slowhand_net::link::Links;
 use slowhand_net::radio::xmac::XMac;
-use slowhand_net::radio::{Indication, Mac};
+use slowhand_net::radio::{Indication, Mac, Msdu};
 use slowhand_net::random::Streams;
 
 const NODES: u16 = 5;
@@ -19,7 +19,7 @@ fn relay(packets: u64, gap: Duration) -> (u64, u64) {
     let (mut calls, mut arrived, mut indications) = (0, 0, Vec::new());
     for packet in 0..packets {
         let start = at(0) + gap * packet;
-        mac.enqueue(start, NodeId(NODES - 1), NodeId(NODES - 2), &[0x5a; 60], packet as u32, false).unwrap();
+        mac.enqueue(start, Msdu::new(NodeId(NODES - 1), NodeId(NODES - 2), &[0x5a; 60], packet as u32)).unwrap();
         while let Some(now) = mac.deadline().filter(|&now| now < start + gap) {
             mac.handle_deadline(now, &mut indications, &mut ());
             calls += 1;
@@ -27,7 +27,7 @@ fn relay(packets: u64, gap: Duration) -> (u64, u64) {
                 match indication {
                     Indication::Received { node: NodeId::ROOT, .. } => arrived += 1,
                     Indication::Received { node, datagram, payload, .. } => {
-                        mac.enqueue(now, node, NodeId(node.0 - 1), &payload, datagram, false).unwrap();
+                        mac.enqueue(now, Msdu::new(node, NodeId(node.0 - 1), &payload, datagram)).unwrap();
                     }
                     _ => {}
                 }

@@ -12,7 +12,7 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::datagram::DatagramId;
 use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::radio::xmac::{XMac, XmacConfig};
-use slowhand_net::radio::{Indication, Mac};
+use slowhand_net::radio::{Indication, Mac, Msdu};
 use slowhand_net::random::Streams;
 
 const A: NodeId = NodeId(0);
@@ -43,7 +43,7 @@ impl World {
 
     fn send(&mut self, us: u64, from: NodeId, to: NodeId, octets: usize, datagram: DatagramId) {
         self.run_until(us);
-        self.mac.enqueue(at(us), from, to, &vec![0x5a; octets], datagram, false).unwrap();
+        self.mac.enqueue(at(us), Msdu::new(from, to, &vec![0x5a; octets], datagram)).unwrap();
     }
 
     /// Does what is due before this microsecond.

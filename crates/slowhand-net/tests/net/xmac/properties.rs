@@ -9,7 +9,7 @@ use slowhand_net::link::LinkQuality;
 use slowhand_net::observer::{FrameKind, RadioTimes};
 use slowhand_net::radio::phy::air_time;
 use slowhand_net::radio::xmac::{Retry, XmacConfig};
-use slowhand_net::radio::{Indication, Mac};
+use slowhand_net::radio::{Indication, Mac, Msdu};
 
 #[derive(Clone, Debug)]
 struct Scenario {
@@ -92,7 +92,7 @@ fn run_watched(scenario: &Scenario, watched: bool) -> (World, Accepted) {
         let neighbors: Vec<_> = scenario.links.iter().filter(|link| link.from == from).map(|link| link.to).collect();
         let Some(&to) = neighbors.get(choice % neighbors.len().max(1)) else { continue };
         let payload: Vec<u8> = (0..octets).map(|octet| (octet + accepted.len()) as u8).collect();
-        match world.mac.enqueue(at(us), from, to, &payload, accepted.len() as u32, false) {
+        match world.mac.enqueue(at(us), Msdu::new(from, to, &payload, accepted.len() as u32)) {
             Ok(()) => accepted.push((from, to, payload)),
             Err(reason) => assert_eq!(reason, DropReason::QueueFull),
         }

@@ -22,6 +22,9 @@ impl Path for Slow {
 
 const DUE: u64 = 2 + 1 + 9;
 
+/// No datagram is released, and none is discarded.
+const NOTHING: [Vec<DatagramId>; 2] = [Vec::new(), Vec::new()];
+
 /// Positions in the recorded handshake.
 const CLIENT_HELLO: usize = 0;
 const VERIFY: usize = 1;
@@ -111,7 +114,7 @@ fn a_repeat_is_held_and_discarded_when_the_client_answers() {
     router.up(8, FLIGHT_5);
     assert_eq!(router.decided(), [vec![], vec![3]]);
     assert_eq!(router.down(9, FLIGHT_6, 5), Verdict::Pass);
-    assert_eq!((router.suppression.deadline(), router.decided()), (None, [vec![], vec![]]));
+    assert_eq!((router.suppression.deadline(), router.decided()), (None, NOTHING));
 }
 
 #[test]
@@ -136,7 +139,7 @@ fn a_repeat_of_what_was_lost_goes_on_when_the_answer_is_overdue() {
     assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold);
     assert_eq!(router.suppression.deadline(), Some(at(3 + DUE)));
     router.suppression.handle_timeout(at(3 + DUE - 1), &Slow);
-    assert_eq!(router.decided(), [vec![], vec![]]);
+    assert_eq!(router.decided(), NOTHING);
     router.suppression.handle_timeout(at(3 + DUE), &Slow);
     let Some(Action::Release { datagram: 3, packet: released }) = router.suppression.poll_action() else { panic!() };
     assert_eq!(released, packet(Host::Internet, Host::Node(NodeId(1)), &router.datagrams[FLIGHT_4]));
@@ -153,7 +156,7 @@ fn a_client_that_repeats_its_flight_has_not_got_the_answer() {
     let mut router = BorderRouter::in_flight_4();
     assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold);
     router.up(5, WITH_COOKIE);
-    assert_eq!(router.decided(), [vec![], vec![]], "it left the client at 4 s, the flight arrived at 5 s");
+    assert_eq!(router.decided(), NOTHING, "it left the client at 4 s, the flight arrived at 5 s");
     router.up(6, WITH_COOKIE);
     assert_eq!(router.decided(), [vec![3], vec![]]);
     assert_eq!(router.down(7, FLIGHT_4, 4), Verdict::Hold, "the server repeats once more: its copy is on its way");
@@ -206,12 +209,12 @@ fn a_copy_waits_as_long_as_recovery_is_under_way() {
     assert_eq!(router.suppression.deadline(), None);
     // The client repeats its flight: it waits, and that says nothing new.
     router.up(10, WITH_COOKIE);
-    assert_eq!(router.decided(), [vec![], vec![]]);
+    assert_eq!(router.decided(), NOTHING);
     // The client has it 37 s later. It may compute for 9 s, and its answer takes 1 s.
     router.suppression.handle_arrival(at(40), 2, &Slow);
     assert_eq!(router.suppression.deadline(), Some(at(40 + 9 + 1)));
     router.up(45, WITH_COOKIE);
-    assert_eq!(router.decided(), [vec![], vec![]], "it is known that the flight has arrived");
+    assert_eq!(router.decided(), NOTHING, "it is known that the flight has arrived");
     router.suppression.handle_timeout(at(50), &Slow);
     assert_eq!(router.decided(), [vec![3], vec![]], "the answer is overdue");
 }
@@ -247,7 +250,7 @@ fn a_copy_waits_for_the_rest_of_its_flight() {
     assert_eq!(router.down(4, done, 6), Verdict::Hold);
     assert_eq!(router.suppression.deadline(), None);
     router.suppression.handle_loss(at(30), 3, &Slow);
-    assert_eq!(router.decided(), [vec![], vec![]], "a copy of another datagram");
+    assert_eq!(router.decided(), NOTHING, "a copy of another datagram");
     // Its answer is overdue by now. It goes on at once, not in the past.
     assert_eq!(router.suppression.deadline(), Some(at(30)));
     router.suppression.handle_timeout(at(30), &Slow);
@@ -295,7 +298,7 @@ fn a_copy_of_an_answered_flight_waits_for_the_next_flight() {
     // A client repeats the last flight only if the server repeats its own flight: so the copy must pass.
     let mut router = answered();
     router.suppression.handle_timeout(at(7 + DUE - 1), &Slow);
-    assert_eq!(router.decided(), [vec![], vec![]], "the time counts from the copy, not from the first one");
+    assert_eq!(router.decided(), NOTHING, "the time counts from the copy, not from the first one");
     router.suppression.handle_timeout(at(7 + DUE), &Slow);
     assert_eq!(router.decided(), [vec![3], vec![]]);
 }
