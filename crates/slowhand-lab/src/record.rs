@@ -131,7 +131,7 @@ pub enum Phase {
     Handshake,
     /// From then until an end closes its session.
     Data,
-    /// From then until the conversation is over. Over TLS, this has the close_notify alert and its TCP acknowledgment.
+    /// From then until the conversation is over. Over TLS, this has the close_notify alert and its TCP acknowledgement.
     /// It has no FIN: the model does not close the TCP connection.
     Closing,
 }
