@@ -20,7 +20,7 @@ impl Observer for Counter {
     }
 }
 
-/// How many datagrams are lost when a frame whose payload begins with this octet is on the air, and how many frames the
+/// The number of datagrams lost when a frame whose payload begins with this octet is on the air, and how many frames the
 /// next observer sees.
 fn lost(is_acknowledged: bool, kind: FrameKind, received: bool, dispatch: u8) -> (u64, usize) {
     let (mut ledger, mut next) = (Ledger::new(), Counter::default());
