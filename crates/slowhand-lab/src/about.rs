@@ -59,7 +59,7 @@ fn session(scenario: &Scenario) -> String {
     format!("{ends}, {}{carrier}{suite}{help}{nonces}", word(&session.protocol))
 }
 
-/// What helps the session, and the credential of one that has no suite to tell it.
+/// The help of the session, and the credential of one that has no suite to tell it.
 fn help(scenario: &Scenario) -> [Option<&'static str>; 7] {
     let (session, gateway) = (&scenario.session, &scenario.gateway);
     [

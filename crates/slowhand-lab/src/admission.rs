@@ -1,4 +1,4 @@
-//! What a server with few session slots does with one more client: the policies, and the slots of the servers of a world.
+//! The treatment of one more client by a server with few session slots: the policies, and the slots of the servers of a world.
 
 use crate::ids::ConversationId;
 use schemars::JsonSchema;
@@ -51,7 +51,7 @@ impl Policy {
     }
 }
 
-/// How a session that has a slot is used.
+/// The use of a session that has a slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use<T> {
     pub(crate) admitted: T,
@@ -60,18 +60,18 @@ pub(crate) struct Use<T> {
     pub(crate) is_idle: bool,
 }
 
-/// How many sessions each server holds, and for how long.
+/// The number of sessions that each server holds, and their time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlotRules {
     /// Session slots of a server.
     pub slots: usize,
-    /// What it does when all of them are taken.
+    /// The treatment of a client when all of them are taken.
     pub policy: Policy,
-    /// How long a session keeps its slot after its handshake, if neither end closes it. `None`: for ever.
+    /// The time for which a session keeps its slot after its handshake, if neither end closes it. `None`: for ever.
     pub session: Option<Duration>,
-    /// How long a half-open session keeps its slot for certain.
+    /// The time for which a half-open session keeps its slot for certain.
     pub half_open: Duration,
-    /// How long after its last use a session counts as idle.
+    /// The time after its last use from which a session counts as idle.
     pub idle_after: Duration,
 }
 
@@ -95,7 +95,7 @@ struct Held {
     is_over: bool,
 }
 
-/// What becomes of a client that asks for a slot.
+/// The answer to a client that asks for a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// It has one.

@@ -1,4 +1,4 @@
-//! What uses a secure session: the program above it, at the client's or the server's end.
+//! The program above a secure session, which uses it, at the client's or the server's end.
 //!
 //! An application does no I/O itself. The world calls it when its session is established or closed, when data arrived
 //! and when its timer is due. Then the world asks it for [`Action`]s until there are none. It never sees a datagram, a
@@ -34,7 +34,7 @@ pub trait Application: Send {
         None
     }
 
-    /// What the application does next; `None`: it waits.
+    /// The next action of the application; `None`: it waits.
     fn poll_action(&mut self) -> Option<Action> {
         None
     }
@@ -44,7 +44,7 @@ pub trait Application: Send {
     fn is_finished(&self) -> bool;
 }
 
-/// What an application does.
+/// An action of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Writes data to the session: a record, and over DTLS a datagram. Without effect once the session is closed.

@@ -68,7 +68,7 @@ pub enum BatteryError {
     Invalid(InputError),
     /// The client has no supply voltage: it runs on mains power.
     Mains {
-        /// What the device is.
+        /// The device.
         device: String,
     },
 }
@@ -175,15 +175,15 @@ impl Battery {
         is_fed.then_some(()).ok_or_else(|| BatteryError::Mains { device: device.description.clone() })
     }
 
-    /// What a device takes from it in a day in which it uses so many millijoules at so many volts, and what the battery loses
-    /// in that day by itself, in milliampere-hours.
+    /// The charge that a device takes from it in a day in which it uses so many millijoules at so many volts, and the charge
+    /// that the battery loses in that day by itself, in milliampere-hours.
     pub fn charge_a_day_mah(&self, mj: f64, supply_v: f64) -> [f64; 2] {
         // A millijoule is a milliampere for a second at one volt.
         let taken = mj / supply_v.min(self.nominal_v.value) / 3600.0;
         [taken, self.capacity_mah.value * self.self_discharge_percent.value / 100.0 / DAYS_A_YEAR]
     }
 
-    /// How long it lasts for a device with this life. `None` if the life has used nothing and the battery loses nothing.
+    /// The life of the battery in a device with this life. `None` if the life has used nothing and the battery loses nothing.
     pub fn life(&self, life: &Life) -> Option<BatteryLife> {
         let charge = |mj_a_day: f64| self.charge_a_day_mah(mj_a_day, life.supply_v);
         let years = |mj_a_day: f64| {

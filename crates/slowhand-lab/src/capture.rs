@@ -54,7 +54,7 @@ pub enum CaptureError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// A frame came with an earlier time than the one before.
@@ -93,7 +93,7 @@ impl CaptureWriter<BufWriter<File>> {
 /// Creates a file for secrets, or empties it: mode 0600, which a file that is there gets too.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 #[cfg(unix)]
 pub fn create_private(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
@@ -104,10 +104,10 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The same for a page, which has no files: the system refuses.
+/// Fails on a page, which has no files: the system refuses.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 #[cfg(not(unix))]
 pub fn create_private(path: &Path) -> io::Result<File> {
     File::create(path)
@@ -197,7 +197,7 @@ impl<W: Write> CaptureWriter<W> {
     }
 }
 
-/// What stands before the frame: version 0, the length of it all, then the fields.
+/// Writes the part before the frame: version 0, the length of it all, then the fields.
 fn write_tap_header(packet: &mut Vec<u8>, channel: u8, asn: Option<u64>) {
     packet.clear();
     packet.extend_from_slice(&[0; 4]);

@@ -15,10 +15,10 @@ pub struct Difference {
     pub pairs: usize,
 }
 
-/// What `records` has more than `others`, for each quantity that both have, in the order of the record's columns. Both are ordered
-/// by seed. A world with several handshakes counts with their mean.
+/// The difference of `records` from `others`, for each quantity that both have, in the order of the record's columns. Both are
+/// ordered by seed. A world with several handshakes counts with their mean.
 ///
-/// The same seed draws the same random numbers, so that differences of pairs have a narrower interval than those of two
+/// Equal seeds draw the same random numbers, so that differences of pairs have a narrower interval than those of two
 /// independent runs.
 pub fn differences(records: &[Record], others: &[Record]) -> Vec<(&'static str, Difference)> {
     let of =

@@ -16,7 +16,7 @@ use slowhand_sessions::{Aead, AeadMode, Cbc, Curve, Operation, Processor};
 use crate::input::{Document, Files, InputError, schema_of};
 pub use constant::{Amount, Constant, Origin, Time};
 
-/// What a compression of SHA-512 takes, in compressions of SHA-256; see [`CryptoTimes::sha256_block_us`].
+/// The time for a compression of SHA-512, in compressions of SHA-256; see [`CryptoTimes::sha256_block_us`].
 const SHA512_TO_SHA256: f64 = 4.0;
 
 /// The devices that are built in, by name.
@@ -300,7 +300,7 @@ impl Device {
                 .all(|RsaTimes { private_ms, public_ms }| [private_ms, public_ms].into_iter().all(Option::is_some))
     }
 
-    /// How long it takes for a frame. `None` if the device does not say.
+    /// The time that it takes for a frame. `None` if the device does not say.
     pub(crate) fn frame_handling(&self) -> Option<clock::Duration> {
         let us = self.us(self.processor.frame_handling_us.as_ref(), "frame_handling_us").ok()?;
         Some(clock::Duration::from_secs_f64(us / 1e6))
@@ -312,7 +312,7 @@ impl Device {
         count as f64 * self.us(time.as_ref(), "").unwrap_or_default() / 1e6
     }
 
-    /// How long an operation takes.
+    /// The time that an operation takes.
     ///
     /// # Errors
     /// The device has no time for it.
@@ -417,7 +417,7 @@ impl Device {
     }
 }
 
-/// How many devices may stand between a device and the one that has no base.
+/// The most devices that may stand between a device and the one that has no base.
 const MAX_BASES: usize = 8;
 
 /// The document of a device, filled up with those of its bases.
@@ -439,7 +439,7 @@ fn document(name: &str, files: &mut Files<'_>, bases: usize) -> Result<Document,
     Ok(document)
 }
 
-/// What the file of a device says, without its base. An error says from where on its path is.
+/// The content of a device's file, without its base. An error says from where on its path is.
 fn own_document(name: &str, files: &mut Files<'_>, from: &str) -> Result<Document, DeviceError> {
     if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
         let file = format!("devices/{name}.toml");
@@ -481,7 +481,7 @@ impl Paced {
         self.factor == 0.0
     }
 
-    /// How long an operation takes.
+    /// The time that an operation takes.
     ///
     /// # Errors
     /// The device has no time for it.

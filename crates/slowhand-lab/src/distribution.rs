@@ -49,7 +49,7 @@ impl Metric {
         Self { mean, ci95, half, min, p50, p95, p99, max }
     }
 
-    /// The same of a quantity that is never negative: its interval ends at 0. `half` stays.
+    /// The metric of a quantity that is never negative: its interval ends at 0. `half` stays.
     pub(crate) fn not_negative(self) -> Self {
         Self { ci95: self.ci95.map(|[low, high]| [low.max(0.0), high]), ..self }
     }

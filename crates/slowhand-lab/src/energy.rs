@@ -17,7 +17,7 @@ pub(crate) struct Times {
     pub(crate) elapsed: Duration,
     /// The radio's states.
     pub(crate) radio: RadioTimes,
-    /// What else the radio did.
+    /// The other work of the radio.
     pub(crate) work: RadioWork,
     /// The CPU computing cryptography.
     pub(crate) computed: Duration,
@@ -65,7 +65,7 @@ impl Times {
         }
     }
 
-    /// How long the CPU was active: while it computed, waited actively, woke up or handled frames, one after the other.
+    /// The time for which the CPU was active: while it computed, waited actively, woke up or handled frames, one after the other.
     ///
     /// Frames that took no time of the network take that of the device. The CPU wakes up for each start of the radio and for each
     /// frame.
@@ -77,7 +77,7 @@ impl Times {
     }
 }
 
-/// What `device` uses in this time.
+/// The energy that `device` uses in this time.
 ///
 /// The CPU sleeps while it is not active. The radio sleeps while it neither sends nor listens, but for what it takes to start, to
 /// ramp up and to be ready. Of these three, what has no current of its own in the device counts as sleep.

@@ -133,7 +133,7 @@ impl Moments {
         self.open.deviation.add(value - self.first);
     }
 
-    /// How many clusters there are.
+    /// The number of clusters.
     pub(crate) fn clusters(&self) -> u64 {
         self.clusters
     }
@@ -202,7 +202,7 @@ fn half_width_of(values: &[f64], deviations: impl ExactSizeIterator<Item = f64>)
     half_width(squares, values.len() as u64, clusters as u64)
 }
 
-/// The same from the sum of the squares of these deviations, of two clusters or more.
+/// The half width from the sum of the squares of these deviations, of two clusters or more.
 fn half_width(squares: f64, values: u64, clusters: u64) -> f64 {
     let degrees = clusters - 1;
     let variance = squares / (values as f64).powi(2) * clusters as f64 / degrees as f64;

@@ -6,20 +6,20 @@ use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_sessions::Role;
 
-/// How many requests there are, and their sizes.
+/// The number of requests, and their sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// The answers that each client wants: to as many requests, each of which waits for the response to the one before.
     pub requests: u32,
     /// Octets of data in a request, above the messages of CoAP if the protocol has them.
     pub request: usize,
-    /// The same in a response.
+    /// Octets of data in a response.
     pub response: usize,
     /// The client observes: it asks once, and the server sends the later answers by itself, one in each of these times.
     pub period: Option<Duration>,
 }
 
-/// What data consist of. Their octets do not matter.
+/// The octet of which data consist. Its value does not matter.
 const FILL: u8 = 0x2a;
 
 impl Exchange {
@@ -53,14 +53,14 @@ struct End {
     wants: usize,
     /// Octets that this end sends each time.
     says: usize,
-    /// How many answers this end still has to get or to send.
+    /// The number of answers that this end still has to get or to send.
     left: u32,
     /// The time between answers, if the client observes.
     period: Option<Duration>,
     /// When a server sends the next one by itself.
     next: Option<Instant>,
     received: usize,
-    /// How often this end is to write.
+    /// The number of times that this end is to write.
     writes: u32,
 }
 

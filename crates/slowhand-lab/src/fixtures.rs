@@ -1,4 +1,4 @@
-//! What several modules of unit tests use.
+//! The helpers of several modules of unit tests.
 
 use crate::plan::Plan;
 use crate::record::Record;

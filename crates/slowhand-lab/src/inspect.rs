@@ -29,25 +29,25 @@ pub struct Inspection {
 pub struct NodeReport {
     /// The node.
     pub node: u16,
-    /// What it runs on: the server's device where the server is, else the client's.
+    /// The device of the node: the server's device where the server is, else the client's.
     pub device: String,
     /// All of the time. The states of the radio add up to it.
     pub elapsed: std::time::Duration,
     /// The states of its radio.
     pub radio: RadioTimes,
-    /// What else its radio did.
+    /// The other work of its radio.
     pub work: RadioWork,
     /// The slots in which its radio was on, by what was sent and received. Under TSCH; else there are none.
     pub slots: Slots,
-    /// How long it computed cryptography.
+    /// The time for which it computed cryptography.
     pub computed: std::time::Duration,
-    /// How long its MAC kept the CPU waiting actively; a wait that is not over does not count.
+    /// The time for which its MAC kept the CPU waiting actively; a wait that is not over does not count.
     pub waited: std::time::Duration,
-    /// How long frames kept its CPU busy in time of the network.
+    /// The time for which frames kept its CPU busy in time of the network.
     pub handled: std::time::Duration,
     /// The frames that its CPU handled.
     pub frames: HandledFrames,
-    /// How long its CPU was active: all of this, and what its device takes for frames and for waking up.
+    /// The time for which its CPU was active: all of this, and what its device takes for frames and for waking up.
     pub active: std::time::Duration,
     /// The energy that it used.
     pub energy: Energy,
@@ -104,7 +104,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// What was before `end`: a slot is shown in full when it begins, and datagrams travel after the last handshake.
+    /// The timelines before `end`: a slot is shown in full when it begins, and datagrams travel after the last handshake.
     pub(crate) fn until(self, end: Instant) -> (Vec<RadioInterval>, Vec<BufferLevel>) {
         let Self { mut timeline, mut buffers } = self;
         timeline.retain_mut(|interval| {

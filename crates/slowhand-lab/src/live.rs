@@ -38,7 +38,7 @@ pub struct Live<'a> {
     seed: u64,
     /// The clients that had a conversation.
     clients: BTreeSet<NodeId>,
-    /// How many conversations were opened.
+    /// The number of conversations opened.
     opened: u64,
     /// The time until which the world has run.
     now: Instant,
@@ -90,7 +90,7 @@ impl<'a> Live<'a> {
         Self { plan, world, streams: Streams::new(seed), seed, clients: BTreeSet::new(), opened: 0, now: Instant::ZERO }
     }
 
-    /// The same world, which keeps what its ends do, to explain a handshake.
+    /// Makes this world keep what its ends do, to explain a handshake.
     pub fn with_trace(self) -> Self {
         Self { world: self.world.with_trace(), ..self }
     }
@@ -179,7 +179,7 @@ impl<'a> Live<'a> {
         self.world.stream_state(EndId::of(conversation, role))
     }
 
-    /// How a conversation is.
+    /// The state of a conversation.
     pub fn state(&self, conversation: ConversationId) -> ConversationState {
         self.world.conversation_state(conversation)
     }
@@ -210,13 +210,13 @@ impl<'a> Live<'a> {
         self.world.prune(self.now);
     }
 
-    /// What a conversation that is over took, as far as it is known now: datagrams may still be on their way
-    /// ([`ConversationState::on_their_way`]).
+    /// The report of a conversation that is over, as far as it is known now: datagrams may still be on their
+    /// way ([`ConversationState::on_their_way`]).
     pub fn report(&self, conversation: ConversationId) -> Report {
         self.world.report_now(conversation)
     }
 
-    /// How long the handshake of a conversation took, in seconds, or has taken.
+    /// The time that the handshake of a conversation took, in seconds, or has taken.
     pub fn handshake_s(&self, conversation: ConversationId) -> f64 {
         self.world.handshake_s(conversation)
     }
@@ -265,12 +265,12 @@ impl<'a> Live<'a> {
         self.world.take_packets(packets);
     }
 
-    /// What became of all datagrams and segments so far.
+    /// The fate of all datagrams and segments so far.
     pub fn datagrams(&self) -> &DatagramCounts {
         self.world.datagram_counts().0
     }
 
-    /// How many datagrams and segments are on their way.
+    /// The number of datagrams and segments on their way.
     pub fn datagrams_on_their_way(&self) -> u64 {
         self.world.datagram_counts().1
     }

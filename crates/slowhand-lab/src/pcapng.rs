@@ -34,7 +34,7 @@ impl<W: Write> Blocks<W> {
     /// Begins a section with a comment.
     ///
     /// # Errors
-    /// What the writer says; so do the functions below.
+    /// The errors of the writer, as in the functions below.
     pub(crate) fn begin(writer: W, comment: Option<&str>) -> io::Result<Self> {
         let mut blocks = Self { writer, body: Vec::new() };
         blocks.put(&BYTE_ORDER_MAGIC.to_le_bytes());

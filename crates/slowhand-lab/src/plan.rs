@@ -58,14 +58,14 @@ pub struct Plan {
     traffic: Table<FlowId, Flow>,
     traffic_start: Duration,
     sessions: [SessionConfig; 2],
-    /// How many sets of random numbers the sessions have. `None`: each world has its own.
+    /// The number of sets of random numbers that the sessions have. `None`: each world has its own.
     nonces: Option<u64>,
     /// TCP at each end. `None` over UDP.
     transports: Option<[TcpEndpoint; 2]>,
     /// DCCP at both ends. `None` if it does not carry the sessions.
     dccp: Option<dccp::DccpConfig>,
     devices: [Arc<Device>; 2],
-    /// How many times longer each end computes than its device says.
+    /// The factor by which each end computes longer than its device says.
     compute_factors: [f64; 2],
     delegation: Option<Delegation>,
 }
@@ -149,7 +149,7 @@ impl Plan {
     /// Prepares a scenario.
     ///
     /// # Errors
-    /// What [`Scenario::load`] cannot see from the file alone, such as a slotframe too short for its cells.
+    /// Errors that [`Scenario::load`] cannot see from the file alone, such as a slotframe too short for its cells.
     pub fn new(scenario: &Scenario) -> Result<Self, PlanError> {
         let link_layer = scenario.mac.link_layer();
         let session = &scenario.session;
@@ -197,7 +197,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The same plan with a link layer of yours in place of the scenario's: a [`Mac`](slowhand_net::radio::Mac) of your
+    /// Puts a link layer of yours in place of the scenario's: a [`Mac`](slowhand_net::radio::Mac) of your
     /// own, TSCH with a scheduling function of your own, or links of your own under any of them. The rest of the
     /// scenario counts as it is. `examples/scheduling.rs` shows all of this.
     pub fn with_mac(self, mac: Box<dyn PreparedMac>) -> Self {
@@ -209,7 +209,7 @@ impl Plan {
         check_devices(self.sessions.each_ref(), Role::BOTH.map(|role| self.paced(role)))
     }
 
-    /// How many nodes the mesh has, the root included.
+    /// The number of nodes in the mesh, the root included.
     pub fn nodes(&self) -> usize {
         self.mesh.nodes()
     }
@@ -286,17 +286,17 @@ impl Plan {
         })
     }
 
-    /// How long a handshake may take.
+    /// The longest time of a handshake.
     pub(crate) fn give_up(&self) -> Duration {
         self.give_up
     }
 
-    /// How clients try again after a handshake that failed.
+    /// The way in which clients try again after a handshake that failed.
     pub(crate) fn retry(&self) -> Option<RetryPolicy> {
         self.retry
     }
 
-    /// How many sessions a server holds. `None`: all.
+    /// The number of sessions that a server holds. `None`: all.
     pub(crate) fn slots(&self) -> Option<SlotRules> {
         self.slots
     }
@@ -306,12 +306,12 @@ impl Plan {
         self.has_cookie
     }
 
-    /// What each end of a run sends above its session. `None`: nothing.
+    /// The messages that each end of a run sends above its session. `None`: nothing.
     pub(crate) fn exchange(&self) -> Option<Exchange> {
         self.exchange
     }
 
-    /// What a client asks for over a long time. `None`: nothing.
+    /// The requests of a client over a long time. `None`: nothing.
     pub(crate) fn requests(&self) -> Option<&Requests> {
         self.requests.as_ref()
     }
@@ -414,7 +414,7 @@ impl Plan {
     /// [`session_heap`](slowhand_sessions::session_heap).
     ///
     /// # Errors
-    /// Those of [`Plan::new`] for the sessions.
+    /// The errors of [`Plan::new`] for the sessions.
     pub fn session_heap(&self) -> Result<[Option<usize>; 2], PlanError> {
         Ok(slowhand_sessions::session_heap(self.sessions.each_ref())?)
     }

@@ -42,19 +42,19 @@ pub struct Playback {
     pub has_internet: bool,
     /// Each direction of each link: sender, receiver, and the share of data frames that arrive.
     pub links: Vec<(u16, u16, f64)>,
-    /// What happened.
+    /// The events.
     #[serde(flatten)]
     pub scene: Scene,
     /// The octets of each frame as they are on the air, with FCS, as hexadecimal digits. Empty if there are more than [`MOST_OCTETS`]
     /// frames.
     pub octets: Vec<String>,
-    /// The same in words. Without frames if there are no octets.
+    /// The frames in words. Without frames if there are no octets.
     pub decoded: Decoded,
     /// When radios were on, by node.
     pub radios: Vec<Radio>,
     /// True if the intervals in which radios listened in vain were too many.
     pub without_listening: bool,
-    /// What was in the buffers, by node.
+    /// The content of the buffers, by node.
     pub buffers: Vec<Buffers>,
     /// Where the time of one handshake went.
     pub explanation: Explanation,
@@ -67,9 +67,9 @@ pub struct Node {
     pub device: String,
     /// The next hop to the border router. `None`: it is the border router.
     pub parent: Option<u16>,
-    /// What its radio takes while it sends, receives, listens and sleeps, in milliwatts.
+    /// The power of its radio while it sends, receives, listens and sleeps, in milliwatts.
     pub radio_mw: [f64; 4],
-    /// What the node used until the end of the last handshake, with its processor, in millijoules.
+    /// The energy that the node used until the end of the last handshake, with its processor, in millijoules.
     pub energy_mj: f64,
 }
 
@@ -84,7 +84,7 @@ pub struct Radio {
     pub state: Vec<usize>,
 }
 
-/// What was in the buffers of a node, by column, each from its time until the next. They are empty at first.
+/// The content of the buffers of a node, by column, each from its time until the next. They are empty at first.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Buffers {
     /// From when on.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use table::{Column, Field, Table, row_schema};
 
-/// How a handshake ended.
+/// The end of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -55,7 +55,7 @@ impl Outcome {
 pub struct Failure {
     /// The end that failed first.
     pub end: Role,
-    /// What its library says, or TCP below it; or what became of its slot at the server.
+    /// The words of its library, or of TCP below it; or the fate of its slot at the server.
     pub reason: String,
 }
 
@@ -73,26 +73,26 @@ pub struct Loss {
     pub reason: DropReason,
     /// Where: the node that gave them up, or the host to which they were on their way.
     pub host: Host,
-    /// How many.
+    /// The number of these datagrams.
     pub count: u64,
-    /// What was in the reassembly buffers then, if they were full.
+    /// The content of the reassembly buffers then, if they were full.
     pub holders: Holders,
 }
 
-/// What was in the reassembly buffers of a node when a datagram found them full. Of several such losses: the sums.
+/// The content of a node's reassembly buffers when a datagram found them full. Of several such losses: the sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Holders {
     /// The datagrams in the buffers.
     pub datagrams: u64,
-    /// Those of them that had lost a fragment, at this node or at another: they only waited for the end of the reassembly
+    /// Datagrams of these that had lost a fragment, at this node or at another: they only waited for the end of the reassembly
     /// timer.
     pub lost: u64,
-    /// Those of the lost ones whose fragment had found reassembly buffers full itself.
+    /// Lost ones of these whose fragment had found reassembly buffers full itself.
     pub refused: u64,
 }
 
 impl Holders {
-    /// What is in the buffers, where `reason_of` says why a datagram was lost, if it was.
+    /// The content of the buffers, where `reason_of` says why a datagram was lost, if it was.
     pub(crate) fn of(datagrams: &[DatagramId], reason_of: impl Fn(DatagramId) -> Option<DropReason>) -> Self {
         let mut holders = Self { datagrams: datagrams.len() as u64, ..Self::default() };
         for reason in datagrams.iter().filter_map(|&datagram| reason_of(datagram)) {
@@ -131,7 +131,7 @@ pub enum Phase {
     Handshake,
     /// From then until an end closes its session.
     Data,
-    /// From then until the conversation is over. Over TLS, this has the close_notify alert and its TCP acknowledgment.
+    /// From then until the conversation is over. Over TLS, this has the close_notify alert and its TCP acknowledgement.
     /// It has no FIN: the model does not close the TCP connection.
     Closing,
 }
@@ -155,7 +155,7 @@ impl Phase {
 pub struct Conversation {
     /// The record of the handshake.
     pub handshake: Record,
-    /// How the conversation ended: [`Outcome::Completed`] if the applications of both ends had finished.
+    /// The end of the conversation: [`Outcome::Completed`] if the applications of both ends had finished.
     pub outcome: Outcome,
     /// Why it failed. `None` if it did not, or if it took too long.
     pub failure: Option<Failure>,
@@ -170,20 +170,20 @@ impl Conversation {
     }
 }
 
-/// What a phase of a conversation took.
+/// The report of a phase of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseReport {
     /// Which phase.
     pub phase: Phase,
-    /// How long it lasted, in seconds.
+    /// The time that it lasted, in seconds.
     pub duration_s: f64,
-    /// What was sent in it.
+    /// The costs of what was sent in it.
     pub costs: Costs,
-    /// What the client's device used during the phase.
+    /// The energy that the client's device used during the phase.
     pub energy_client: Energy,
 }
 
-/// What the two ends sent in a phase of a conversation, and its cost on the air, over all hops.
+/// The datagrams of the two ends in a phase of a conversation, and their cost on the air, over all hops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     /// PSDU octets of the data frames that carried it, repetitions included.
@@ -299,7 +299,7 @@ impl Energy {
     }
 }
 
-/// What was measured of one handshake. Of a client that tries again after a handshake that failed: of all its attempts, and
+/// The measurements of one handshake. Of a client that tries again after a handshake that failed: of all its attempts, and
 /// of the waits between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
@@ -370,51 +370,51 @@ pub struct Record {
     pub data: Option<DataReport>,
 }
 
-/// What an application's data took, from the end of the handshake to the end of the conversation.
+/// The report of an application's data, from the end of the handshake to the end of the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataReport {
-    /// How the conversation ended.
+    /// The end of the conversation.
     pub outcome: Outcome,
     /// Why it failed. `None` if it did not, or if it took too long.
     pub failure: Option<Failure>,
-    /// How long it took, in seconds. `None` if it did not complete.
+    /// The time that it took, in seconds. `None` if it did not complete.
     pub duration_s: Option<f64>,
-    /// What was sent.
+    /// The costs of what was sent.
     pub costs: Costs,
-    /// What the client's device used.
+    /// The energy that the client's device used.
     pub energy_client: Energy,
 }
 
-/// What became of the datagrams of other traffic that were sent in a time. Those that were neither delivered nor lost
+/// The fate of the datagrams of other traffic that were sent in a time. Those that were neither delivered nor lost
 /// were still on their way when the world ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traffic {
-    /// How many were sent.
+    /// The number sent.
     pub sent: u64,
-    /// How many arrived.
+    /// The number that arrived.
     pub delivered: u64,
-    /// How many were lost, by the first reason.
+    /// The number lost, by the first reason.
     pub losses: BTreeMap<DropReason, u64>,
-    /// How long those that arrived took, from the sender's network layer to the receiver's: the mean, in seconds.
+    /// The time that those that arrived took, from the sender's network layer to the receiver's: the mean, in seconds.
     pub latency_mean_s: Option<f64>,
     /// The 95th percentile of the same.
     pub latency_p95_s: Option<f64>,
 }
 
 impl Traffic {
-    /// How many were lost.
+    /// The number lost.
     pub fn lost(&self) -> u64 {
         self.losses.values().sum()
     }
 
-    /// How many were lost, by the [name](DropReason::name) of the reason.
+    /// The number lost, by the [name](DropReason::name) of the reason.
     pub fn lost_because(&self) -> BTreeMap<&'static str, u64> {
         self.losses.iter().map(|(reason, count)| (reason.name(), *count)).collect()
     }
 }
 
 impl Record {
-    /// How many datagrams were lost or held back, by the [name](DropReason::name) of the reason.
+    /// The number of datagrams lost or held back, by the [name](DropReason::name) of the reason.
     pub fn lost_because(&self) -> BTreeMap<&'static str, u64> {
         let mut reasons = BTreeMap::new();
         for loss in &self.losses {
@@ -424,7 +424,7 @@ impl Record {
     }
 }
 
-/// How the value of a column follows from a record.
+/// The way in which the value of a column follows from a record.
 #[derive(Clone, Copy)]
 enum Value {
     U64(fn(&Record) -> u64),
@@ -687,7 +687,7 @@ pub fn columns(records: &[Record]) -> Table {
 /// Columns that identify a record; all other numbers are measured.
 const IDENTIFYING: [&str; 2] = ["seed", "client"];
 
-/// What is measured of each handshake, in the order of the columns.
+/// The quantities measured of each handshake, in the order of the columns.
 pub(crate) fn quantities() -> impl Iterator<Item = Quantity> {
     let is_measured = |(name, _, value): &(&'static str, _, Value)| !IDENTIFYING.contains(name) && value.is_number();
     COLUMNS.into_iter().filter(is_measured).map(|(name, _, value)| Quantity { name, value })

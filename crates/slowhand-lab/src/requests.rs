@@ -1,15 +1,15 @@
-//! What a client asks its server for over a long time, and what it does with its sessions meanwhile.
+//! The requests of a client to its server over a long time, and its use of sessions meanwhile.
 
 use slowhand_net::clock::Duration;
 
-/// What a client asks for.
+/// The requests of a client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Requests {
     /// When.
     pub when: When,
     /// The octets of each message.
     pub sizes: Sizes,
-    /// What becomes of a session after a request.
+    /// The fate of a session after a request.
     pub session: Keeping,
     /// After so long without a datagram a NAT on the way has forgotten the session. `None`: it never forgets.
     pub idle_timeout: Option<Duration>,
@@ -30,12 +30,12 @@ pub enum When {
     Once {
         /// All of them.
         octets: u32,
-        /// Those of a piece.
+        /// The octets of a piece.
         piece: u32,
     },
 }
 
-/// What becomes of a session after a request.
+/// The fate of a session after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeping {
     /// It is kept for the next one.
@@ -59,7 +59,7 @@ pub struct Sizes {
     pub last_piece: usize,
 }
 
-/// What a client asks for in one message.
+/// The request of a client in one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// That the server is there: the empty message of RFC 7252 section 4.3 (CoAP ping), which keeps a NAT from forgetting.
@@ -82,15 +82,15 @@ pub const ACK_TIMEOUT: Duration = Duration::from_secs(2);
 /// The first timeout is drawn uniformly from `ACK_TIMEOUT` to this many times it (RFC 7252 section 4.8, ACK_RANDOM_FACTOR).
 pub const ACK_RANDOM_FACTOR: f64 = 1.5;
 
-/// How often a request is sent again at most (RFC 7252 section 4.8, MAX_RETRANSMIT).
+/// The most times that a request is sent again (RFC 7252 section 4.8, MAX_RETRANSMIT).
 pub const MAX_RETRANSMIT: u32 = 4;
 
-/// How long a client waits for a response over TCP, where requests are not sent again: as long as it does over UDP at most
+/// The time for which a client waits for a response over TCP, where requests are not sent again: as long as it does over UDP at most
 /// (RFC 7252 section 4.8.2, MAX_TRANSMIT_WAIT).
 pub const MAX_TRANSMIT_WAIT: Duration = Duration::from_secs(93);
 
 impl Requests {
-    /// How many pieces there are. 1 if there are none.
+    /// The number of pieces. 1 if there are none.
     pub(crate) fn pieces(&self) -> u32 {
         match self.when {
             When::Once { octets, piece } => octets.div_ceil(piece),
@@ -98,7 +98,7 @@ impl Requests {
         }
     }
 
-    /// What the client asks for in this message of a request.
+    /// The part that the client asks for in this message of a request.
     pub(crate) fn ask(&self, number: u32) -> Ask {
         match self.when {
             When::Once { .. } => Ask::Piece { is_last: number + 1 == self.pieces() },
@@ -127,7 +127,7 @@ impl Ask {
         }
     }
 
-    /// What has this number.
+    /// The request that has this number.
     pub(crate) fn of_code(code: u8) -> Self {
         match code {
             0 => Self::KeepAlive,

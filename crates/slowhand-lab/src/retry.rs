@@ -1,4 +1,4 @@
-//! What a client does after a handshake that failed: it waits, and tries again, or gives up for good.
+//! The policy of a client after a handshake that failed: it waits, and tries again, or gives up for good.
 
 use slowhand_net::clock::Duration;
 use slowhand_net::random::Stream;
@@ -12,7 +12,7 @@ pub struct RetryPolicy {
     pub longest: Duration,
     /// The share of a wait by which it may be shorter or longer: from 0, always the same, to 1.
     pub jitter: f64,
-    /// How many attempts there are in all. After them the client gives up for good.
+    /// The number of attempts in all. After them the client gives up for good.
     pub attempts: u32,
 }
 

@@ -25,7 +25,7 @@ const MOST_WAITING: usize = 10_000;
 /// The most panics of a run whose messages are kept. (Assumed: more than a reader reads.)
 const MOST_PANICS: usize = 100;
 
-/// What a run does.
+/// The configuration of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunConfig {
     /// The seed of the first world. The others follow one by one.
@@ -42,7 +42,7 @@ pub struct RunConfig {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// What the scenario asks for cannot be built.
+    /// Something that the scenario asks for cannot be built.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A run of no world.
@@ -96,7 +96,7 @@ pub struct Finished {
     pub summary: Summary,
     /// The first worlds that panicked, by seed, 100 at most. They have no records.
     pub panicked: Vec<Panicked>,
-    /// How many worlds panicked.
+    /// The number of worlds that panicked.
     pub panicked_count: u64,
 }
 
@@ -106,7 +106,7 @@ pub struct Finished {
 pub struct Panicked {
     /// The seed of the world.
     pub seed: u64,
-    /// What the panic says.
+    /// The message of the panic.
     pub message: String,
 }
 
@@ -128,15 +128,15 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many worlds have begun.
+    /// The number of worlds that have begun.
     begun: u64,
-    /// How many worlds are done.
+    /// The number of worlds that are done.
     done: u64,
-    /// How many worlds have handed over their records.
+    /// The number of worlds that have handed over their records.
     handed_over: u64,
     /// The results of worlds that are done, by the number of the world, while a world with an earlier seed is not.
     waiting: BTreeMap<u64, Result<Vec<Record>, Panicked>>,
-    /// How many records wait.
+    /// The number of records that wait.
     waiting_records: usize,
     summariser: Summariser,
     records: Vec<Record>,
@@ -209,7 +209,7 @@ impl Runner {
         self.wait(Duration::MAX);
         self.finished.get_or_init(|| {
             let mut state = self.shared.lock();
-            // What waits for worlds that were interrupted.
+            // Takes results that wait for worlds that were interrupted.
             while let Some((_, result)) = state.waiting.pop_first() {
                 state.take(result, &self.shared.config);
             }
@@ -235,7 +235,7 @@ impl Shared {
         self.config.threads.min(usize::try_from(self.config.count).unwrap_or(usize::MAX))
     }
 
-    /// What a thread does: world after world.
+    /// The work of a thread: world after world.
     fn work(&self, run: &(impl Fn(u64, &Interrupt) -> Option<Vec<Record>> + ?Sized)) {
         // Dropped whatever happens, so that `wait` does not wait for this thread forever.
         let _idle = Idle(self);
@@ -324,7 +324,7 @@ impl Drop for Idle<'_> {
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()

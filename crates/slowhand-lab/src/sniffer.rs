@@ -94,7 +94,7 @@ fn capture<W: Write>(
     Ok(Some((Conversation::handshakes(finished.conversations), written)))
 }
 
-/// How to decrypt the frames of a capture. `None` if they are not secured.
+/// The comment on the decryption of the frames of a capture. `None` if they are not secured.
 fn comment(scenario: &Scenario) -> Option<String> {
     let key = scenario.mac.security()?.key;
     let preference = key_preference(scenario)?;
@@ -153,7 +153,7 @@ pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
     let (transport, session) = match protocol {
         protocol if protocol.is_stream() => ("tcp", if protocol.transport().is_some() { "tls" } else { "coap" }),
         Protocol::Quic => ("udp", "quic"),
-        // What carries a handshake is looked at more often than the records after it.
+        // The carrier of a handshake is looked at more often than the records after it.
         protocol if protocol.transport().is_some() && scenario.session.carrier == Carrier::Udp => ("udp", "dtls"),
         _ => ("udp", "coap"),
     };
@@ -183,7 +183,7 @@ pub(crate) struct Sniffer {
     /// `None` if frames are not secured.
     security: Option<OutgoingSecurity>,
     heard: Vec<Heard>,
-    /// What belongs together, for the comments.
+    /// The frames that belong together, for the comments.
     air: Air,
     octets: Vec<u8>,
 }
@@ -218,7 +218,7 @@ impl Sniffer {
         self.heard.push(Heard { time_us: frame.at.as_micros(), channel: frame.channel, asn: frame.asn, octets });
     }
 
-    /// What belongs together, and the octets of the frames in the order of time.
+    /// The frames that belong together, and the octets of the frames in the order of time.
     pub(crate) fn into_parts(mut self) -> (Air, Vec<Vec<u8>>) {
         self.sort();
         let frames = self.heard.iter().map(|heard| self.octets[heard.octets.clone()].to_vec()).collect();
@@ -257,7 +257,7 @@ pub struct LiveCapture<W: Write> {
     last_us: u64,
 }
 
-/// How long after its first symbol a frame is written, in microseconds: then all earlier ones are known. The longest
+/// The time after its first symbol at which a frame is written, in microseconds: then all earlier ones are known. The longest
 /// frame takes 4,256 us on the air (IEEE 802.15.4 section 12.3: 133 octets of 32 us), and a slot of TSCH is handled as a whole;
 /// a slot of 10 or 20 ms is usual.
 const SETTLING_US: u64 = 100_000;
@@ -302,7 +302,7 @@ impl<W: Write> LiveCapture<W> {
             self.last_us = self.last_us.max(heard.time_us);
             self.writer.frame(self.last_us, heard.channel, heard.asn, &octets[heard.octets], None)?;
         }
-        // What is left is moved to the front, so that the memory does not grow.
+        // The rest is moved to the front, so that the memory does not grow.
         let mut left = Vec::with_capacity(octets.len());
         for heard in heard.iter_mut() {
             let start = left.len();

@@ -27,7 +27,7 @@ pub const OTHER_REASONS: &str = "other reasons";
 pub struct Summary {
     /// Handshakes that completed.
     pub completed: u64,
-    /// How many handshakes failed, by outcome.
+    /// The number of handshakes that failed, by outcome.
     pub failed: BTreeMap<&'static str, u64>,
     /// Why they failed. The most frequent reason comes first.
     pub failures: Vec<FailureCount>,
@@ -37,21 +37,21 @@ pub struct Summary {
     /// Every measured quantity over the completed handshakes, in the order of the record's columns.
     #[serde(serialize_with = "as_map")]
     pub metrics: Vec<(&'static str, Metric)>,
-    /// The same over those that failed.
+    /// Every measured quantity over the handshakes that failed.
     #[serde(serialize_with = "as_map")]
     pub metrics_failed: Vec<(&'static str, Metric)>,
-    /// How long it took until every client of a world had its session or had given up for good. `None` if the worlds have
+    /// The time until every client of a world had its session or had given up for good. `None` if the worlds have
     /// one client only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub makespan: Option<Makespan>,
-    /// How exact the quantiles are.
+    /// The accuracy of the quantiles.
     pub quantiles: Quantiles,
 }
 
-/// How long worlds with several clients took.
+/// The time that worlds with several clients took.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Makespan {
-    /// How many worlds there are.
+    /// The number of worlds.
     pub worlds: u64,
     /// In how many of them every client has its session.
     pub completed: u64,
@@ -63,13 +63,13 @@ pub struct Makespan {
 /// Handshakes that failed for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FailureCount {
-    /// How they ended: the [name](Outcome::name) of the outcome.
+    /// The end of these handshakes: the [name](Outcome::name) of the outcome.
     pub outcome: &'static str,
     /// Which end failed first: `client` or `server`. `None` if neither failed: the handshake took too long.
     pub end: Option<&'static str>,
     /// In the words of the library, or of TCP below it; empty where there are none.
     pub reason: String,
-    /// How many.
+    /// The number of these handshakes.
     pub count: u64,
 }
 
@@ -81,18 +81,18 @@ pub struct LossCount {
     /// Where: the number of the node, of which 0 is the border router, or `internet`.
     #[serde(rename = "node", serialize_with = "as_node")]
     pub host: Host,
-    /// How many.
+    /// The number of these datagrams.
     pub count: u64,
     /// The key of the scenario that changes it, where there is one.
     pub key: Option<&'static str>,
-    /// What to do with that key so that fewer are lost. `None` if there is no key, or if it asks for the loss.
+    /// The change of that key by which fewer are lost. `None` if there is no key, or if it asks for the loss.
     pub advice: Option<Advice>,
-    /// What was in the reassembly buffers, where they were full.
+    /// The content of the reassembly buffers, where they were full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holders: Option<Holders>,
 }
 
-/// How exact the quantiles of a summary are.
+/// The accuracy of the quantiles of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quantiles {
     /// The bound of their relative error. 0: they are exact.

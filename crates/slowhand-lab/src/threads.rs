@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What `work` makes of each number, on so many threads. A number for which it makes nothing, because it was interrupted, is missing,
-/// and so are those that no thread has begun by then. The results do not depend on the number of threads.
+/// The results of `work` for each number, on so many threads. A number for which it makes nothing, because it was interrupted, is
+/// missing, and so are those that no thread has begun by then. The results do not depend on the number of threads.
 ///
 /// # Panics
 /// If `work` has: a panic of a world is one of the whole.

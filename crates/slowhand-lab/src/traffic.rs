@@ -21,7 +21,7 @@ pub struct Flow {
     pub pattern: Pattern,
     /// The time between two sendings; for [`Pattern::Poisson`] its mean.
     pub interval: Duration,
-    /// How many datagrams the sender hands to the network at once.
+    /// The number of datagrams that the sender hands to the network at once.
     pub burst: u32,
     /// Octets of UDP payload in each.
     pub octets: usize,
@@ -53,7 +53,7 @@ impl Flow {
         }
     }
 
-    /// How many datagrams it sends in this time, about.
+    /// The number of datagrams that it sends in this time, about.
     pub(crate) fn datagrams_in(&self, time: Duration) -> u64 {
         (time.as_micros() / self.interval.as_micros() + 1).saturating_mul(self.burst.into())
     }

@@ -1,4 +1,4 @@
-//! What is allowed in a scenario, and rarely what its author wants.
+//! Settings that are allowed in a scenario, and rarely what its author wants.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How many sessions a server with few session slots can keep: Engset's loss formula, and a simulation that can do
+//! The sessions that a server with few session slots can keep: Engset's loss formula, and a simulation that can do
 //! what the formula cannot, such as closing one session to admit another.
 //!
 //! The model is that of Vučinić et al., PIMRC 2015, section IV: N clients, each of which asks for a session at a rate

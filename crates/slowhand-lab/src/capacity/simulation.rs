@@ -8,7 +8,7 @@ use slowhand_net::random::{Stream, Streams};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is simulated. All times are in units of the mean session, 1/mu.
+/// The simulated clients and server. All times are in units of the mean session, 1/mu.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Simulation {
     /// Session slots of the server.
@@ -17,14 +17,14 @@ pub struct Simulation {
     pub clients: u32,
     /// Rate at which a client without a session asks for one, times the mean session.
     pub rho: f64,
-    /// What the server does when all slots are taken. A client whose request is refused, or whose session is closed
+    /// The treatment of a request when all slots are taken. A client whose request is refused, or whose session is closed
     /// for another, goes without one as long as after a session that ran to its end (assumed).
     pub policy: Policy,
-    /// How long the handshake takes. A half-open session holds a slot and is not yet in use.
+    /// The time that the handshake takes. A half-open session holds a slot and is not yet in use.
     pub handshake: f64,
-    /// How often an established session is used, per mean session (a Poisson process).
+    /// The number of uses of an established session, per mean session (a Poisson process).
     pub uses: f64,
-    /// How long after its last use a session counts as idle.
+    /// The time after its last use from which a session counts as idle.
     pub idle_after: f64,
     /// Requests in each of the independent replications.
     pub requests: u64,
@@ -78,7 +78,7 @@ impl Simulation {
         self.run_until(&Interrupt::default()).expect("no interrupt")
     }
 
-    /// The same, unless it is interrupted first: then there is no result.
+    /// Runs all replications, unless it is interrupted first: then there is no result.
     pub fn run_until(&self, interrupt: &Interrupt) -> Option<Simulated> {
         let streams = Streams::new(self.seed);
         let replication = |number| Server::new(self, streams.stream("capacity", number)).run(interrupt);

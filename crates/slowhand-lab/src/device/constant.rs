@@ -21,13 +21,13 @@ pub struct Constant<const MAX: u32> {
 /// its key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Time<const MAX: u32> {
-    /// How long it is.
+    /// The time itself.
     pub amount: Amount,
     /// Where it comes from.
     pub origin: Origin,
 }
 
-/// How long an operation takes.
+/// The time that an operation takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
     /// In the unit of the key.

@@ -16,7 +16,7 @@ fn values(count: usize, value: impl Fn(f64) -> f64) -> Vec<(f64, u64)> {
     (0..count).map(|number| (value(share(&mut stream)), number as u64 / 3)).collect()
 }
 
-/// The same values exactly, and sketched after some of them.
+/// Two metrics of these values: exact, and sketched after some of them.
 fn both(values: &[(f64, u64)], is_whole: bool) -> [Metric; 2] {
     let mut distribution = Distribution::new(is_whole);
     for (number, &(value, world)) in values.iter().enumerate() {

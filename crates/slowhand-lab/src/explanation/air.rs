@@ -1,4 +1,4 @@
-//! What happened on the air: every frame with its attempts, and when the layer above its receiver had it.
+//! The events on the air: every frame with its attempts, and when the layer above its receiver had it.
 
 use crate::world::meter::is_recovered;
 use slowhand_net::address::NodeId;
@@ -31,7 +31,7 @@ pub(super) struct OnAir {
     key: Key,
 }
 
-/// What identifies a frame while its sender keeps it: sender, receiver, datagram, when it came into the queue, and its
+/// The identity of a frame while its sender keeps it: sender, receiver, datagram, when it came into the queue, and its
 /// sequence number.
 type Key = (NodeId, NodeId, DatagramId, Instant, Option<u8>);
 
@@ -197,7 +197,7 @@ impl Air {
         }
     }
 
-    /// What a frame is, and which fragment.
+    /// The name of a frame, with the number of its fragment.
     pub(super) fn name(&self, seen: &OnAir) -> String {
         let frame = seen.frame.map(|frame| &self.frames[frame]).filter(|_| seen.kind == FrameKind::Data);
         match frame.filter(|frame| frame.count > 1) {

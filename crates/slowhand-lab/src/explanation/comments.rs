@@ -1,5 +1,5 @@
-//! What a capture says about single frames: why they were lost, what was dropped with them, and if they were sent
-//! needlessly.
+//! The comments of a capture on single frames: why they were lost, what was dropped with them, and if they were
+//! sent needlessly.
 
 use super::air::Air;
 use super::context::{Context, name_of};
@@ -90,7 +90,7 @@ pub(super) fn miss(air: &Air, context: &Context<'_>, number: usize) -> Option<Mi
     })
 }
 
-/// The same in words.
+/// The reason in words why a frame did not reach its receiver.
 pub(super) fn why_not_received(air: &Air, context: &Context<'_>, number: usize) -> Option<String> {
     let place = name_of(Host::Node(air.on_air[number].to));
     Some(match miss(air, context, number)? {

@@ -1,4 +1,4 @@
-//! What an explanation must know of the scenario.
+//! The facts of the scenario that an explanation must know.
 
 use super::air::OnAir;
 use crate::ids::{ConversationId, EndId, Table};
@@ -69,7 +69,7 @@ impl<'a> Context<'a> {
         self.scenario.mac.link_layer().opportunity(self.sleepy.contains(&to))
     }
 
-    /// How long the processor of a node takes for a frame.
+    /// The time that the processor of a node takes for a frame.
     pub(super) fn handling(&self, node: NodeId) -> Duration {
         self.network.frame_handling.get(&node).copied().unwrap_or(Duration::ZERO)
     }
@@ -104,8 +104,8 @@ impl<'a> Context<'a> {
         now.copied().find(|outage| is_near(outage.node))
     }
 
-    /// What most probably kept a frame from its receiver, when no other node and no outage did: in words, and what
-    /// changes it.
+    /// The most probable cause that kept a frame from its receiver, when no other node and no outage did: in
+    /// words, and what changes it.
     pub(super) fn loss_on_link(&self, seen: &OnAir) -> (String, Option<Remedy>) {
         let network = &self.scenario.network;
         let ratio = self.qualities.get(&(seen.from, seen.to)).map_or(1.0, |link| {
@@ -181,7 +181,7 @@ impl<'a> Context<'a> {
         hosts
     }
 
-    /// What a host is in a conversation.
+    /// The role of a host in a conversation.
     pub(super) fn role_of_host(&self, conversation: ConversationId, host: Host) -> &'static str {
         let mut ends = Role::BOTH.into_iter().zip(self.hosts[conversation]);
         match ends.find(|&(_, end)| end == host) {

@@ -13,9 +13,9 @@ pub struct Explanation {
     pub seed: u64,
     /// The node of the client.
     pub client: u16,
-    /// How often the client tried. The path and the timeline are those of the last attempt; the path begins with the others.
+    /// The number of attempts of the client. The path and the timeline are those of the last attempt; the path begins with the others.
     pub attempts: u64,
-    /// How the handshake ended, as in records.
+    /// The end of the handshake, as in records.
     pub outcome: &'static str,
     /// Why it failed; empty if it did not.
     pub reason: String,
@@ -35,7 +35,7 @@ pub struct Explanation {
     pub path: Vec<PathEntry>,
     /// The rows of the timeline, from the top.
     pub lanes: Vec<Lane>,
-    /// What happened, ordered by time, then by lane.
+    /// The events, ordered by time, then by lane.
     pub events: Vec<Event>,
 }
 
@@ -44,13 +44,13 @@ pub struct Explanation {
 pub struct HostEntry {
     /// Its name: `node 1`, or `Internet`.
     pub name: String,
-    /// What it is for the handshake: client, server, border router, router.
+    /// The role of the host in the handshake: client, server, border router, router.
     pub role: &'static str,
     /// Its device.
     pub device: String,
 }
 
-/// What parts are spent on. No other kinds exist.
+/// The purposes for which parts are spent. No other kinds exist.
 pub const KINDS: [(&str, &str); 26] = [
     ("again", "the client waits before its next attempt"),
     ("air", "frames and acknowledgements on the air"),
@@ -83,17 +83,17 @@ pub const KINDS: [(&str, &str); 26] = [
 /// A part of the time of a handshake.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// What it was spent on: one of [`KINDS`].
+    /// The purpose for which it was spent: one of [`KINDS`].
     pub kind: &'static str,
     /// Where.
     pub host: String,
-    /// How long.
+    /// The length, in seconds.
     pub seconds: f64,
-    /// The same in microseconds.
+    /// The length in microseconds.
     pub microseconds: u64,
-    /// What it was spent on, and why.
+    /// The purpose for which it was spent, and why.
     pub text: String,
-    /// What makes it shorter: `raise KEY`, `lower KEY` or `change KEY` of the scenario.
+    /// The remedy that makes it shorter: `raise KEY`, `lower KEY` or `change KEY` of the scenario.
     pub remedy: Option<String>,
     /// The events that are the cause.
     pub causes: Vec<usize>,
@@ -132,7 +132,7 @@ pub struct Event {
     pub id: usize,
     /// The number of its lane.
     pub lane: usize,
-    /// What kind of event.
+    /// The kind of the event.
     pub kind: &'static str,
     /// Its begin.
     pub from_s: f64,

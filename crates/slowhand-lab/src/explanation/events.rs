@@ -14,7 +14,7 @@ use slowhand_net::observer::FrameKind;
 use slowhand_sessions::Operation;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What identifies an event.
+/// The identity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
     /// The messages that an end sends, by the datagram, or by the number of the write to a stream.
@@ -70,9 +70,9 @@ pub(super) struct Sources<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) conversation: ConversationId,
     pub(super) losses: &'a BTreeMap<DatagramId, Loss>,
-    /// What each datagram carries.
+    /// The content of each datagram.
     pub(super) names: &'a BTreeMap<DatagramId, String>,
-    /// What each write to a stream carries, by its number.
+    /// The content of each write to a stream, by its number.
     pub(super) written: &'a BTreeMap<usize, String>,
 }
 
@@ -418,7 +418,7 @@ impl Sources<'_> {
     }
 }
 
-/// What a device computed, the longest first.
+/// The operations that a device computed, the longest first.
 fn operations_in_words(operations: &[(Operation, std::time::Duration)]) -> Vec<(&'static str, String)> {
     let mut times: BTreeMap<&'static str, (usize, std::time::Duration)> = BTreeMap::new();
     for &(operation, took) in operations {

@@ -20,7 +20,7 @@ pub(super) struct Loss {
     pub(super) reason: DropReason,
     /// The frame with which it was lost.
     pub(super) frame: Option<usize>,
-    /// What was in the reassembly buffers, if they were full.
+    /// The content of the reassembly buffers, if they were full.
     pub(super) holders: Holders,
 }
 
@@ -140,7 +140,7 @@ fn outage(air: &Air, context: &Context<'_>, loss: &Loss) -> Option<(NodeId, usiz
                 outages.map(|outage| (outage.node, missed(&outage))).max_by_key(|&(_, missed)| missed)?;
             (missed > 0 && 2 * missed >= frame.attempts.len()).then_some((node, missed))
         }
-        // What waits for a radio fills the queue, or waits too long.
+        // Frames that wait for a radio fill the queue, or wait too long.
         (DropReason::QueueFull | DropReason::TransactionExpired, _) => {
             let Host::Node(node) = loss.host else { return None };
             context.outage_near(node, loss.at).map(|outage| (outage.node, loss.attempts(air)))

@@ -20,7 +20,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// What is in a datagram of DTLS or of CoAP: the first octet tells them apart (RFC 7983 section 7).
+    /// The content of a datagram of DTLS or of CoAP: the first octet tells them apart (RFC 7983 section 7).
     pub(super) fn of_datagram(&mut self, datagram: &Payload, connection_id: u8) -> String {
         match coap::is_coap(&datagram.octets) {
             true => name_of_coap(&datagram.octets),
@@ -81,7 +81,7 @@ impl Names {
     }
 }
 
-/// What one end sends in datagrams of DTLS or of CoAP, for one who sees them from outside.
+/// The datagrams of DTLS or of CoAP that one end sends, for one who sees them from outside.
 #[derive(Debug, Default)]
 pub struct DatagramReader {
     names: Names,
@@ -110,16 +110,16 @@ impl DatagramReader {
     }
 }
 
-/// What one end sends in segments of TCP, for one who sees them from outside.
+/// The segments of TCP that one end sends, for one who sees them from outside.
 #[derive(Debug, Default)]
 pub struct SegmentReader {
     names: Names,
     /// The first sequence number: from there all others count.
     start: Option<u32>,
     sent: RangeSet,
-    /// What was in each segment with data, by its first number.
+    /// The content of each segment with data, by its first number.
     said: BTreeMap<u32, String>,
-    /// How far the stream has been read.
+    /// The point to which the stream has been read.
     next: u32,
     /// The begin of a record of TLS.
     unread: Vec<u8>,
@@ -128,7 +128,7 @@ pub struct SegmentReader {
 }
 
 impl SegmentReader {
-    /// What is in the next segment in words, and whether it is a retransmission, as records count them.
+    /// The content of the next segment in words, and whether it is a retransmission, as records count them.
     pub fn read(&mut self, octets: &[u8]) -> (String, bool) {
         let Ok(segment) = Segment::parse(octets) else { return ("segment".to_owned(), false) };
         let first = segment.seq.0.wrapping_sub(*self.start.get_or_insert(segment.seq.0));
@@ -183,12 +183,12 @@ impl SegmentReader {
     }
 }
 
-/// What a datagram of QUIC is: the types of its packets, `Initial and Handshake`.
+/// The name of a datagram of QUIC: the types of its packets, `Initial and Handshake`.
 pub(super) fn name_of_quic(octets: &[u8]) -> String {
     joined(&quic::packets(octets).map_while(Result::ok).map(|packet| packet.name().to_owned()).collect::<Vec<_>>())
 }
 
-/// What a datagram of CoAP is: `CON POST`, `ACK 2.04 with OSCORE`, `NON 2.05 notification`.
+/// The name of a datagram of CoAP: `CON POST`, `ACK 2.04 with OSCORE`, `NON 2.05 notification`.
 pub(super) fn name_of_coap(octets: &[u8]) -> String {
     let Ok(packet) = coap::decode(octets) else { return "datagram".to_owned() };
     let kind = match packet.header.get_type() {
@@ -205,7 +205,7 @@ pub(super) fn name_of_coap(octets: &[u8]) -> String {
     format!("{kind} {code}{protection}{}{}", edhoc_of(&packet), less_of(&packet))
 }
 
-/// What a message of CoAP in a stream is: `CSM`, `POST`, `2.04`.
+/// The name of a message of CoAP in a stream: `CSM`, `POST`, `2.04`.
 pub(super) fn name_of_coap_in_stream(octets: &[u8]) -> String {
     let Ok(Some(packet)) = stream::decode(octets) else { return "message".to_owned() };
     let name = match Signal::read(&packet) {
@@ -231,7 +231,7 @@ fn name_of_code(packet: &Packet) -> String {
     }
 }
 
-/// What a message carries of EDHOC (RFC 9528 appendix A.2, RFC 9668 section 3).
+/// The part of EDHOC that a message carries (RFC 9528 appendix A.2, RFC 9668 section 3).
 fn edhoc_of(packet: &Packet) -> &'static str {
     let is_error = |message: &[u8]| edhoc::ErrorMessage::read(message).is_some();
     match coap::number(packet, CoapOption::ContentFormat) {
@@ -248,7 +248,7 @@ fn edhoc_of(packet: &Packet) -> &'static str {
     }
 }
 
-/// What a request carries of LESS.
+/// The part of LESS that a request carries.
 fn less_of(packet: &Packet) -> &'static str {
     match less::read(packet) {
         Ok(less::Message::Initiation(_)) => " with an identity of LESS",
@@ -257,7 +257,7 @@ fn less_of(packet: &Packet) -> &'static str {
     }
 }
 
-/// What a TCP segment is.
+/// The name of a TCP segment.
 pub(super) fn name_of_segment(octets: &[u8]) -> String {
     let Ok(segment) = Segment::parse(octets) else { return "segment".to_owned() };
     let is = |flag| segment.flags.contains(flag);
@@ -269,7 +269,7 @@ pub(super) fn name_of_segment(octets: &[u8]) -> String {
     }
 }
 
-/// What ends a handshake that failed (RFC 9528 section 6).
+/// The name of the message that ends a handshake that failed (RFC 9528 section 6).
 const EDHOC_ERROR: &str = " with an EDHOC error message";
 
 /// Several names in a row: of more than two, the first and the last.

@@ -197,7 +197,7 @@ impl Told {
     }
 }
 
-/// What each datagram of a conversation carries, and each write to its stream.
+/// The content of each datagram of a conversation, and of each write to its stream.
 fn names(
     trace: &Trace,
     conversation: ConversationId,

@@ -18,7 +18,7 @@ use slowhand_net::transport::tcp::{Flags, Segment};
 use slowhand_sessions::{Carrier, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a piece of the path was spent on, in words.
+/// The purpose of a piece of the path, in words.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Words {
     pub(super) kind: &'static str,
@@ -27,7 +27,7 @@ pub(super) struct Words {
     pub(super) remedy: Option<String>,
 }
 
-/// What a part is in the summary. Parts of one kind that differ in nothing else are one there.
+/// The form of a part in the summary. Parts of one kind that differ in nothing else are one there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Short {
     /// The wait for a timer: whose, how long in microseconds, and what made it necessary.
@@ -47,15 +47,15 @@ pub(super) struct Namer<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) conversation: ConversationId,
     pub(super) losses: &'a BTreeMap<DatagramId, Loss>,
-    /// What each datagram carries.
+    /// The content of each datagram.
     pub(super) names: &'a BTreeMap<DatagramId, String>,
-    /// What goes before DTLS, and until when; `None` if nothing does, or if DTLS never began.
+    /// The step before DTLS, and its end; `None` if there is none, or if DTLS never began.
     pub(super) before: Option<(Before, Instant)>,
     /// True if the conversation has failed because CoAP has sent a message as often as it may.
     pub(super) is_given_up_by_coap: bool,
 }
 
-/// What a handshake does before DTLS begins.
+/// The step of a handshake before DTLS begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
     /// The client asks the trust anchor for a key.
@@ -65,7 +65,7 @@ pub(super) enum Before {
 }
 
 impl Before {
-    /// What goes before DTLS in a conversation, and until when.
+    /// The step before DTLS in a conversation, and its end.
     pub(super) fn of(trace: &Trace, session: &Session, conversation: ConversationId) -> Option<(Self, Instant)> {
         let before = match session.carrier {
             _ if session.trust_anchor => Self::Anchor,
@@ -94,7 +94,7 @@ impl Before {
 /// The key of CoAP's timer.
 const ACK_TIMEOUT: &str = "session.coap.ack_timeout_s";
 
-/// What made a timer necessary.
+/// The reason that made a timer necessary.
 struct Why {
     text: String,
     loss: Option<Loss>,
@@ -181,7 +181,7 @@ pub(super) fn summary(duration_s: f64, parts: &[Grouped]) -> String {
 struct Kind<'a> {
     first: &'a Short,
     microseconds: u64,
-    /// How long the shortest and the longest of their timers was, in microseconds.
+    /// The length of the shortest and of the longest of their timers, in microseconds.
     timers: Option<(u64, u64)>,
 }
 
@@ -220,7 +220,7 @@ impl Short {
         Self::Other(words.into())
     }
 
-    /// How long its timer was, in microseconds.
+    /// The length of its timer, in microseconds.
     fn timer(&self) -> Option<u64> {
         match self {
             Self::Timer { length, .. } => Some(*length),
@@ -251,7 +251,7 @@ fn few_words(kind: &str) -> Option<&'static str> {
 }
 
 impl Namer<'_> {
-    /// What a piece was spent on, also in the summary, and the event that is the cause.
+    /// The purpose of a piece, also in the summary, and the event that is the cause.
     fn words(&self, piece: &Piece) -> (Words, Short, Option<Key>) {
         let (words, short, event) = self.words_of(piece);
         let is_progress = matches!(
@@ -275,7 +275,7 @@ impl Namer<'_> {
         }
     }
 
-    /// The same of a piece alone.
+    /// The purpose of a piece alone, whatever it is a part of.
     fn words_of(&self, piece: &Piece) -> (Words, Short, Option<Key>) {
         let node = |node: NodeId| name_of(Host::Node(node));
         let frame = |frame: usize| &self.air.frames[frame];
@@ -391,7 +391,7 @@ impl Namer<'_> {
         (frame.datagram != NO_DATAGRAM).then_some(Key::Packet(frame.datagram, frame.from, frame.to))
     }
 
-    /// What had to be sent again in this time, and why; what changes it.
+    /// The frames that had to be sent again in this time, and why; what changes it.
     fn why_again(&self, frame: usize, piece: &Piece) -> (String, Option<Remedy>) {
         let missed = |attempt: &Attempt| {
             let answer = || {
@@ -645,7 +645,7 @@ impl Namer<'_> {
         (Words { kind: "program", host: self.host(end), text, remedy }, short, None)
     }
 
-    /// What changes a loss.
+    /// The remedy that changes a loss.
     fn remedy(&self, loss: &Loss) -> Option<Remedy> {
         self.context.scenario.remedy(loss.reason, loss.host, 1, loss.holders)
     }
@@ -717,7 +717,7 @@ impl Namer<'_> {
         Why { text, loss: None, is_outage: false, is_forgotten: false }
     }
 
-    /// What was lost of the last flight of an end, if it has sent that before an instant and nothing after it. TCP always
+    /// The loss in the last flight of an end, if it has sent that before an instant and nothing after it. TCP always
     /// repeats what is lost.
     fn forgotten(&self, end: EndId, before: Instant) -> Option<(DatagramId, Loss)> {
         let last = self.trace.sent_by(end).map(|(_, sent)| sent.at).max()?;

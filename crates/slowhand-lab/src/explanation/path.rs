@@ -23,7 +23,7 @@ pub(super) struct Piece {
     pub(super) what: What,
 }
 
-/// What a handshake waited for.
+/// The thing for which a handshake waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// The device of an end computed what this step asked for.
@@ -46,7 +46,7 @@ pub(super) enum What {
     Outage { frame: usize, node: NodeId },
     /// The processor of this node handled the frame.
     Handling { frame: usize, node: NodeId },
-    /// The source of a datagram waited for the acknowledgment of its fragments, which did not come.
+    /// The source of a datagram waited for the acknowledgement of its fragments, which did not come.
     Recovery { node: NodeId, datagram: DatagramId },
     /// A datagram crossed the Internet.
     Internet { datagram: DatagramId },
@@ -326,7 +326,7 @@ impl Walk<'_> {
         self.back_to(queued_at, What::Opportunity { frame });
     }
 
-    /// What a frame waited for before an attempt, in the order of time.
+    /// The waits of a frame before an attempt, in the order of time.
     fn waits(&self, frame: usize, attempt: usize) -> Vec<Piece> {
         let own = &self.air.frames[frame];
         let until = own.attempts.get(attempt).map_or(self.at, |attempt| attempt.at).min(self.at);
@@ -368,7 +368,7 @@ impl Walk<'_> {
         pieces.push(Piece { from: prepared, to, what });
     }
 
-    /// The same piece, cut where the radio of the sender or of the receiver was switched off.
+    /// Cuts a piece where the radio of the sender or of the receiver was switched off.
     fn without_outages(&self, piece: &Piece) -> Vec<Piece> {
         let (What::Opportunity { frame } | What::Retry { frame }) = piece.what else { return vec![*piece] };
         let own = &self.air.frames[frame];

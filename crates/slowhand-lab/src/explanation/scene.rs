@@ -16,7 +16,7 @@ use slowhand_net::datagram::DatagramId;
 use slowhand_net::observer::FrameKind;
 use std::collections::BTreeMap;
 
-/// What happened in a world. Times are in microseconds of virtual time. A host is the number of its node; the Internet has the number
+/// The events in a world. Times are in microseconds of virtual time. A host is the number of its node; the Internet has the number
 /// behind the last node.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Scene {
@@ -37,17 +37,17 @@ pub struct Scene {
 pub struct Frames {
     /// The time of the first symbol.
     pub from_us: Vec<u64>,
-    /// How long it was on the air.
+    /// The time for which it was on the air.
     pub length_us: Vec<u64>,
     /// The sender.
     pub from: Vec<u16>,
     /// The receiver. `None`: all neighbours.
     pub to: Vec<Option<u16>>,
-    /// What it is, as a text.
+    /// The name of the frame, as a text.
     pub name: Vec<usize>,
     /// The place of its datagram. `None`: it carries none of a session.
     pub datagram: Vec<Option<usize>>,
-    /// What became of it: one of [`STATES`].
+    /// The fate of the frame: one of [`STATES`].
     pub state: Vec<usize>,
     /// Why it was lost, and what else is to be said of it, as a text.
     pub comment: Vec<Option<usize>>,
@@ -59,7 +59,7 @@ pub struct Frames {
     pub octets: Vec<usize>,
 }
 
-/// What becomes of frames and datagrams: it arrived; it was lost; it was sent again, and that was needed, or spurious.
+/// The fates of frames and datagrams: it arrived; it was lost; it was sent again, and that was needed, or spurious.
 pub const STATES: [&str; 4] = ["ok", "lost", "needed", "spurious"];
 
 /// A datagram or a segment of a session.
@@ -71,7 +71,7 @@ pub struct Datagram {
     pub from: usize,
     /// The host that is to receive it.
     pub to: usize,
-    /// What it carries.
+    /// The content.
     pub name: String,
     /// Its octets.
     pub octets: usize,
@@ -79,7 +79,7 @@ pub struct Datagram {
     pub sent_us: u64,
     /// When it arrived first.
     pub arrived_us: Option<u64>,
-    /// What became of it: one of [`STATES`].
+    /// The fate of the datagram: one of [`STATES`].
     pub state: usize,
     /// When it was lost, where and why.
     pub loss: Option<Loss>,
@@ -94,7 +94,7 @@ pub struct Loss {
     pub at_us: u64,
     /// The host.
     pub host: usize,
-    /// What was lost, where and why.
+    /// The loss in words: of what, where and why.
     pub words: String,
 }
 
@@ -103,7 +103,7 @@ pub struct Loss {
 pub struct Handshake {
     /// The node of the client.
     pub client: u16,
-    /// How it ended, as the records have it.
+    /// The end of the handshake, as the records have it.
     pub outcome: &'static str,
     /// When the client asked for the session.
     pub from_us: u64,

@@ -107,7 +107,7 @@ fn the_wait_for_a_delegate_is_a_part() {
     }
 }
 
-/// What goes before DTLS is one part, but for the waits for timers. Without losses it ends when the ClientHello leaves.
+/// The step before DTLS is one part, but for the waits for timers. Without losses it ends when the ClientHello leaves.
 #[test]
 fn what_goes_before_dtls_is_a_part() {
     let psk = ["session.suite=TLS_PSK_WITH_AES_128_CCM_8", "session.auth=psk", "session.timeout_s=20"];
@@ -165,9 +165,9 @@ fn parts_add_up_to_the_duration_of_the_same_record() {
 struct Planted {
     what: &'static str,
     example: &'static str,
-    /// What both scenarios have.
+    /// The keys of both scenarios.
     base: &'static [&'static str],
-    /// What plants the cause.
+    /// The keys that plant the cause.
     plant: &'static [&'static str],
     /// The part that must name it: its kind, its host, and words of its text.
     kind: &'static str,
@@ -175,7 +175,7 @@ struct Planted {
     words: &'static [&'static str],
     /// The least time of this part.
     least_s: f64,
-    /// What changes it.
+    /// The key that changes it.
     remedy: Option<&'static str>,
 }
 
@@ -183,7 +183,7 @@ struct Planted {
 /// the longest one.
 const QUIET: &[&str] = &["network.link_pdr=1.0", "session.timeout_s=20"];
 
-/// The same over TCP.
+/// Quiet, over TCP.
 const QUIET_TCP: &[&str] = &["network.link_pdr=1.0", "session.protocol=tls1.2", "session.timeout_s=20"];
 
 const PLANTED: [Planted; 27] = [

@@ -29,7 +29,7 @@ fn read<'de, T: DeserializeSeed<'de>>(seed: T, item: &Item, path: &Path<'_>) -> 
     seed.deserialize(ItemDeserializer { item, path }).map_err(|fault| fault.at(path, item))
 }
 
-/// What is wrong. First it says only what is allowed. Its place and what was found are added when it is returned
+/// The error of an item. First it says only what is allowed. Its place and what was found are added when it is returned
 /// through the item that it is about.
 #[derive(Debug)]
 pub(super) struct Fault {

@@ -17,9 +17,9 @@ pub struct InputError {
     pub place: Place,
     /// The dotted path of the key; empty if the error is about the whole file.
     pub key: String,
-    /// What was found there.
+    /// The value found there.
     pub found: String,
-    /// What may stand there instead.
+    /// The values that may stand there instead.
     pub allowed: String,
     /// True if what was found is allowed alone, but not together with the rest.
     pub together: bool,
@@ -68,11 +68,11 @@ impl fmt::Display for Place {
 /// the key. As a text it is the message of the error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blame {
-    /// What has to change; `None` if no file and no override alone is wrong.
+    /// The place that has to change; `None` if no file and no override alone is wrong.
     pub place: Option<Place>,
     /// The dotted path of the key; empty if the error is about no single key.
     pub key: String,
-    /// What was found, and what is allowed.
+    /// The value found, and the allowed values.
     pub reason: String,
     /// True if each value is allowed alone: another value somewhere else makes it possible.
     pub together: bool,

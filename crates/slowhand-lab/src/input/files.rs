@@ -43,7 +43,7 @@ impl<'a> Files<'a> {
         self.read
     }
 
-    /// What messages call the file with this name: its path on the disk, if it is there.
+    /// The name of a file in messages: its path on the disk, if it is there.
     pub(crate) fn path(&self, name: &Path) -> PathBuf {
         self.on_disk(name).unwrap_or_else(|| name.to_owned())
     }

@@ -1,4 +1,4 @@
-//! What holds of every world, whatever its link layer.
+//! The properties of every world, whatever its link layer.
 
 use super::*;
 use crate::device::Device;
@@ -14,7 +14,7 @@ fn scenario(name: &str, changes: &[String]) -> Scenario {
     Scenario::load(&file, &changes).unwrap()
 }
 
-/// How long a node was in a state from one instant to another, by the timeline.
+/// The time for which a node was in a state from one instant to another, by the timeline.
 fn total(inspection: &Inspection, node: u16, state: RadioState, from: Instant, to: Instant) -> Duration {
     let own = inspection.timeline.iter().filter(|interval| (interval.node.0, interval.state) == (node, state));
     own.fold(Duration::ZERO, |sum, interval| sum + interval.to.min(to).since(interval.from.max(from)))
@@ -87,7 +87,7 @@ proptest! {
         let client = &inspection.nodes[usize::from(record.client)];
         if let Some(duration) = record.duration_s {
             prop_assert!(close(client.computed.as_secs_f64(), record.compute_client_s));
-            // What was computed before the first datagram is in the node's account alone.
+            // Computation before the first datagram is in the node's account alone.
             let (of_node, of_record) = (client.energy.cpu_mj, record.energy_client.cpu_mj);
             prop_assert!(of_record <= of_node + 1e-9 && of_record > 0.5 * of_node, "{of_record} of {of_node}");
             prop_assert_eq!(client.queue_peak, record.queue_peak[usize::from(record.client)]);

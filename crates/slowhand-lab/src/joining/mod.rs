@@ -1,5 +1,6 @@
-//! How a 6TiSCH network forms (RFC 8180, RFC 9030, RFC 9031, RFC 9033): every node but the root is switched on without knowing the
-//! time or the keys of the network. Each goes through the phases of [`Phase`]; a [`JoinRecord`] has when, and what it cost.
+//! The forming of a 6TiSCH network (RFC 8180, RFC 9030, RFC 9031, RFC 9033): every node but the root is switched on without
+//! knowing the time or the keys of the network. Each goes through the phases of [`Phase`]; a [`JoinRecord`] has when, and what it
+//! cost.
 //!
 //! ```
 //! use slowhand_lab::interrupt::Interrupt;
@@ -54,7 +55,7 @@ pub struct JoinPlan {
     period: Duration,
     negotiates: bool,
     is_storing: bool,
-    /// What the nodes run on.
+    /// The device of the nodes.
     device: Arc<Device>,
     /// The key index and the key of the network, if the scenario says it.
     key: Option<(u64, [u8; 16])>,

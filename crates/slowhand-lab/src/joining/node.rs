@@ -9,7 +9,7 @@ use slowhand_net::random::Stream;
 
 use super::record::{JoinRecord, Phase};
 
-/// How far a node is.
+/// The stage that a node has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
     /// It is switched off.
@@ -33,7 +33,7 @@ pub(super) struct Node {
     pub(super) stage: Stage,
     /// When it was switched on.
     pub(super) start: Instant,
-    /// How often it has scanned: timers of an earlier scan do not count.
+    /// The number of its scans: timers of an earlier scan do not count.
     pub(super) generation: u32,
     /// The neighbours whose beacons it has heard in this scan, in that order, with their join metrics.
     pub(super) heard: Vec<(NodeId, u8)>,
@@ -45,7 +45,7 @@ pub(super) struct Node {
     pub(super) timeout: Duration,
     /// The length of the timer that says when the first request is sent. Zero: at once.
     pub(super) first_request: Duration,
-    /// What it does for others.
+    /// Its work as a proxy for others.
     pub(super) proxying: Proxy,
     /// All neighbours whose beacons it has heard.
     pub(super) neighbors: BTreeSet<NodeId>,
@@ -66,7 +66,7 @@ pub(super) struct Trickle {
     pub(super) interval: Duration,
     /// The DIOs that were heard in this one.
     pub(super) heard: u8,
-    /// How often it was started: timers of an earlier start do not count.
+    /// The number of its starts: timers of an earlier start do not count.
     pub(super) starts: u32,
 }
 

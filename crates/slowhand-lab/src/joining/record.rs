@@ -4,7 +4,7 @@ use slowhand_net::clock::Duration;
 
 use crate::record::{Column, Field, Table, row_schema};
 
-/// What a node gets through, in this order.
+/// The phases of a node that joins, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// It has heard beacons, has chosen its join proxy, and knows the time of the network.
@@ -35,7 +35,7 @@ impl Phase {
     }
 }
 
-/// How one node joined.
+/// The joining of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinRecord {
     /// The seed of the world.
@@ -52,7 +52,7 @@ pub struct JoinRecord {
     pub start: Duration,
     /// From then until it was through each phase for the last time, by [`Phase`]. `None`: it was not.
     pub phases: [Option<Duration>; Phase::ALL.len()],
-    /// How often it has scanned.
+    /// The number of its scans.
     pub scans: u64,
     /// The Join Requests that it has sent.
     pub requests: u64,
@@ -66,9 +66,9 @@ pub struct JoinRecord {
     pub sixtop_frames: u64,
     /// Its first datagrams that were sent until one arrived.
     pub packets: u64,
-    /// What it has used from the start of the world until it was synchronised for the first time.
+    /// The energy that it has used from the start of the world until it was synchronised for the first time.
     pub scan_mj: Option<f64>,
-    /// What it has used until its first datagram was at the root, or to the end of the world.
+    /// The energy that it has used until its first datagram was at the root, or to the end of the world.
     pub energy_mj: f64,
 }
 

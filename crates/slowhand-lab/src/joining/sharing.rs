@@ -17,7 +17,7 @@ pub(super) fn slotframes(probability: f64, random: &mut Stream) -> u64 {
     missed.last().map_or(1, |missed| missed + 1)
 }
 
-/// The same as a time.
+/// The time until it happens: these slotframes, of one period each.
 pub(super) fn until(probability: f64, period: Duration, random: &mut Stream) -> Duration {
     period * slotframes(probability, random)
 }

@@ -28,7 +28,7 @@ use crate::scenario::Dis;
 /// The port of the first datagram of a node (assumed: one that RFC 6282 section 4.3.3 compresses).
 const DATA_PORT: u16 = 0xf0b1;
 
-/// What a timer of a node is for.
+/// The purpose of a timer of a node.
 #[derive(Clone, Copy, Debug)]
 enum Timer {
     SwitchOn,
@@ -54,7 +54,7 @@ struct Datagram {
     joins: bool,
 }
 
-/// What frames have cost a node.
+/// The cost of frames to a node.
 #[derive(Clone, Copy, Debug, Default)]
 struct Costs {
     frames: u64,
@@ -73,12 +73,12 @@ pub(super) struct World<'a> {
     routed: Vec<bool>,
     /// The nodes that wait for a cell.
     waiting: Vec<NodeId>,
-    /// How many nodes are not through.
+    /// The number of nodes that are not through.
     open: usize,
     timers: EventQueue<(NodeId, u32, Timer)>,
     datagrams: Vec<Datagram>,
     costs: Vec<Costs>,
-    /// What becomes of what nodes send now. Nobody asks.
+    /// The fate of what nodes send now. Nobody asks.
     sent: Events,
 }
 
@@ -192,7 +192,7 @@ impl<'a> World<'a> {
         self.nodes.into_iter().skip(1).map(|node| node.record).collect()
     }
 
-    /// What a node has used since the start of the world.
+    /// The energy that a node has used since the start of the world.
     fn energy(&self, now: Instant, node: NodeId) -> f64 {
         energy(&self.plan.device, Times::of(&self.network, node, now)).total_mj()
     }
@@ -205,7 +205,7 @@ impl<'a> World<'a> {
         self.timers.push(at, (node, self.nodes[node.index()].generation, timer));
     }
 
-    // What happens in the network.
+    // Events of the network.
 
     fn handle(&mut self, now: Instant, event: &Event<'_>) {
         match *event {
@@ -435,7 +435,7 @@ impl<'a> World<'a> {
         self.open -= 1;
     }
 
-    // What nodes do when a timer ends.
+    // Actions of nodes when a timer ends.
 
     fn expire(&mut self, now: Instant, id: NodeId, timer: Timer) {
         let plan = self.plan;
@@ -567,7 +567,7 @@ impl<'a> World<'a> {
         self.set_timer(now + interval, id, Timer::Interval(starts));
     }
 
-    // What nodes send.
+    // Messages that nodes send.
 
     fn dio(&self, id: NodeId, to: Option<NodeId>) -> Vec<u8> {
         let join = &self.plan.join;

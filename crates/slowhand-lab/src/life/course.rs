@@ -1,4 +1,4 @@
-//! What a client does over a long time: when it asks, when it opens and closes sessions, and when it tries again.
+//! The course of a client over a long time: when it asks, when it opens and closes sessions, and when it tries again.
 //!
 //! It is the same for a simulated world and for an estimate: what happens is behind [`Backend`].
 
@@ -29,14 +29,14 @@ pub(super) trait Backend {
     fn abandon(&mut self);
 }
 
-/// What opens a session.
+/// The kind of handshake that opens a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Handshake {
     Full,
     Resumed,
 }
 
-/// What a client does with its sessions.
+/// The habits of a client with its sessions.
 #[derive(Clone, Copy)]
 pub(super) struct Habits {
     pub(super) requests: Requests,

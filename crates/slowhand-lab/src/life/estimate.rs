@@ -8,8 +8,8 @@
 //! A session that is resumed is some minutes old in these worlds. Tickets expire: with mbedTLS and rustls a day after the full
 //! handshake from which they descend, and then the handshake is a full one again. Only a simulation in full has that.
 //!
-//! What it leaves out: that handshakes and messages close to each other, or other traffic at certain times, change each
-//! other's chances; and a network that is not the same all the time, for which it is refused.
+//! Two things are left out: that handshakes and messages close to each other, or other traffic at certain times, change
+//! each other's chances; and a network that is not the same all the time, for which it is refused.
 
 use super::course::{Backend, Course, Handshake};
 use super::simulation::Simulated;
@@ -80,7 +80,7 @@ impl Parts {
     /// No worlds yet. The first has this seed.
     ///
     /// # Errors
-    /// Those of [`estimate`], but for the number of worlds.
+    /// The errors of [`estimate`], but for the number of worlds.
     pub fn new(scenario: &Scenario, client: Option<u16>, seconds: f64, seed: u64) -> Result<Self, LifeError> {
         let network = &scenario.network;
         for (key, changes) in [
@@ -156,7 +156,7 @@ impl Parts {
     }
 }
 
-/// What a handshake or a message is.
+/// The kind of a handshake or a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Full,
@@ -199,7 +199,7 @@ struct Sample {
     octets: u64,
 }
 
-/// What was measured in a world.
+/// The measurements in a world.
 struct World {
     /// In a second.
     idle: Energy,
@@ -225,7 +225,7 @@ impl World {
     }
 }
 
-/// What a client does in a world that is measured.
+/// The actions of a client in a world that is measured.
 struct Script<'a, 'b> {
     world: Simulated<'a>,
     idle: Energy,
@@ -404,8 +404,8 @@ impl<'a> Drawn<'a> {
         (energy, purposes, (0..self.worlds.len()).map(of_world).collect())
     }
 
-    /// How much more the samples of a world took, of all of a kind that were drawn, than those of the other worlds: what they
-    /// used, and what follows if one fails.
+    /// The amount by which the samples of a world took more, of all of a kind that were drawn, than those of the other
+    /// worlds: what they used, and what follows if one fails.
     fn deviation(&self, kind: usize, world: usize) -> f64 {
         let (all, all_mj, _) = self.total(kind);
         if all == 0 {
@@ -432,8 +432,8 @@ impl<'a> Drawn<'a> {
         (0..Kind::COUNT).map(of_kind).sum()
     }
 
-    /// What the device uses because a handshake or a message of a kind failed: for a handshake another one, for a message
-    /// the handshake of the next session.
+    /// The energy that the device uses because a handshake or a message of a kind failed: for a handshake another one,
+    /// for a message the handshake of the next session.
     fn consequence(&self, kind: usize) -> f64 {
         let mean = |kind: Kind| match self.total(kind as usize) {
             (0, ..) => None,

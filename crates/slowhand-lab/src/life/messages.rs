@@ -9,7 +9,7 @@ use slowhand_net::clock::{Duration, Instant};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a client and its owner say to each other.
+/// The messages between a client and its owner.
 #[derive(Clone, Default)]
 pub(super) struct Mailbox(Arc<Mutex<Shared>>);
 
@@ -24,7 +24,7 @@ struct Shared {
     has_closed: bool,
 }
 
-/// What is below an application.
+/// The layer below an application.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Below {
     /// Datagrams, each with a message.
@@ -44,7 +44,7 @@ struct Open {
     answer: usize,
     /// When something is done about it, and how long that wait is. `None`: what is below says when there will be no answer.
     due: Option<(Instant, Duration)>,
-    /// How often it may be sent again.
+    /// The number of times that it may be sent again.
     left: u32,
 }
 

@@ -4,8 +4,8 @@
 //! requests that it has simulated, each alone, in many worlds: a year takes a fraction of a second. Both follow the same
 //! client, which opens sessions, asks, waits, and tries again as `[application]` of the scenario says.
 //!
-//! What is assumed, beside what is said at the keys of `[application]`: the server answers at once, and the radio of the
-//! client does nothing special while it waits for an answer (its MAC may poll fast in a handshake).
+//! Assumptions, beside those at the keys of `[application]`: the server answers at once, and the radio of the client
+//! does nothing special while it waits for an answer (its MAC may poll fast in a handshake).
 //!
 //! # Modules
 //!
@@ -114,16 +114,16 @@ pub struct Life {
     pub client: u16,
     /// The seed.
     pub seed: u64,
-    /// How long it was, in seconds: less than what was asked for if it was interrupted, or if an estimate has drawn
+    /// The length of the life, in seconds: less than what was asked for if it was interrupted, or if an estimate has drawn
     /// [enough](estimate()).
     pub seconds: f64,
     /// In how many worlds its parts were simulated.
     pub worlds: u64,
-    /// What the device used in this time, in millijoules, by state.
+    /// The energy that the device used in this time, in millijoules, by state.
     pub energy: Energy,
-    /// The same by purpose.
+    /// The energy by purpose.
     pub purposes: Purposes,
-    /// What it used in a day, in millijoules.
+    /// The energy that it used in a day, in millijoules.
     pub energy_a_day_mj: f64,
     /// The 95 % confidence interval of the mean of that. It has what differs from world to world (losses, back-offs, phases),
     /// of energy and of outcomes, and the chance with which an estimate draws from them. It does not have the uncertainty
@@ -134,9 +134,9 @@ pub struct Life {
     pub energy_a_day_one95: Option<[f64; 2]>,
     /// Octets of all frames on the air, over all hops, that served its sessions, acknowledgements included.
     pub octets: u64,
-    /// The same in a day.
+    /// The octets in a day.
     pub octets_a_day: f64,
-    /// What happened.
+    /// The numbers of events.
     pub counts: Counts,
     /// From the instant at which a request is due until its response is there, with the handshake that it may need. Of
     /// those that were answered. `None` if none was.
@@ -166,7 +166,7 @@ impl Life {
         }
     }
 
-    /// The same with what follows from its other numbers.
+    /// Adds the numbers that follow from its others.
     fn complete(self) -> Self {
         let days = self.seconds / DAY_S;
         let a_day = |amount: f64| if days > 0.0 { amount / days } else { 0.0 };
@@ -174,8 +174,8 @@ impl Life {
     }
 }
 
-/// What the energy was used for, in millijoules. The parts add up to all of it. All but `idle_mj` are above what the device
-/// uses while it does nothing.
+/// The purposes of the energy used, in millijoules. The parts add up to all of it. All but `idle_mj` are above what the
+/// device uses while it does nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Purposes {
     /// Sleeping, and listening as the link layer needs it.
@@ -191,7 +191,7 @@ pub struct Purposes {
 }
 
 impl Purposes {
-    /// What is left of all energy is idle.
+    /// Splits all energy: the rest above these purposes is idle.
     fn new(all_mj: f64, above: [f64; Purpose::COUNT]) -> Self {
         let [handshakes_mj, requests_mj, keep_alives_mj, closing_mj] = above;
         let idle_mj = all_mj - above.iter().sum::<f64>();
@@ -199,7 +199,7 @@ impl Purposes {
     }
 }
 
-/// What a device does beside being idle.
+/// The activities of a device beside being idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Handshakes,
@@ -212,12 +212,12 @@ impl Purpose {
     const COUNT: usize = 4;
 }
 
-/// What happened in a life.
+/// The numbers of events in a life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Requests that were sent, or for which no session could be opened.
     pub requests: u64,
-    /// Those of them that were not answered.
+    /// Requests that were not answered.
     pub failed: u64,
     /// Requests that were due while the client was still busy with an earlier one: they are not among the others.
     pub left_out: u64,
@@ -229,11 +229,11 @@ pub struct Counts {
     pub handshakes_failed: u64,
     /// Keep-alives.
     pub keep_alives: u64,
-    /// Those of them that were not answered.
+    /// Keep-alives that were not answered.
     pub keep_alives_failed: u64,
 }
 
-/// How long requests took.
+/// The times that requests took.
 struct Latencies {
     count: u64,
     distribution: Distribution,

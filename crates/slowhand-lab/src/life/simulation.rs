@@ -15,7 +15,7 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::random::{Stream, Streams};
 use slowhand_sessions::{Resumable, Role};
 
-/// How many events of the world pass before it forgets what nobody asks for (assumed).
+/// The number of events of the world before it forgets what nobody asks for (assumed).
 const EVENTS_KEPT: u32 = 10_000;
 
 /// Simulates the life of a client for so many seconds after its start, event by event. An interrupt ends it: then
@@ -64,9 +64,9 @@ pub(super) struct Simulated<'a> {
     interrupt: &'a Interrupt,
     /// The session, and how its client is asked for something.
     session: Option<(ConversationId, Mailbox)>,
-    /// What the ends have kept of the last session that was established, to resume it.
+    /// The state that the ends have kept of the last session that was established, to resume it.
     kept: [Option<Resumable>; 2],
-    /// How many sessions were opened.
+    /// The number of sessions opened.
     opened: u64,
     /// The number of the last message.
     number: u16,
@@ -100,12 +100,12 @@ impl<'a> Simulated<'a> {
         }
     }
 
-    /// What is used from now on counts.
+    /// Begins the account: energy used from now on counts.
     fn begin(&mut self) {
         self.begin = (self.now, self.energy());
     }
 
-    /// What the client's device has used so far.
+    /// The energy that the client's device has used so far.
     pub(super) fn energy(&self) -> Energy {
         self.world.energy_so_far(self.subject.client, self.now)
     }
@@ -115,7 +115,7 @@ impl<'a> Simulated<'a> {
         self.octets + self.session.as_ref().map_or(0, |(number, _)| self.world.octets_of(*number))
     }
 
-    /// What was used since the beginning, by purpose too, and in what time.
+    /// The energy used since the beginning, by purpose too, and in what time.
     fn account(&self) -> (Energy, Purposes, Duration) {
         let (energy, time) = (self.energy() - self.begin.1, self.now.since(self.begin.0));
         let busy = self
@@ -226,8 +226,8 @@ impl<'a> Simulated<'a> {
         (opening, mailbox)
     }
 
-    /// How long the client waits for an answer before it does something. `None`: CoAP over datagrams sends again itself, and says when
-    /// there will be no answer. A body in blocks is many exchanges, so no time is too long for it.
+    /// The time for which the client waits for an answer before it does something. `None`: CoAP over datagrams sends again itself, and
+    /// says when there will be no answer. A body in blocks is many exchanges, so no time is too long for it.
     fn timeout(&mut self) -> Option<Duration> {
         match self.below() {
             _ if self.subject.plan.transport(Role::Client).is_some() => return Some(MAX_TRANSMIT_WAIT),
@@ -316,7 +316,7 @@ impl Subject {
         Instant::ZERO + self.plan.start_of(self.client, &Streams::new(seed))
     }
 
-    /// What its client does with its sessions.
+    /// The habits of its client with its sessions.
     pub(super) fn habits(&self) -> Habits {
         let protocol = self.plan.protocol();
         Habits {

@@ -103,7 +103,7 @@ impl Dissector {
         if let Ok((mesh, rest)) = MeshHeader::parse(payload) {
             let MeshHeader { hops_left, originator, destination } = mesh;
             lines.push(format!("6LoWPAN mesh header: node {originator} to node {destination}, {hops_left} hops left"));
-            // What is below was compressed for these two.
+            // Headers below were compressed for these two.
             let [source, destination] = [originator, destination].map(|node| Eui64::of_node(NodeId(node)));
             return self.lowpan(rest, Link { source, destination }, lines);
         }

@@ -116,7 +116,7 @@ fn what_frames_hold_is_what_tshark_says() {
         for (row, frame) in rows.iter().zip(&decoded.frames) {
             let words: Vec<&str> = frame.iter().map(|&place| decoded.lines[place].as_str()).collect();
             let text = words.join("\n") + "\n";
-            // What tshark decrypts, or puts together from several fragments, is not in the words. Tunnelled packets have several addresses.
+            // The words lack texts that tshark decrypts, or puts together from fragments. Tunnelled packets have several addresses.
             let has_none = text.contains("of the datagram\n") || text.contains("secured");
             for (number, value) in row.iter().enumerate().filter(|(_, value)| !value.is_empty() && !value.contains(','))
             {

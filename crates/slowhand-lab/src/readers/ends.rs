@@ -17,7 +17,7 @@ pub(super) enum Member {
     Reader(usize),
 }
 
-/// What an end is for.
+/// The purpose of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     /// A reader, towards the producer or the proxy.
@@ -34,7 +34,7 @@ pub(super) enum Part {
     Authority(Member),
 }
 
-/// How far a session is.
+/// The progress of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// It is not established. An end without a session is open from the beginning.
@@ -79,7 +79,7 @@ pub(super) struct Computer {
     pub(super) busy_until: Instant,
     /// Datagrams that wait, and their ends.
     pub(super) waiting: VecDeque<(EndId, Vec<u8>)>,
-    /// What computes objects.
+    /// The device that computes objects.
     pub(super) objects: ObjectDevice,
     pub(super) computed: std::time::Duration,
     /// The part of that in which a TPM computed.

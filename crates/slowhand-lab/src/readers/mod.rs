@@ -1,4 +1,4 @@
-//! What it costs that many readers want the value of one node, the producer, in two ways: each reader opens a session of DTLS to the
+//! The cost of many readers that want the value of one node, the producer, in two ways: each reader opens a session of DTLS to the
 //! producer, or the producer signs and encrypts the value once, as an object ([`slowhand_coap::objects`]), a proxy at the border router
 //! keeps it, and readers get the access secret from an authorization server over DTLS (OSCAR).
 //!
@@ -72,7 +72,7 @@ pub struct ReadersPlan {
     start: Duration,
     internet_delay: Duration,
     ports: Ports,
-    /// What the producer and the other nodes use if nobody reads, by seed: it is the same with any number of readers.
+    /// The energy that the producer and the other nodes use if nobody reads, by seed: it is the same with any number of readers.
     idle: Mutex<BTreeMap<u64, [f64; 2]>>,
 }
 
@@ -84,14 +84,14 @@ struct Ports {
     first: u16,
 }
 
-/// What is said of a time that a device lacks.
+/// The message about a time that a device lacks.
 const NO_TIME: &str = "found nothing, allowed: a number and its source: objects need it";
 
 /// The readers of a scenario cannot read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadersError {
-    /// What no scenario can have.
+    /// Something that no scenario can have.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A key does not go with readers.
@@ -99,7 +99,7 @@ pub enum ReadersError {
     Key {
         /// The key.
         key: &'static str,
-        /// What was found and what is allowed.
+        /// The value found, and the allowed values.
         reason: String,
     },
     /// A device has no time for an operation of objects.
@@ -139,7 +139,7 @@ impl ReadersPlan {
     /// Prepares a scenario. Its own sessions do not count.
     ///
     /// # Errors
-    /// What [`Plan::new`] refuses; the protocol is not DTLS, or the scenario has something that only sessions of its clients have.
+    /// Errors of [`Plan::new`]; the protocol is not DTLS, or the scenario has something that only sessions of its clients have.
     pub fn new(scenario: &Scenario) -> Result<Self, ReadersError> {
         refuse_others(scenario)?;
         let (plan, session) = (Plan::new(scenario)?, &scenario.session);
@@ -227,12 +227,12 @@ impl ReadersPlan {
         Ok(())
     }
 
-    /// How long a world lasts: the last readings have a period more.
+    /// The time that a world lasts: the last readings have a period more.
     fn duration(&self) -> Duration {
         self.start + self.readers.period_s.duration() * (u64::from(self.readers.readings.get()) + 1)
     }
 
-    /// What the producer and all other nodes but the root use in the world of a seed if nobody reads, in mJ. `None` if it is interrupted.
+    /// The energy that the producer and all other nodes but the root use in a world without readers, in mJ. `None` if it is interrupted.
     fn idle_mj(&self, seed: u64, interrupt: &Interrupt) -> Option<[f64; 2]> {
         let known = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(&energies) = known().get(&seed) {

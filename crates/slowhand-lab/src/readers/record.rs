@@ -5,7 +5,7 @@ use slowhand_net::clock::Duration;
 
 use crate::record::{Column, Field, Table, row_schema};
 
-/// How readers get the value.
+/// The way in which readers get the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
@@ -33,18 +33,18 @@ impl Way {
     }
 }
 
-/// What one world of readers was like.
+/// The results of one world of readers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadersRecord {
     /// The seed of the world.
     pub seed: u64,
     /// The way.
     pub way: Way,
-    /// How many readers there were.
+    /// The number of readers.
     pub readers: u32,
-    /// How many readings were due.
+    /// The number of readings that were due.
     pub readings: u64,
-    /// How many of these brought a value before the next was due.
+    /// The number of these that brought a value before the next was due.
     pub got: u64,
     /// Sessions of DTLS that failed, or were not established in time.
     pub failed_sessions: u64,
@@ -56,13 +56,13 @@ pub struct ReadersRecord {
     pub refused: u64,
     /// Signatures that the producer made for objects.
     pub signatures: u64,
-    /// What the proxy, or without it a reader, asked the producer for, without repetitions.
+    /// Requests of the proxy, or without it of a reader, to the producer, without repetitions.
     pub requests_to_producer: u64,
     /// Frames of handshakes and of access secrets, over all hops, repeated ones included, without acknowledgements.
     pub setup_frames: u64,
     /// The octets of these frames, from the MAC header to the check sequence.
     pub setup_octets: u64,
-    /// The same of requests and values.
+    /// Frames of requests and values.
     pub reading_frames: u64,
     /// The octets of these frames.
     pub reading_octets: u64,
@@ -70,19 +70,19 @@ pub struct ReadersRecord {
     pub first_s: Option<f64>,
     /// The longest of these.
     pub first_longest_s: Option<f64>,
-    /// How long a later reading took, on average.
+    /// The time that a later reading took, on average.
     pub later_s: Option<f64>,
-    /// How long the producer computed cryptography of sessions and objects.
+    /// The time for which the producer computed cryptography of sessions and objects.
     pub producer_compute_s: f64,
-    /// What the producer used from the start of the world to its end.
+    /// The energy that the producer used from the start of the world to its end.
     pub producer_mj: f64,
-    /// What it would have used if nobody had read.
+    /// The energy that it would have used if nobody had read.
     pub producer_idle_mj: f64,
-    /// What all other nodes but the root used.
+    /// The energy that all other nodes but the root used.
     pub others_mj: f64,
-    /// What they would have used if nobody had read.
+    /// The energy that they would have used if nobody had read.
     pub others_idle_mj: f64,
-    /// How long the world lasted, which is the same for both ways.
+    /// The time that the world lasted, which is equal for both ways.
     pub world: Duration,
 }
 

@@ -32,7 +32,7 @@ use programs::Shelf;
 /// The least time until the next timer, as in other worlds: a timer in the past would stop the clock.
 const MIN_TIMER: Duration = Duration::from_micros(1);
 
-/// What is due, apart from the network.
+/// The events that are due, apart from the network.
 enum Due {
     /// A reader reads.
     Reading(usize),
@@ -66,14 +66,14 @@ enum Due {
 #[derive(Default)]
 struct Reader {
     begin: Instant,
-    /// How many of its readings were due.
+    /// The number of its readings that were due.
     due: u64,
     /// Since when it waits for a value.
     since: Option<Instant>,
     /// If it has asked, for the value or for the access secret, and nothing has come of it yet: since when it waited.
     asked: Option<Instant>,
     has_value: bool,
-    /// What opens objects, once it has the access secret.
+    /// The consumer that opens objects, once it has the access secret.
     consumer: Option<Consumer>,
     /// An object whose access secret it has asked for.
     object: Option<Vec<u8>>,
@@ -82,7 +82,7 @@ struct Reader {
     is_refused: bool,
 }
 
-/// What frames have cost.
+/// The cost of frames.
 #[derive(Clone, Copy, Debug, Default)]
 struct Costs {
     frames: u64,
@@ -102,7 +102,7 @@ pub(super) struct World<'a> {
     /// The end of each client, by what it is for.
     clients: BTreeMap<Part, EndId>,
     readers: Vec<Reader>,
-    /// What makes objects, once it has the access secret, and until when that counts.
+    /// The producer that makes objects, once it has the access secret, and until when that counts.
     producer: Option<(Producer, Instant)>,
     private: [u8; 32],
     public: PublicKey,
@@ -110,11 +110,11 @@ pub(super) struct World<'a> {
     at_proxy: Shelf,
     /// For each datagram, if it is of setting up.
     datagrams: Vec<bool>,
-    /// Those of reading, and of setting up.
+    /// The costs of reading, and of setting up.
     costs: [Costs; 2],
     events: Events,
     slots_held: usize,
-    /// How long later readings took, and how many there were.
+    /// The time that later readings took, and their number.
     later: (Duration, u64),
     first: (Duration, u64),
     record: ReadersRecord,
@@ -302,7 +302,7 @@ impl<'a> World<'a> {
     }
 
     fn take(&mut self, now: Instant, end: EndId, octets: &[u8]) {
-        // What was on its way to a session that has failed gets no slot.
+        // Datagrams on their way to a session that has failed get no slot.
         if self.ends[end].state == State::Failed || !self.admits(end, octets) {
             return;
         }
@@ -366,7 +366,7 @@ impl<'a> World<'a> {
     /// After a call: what the session and CoAP have for each other and for the network, what has happened, and the next timer.
     fn settle(&mut self, now: Instant, number: EndId) {
         self.collect(now, number, true);
-        // What it has computed is there, and timers of its messages start, when the device has finished.
+        // Results of its computing are there, and timers of its messages start, when the device has finished.
         let ready = self.ready(now, number);
         let end = &mut self.ends[number];
         if let Some(session) = &mut end.session {
@@ -514,7 +514,7 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// What the producer and all other nodes but the root use in the world of a seed in which nobody reads, in mJ. `None` if it is interrupted.
+/// The energy that the producer and all other nodes but the root use in a world without readings, in mJ. `None` if it is interrupted.
 pub(super) fn idle_mj(plan: &ReadersPlan, seed: u64, interrupt: &Interrupt) -> Option<[f64; 2]> {
     let end = Instant::ZERO + plan.duration();
     let mut network = plan.plan.network(seed);
@@ -529,7 +529,7 @@ pub(super) fn idle_mj(plan: &ReadersPlan, seed: u64, interrupt: &Interrupt) -> O
     Some(energies(plan, |node| Times::of(&network, node, end)))
 }
 
-/// What the producer and all other nodes but the root have used in these times, in mJ.
+/// The energy that the producer and all other nodes but the root have used in these times, in mJ.
 fn energies(plan: &ReadersPlan, times: impl Fn(NodeId) -> Times) -> [f64; 2] {
     let mut sums = [0.0; 2];
     for node in (1..plan.plan.nodes() as u16).map(NodeId) {

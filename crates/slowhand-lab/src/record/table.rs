@@ -7,12 +7,12 @@ use std::sync::Arc;
 /// A table, column by column.
 pub type Table = Vec<(Field, Column)>;
 
-/// What a column is called, and what it means.
+/// The name and the meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its name, which contains the unit.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
 }
 

@@ -147,7 +147,7 @@ fn cancelling_neither_waits_for_worlds_nor_for_those_who_wait() {
         proceed.send(()).unwrap();
         assert_eq!(waiting.join().unwrap(), Progress { done: 19, total: 20, finished: true });
     });
-    // Those that had to wait for the third are kept.
+    // Worlds that had to wait for the third are kept.
     assert_eq!(seeds(&runner.finish().records), (1..=20).filter(|&seed| seed != 3).collect::<Vec<_>>());
 }
 

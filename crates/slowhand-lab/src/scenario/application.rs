@@ -271,7 +271,7 @@ impl Application {
         Ok(())
     }
 
-    /// How the server of a run sends notifications. `None`: the client observes nothing.
+    /// The way in which the server of a run sends notifications. `None`: the client observes nothing.
     pub(crate) fn notifications(&self) -> Option<Delivery> {
         let delivery = |observe: Observe| match observe.confirmable {
             true => Delivery::Confirmable,
@@ -280,7 +280,7 @@ impl Application {
         self.observe.map(delivery)
     }
 
-    /// What each end of a run sends above its session. `None`: nothing.
+    /// The messages that each end of a run sends above its session. `None`: nothing.
     pub(crate) fn exchange(&self, protocol: Protocol) -> Option<Exchange> {
         let requests = Some(self.requests.get()).filter(|&requests| requests > 0)?;
         let [request, response] = self.data_octets(protocol);
@@ -371,7 +371,7 @@ impl Application {
         Ok(())
     }
 
-    /// What the client asks for. `None`: nothing. Sizes are those of data: what CoAP adds, its messages have.
+    /// The requests of the client. `None`: nothing. Sizes are those of data: what CoAP adds, its messages have.
     pub(crate) fn requests(&self, protocol: Protocol) -> Option<Requests> {
         let period = || self.period_s.map_or(Duration::ZERO, PositiveSeconds::duration);
         let (octets, piece) = (self.bytes.map_or(1, Integer::get), self.piece_bytes.get());

@@ -1,4 +1,4 @@
-//! What changes with time, worked out of the keys in [`variation`](super::variation), and checked.
+//! The changes with time, worked out of the keys in [`variation`](super::variation), and checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::trace::{Key, rows};
 use super::variation::{Change, Outage, Trace, Walk, WiFi, instant};
 use crate::input::{Document, Files, InputError, PositiveSeconds, Seconds};
 
-/// What changes with time, in a network with these links. Reads the trace.
+/// The changes with time, in a network with these links. Reads the trace.
 pub(super) fn variation(
     network: &Network,
     links: &[LinkQuality],

@@ -142,7 +142,7 @@ impl ServerAt {
 }
 
 impl Server {
-    /// How many sessions it holds, if a handshake may take so long. `None`: all.
+    /// The number of sessions that it holds, if a handshake may take so long. `None`: all.
     pub fn slot_rules(&self, give_up: Duration) -> Option<SlotRules> {
         Some(SlotRules {
             slots: self.slots?.get() as usize,

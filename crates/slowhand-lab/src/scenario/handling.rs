@@ -1,4 +1,4 @@
-//! How long the processors of the nodes take for a frame.
+//! The time that the processors of the nodes take for a frame.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::nodes::node;
 use crate::device::Device;
 use crate::input::{Document, InputError, Milliseconds};
 
-/// How long a node's processor takes for a frame.
+/// The time that a node's processor takes for a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FrameHandling {
     /// As long as its device says.
@@ -47,7 +47,7 @@ impl Scenario {
         times
     }
 
-    /// What a node runs on: the server's device where the server is, else the client's.
+    /// The device of a node: the server's device where the server is, else the client's.
     pub(crate) fn device(&self, node: NodeId) -> &Device {
         if self.server.at.is_node(node) { &self.server_device } else { &self.client_device }
     }

@@ -1,4 +1,4 @@
-//! What to change in a scenario so that fewer datagrams are lost.
+//! The changes in a scenario by which fewer datagrams are lost.
 
 use serde::Serialize;
 use slowhand_net::address::{Host, NodeId};
@@ -12,7 +12,7 @@ use crate::record::Holders;
 pub struct Remedy {
     /// The key, as a dotted path.
     pub key: &'static str,
-    /// What to do with it. `None` if the key asks for the loss.
+    /// The change of its value. `None` if the key asks for the loss.
     pub advice: Option<Advice>,
 }
 
@@ -72,7 +72,7 @@ impl Scenario {
         }
     }
 
-    /// What the scenario asks for, if it keeps frames from arriving at the neighbours of this host: more repetitions only
+    /// The demand of the scenario, if it keeps frames from arriving at the neighbours of this host: more repetitions only
     /// work against it. `None` where several keys do.
     fn cause(&self, reason: DropReason, host: Host) -> Option<Remedy> {
         let Host::Node(node) = host else { return None };
@@ -100,18 +100,18 @@ impl Scenario {
     fn is_full_of_octets(&self, reason: DropReason, host: Host, count: u64, holders: Holders) -> bool {
         let reassembles = !matches!(self.lowpan.reassembly, Reassembly::Recovery); // recovery has no such bound
         let is_bounded = reason == DropReason::ReassemblyFull && reassembles && self.lowpan.reassembly_octets.is_some();
-        // How many buffers the border router has of its own replaces the bound of their octets.
+        // A number of buffers of the border router's own replaces the bound of their octets.
         let has_own = host == Host::Node(NodeId::ROOT) && self.lowpan.border_router_reassembly_buffers.is_some();
         let buffers = u64::from(self.lowpan.reassembly_buffers.get());
         is_bounded && !has_own && 0 < holders.datagrams && holders.datagrams < count * buffers
     }
 
-    /// What changes how many datagrams are lost at this host for this reason, where so many were lost and these held the
-    /// reassembly buffers. `None` where no single key does.
+    /// The remedy that changes how many datagrams are lost at this host for this reason, where so many were lost and
+    /// these held the reassembly buffers. `None` where no single key does.
     pub fn remedy(&self, reason: DropReason, host: Host, count: u64, holders: Holders) -> Option<Remedy> {
         let is_border_router = host == Host::Node(NodeId::ROOT);
-        // What is lost elsewhere would hold more buffers in the same way. Where it is lost because they are full, more
-        // buffers help.
+        // Datagrams that are lost elsewhere would hold more buffers in the same way. Where they are lost because they
+        // are full, more buffers help.
         if reason == DropReason::ReassemblyFull && 2 * (holders.lost - holders.refused) > holders.datagrams {
             return Some(Remedy::lower("lowpan.reassembly_timeout_s"));
         }

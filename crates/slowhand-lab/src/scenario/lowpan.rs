@@ -236,7 +236,7 @@ impl Lowpan {
         config
     }
 
-    /// How many buffers the border router has, if not as many as the other nodes.
+    /// The number of buffers that the border router has, if not as many as the other nodes.
     pub fn border_router(&self) -> BufferCounts {
         BufferCounts {
             reassembly: self.border_router_reassembly_buffers.map(|buffers| buffers.get() as usize),
@@ -257,7 +257,7 @@ impl Lowpan {
         contexts
     }
 
-    /// What RPL adds to each packet.
+    /// The headers that RPL adds to each packet.
     fn rpl_config(&self) -> Option<RplConfig> {
         let mode = match self.rpl {
             Rpl::None => return None,
@@ -268,7 +268,7 @@ impl Lowpan {
         Some(RplConfig { mode, encoding, address_octets })
     }
 
-    /// What happens to fragments in a mesh of this depth whose link layer has this period.
+    /// The treatment of fragments in a mesh of this depth whose link layer has this period.
     fn fragments(&self, depth: u16, period: Duration) -> Fragments {
         let mut forwarding = forwarding::Limits::default();
         self.forwarding.set(&mut forwarding);

@@ -91,7 +91,7 @@ pub struct Scenario {
     pub network: Network,
     /// The link layer.
     pub mac: Mac,
-    /// How IPv6 datagrams travel in 802.15.4 frames.
+    /// The way in which IPv6 datagrams travel in 802.15.4 frames.
     pub lowpan: Lowpan,
     /// The nodes that open sessions.
     pub client: Client,
@@ -101,23 +101,23 @@ pub struct Scenario {
     pub session: Session,
     /// TCP below a session of TLS, or DCCP below one of DTLS.
     pub transport: Transport,
-    /// What the border router does beyond forwarding.
+    /// The services of the border router beyond forwarding.
     pub gateway: Gateway,
     /// Flows of datagrams beside the sessions.
     pub traffic: Vec<Traffic>,
-    /// What runs above the sessions.
+    /// The application above the sessions.
     pub application: Application,
-    /// How the nodes join the network.
+    /// The way in which the nodes join the network.
     pub join: Join,
     /// Who reads the value of a node.
     pub readers: Readers,
     /// Programs in the place of the libraries.
     pub programs: Vec<Program>,
-    /// What a scenario may take of the machine that runs it.
+    /// The bounds of what a scenario may take of the machine that runs it.
     pub limits: Limits,
-    /// What a client runs on.
+    /// The device of a client.
     pub client_device: Arc<Device>,
-    /// What the server runs on.
+    /// The device of the server.
     pub server_device: Arc<Device>,
     mesh: Arc<Mesh>,
     sources: Arc<Sources>,
@@ -240,7 +240,7 @@ impl Scenario {
         Self::of_sources(sources, None)
     }
 
-    /// The same, but files that the sources lack are read from `directory`.
+    /// As [`from_sources`](Self::from_sources), but files that the sources lack are read from `directory`.
     ///
     /// # Errors
     /// As [`load`](Self::load).

@@ -338,7 +338,7 @@ pub enum RouteError {
 }
 
 impl Mesh {
-    /// How many nodes there are, the root included.
+    /// The number of nodes, the root included.
     pub fn nodes(&self) -> usize {
         self.routes.nodes()
     }
@@ -353,17 +353,17 @@ impl Mesh {
         &self.links
     }
 
-    /// What changes with time.
+    /// The changes with time.
     pub(crate) fn variation(&self) -> &Variation {
         &self.variation
     }
 
-    /// The same nodes and routes, with these links.
+    /// Nodes and routes of this mesh, with these links.
     pub(super) fn with_links(&self, links: Vec<LinkQuality>) -> Self {
         Self { links, variation: Arc::default(), ..self.clone() }
     }
 
-    /// The same mesh, whose links change with time.
+    /// Makes the links of this mesh change with time.
     pub(super) fn varying(self, variation: Variation) -> Self {
         Self { variation: Arc::new(variation), ..self }
     }
@@ -386,7 +386,7 @@ impl Mesh {
 }
 
 impl Topology {
-    /// How many nodes there are, the root included. More than [`MAX_NODE`] + 1 cannot be addressed; how
+    /// The number of nodes, the root included. More than [`MAX_NODE`] + 1 cannot be addressed; how
     /// many more does not matter.
     pub fn node_count(&self) -> usize {
         let most = u64::from(MAX_NODE) + 2;

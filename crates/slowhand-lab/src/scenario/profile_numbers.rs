@@ -187,7 +187,7 @@ impl Profile {
         }
     }
 
-    /// The same for the link layer. One that only one of the projects has keeps its own numbers.
+    /// Fills the numbers of the link layer. One that only one of the projects has keeps its own numbers.
     pub(super) fn fill_mac(self, mac: &mut Mac, document: &Document) {
         match mac {
             Mac::Tsch(tsch) => self.numbers().tsch.as_ref().unwrap_or(&table::RFC_TSCH).fill(tsch, document),
@@ -196,7 +196,7 @@ impl Profile {
         }
     }
 
-    /// The same for joining.
+    /// Fills the numbers of joining.
     pub(super) fn fill_join(self, join: &mut Join, document: &Document) {
         self.numbers().join.as_ref().unwrap_or(&table::RFC_JOIN).fill(join, document);
     }

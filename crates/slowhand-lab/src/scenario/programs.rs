@@ -80,7 +80,7 @@ pub enum ProgramAt {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command(Vec<String>);
 
-/// What comes to the standard input of a program: when, and the text. No text: the input ends.
+/// The input to the standard input of a program: when it comes, and the text. No text: the input ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     /// When it comes.

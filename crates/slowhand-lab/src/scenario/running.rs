@@ -1,4 +1,4 @@
-//! What of a scenario can change while its network runs.
+//! The parts of a scenario that can change while its network runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -31,7 +31,7 @@ pub const CHANGEABLE_KEYS: [&str; 9] = [
 pub enum NetworkChange {
     /// All that a link is in one direction.
     Link(LinkQuality),
-    /// How a link changes with time in one direction.
+    /// The change of a link with time in one direction.
     Course {
         /// The sender.
         from: NodeId,
@@ -171,7 +171,7 @@ fn is_at_or_below(key: &str, top: &str) -> bool {
     key.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// What is different in the networks of two scenarios that have the same nodes and links.
+/// The differences between the networks of two scenarios that have equal nodes and links.
 fn changes(before: &Scenario, after: &Scenario, has_courses: bool) -> Vec<NetworkChange> {
     let links = before.mesh.qualities().iter().zip(after.mesh.qualities());
     let links = links.filter(|(before, after)| before != after).map(|(_, after)| NetworkChange::Link(after.clone()));

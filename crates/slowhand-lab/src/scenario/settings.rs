@@ -76,7 +76,7 @@ pub struct TimerSettings {
 }
 
 impl Session {
-    /// How its ends are configured.
+    /// The configuration of its ends.
     pub fn settings(&self) -> SessionSettings {
         SessionSettings { client: self.end(Role::Client), server: self.end(Role::Server) }
     }

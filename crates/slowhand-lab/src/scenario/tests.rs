@@ -62,7 +62,7 @@ fn sections_that_are_left_out_are_the_defaults_of_the_layers() {
         gateway: scenario.gateway.config(),
         ..scenario.lowpan.config(2, Duration::from_millis(100))
     };
-    // What the profile of TSCH says is in profile/tests.rs.
+    // The numbers of the profile of TSCH are in profile/tests.rs.
     let of_profile = scenario.lowpan.config(2, Duration::ZERO);
     let (reassembly, whole_packets) = (of_profile.reassembly, of_profile.whole_packets);
     let expected = network::NetworkConfig { reassembly, whole_packets, ..network::NetworkConfig::default() };
@@ -200,7 +200,7 @@ fn keys() -> Vec<(String, serde_json::Map<String, Value>)> {
     keys
 }
 
-/// What the description of a key says behind a word such as `Default:`.
+/// The text of a key's description behind a word such as `Default:`.
 fn said(key: &serde_json::Map<String, Value>, word: &str) -> Option<String> {
     let description = key.get("description")?.as_str()?.replace('\n', " ");
     description.split_once(word).map(|(_, said)| said.trim().to_owned())
@@ -531,7 +531,7 @@ fn the_advice_fits_the_key() {
     assert_eq!(of(&[], Reason::NoCell), Some(("mac.cells", change)));
     let written = "mac.schedule=[{ slot = 3, from = 1, to = 0 }, { slot = 4, from = 0, to = 1 }]";
     assert_eq!(of(&[written], Reason::NoCell), Some(("mac.schedule", change)));
-    // What keeps frames from arriving is named, and not the repetitions against it.
+    // The cause that keeps frames from arriving is named, and not the repetitions against it.
     let outage = "network.outages=[{ node = 1, from_s = 1, until_s = 2 }]";
     let wifi = "network.wifi=[{ channel = 6, duty = 0.5, burst_ms = 5 }]";
     let slow = "network.frame_handling_ms=14";

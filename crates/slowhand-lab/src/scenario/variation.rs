@@ -1,4 +1,4 @@
-//! What of `[network]` changes with time: delivery ratios, and radios that are off.
+//! The parts of `[network]` that change with time: delivery ratios, and radios that are off.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -38,7 +38,7 @@ fn failures_are_counted_by_end_and_words() {
 
     let json = serde_json::to_value(&summary).unwrap();
     assert_eq!(json["failures"][1], serde_json::json!({"outcome": "gave_up", "end": null, "reason": "", "count": 1}));
-    // What failed has metrics of its own, and no duration.
+    // Failed handshakes have metrics of their own, and no duration.
     assert_eq!(json["metrics"]["frames"]["max"], record.frames as f64);
     assert_eq!(json["metrics_failed"]["frames"]["mean"], 100.0);
     assert_eq!(json["metrics"]["duration_s"]["ci95"], serde_json::Value::Null, "one world has no interval");

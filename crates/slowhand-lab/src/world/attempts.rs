@@ -24,7 +24,7 @@ use slowhand_net::random::Streams;
 use slowhand_sessions::Role;
 use std::time::Duration;
 
-/// How the clients of a world try again.
+/// The policy by which the clients of a world try again.
 pub(super) struct Retries {
     policy: RetryPolicy,
     /// The random numbers of the world.
@@ -95,7 +95,7 @@ impl World<'_> {
         }
     }
 
-    /// What client and server have computed for a conversation and for the attempts before it, and the part of it in their TPMs.
+    /// The time that client and server have computed for a conversation and for the attempts before it, and the part of it in their TPMs.
     pub(super) fn computed_until(&self, conversation: ConversationId) -> ([Duration; 2], [Duration; 2]) {
         let Attempt { mut computed, mut tpm, .. } = self.conversations[conversation].attempt;
         for (end, role) in self.counted_ends(conversation).into_iter().zip(Role::BOTH) {
@@ -125,7 +125,7 @@ impl World<'_> {
     pub(super) fn last_attempts(&self) -> Vec<ConversationId> {
         let firsts = self.conversations.ids().filter(|&number| {
             let conversation = &self.conversations[number];
-            // What a delegate opens is a part of another.
+            // Conversations that a delegate opens are a part of another.
             conversation.attempt.earlier.is_none() && !conversation.part.is_delegated()
         });
         let later = |&number: &ConversationId| self.conversations[number].attempt.later;

@@ -19,7 +19,7 @@ pub(super) struct Dccp {
     pub(super) is_finishing: bool,
 }
 
-/// What a session sends, and the phase to which it belongs.
+/// A datagram that a session sends, and the phase to which it belongs.
 #[derive(Debug)]
 pub(super) struct Datagram {
     pub(super) phase: Phase,

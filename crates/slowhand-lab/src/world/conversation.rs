@@ -55,7 +55,7 @@ pub(super) struct Attempt {
     pub(super) earlier: Option<ConversationId>,
     /// The conversation of the next one.
     pub(super) later: Option<ConversationId>,
-    /// What client and server have computed for the attempts before.
+    /// The time that client and server have computed for the attempts before.
     pub(super) computed: [std::time::Duration; 2],
     /// The parts of that in which their TPMs computed.
     pub(super) tpm: [std::time::Duration; 2],
@@ -71,7 +71,7 @@ impl Attempt {
     };
 }
 
-/// What client and server have done until an instant. What they have computed is that of the conversation, and of the attempts
+/// The work of client and server until an instant. Their computing time is that of the conversation, and of the attempts
 /// before it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Snapshot {
@@ -125,7 +125,7 @@ impl Conversation {
         Some([begin, next.copied().unwrap_or(end)])
     }
 
-    /// How the handshake ended. What happened later does not change it, unless the server gave its slot to another client.
+    /// The end of the handshake. Later events do not change it, unless the server gave its slot to another client.
     pub(super) fn outcome_of_handshake(&self) -> Outcome {
         match self.over {
             Some((_, Outcome::Evicted)) => Outcome::Evicted,
@@ -340,8 +340,8 @@ impl World<'_> {
         }
     }
 
-    /// What the data of these attempts took, if there were any. The time is that of the last one; if its handshake failed, data that
-    /// an end sent early took none.
+    /// The report of the data of these attempts, if there were any. The time is that of the last one; if its handshake failed, data
+    /// that an end sent early took none.
     fn data(&self, number: ConversationId, attempts: &[ConversationId]) -> Option<DataReport> {
         let conversation = &self.conversations[number];
         let costs = self.ledger.costs(attempts, Phase::Data);
@@ -356,7 +356,7 @@ impl World<'_> {
         })
     }
 
-    /// What the device of an end used between two instants. `None` of a host on the Internet.
+    /// The energy that the device of an end used between two instants. `None` of a host on the Internet.
     fn energy(&self, number: ConversationId, role: Role, [start, end]: [Snapshot; 2]) -> Option<Energy> {
         let times = end.sides[role].since(start.sides[role]);
         let is_node = matches!(self.ends[EndId::of(number, role)].host, Host::Node(_));

@@ -43,7 +43,7 @@ pub(super) struct End {
     is_open: bool,
     /// True once the application knows that its session is closed, or has closed it.
     knows_closed: bool,
-    /// What the session decrypted and the application has not taken.
+    /// The data that the session decrypted and the application has not taken.
     received: Vec<Vec<u8>>,
     /// True while the application waits to be called.
     application_waits: bool,
@@ -52,7 +52,7 @@ pub(super) struct End {
     /// The phase to which the last data belongs that the stream took: an end may have verified the peer's Finished, and
     /// send data, before the other end has.
     pub(super) phase: Phase,
-    /// How many datagrams or writes the session has made and not sent yet: the device is still at work on them.
+    /// The number of datagrams or writes that the session has made and not sent yet: the device is still at work on them.
     unsent: usize,
     pub(super) computed: std::time::Duration,
     /// The part of that in which a TPM computed.
@@ -289,7 +289,7 @@ impl World<'_> {
         self.after_call_in(now, end, Phase::Handshake);
     }
 
-    /// The same; what the call made belongs to this phase of the conversation or to a later one.
+    /// As [`after_call`](Self::after_call); what the call made belongs to this phase of the conversation or to a later one.
     fn after_call_in(&mut self, now: Instant, end: EndId, phase: Phase) {
         let device = self.plan.device_of(end.role());
         let by = self.step_number();

@@ -24,13 +24,13 @@ pub(super) struct Ledger {
     datagrams: VecDeque<Datagram>,
     /// The number of the first of them.
     first: DatagramId,
-    /// What is left of those before it.
+    /// The datagrams before it that are left.
     earlier: BTreeMap<DatagramId, Datagram>,
-    /// What was sent before the datagram with this number may be pruned the next time.
+    /// The datagram before which all may be pruned the next time.
     prunable: DatagramId,
-    /// What the border router sent itself. It numbers these datagrams.
+    /// The datagrams that the border router sent itself. It numbers them.
     of_gateway: BTreeMap<DatagramId, Datagram>,
-    /// What reads the datagrams of each end.
+    /// The readers of the datagrams of each end.
     readers: Table<EndId, Reader>,
     /// The numbers of the datagrams that each end sent in handshakes.
     of_end: Table<EndId, Vec<DatagramId>>,
@@ -39,15 +39,15 @@ pub(super) struct Ledger {
     /// By conversation and phase.
     costs: Table<ConversationId, [Costs; Phase::ALL.len()]>,
     on_their_way: usize,
-    /// How many datagrams are on their way, by conversation.
+    /// The number of datagrams on their way, by conversation.
     on_their_way_of: Table<ConversationId, usize>,
-    /// How many datagrams of the later phases are on their way, by conversation.
+    /// The number of datagrams of the later phases on their way, by conversation.
     data_on_their_way: Table<ConversationId, usize>,
     /// The packets of no conversation, or of one that is forgotten, that are on their way.
     of_none: BTreeSet<DatagramId>,
-    /// How many packets of no conversation were sent.
+    /// The number of packets of no conversation that were sent.
     sent_by_none: u32,
-    /// What became of the datagrams, those of conversations that are forgotten too.
+    /// The fate of the datagrams, those of conversations that are forgotten too.
     pub(super) counts: DatagramCounts,
     /// The datagrams of flows beside the conversations.
     pub(super) traffic: Traffic,
@@ -55,14 +55,14 @@ pub(super) struct Ledger {
     settled: Vec<ConversationId>,
 }
 
-/// What became of datagrams so far.
+/// The fate of datagrams so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DatagramCounts {
-    /// Those that were sent.
+    /// The number sent.
     pub sent: u64,
-    /// Those that arrived.
+    /// The number that arrived.
     pub arrived: u64,
-    /// Those that were lost, by reason. One of no conversation, or of one that is forgotten, stays here if it arrives later.
+    /// The number lost, by reason. One of no conversation, or of one that is forgotten, stays here if it arrives later.
     pub lost: BTreeMap<DropReason, u64>,
 }
 
@@ -87,7 +87,7 @@ struct Datagram {
     content: Content,
 }
 
-/// What a datagram carries, so that it can be recognised when it is sent again.
+/// The content of a datagram, by which it is recognised when it is sent again.
 #[derive(Debug)]
 enum Content {
     /// Records of DTLS.
@@ -213,7 +213,7 @@ impl Ledger {
         self.prunable = self.first + self.datagrams.len() as DatagramId;
     }
 
-    /// How many datagrams of a conversation are on their way.
+    /// The number of datagrams of a conversation on their way.
     pub(super) fn on_their_way_of(&self, conversation: ConversationId) -> usize {
         self.on_their_way_of[conversation]
     }
@@ -292,7 +292,7 @@ impl Ledger {
         }
     }
 
-    /// What these datagrams are, which hold buffers that are full.
+    /// Counts these datagrams, which hold buffers that are full.
     pub(super) fn holders(&self, datagrams: &[DatagramId]) -> Holders {
         Holders::of(datagrams, |holder| self.why_lost(holder))
     }
@@ -384,7 +384,7 @@ impl Ledger {
         Some(&mut self.costs[conversation?][phase as usize])
     }
 
-    /// How many datagrams are on their way, those of conversations that are forgotten too.
+    /// The number of datagrams on their way, those of conversations that are forgotten too.
     pub(super) fn waiting_now(&self) -> u64 {
         (self.on_their_way + self.of_none.len()) as u64
     }
@@ -404,12 +404,12 @@ impl Ledger {
         self.settled.pop()
     }
 
-    /// What a phase of these conversations has cost.
+    /// The costs of a phase of these conversations.
     pub(super) fn costs(&self, conversations: &[ConversationId], phase: Phase) -> Costs {
         conversations.iter().map(|&conversation| self.costs[conversation][phase as usize]).sum()
     }
 
-    /// How many datagrams of these handshakes were lost, by the first reason and its place. Those that the border router
+    /// The number of datagrams of these handshakes that were lost, by the first reason and its place. Those that the border router
     /// held back are included.
     pub(super) fn losses(&self, conversations: &[ConversationId]) -> Vec<Loss> {
         let mut losses: BTreeMap<_, Loss> = BTreeMap::new();
@@ -424,13 +424,13 @@ impl Ledger {
         losses.into_values().collect()
     }
 
-    /// How many datagrams of these handshakes have neither arrived nor been lost.
+    /// The number of datagrams of these handshakes that have neither arrived nor been lost.
     pub(super) fn waiting(&self, conversations: &[ConversationId]) -> u64 {
         let datagrams = conversations.iter().flat_map(|&conversation| self.of_handshake(conversation));
         datagrams.filter(|datagram| datagram.fate == Fate::OnItsWay).count() as u64
     }
 
-    /// How many segments the border router sent in the names of both ends of these handshakes.
+    /// The number of segments that the border router sent in the names of both ends of these handshakes.
     pub(super) fn sent_by_proxy(&self, conversations: &[ConversationId]) -> u64 {
         let ends = conversations.iter().flat_map(|conversation| conversation.ends());
         ends.map(|end| self.in_name_of[end].len() as u64).sum()
@@ -466,7 +466,7 @@ impl Ledger {
         found.filter_map(|(id, repetition)| Some((id, repetition?)))
     }
 
-    /// Those of these datagrams that count for a handshake.
+    /// The datagrams of these that count for a handshake.
     fn counted<'a>(&'a self, ids: &'a [DatagramId]) -> impl Iterator<Item = (DatagramId, &'a Datagram)> + Clone {
         ids.iter().filter_map(|&id| Some((id, self.datagram(id)?))).filter(|(_, datagram)| {
             let is_held_back = matches!(datagram.fate, Fate::Lost { reason: DropReason::Suppressed, .. });
@@ -474,19 +474,19 @@ impl Ledger {
         })
     }
 
-    /// What both ends of a conversation sent in its handshake, and the border router in their names.
+    /// The datagrams that both ends of a conversation sent in its handshake, and the border router in their names.
     fn of_handshake(&self, conversation: ConversationId) -> impl Iterator<Item = &Datagram> {
         let ends = conversation.ends().into_iter();
         let sent = ends.flat_map(|end| self.sent_by(end).chain(self.sent_in_name_of(end)));
         sent.filter(|datagram| datagram.phase == Phase::Handshake)
     }
 
-    /// What an end sent, in order.
+    /// The datagrams that an end sent, in order.
     fn sent_by(&self, end: EndId) -> impl Iterator<Item = &Datagram> {
         self.of_end[end].iter().filter_map(|&id| self.datagram(id))
     }
 
-    /// What the border router sent in the name of an end, in order.
+    /// The datagrams that the border router sent in the name of an end, in order.
     fn sent_in_name_of(&self, end: EndId) -> impl Iterator<Item = &Datagram> {
         self.in_name_of[end].iter().filter_map(|&id| self.datagram(id))
     }

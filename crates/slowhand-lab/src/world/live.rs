@@ -1,4 +1,4 @@
-//! What a world does that does not run to its end at once: conversations come and go, and hosts may be outside of it.
+//! A world that does not run to its end at once: conversations come and go, and hosts may be outside of it.
 
 use super::carrier::Dccp;
 use super::conversation::GivesUp;
@@ -29,18 +29,18 @@ pub(crate) struct Outside {
     packets: Vec<(Host, Vec<u8>)>,
 }
 
-/// How a conversation is.
+/// The state of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConversationState {
     /// Its phase.
     pub phase: Phase,
     /// True if it is over: nothing is sent any more.
     pub is_over: bool,
-    /// How many of its datagrams are on their way.
+    /// The number of its datagrams on their way.
     pub on_their_way: usize,
 }
 
-/// How the TCP connection of an end is.
+/// The state of the TCP connection of an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamState {
     /// True if the connection takes data.
@@ -178,13 +178,13 @@ impl<'a> World<'a> {
         self.report(conversation, &self.peaks())
     }
 
-    /// How long a handshake took, or has taken until the conversation was over.
+    /// The time that a handshake took, or has taken until the conversation was over.
     pub(crate) fn handshake_s(&self, conversation: ConversationId) -> f64 {
         let super::trace::Span { start, end } = self.handshake_span(conversation);
         end.since(start).as_secs_f64()
     }
 
-    /// The same where no report is asked for.
+    /// Prunes where no report is asked for.
     pub(crate) fn prune_all(&mut self, now: Instant) {
         self.ledger.prune();
         self.ledger.traffic.forget_before(Instant::ZERO + now.since(Instant::ZERO + AFTERMATH));
@@ -195,12 +195,12 @@ impl<'a> World<'a> {
         self.handle_application(now, end);
     }
 
-    /// What the device of a client has used since the world began.
+    /// The energy that the device of a client has used since the world began.
     pub(crate) fn energy_so_far(&self, client: NodeId, now: Instant) -> Energy {
         self.plan.energy_of(Role::Client, self.times_of(client, now))
     }
 
-    /// What the ends of a conversation keep to resume its session later, client first.
+    /// The state that the ends of a conversation keep to resume its session later, client first.
     pub(crate) fn resumable(&mut self, conversation: ConversationId) -> [Option<Resumable>; 2] {
         conversation.ends().map(|end| self.ends[end].session.resumable())
     }
@@ -301,7 +301,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// What became of all datagrams so far, and how many are on their way.
+    /// The fate of all datagrams so far, and the number on their way.
     pub(crate) fn datagram_counts(&self) -> (&DatagramCounts, u64) {
         (&self.ledger.counts, self.ledger.waiting_now())
     }

@@ -61,7 +61,7 @@ impl Observer for Meter<'_> {
     }
 }
 
-/// True if a data frame carries a recoverable fragment or the acknowledgment of one (RFC 8931): its loss does not go
+/// True if a data frame carries a recoverable fragment or the acknowledgement of one (RFC 8931): its loss does not go
 /// unnoticed.
 pub(crate) fn is_recovered(frame: &Transmission<'_>) -> bool {
     let frame = FrameView::parse(frame.octets);

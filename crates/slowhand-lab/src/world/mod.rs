@@ -94,11 +94,11 @@ pub(crate) struct World<'a> {
     of_port: BTreeMap<(Host, u16), ConversationId>,
     /// The numbers of conversations that are forgotten, for others.
     vacant: Vec<ConversationId>,
-    /// What the nodes computed for conversations whose numbers others have now, and the part of their TPMs.
+    /// The time that the nodes computed for conversations whose numbers others have now, and the part of their TPMs.
     computed_before: BTreeMap<NodeId, [std::time::Duration; 2]>,
-    /// How many conversations are not over, and how many clients wait before their next attempt.
+    /// The number of conversations that are not over, and of clients that wait before their next attempt.
     open: usize,
-    /// How clients try again. `None`: they do not.
+    /// The policy by which clients try again. `None`: they do not.
     retries: Option<Retries>,
     /// The applications of clients and servers. `None` if each conversation comes with its own.
     applications: Option<&'a Applications<'a>>,
@@ -112,7 +112,7 @@ pub(crate) struct World<'a> {
     network_events: NetworkEvents,
     /// The segment that is being sent; kept for its memory.
     segment: Vec<u8>,
-    /// What the ends do, each step with its cause. `None` if nobody asks.
+    /// The steps of the ends, each with its cause. `None` if nobody asks.
     trace: Option<Box<Trace>>,
     /// The hosts that are outside of this world, such as a kernel. `None` in virtual time.
     outside: Option<Box<Outside>>,
@@ -140,11 +140,11 @@ pub(crate) struct Finished {
     pub(crate) end: Instant,
     /// The time of each node until then, by state.
     pub(crate) times: Vec<Times>,
-    /// What the ends did, if the world kept it.
+    /// The steps of the ends, if the world kept them.
     pub(crate) trace: Option<Box<Trace>>,
 }
 
-/// What is due in the world, apart from the network.
+/// The events that are due in the world, apart from the network.
 enum Event {
     /// A client begins. The cause of a delegate is what it was asked.
     Start { conversation: ConversationId, cause: Cause },
@@ -254,7 +254,7 @@ impl<'a> World<'a> {
         self.open_part(opening, Part::Whole)
     }
 
-    /// The same; it is this part of an attempt.
+    /// As [`open`](Self::open); the conversation is this part of an attempt.
     fn open_part(&mut self, opening: Opening, part: Part) -> ConversationId {
         let Opening { client, endpoints, sessions, applications, initial } = opening;
         let conversation = self.vacant.pop().unwrap_or_else(|| self.conversations.next());
@@ -290,7 +290,7 @@ impl<'a> World<'a> {
         conversation
     }
 
-    /// The same world, which keeps what its ends do.
+    /// Makes this world keep what its ends do.
     pub(crate) fn with_trace(self) -> Self {
         Self { trace: Some(Box::default()), ..self }
     }
@@ -328,7 +328,7 @@ impl<'a> World<'a> {
         Some(Finished { conversations, key_log, end, times, trace })
     }
 
-    /// What the ends have done, if it was kept, at the end of the world.
+    /// The steps of the ends, if they were kept, at the end of the world.
     pub(crate) fn take_trace(&mut self) -> Option<Box<Trace>> {
         let mut trace = self.trace.take()?;
         let numbers = self.conversations.ids();
@@ -372,7 +372,7 @@ impl<'a> World<'a> {
         times
     }
 
-    /// What sessions have computed on nodes, and the part of their TPMs. A node may be there more than once.
+    /// The time that sessions have computed on nodes, and the part of their TPMs. A node may be there more than once.
     fn computed(&self) -> impl Iterator<Item = (NodeId, std::time::Duration, std::time::Duration)> + '_ {
         let ends = self.ends.iter().filter_map(|end| match end.host {
             Host::Node(node) => Some((node, end.computed, end.tpm)),

@@ -1,11 +1,11 @@
-//! What a conversation is of an attempt of its client: all of it, or one of the steps with a delegate.
+//! The part of a conversation in an attempt of its client: all of it, or one of the steps with a delegate.
 
 use crate::ids::ConversationId;
 use crate::plan::Plan;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_sessions::Protocol;
 
-/// What a conversation is of an attempt.
+/// The part of a conversation in an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// All of it: nobody helps.

@@ -1,14 +1,14 @@
-//! What a session sends.
+//! The payload that a session sends.
 
 use slowhand_sessions::Transmit;
 use slowhand_wire::{dtls, dtls13};
 
-/// What a session sends.
+/// The payload that a session sends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Payload {
     /// The payload of UDP, a segment of TCP, or octets for a stream.
     pub(crate) octets: Vec<u8>,
-    /// What the protected records of DTLS 1.3 in it hold ([`Transmit::contents`]).
+    /// The content of the protected records of DTLS 1.3 in it ([`Transmit::contents`]).
     pub(crate) contents: Vec<u8>,
 }
 

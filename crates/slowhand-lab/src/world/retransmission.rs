@@ -15,7 +15,7 @@ use slowhand_sessions::Protocol;
 use slowhand_wire::{ContentType, Coverage, FlightPart, dtls, flight};
 use std::ops::Add;
 
-/// How many datagrams repeated others.
+/// The number of datagrams that repeated others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Retransmissions {
     pub(super) needed: u64,
@@ -29,7 +29,7 @@ impl Add for Retransmissions {
     }
 }
 
-/// What the records of a datagram carry.
+/// The content of the records of a datagram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Records {
     /// The parts of a flight in it.
@@ -62,7 +62,7 @@ pub(crate) enum Reader {
 }
 
 impl Reader {
-    /// What reads datagrams of a protocol over UDP, in whose records the connection IDs have this length.
+    /// The reader of datagrams of a protocol over UDP, in whose records the connection IDs have this length.
     pub(super) const fn new(protocol: Protocol, connection_id_length: u8) -> Self {
         match protocol {
             Protocol::Quic => Self::Quic,
@@ -148,7 +148,7 @@ pub(super) fn classify<'a, K>(
     })
 }
 
-/// The same for the packets with which an end opens a connection of DCCP, and whether they arrived: all but the first are sent again
+/// Classifies the packets with which an end opens a connection of DCCP, and whether they arrived: all but the first are sent again
 /// (RFC 4340 sections 8.1.1 and 8.1.3).
 pub(super) fn classify_openings<K>(
     packets: impl Iterator<Item = (K, bool)>,
@@ -220,7 +220,7 @@ mod tests {
         count_in(&sent)
     }
 
-    /// The same for datagrams of these phases.
+    /// Counts as `count`, for datagrams of these phases.
     fn count_in(sent: &[(Vec<u8>, Phase, bool)]) -> (u64, u64) {
         let reader = Reader::Datagrams { connection_id_length: CONNECTION_ID.len() as u8 };
         let read =

@@ -14,7 +14,7 @@ impl Plan {
         Conversation::handshakes(self.run_to_the_end(seed, &of_a_run(self.exchange()), observer).conversations)
     }
 
-    /// The same, unless it is interrupted first: then there are no records.
+    /// As [`run`](Self::run), unless it is interrupted first: then there are no records.
     pub fn run_until(&self, interrupt: &Interrupt, seed: u64, observer: &mut dyn Observer) -> Option<Vec<Record>> {
         let finished = self.run_world(seed, &of_a_run(self.exchange()), interrupt, observer)?;
         Some(Conversation::handshakes(finished.conversations))

@@ -17,7 +17,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Those of a segment.
+    /// The sequence numbers of a segment.
     pub(super) fn of(segment: &Segment<'_>) -> Self {
         let control = [Flags::SYN, Flags::FIN].iter().filter(|&&flag| segment.flags.contains(flag)).count();
         Self { first: segment.seq.0, length: (segment.payload.len() + control) as u32 }

@@ -18,7 +18,7 @@ use slowhand_sessions::{Protocol, Role};
 use slowhand_wire::quic::{self, PacketType};
 use slowhand_wire::{MessageType, dtls};
 
-/// What became of a client that has no slot.
+/// The fate of a client that has no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shut {
     /// It asked for one in vain.
@@ -27,7 +27,7 @@ pub(super) enum Shut {
     Down,
 }
 
-/// What a client without a slot sends.
+/// The messages of a client without a slot.
 pub(crate) enum Sent {
     /// That for which the server keeps no state, such as a ClientHello without a cookie.
     Stateless,
@@ -126,7 +126,7 @@ impl World<'_> {
     }
 }
 
-/// What a segment of TCP asks for: a SYN asks for a connection.
+/// The request in a segment of TCP: a SYN asks for a connection.
 fn of_stream(segment: &[u8]) -> Sent {
     match Segment::parse(segment) {
         Ok(segment) if segment.flags.contains(Flags::SYN) => Sent::Request,
@@ -134,7 +134,7 @@ fn of_stream(segment: &[u8]) -> Sent {
     }
 }
 
-/// What a datagram of QUIC asks for: an Initial asks for a connection.
+/// The request in a datagram of QUIC: an Initial asks for a connection.
 fn of_packets(datagram: &[u8]) -> Sent {
     match quic::packets(datagram).next() {
         Some(Ok(PacketType::Initial)) => Sent::Request,
@@ -142,7 +142,7 @@ fn of_packets(datagram: &[u8]) -> Sent {
     }
 }
 
-/// What a datagram of DTLS asks for. The ClientHello that brings a cookie is the client's second message, or a later one (RFC 6347
+/// The request in a datagram of DTLS. The ClientHello that brings a cookie is the client's second message, or a later one (RFC 6347
 /// section 4.2.2, RFC 9147 section 5.1).
 pub(crate) fn of_datagrams(datagram: &[u8], has_cookie: bool) -> Sent {
     let fragments = dtls::records(datagram, None).map_while(Result::ok).flat_map(|record| record.fragments());

@@ -11,7 +11,7 @@ pub(super) struct Stream {
     pub(super) connection: Connection,
     /// True if segments and timers wait while the device computes.
     pub(super) waits_while_computing: bool,
-    /// What the session wrote and the connection has no room for.
+    /// The octets that the session wrote and for which the connection has no room.
     unwritten: VecDeque<u8>,
     /// When the timeout that is in the queue is due.
     pub(super) timer: Option<Instant>,
@@ -77,7 +77,7 @@ impl Stream {
         matches!(self.connection.state(), State::Established | State::CloseWait) && !self.is_finishing
     }
 
-    /// How many octets wait for room in the connection.
+    /// The number of octets that wait for room in the connection.
     pub(super) fn backlog(&self) -> usize {
         self.unwritten.len()
     }

@@ -1,4 +1,4 @@
-//! What the ends of a world did, each step with its cause. It is kept only for an explanation or a
+//! The steps of the ends of a world, each with its cause. They are kept only for an explanation or a
 //! capture.
 //!
 //! Everything that an end sends, it sends in a step: at its start, when a datagram arrived, when a timer was due, or when
@@ -33,7 +33,7 @@ pub(crate) enum Cause {
     Start,
     /// A datagram or a segment arrived at this time. The step is later if the computer was busy.
     Arrival { datagram: DatagramId, at: Instant },
-    /// What this step computed is ready to be sent.
+    /// The datagram that this step computed is ready to be sent.
     Ready { by: StepId },
     /// The session takes what its connection received in this step. It is later if the computer was busy.
     Read { by: StepId },
@@ -74,7 +74,7 @@ pub(crate) struct Sent {
     pub(crate) by: Sender,
     /// The payload of UDP or DCCP, or the segment.
     pub(crate) payload: Payload,
-    /// What a packet of DCCP without payload is.
+    /// The name of a packet of DCCP without payload.
     pub(crate) control: Option<&'static str>,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Lost {
     pub(crate) datagram: DatagramId,
     pub(crate) host: Host,
     pub(crate) reason: DropReason,
-    /// What was in the reassembly buffers, if they were full.
+    /// The content of the reassembly buffers, if they were full.
     pub(crate) holders: Holders,
 }
 
@@ -124,7 +124,7 @@ pub(crate) struct Written {
     pub(crate) octets: Vec<u8>,
 }
 
-/// How the handshake of a conversation went, in time.
+/// The course of the handshake of a conversation, in time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Span {
     pub(crate) start: Instant,
@@ -157,7 +157,7 @@ pub(crate) struct Trace {
     last_runs: BTreeMap<(EndId, Timer), usize>,
     /// The run of a timer that a step ended first: the one that caused it.
     ended_runs: BTreeMap<StepId, usize>,
-    /// What each step sent, and each end, in the order of time.
+    /// The datagrams that each step sent, and each end, in the order of time.
     sent_in: BTreeMap<StepId, Vec<DatagramId>>,
     sent_by: BTreeMap<EndId, Vec<DatagramId>>,
     /// The steps in which what a step computed was ready.
@@ -263,7 +263,7 @@ impl Trace {
         }
     }
 
-    /// What a packet of DCCP is that carries no payload.
+    /// Names a packet of DCCP that carries no payload.
     pub(super) fn name_control(&mut self, datagram: DatagramId, name: &'static str) {
         if let Some(sent) = self.sent.get_mut(&datagram) {
             sent.control = Some(name);
@@ -319,12 +319,12 @@ impl Trace {
         self.ended_runs.get(&step).copied()
     }
 
-    /// What a step sent.
+    /// The datagrams that a step sent.
     pub(crate) fn sent_in(&self, step: StepId) -> impl Iterator<Item = (DatagramId, &Sent)> {
         self.sent_in.get(&step).into_iter().flatten().map(|&datagram| (datagram, &self.sent[&datagram]))
     }
 
-    /// What an end sent, or the border router in its name.
+    /// The datagrams that an end sent, or the border router in its name.
     pub(crate) fn sent_by(&self, end: EndId) -> impl DoubleEndedIterator<Item = (DatagramId, &Sent)> {
         self.sent_by.get(&end).into_iter().flatten().map(|&datagram| (datagram, &self.sent[&datagram]))
     }

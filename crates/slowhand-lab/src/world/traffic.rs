@@ -23,7 +23,7 @@ const MAX_OCTETS: usize = 1232;
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
     datagrams: VecDeque<Datagram>,
-    /// How many were sent before the first of them.
+    /// The number sent before the first of them.
     forgotten: u32,
     on_their_way: usize,
 }
@@ -113,7 +113,7 @@ impl Traffic {
         self.on_their_way > 0
     }
 
-    /// What became of the datagrams that were sent in a time.
+    /// The fate of the datagrams that were sent in a time.
     pub(super) fn report(&self, from: Instant, to: Instant) -> Report {
         let first = self.datagrams.partition_point(|datagram| datagram.sent < from);
         let behind = self.datagrams.partition_point(|datagram| datagram.sent < to);

@@ -9,7 +9,7 @@ use slowhand_sessions::Role;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// What arrived at each end, in order.
+/// The data that arrived at each end, in order.
 type Heard = Arc<Mutex<Vec<(Role, Vec<u8>)>>>;
 
 /// Sends a request when its session is open, and closes when the whole answer is there.
@@ -167,7 +167,7 @@ fn a_lost_request_does_not_undo_the_handshake() {
     assert_eq!(phases, [Phase::Handshake, Phase::Data]);
 }
 
-/// What the applications of a conversation saw and when their sessions were closed, in order.
+/// The events that the applications of a conversation saw and when their sessions were closed, in order.
 type Seen = Arc<Mutex<Vec<(Role, &'static str)>>>;
 
 /// A client that writes, closes, and waits for nothing. A server that needs the session to be closed.

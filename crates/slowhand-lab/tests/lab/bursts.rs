@@ -46,7 +46,7 @@ impl Observer for Negotiations {
     }
 }
 
-/// How many messages of 6P there are in the two seconds after a handshake began, and in the ten seconds after its end.
+/// The number of messages of 6P in the two seconds after a handshake began, and in the ten seconds after its end.
 fn negotiations(scheduling: &str) -> [usize; 2] {
     let mac = format!("mac={{ kind = \"tsch\", slotframe = 101, scheduling = \"{scheduling}\" }}");
     let plan = plan(&[MBEDTLS_PSK, &[&mac, "client.start_s=100", "session.timeout_s=20"]].concat());

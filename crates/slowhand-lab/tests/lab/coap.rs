@@ -78,7 +78,7 @@ fn a_request_that_fails_has_a_reason() {
     assert_eq!(answered.data.unwrap().failure, None);
 }
 
-/// What is sent again in the handshake of EDHOC is counted as DTLS's is.
+/// Repetitions in the handshake of EDHOC are counted as those of DTLS are.
 #[test]
 fn repetitions_of_edhoc_are_counted() {
     let found = records("edhoc", &["lowpan.frame_loss=0.2"], 1..21);

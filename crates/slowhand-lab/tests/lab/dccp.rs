@@ -76,7 +76,7 @@ fn small_datagrams_wait_for_the_window_and_the_queue_may_be_too_short() {
     let narrow = run(MBEDTLS_ECDHE, &[small[0], DCCP, "transport.dccp.initial_window=1"]);
     assert_eq!(narrow.outcome, Outcome::Completed);
     assert!(narrow.duration_s > record.duration_s, "a flight takes round trips");
-    // What is at the end of a long flight is lost each time: nothing else goes in between, and the handshake never completes.
+    // The end of a long flight is lost each time: nothing else goes in between, and the handshake never completes.
     let short = run(MBEDTLS_ECDHE, &[small[0], DCCP, "transport.dccp.initial_window=1", "transport.dccp.send_queue=1"]);
     assert_eq!(short.outcome, Outcome::TimedOut);
     let of = |reason| short.losses.iter().filter(|loss| loss.reason == reason).map(|loss| loss.count).sum::<u64>();

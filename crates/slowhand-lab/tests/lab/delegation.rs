@@ -165,7 +165,7 @@ fn a_hand_over_that_fails_counts_what_was_done_for_it() {
     assert!(twice.start_s == once.start_s && twice.end_s > once.end_s);
 }
 
-/// What the device takes to verify with ECDSA on secp256r1.
+/// The time that the device takes to verify with ECDSA on secp256r1.
 const VERIFICATION_S: f64 = 0.5222;
 
 #[test]
@@ -178,7 +178,7 @@ fn a_chain_that_is_validated_before_costs_its_node_no_verification() {
         let (own, before) = (run(2, &patient), run(2, &[&patient[..], &[BEFORE]].concat()));
         is_complete(&before, &stacks);
         let saved = own.compute_client_s - before.compute_client_s;
-        // What the device takes for it (`devices/openmote-cc2538.toml`), and for one hash of a certificate.
+        // The time that the device takes for it (`devices/openmote-cc2538.toml`), and for one hash of a certificate.
         assert!(
             (VERIFICATION_S..VERIFICATION_S + 0.01).contains(&saved),
             "{stacks:?}: {saved} s of {}",

@@ -15,7 +15,7 @@ fn scenario(changes: &[&str], device: &str) -> Scenario {
     Scenario::from_sources(&sources).unwrap()
 }
 
-/// The same time for every key, as the device that is compared has it.
+/// One equal time for every key, as the device that is compared has it.
 fn constant(key: &str) -> String {
     format!("{key} = {{ value = 2, source = \"a book\" }}\n")
 }

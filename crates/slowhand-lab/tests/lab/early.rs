@@ -29,7 +29,7 @@ fn the_response_comes_a_round_trip_earlier() {
     let [late, early] = [run(&[REQUEST]), run(&[REQUEST, EARLY])];
     let gain = until_the_response(&late) - until_the_response(&early);
     assert!((0.79..1.2).contains(&gain), "{gain}");
-    // What is sent is the same.
+    // The number of octets sent is equal.
     let octets = |record: &Record| record.bytes_payload + record.data.as_ref().unwrap().costs.bytes_payload;
     assert_eq!(octets(&late), octets(&early));
     let credential = "session.credential=raw_public_key";

@@ -1,4 +1,4 @@
-//! What holds of every help that DTLS can have: the same seed gives the same record, and the session opens whatever datagram is lost,
+//! The properties of every help that DTLS can have: equal seeds give equal records, and the session opens whatever datagram is lost,
 //! comes twice, or is overtaken, and where datagrams are small.
 
 use slowhand_lab::plan::Plan;
@@ -62,7 +62,7 @@ fn run(mode: Mode, more: &[&str], seed: u64) -> Record {
     Plan::new(&scenario(mode, more)).unwrap().run(seed, &mut ()).remove(0)
 }
 
-/// The same, of a session that has opened and a request that is answered.
+/// The record of the only client, of a session that has opened and a request that is answered.
 fn opens(mode: Mode, more: &[&str], seed: u64) -> Record {
     let record = run(mode, more, seed);
     let data = record.data.as_ref().map_or(Outcome::Completed, |data| data.outcome);

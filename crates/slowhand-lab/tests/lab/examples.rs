@@ -1,4 +1,4 @@
-//! What an example prints is what its documentation says.
+//! The output of an example is what its documentation says.
 
 #[path = "../../examples/aloha.rs"]
 mod aloha;

@@ -166,7 +166,7 @@ fn tshark_reads_how_a_network_forms() {
     assert!(count(4, "1") > 5, "DIOs");
     assert!(count(4, "2") >= 1, "DAOs");
     assert_eq!(count(5, "0x01"), 2, "each node adds a cell");
-    // What is no beacon is 6P, or a packet: all of it was decrypted.
+    // A frame that is no beacon is 6P, or a packet: all of it was decrypted.
     let is_read = |row: &Vec<String>| row[1] == "0x0000" || !row[5].is_empty() || !row[6].is_empty();
     assert!(rows.iter().all(is_read));
 }

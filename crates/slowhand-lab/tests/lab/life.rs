@@ -41,10 +41,10 @@ fn idle_mw() -> f64 {
     3.0 * (20.0 * listening + 0.0013) // devices/openmote-cc2538.toml: supply_v, radio_listen_ma, cpu_sleep_ma
 }
 
-/// What a request takes above that, in millijoules, where nothing is lost and nobody computes. The client sends a data frame and an
-/// acknowledgement, and receives one of each. The request has 28 octets more than the response, and nothing else differs.
-/// Before each frame on the air are 6 octets, and an octet takes 32 us (IEEE 802.15.4 section 12). The CPU handles each of the four
-/// frames: in OpenWSN it writes and reads acknowledgements too.
+/// The energy that a request takes above that, in millijoules, where nothing is lost and nobody computes. The client sends a data
+/// frame and an acknowledgement, and receives one of each. The request has 28 octets more than the response, and nothing else
+/// differs. Before each frame on the air are 6 octets, and an octet takes 32 us (IEEE 802.15.4 section 12). The CPU handles each of
+/// the four frames: in OpenWSN it writes and reads acknowledgements too.
 fn request_mj(octets: f64) -> f64 {
     let [sent, received] = [28.0, -28.0].map(|more| 32e-6 * ((octets + more) / 2.0 + 2.0 * 6.0));
     // It waits for its acknowledgement for the guard time of openwsn-fw, 0.7 ms, and for the response for one guard time, where it
@@ -157,7 +157,7 @@ fn a_body_in_many_blocks_may_take_long() {
     assert!(life.latency_s.unwrap().min > 247.0);
 }
 
-/// What OSCORE protects is bound to no address, so it goes on when a NAT has forgotten the client. So does CoAP alone.
+/// Messages that OSCORE protects are bound to no address, so they go on when a NAT has forgotten the client. So does CoAP alone.
 #[test]
 fn protected_messages_outlive_a_nat() {
     let hourly: &[&str] = &["application.pattern=periodic", "application.period_s=3600"];

@@ -39,7 +39,7 @@ fn captured(name: &str, changes: &[&str], security: &str) -> (Record, PathBuf, V
     (records.remove(0), capture, wireshark_arguments(&scenario))
 }
 
-/// What tshark says of a frame.
+/// The dissection of a frame by tshark.
 struct Dissected {
     frame_type: u32,
     /// The security level; `None` without a security header.

@@ -59,7 +59,7 @@ fn every_single_frame_may_be_lost() {
     }
 }
 
-/// What is encrypted is told by the library itself. Where fragments are small, only those that did not arrive are sent again
+/// The library itself tells the content of encrypted records. Where fragments are small, only those that did not arrive are sent again
 /// (RFC 9147 section 7.2), each of them a needed repetition.
 #[test]
 fn every_single_frame_of_dtls13_may_be_lost_and_what_repairs_it_is_counted() {

@@ -78,7 +78,7 @@ fn plan(changes: &[&str]) -> Plan {
 
 /// A session that a library can have with itself.
 struct EverySession {
-    /// What distinguishes its public keys from those of others.
+    /// The keys of the scenario that distinguish its public keys from those of others.
     keys: String,
     /// The keys of its scenario.
     changes: Vec<String>,

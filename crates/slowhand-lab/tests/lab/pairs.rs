@@ -52,7 +52,7 @@ fn name(change: &str) -> &str {
     change.split('=').next().unwrap_or(change)
 }
 
-/// What becomes of a scenario with these changes: a refusal in words, or the outcome of the only client of one world.
+/// The fate of a scenario with these changes: a refusal in words, or the outcome of the only client of one world.
 fn outcome(changes: &[&str]) -> Result<Outcome, String> {
     let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
     let scenario =

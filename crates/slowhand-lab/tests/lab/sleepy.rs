@@ -3,7 +3,7 @@
 use crate::plan;
 use slowhand_lab::record::Outcome;
 
-/// How long handshakes over two hops take, in seconds: of twenty seeds, ascending. (Over one hop this server, which takes no
+/// The time that handshakes over two hops take, in seconds: of twenty seeds, ascending. (Over one hop this server, which takes no
 /// time to compute, answers before the acknowledgement, which says so.)
 fn durations(keys: &str) -> Vec<f64> {
     let mac = format!("mac={{ kind = \"csma\", {keys} }}");

@@ -15,7 +15,7 @@ const fn exchange(udp: u64) -> u64 {
     exchange_of(8 + udp)
 }
 
-/// The same for a frame that carries `lowpan` octets.
+/// As [`exchange`], for a frame that carries `lowpan` octets.
 const fn exchange_of(lowpan: u64) -> u64 {
     5_215 + (6 + 21 + lowpan + 2) * 32 + 5_521 + (6 + 19) * 32
 }

@@ -90,7 +90,7 @@ fn a_client_whose_radio_is_off_begins_later() {
     let outage = "network.outages=[{ node = 1, from_s = 0.015, until_s = 4 }]";
     let (usual, late) = (run(&[], 1), run(&[outage], 1));
     assert_eq!(late.outcome, Outcome::Completed);
-    // What waits in the queue goes out when the radio is on: two ClientHellos.
+    // Datagrams that wait in the queue go out when the radio is on: two ClientHellos.
     let added = late.duration_s.unwrap() - usual.duration_s.unwrap();
     assert!((3.9..4.2).contains(&added), "{added}");
     assert!(late.datagrams > usual.datagrams);

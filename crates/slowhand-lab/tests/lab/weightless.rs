@@ -18,7 +18,7 @@ fn run(session: &[&str], cryptography: &str, network: &[&str], seeds: u64) -> Ve
     (0..seeds).flat_map(|seed| plan.run(seed, &mut ())).collect()
 }
 
-/// What a network does to sessions: nothing, losses of frames and of fragments, small datagrams, several hops, several
+/// The effects of a network on sessions: nothing, losses of frames and of fragments, small datagrams, several hops, several
 /// sessions at one server, and so many losses that handshakes fail.
 const NETWORKS: [&[&str]; 6] = [
     &[],
@@ -29,7 +29,7 @@ const NETWORKS: [&[&str]; 6] = [
     &["lowpan.fragment_loss=0.6", "session.give_up_s=100"],
 ];
 
-/// What such a session can use: key agreement, another cipher, the lean profile, connection IDs; the same in DTLS 1.3.
+/// The features that such a session can use: key agreement, another cipher, the lean profile, connection IDs; the same in DTLS 1.3.
 const SESSIONS: [&[&str]; 10] = [
     &[],
     &["session.suite=TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256"],

@@ -18,7 +18,7 @@ fn captured(name: &str, changes: &[&str]) -> (Record, PathBuf) {
     captured_of("../../scenarios/quickstart.toml", name, changes)
 }
 
-/// The same of another scenario.
+/// A run of another scenario, with these changes; its record and its capture.
 fn captured_of(scenario: &str, name: &str, changes: &[&str]) -> (Record, PathBuf) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(scenario);
     let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
@@ -144,7 +144,7 @@ fn tshark_reads_messages_of_coap() {
     );
 }
 
-/// What `slowhand run --pcap` prints is enough: addresses, checksums and messages are shown as they are. Each
+/// The arguments that `slowhand run --pcap` prints are enough: addresses, checksums and messages are shown as they are. Each
 /// prefix is needed.
 #[test]
 fn the_arguments_that_we_print_show_a_capture_as_it_is() {

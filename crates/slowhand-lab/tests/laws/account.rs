@@ -54,7 +54,7 @@ pub(crate) fn outcomes(world: &World<'_>) -> Holds {
     let (give_up_s, retry) = (world.scenario.session.give_up_s.get(), world.scenario.application.retry.policy());
     let most_attempts = retry.map_or(1, |retry| u64::from(retry.attempts));
     let waits_s = retry.map_or(0.0, |retry| retry.longest_in_all().as_secs_f64());
-    // What a device still computes for an attempt that failed delays the next one.
+    // Computing that the device still does for an attempt that failed delays the next one.
     let busy_s = |record: &Record| if record.attempts > 1 { record.compute_client_s } else { 0.0 };
     // A session that is complete may lose its slot when another client asks for one, which is before that client's last attempt
     // ends. The attempts after that take as long as others do.
@@ -118,7 +118,7 @@ fn micros(seconds: f64) -> u64 {
     (seconds * 1e6).round() as u64
 }
 
-/// The same number, but for the rounding of sums.
+/// True if two numbers are equal, but for the rounding of sums.
 fn is_near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) + 1e-9
 }
@@ -138,8 +138,8 @@ fn radio_times(timeline: &[RadioInterval], node: u16, [from, to]: [u64; 2]) -> [
     times
 }
 
-/// How long the frames are that are on the air at an instant of a span. Under contention a frame counts as sent or received when it
-/// has ended, and until then its time counts as listening.
+/// The time for which the frames last that are on the air at an instant of a span. Under contention a frame counts as sent or
+/// received when it has ended, and until then its time counts as listening.
 fn on_the_air(timeline: &[RadioInterval], node: u16, span: [u64; 2]) -> u64 {
     let is_on_the_air = |interval: &&RadioInterval| {
         let (from, to) = (interval.from.as_micros(), interval.to.as_micros());
@@ -164,15 +164,15 @@ fn current<const MAX: u32>(current: &Option<Constant<MAX>>) -> f64 {
     current.as_ref().map_or(0.0, |current| current.value)
 }
 
-/// How often a radio came on after it was off, by the timeline.
+/// The number of times that a radio came on after it was off, by the timeline.
 fn ramps(timeline: &[RadioInterval], node: u16) -> u64 {
     let own: Vec<_> = timeline.iter().filter(|interval| interval.node == NodeId(node)).collect();
     let first = own.first().filter(|first| first.from.as_micros() > 0).into_iter().count();
     (first + own.windows(2).filter(|two| two[0].to < two[1].from).count()) as u64
 }
 
-/// What a radio used while it started, ramped up and was ready follows from how often and how long it did so. What is left of the
-/// time in which it was off it slept. Returns that in microseconds.
+/// The time, in microseconds, for which a radio slept: the time in which it was off, but for what it used while it started,
+/// ramped up and was ready. Fails unless the energy of these follows from how often and how long it did so.
 fn work_of(device: &Device, energy: &Energy, off_us: u64, work: RadioWork) -> Result<f64, String> {
     let (per_s, currents) = (device.supply_v.value, &device.current);
     let [off, ready] = [off_us, work.ready.as_micros()].map(|us| us as f64 / 1e6);
@@ -317,7 +317,7 @@ pub(crate) fn datagrams(world: &World<'_>) -> Holds {
     if world.scenario.gateway.tcp_proxy {
         return Ok(()); // what it sends is not told apart here
     }
-    // What is sent at the very end may belong to the next phase; a client that sends data early begins that before the end.
+    // Datagrams sent at the very end may belong to the next phase; a client that sends data early begins that before the end.
     let of_data = record.data.as_ref().filter(|_| sends_data_early(world)).map_or(0, |data| data.costs.datagrams);
     let (mut least, mut most) = ([0; 4], [0; 4]);
     let is_datagram = |kind| kind == "datagram" || kind == "segment";
@@ -325,7 +325,7 @@ pub(crate) fn datagrams(world: &World<'_>) -> Holds {
         let is_lost = event.state == "lost";
         let is_waiting = !is_lost && event.to_s == event.from_s;
         let fate = [is_lost, is_waiting, !is_lost && !is_waiting].map(u64::from);
-        // What became of it after the end, if the world went on, does not count.
+        // Events after the end, if the world went on, do not count.
         let is_settled = event.to_s <= explanation.end_s;
         for (place, count) in [1].into_iter().chain(fate).enumerate() {
             let is_known = place == 0 || is_settled;

@@ -37,7 +37,7 @@ fn tshark_counts_the_same_frames() {
         captures.extend(std::fs::read(&one).unwrap());
     }
     std::fs::write(&all, captures).unwrap();
-    // What is above the frames depends on the scenario. Other tests look at it.
+    // The layers above the frames depend on the scenario. Other tests look at them.
     let tshark = Tshark::of(["--disable-protocol", "6lowpan"].map(str::to_owned).into());
     let fields = ["frame.time_epoch", "wpan.frame_type", "frame.len", "wpan-tap.length", "wpan.fcs_ok"];
     let rows = tshark.rows_of_file(&all, &fields);

@@ -41,7 +41,7 @@ const LAWS: [Law; 16] = [
     ("repetitions have reasons", repetitions::repetitions_have_reasons),
 ];
 
-/// What cannot be said of one world.
+/// The laws that cannot be told of one world.
 const SAME_BITS: &str = "threads and order give the same bits";
 const NO_PANIC: &str = "nothing panics";
 
@@ -56,7 +56,7 @@ struct Broken {
     why: String,
 }
 
-/// What became of a scenario.
+/// The verdict on a scenario.
 enum Verdict {
     Refused(Blame),
     Tried { protocol: Protocol, completed: u64, lost: u64, repeated: u64, broken: Vec<Broken> },
@@ -92,7 +92,7 @@ fn judge(read: Result<Valid, Blame>) -> Verdict {
 }
 
 thread_local! {
-    /// What the last panic of this thread said, while it judges.
+    /// The message of the last panic of this thread, while it judges.
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
     static JUDGES: Cell<bool> = const { Cell::new(false) };
 }
@@ -106,7 +106,7 @@ fn keep_panics() {
     }));
 }
 
-/// What was found in all scenarios.
+/// The findings in all scenarios.
 #[derive(Default)]
 struct Found {
     refused: BTreeMap<String, u64>,
@@ -208,7 +208,7 @@ fn the_laws_hold() {
     assert!(sum(2) * 100 >= count * 25 && sum(3) * 100 >= count * 25, "too few lose datagrams. {}", what());
     assert_eq!(found.protocols.len(), 7, "{}", what());
     assert_eq!(found.helps.len(), HELP.len(), "{}", what());
-    // What QUIC sends again nobody can tell.
+    // Nobody can tell the repetitions of QUIC.
     let is_there = |(protocol, counts): (&String, &[u64; 4])| {
         counts[..3].iter().all(|some| *some > 0) && (counts[3] > 0 || protocol == "quic")
     };

@@ -14,7 +14,7 @@ fn sent<'a>(world: &'a World<'_>) -> impl Iterator<Item = &'a Event> {
 /// True if a datagram surely carries a part of the handshake that must arrive.
 fn carries_handshake(event: &Event) -> bool {
     match event.name.as_str() {
-        // What DTLS 1.3 encrypts is told by its library.
+        // The library of DTLS 1.3 tells what it encrypts.
         "ACK" | "alert" | "record" | "datagram" | "encrypted record" => false,
         // Packets of DCCP without data.
         name => !name.starts_with("DCCP-"),

@@ -12,7 +12,7 @@ fn run(valid: &Valid, count: u64, threads: usize) -> Result<Vec<Record>, String>
     Ok(finished)
 }
 
-/// The same records with one thread and with three, and one by one, the last first. Returns those of seed 1.
+/// Compares the records with one thread, with three, and one by one, the last first. Returns those of seed 1.
 pub(crate) fn threads_and_order(valid: &Valid, first: &[Record]) -> Result<(), String> {
     let mut backwards: Vec<Vec<Record>> = [2, 1].iter().map(|seed| valid.plan.run(*seed, &mut ())).collect();
     backwards.reverse();

@@ -1,4 +1,4 @@
-//! What readers, producer, proxy and authorization server do.
+//! The actions of readers, producer, proxy and authorization server.
 
 use slowhand_coap::endpoint::{self, Delivery, Incoming, SendError};
 use slowhand_coap::message::{self, Class, CoapOption, Packet, RequestType, ResponseType};
@@ -86,7 +86,7 @@ impl World<'_> {
         }
     }
 
-    /// What an end has asked for does not come.
+    /// Ends the wait of an end for something that does not come.
     pub(super) fn unanswered(&mut self, now: Instant, part: Part) {
         match part {
             Part::Reader(reader) | Part::Member(Member::Reader(reader)) => self.lose(now, reader),
@@ -379,7 +379,7 @@ impl World<'_> {
 }
 
 impl Shelf {
-    /// What is kept as a response, if it is fresh.
+    /// The response that is kept, if it is fresh.
     fn answer(&self, now: Instant) -> Option<Packet> {
         let kept = self.kept.as_ref()?;
         let max_age = kept.max_age(now)?;

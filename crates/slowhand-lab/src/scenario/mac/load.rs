@@ -81,7 +81,7 @@ impl Load {
         }
     }
 
-    /// What each node needs to know for it.
+    /// The numbers that each node needs to know for it.
     pub(super) fn members(&self, routes: &Routes) -> Vec<tsch::Member> {
         let member = |node: NodeId| {
             let hops = routes.depth(node);

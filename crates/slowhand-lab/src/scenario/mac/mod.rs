@@ -88,7 +88,7 @@ impl Mac {
     }
 }
 
-/// What every kind of link layer does for a scenario.
+/// The services of every kind of link layer for a scenario.
 pub(crate) trait LinkLayer {
     /// The software of the nodes, where the scenario does not say it.
     fn default_profile(&self) -> Profile;
@@ -102,7 +102,7 @@ pub(crate) trait LinkLayer {
     /// The time after which the timing repeats: the slotframe, the check interval or the beacon interval.
     fn period(&self) -> Duration;
 
-    /// How long the network runs before the first client starts, unless the scenario says: the nodes may have to
+    /// The time for which the network runs before the first client starts, unless the scenario says: the nodes may have to
     /// negotiate cells first.
     fn settling(&self) -> Duration {
         Duration::ZERO
@@ -149,7 +149,7 @@ pub(crate) trait LinkLayer {
         Vec::new()
     }
 
-    /// What changes how many frames this link layer loses for a reason. `None` where no single key does.
+    /// The remedy that changes how many frames this link layer loses for a reason. `None` where no single key does.
     fn remedy(&self, reason: DropReason) -> Option<Remedy>;
 
     /// For what a node waits before it sends a frame: to a sleepy device, or to another node.
@@ -161,10 +161,10 @@ pub(crate) trait LinkLayer {
     /// Works out what is the same in the worlds of all seeds.
     ///
     /// # Errors
-    /// What [`check`](Self::check) refuses.
+    /// Errors of [`check`](Self::check).
     fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError>;
 
-    /// The same, before the nodes have joined.
+    /// As [`prepare`](Self::prepare), before the nodes have joined.
     ///
     /// # Errors
     /// This link layer has nothing by which nodes join.
@@ -186,9 +186,9 @@ pub(crate) trait LinkLayer {
 pub(crate) struct Opportunity {
     /// Its name in explanations.
     pub(crate) kind: &'static str,
-    /// What the node does meanwhile.
+    /// The words for what the node does meanwhile.
     pub(crate) words: &'static str,
-    /// What makes the wait shorter.
+    /// The remedy that makes the wait shorter.
     pub(crate) remedy: Option<Remedy>,
 }
 
@@ -235,7 +235,7 @@ impl MacError {
         self.key
     }
 
-    /// What was found, and what is allowed.
+    /// The value found, and the allowed values.
     pub fn reason(&self) -> String {
         self.reason.to_string()
     }

@@ -193,7 +193,7 @@ impl Tsch {
         })
     }
 
-    /// How many dedicated cells each node and its parent begin with: up, and down.
+    /// The number of dedicated cells with which each node and its parent begin: up, and down.
     fn dedicated(&self) -> (u16, u16) {
         let unless_given = u16::from(self.scheduling == Scheduling::Static && self.schedule.is_empty());
         let number = |given: Option<Integer<0, 65_535>>| given.map_or(unless_given, |cells| cells.get() as u16);

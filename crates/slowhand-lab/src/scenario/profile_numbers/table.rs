@@ -6,7 +6,7 @@ use slowhand_net::clock::Duration;
 use super::{CsmaNumbers, Dis, JoinNumbers, LowpanNumbers, Numbers, Sourced, Timer, TschNumbers, WhenFull};
 use crate::input::{Factor, Integer, PositiveSeconds, Probability, Seconds};
 
-/// What a project does, and where it was read.
+/// A number of a project, and where it was read.
 const fn at<T>(value: T, source: &'static str) -> Sourced<T> {
     Sourced { value, source }
 }

@@ -59,7 +59,7 @@ fn the_numbers_of_each_profile_reach_the_network() {
         }
         assert_eq!(tsch(&with_profile("tsch", profile, &[])), of_tsch, "{profile}");
         assert_eq!(csma(&with_profile("csma", profile, &[])), of_csma, "{profile}");
-        // What runs has them too.
+        // The link layer that runs has them too.
         let mac = with_profile("tsch", profile, &[]).mac.link_layer().describe();
         assert!(mac.starts_with("TSCH"));
         crate::plan::Plan::new(&with_profile("csma", profile, &[])).unwrap();

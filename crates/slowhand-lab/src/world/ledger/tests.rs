@@ -116,7 +116,7 @@ fn a_conversation_that_is_forgotten_leaves_nothing_behind() {
     assert_eq!((ledger.on_their_way_of(FIRST), ledger.on_their_way_of(SECOND)), (3, 1));
     ledger.forget(FIRST);
     assert_eq!((ledger.on_their_way_of(FIRST), ledger.on_their_way_of(SECOND), ledger.any_on_its_way()), (0, 1, true));
-    // What belongs to none any more counts for none, also if another conversation has its place now.
+    // A datagram that belongs to none any more counts for none, also if another conversation has its place now.
     ledger.open(FIRST, READER);
     for id in [handshake, data, ROUTER_DATAGRAMS] {
         ledger.carried(id, 100);

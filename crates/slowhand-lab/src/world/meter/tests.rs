@@ -20,7 +20,7 @@ impl Observer for Counter {
     }
 }
 
-/// How many datagrams are lost when a frame whose payload begins with this octet is on the air, and how many frames the
+/// The number of datagrams lost when a frame whose payload begins with this octet is on the air, and how many frames the
 /// next observer sees.
 fn lost(is_acknowledged: bool, kind: FrameKind, received: bool, dispatch: u8) -> (u64, usize) {
     let (mut ledger, mut next) = (Ledger::new(), Counter::default());
@@ -55,7 +55,7 @@ fn a_data_frame_that_nobody_acknowledges_loses_its_datagram() {
         assert_eq!(lost(true, FrameKind::Data, false, dispatch), (0, 1), "{dispatch:08b}: its sender tries again");
         assert_eq!(lost(false, FrameKind::Strobe, false, dispatch), (0, 1), "{dispatch:08b}: it carries nothing");
     }
-    // A recoverable fragment and its acknowledgment, without and with ECN (RFC 8931, section 5): sent again.
+    // A recoverable fragment and its acknowledgement, without and with ECN (RFC 8931, section 5): sent again.
     for dispatch in [0b1110_1000, 0b1110_1001, 0b1110_1010, 0b1110_1011] {
         assert_eq!(lost(false, FrameKind::Data, false, dispatch), (0, 1), "{dispatch:08b}");
     }

@@ -56,7 +56,7 @@ fn what_a_session_writes_waits_for_room_and_for_its_acknowledgment() {
     let octets: Vec<u8> = (0..9_000_u32).map(|number| number as u8).collect();
     pair.ends[0].write(&octets);
     let mut arrived = Vec::new();
-    // Each turn takes what one segment or its acknowledgment makes possible.
+    // Each turn takes what one segment or its acknowledgement makes possible.
     for _ in 0..100 {
         pair.carry(0);
         let mut taken = vec![0; pair.ends[1].connection.readable()];
