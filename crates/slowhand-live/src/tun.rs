@@ -37,7 +37,7 @@ pub enum Side {
     Internet,
 }
 
-/// What the user names as the kernel of one side.
+/// The kernel of one side, as the user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Interface {
     /// A network namespace, by its name or path ([`Namespace::open`]). An interface is made in it.
@@ -130,9 +130,9 @@ pub enum InterfaceError {
     Open {
         /// The interface in words.
         interface: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         error: io::Error,
-        /// What to do.
+        /// A remedy.
         remedy: &'static str,
     },
     /// Addresses or routes were refused.
@@ -140,7 +140,7 @@ pub enum InterfaceError {
     SetUp {
         /// The interface in words.
         interface: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         error: io::Error,
     },
 }
@@ -157,7 +157,7 @@ pub enum TunError {
     Io {
         /// The interface in words.
         interface: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         error: io::Error,
     },
 }
@@ -289,7 +289,7 @@ fn make(side: Side, words: &str, nodes: usize) -> Result<Device, InterfaceError>
     Ok(interface)
 }
 
-/// How long an interface may take until it carries packets. *Assumed*: the kernel takes a second at most, between two
+/// The time that an interface may take until it carries packets. *Assumed*: the kernel takes a second at most, between two
 /// signs of the carrier.
 const PATIENCE: Duration = Duration::from_secs(3);
 
