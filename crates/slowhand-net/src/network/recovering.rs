@@ -172,7 +172,7 @@ impl Network {
         }
     }
 
-    /// How long a node that adapts its timer waits for the acknowledgment of another one: as measured. Before the first
+    /// The time that a node that adapts its timer waits for the acknowledgement of another one: as measured. Before the first
     /// measurement the border router computes it from the schedule of the mesh; other nodes know only their own cells.
     fn acknowledgment_timeout(&self, node: NodeId, end: NodeId) -> Option<Duration> {
         let FragmentHandling::Recover(recovering) = &self.nodes[node.index()].fragments else { return None };

@@ -70,7 +70,7 @@ impl Recovery {
         self.router.occupancy()
     }
 
-    /// How long to wait for the acknowledgment of a node, if a round trip to it was measured.
+    /// The time to wait for the acknowledgement of a node, if a round trip to it was measured.
     pub(super) fn timeout(&self, end: NodeId) -> Option<Duration> {
         self.round_trips.get(&end).map(RttEstimator::timeout)
     }

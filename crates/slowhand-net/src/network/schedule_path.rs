@@ -1,4 +1,4 @@
-//! How long packets take through the mesh, computed from its schedule.
+//! The time that packets take through the mesh, computed from its schedule.
 
 use super::capacity::payload_capacity;
 use super::config::{Fragments, NetworkConfig, RplConfig};
@@ -22,7 +22,7 @@ pub(super) struct SchedulePath<'a> {
     is_recovered: bool,
     /// The octets of a frame that a mesh header may take.
     mesh_header: usize,
-    /// What RPL adds to each packet.
+    /// The headers that RPL adds to each packet.
     rpl: Option<RplConfig>,
 }
 

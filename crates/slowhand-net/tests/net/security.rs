@@ -85,7 +85,7 @@ fn counted(level: SecurityLevel) -> Security {
     Security { level, frame_counter: Some(0), asn_in_nonce: false, key: KeyIdentifier::Index(1) }
 }
 
-/// The same with the slot number in the nonce and no counter.
+/// With the slot number in the nonce and no counter, the rest as [`counted`].
 fn in_slots(level: SecurityLevel) -> Security {
     Security { frame_counter: None, asn_in_nonce: true, ..counted(level) }
 }
@@ -160,7 +160,7 @@ fn the_length_of_every_frame() {
         // 21 of header and the payload. Acknowledgment: control 2, number 1, PAN ID 2, address 8, time correction 4 are 17.
         (tsch, in_slots, &[(Data, &[21 + 2 + 50 + 4]), (Ack, &[17 + 2 + 4])]),
         (tsch, counted, &[(Data, &[21 + 6 + 50 + 4]), (Ack, &[17 + 6 + 4])]),
-        // The same with the address of its sender: 25, or 27 with the FCS.
+        // An acknowledgement with the address of its sender: 25, or 27 with the FCS.
         (tsch_openwsn, in_slots, &[(Data, &[21 + 2 + 50 + 4]), (Ack, &[25 + 2 + 4])]),
         // Strobes and their answers are data frames with 2 octets. The acknowledgment has 13 without information elements.
         (
@@ -329,7 +329,7 @@ fn frame_counters() {
     assert_eq!(protected(&mut outgoing, LEAF, ROOT, 4, &other).1, 2, "a strobe between two attempts");
     let mut acknowledgement = || protected_as(FrameKind::Ack, &mut outgoing, LEAF, ROOT, 0, &clear).1;
     assert_eq!((acknowledgement(), acknowledgement()), (4, 5), "each acknowledgement is a new frame");
-    // What the codec does with the counter in place: the code covers it.
+    // The result of the codec with the counter in place: the code covers it.
     let mut expected = clear.clone();
     protect(&mut expected, &Key([7; 16]), Eui64::of_node(LEAF), None).unwrap();
     assert_eq!(first, expected);

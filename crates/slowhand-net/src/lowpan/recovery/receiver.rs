@@ -17,7 +17,7 @@ use crate::ip;
 /// The number of delivered packets that are remembered (assumed). The oldest is forgotten first.
 const DELIVERED: usize = 16;
 
-/// What happened to a fragment, and the answer to send.
+/// The outcome of a fragment, and the answer to send.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reception<'a> {
     /// As in reassembly without recovery. If the packet was delivered before, it is [`Outcome::Incomplete`].

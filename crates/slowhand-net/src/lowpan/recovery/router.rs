@@ -9,7 +9,7 @@ use super::{Rfrag, RfragAck};
 use crate::address::Eui64;
 use crate::clock::Instant;
 
-/// What to do with a recoverable fragment.
+/// The next step for a recoverable fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The packet is for this node: give the fragment to the [`Receiver`](super::Receiver).
@@ -214,7 +214,7 @@ impl Rfrag {
         RfragAck { congestion: self.congestion, tag: self.tag, bitmap: RfragAck::NULL }
     }
 
-    /// The same header, with `growth` added to its offset or to the size of the whole packet (section 4.4).
+    /// This header, with `growth` added to its offset or to the size of the whole packet (section 4.4).
     fn moved(self, growth: i16) -> Result<Self, Error> {
         let fragment_offset = self.fragment_offset.checked_add_signed(growth).ok_or(Error::Truncated)?;
         Ok(Self { fragment_offset, ..self })

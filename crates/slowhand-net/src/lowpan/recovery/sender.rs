@@ -35,7 +35,7 @@ impl Default for RecoveryConfig {
 }
 
 impl RecoveryConfig {
-    /// How long a sender requests acknowledgments before it gives a packet up, without the time on the air.
+    /// The time that a sender requests acknowledgements before it gives a packet up, without the time on the air.
     pub fn persistence(&self) -> Duration {
         self.timeout * (u64::from(self.max_retries) + 1)
     }
@@ -75,13 +75,13 @@ pub struct Sender {
     acknowledged: u32,
     /// The bitmap of fragments of this window that are not sent yet.
     flight: u32,
-    /// How often each fragment was sent.
+    /// The number of times that each fragment was sent.
     sent: [u8; MAX_FRAGMENTS],
     deadline: Option<Instant>,
     /// True if the sender must tell the receiver that it gives the packet up.
     abort: bool,
     state: State,
-    /// How long it waits now.
+    /// The time that it waits now.
     timeout: Duration,
     /// When the fragment left that requests an acknowledgment, if no fragment was sent twice so far.
     asked_at: Option<Instant>,

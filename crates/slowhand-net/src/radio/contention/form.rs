@@ -31,7 +31,7 @@ pub struct Form {
     pub security: Option<Security>,
 }
 
-/// What kind of frames.
+/// The kind of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Version 0 or 1.

@@ -37,9 +37,9 @@ pub enum Error {
     /// The message integrity code is not as long as the security level says.
     #[error("a message integrity code of {found} octets instead of {expected}")]
     MicLength {
-        /// What the security level asks for.
+        /// The length that the security level asks for.
         expected: usize,
-        /// What was given.
+        /// The length that was given.
         found: usize,
     },
     /// A header IE in the list of payload IEs, or the reverse.

@@ -113,7 +113,7 @@ impl<'a> HeaderIe<'a> {
     }
 }
 
-/// What follows the header IEs.
+/// The element that follows the header IEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Follows {
     /// Nothing but the message integrity code.
@@ -201,7 +201,7 @@ pub enum PayloadIe<'a> {
     Ietf {
         /// The subtype, such as [`SIXTOP`].
         subtype: u8,
-        /// What follows the subtype.
+        /// The octets that follow the subtype.
         content: &'a [u8],
     },
     /// Any other IE.

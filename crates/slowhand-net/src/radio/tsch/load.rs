@@ -40,13 +40,13 @@ pub struct Load {
 pub struct Trickle {
     /// The smallest interval (Imin).
     pub min: Duration,
-    /// How often the interval doubles (Imax).
+    /// The number of times that the interval doubles (Imax).
     pub doublings: u8,
     /// A node that has heard this many DIOs in an interval sends none (k). Zero: it always sends.
     pub redundancy: u8,
 }
 
-/// What a node needs to know for it.
+/// The facts that a node needs for it.
 #[derive(Clone, Debug)]
 pub struct Member {
     /// Its parent. `None` for the root.
@@ -144,7 +144,7 @@ impl LoadState {
         node.next = if waits { node.cells.next(asn, 0).unwrap_or(NEVER) } else { NEVER };
     }
 
-    /// What a node is now.
+    /// Sets the place of a node in the network.
     pub(super) fn set_member(&mut self, node: NodeId, parent: Option<NodeId>, hops: u8) {
         let member = &mut self.nodes[node.index()].member;
         (member.parent, member.hops) = (parent, hops);

@@ -10,7 +10,7 @@ use slowhand_net::random::Probability;
 use slowhand_net::transport::pep::Side;
 use slowhand_net::transport::tcp::{Connection, ConnectionError, Nagle, State, Statistics, TcpConfig};
 
-/// What a node runs: MSS 844 as in Claeys et al. 2021, table 2.
+/// The configuration of a node: MSS 844 as in Claeys et al. 2021, table 2.
 fn node() -> TcpConfig {
     TcpConfig { mss: 844, send_buffer: 4_096, receive_buffer: 4_096, nagle: Nagle::Off, ..TcpConfig::constrained() }
 }

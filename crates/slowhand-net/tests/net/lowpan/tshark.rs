@@ -313,7 +313,7 @@ impl Capture {
     }
 }
 
-/// What tshark has to print of a packet: [`FIELDS`], separated by tabs.
+/// The output of tshark that a packet must give: [`FIELDS`], separated by tabs.
 fn expected(packet: &[u8], frames: usize) -> String {
     let (ip, segment) = Ipv6Header::parse_packet(packet).unwrap();
     let mut fields = vec![

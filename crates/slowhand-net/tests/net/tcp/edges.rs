@@ -81,7 +81,7 @@ struct Machine {
     window: u32,
     /// The first octet that was not delivered to the application yet.
     undelivered: Option<SeqNumber>,
-    /// What the peer has sent.
+    /// The segments that the peer has sent.
     arrived: Vec<(SeqNumber, u32)>,
     /// The octets that the application has written.
     written: u32,

@@ -167,7 +167,7 @@ impl Trace {
         Self { lines, actions }
     }
 
-    /// What our connection sends in the place of `own`.
+    /// The segments that our connection sends in the place of `own`.
     fn replay(&self, own: Side, config: &TcpConfig) -> Vec<Line> {
         let mut connection = match own {
             Side::A => Connection::connect(config, endpoint(own), endpoint(Side::B), initial_seq(own)),

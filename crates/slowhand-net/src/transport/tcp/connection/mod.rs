@@ -347,7 +347,7 @@ impl Connection {
     pub fn close(&mut self) {
         match self.state {
             State::Listen => self.enter_closed(),
-            // What was written before the connection opened is still delivered.
+            // Data that was written before the connection opened is still delivered.
             State::SynSent | State::SynReceived => self.sender.buffer_mut().finish(),
             State::Established => {
                 self.sender.buffer_mut().finish();

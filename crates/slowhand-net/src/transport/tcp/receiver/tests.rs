@@ -92,7 +92,7 @@ fn a_segment_is_acceptable_if_an_octet_of_it_is_in_the_window() {
     }
 }
 
-/// The same with a window of zero: an empty segment with exactly the next number, and nothing else.
+/// A window of zero: an empty segment with exactly the next number is accepted, and nothing else.
 #[test]
 fn a_closed_window_accepts_the_next_number_alone() {
     let mut reader = Reader::new(2_000, 536);
@@ -188,7 +188,7 @@ fn octets_that_arrived_before_are_reported_as_duplicates() {
     }
 }
 
-/// The same for segments in the window, of which a part is new, and for octets after a gap.
+/// Duplicates are reported also of segments in the window, of which a part is new, and of octets after a gap.
 #[test]
 fn duplicates_in_acceptable_segments_are_reported() {
     let mut reader = Reader::new(2_000, 536);

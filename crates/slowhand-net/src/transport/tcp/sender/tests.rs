@@ -47,7 +47,7 @@ impl Transfer {
     }
 }
 
-/// What a connection remembers of the past does not count as the future when half of the sequence space has passed.
+/// The past that a connection remembers does not count as the future when half of the sequence space has passed.
 #[test]
 fn two_gigabytes_without_a_loss_leave_the_window_growing_and_fast_retransmit_working() {
     let octets = vec![0; 1 << 20];
