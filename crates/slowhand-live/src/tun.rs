@@ -61,7 +61,7 @@ impl Device {
     /// Opens the interface of this name, in the namespace of the calling thread, and makes it if it does not exist.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The error of the kernel.
     pub fn attach(name: &str) -> io::Result<Self> {
         let interface = Iface::without_packet_info(name, Mode::Tun)?;
         interface.set_non_blocking()?;
@@ -71,7 +71,7 @@ impl Device {
     /// The next packet that the kernel sent, if there is one: its length. `buffer` has room for [`LARGEST_PACKET`].
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The error of the kernel.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.0.recv(buffer) {
             Ok(length) => Ok(Some(length)),
@@ -83,7 +83,7 @@ impl Device {
     /// Hands a packet to the kernel.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The error of the kernel.
     pub fn write(&self, packet: &[u8]) -> io::Result<()> {
         self.0.send(packet).map(drop)
     }

@@ -13,7 +13,7 @@ use std::os::fd::AsRawFd;
 /// the process has a second thread. From then on the process dies with the thread that has started it, and so do its programs.
 ///
 /// # Errors
-/// What is missing, and what to do.
+/// The missing requirement, and a remedy.
 pub fn prepare() -> Result<(), ExecError> {
     let missing = |what: String| ExecError::Requirement(what);
     // SAFETY: the call takes numbers.

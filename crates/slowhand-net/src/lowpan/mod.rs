@@ -169,7 +169,7 @@ pub enum Error {
 }
 
 /// True if a frame payload is a fragment of a packet (FRAG1 or FRAGN of RFC 4944, RFRAG of RFC 8931), behind a mesh header or
-/// not: not a whole packet, and not the acknowledgment of a fragment.
+/// not: not a whole packet, and not the acknowledgement of a fragment.
 #[inline]
 pub fn is_fragment(payload: &[u8]) -> bool {
     payload.first().is_some_and(|&octet| {

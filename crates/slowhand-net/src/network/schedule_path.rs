@@ -43,7 +43,7 @@ impl Path for SchedulePath<'_> {
         self.over_all_hops(node, |above, below| self.mac.sending_time(below, above, self.frames(below, above, octets)))
     }
 
-    /// With recovery, a fragment for which the queue has no room costs the time until its acknowledgment is missed.
+    /// With recovery, a fragment for which the queue has no room costs the time until its acknowledgement is missed.
     fn has_room(&self, node: NodeId, octets: usize) -> bool {
         let queued = self.mac.queue(NodeId::ROOT).len();
         if !self.is_recovered || queued == 0 || node.index() >= self.routes.nodes() {

@@ -79,7 +79,7 @@ pub struct CsmaConfig {
     pub polling: Polling,
     /// The samples of sleepy devices. `None` if they only poll.
     pub csl: Option<Csl>,
-    /// The security of data frames, data requests and enhanced acknowledgments. `None`: none. It carries a frame counter.
+    /// The security of data frames, data requests and enhanced acknowledgements. `None`: none. It carries a frame counter.
     pub security: Option<Security>,
     /// The most frames in a node's queue, those for its parent and its children together.
     pub queue: usize,

@@ -10,7 +10,7 @@ pub enum Error {
     /// The buffer is shorter than the frame.
     #[error("the frame does not fit into a buffer of {0} octets")]
     BufferTooSmall(usize),
-    /// A frame type other than beacon, data, acknowledgment and MAC command.
+    /// A frame type other than beacon, data, acknowledgement and MAC command.
     #[error("frame type {0} is not supported")]
     FrameType(u8),
     /// The reserved frame version.

@@ -33,7 +33,7 @@ const PAYLOAD_TERMINATION: u8 = 0xf;
 /// The subtype of the 6top IE among the IEs of the IETF (RFC 8480, section 3.2.1; the number is IANA's).
 pub const SIXTOP: u8 = 0xc9;
 
-/// The content of the time correction IE. An enhanced acknowledgment carries it to keep its receiver synchronised.
+/// The content of the time correction IE. An enhanced acknowledgement carries it to keep its receiver synchronised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TimeCorrection {
     /// The correction in microseconds: -2048 to 2047.

@@ -3,8 +3,8 @@
 //!
 //! They are on the air, contend, collide and take energy, and nothing else: nodes have joined already, routes do not change,
 //! and clocks do not drift. Beacons and DIOs are broadcasts. They go into the next minimal cell, before all other frames of
-//! the node, without back-off, acknowledgment or retransmission (IEEE 802.15.4-2015, 6.2.5.3: the back-off follows a
-//! missing acknowledgment). A keep-alive is an empty data frame to the parent, which waits in the queue as others do.
+//! the node, without back-off, acknowledgement or retransmission (IEEE 802.15.4-2015, 6.2.5.3: the back-off follows a
+//! missing acknowledgement). A keep-alive is an empty data frame to the parent, which waits in the queue as others do.
 
 use super::event::{Event, LoadTimer};
 use super::node::NEVER;

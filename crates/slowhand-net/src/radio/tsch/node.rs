@@ -47,7 +47,7 @@ pub(super) struct Neighbor {
     pub(super) id: NodeId,
     /// Template of the data frames to the neighbour.
     pub(super) data: Template,
-    /// Template of the acknowledgments with which the neighbour answers.
+    /// Template of the acknowledgements with which the neighbour answers.
     pub(super) acknowledgment: Template,
     /// The time that this acknowledgement is on the air.
     pub(super) ack_air: Duration,
@@ -157,7 +157,7 @@ impl TschNode {
 }
 
 impl Neighbor {
-    /// From now on, the frames to this neighbour and its acknowledgments have this security.
+    /// From now on, the frames to this neighbour and its acknowledgements have this security.
     pub(super) fn secure(&mut self, own: NodeId, security: Option<Security>, config: &TschConfig) {
         let (own, neighbor, has_source) = (Eui64::of_node(own), Eui64::of_node(self.id), config.ack_source_address);
         self.data = frame::data(own, neighbor, security);

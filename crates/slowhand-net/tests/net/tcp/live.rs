@@ -170,7 +170,7 @@ fn transfer(config: &TcpConfig, role: Role, faults: Faults, count: usize) -> f64
             got.extend_from_slice(&chunk[..read]);
         }
     }
-    // Our acknowledgment of the last FIN may be lost: answer while the kernel may ask.
+    // Our acknowledgement of the last FIN may be lost: answer while the kernel may ask.
     while kernel.process.try_wait().unwrap().is_none() {
         assert!(began.elapsed() < LIMIT, "the script does not end");
         let now = clock();
