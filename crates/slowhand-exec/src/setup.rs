@@ -20,7 +20,7 @@ pub struct Setup {
     pub programs: Vec<Program>,
     /// When the run ends at the latest, in nanoseconds of the network.
     pub duration: u64,
-    /// Another end of the run.
+    /// Another event that ends it.
     pub until: Until,
     /// The number of threads that run the hosts side by side. The result does not depend on it.
     pub threads: usize,
@@ -59,7 +59,7 @@ pub struct Program {
     pub success: Option<Success>,
 }
 
-/// The end of a run, beside the end of all clients.
+/// The event that ends a run, beside the end of all clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// Nothing.

@@ -121,7 +121,7 @@ impl Descriptor {
         (nanos > 0).then_some(nanos)
     }
 
-    /// The octets to be sent that a socket has room for.
+    /// The room of a socket for octets that are to be sent.
     pub(crate) fn room(&self) -> u32 {
         self.option::<u32>(libc::SOL_SOCKET, libc::SO_SNDBUF).unwrap_or(0)
     }

@@ -37,7 +37,7 @@ pub(crate) struct World<'a> {
     refused: u64,
 }
 
-/// The identity of a conversation among the others.
+/// The key that tells a conversation from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     client: NodeId,

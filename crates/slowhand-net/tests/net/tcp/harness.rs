@@ -47,9 +47,9 @@ pub struct Path {
     pub loss: u32,
     pub duplicate: u32,
     pub reorder: u32,
-    /// The delay of a reordered segment.
+    /// The additional delay of a reordered segment.
     pub reorder_delay: Duration,
-    /// The number of segments, of those that can be marked, that get an ECN mark instead of passing unmarked.
+    /// The probability that a segment that can be marked gets an ECN mark.
     pub mark: u32,
     /// The time that an octet takes, or no limit.
     pub octet_time: Duration,
