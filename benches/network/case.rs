@@ -62,22 +62,22 @@ impl Case {
         }
     }
 
-    /// The same line under X-MAC.
+    /// This line under X-MAC.
     pub fn line_of_xmac(check_interval: Duration, period: Duration) -> Self {
         Self { link_layer: LinkLayer::XMac { check_interval }, ..Self::line(101, period) }
     }
 
-    /// The same line under beacons.
+    /// This line under beacons.
     pub fn line_of_beacons(superframe: Superframe, period: Duration) -> Self {
         Self { link_layer: LinkLayer::Beacon(superframe), ..Self::line(101, period) }
     }
 
-    /// The same line under unslotted CSMA/CA.
+    /// This line under unslotted CSMA/CA.
     pub fn line_of_csma(period: Duration) -> Self {
         Self { link_layer: LinkLayer::Csma, ..Self::line(101, period) }
     }
 
-    /// The same tree under unslotted CSMA/CA. Two packets a second, however many nodes there are.
+    /// This tree under unslotted CSMA/CA. Two packets a second, however many nodes there are.
     pub fn tree_of_csma(nodes: u16) -> Self {
         let period = Duration::from_millis(500) * u64::from(nodes);
         Self { link_layer: LinkLayer::Csma, period, ..Self::tree(nodes) }
@@ -152,7 +152,7 @@ impl Case {
     }
 }
 
-/// What a run did, and what it cost.
+/// The work of a run, and its cost.
 pub struct Cost {
     /// Virtual time.
     pub simulated: Duration,

@@ -1,4 +1,4 @@
-//! What the network costs, without any session on it.
+//! The cost of the network, without any session on it.
 //!
 //! `cargo bench -p slowhand-net --bench network` prints simulated seconds per second of one core, and ratios that hold on
 //! a noisy machine. `... -- frames N csma` runs the line under one link layer until N frames have been sent, for a

@@ -20,9 +20,9 @@ pub enum ExecError {
     /// The kernel refuses what the hosts of the network need.
     #[error("cannot {what}: {error}")]
     Kernel {
-        /// What.
+        /// The refused operation.
         what: &'static str,
-        /// What it says.
+        /// The error of the kernel.
         error: io::Error,
     },
     /// A program does not start.
@@ -32,7 +32,7 @@ pub enum ExecError {
         program: String,
         /// The first word of its command.
         command: String,
-        /// What the kernel says.
+        /// The error of the kernel.
         error: io::Error,
     },
     /// A thread computes without end, or waits without end outside of virtual time.
@@ -40,7 +40,7 @@ pub enum ExecError {
     Stuck {
         /// The program.
         program: String,
-        /// What it does, and what to do.
+        /// The state of the thread, and a remedy.
         what: String,
     },
     /// The run has taken too long.
@@ -50,7 +50,7 @@ pub enum ExecError {
         seconds: f64,
         /// The time of the network.
         virtual_s: f64,
-        /// What the programs did.
+        /// The state of the programs.
         busy: String,
     },
     /// Too many threads.

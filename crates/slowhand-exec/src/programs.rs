@@ -67,7 +67,7 @@ fn program(told: &scenario::Program, name: String, host: Host, known: &Known) ->
     }
 }
 
-/// What is put into a text.
+/// The values that are put into a text.
 struct Known {
     /// The address of the server.
     server: String,

@@ -1,11 +1,11 @@
-//! What a run of programs gives.
+//! The result of a run of programs.
 
 use crate::setup::Ending;
 use serde::Serialize;
 use slowhand_lab::explanation::Explanation;
 use slowhand_lab::record::Record;
 
-/// What a run of programs gives.
+/// The result of a run of programs.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The seed of the world.
@@ -24,9 +24,9 @@ pub struct Report {
     pub bytes_phy: u64,
     /// Packets that the network could not carry, such as those to a host that is not there.
     pub refused: u64,
-    /// How many system calls were trapped.
+    /// The number of system calls that were trapped.
     pub traps: u64,
-    /// What a reader has to know.
+    /// Facts that a reader has to know.
     pub notes: Vec<Note>,
     /// Where the time of the handshake went that the setup names. `None` if there was none with DTLS.
     pub explanation: Option<Explanation>,
@@ -38,7 +38,7 @@ pub struct Report {
 /// A conversation of two programs, as the network has seen it.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// What its handshake took. Without DTLS or TLS: what all of it took, from the first datagram or segment to the last.
+    /// The cost of its handshake. Without DTLS or TLS: the cost of all of it, from the first datagram or segment to the last.
     pub record: Record,
     /// True if the programs spoke DTLS or TLS.
     pub secure: bool,
@@ -63,7 +63,7 @@ pub struct Datagram {
     pub again: bool,
 }
 
-/// What became of a program.
+/// The fate of a program.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct ProgramReport {
     /// Its name.
@@ -72,17 +72,17 @@ pub struct ProgramReport {
     pub started_s: Option<f64>,
     /// When it ended. `None`: it ran at the end.
     pub ended_s: Option<f64>,
-    /// How it ended.
+    /// The way in which it ended.
     pub exit: Option<Exit>,
-    /// What it wrote. What is no UTF-8 is replaced, and of more than 1 MiB the middle is left out. The digest has all of it.
+    /// Its output. Octets that are no UTF-8 are replaced, and of more than 1 MiB the middle is left out. The digest has all of it.
     pub stdout: String,
-    /// The same for errors.
+    /// Its errors, in the form of `stdout`.
     pub stderr: String,
     /// True if it has done what it was to do: all of what was written, as the setup says. `None`: nobody asked.
     pub success: Option<bool>,
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Exit {
@@ -97,9 +97,9 @@ pub enum Exit {
 pub struct Note {
     /// Which program.
     pub program: String,
-    /// What it did.
+    /// The act of the program.
     pub what: String,
-    /// How often.
+    /// The number of times.
     pub count: u64,
     /// True if another run of the same seed may differ because of it.
     pub differs: bool,

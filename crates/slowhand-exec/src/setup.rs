@@ -1,4 +1,4 @@
-//! What is run, and for how long.
+//! The programs of a run, and its bounds.
 
 use slowhand_lab::scenario::Success;
 use slowhand_net::address::{Host, NodeId};
@@ -13,20 +13,20 @@ pub const DATE_S: i64 = (60 * 365 + 15) * 86_400;
 /// Where a program finds the file for the secrets of its sessions: a descriptor that it has.
 pub(crate) const KEY_LOG: &str = "/proc/self/fd/3";
 
-/// What is run, beside the scenario.
+/// The setup of a run, beside the scenario.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The programs.
     pub programs: Vec<Program>,
     /// When the run ends at the latest, in nanoseconds of the network.
     pub duration: u64,
-    /// What else ends it.
+    /// Another event that ends it.
     pub until: Until,
-    /// How many threads run the hosts side by side. The result does not depend on it.
+    /// The number of threads that run the hosts side by side. The result does not depend on it.
     pub threads: usize,
-    /// How long it may take by the clock.
+    /// The longest time that it may take by the clock.
     pub wall: Duration,
-    /// How long a thread may compute without a system call that is trapped, in time of the processor.
+    /// The longest time that a thread may compute without a system call that is trapped, in time of the processor.
     pub cpu: Duration,
     /// The date at which the world begins, in seconds since 1970.
     pub date_s: i64,
@@ -51,15 +51,15 @@ pub struct Program {
     pub start: u64,
     /// True if the run is over when it, and all others of which this is true, have ended.
     pub is_client: bool,
-    /// How long it computes before it sends, after it has received something, in nanoseconds.
+    /// The time that it computes before it sends, after it has received something, in nanoseconds.
     pub compute: u64,
-    /// What comes to its standard input, and when, in nanoseconds. No octets: the input ends there.
+    /// The octets for its standard input, and their times, in nanoseconds. No octets: the input ends there.
     pub input: Vec<(u64, Vec<u8>)>,
     /// When it has done what it was to do. `None`: nobody asks.
     pub success: Option<Success>,
 }
 
-/// What ends a run, beside the end of all clients.
+/// The event that ends a run, beside the end of all clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// Nothing.

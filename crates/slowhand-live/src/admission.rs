@@ -59,7 +59,7 @@ impl Refusal {
     }
 }
 
-/// What the clients of a listener for datagrams speak, as far as it is known.
+/// The protocol of the clients of a listener for datagrams, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Speech {
     #[default]
@@ -71,7 +71,7 @@ pub(crate) enum Speech {
 }
 
 impl Speech {
-    /// What the clients of this server speak. An emulated server speaks DTLS.
+    /// The protocol of the clients of this server. An emulated server speaks DTLS.
     pub(crate) fn of(server: Option<SocketAddr>) -> Self {
         if server.is_none() { Self::Dtls } else { Self::Unknown }
     }
@@ -168,7 +168,7 @@ pub(crate) fn place(
     Err(refusal)
 }
 
-/// How many conversations a node of this scenario has at most. Joiners have one port.
+/// The most conversations that a node of this scenario has. Joiners have one port.
 pub(crate) const fn most_of_node(is_joining: bool) -> usize {
     if is_joining { 1 } else { MOST_OF_NODE }
 }

@@ -1,4 +1,4 @@
-//! What runs above the libraries of emulated ends.
+//! The applications above the libraries of emulated ends.
 
 use slowhand_lab::application::{Action, Application};
 use slowhand_net::clock::Instant;

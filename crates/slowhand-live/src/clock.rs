@@ -8,7 +8,7 @@ use std::time::{Duration, Instant as WallInstant};
 #[derive(Debug)]
 pub(crate) struct Clock {
     began: WallInstant,
-    /// How many seconds of the network pass in one of the wall clock.
+    /// The seconds of the network that pass in one of the wall clock.
     speed: f64,
 }
 
@@ -23,12 +23,12 @@ impl Clock {
         Instant::from_micros((self.began.elapsed().as_secs_f64() * self.speed * 1e6) as u64)
     }
 
-    /// How long the wall clock takes until the network has this time. Zero if it has passed.
+    /// The time by the wall clock until the network has this time. Zero if it has passed.
     pub(crate) fn until(&self, at: Instant) -> Duration {
         self.wall(at).saturating_sub(self.began.elapsed())
     }
 
-    /// How long ago by the wall clock the network should have had this time.
+    /// The time by the wall clock since the network should have had this time.
     pub(crate) fn since(&self, at: Instant) -> Duration {
         self.began.elapsed().saturating_sub(self.wall(at))
     }
@@ -46,7 +46,7 @@ pub const LATENESS_LIMIT: Duration = Duration::from_millis(2);
 /// A lateness that is an event. *Assumed*: a process that was suspended, or a machine that is too busy.
 pub const FAR_BEHIND: Duration = Duration::from_millis(100);
 
-/// How far behind the wall clock the events of the network were handled.
+/// The delays behind the wall clock with which the events of the network were handled.
 pub(crate) struct Lateness {
     sketch: DDSketch,
     max: Duration,

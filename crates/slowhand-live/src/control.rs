@@ -28,7 +28,7 @@ const MOST_REQUESTS: usize = 16;
 /// The most connections at a time. *Assumed*. The next one takes the place of the one that has been silent the longest.
 const MOST_CONNECTIONS: usize = 32;
 
-/// How long a connection may be there without a command. *Assumed*: who has one sends it at once.
+/// The longest time that a connection may be there without a command. *Assumed*: who has one sends it at once.
 pub(crate) const LONGEST_SILENCE: Duration = Duration::from_secs(60);
 
 /// Connections that the system keeps until they are accepted. *Assumed*: more than the network has room for.

@@ -34,27 +34,27 @@ use std::time::Duration as WallDuration;
 
 pub(crate) use opened::Opened;
 
-/// How often conversations are looked at that nothing has happened to. *Assumed*: nobody notices it.
+/// The period of looks at conversations that nothing has happened to. *Assumed*: nobody notices it.
 const HOUSEKEEPING: WallDuration = WallDuration::from_millis(50);
 
 /// The longest that the world runs in one turn of the loop. *Assumed*.
 const SLICE: WallDuration = WallDuration::from_millis(20);
 
-/// How often what no report asks for is forgotten. *Assumed*: longer than a datagram takes ([`AFTERMATH`]).
+/// The period after which data is forgotten that no report asks for. *Assumed*: longer than a datagram takes ([`AFTERMATH`]).
 const PRUNING: WallDuration = WallDuration::from_secs(120);
 
-/// How long a conversation that its ends have closed goes on, for what they still send. *Assumed*: a few round trips of one
+/// The time that a conversation goes on after its ends have closed it, for what they still send. *Assumed*: a few round trips of one
 /// hop.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// How long no place is looked for after one was not found. *Assumed*: no client notices it.
+/// The time in which no place is looked for after one was not found. *Assumed*: no client notices it.
 const NO_PLACE: WallDuration = WallDuration::from_millis(5);
 
 /// Datagrams, packets or connections that are taken from one socket before the world goes on. *Assumed*: that takes less
 /// than a millisecond.
 const AT_ONCE: usize = 64;
 
-/// What the owner wants.
+/// A wish of the owner.
 pub(crate) enum Command {
     Set(String, Sender<Result<(), String>>),
     Switch(u16, bool, Sender<Result<(), String>>),
@@ -77,7 +77,7 @@ pub(crate) struct Driver<'a> {
     /// The conversation of a port of a node, for clients behind an interface.
     of_port: HashMap<(NodeId, u16), u64>,
     next_session: u64,
-    /// How many conversations each node had.
+    /// The number of conversations that each node had.
     had: Vec<u64>,
     /// True if the sessions run over TCP.
     is_stream: bool,

@@ -1,4 +1,4 @@
-//! What a live network tells while it runs, and at its end.
+//! Events of a live network while it runs, and its report at the end.
 
 use crate::clock::LatenessReport;
 use crate::setup::Transport;
@@ -44,7 +44,7 @@ pub enum Event {
         session: u64,
         /// The node of its client.
         node: u16,
-        /// How long the handshake took.
+        /// The time that the handshake took.
         duration_s: f64,
     },
     /// A conversation is over, and all that it sent has arrived or was lost.
@@ -67,28 +67,28 @@ pub enum Event {
         time_s: f64,
         /// Why.
         reason: String,
-        /// How often for this reason, so far.
+        /// The number of times for this reason, so far.
         count: u64,
     },
     /// The network was changed by a command.
     Changed {
         /// When.
         time_s: f64,
-        /// What.
+        /// The change.
         change: String,
     },
     /// The network was far behind the wall clock, as after it was suspended.
     Late {
         /// When.
         time_s: f64,
-        /// How far behind, in milliseconds of the wall clock.
+        /// The lateness, in milliseconds of the wall clock.
         late_ms: f64,
     },
     /// Something does not work any more; the rest goes on.
     Warning {
         /// When.
         time_s: f64,
-        /// What, and what to do.
+        /// The problem, and a remedy.
         message: String,
         /// True if it is about the capture or the recording, which ends here.
         ends_capture: bool,
@@ -99,7 +99,7 @@ pub enum Event {
         time_s: f64,
         /// Why.
         reason: EndReason,
-        /// What it did.
+        /// The report of the whole run.
         summary: Box<Report>,
     },
 }
@@ -135,13 +135,13 @@ pub enum EndReason {
 /// Counts of conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SessionCounts {
-    /// Those that are under way.
+    /// Conversations that are under way.
     pub open: u64,
-    /// Those of them whose handshake is complete.
+    /// Open conversations whose handshake is complete.
     pub established: u64,
     /// All handshakes that were completed.
     pub completed: u64,
-    /// Those that ended without a complete handshake.
+    /// Conversations that ended without a complete handshake.
     pub failed: u64,
     /// Clients, datagrams or packets that were not let in.
     pub refused: u64,
@@ -150,22 +150,22 @@ pub struct SessionCounts {
 /// Counts of datagrams (over TCP: segments).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DatagramCounts {
-    /// Those that entered the network.
+    /// Datagrams that entered the network.
     pub sent: u64,
-    /// Those that arrived.
+    /// Datagrams that arrived.
     pub delivered: u64,
-    /// Those that are on their way.
+    /// Datagrams that are on their way.
     pub waiting: u64,
-    /// Those that were lost, by reason.
+    /// Datagrams that were lost, by reason.
     pub lost: BTreeMap<&'static str, u64>,
 }
 
-/// What a live network did until now.
+/// The work of a live network until now.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Conversations.
     pub sessions: SessionCounts,
-    /// What was not let in, by reason.
+    /// Clients, datagrams and packets that were not let in, by reason.
     pub refused: BTreeMap<&'static str, u64>,
     /// Datagrams and segments.
     pub datagrams: DatagramCounts,
@@ -184,7 +184,7 @@ pub struct Snapshot {
     pub time_s: f64,
     /// Seconds of the network in one of the wall clock.
     pub speed: f64,
-    /// What it did until now.
+    /// The work of the network until now.
     #[serde(flatten)]
     pub report: Report,
     /// Frames in all queues.
@@ -210,12 +210,12 @@ pub(crate) struct Seen {
 pub(crate) struct SeenFrame {
     /// The time of its first symbol, in microseconds of the network.
     pub(crate) at_us: u64,
-    /// How long it was on the air.
+    /// The time that it was on the air.
     pub(crate) length_us: u64,
     pub(crate) from: u16,
     /// `None`: all who hear it.
     pub(crate) to: Option<u16>,
-    /// What it is.
+    /// The kind of the frame.
     pub(crate) name: &'static str,
     /// True if it carries a part of a datagram.
     pub(crate) carries: bool,

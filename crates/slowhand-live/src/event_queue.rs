@@ -20,7 +20,7 @@ pub(crate) struct Teller {
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     events: Mutex<Receiver<Event>>,
-    /// How many events wait.
+    /// The number of events that wait.
     waiting: Arc<AtomicUsize>,
 }
 

@@ -1,4 +1,4 @@
-//! What can be seen of a secure session from outside: when an end has verified the peer's Finished, and when the session
+//! Signs of a secure session that are visible from outside: when an end has verified the peer's Finished, and when the session
 //! is closed.
 //!
 //! A program outside does not say how its session is. A [`Watcher`] sees the octets that one end sends and receives, and has
@@ -68,7 +68,7 @@ enum Form {
     Stream(Stream),
 }
 
-/// What is known of the session.
+/// The state of the session, as far as it is known.
 #[derive(Debug, Default)]
 struct Seen {
     is_secure: bool,
@@ -87,7 +87,7 @@ pub enum Alert {
 }
 
 impl Alert {
-    /// How the end that is watched has failed. `None` if it has sent the alert itself: who receives it fails.
+    /// The failure of the end that is watched. `None` if it has sent the alert itself: who receives it fails.
     pub fn failure(self) -> Option<Failure> {
         let Self::Received(description) = self else { return None };
         let reason = format!("the peer sent the fatal alert {description}");

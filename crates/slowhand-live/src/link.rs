@@ -24,12 +24,12 @@ pub const EVERYWHERE: (Ipv6Addr, u8) = (Ipv6Addr::UNSPECIFIED, 0);
 #[derive(Debug)]
 pub struct Links(Socket);
 
-/// What an interface is to be. What is `None` stays as it is.
+/// A change of an interface. A property that is `None` stays as it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Change {
     /// Its MTU, in octets.
     pub mtu: Option<u16>,
-    /// How many packets may wait until they are taken.
+    /// The number of packets that may wait until they are taken.
     pub queue: Option<u32>,
     /// Its address of Ethernet.
     pub hardware_address: Option<[u8; 6]>,

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long an answer of the network may take. *Assumed*: it answers between two of its events.
+/// The time that an answer of the network may take. *Assumed*: it answers between two of its events.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A network that runs against the wall clock. It stops when this is dropped.

@@ -41,7 +41,7 @@ pub enum NamespaceError {
     Enter {
         /// As the user wrote it.
         name: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         error: io::Error,
     },
     /// There was none of this name, and none can be made.
@@ -52,7 +52,7 @@ pub enum NamespaceError {
     Make {
         /// As the user wrote it.
         name: String,
-        /// What `ip` said.
+        /// The words of `ip`.
         said: String,
     },
     /// The command `ip` did not run.
@@ -60,7 +60,7 @@ pub enum NamespaceError {
     NoIp(io::Error),
 }
 
-/// What to do, where the system's words do not say it.
+/// A remedy, where the system's words do not say it.
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "; start slowhand as root, or as the root of the namespace's user namespace",
@@ -134,7 +134,7 @@ fn make(name: &str) -> Result<Remover, NamespaceError> {
     })
 }
 
-/// What a command said on stderr, in one line.
+/// The words of a command on stderr, in one line.
 fn one_line(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")

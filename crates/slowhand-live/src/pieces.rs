@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 /// reads yet, and little of the memory of a computer.
 const MOST_WAITING: usize = 64 << 20;
 
-/// How long the end of a file waits for its last pieces. *Assumed*: nobody reads a FIFO any more that takes longer.
+/// The time that the end of a file waits for its last pieces. *Assumed*: nobody reads a FIFO any more that takes longer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The thread that writes a file.
 pub(crate) struct Writer {
-    /// What the file is, in messages.
+    /// The name of the file in messages.
     what: &'static str,
     path: PathBuf,
     thread: Option<JoinHandle<io::Result<()>>>,
@@ -62,7 +62,7 @@ impl Writer {
         self.finish_since(Instant::now())
     }
 
-    /// The same for one of several files, whose end has begun.
+    /// Does the work of [`finish`](Self::finish) for one of several files, whose end has begun.
     pub(crate) fn finish_since(&mut self, began: Instant) -> Option<String> {
         self.join(began).err().map(|error| format!("{}; the end of the {} is missing", self.message(&error), self.what))
     }
@@ -139,7 +139,7 @@ mod tests {
         pieces.flush()
     }
 
-    /// What waits is bounded by its octets: many small pieces may wait, few large ones may not.
+    /// The pieces that wait are bounded by their octets: many small ones may wait, few large ones may not.
     #[test]
     fn what_waits_is_bounded_by_its_octets() {
         let (mut writer, mut pieces, _opens) = blocked();

@@ -1,4 +1,4 @@
-//! What the thread that carries packets is allowed to do.
+//! The privileges of the thread that carries packets.
 
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 use std::io;

@@ -18,7 +18,7 @@ use std::path::Path;
 /// The version of the form.
 pub(crate) const FORM: u32 = 1;
 
-/// What a network was.
+/// The network that was recorded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Header {
     /// The version of the form, `FORM`.
@@ -35,15 +35,15 @@ pub struct Header {
     pub programs: Vec<Role>,
 }
 
-/// What is at an end of a conversation.
+/// The kind of an end of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum EndKind {
     /// The library of the scenario, which opens a session and stops.
     Stops,
-    /// The same, and closes it.
+    /// As `Stops`, and it closes the session.
     Closes,
-    /// The same, and sends back what it receives.
+    /// As `Stops`, and it sends back what it receives.
     Echoes,
     /// A program.
     Program,
@@ -88,7 +88,7 @@ pub(crate) enum Input<'a> {
     Set(Cow<'a, str>),
     Switch(u16, bool),
     Prune,
-    /// What is due at this instant is done.
+    /// Everything that is due at this instant is done.
     Run,
     /// The network ends.
     End,

@@ -21,11 +21,11 @@ const MOST_DATAGRAMS: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Relay {
     shared: Arc<Mutex<Shared>>,
-    /// What [`Session::poll_transmit`] lends.
+    /// The octets that [`Session::poll_transmit`] lends.
     sending: Vec<u8>,
 }
 
-/// The same, as the driver sees it.
+/// The program's end of a conversation, as the driver sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Line(Arc<Mutex<Shared>>);
 
@@ -49,7 +49,7 @@ struct Shared {
     is_stream: bool,
     session: u64,
     bell: Bell,
-    /// What the program sent: datagrams, or pieces of a stream.
+    /// The octets that the program sent: datagrams, or pieces of a stream.
     to_network: VecDeque<Vec<u8>>,
     to_program: VecDeque<Vec<u8>>,
     /// The octets of that.
@@ -169,7 +169,7 @@ impl Session for Relay {
 
     fn close(&mut self, _now: Duration) {}
 
-    /// What the program sent goes out at once: the world takes a time in the past as the present.
+    /// Octets of the program go out at once: the world takes a time in the past as the present.
     fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
         let mut shared = lock(&self.shared);
         self.sending = shared.to_network.pop_front()?;

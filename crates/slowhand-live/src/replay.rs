@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// The latest time of a recording: ten years, in microseconds. *Assumed*: no live network runs longer.
 const MOST_US: u64 = 10 * 365 * 86_400 * 1_000_000;
 
-/// What came into a live network.
+/// The input of a live network.
 #[derive(Debug)]
 pub struct Recording {
     header: Header,
@@ -32,7 +32,7 @@ pub struct Recording {
     path: PathBuf,
 }
 
-/// What became of it again.
+/// The results of a replay.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replayed {
     /// The records of the sessions of DTLS and TLS, in the order in which they ended.
@@ -49,7 +49,7 @@ pub enum ReplayError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// The file is no recording, or not as it was written.
@@ -59,7 +59,7 @@ pub enum ReplayError {
         path: PathBuf,
         /// The line, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// The fault.
         found: String,
     },
     /// A change of the network that this scenario does not have.
@@ -154,7 +154,7 @@ impl Recording {
         Ok(Self { header, inputs, path: path.to_owned() })
     }
 
-    /// What the network was.
+    /// The network that was recorded.
     pub fn header(&self) -> &Header {
         &self.header
     }

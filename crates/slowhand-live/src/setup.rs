@@ -1,4 +1,4 @@
-//! What a live network is told, and why it does not start.
+//! The setup of a live network, and the reasons for which it does not start.
 
 use crate::tun::{Interface, InterfaceError};
 use slowhand_lab::plan::PlanError;
@@ -8,12 +8,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a live network is told, beside its scenario.
+/// The setup of a live network, beside its scenario.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The seed of the world.
     pub seed: u64,
-    /// How many seconds of the network pass in one of the wall clock.
+    /// The seconds of the network that pass in one of the wall clock.
     pub speed: f64,
     /// Who is at the ends.
     pub ways: Ways,
@@ -73,7 +73,7 @@ impl Ways {
 /// An address where programs find a program behind the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proxy {
-    /// What both programs speak.
+    /// The transport of both programs.
     pub transport: Transport,
     /// The address where clients find it.
     pub listen: SocketAddr,
@@ -153,7 +153,7 @@ pub enum LiveError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// The socket for commands cannot be made.
@@ -161,7 +161,7 @@ pub enum LiveError {
     Control {
         /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// The capture cannot be written.
@@ -169,7 +169,7 @@ pub enum LiveError {
     Capture {
         /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// The recording cannot be written.
@@ -177,7 +177,7 @@ pub enum LiveError {
     Recording {
         /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// An interface cannot be used.
@@ -204,7 +204,7 @@ impl LiveError {
     }
 }
 
-/// What the error of an address means, where the system's words do not say it.
+/// The meaning of an error of an address, where the system's words do not say it.
 fn hint(error: &std::io::Error, port: u16) -> &'static str {
     match error.kind() {
         std::io::ErrorKind::PermissionDenied if port < PRIVILEGED_PORTS => {

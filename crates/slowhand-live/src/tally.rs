@@ -1,4 +1,4 @@
-//! What the network did so far: frames by link, levels of buffers.
+//! Counts of the network so far: frames by link, levels of buffers.
 
 use crate::event::LinkState;
 use slowhand_net::address::NodeId;

@@ -37,7 +37,7 @@ pub enum Side {
     Internet,
 }
 
-/// What the user names as the kernel of one side.
+/// The kernel of one side, as the user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Interface {
     /// A network namespace, by its name or path ([`Namespace::open`]). An interface is made in it.
@@ -61,7 +61,7 @@ impl Device {
     /// Opens the interface of this name, in the namespace of the calling thread, and makes it if it does not exist.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The error of the kernel.
     pub fn attach(name: &str) -> io::Result<Self> {
         let interface = Iface::without_packet_info(name, Mode::Tun)?;
         interface.set_non_blocking()?;
@@ -71,7 +71,7 @@ impl Device {
     /// The next packet that the kernel sent, if there is one: its length. `buffer` has room for [`LARGEST_PACKET`].
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The error of the kernel.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.0.recv(buffer) {
             Ok(length) => Ok(Some(length)),
@@ -83,7 +83,7 @@ impl Device {
     /// Hands a packet to the kernel.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The error of the kernel.
     pub fn write(&self, packet: &[u8]) -> io::Result<()> {
         self.0.send(packet).map(drop)
     }
@@ -130,9 +130,9 @@ pub enum InterfaceError {
     Open {
         /// The interface in words.
         interface: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         error: io::Error,
-        /// What to do.
+        /// A remedy.
         remedy: &'static str,
     },
     /// Addresses or routes were refused.
@@ -140,7 +140,7 @@ pub enum InterfaceError {
     SetUp {
         /// The interface in words.
         interface: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         error: io::Error,
     },
 }
@@ -157,7 +157,7 @@ pub enum TunError {
     Io {
         /// The interface in words.
         interface: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         error: io::Error,
     },
 }
@@ -289,7 +289,7 @@ fn make(side: Side, words: &str, nodes: usize) -> Result<Device, InterfaceError>
     Ok(interface)
 }
 
-/// How long an interface may take until it carries packets. *Assumed*: the kernel takes a second at most, between two
+/// The time that an interface may take until it carries packets. *Assumed*: the kernel takes a second at most, between two
 /// signs of the carrier.
 const PATIENCE: Duration = Duration::from_secs(3);
 

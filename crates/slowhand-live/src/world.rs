@@ -34,7 +34,7 @@ pub(crate) struct Entry {
     pub(crate) lines: [Option<Line>; 2],
 }
 
-/// What looks at the world changes nothing.
+/// Reading the world changes nothing.
 impl<'a> Deref for World<'a> {
     type Target = Live<'a>;
 

@@ -28,7 +28,7 @@ const SCENARIO: &str = r#"
     session = { stack = "openssl", protocol = "PROTOCOL", suite = "TLS_PSK_WITH_AES_128_GCM_SHA256" }
 "#;
 
-/// How much faster than real the network is.
+/// The speed of the network, as a multiple of real time.
 const SPEED: f64 = 20.0;
 
 /// A network with a kernel at each side that has the name of a namespace.
@@ -36,7 +36,7 @@ fn start(device: Option<&str>, internet: Option<&str>, protocol: &str) -> Live {
     recorded(device, internet, protocol, None)
 }
 
-/// The same, with a recording.
+/// A network as [`start`] makes it, with a recording.
 fn recorded(device: Option<&str>, internet: Option<&str>, protocol: &str, record: Option<PathBuf>) -> Live {
     let [device, internet] = [device, internet].map(|name| name.map(|name| Interface::Namespace(name.to_owned())));
     let setup = Setup {
@@ -57,7 +57,7 @@ fn between(device: &str, internet: &str) -> Live {
     start(Some(device), Some(internet), "dtls1.2")
 }
 
-/// How many packets were refused.
+/// The number of packets that were refused.
 fn refused(live: &Live) -> u64 {
     live.snapshot().unwrap().report.sessions.refused
 }
@@ -473,7 +473,7 @@ fn end(network: &Live) -> (EndReason, Vec<Outcome>) {
     (reason.unwrap(), outcomes)
 }
 
-/// What the network warned of so far. Other events are taken too.
+/// The warnings of the network so far. Other events are taken too.
 fn warnings(network: &Live) -> Vec<String> {
     let events = std::iter::from_fn(|| network.next_event(Duration::from_millis(100)));
     events.filter_map(|event| if let Event::Warning { message, .. } = event { Some(message) } else { None }).collect()

@@ -1,4 +1,4 @@
-//! How much a node two hops away can send to the border router over lossy links, under TSCH and under X-MAC.
+//! The throughput of a node two hops away from the border router, over lossy links, under TSCH and under X-MAC.
 //!
 //! ```text
 //! $ cargo run -p slowhand-net --example throughput
@@ -36,7 +36,7 @@ const NODES: usize = 3;
 const PAYLOAD: usize = 300;
 const TIME: Duration = Duration::from_secs(600);
 
-/// What a run has shown.
+/// The results of a run.
 #[derive(Default)]
 struct Results {
     sent: u32,

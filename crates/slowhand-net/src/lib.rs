@@ -70,7 +70,7 @@
 //!   call loses nothing: each thing still happens at its own time.
 //! - Before the driver sends at `now`, it handles every deadline before `now`. Else `send*` refuses with
 //!   [`SendError::Overdue`](network::SendError::Overdue).
-//! - The same holds for [`begin_burst`](network::Network::begin_burst) and
+//! - This holds also for [`begin_burst`](network::Network::begin_burst) and
 //!   [`end_burst`](network::Network::end_burst). They return no error: a debug build panics, and in a release build the
 //!   time of the call is the deadline.
 //! - Time does not run backwards. If `now` is earlier than the latest time that was passed, the latest time counts. A

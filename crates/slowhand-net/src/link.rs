@@ -58,7 +58,7 @@ pub enum Kind {
 pub struct Links {
     /// The links out of node n.
     of_node: Vec<Outgoing>,
-    /// What changes with time. `None` if nothing does.
+    /// The causes that change links with time. `None` if nothing does.
     varying: Option<Box<Varying>>,
     /// The powers of the links. `None` if frames that overlap are all lost.
     powers: Option<Box<Powers>>,
@@ -80,7 +80,7 @@ struct Link {
     ack_losses: Stream,
 }
 
-/// What a [`LinkQuality`] says of one direction.
+/// The ratios of one direction, from a [`LinkQuality`].
 #[derive(Debug)]
 struct Ratios {
     data: Probability,
@@ -109,7 +109,7 @@ impl Links {
         Self { of_node: of_node.into_iter().map(outgoing).collect(), varying: None, powers: None }
     }
 
-    /// The same links, whose delivery changes with time.
+    /// These links, with a delivery that changes with time.
     pub fn varying(mut self, variation: &Arc<Variation>, streams: &Streams) -> Self {
         let receivers = self.of_node.iter().map(|outgoing| &*outgoing.receivers);
         let varying = || Box::new(Varying::new(Arc::clone(variation), receivers, streams));
@@ -117,7 +117,7 @@ impl Links {
         self
     }
 
-    /// The same links, over which a frame may survive others that overlap it.
+    /// These links, over which a frame may survive others that overlap it.
     pub fn capturing(mut self, capture: &Capture, streams: &Streams) -> Self {
         let receivers = self.of_node.iter().map(|outgoing| &*outgoing.receivers);
         self.powers = Some(Box::new(Powers::new(capture, receivers, streams)));

@@ -1,4 +1,4 @@
-//! What an observer sees: frames on the air, states of radios, levels of buffers.
+//! The observer of a network, and the things that it sees: frames on the air, states of radios, levels of buffers.
 
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
@@ -190,7 +190,7 @@ pub struct BufferLevel {
     pub forwarding: usize,
 }
 
-/// How long a node's radio was in each state. The sum of the four is the time that has passed.
+/// The time that a node's radio was in each state. The sum of the four is the time that has passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RadioTimes {
     /// Sending.
@@ -215,17 +215,17 @@ impl RadioTimes {
     }
 }
 
-/// What a node's radio did besides the states in [`RadioTimes`]. A device that says what it costs pays for it in energy; nothing
+/// The work of a node's radio besides the states in [`RadioTimes`]. A device that says what it costs pays for it in energy; nothing
 /// of it takes time of the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RadioWork {
-    /// How often the radio left sleep: its oscillator started.
+    /// The number of times that the radio left sleep: its oscillator started.
     pub starts: u64,
-    /// How often its receiver or its transmitter ramped up, after sleep or from ready.
+    /// The number of times that its receiver or its transmitter ramped up, after sleep or from ready.
     pub ramps: u64,
-    /// How often of these from ready.
+    /// The number of these from ready.
     pub ramps_from_ready: u64,
-    /// How long it was ready: its oscillator ran, and it neither listened nor sent. It is a part of [`RadioTimes::sleep`].
+    /// The time that it was ready: its oscillator ran, and it neither listened nor sent. It is a part of [`RadioTimes::sleep`].
     pub ready: Duration,
 }
 
@@ -284,7 +284,7 @@ impl Slots {
 pub struct HandledFrames {
     /// All of them, sent and received: those of the layer above, and those of the link layer itself.
     pub all: u64,
-    /// Those among them that took no time of the network: all if the processor takes none, else those of the link layer itself.
+    /// The frames among them that took no time of the network: all if the processor takes none, else those of the link layer itself.
     pub untimed: u64,
 }
 

@@ -116,7 +116,7 @@ fn csma(links: Links, routes: &Routes, streams: &Streams) -> Box<dyn Mac> {
 /// The parent of each node but the root.
 type Parent = fn(u16) -> u16;
 
-/// How long a processor takes to build a network whose nodes have these parents, the shortest of several.
+/// The time that a processor takes to build a network whose nodes have these parents, the shortest of several.
 fn time_to_build(link_layer: LinkLayer, nodes: u16, parent: Parent) -> time::Duration {
     let qualities: Vec<_> =
         (1..nodes).flat_map(|node| LinkQuality::symmetric(NodeId(parent(node)), NodeId(node), 1.0)).collect();

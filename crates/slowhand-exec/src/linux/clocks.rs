@@ -5,7 +5,7 @@ pub(crate) type Nanos = u64;
 
 pub(crate) const SECOND: Nanos = 1_000_000_000;
 
-/// What the clock since the start of the machine shows when the world begins, in seconds. *Assumed*: programs do not expect a
+/// The reading of the clock since the start of the machine when the world begins, in seconds. *Assumed*: programs do not expect a
 /// machine that has just been switched on.
 const BOOT_S: i64 = 1000;
 
@@ -25,7 +25,7 @@ impl Clocks {
         Self { now: 0, date_s }
     }
 
-    /// What a clock shows: seconds and nanoseconds. Computing takes no time, so the clocks that count it stand still.
+    /// The reading of a clock: seconds and nanoseconds. Computing takes no time, so the clocks that count it stand still.
     pub(crate) fn read(&self, clock: i32) -> Spec {
         let Some(base) = self.base(clock) else { return [0, 0] };
         let [seconds, nanos] = spec(self.now);

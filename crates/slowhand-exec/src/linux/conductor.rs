@@ -10,7 +10,7 @@ use slowhand_net::address::{Host, NodeId};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// How long a run goes on when it has come to its end, for what is still on its way. *Assumed*: as in a live network.
+/// The time that a run goes on after its end, for packets that are still on their way. *Assumed*: as in a live network.
 const LINGER: Nanos = 2 * SECOND;
 
 /// A world that runs.

@@ -29,7 +29,7 @@ pub(crate) struct Descriptor {
     pub(crate) is_nonblocking: bool,
 }
 
-/// What a descriptor is.
+/// The kind of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A file of a disk: reading and writing does not wait.
@@ -110,7 +110,7 @@ impl Descriptor {
         (result == 0).then_some(value)
     }
 
-    /// How long a call that receives, or one that sends, waits at most (`SO_RCVTIMEO`, `SO_SNDTIMEO`), in nanoseconds.
+    /// The longest wait of a call that receives, or of one that sends (`SO_RCVTIMEO`, `SO_SNDTIMEO`), in nanoseconds.
     pub(crate) fn patience(&self, receives: bool) -> Option<u64> {
         if self.kind != Kind::Socket {
             return None;
@@ -121,7 +121,7 @@ impl Descriptor {
         (nanos > 0).then_some(nanos)
     }
 
-    /// How many octets a socket has room for that are to be sent.
+    /// The room of a socket for octets that are to be sent.
     pub(crate) fn room(&self) -> u32 {
         self.option::<u32>(libc::SOL_SOCKET, libc::SO_SNDBUF).unwrap_or(0)
     }

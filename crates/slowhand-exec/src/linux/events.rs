@@ -1,4 +1,4 @@
-//! What a thread has stopped for: a call, a signal, a new thread, a new program, its end.
+//! Reasons for which a thread has stopped: a call, a signal, a new thread, a new program, its end.
 
 use crate::error::ExecError;
 use crate::linux::spawn::NOT_STARTED;

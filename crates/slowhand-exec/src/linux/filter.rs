@@ -151,7 +151,7 @@ const TRAPPED_FOR: &[(i64, u32, Values)] = &[
 /// Values of an argument.
 enum Values {
     These(&'static [u32]),
-    /// Those with one of these bits.
+    /// Values with one of these bits.
     WithAny(u32),
 }
 
@@ -278,7 +278,7 @@ pub(crate) fn name(call: i64) -> String {
 mod tests {
     use super::*;
 
-    /// What the filter says of a call with these arguments: true if it is trapped.
+    /// The decision of the filter on a call with these arguments: true if it is trapped.
     fn is_trapped(call: i64, arguments: [u32; 3]) -> bool {
         let program = program();
         let (mut place, mut value) = (0, 0);

@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 /// The name of the interface.
 const NAME: &str = "slowhand0";
 
-/// How long the kernel may take until the interface carries packets. *Assumed*: it takes milliseconds.
+/// The time that the kernel may take until the interface carries packets. *Assumed*: it takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many packets a program may send before all wait. *Assumed*: more than any does; 8 octets of memory each.
+/// The number of packets that a program may send before all wait. *Assumed*: more than any does; 8 octets of memory each.
 const QUEUE: u32 = 10_000;
 
 /// One host: its kernel's side of the network.
@@ -32,7 +32,7 @@ pub(crate) struct Kernel {
     buffer: Vec<u8>,
 }
 
-/// What the kernel must not do, or not at times of its own: flow labels by chance, limits by the wall clock, messages that no
+/// Features that the kernel must not use, or not at times of its own: flow labels by chance, limits by the wall clock, messages that no
 /// program sends. Linux, Documentation/networking/ip-sysctl.rst.
 const SETTINGS: &[(&str, &str)] = &[
     ("auto_flowlabels", "0"),
@@ -76,7 +76,7 @@ impl Kernel {
         checked(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETPERSIST, 1) }.into())
             .map_err(failed("keep an interface"))?;
         for (name, value) in SETTINGS {
-            // What a kernel does not have it does not do.
+            // A feature that a kernel does not have needs no setting.
             match OpenOptions::new().write(true).open(format!("/proc/sys/net/ipv6/{name}")) {
                 Ok(mut file) => {
                     file.write_all(value.as_bytes()).map_err(failed("change the settings of IPv6 in a namespace"))?;
@@ -113,8 +113,8 @@ impl Kernel {
         Some(&self.buffer[..length])
     }
 
-    /// How many packets the kernel has dropped that programs had sent: more than its queue has room for. Afterwards the thread
-    /// is in the namespace of this host.
+    /// The number of packets that the kernel has dropped after programs had sent them: more than its queue has room for. Afterwards the
+    /// thread is in the namespace of this host.
     pub(crate) fn dropped(&self) -> u64 {
         let text = self.enter().and_then(|()| std::fs::read_to_string("/proc/thread-self/net/dev"));
         text.ok().as_deref().and_then(dropped).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! What a run has to say of its programs, while it runs.
+//! Notes of a run on its programs, while it runs.
 
 use crate::Note;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ impl Notes {
         note.0 += 1;
     }
 
-    /// Those of all hosts.
+    /// The notes of all hosts.
     pub(crate) fn list(hosts: impl Iterator<Item = Self>) -> Vec<Note> {
         let mut all = BTreeMap::new();
         for (told, (count, differs)) in hosts.flat_map(|notes| notes.0) {

@@ -1,4 +1,4 @@
-//! What a machine must have, looked at before anything else, with what to do.
+//! The requirements of a run: checked on the machine before anything else, each with a remedy.
 
 use crate::error::ExecError;
 use crate::linux::descriptor::set_port;
@@ -13,7 +13,7 @@ use std::os::fd::AsRawFd;
 /// the process has a second thread. From then on the process dies with the thread that has started it, and so do its programs.
 ///
 /// # Errors
-/// What is missing, and what to do.
+/// The missing requirement, and a remedy.
 pub fn prepare() -> Result<(), ExecError> {
     let missing = |what: String| ExecError::Requirement(what);
     // SAFETY: the call takes numbers.
@@ -50,7 +50,7 @@ pub fn prepare() -> Result<(), ExecError> {
     Ok(())
 }
 
-/// What a container needs for the calls below, in the words of Docker and Podman.
+/// The needs of a container for the calls below, in the words of Docker and Podman.
 const CONTAINER: &str = "start slowhand as root; a container needs --device /dev/net/tun --cap-add SYS_ADMIN --cap-add NET_ADMIN \
     --security-opt seccomp=unconfined --security-opt systempaths=unconfined";
 

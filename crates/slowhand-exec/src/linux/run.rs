@@ -86,7 +86,7 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     })
 }
 
-/// How many hosts are made side by side: the kernel lets each of them wait. *Assumed*.
+/// The number of hosts that are made side by side: the kernel lets each of them wait. *Assumed*.
 const SIDE_BY_SIDE: usize = 16;
 
 /// The hosts of all programs, each once. Their namespaces are made by threads that have ended afterwards.
@@ -155,7 +155,7 @@ fn environment(told: &BTreeMap<String, String>) -> Vec<(OsString, OsString)> {
     environment
 }
 
-/// What became of a program, of which somebody may have asked when it has done what it was to do, and whether a handshake is
+/// The report of a program, of which somebody may have asked when it has done what it was to do, and whether a handshake is
 /// complete at its host.
 fn report(
     mut program: Program,

@@ -20,14 +20,14 @@ const LONGEST_FILE: u64 = 64 << 20;
 /// The exit code of a program that could not be started, as that of shells.
 pub(crate) const NOT_STARTED: i32 = 127;
 
-/// What a program reads and writes.
+/// The streams that a program reads and writes.
 #[derive(Debug)]
 pub(crate) struct Streams {
     /// Its end of the pipe that is its standard input, until it has it itself.
     input: Option<OwnedFd>,
     /// Ours. While it is open, the input does not end.
     pub(crate) feed: Option<File>,
-    /// What it writes to stdout and stderr, and the secrets of its sessions.
+    /// The files for stdout, stderr, and the secrets of its sessions.
     outputs: [File; 3],
 }
 
@@ -52,7 +52,7 @@ impl Streams {
         self.input = None;
     }
 
-    /// What the program has written to stdout and stderr, and the secrets of its sessions.
+    /// The octets that the program has written to stdout and stderr, and the secrets of its sessions.
     pub(crate) fn output(&mut self) -> [Vec<u8>; 3] {
         self.outputs.each_mut().map(|file| {
             let mut octets = Vec::new();
@@ -75,7 +75,7 @@ fn memory_file() -> io::Result<File> {
     Ok(file)
 }
 
-/// What the new process needs, made before it: it must not allocate.
+/// The data that the new process needs, made before it: it must not allocate.
 struct Image {
     /// The paths to try, as execvp(3) does.
     paths: Vec<CString>,
@@ -84,13 +84,13 @@ struct Image {
     /// The file that it finds as /etc/hosts.
     names: CString,
     filter: libc::sock_fprog,
-    /// Those of the program, from 0 on.
+    /// The descriptors of the program, from 0 on.
     descriptors: [RawFd; 4],
     /// The end of the memory that the program's process has as its stack until it is the program.
     stack: *mut libc::max_align_t,
 }
 
-/// How many words that stack has. *Assumed*: ten times what is needed.
+/// The words of that stack. *Assumed*: ten times what is needed.
 const STACK: usize = 1024;
 
 /// Starts a program in the network namespace of this thread. Returns the number of our first process of its namespace, which
@@ -142,7 +142,7 @@ pub(crate) fn start(
     Ok(pid)
 }
 
-/// What the program has as its descriptors 0 to 3.
+/// The descriptors 0 to 3 of the program.
 fn descriptors(streams: &Streams) -> [RawFd; 4] {
     let [stdout, stderr, keys] = streams.outputs.each_ref().map(AsRawFd::as_raw_fd);
     [streams.input.as_ref().map_or(-1, AsRawFd::as_raw_fd), stdout, stderr, keys]

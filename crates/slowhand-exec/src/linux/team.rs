@@ -14,10 +14,10 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long the programs may take to end when they are killed. *Assumed*.
+/// The time that the programs may take to end when they are killed. *Assumed*.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long is waited until it is looked again whether they have ended. *Assumed*.
+/// The pause between two looks at whether they have ended. *Assumed*.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// The place of a host, and what it has come to.
@@ -25,7 +25,7 @@ type Done = (usize, Result<Stop, ExecError>);
 
 /// All hosts of a world.
 pub(crate) struct Team<'scope, 'a> {
-    /// Those of the calling thread.
+    /// The hosts of the calling thread.
     own: Group<'a>,
     others: Vec<Member<'scope, 'a>>,
     done: Receiver<Done>,

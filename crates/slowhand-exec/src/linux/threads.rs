@@ -20,20 +20,20 @@ pub(crate) struct Thread {
     pub(crate) state: State,
     /// The call that runs to its exit.
     pub(crate) trial: Option<Trial>,
-    /// What is known of a call that begins again.
+    /// A call that begins again.
     pub(crate) resumed: Option<Resumed>,
-    /// How often in a row it has asked for something that was not there, or for the time.
+    /// The number of times in a row that it has asked for something that was not there, or for the time.
     pub(crate) idle_calls: u32,
     /// The sets of descriptors of select(2), with their addresses, as they were before the call.
     pub(crate) sets: Vec<(u64, Vec<u8>)>,
-    /// How much time of the processor it had used, in ticks, when it was seen computing after its last call.
+    /// The time of the processor that it had used, in ticks, when it was seen computing after its last call.
     pub(crate) computes_since: Option<u64>,
     /// True if it is to be stopped where it computes.
     pub(crate) is_stopped: bool,
     pidfd: Option<PidFd>,
 }
 
-/// What a thread does.
+/// The state of a thread.
 #[derive(Debug)]
 pub(crate) enum State {
     /// It may go on.
@@ -55,7 +55,7 @@ pub(crate) enum State {
     InVfork,
 }
 
-/// How a thread waits.
+/// The wait of a thread.
 #[derive(Debug)]
 pub(crate) struct Wait {
     pub(crate) call: Trial,
@@ -71,7 +71,7 @@ pub(crate) struct Trial {
     pub(crate) what: Call,
     /// Until when it waits.
     pub(crate) deadline: Option<Nanos>,
-    /// What the call has done already: octets that were written, messages that were received.
+    /// The progress of the call so far: octets that were written, messages that were received.
     pub(crate) progress: u64,
     /// Memory that was changed for the call.
     pub(crate) borrowed: Vec<(u64, Vec<u8>)>,
@@ -79,7 +79,7 @@ pub(crate) struct Trial {
     pub(crate) mask: Option<u64>,
 }
 
-/// What has to be done when a call has been tried.
+/// The work that is left when a call has been tried.
 #[derive(Debug)]
 pub(crate) enum Call {
     /// Waits for its deadline alone.
@@ -148,7 +148,7 @@ pub(crate) fn accepts(number: i64) -> bool {
     [libc::SYS_accept, libc::SYS_accept4].contains(&number)
 }
 
-/// What a futex is, for all that share it.
+/// The identity of a futex, for all that share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FutexKey {
     /// An address of a process.
@@ -193,11 +193,11 @@ pub(crate) struct PosixTimer {
     pub(crate) alarm: Alarm,
     pub(crate) clock: i32,
     pub(crate) notice: Notice,
-    /// How often it was due since its signal was last delivered.
+    /// The number of times that it was due since its signal was last delivered.
     pub(crate) overrun: i32,
 }
 
-/// What a timer does when it is due.
+/// The action of a timer when it is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Notice {
     /// 0: nothing.
@@ -324,7 +324,7 @@ pub(crate) fn stat(tid: Pid) -> (u8, u64) {
     (words.first().and_then(|word| word.bytes().next()).unwrap_or(b'X'), ticks(11) + ticks(12))
 }
 
-/// How far a program is.
+/// The progress of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     /// Our first process of its namespace. `None`: it has not started, or all of it has ended.

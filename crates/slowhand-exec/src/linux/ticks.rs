@@ -4,7 +4,7 @@ use crate::linux::kernel::checked;
 use std::io;
 use std::time::Duration;
 
-/// How often a thread that does not stop is looked at. *Assumed*.
+/// The period of looks at a thread that does not stop. *Assumed*.
 const TICK: Duration = Duration::from_millis(5);
 
 /// The timer of the thread that has made it. The signal does nothing but interrupt a call that waits.

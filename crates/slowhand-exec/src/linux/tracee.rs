@@ -9,7 +9,7 @@ pub(crate) type Pid = libc::pid_t;
 /// The registers of a thread.
 pub(crate) type Registers = libc::user_regs_struct;
 
-/// What waitpid(2) said of a thread.
+/// The news of waitpid(2) about a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
     /// It has ended with this exit code, or by this signal.

@@ -20,18 +20,18 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often in a row a thread must be asleep until it waits in the kernel. *Assumed*: on a busy machine a call may take
+/// The number of looks in a row that find a thread asleep until it waits in the kernel. *Assumed*: on a busy machine a call may take
 /// milliseconds that does not wait for others.
 const ASLEEP: u32 = 8;
 
-/// How long is waited for a thread that is about to stop, until it is looked at again. *Assumed*.
+/// The pause between two looks at a thread that is about to stop. *Assumed*.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// After this share of the bound of `Setup::cpu`, a thread that computes is stopped for a moment if its process has others: it may
 /// wait for them. *Assumed*: what is no such wait takes less.
 const COMPUTING_SHARE: f64 = 0.1;
 
-/// How long the others may run then, in virtual time. *Assumed*.
+/// The time that the others may run then, in virtual time. *Assumed*.
 const PAUSE: Nanos = 1_000_000;
 
 /// Ticks of the processor's time in a second (Linux, `USER_HZ`).
@@ -49,7 +49,7 @@ pub(crate) struct Program {
     pub(crate) start: Nanos,
     pub(crate) compute: Nanos,
     pub(crate) streams: Streams,
-    /// What is written to its standard input, and when, in the order of time, the last one first.
+    /// The octets for its standard input, and their times, in the order of time, the last one first.
     pub(crate) input: Vec<(Nanos, Vec<u8>)>,
     pub(crate) random: Xoshiro256PlusPlus,
     pub(crate) running: Running,
@@ -68,7 +68,7 @@ pub(crate) struct Task {
     pub(crate) is_alone: bool,
 }
 
-/// What a host has come to.
+/// The reason for which a host has stopped.
 pub(crate) enum Stop {
     /// It is about to do what other hosts can see: it is to go on alone.
     WantsTurn,
@@ -79,7 +79,7 @@ pub(crate) enum Stop {
 /// A host whose threads all wait.
 #[derive(Default)]
 pub(crate) struct Rest {
-    /// What its programs have sent.
+    /// The messages of its programs to the network.
     pub(crate) outgoing: Vec<Outgoing>,
     /// When it has something to do.
     pub(crate) deadline: Option<Nanos>,
@@ -102,19 +102,19 @@ pub(crate) struct Tracer<'a> {
     /// Timers that are files, by the number of their file.
     pub(crate) file_timers: BTreeMap<u64, FileTimer>,
     pub(crate) notes: Notes,
-    /// How often something has happened: what waits is tried again.
+    /// The number of events so far: when it grows, each call that waits is tried again.
     pub(crate) activity: u64,
-    /// What had happened when packets were taken last.
+    /// The value of `activity` when packets were taken last.
     drained: u64,
-    /// How many sockets have got a port.
+    /// The number of sockets that have got a port.
     pub(crate) ports: u16,
     /// The sockets of TCP.
     pub(crate) streams: streams::Streams,
-    /// What had happened when the octets of streams were moved last.
+    /// The value of `activity` when the octets of streams were moved last.
     pub(crate) moved: u64,
-    /// What is to be told to the network.
+    /// The messages to the network.
     pub(crate) outgoing: Vec<Outgoing>,
-    /// How many calls were trapped.
+    /// The number of calls that were trapped.
     pub(crate) traps: u64,
     /// True if a signal may have come for a thread that waits.
     pub(crate) is_signalled: bool,
@@ -130,7 +130,7 @@ pub(crate) struct Tracer<'a> {
     running: Pid,
     /// Changes of threads that this host does not know: of new ones, before their maker told of them, or of other hosts.
     pub(crate) strays: Vec<(Pid, Change)>,
-    /// What threads that waited in the kernel came to while another one ran.
+    /// Changes of threads that waited in the kernel, while another one ran.
     held: Vec<(Pid, Change)>,
     names: &'a Path,
     setup: &'a Setup,

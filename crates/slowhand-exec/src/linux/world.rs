@@ -37,7 +37,7 @@ pub(crate) struct World<'a> {
     refused: u64,
 }
 
-/// What tells a conversation from the others.
+/// The key that tells a conversation from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     client: NodeId,
@@ -80,7 +80,7 @@ struct Watch {
     frames: u64,
     octets: u64,
     capture: Option<LiveCapture<BufWriter<File>>>,
-    /// What an explanation needs.
+    /// The frames on the air, for an explanation.
     air: Option<Air>,
 }
 
@@ -173,7 +173,7 @@ impl<'a> World<'a> {
         arrivals
     }
 
-    /// What the programs of a host and their TCP do.
+    /// Takes a message from the programs of a host and their TCP.
     pub(crate) fn tell(&mut self, host: Host, told: Outgoing) {
         match told {
             Outgoing::Packet(packet) => self.send(host, &packet),
@@ -223,7 +223,7 @@ impl<'a> World<'a> {
         conversation.last = now;
         let end = if is_sent { role } else { role.peer() };
         match is_stream {
-            // What is in it is told when TCP has it in order.
+            // The payload is told when TCP has it in order.
             true => conversation.note(now, role, &packet[Ipv6Header::LENGTH..], is_sent),
             false => {
                 let payload = &packet[UdpDatagram::HEADERS..];
@@ -288,7 +288,7 @@ impl<'a> World<'a> {
         ends.filter(|(_, seen)| seen.lock().has_finished()).filter_map(|(host, _)| host).collect()
     }
 
-    /// How many frames there were, their octets, and how many packets were refused.
+    /// The number of frames, their octets, and the number of refused packets.
     pub(crate) fn counts(&self) -> (u64, u64, u64) {
         (self.watch.frames, self.watch.octets, self.refused)
     }

@@ -1,4 +1,4 @@
-//! What is open to the outside: sockets that listen, interfaces, the socket for commands.
+//! Ways in from the outside: sockets that listen, interfaces, the socket for commands.
 
 use crate::admission::Speech;
 use crate::capture::Capture;
@@ -234,7 +234,7 @@ impl Opened {
         self.listeners.get(listener)?.server
     }
 
-    /// What the programs of a listener speak.
+    /// The protocol of the programs of a listener.
     pub(super) fn speech(&mut self, listener: usize) -> &mut Speech {
         match self.listeners.get_mut(listener) {
             Some(listener) => &mut listener.speech,

@@ -1,4 +1,4 @@
-//! What a live network tells, and the commands that change it.
+//! Reports of a live network, and the commands that change it.
 
 use super::Driver;
 use crate::capture::Ended;

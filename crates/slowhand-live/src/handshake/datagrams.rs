@@ -13,7 +13,7 @@ pub(super) struct Datagrams {
     received: Direction,
 }
 
-/// What has gone in one direction.
+/// The messages that have gone in one direction.
 #[derive(Debug, Default)]
 struct Direction {
     change_cipher_spec: bool,

@@ -27,7 +27,7 @@ pub(super) struct Stream {
     role: Role,
     sent: Direction,
     received: Direction,
-    /// What has come of the ServerHello, until its version is known.
+    /// The octets of the ServerHello that have come, until its version is known.
     server_hello: Vec<u8>,
     version: Option<[u8; 2]>,
     /// The end has sent what may be an alert of TLS 1.3.
@@ -36,7 +36,7 @@ pub(super) struct Stream {
     is_other: bool,
 }
 
-/// What has gone in one direction.
+/// The messages that have gone in one direction.
 #[derive(Debug, Default)]
 struct Direction {
     reader: Reader,

@@ -20,7 +20,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// What a handshake took.
+/// The cost of a handshake.
 #[derive(Clone, Copy, Debug)]
 struct Handshake {
     duration_s: f64,
@@ -65,7 +65,7 @@ fn in_time(slot_ms: f64, run: impl Fn() -> (Handshake, Report)) -> (Handshake, R
     runs.find(|(_, report)| report.lateness_ms.max < slot_ms).expect("this computer is too busy")
 }
 
-/// The same in virtual time, for the seeds from 1 on. The client closes the session here too: what the network still does
+/// Runs handshakes in virtual time, for the seeds from 1 on. The client closes the session here too: what the network still does
 /// for the handshake then, such as repeating its last frame, is in both.
 fn run_virtual(scenario: &Scenario, seeds: u64) -> Vec<Handshake> {
     let plan = Plan::new(scenario).unwrap();
@@ -102,7 +102,7 @@ impl Application for OpenAndClose {
     }
 }
 
-/// What `run` makes of each job, so many at the same time: a live network sleeps most of the time.
+/// The results of `run` for each job, so many at the same time: a live network sleeps most of the time.
 fn in_parallel<J: Sync, T: Send>(jobs: &[J], at_once: usize, run: impl Fn(&J) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let work = || {

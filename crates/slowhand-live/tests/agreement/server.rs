@@ -16,7 +16,7 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How often the server looks whether it shall stop.
+/// The period at which the server looks whether it shall stop.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Server {

@@ -72,21 +72,21 @@ fn compare(pair: &Pair, path: &Path, name: &str) -> Transcript {
     transcript
 }
 
-/// The same, and the handshake completes.
+/// Compares both ends with [`compare`]; the handshake must complete.
 fn agree(pair: &Pair, name: &str) -> Transcript {
     let transcript = compare(pair, &Path::default(), name);
     assert_eq!(transcript.end, End::Completed, "{name}: {transcript:?}");
     transcript
 }
 
-/// The same, and with the loss of each datagram in turn.
+/// Compares the ends as [`agree`] does, and with the loss of each datagram in turn.
 fn agree_with_losses(pair: &Pair, name: &str) {
     for number in 0..agree(pair, name).datagrams.len() {
         compare(pair, &Path { dropped: vec![number], ..Path::default() }, &format!("{name}, {number} lost"));
     }
 }
 
-/// The same, and with a delay of each datagram in turn, so that later ones come first.
+/// Compares the ends as [`agree`] does, and with the loss or a delay of each datagram in turn, so that later ones come first.
 fn agree_with_faults(pair: &Pair, name: &str) {
     agree_with_losses(pair, name);
     for number in 0..agree(pair, name).datagrams.len() {

@@ -1,4 +1,4 @@
-//! What a watcher sees of sessions of real libraries, which say themselves how they are.
+//! Watchers of sessions of real libraries, which say themselves how they are.
 
 mod libraries;
 mod octets;

@@ -9,9 +9,9 @@ use slowhand_sessions::{Negotiated, Performed, Received, Resumable, Role, Sessio
 pub struct Watched {
     session: Box<dyn Session>,
     pub watcher: Watcher,
-    /// What the watcher says.
+    /// The time that the watcher says.
     pub seen: Option<Duration>,
-    /// What the library says.
+    /// The time that the library says.
     pub told: Option<Duration>,
 }
 

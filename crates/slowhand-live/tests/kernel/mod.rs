@@ -1,4 +1,4 @@
-//! What the tests with the kernel share: namespaces of their own, and ICMPv6.
+//! Helpers that the tests with the kernel share: namespaces of their own, and ICMPv6.
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, sockopt};
 use slowhand_live::namespace::Namespace;
@@ -84,7 +84,7 @@ fn own(script: &str) -> Command {
     command
 }
 
-/// What these tests need and this computer does not have.
+/// The first need of these tests that this computer does not meet.
 fn missing() -> Option<String> {
     let succeeds = |command: &mut Command| {
         command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
@@ -104,7 +104,7 @@ pub fn inside<T: Send>(namespace: &str, work: impl FnOnce() -> T + Send) -> T {
     Namespace::open(namespace).unwrap().run(work).unwrap()
 }
 
-/// What `ip` prints.
+/// The output of `ip`.
 pub fn ip(arguments: &[&str]) -> String {
     let output = Command::new("ip").args(arguments).output().unwrap();
     String::from_utf8([output.stdout, output.stderr].concat()).unwrap()

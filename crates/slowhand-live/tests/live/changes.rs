@@ -59,7 +59,7 @@ fn a_node_is_switched_off_and_on() {
         assert!(!live.snapshot().unwrap().nodes[1].on);
     };
     let after = is_held_up(&live, off, |live| live.switch(1, true).unwrap());
-    // What it has sent waits in its queue.
+    // The datagrams that it has sent wait in its queue.
     assert!(after < 3.0, "{after}");
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong outside: files, programs.
+//! Faults outside of the network: files, programs.
 
 use super::peers::{client, loopback, octets, server};
 use super::{ONE_HOP, scenario, setup, start, stop, wait_for};
@@ -156,7 +156,7 @@ fn a_server_that_closes_fails_the_handshake_at_once() {
     std::thread::spawn(move || {
         for stream in listener.incoming().map(Result::unwrap) {
             stream.shutdown(Shutdown::Write).unwrap();
-            // What comes is read: the kernel would answer it with a reset.
+            // The thread reads all that comes: else the kernel would answer it with a reset.
             std::thread::spawn(move || std::io::copy(&mut &stream, &mut std::io::sink()));
         }
     });

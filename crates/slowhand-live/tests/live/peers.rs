@@ -60,7 +60,7 @@ fn serve(socket: &UdpSocket, scenario: &Scenario) {
     }
 }
 
-/// How long a client waits for the echo before it sends its data again: DTLS does not.
+/// The time that a client waits for the echo before it sends its data again: DTLS does not.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// A client that opens a session with `server`, has `data` echoed, and closes. Returns how long the handshake took.
@@ -68,7 +68,7 @@ pub fn client(scenario: &Scenario, server: SocketAddr, data: &[u8], patience: Du
     client_that(|| (), scenario, server, data, patience)
 }
 
-/// The same, which does something before it closes.
+/// A client as [`client`], which does something before it closes.
 pub fn client_that(
     before_it_closes: impl FnOnce(),
     scenario: &Scenario,

@@ -1,4 +1,4 @@
-//! What was recorded of a live network gives the same world again, to the microsecond and to the octet.
+//! Replays: a recording of a live network gives the same world again, to the microsecond and to the octet.
 
 use super::peers::{client, client_that, loopback, octets, server};
 use super::{ONE_HOP, scenario, setup, wait_for};
@@ -88,7 +88,7 @@ fn an_emulated_client_of_a_program() {
     is_the_same("client", &scenario, live);
 }
 
-/// How fast a program reads changes the window of the emulated TCP, and so its segments.
+/// The speed at which a program reads changes the window of the emulated TCP, and so its segments.
 #[test]
 fn programs_of_tcp_one_of_which_reads_late() {
     let text = ONE_HOP.replace("session = {", "session = { protocol = \"tls1.2\",");
@@ -159,7 +159,7 @@ fn what_is_no_recording_says_why() {
     }
     let error = Recording::read(&place("none")).unwrap_err();
     assert!(matches!(error, ReplayError::Read { .. }));
-    // What came in cannot come into every scenario.
+    // Some inputs cannot come into every scenario.
     for (line, said) in [
         (lines[1].replace("\"node\":1", "\"node\":9"), "found a session of node 9, allowed: nodes 1 to 1"),
         ("[1,{\"switch\":[9,true]}]".to_owned(), "at 0.000001 s: node 9: found no such node"),
@@ -169,7 +169,7 @@ fn what_is_no_recording_says_why() {
         let error = replay(&recording, &scenario, 1, None, &Interrupt::default()).unwrap_err().to_string();
         assert!(error.contains(said), "{error}, not {said}");
     }
-    // What belongs to no session, or is no packet, changes nothing.
+    // Input that belongs to no session, or is no packet, changes nothing.
     let strange = "[1,{\"wake\":[7,\"client\"]}]\n[1,{\"put\":[7,\"server\",\"00\"]}]\n[1,{\"packet\":\"00\"}]\n[2,{\"close\":7}]";
     let recording = read(&format!("{}\n{strange}\n", lines[0])).unwrap();
     assert_eq!(replay(&recording, &scenario, 1, None, &Interrupt::default()).unwrap(), Some(Default::default()));

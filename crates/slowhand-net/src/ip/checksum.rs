@@ -11,7 +11,7 @@ pub fn transport(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, segme
     partial(source, destination, next_header, segment.len(), segment)
 }
 
-/// The same for a segment of `length` octets, of which only these are covered (DCCP, RFC 4340 section 9.2).
+/// The checksum of a segment of `length` octets, as [`transport`], of which only these are covered (DCCP, RFC 4340 section 9.2).
 pub fn partial(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, length: usize, covered: &[u8]) -> u16 {
     let mut sum = words(&source.octets()) + words(&destination.octets());
     sum += length as u64 + u64::from(next_header);

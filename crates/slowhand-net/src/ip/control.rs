@@ -1,4 +1,4 @@
-//! What a node of RPL sends while it joins (RFC 6550): it asks its neighbours for their DIOs (DIS, section 6.2), and tells the root
+//! The messages of a node of RPL that joins (RFC 6550): it asks its neighbours for their DIOs (DIS, section 6.2), and tells the root
 //! its parent (DAO of the non-storing mode, section 6.4). And the reader of these messages and of [`dio`](super::dio).
 
 use std::net::Ipv6Addr;

@@ -16,7 +16,7 @@ pub enum Mode {
 /// MinHopRankIncrease: DEFAULT_MIN_HOP_RANK_INCREASE (section 17). A hop costs as much.
 pub const RANK_OF_HOP: u16 = 256;
 
-/// What a DIO tells of its Trickle timer.
+/// The Trickle timer of a node, as its DIO tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DioTimer {
     /// The exponent of the smallest interval in milliseconds (DIOIntervalMin).

@@ -17,7 +17,7 @@ use std::net::Ipv6Addr;
 use super::{Ipv6Header, icmpv6};
 use crate::address::{Addressing, NodeId, link_local_address};
 
-/// What a message is, with the number of its type in ICMPv6.
+/// The kind of a message, with the number of its type in ICMPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What stands between the checksum and the options (RFC 4861 sections 4.1 and 4.2).
+    /// The octets between the checksum and the options (RFC 4861 sections 4.1 and 4.2).
     const fn fixed(self) -> &'static [u8] {
         match self {
             Self::RouterSolicitation => &[0; 4],
@@ -41,7 +41,7 @@ impl Kind {
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// What it is.
+    /// The kind of the message.
     pub kind: Kind,
     /// True if its sender understands Generic Header Compression. Then it has the option, with the G bit.
     pub ghc: bool,

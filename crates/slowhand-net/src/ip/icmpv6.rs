@@ -168,7 +168,7 @@ mod tests {
         for kind in [1, 2, 3, 4, 127, 137] {
             assert_eq!(unreachable(&packet(kind)), None, "type {kind}");
         }
-        // The same after hop-by-hop options.
+        // An error after hop-by-hop options.
         let mut optional = packet(1);
         optional[5] = 12;
         optional[6] = 0;

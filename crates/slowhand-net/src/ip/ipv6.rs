@@ -119,7 +119,7 @@ impl Ipv6Header {
         Ecn::of_traffic_class(self.traffic_class)
     }
 
-    /// The same header with another ECN field.
+    /// This header with another ECN field.
     pub const fn with_ecn(mut self, ecn: Ecn) -> Self {
         self.traffic_class = self.traffic_class & !0b11 | ecn as u8;
         self

@@ -1,4 +1,4 @@
-//! What RPL adds to packets: the RPL option (RFC 6553), the source routing header (RFC 6554), and the outer header of
+//! The headers that RPL adds to packets: the RPL option (RFC 6553), the source routing header (RFC 6554), and the outer header of
 //! IPv6-in-IPv6 (RFC 2473) that carries them where the packet itself must not change (RFC 8200 section 4, RFC 9008).
 //!
 //! The hop-by-hop header with the RPL option:

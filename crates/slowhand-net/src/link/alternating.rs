@@ -5,7 +5,7 @@ use crate::random::{Probability, Stream};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// How long a change is remembered: longer than the longest frame, 133 octets of 32 us with preamble and length
+/// The time that a change is remembered: longer than the longest frame, 133 octets of 32 us with preamble and length
 /// (IEEE 802.15.4-2015, section 12.1). So frames that overlap may ask in the order in which they end.
 const REMEMBERED: Duration = Duration::from_millis(5);
 

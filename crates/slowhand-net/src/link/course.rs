@@ -27,7 +27,7 @@ impl Course {
         Self { begin, ratios, repeat: repeat.filter(|&repeat| repeat > Duration::ZERO), start: Duration::ZERO }
     }
 
-    /// The same course, of which the time before `start` is over when the world begins.
+    /// This course, of which the time before `start` is over when the world begins.
     pub fn starting_at(self, start: Duration) -> Self {
         Self { start, ..self }
     }

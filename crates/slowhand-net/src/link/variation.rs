@@ -1,4 +1,4 @@
-//! What makes the delivery of links change with time.
+//! Causes that make the delivery of links change with time.
 
 use super::alternating::Alternating;
 use super::course::Course;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What makes the delivery of links change with time. The causes are independent: a frame arrives if none of them loses
+/// The causes that make the delivery of links change with time. They are independent: a frame arrives if none of them loses
 /// it.
 #[derive(Clone, Debug, Default)]
 pub struct Variation {
@@ -114,7 +114,7 @@ impl Variation {
 #[derive(Debug)]
 pub(super) struct Varying {
     variation: Arc<Variation>,
-    /// How far into its courses the world begins.
+    /// The time in its courses at which the world begins.
     shift: Duration,
     /// True while in its bad state, by sender and position of the receiver.
     bad: Vec<Vec<Alternating>>,
@@ -181,7 +181,7 @@ impl Varying {
         variation.with_states(probability, time, (to, channel), bad, busy)
     }
 
-    /// The same for one link alone, on one channel. Its states are those of the whole.
+    /// The variation of one link alone, on one channel. Its states are those of the whole.
     pub(super) fn of_link(
         &self,
         fixed: Probability,

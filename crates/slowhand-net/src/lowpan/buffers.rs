@@ -8,9 +8,9 @@ use crate::clock::Instant;
 #[derive(Clone, Debug)]
 pub(super) struct Buffers<B> {
     limit: usize,
-    /// Those that have been in use so far.
+    /// The buffers that have been in use so far.
     allocated: Vec<B>,
-    /// Those in use, the oldest first.
+    /// The buffers in use, the oldest first.
     taken: Vec<Taken>,
     free: Vec<usize>,
 }
@@ -74,7 +74,7 @@ impl<B> Buffers<B> {
         self.taken.iter().map(|taken| taken.index).find(|&index| fits(&self.allocated[index]))
     }
 
-    /// Those in use, the oldest first.
+    /// The buffers in use, the oldest first.
     pub(super) fn in_use(&self) -> impl ExactSizeIterator<Item = &B> {
         self.taken.iter().map(|taken| &self.allocated[taken.index])
     }

@@ -1,5 +1,5 @@
-//! What both ends of a link must know alike to compress packets: the prefixes of addresses (RFC 6282 section 3.1.1), and
-//! how headers of RPL and the payloads of UDP are compressed.
+//! Knowledge that both ends of a link need to compress packets: the prefixes of addresses (RFC 6282 section 3.1.1), and
+//! the way in which headers of RPL and the payloads of UDP are compressed.
 
 use std::cmp::Reverse;
 use std::net::Ipv6Addr;
@@ -51,7 +51,7 @@ impl Context {
     }
 }
 
-/// How the payloads of UDP datagrams are compressed.
+/// The compression of the payloads of UDP datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PayloadCompression {
     /// Generic Header Compression (RFC 7400).
@@ -71,7 +71,7 @@ impl PayloadCompression {
     }
 }
 
-/// How 6LoWPAN routing headers are made.
+/// The form of 6LoWPAN routing headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoutingHeaders {
     /// The address of the root, which is left out.
@@ -106,27 +106,27 @@ impl Contexts {
         Self { longest_first, routing_headers: None, payload: None }
     }
 
-    /// The same contexts, in a network that compresses the headers of RPL by 6LoWPAN routing headers (RFC 8138), not as
+    /// These contexts, in a network that compresses the headers of RPL by 6LoWPAN routing headers (RFC 8138), not as
     /// extension headers (RFC 6282 section 4.2).
     #[must_use]
     pub fn with_routing_headers(self, routing_headers: RoutingHeaders) -> Self {
         Self { routing_headers: Some(routing_headers), ..self }
     }
 
-    /// How 6LoWPAN routing headers are made, if they are used.
+    /// The form of 6LoWPAN routing headers, if they are used.
     #[inline]
     pub fn routing_headers(&self) -> Option<&RoutingHeaders> {
         self.routing_headers.as_ref()
     }
 
-    /// The same contexts, with nodes that compress the payloads of UDP datagrams in this way and understand it; with `None`, with
+    /// These contexts, with nodes that compress the payloads of UDP datagrams in this way and understand it; with `None`, with
     /// nodes that do not.
     #[must_use]
     pub fn with_payload_compression(self, payload: Option<PayloadCompression>) -> Self {
         Self { payload, ..self }
     }
 
-    /// How the payloads of UDP datagrams are compressed, if they are.
+    /// The compression of the payloads of UDP datagrams, if they are compressed.
     #[inline]
     pub const fn payload_compression(&self) -> Option<PayloadCompression> {
         self.payload

@@ -54,7 +54,7 @@ pub enum Route {
     None,
 }
 
-/// What to do with a frame payload.
+/// The next step for a frame payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The packet is for this node, or this is not a fragment: give it to the [`Reassembler`](super::Reassembler).

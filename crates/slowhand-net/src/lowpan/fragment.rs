@@ -115,7 +115,7 @@ impl FragmentHeader {
     }
 }
 
-/// How much of a payload is compressed.
+/// The part of a payload that is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// All of it.
@@ -133,7 +133,7 @@ pub enum Amount {
 pub struct Room {
     /// All of them, fragment header included.
     pub capacity: usize,
-    /// Those that a first fragment leaves free: see [`Fragmenter::with_slack`].
+    /// The octets that a first fragment leaves free: see [`Fragmenter::with_slack`].
     pub slack: usize,
 }
 
@@ -180,7 +180,7 @@ fn compress_payload_too(
     let first = capacity.saturating_sub(FragmentHeader::FIRST_LENGTH + slack);
     let compressed = match scheme {
         PayloadCompression::Lithe => with(Amount::Whole, first.saturating_sub(UNIT)).ok(),
-        // What is compressed reaches to the end of the first frame, whether the packet has others or not.
+        // The compressed part reaches to the end of the first frame, whether the packet has others or not.
         PayloadCompression::Ghc => {
             let fits = |done: &Compressed| done.closed || done.written + packet.len() - done.consumed <= capacity;
             with(Amount::Frame { reserved: capacity - first }, capacity).ok().filter(fits)
@@ -287,7 +287,7 @@ impl Fragmenter {
         Ok(prepared)
     }
 
-    /// The same with another tag.
+    /// This packet with another tag.
     pub fn with_tag(self, tag: u16) -> Self {
         Self { tag, ..self }
     }

@@ -38,7 +38,7 @@ const STOP: u8 = 0b1001_0000;
 const EXTENDED: u8 = 0b1010_0000;
 const BACKREFERENCE: u8 = 0b1100_0000;
 
-/// How far back the sender looks. A match farther away needs more than four octets of [`EXTENDED`], and saves little.
+/// The distance that the sender looks back. A match farther away needs more than four octets of [`EXTENDED`], and saves little.
 const MAX_DISTANCE: usize = 512;
 
 /// The longest match that the sender uses. A longer one becomes two.
@@ -48,7 +48,7 @@ const MAX_MATCH: usize = 33;
 /// payloads such as zeros, which match everywhere.
 const MAX_CANDIDATES: usize = 32;
 
-/// What [`compress`] has done.
+/// The result of [`compress`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoded {
     /// The octets of the payload that the instructions give.

@@ -25,7 +25,7 @@ const DEEP_HOPS: u8 = 0b1111;
 /// The header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeshHeader {
-    /// How many more nodes may pass the frame on: as in OpenThread, which passes on a frame with 1 here. By RFC 4944
+    /// The number of further nodes that may pass the frame on: as in OpenThread, which passes on a frame with 1 here. By RFC 4944
     /// section 5.2 it would be one node fewer.
     pub hops_left: u8,
     /// The node that made the frame.

@@ -102,7 +102,7 @@ pub struct Decompressed {
 }
 
 impl Decompressed {
-    /// How a node that forwards the fragment compresses it again.
+    /// The form in which a node that forwards the fragment compresses it again.
     const fn form(&self) -> Form {
         Form::Same { hidden: self.hidden > 0, payload: self.payload }
     }
@@ -169,7 +169,7 @@ pub enum Error {
 }
 
 /// True if a frame payload is a fragment of a packet (FRAG1 or FRAGN of RFC 4944, RFRAG of RFC 8931), behind a mesh header or
-/// not: not a whole packet, and not the acknowledgment of a fragment.
+/// not: not a whole packet, and not the acknowledgement of a fragment.
 #[inline]
 pub fn is_fragment(payload: &[u8]) -> bool {
     payload.first().is_some_and(|&octet| {
@@ -203,12 +203,12 @@ pub fn compress(packet: &[u8], link: Link, contexts: &Contexts, out: &mut [u8]) 
     compress_headers(&header, packet, Form::Shortest, link, contexts, &mut Writer::new(out))
 }
 
-/// How headers of RPL, and the payload of UDP, are compressed.
+/// The form in which headers of RPL, and the payload of UDP, are compressed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Headers of RPL as routing headers if the contexts say so and they fit; else as extension headers. The payload as it is.
     Shortest,
-    /// The same, and this much of the payload as the contexts say, if that is shorter.
+    /// As `Shortest`, and this much of the payload as the contexts say, if that is shorter.
     WithPayload(Amount),
     /// As the headers of a fragment that was received: its size counts octets that are not [hidden](Compressed::hidden). The
     /// payload is compressed if it was.
@@ -220,7 +220,7 @@ impl Form {
         matches!(self, Self::Same { hidden, .. } if hidden == expected)
     }
 
-    /// How the payload is compressed.
+    /// The compression of the payload.
     fn plan(self, contexts: &Contexts) -> Option<Plan> {
         let amount = match self {
             Self::WithPayload(amount) => amount,

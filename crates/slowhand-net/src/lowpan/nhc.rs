@@ -71,7 +71,7 @@ pub(super) struct CompressedUdp {
     destination_port: u16,
     /// `None` if it was elided.
     pub(super) checksum: Option<u16>,
-    /// How the payload behind it is compressed.
+    /// The compression of the payload behind it.
     pub(super) payload: Option<PayloadCompression>,
 }
 
@@ -182,7 +182,7 @@ pub(super) fn number_of(octet: u8, contexts: &Contexts) -> Result<u8, Error> {
     extension_of(octet)
 }
 
-/// How the payload behind a UDP header that begins with `octet` is compressed.
+/// The compression of the payload behind a UDP header that begins with `octet`.
 fn payload_of(octet: u8, contexts: &Contexts) -> Result<Option<PayloadCompression>, Error> {
     let dispatch = octet & UDP_MASK;
     let compressed = contexts.payload_compression().filter(|known| known.dispatch() == dispatch);

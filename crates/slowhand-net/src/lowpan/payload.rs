@@ -13,7 +13,7 @@ use super::fragment::Amount;
 use super::{Error, ghc, lithe, nhc};
 use crate::ip::{Ipv6Header, UdpHeader};
 
-/// How a sender compresses a payload.
+/// The plan by which a sender compresses a payload.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub(super) scheme: PayloadCompression,
@@ -33,7 +33,7 @@ impl Consumed {
         Self { octets, closed: false }
     }
 
-    /// The same, behind so many other octets.
+    /// These octets, behind so many other octets.
     pub(super) const fn behind(self, octets: usize) -> Self {
         Self { octets: self.octets + octets, ..self }
     }

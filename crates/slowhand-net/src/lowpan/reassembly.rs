@@ -32,7 +32,7 @@ pub struct Limits {
     pub timeout: Duration,
     /// When that time begins, and what happens at its end.
     pub timer: Timer,
-    /// What happens to a packet for which there is no room.
+    /// The fate of a packet for which there is no room.
     pub when_full: WhenFull,
 }
 
@@ -65,8 +65,8 @@ pub enum WhenFull {
 }
 
 impl Default for Limits {
-    /// What the standards say: packets of 1280 octets, the minimum MTU of IPv6 (RFC 8200 section 5), and
-    /// [`MAX_TIMEOUT`]. No standard says how many buffers there are: two (assumed), and what finds no room is refused.
+    /// The limits of the standards: packets of 1280 octets, the minimum MTU of IPv6 (RFC 8200 section 5), and
+    /// [`MAX_TIMEOUT`]. No standard says how many buffers there are: two (assumed), and a packet that finds no room is refused.
     fn default() -> Self {
         Self {
             buffers: 2,
@@ -97,7 +97,7 @@ impl Limits {
     }
 }
 
-/// What happened to a frame payload.
+/// The outcome of a frame payload.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
     /// The packet is complete. It stays readable until the next call.
@@ -463,7 +463,7 @@ struct Fragment<'a> {
     extent: Range<usize>,
     /// The decompressed headers, and a payload that was compressed; empty except in a first fragment.
     headers: &'a [u8],
-    /// How many of their octets sizes and offsets do not count.
+    /// The number of their octets that sizes and offsets do not count.
     hidden: usize,
     rest: &'a [u8],
     checksum_elided: bool,

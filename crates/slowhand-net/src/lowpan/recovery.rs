@@ -13,7 +13,7 @@
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
 //!
-//! An acknowledgment (RFRAG-ACK):
+//! An acknowledgement (RFRAG-ACK):
 //!
 //! ```text
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
@@ -40,7 +40,7 @@ use super::cursor::Reader;
 /// 1110100 in the first seven bits: a recoverable fragment (RFC 8931 section 5.1).
 const DISPATCH_FRAGMENT: u8 = 0b111_0100;
 
-/// 1110101 in the first seven bits: an acknowledgment (RFC 8931 section 5.2).
+/// 1110101 in the first seven bits: an acknowledgement (RFC 8931 section 5.2).
 const DISPATCH_ACKNOWLEDGMENT: u8 = 0b111_0101;
 
 /// The largest number of fragments of a packet: the sequence has five bits.
@@ -56,7 +56,7 @@ pub struct Rfrag {
     pub congestion: bool,
     /// It is the same in all fragments of a packet from one sender.
     pub tag: u8,
-    /// X: the sender requests an acknowledgment.
+    /// X: the sender requests an acknowledgement.
     pub wants_acknowledgment: bool,
     /// The number of the fragment, 0 to 31.
     pub sequence: u8,
@@ -112,7 +112,7 @@ impl Rfrag {
     }
 }
 
-/// An acknowledgment: which fragments have arrived (RFC 8931 section 5.2).
+/// An acknowledgement: which fragments have arrived (RFC 8931 section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RfragAck {
     /// E: a fragment arrived with the congestion flag set.
@@ -124,7 +124,7 @@ pub struct RfragAck {
 }
 
 impl RfragAck {
-    /// The octets of an acknowledgment.
+    /// The octets of an acknowledgement.
     pub const LENGTH: usize = 6;
 
     /// FULL: every fragment has arrived.
@@ -133,7 +133,7 @@ impl RfragAck {
     /// NULL: the receiver has given the packet up.
     pub const NULL: u32 = 0;
 
-    /// True if a frame payload that begins with `octet` is an acknowledgment.
+    /// True if a frame payload that begins with `octet` is an acknowledgement.
     pub const fn is_dispatch(octet: u8) -> bool {
         octet >> 1 == DISPATCH_ACKNOWLEDGMENT
     }
@@ -141,7 +141,7 @@ impl RfragAck {
     /// Reads a frame payload.
     ///
     /// # Errors
-    /// [`Error::Dispatch`] if it is not an acknowledgment, and [`Error::Truncated`].
+    /// [`Error::Dispatch`] if it is not an acknowledgement, and [`Error::Truncated`].
     pub fn parse(payload: &[u8]) -> Result<Self, Error> {
         let mut input = Reader::new(payload);
         let first = input.u8()?;
@@ -153,7 +153,7 @@ impl RfragAck {
         Ok(Self { congestion: first & 1 == 1, tag, bitmap })
     }
 
-    /// The octets of the acknowledgment.
+    /// The octets of the acknowledgement.
     pub fn emit(&self) -> [u8; Self::LENGTH] {
         let [a, b, c, d] = self.bitmap.to_be_bytes();
         [DISPATCH_ACKNOWLEDGMENT << 1 | u8::from(self.congestion), self.tag, a, b, c, d]

@@ -20,7 +20,7 @@ pub(super) struct AdaptationLayer {
     pub(super) next_tag: u16,
 }
 
-/// What a node does with fragments that are for another node.
+/// The handling of fragments that are for another node.
 #[derive(Debug)]
 pub(super) enum FragmentHandling {
     Reassemble,

@@ -1,4 +1,4 @@
-//! What neighbours tell each other of the compression of payloads (RFC 7400 sections 3.3 and 3.4).
+//! Capabilities that neighbours tell each other: the compression of payloads (RFC 7400 sections 3.3 and 3.4).
 //!
 //! Each node that understands it solicits its parent, and says so in the solicitation. The parent answers with an advertisement, and
 //! says it there if it understands it too. A node compresses towards a neighbour as soon as it has heard that, or has received a
@@ -26,7 +26,7 @@ const MAX_RTR_SOLICITATIONS: u32 = 3;
 /// The longest time between later ones: each is twice as long as the one before (the same sections).
 const MAX_RTR_SOLICITATION_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What nodes have learned of their neighbours.
+/// The knowledge of nodes about their neighbours.
 #[derive(Debug)]
 pub(super) struct Capabilities {
     /// A node and a neighbour of which it knows that it understands compression.
@@ -60,7 +60,7 @@ impl Capabilities {
     }
 }
 
-/// How long a node waits for an advertisement after so many solicitations.
+/// The time that a node waits for an advertisement after so many solicitations.
 fn interval(sent: u32) -> Duration {
     let doublings = sent.saturating_sub(MAX_RTR_SOLICITATIONS - 1).min(3); // more are beyond the longest
     (RTR_SOLICITATION_INTERVAL * (1 << doublings)).min(MAX_RTR_SOLICITATION_INTERVAL)

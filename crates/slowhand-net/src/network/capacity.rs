@@ -1,4 +1,4 @@
-//! How many octets 6LoWPAN may put into a frame.
+//! The number of octets that 6LoWPAN may put into a frame.
 
 use crate::address::NodeId;
 use crate::radio::Mac;

@@ -17,12 +17,12 @@ pub struct NetworkConfig {
     /// The probability that a fragment is lost, at every hop: the MAC sends it, and its receiver discards it. A packet
     /// in one frame is not a fragment.
     pub fragment_loss: Probability,
-    /// The same for every frame payload, fragment or not. A fragment is exposed to both.
+    /// The probability that any frame payload is lost in this way, fragment or not. A fragment is exposed to both.
     pub frame_loss: Probability,
     /// The numbers of single frame payloads that are lost in this way, in ascending order. The payloads of all nodes
     /// are counted together, from 1, in the order in which the MAC gets them.
     pub dropped_frames: Vec<u64>,
-    /// What else is lost with such a frame payload.
+    /// The frames and datagrams that are lost together with such a frame payload.
     pub loss_spread: LossSpread,
     /// A node marks ECN-capable packets (RFC 3168) while at least this share of its queue is in use. `None`: no node
     /// marks.
@@ -44,23 +44,23 @@ pub struct NetworkConfig {
     pub exchanges_capabilities: bool,
     /// The reassembly buffers of a node.
     pub reassembly: Limits,
-    /// How nodes forward fragments.
+    /// The way in which nodes forward fragments.
     pub fragments: Fragments,
     /// Which nodes forward single frames below IPv6, with 16-bit addresses. Only with [`Fragments::Reassembled`]. `None`: no
     /// node does.
     pub mesh_under: Option<MeshUnderConfig>,
-    /// What RPL adds to each packet. `None`: nothing, packets follow the routes without it.
+    /// The headers that RPL adds to each packet. `None`: none, packets follow the routes without them.
     pub rpl: Option<RplConfig>,
     /// The nodes that have not as many buffers as the others.
     pub buffers_of: BTreeMap<NodeId, BufferCounts>,
-    /// How long the processor of a node handles a frame ([`Processor`](crate::radio::Processor)). No time at nodes that are
+    /// The time in which the processor of a node handles a frame ([`Processor`](crate::radio::Processor)). No time at nodes that are
     /// not here.
     pub frame_handling: BTreeMap<NodeId, Duration>,
     /// When radios are switched off. The outages of a node do not overlap.
     pub outages: Vec<Outage>,
     /// The path between the border router and the Internet hosts.
     pub internet: InternetConfig,
-    /// What the border router does beyond forwarding.
+    /// The tasks of the border router beyond forwarding.
     pub gateway: GatewayConfig,
     /// The nodes that join the network. `None`: all nodes have joined.
     pub joining: Option<JoiningConfig>,
@@ -104,7 +104,7 @@ pub struct Outage {
     pub until: Instant,
 }
 
-/// How many buffers one node has. `None`: as many as the other nodes.
+/// The number of buffers of one node. `None`: as many as the other nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferCounts {
     /// The number of packets in reassembly at the same time ([`Limits::buffers`]). It replaces [`Limits::memory`] too.
@@ -129,7 +129,7 @@ impl NetworkConfig {
     }
 }
 
-/// How the nodes between the two ends of a path forward fragments. A packet that fits one frame has no fragments: each
+/// The way in which the nodes between the two ends of a path forward fragments. A packet that fits one frame has no fragments: each
 /// node forwards it whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Fragments {
@@ -161,12 +161,12 @@ pub enum LossSpread {
     Flight,
 }
 
-/// What RPL adds to each packet.
+/// The headers that RPL adds to each packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RplConfig {
     /// Who knows the routes down.
     pub mode: RplMode,
-    /// How its headers travel in frames.
+    /// The form of its headers in frames.
     pub encoding: RplEncoding,
     /// The octets that an address in a source route keeps at least, 1 to 16: the last ones. It keeps more where the
     /// addresses of the route differ before them.

@@ -22,7 +22,7 @@ pub enum Event<'a> {
         source: Endpoint,
         /// To whom.
         destination: Endpoint,
-        /// What is in it.
+        /// The octets in it.
         payload: &'a [u8],
     },
     /// A TCP segment arrived.
@@ -124,7 +124,7 @@ enum What {
     Lost { host: Host, reason: DropReason, holders: Range<usize> },
 }
 
-/// What a delivered UDP datagram says: its checksum is verified once.
+/// The ends of a delivered UDP datagram: its checksum is verified once.
 #[derive(Debug)]
 struct Udp {
     source: Endpoint,

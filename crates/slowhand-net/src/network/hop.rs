@@ -232,7 +232,7 @@ impl Network {
         self.reassemble_over(self.link(received.from, received.node), received, events);
     }
 
-    /// The same for a frame payload whose headers are compressed for these addresses.
+    /// Gives the reassembler a frame payload whose headers are compressed for these addresses.
     pub(super) fn reassemble_over(
         &mut self,
         Link { source, destination }: Link,

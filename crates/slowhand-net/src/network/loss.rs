@@ -15,7 +15,7 @@ use std::net::Ipv6Addr;
 pub(super) struct Losses {
     /// The probability that a fragment is lost, at every hop.
     of_fragment: Probability,
-    /// The same for all other frame payloads.
+    /// The probability that another frame payload is lost, at every hop.
     of_other: Probability,
     /// The numbers of single frame payloads that are lost, in ascending order.
     chosen: Vec<u64>,

@@ -94,7 +94,7 @@ pub struct Network {
     addressing: Addressing,
     routes: Routes,
     contexts: Contexts,
-    /// The same without compression of payloads.
+    /// The contexts without compression of payloads.
     plain: Contexts,
     config: NetworkConfig,
     /// By node.
@@ -125,7 +125,7 @@ pub struct Network {
     route: Vec<Ipv6Addr>,
 }
 
-/// What is due at a node.
+/// A timer that is due at a node.
 #[derive(Clone, Copy, Debug)]
 enum Timer {
     /// Reassembly, forwarding or recovery of fragments.
@@ -353,7 +353,7 @@ impl Network {
         &*self.mac
     }
 
-    /// How long a node's radio has been in each state since the world began.
+    /// The time that a node's radio has been in each state since the world began.
     pub fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         self.mac.radio_times(node, now)
     }
@@ -438,7 +438,7 @@ impl Network {
         self.mac.processor_time(node)
     }
 
-    /// How long frames have kept a node's processor busy until `now` ([`NetworkConfig::frame_handling`]).
+    /// The time that frames have kept a node's processor busy until `now` ([`NetworkConfig::frame_handling`]).
     pub fn handling_time(&self, node: NodeId, now: Instant) -> Duration {
         self.mac.queue(node).processor().busy(now)
     }

@@ -70,7 +70,7 @@ impl Network {
     fn send_recoverable(&mut self, now: Instant, node: NodeId, mut outgoing: Outgoing, events: &mut Events) {
         let mut frame = [0; MAX_FRAME];
         while let Ok(Some(length)) = outgoing.sender.next_frame(now, &outgoing.packet, &mut frame) {
-            // If the MAC refuses a frame, the fragment is lost: the acknowledgment will not confirm it.
+            // If the MAC refuses a frame, the fragment is lost: the acknowledgement will not confirm it.
             let given = self.enqueue(now, Msdu::new(node, outgoing.next_hop, &frame[..length], outgoing.datagram));
             outgoing.waiting += usize::from(given.is_ok());
         }
@@ -119,7 +119,7 @@ impl Network {
         let mut frame = [0; MAX_FRAME];
         let answer = match router.handle_fragment(now, source, payload, congested, route, &mut frame) {
             Outcome::Forward { to, length } => {
-                // If the MAC refuses the frame, the acknowledgment will not confirm it.
+                // If the MAC refuses the frame, the acknowledgement will not confirm it.
                 let _ = self.enqueue(now, Msdu::new(node, to.node(), &frame[..length], datagram));
                 None
             }
@@ -128,7 +128,7 @@ impl Network {
             Outcome::Local | Outcome::Unknown(_) => {
                 let Reception { outcome, acknowledgment } =
                     receiver.handle_fragment(now, source, own, payload, datagram);
-                // The source learns of a discarded packet from the acknowledgment, and reports the loss.
+                // The source learns of a discarded packet from the acknowledgement, and reports the loss.
                 if let reassembly::Outcome::Complete { packet, datagram } = outcome {
                     self.packet.clear();
                     self.packet.extend_from_slice(packet);
@@ -143,7 +143,7 @@ impl Network {
         self.arm_timer(node);
     }
 
-    /// Handles an acknowledgment: it is for a packet of this node, or goes back along the path of the fragments.
+    /// Handles an acknowledgement: it is for a packet of this node, or goes back along the path of the fragments.
     fn receive_acknowledgment(
         &mut self,
         Received { now, node, from, payload, datagram }: Received<'_>,
@@ -163,7 +163,7 @@ impl Network {
         }
     }
 
-    /// Measures the round trip that an acknowledgment ends, if the node adapts its timer.
+    /// Measures the round trip that an acknowledgement ends, if the node adapts its timer.
     fn learn_round_trip(&mut self, now: Instant, node: NodeId, own: &mut Outgoing) {
         let Some(recovering) = self.recovering(node).filter(|recovering| recovering.config.adaptive) else { return };
         if let Some(measured) = own.sender.round_trip(now) {
@@ -172,7 +172,7 @@ impl Network {
         }
     }
 
-    /// How long a node that adapts its timer waits for the acknowledgment of another one: as measured. Before the first
+    /// The time that a node that adapts its timer waits for the acknowledgement of another one: as measured. Before the first
     /// measurement the border router computes it from the schedule of the mesh; other nodes know only their own cells.
     fn acknowledgment_timeout(&self, node: NodeId, end: NodeId) -> Option<Duration> {
         let FragmentHandling::Recover(recovering) = &self.nodes[node.index()].fragments else { return None };
@@ -199,7 +199,7 @@ impl Network {
     pub(super) fn handle_overdue(&mut self, now: Instant, node: NodeId, events: &mut Events) {
         if let Some(Recovery { router, receiver, .. }) = self.recovering(node) {
             router.handle_timeout(now);
-            // The source learns of it when it asks for an acknowledgment, or has given up already.
+            // The source learns of it when it asks for an acknowledgement, or has given up already.
             while receiver.handle_timeout(now).is_some() {}
         }
         let is_due = |own: &Outgoing| own.deadline().is_some_and(|at| at <= now);
@@ -212,7 +212,7 @@ impl Network {
         }
     }
 
-    /// True if the source of a datagram still waits for the acknowledgment. Then a lost frame is not a lost datagram.
+    /// True if the source of a datagram still waits for the acknowledgement. Then a lost frame is not a lost datagram.
     pub(super) fn is_recovering(&self, datagram: DatagramId) -> bool {
         matches!(self.config.fragments, Fragments::Recovered { .. })
             && self.nodes.iter().any(|node| match &node.fragments {

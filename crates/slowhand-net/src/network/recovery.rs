@@ -33,12 +33,12 @@ pub(super) struct Outgoing {
     pub(super) next_hop: NodeId,
     /// The node that acknowledges.
     pub(super) end: NodeId,
-    /// The number of its frames in the MAC. The timer of the acknowledgment starts when the last of them has left.
+    /// The number of its frames in the MAC. The timer of the acknowledgement starts when the last of them has left.
     pub(super) waiting: usize,
 }
 
 impl Outgoing {
-    /// When the timer of the acknowledgment expires.
+    /// When the timer of the acknowledgement expires.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.sender.deadline().filter(|_| self.waiting == 0)
     }
@@ -70,7 +70,7 @@ impl Recovery {
         self.router.occupancy()
     }
 
-    /// How long to wait for the acknowledgment of a node, if a round trip to it was measured.
+    /// The time to wait for the acknowledgement of a node, if a round trip to it was measured.
     pub(super) fn timeout(&self, end: NodeId) -> Option<Duration> {
         self.round_trips.get(&end).map(RttEstimator::timeout)
     }

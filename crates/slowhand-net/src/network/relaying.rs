@@ -14,7 +14,7 @@ use crate::drop_reason::DropReason;
 use crate::ip::{Endpoint, UdpDatagram, udp_datagram};
 use crate::lowpan::Link;
 
-/// What becomes of a datagram at a node.
+/// The next step of a datagram at a node.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// The node sends it to a neighbour, from one link-local address to another.

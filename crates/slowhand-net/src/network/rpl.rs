@@ -1,4 +1,4 @@
-//! What RPL adds to each packet: which headers, at which node, and what the nodes on the path do with them (RFC 6550
+//! The headers of RPL on a packet: which headers, at which node, and what the nodes on the path do with them (RFC 6550
 //! section 11.2, RFC 6554 section 4.2, RFC 9008).
 //!
 //! | from | to | storing | non-storing |

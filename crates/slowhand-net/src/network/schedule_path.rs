@@ -1,4 +1,4 @@
-//! How long packets take through the mesh, computed from its schedule.
+//! The time that packets take through the mesh, computed from its schedule.
 
 use super::capacity::payload_capacity;
 use super::config::{Fragments, NetworkConfig, RplConfig};
@@ -22,7 +22,7 @@ pub(super) struct SchedulePath<'a> {
     is_recovered: bool,
     /// The octets of a frame that a mesh header may take.
     mesh_header: usize,
-    /// What RPL adds to each packet.
+    /// The headers that RPL adds to each packet.
     rpl: Option<RplConfig>,
 }
 
@@ -43,7 +43,7 @@ impl Path for SchedulePath<'_> {
         self.over_all_hops(node, |above, below| self.mac.sending_time(below, above, self.frames(below, above, octets)))
     }
 
-    /// With recovery, a fragment for which the queue has no room costs the time until its acknowledgment is missed.
+    /// With recovery, a fragment for which the queue has no room costs the time until its acknowledgement is missed.
     fn has_room(&self, node: NodeId, octets: usize) -> bool {
         let queued = self.mac.queue(NodeId::ROOT).len();
         if !self.is_recovered || queued == 0 || node.index() >= self.routes.nodes() {

@@ -21,7 +21,7 @@ use crate::clock::{Duration, Instant};
 use crate::link::Kind;
 use crate::link::Links;
 
-/// How long a clear channel assessment listens: 8 symbols (IEEE 802.15.4-2015, 10.2.8).
+/// The time that a clear channel assessment listens: 8 symbols (IEEE 802.15.4-2015, 10.2.8).
 pub const CCA_DURATION: Duration = Duration::from_micros(8 * SYMBOL.as_micros());
 
 /// A frame on the air, from [`Medium::begin`] until [`Medium::end`].
@@ -44,7 +44,7 @@ impl Reception {
     }
 }
 
-/// What happened to a frame at a radio that had synchronised with it.
+/// The outcome of a frame at a radio that had synchronised with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It arrived.
@@ -77,7 +77,7 @@ struct Frame {
     receptions: Vec<Reception>,
 }
 
-/// What is audible at one node.
+/// The frames that are audible at one node.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ear {
     /// Start of the last busy time: something was audible without a gap.
@@ -109,7 +109,7 @@ impl Medium {
         &self.links
     }
 
-    /// The same, to change how well they work.
+    /// The links, to change how well they work.
     pub fn links_mut(&mut self) -> &mut Links {
         &mut self.links
     }

@@ -1,12 +1,12 @@
-//! How often one radio starts and ramps up, and how long it is ready.
+//! The number of times that one radio starts and ramps up, and the time that it is ready.
 
 use crate::clock::{Duration, Instant};
 use crate::observer::RadioWork;
 
-/// How often and how long a radio listens.
+/// The number of times that a radio listens, and for how long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Listening {
-    /// How often it comes on. Spans that touch are one.
+    /// The number of times that it comes on. Spans that touch are one.
     pub times: u64,
     pub sum: Duration,
     /// When it comes on first, and is switched off last. Without meaning if it never does.
@@ -82,7 +82,7 @@ impl Meter {
         }
     }
 
-    /// What it did.
+    /// The work of the radio.
     pub fn work(&self) -> RadioWork {
         self.work
     }

@@ -59,10 +59,10 @@ pub trait Mac: Any + Debug + Send {
     /// attempt and no other frames wait. A node can compute this from its schedule.
     fn sending_time(&self, node: NodeId, next_hop: NodeId, frames: u64) -> Duration;
 
-    /// How many frames wait at a node, and how its processor handles them.
+    /// The number of frames that wait at a node, and its processor.
     fn queue(&self, node: NodeId) -> &NodeQueue;
 
-    /// The same, to change it.
+    /// The queue of a node, to change it.
     fn queue_mut(&mut self, node: NodeId) -> &mut NodeQueue;
 
     /// Gives a node a queue of another length than the configuration says. Before the first frame.
@@ -85,10 +85,10 @@ pub trait Mac: Any + Debug + Send {
         false
     }
 
-    /// How long a node's radio has been in each state since the start of the simulation.
+    /// The time that a node's radio has been in each state since the start of the simulation.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes;
 
-    /// What else its radio has done since then.
+    /// The other work of its radio since then.
     fn radio_work(&self, _node: NodeId, _now: Instant) -> RadioWork {
         RadioWork::default()
     }
@@ -103,7 +103,7 @@ pub trait Mac: Any + Debug + Send {
         None
     }
 
-    /// How long the MAC has kept a node's processor busy since the start of the simulation, in addition to handling
+    /// The time that the MAC has kept a node's processor busy since the start of the simulation, in addition to handling
     /// frames. Zero unless the MAC waits actively.
     fn processor_time(&self, _node: NodeId) -> Duration {
         Duration::ZERO
@@ -142,7 +142,7 @@ impl<'a> Msdu<'a> {
     }
 }
 
-/// What a MAC tells the layer above.
+/// The messages of a MAC to the layer above.
 #[derive(Clone, Debug)]
 pub enum Indication {
     /// A frame's payload arrived.

@@ -20,7 +20,7 @@ pub const MAX_PSDU: usize = 127;
 /// The channels of the 2.4 GHz band (IEEE 802.15.4-2015, 10.1.3.3).
 pub const CHANNELS: std::ops::RangeInclusive<u8> = 11..=26;
 
-/// How long a frame of `psdu` octets (FCS included) is on the air.
+/// The time that a frame of `psdu` octets (FCS included) is on the air.
 pub const fn air_time(psdu: usize) -> Duration {
     Duration::from_micros((SYNCHRONISATION_OCTETS + psdu as u64) * OCTET.as_micros())
 }

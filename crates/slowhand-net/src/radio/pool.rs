@@ -55,7 +55,7 @@ impl FramePool {
     /// Takes a buffer for a frame that comes into a queue now; `write` fills it and returns the frame's length.
     ///
     /// # Errors
-    /// Those of `write`; the buffer stays free.
+    /// The errors of `write`; the buffer stays free.
     pub fn allocate(
         &mut self,
         now: Instant,

@@ -36,7 +36,7 @@ impl Processor {
         self.free_at
     }
 
-    /// How long frames have kept it busy until `now`.
+    /// The time that frames have kept it busy until `now`.
     pub fn busy(&self, now: Instant) -> Duration {
         self.sum.saturating_sub(self.free_at.since(now))
     }

@@ -6,7 +6,7 @@ use crate::clock::Instant;
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 
-/// How many frames wait at a node, how many there is room for, and how its processor handles frames. A MAC has one for
+/// The number of frames that wait at a node, the room for them, and the processor that handles them. A MAC has one queue for
 /// each node, and keeps the frames themselves.
 ///
 /// It is also the only place where the processor learns of frames, so a MAC that reports each of them here takes the time
@@ -18,7 +18,7 @@ use crate::drop_reason::DropReason;
 pub struct NodeQueue {
     /// Frames that wait.
     frames: usize,
-    /// Those of them that the layer above has sent.
+    /// The frames among them that the layer above has sent.
     data: usize,
     limit: usize,
     peak: usize,
@@ -63,13 +63,13 @@ impl NodeQueue {
         self.peak
     }
 
-    /// How the node's processor handles frames.
+    /// The processor of the node, which handles frames.
     #[inline]
     pub fn processor(&self) -> &Processor {
         &self.processor
     }
 
-    /// The same, to say how long it takes for a frame. Before the first frame.
+    /// The processor, to set the time that it takes for a frame. Before the first frame.
     pub fn processor_mut(&mut self) -> &mut Processor {
         &mut self.processor
     }

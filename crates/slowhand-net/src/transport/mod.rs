@@ -7,7 +7,7 @@ pub mod tcp;
 use crate::address::NodeId;
 use crate::clock::Duration;
 
-/// What a border router knows about the paths to its nodes.
+/// The knowledge of a border router about the paths to its nodes.
 pub trait Path {
     /// The longest time until `packets` IPv6 packets of `octets` each have reached a node, if nothing is lost. It
     /// includes the frames that already wait at the border router.

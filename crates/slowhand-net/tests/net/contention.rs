@@ -1,4 +1,4 @@
-//! What holds in every PAN with CSMA/CA, under every loss and traffic: the properties that its kinds share.
+//! Properties of every PAN with CSMA/CA, under every loss and traffic: its kinds share them.
 
 use crate::harness::*;
 use proptest::prelude::*;
@@ -171,7 +171,7 @@ impl<M: Mac> Outcome<M> {
     }
 }
 
-/// How long a frame is on the air: 6 octets of synchronisation and 2 of FCS, 32 us each.
+/// The time that a frame is on the air: 6 octets of synchronisation and 2 of FCS, 32 us each.
 pub fn air_time(frame: &Frame) -> u64 {
     (frame.octets.len() as u64 + 8) * 32
 }

@@ -172,7 +172,7 @@ fn a_course_that_is_set_counts_from_its_instants() {
     }
 }
 
-/// What varies has streams of its own: the draws of the link itself are the same with it.
+/// Variation has streams of its own: the draws of the link itself are the same with it.
 #[test]
 fn the_losses_of_a_link_stay_the_same_beside_what_varies() {
     let streams = Streams::new(1);

@@ -85,7 +85,7 @@ fn counted(level: SecurityLevel) -> Security {
     Security { level, frame_counter: Some(0), asn_in_nonce: false, key: KeyIdentifier::Index(1) }
 }
 
-/// The same with the slot number in the nonce and no counter.
+/// With the slot number in the nonce and no counter, the rest as [`counted`].
 fn in_slots(level: SecurityLevel) -> Security {
     Security { frame_counter: None, asn_in_nonce: true, ..counted(level) }
 }
@@ -157,18 +157,18 @@ fn the_length_of_every_frame() {
     use FrameKind::{Ack, Beacon, Data, DataRequest, Strobe, StrobeAck};
     let (counted, in_slots) = (counted(SecurityLevel::EncMic32), in_slots(SecurityLevel::EncMic32));
     let rows: [(Secured, Security, Lengths); 9] = [
-        // 21 of header and the payload. Acknowledgment: control 2, number 1, PAN ID 2, address 8, time correction 4 are 17.
+        // 21 of header and the payload. Acknowledgement: control 2, number 1, PAN ID 2, address 8, time correction 4 are 17.
         (tsch, in_slots, &[(Data, &[21 + 2 + 50 + 4]), (Ack, &[17 + 2 + 4])]),
         (tsch, counted, &[(Data, &[21 + 6 + 50 + 4]), (Ack, &[17 + 6 + 4])]),
-        // The same with the address of its sender: 25, or 27 with the FCS.
+        // An acknowledgement with the address of its sender: 25, or 27 with the FCS.
         (tsch_openwsn, in_slots, &[(Data, &[21 + 2 + 50 + 4]), (Ack, &[25 + 2 + 4])]),
-        // Strobes and their answers are data frames with 2 octets. The acknowledgment has 13 without information elements.
+        // Strobes and their answers are data frames with 2 octets. The acknowledgement has 13 without information elements.
         (
             xmac,
             counted,
             &[(Data, &[21 + 10 + 50]), (Strobe, &[21 + 10 + 2]), (StrobeAck, &[21 + 10 + 2]), (Ack, &[13 + 10])],
         ),
-        // Immediate acknowledgments have 3 octets and no security. A beacon: control 2, number 1, PAN ID 2, address 8,
+        // Immediate acknowledgements have 3 octets and no security. A beacon: control 2, number 1, PAN ID 2, address 8,
         // superframe 2, slots 1, pending addresses 1, and 8 for the pending address of the leaf.
         (
             beacon,
@@ -177,7 +177,7 @@ fn the_length_of_every_frame() {
         ),
         (csma, counted, &[(Data, &[21 + 10 + 50]), (Ack, &[3])]),
         (csma_polling, counted, &[(Data, &[21 + 10 + 50]), (DataRequest, &[21 + 10 + 1]), (Ack, &[3])]),
-        // The receiver's frames have 8 octets of information elements, its acknowledgments 6. Those of its parent have none.
+        // The receiver's frames have 8 octets of information elements, its acknowledgements 6. Those of its parent have none.
         (
             csma_sampling,
             counted,
@@ -226,7 +226,7 @@ fn the_time_of_every_frame() {
     };
     assert_eq!(arrives(Some(security)) - arrives(None), 10 * 32);
 
-    // A frame of the leaf, and its acknowledgment.
+    // A frame of the leaf, and its acknowledgement.
     let transmit = |link_layer: Secured, security| {
         let mut mac = link_layer(security);
         mac.enqueue(Instant::ZERO, Msdu::new(LEAF, ROOT, &[0x3f; 50], 0)).unwrap();
@@ -243,7 +243,7 @@ fn the_time_of_every_frame() {
     let beacons = |security| beacon(security).radio_times(ROOT, seconds(1)).transmit.as_micros();
     assert_eq!((beacons(None), beacons(Some(security))), (3 * octets(19), 3 * octets(19 + 10)));
 
-    // macAckWaitDuration: 32 symbols of 16 us, and the acknowledgment of 15 octets, or of 25.
+    // macAckWaitDuration: 32 symbols of 16 us, and the acknowledgement of 15 octets, or of 25.
     let wait = |config: XmacConfig| config.data_ack_wait.as_micros();
     let config = XmacConfig::cxmac(Duration::from_millis(125));
     assert_eq!(wait(config.clone()), 32 * 16 + octets(15));
@@ -329,7 +329,7 @@ fn frame_counters() {
     assert_eq!(protected(&mut outgoing, LEAF, ROOT, 4, &other).1, 2, "a strobe between two attempts");
     let mut acknowledgement = || protected_as(FrameKind::Ack, &mut outgoing, LEAF, ROOT, 0, &clear).1;
     assert_eq!((acknowledgement(), acknowledgement()), (4, 5), "each acknowledgement is a new frame");
-    // What the codec does with the counter in place: the code covers it.
+    // The result of the codec with the counter in place: the code covers it.
     let mut expected = clear.clone();
     protect(&mut expected, &Key([7; 16]), Eui64::of_node(LEAF), None).unwrap();
     assert_eq!(first, expected);

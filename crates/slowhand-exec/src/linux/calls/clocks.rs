@@ -118,7 +118,7 @@ impl Tracer<'_> {
         self.skip(tid, Trial::new(registers, Call::Sleep, deadline));
     }
 
-    /// How long a sleep that is interrupted would have lasted.
+    /// Writes the time that an interrupted sleep has left.
     pub(crate) fn write_rest(&mut self, tid: Pid, entry: &Registers, deadline: Nanos) {
         let is_simple = entry.orig_rax as i64 == libc::SYS_nanosleep;
         let place = if is_simple { entry.rsi } else { entry.r10 };

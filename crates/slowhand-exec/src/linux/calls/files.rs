@@ -204,11 +204,11 @@ fn flags_of(entry: &Registers) -> u64 {
     }
 }
 
-/// How much a call goes on for: octets, or messages. Others return what they got.
+/// The amount that a call goes on for: octets, or messages. Others return what they got.
 fn wanted(entry: &Registers) -> u64 {
     match entry.orig_rax as i64 {
         libc::SYS_write | libc::SYS_sendto | libc::SYS_recvmmsg => entry.rdx,
-        // What is only looked at stays, so there is no rest to wait for.
+        // Octets that are only looked at stay, so there is no rest to wait for.
         libc::SYS_recvfrom
             if flags_of(entry) & (libc::MSG_WAITALL | libc::MSG_PEEK) as u64 == libc::MSG_WAITALL as u64 =>
         {

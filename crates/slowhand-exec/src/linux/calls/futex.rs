@@ -147,7 +147,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// What the futex at an address is.
+    /// The futex at an address.
     fn key(&self, tid: Pid, address: u64, operation: i32) -> FutexKey {
         let process = self.threads.get(tid).map_or(tid, |thread| thread.process);
         let private = FutexKey::Private(process, address);

@@ -18,12 +18,12 @@ use crate::linux::tracee::{self, Pid, Registers};
 use crate::linux::tracer::Tracer;
 use sharing::is_seen_by_others;
 
-/// How often in a row a thread may ask for the time, or for something that is not there. Then it waits for this long, as if each
-/// question took some microseconds: who waits for an instant in this way would wait for ever. *Assumed*.
+/// The number of times in a row that a thread may ask for the time, or for something that is not there. Then it waits for this long, as
+/// if each question took some microseconds: who waits for an instant in this way would wait for ever. *Assumed*.
 const IDLE_CALLS: u32 = 100;
 const IDLE_WAIT: Nanos = 1_000_000;
 
-/// How many of them it may ask until it waits again. *Assumed*: it does not stop asking.
+/// The number of further times until it waits again. *Assumed*: it does not stop asking.
 const IDLE_CALLS_AGAIN: u32 = 10;
 
 /// Where memory is borrowed below the stack: beyond the red zone of the x86-64 ABI (section 3.2.2).
@@ -215,7 +215,7 @@ impl Tracer<'_> {
         self.skip(tid, Trial::new(entry, Call::Spin, Some(deadline)));
     }
 
-    /// The same at the exit of the call.
+    /// Waits as [`spin`](Self::spin) does, at the exit of the call.
     pub(crate) fn spin_on(&mut self, tid: Pid, mut trial: Trial) {
         (trial.what, trial.deadline) = (Call::Spin, Some(self.clocks.after(IDLE_WAIT)));
         self.wait(tid, trial);

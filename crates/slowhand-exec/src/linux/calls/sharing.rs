@@ -1,4 +1,4 @@
-//! What programs at other hosts can see without the network: files, sockets in folders, objects of System V.
+//! Things that programs at other hosts can see without the network: files, sockets in folders, objects of System V.
 //!
 //! Hosts run side by side as long as each of them only reads these. One that is about to change them waits until the others
 //! rest, and from then on runs while no other host does. So what a program reads does not depend on which thread of slowhand was

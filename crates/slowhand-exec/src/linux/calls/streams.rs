@@ -16,7 +16,7 @@ const LONGEST_OPTION: u64 = 1024;
 /// The place of the length of an address in `struct msghdr` (recv(2)).
 const LENGTH_OF_NAME: u64 = 8;
 
-/// What the type of a socket is, without its flags (socket(2)).
+/// The bits of a socket's type, without its flags (socket(2)).
 const TYPE: i32 = 0xf;
 
 impl Tracer<'_> {
@@ -236,7 +236,7 @@ fn write_address(tid: Pid, place: u64, length: u64, address: &[u8]) -> Result<i6
     write_sized(tid, place, length, address, true)
 }
 
-/// The same for any octets. The length is that of what was written, or of all that is there.
+/// Writes any octets, as [`write_address`] does. The length is that of what was written, or of all that is there.
 fn write_sized(tid: Pid, place: u64, length: u64, octets: &[u8], says_all: bool) -> Result<i64, i32> {
     let room = tracee::read_value::<u32>(tid, length).ok_or(libc::EFAULT)?;
     let written = octets.len().min(room as usize);

@@ -29,7 +29,7 @@ impl Link {
     /// Takes the other side of an interface that has just been made. The thread is in the namespace of its host.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The error of the kernel.
     pub(crate) fn open(name: &str, has_frames: bool, node: Ipv6Addr) -> io::Result<Self> {
         // The kernel's own IPv6 says nothing there.
         std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1")?;

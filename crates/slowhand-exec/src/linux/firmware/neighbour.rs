@@ -41,10 +41,10 @@ const ROUTER_SOLICITED_OVERRIDE: u8 = 0b1110_0000;
 /// The flag of a prefix from which hosts make their addresses. It is not one of the link: all packets go to the router.
 const AUTONOMOUS: u8 = 0b0100_0000;
 
-/// How long the router serves, in seconds: the longest (RFC 4861 section 6.2.1), because it says so once.
+/// The lifetime of the router, in seconds: the longest (RFC 4861 section 6.2.1), because it says so once.
 const ROUTER_LIFETIME_S: u16 = 9000;
 
-/// What follows from a frame of the firmware.
+/// The effect of a frame of the firmware.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     /// A packet for the network, with the node's address.
@@ -55,7 +55,7 @@ pub(crate) enum Heard {
     Nothing,
 }
 
-/// What the router knows of its only neighbour.
+/// The knowledge of the router about its only neighbour.
 #[derive(Debug)]
 pub(crate) struct Neighbour {
     /// True for frames of Ethernet (TAP); else there are packets alone (TUN).
@@ -261,7 +261,7 @@ mod tests {
             neighbour.hear(&frame);
             neighbour.frame(frame.clone());
             neighbour.hear(&framed(&frame));
-            // The same behind a header that is whole: what follows it is looked at.
+            // The frame behind a header that is whole: what follows it is looked at.
             let header = Ipv6Header {
                 traffic_class: 0,
                 flow_label: 0,

@@ -1,4 +1,4 @@
-//! What each call of a program on a socket of TCP comes to.
+//! Results of the calls of a program on a socket of TCP.
 
 use super::address::{self, destination, is_local};
 use super::connections::{Opener, number_of};
@@ -12,7 +12,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 
-/// What a call on a socket comes to.
+/// The result of a call on a socket.
 pub(crate) enum Outcome {
     Done(i64),
     /// It waits.

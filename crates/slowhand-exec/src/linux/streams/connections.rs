@@ -11,7 +11,7 @@ use slowhand_net::transport::tcp::{
     self, ConfigError, Connection, ConnectionError, Flags, Segment, SeqNumber, TcpConfig, checksum_holds,
 };
 
-/// How many octets are moved at once. *Assumed*.
+/// The octets that are moved at once. *Assumed*.
 const PIECE: usize = 4096;
 
 /// A connection to another host.
@@ -27,7 +27,7 @@ pub(super) struct Connected {
     is_opening: bool,
     /// True if a program that listens can accept it, or has done so.
     is_offered: bool,
-    /// What has arrived, and the program's socket has no room for.
+    /// Octets that have arrived, and that the program's socket has no room for.
     left: Vec<u8>,
     /// True if the program sends no more.
     has_finished: bool,

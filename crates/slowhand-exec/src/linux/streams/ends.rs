@@ -10,7 +10,7 @@ use std::net::Shutdown;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
-/// What abstract names begin with, behind their zero.
+/// The beginning of abstract names, behind their zero.
 const NAME: &[u8] = b"slowhand stream ";
 
 /// Octets that make a socket full whose room is the smallest: of those a quarter may be taken until it is not
@@ -28,7 +28,7 @@ pub(crate) struct Doorway {
     number: u64,
 }
 
-/// What has come from a program.
+/// Input from a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// So many octets.

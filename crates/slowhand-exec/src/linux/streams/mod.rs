@@ -45,11 +45,11 @@ pub(crate) struct Streams {
     of_ends: HashMap<(Endpoint, Endpoint), u64>,
     /// The number of the next socket or connection.
     next: u64,
-    /// What is to be told to the network.
+    /// Messages to the network.
     outgoing: Vec<Outgoing>,
 }
 
-/// What its sockets have in common.
+/// State that its sockets have in common.
 #[derive(Debug)]
 struct Site {
     address: Ipv6Addr,
@@ -62,7 +62,7 @@ struct Site {
     has_changed: bool,
 }
 
-/// What a host tells the network, in this order.
+/// A message of a host to the network, in this order.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     /// It sends a packet.
@@ -83,7 +83,7 @@ pub(crate) struct Socket {
     is_named: bool,
     state: State,
     options: BTreeMap<(i32, i32), Vec<u8>>,
-    /// What has become of its connection, until the program is told.
+    /// The error of its connection, until the program is told.
     error: Option<i32>,
     /// True if the kernel's socket is to get its usual room.
     needs_room: bool,
@@ -143,7 +143,7 @@ impl Streams {
         self.sockets.is_empty()
     }
 
-    /// What the network is to be told.
+    /// Takes the messages to the network.
     pub(crate) fn take_outgoing(&mut self) -> Vec<Outgoing> {
         std::mem::take(&mut self.outgoing)
     }

@@ -62,7 +62,7 @@ const IP_BIND_ADDRESS_NO_PORT: i32 = 24;
 /// The longest option that is kept. All that are have a number, or two.
 const LONGEST: usize = 16;
 
-/// What a call of getsockopt(2) or setsockopt(2) comes to.
+/// The result of a call of getsockopt(2) or setsockopt(2).
 pub(crate) enum Answer {
     /// The kernel makes it.
     Kernel,

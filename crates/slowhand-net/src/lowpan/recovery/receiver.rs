@@ -17,12 +17,12 @@ use crate::ip;
 /// The number of delivered packets that are remembered (assumed). The oldest is forgotten first.
 const DELIVERED: usize = 16;
 
-/// What happened to a fragment, and the answer to send.
+/// The outcome of a fragment, and the answer to send.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reception<'a> {
     /// As in reassembly without recovery. If the packet was delivered before, it is [`Outcome::Incomplete`].
     pub outcome: Outcome<'a>,
-    /// The acknowledgment to send back to the neighbour that sent the fragment.
+    /// The acknowledgement to send back to the neighbour that sent the fragment.
     pub acknowledgment: Option<RfragAck>,
 }
 
@@ -49,8 +49,8 @@ impl Receiver {
     /// and it need not come first. Whichever comes first takes a buffer, for [`Limits::timeout`] from then on; where none is
     /// free, it is refused. [`Limits::timer`] and [`Limits::when_full`] have no effect.
     ///
-    /// A delivered packet is remembered for `linger`, to acknowledge it again if the acknowledgment was lost. This must
-    /// be as long as a sender requests acknowledgments
+    /// A delivered packet is remembered for `linger`, to acknowledge it again if the acknowledgement was lost. This must
+    /// be as long as a sender requests acknowledgements
     /// ([`RecoveryConfig::persistence`](super::RecoveryConfig::persistence)), and shorter than the time after which the
     /// sender uses the same tag again.
     pub fn new(limits: Limits, linger: Duration, contexts: Contexts) -> Self {
@@ -317,7 +317,7 @@ impl Buffer {
         self.size == Some(self.received)
     }
 
-    /// The acknowledgment, if the sender requests it or the packet is complete.
+    /// The acknowledgement, if the sender requests it or the packet is complete.
     fn acknowledge(&mut self, header: &Rfrag) -> Option<RfragAck> {
         if !header.wants_acknowledgment && !self.is_complete() {
             return None;

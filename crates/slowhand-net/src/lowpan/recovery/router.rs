@@ -1,5 +1,5 @@
 //! The routers between the two ends (RFC 8931 section 6.1). The first fragment sets up the path. The other fragments
-//! follow it, and acknowledgments come back along it.
+//! follow it, and acknowledgements come back along it.
 
 use super::super::cursor::Writer;
 use super::super::forwarding::{Discard, Limits, Route, emit_headers, first_octets, take_hop};
@@ -9,7 +9,7 @@ use super::{Rfrag, RfragAck};
 use crate::address::Eui64;
 use crate::clock::Instant;
 
-/// What to do with a recoverable fragment.
+/// The next step for a recoverable fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The packet is for this node: give the fragment to the [`Receiver`](super::Receiver).
@@ -53,7 +53,7 @@ struct Path {
     /// much.
     growth: i16,
     used: Instant,
-    /// True if the packet is complete. The path stays until another packet needs the entry: the acknowledgment may get
+    /// True if the packet is complete. The path stays until another packet needs the entry: the acknowledgement may get
     /// lost, and the sender then requests it again.
     is_over: bool,
 }
@@ -99,7 +99,7 @@ impl Router {
         forwarded.unwrap_or_else(|reason| Outcome::Discarded(reason, Some(header.refusal())))
     }
 
-    /// Handles an acknowledgment from the neighbour `from`. Returns the previous hop and the acknowledgment to send to
+    /// Handles an acknowledgement from the neighbour `from`. Returns the previous hop and the acknowledgement to send to
     /// it; `None` if no path is known.
     pub fn handle_acknowledgment(
         &mut self,
@@ -214,7 +214,7 @@ impl Rfrag {
         RfragAck { congestion: self.congestion, tag: self.tag, bitmap: RfragAck::NULL }
     }
 
-    /// The same header, with `growth` added to its offset or to the size of the whole packet (section 4.4).
+    /// This header, with `growth` added to its offset or to the size of the whole packet (section 4.4).
     fn moved(self, growth: i16) -> Result<Self, Error> {
         let fragment_offset = self.fragment_offset.checked_add_signed(growth).ok_or(Error::Truncated)?;
         Ok(Self { fragment_offset, ..self })

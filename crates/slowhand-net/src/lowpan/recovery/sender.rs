@@ -10,16 +10,16 @@ use crate::clock::{Duration, Instant};
 pub struct RecoveryConfig {
     /// The octets of a frame payload, header included.
     pub capacity: usize,
-    /// OptWindowSize: the number of fragments before the sender requests an acknowledgment, 1 to 32.
+    /// OptWindowSize: the number of fragments before the sender requests an acknowledgement, 1 to 32.
     pub window: usize,
-    /// OptARQTimeOut: how long the sender waits for an acknowledgment. If it adapts this time, the longest one.
+    /// OptARQTimeOut: how long the sender waits for an acknowledgement. If it adapts this time, the longest one.
     pub timeout: Duration,
     /// True if a node measures the round trip to each end, and computes the timeout from that as in RFC 6298 (assumed:
     /// section 7.1 names limits, and no rule).
     pub adaptive: bool,
     /// MaxFragRetries: how often the sender sends a fragment again before it gives the packet up.
     pub max_retries: u8,
-    /// True if the sender sends the first fragment alone, and waits for its acknowledgment. The first fragment sets up
+    /// True if the sender sends the first fragment alone, and waits for its acknowledgement. The first fragment sets up
     /// the path: a router that receives another fragment before it makes the sender give the packet up (section 6.1.2).
     pub first_alone: bool,
 }
@@ -35,7 +35,7 @@ impl Default for RecoveryConfig {
 }
 
 impl RecoveryConfig {
-    /// How long a sender requests acknowledgments before it gives a packet up, without the time on the air.
+    /// The time that a sender requests acknowledgements before it gives a packet up, without the time on the air.
     pub fn persistence(&self) -> Duration {
         self.timeout * (u64::from(self.max_retries) + 1)
     }
@@ -46,7 +46,7 @@ impl RecoveryConfig {
 pub enum State {
     /// There are fragments to send: [`Sender::next_frame`].
     Sending,
-    /// Waiting for an acknowledgment until [`Sender::deadline`].
+    /// Waiting for an acknowledgement until [`Sender::deadline`].
     Waiting,
     /// Every fragment has arrived.
     Delivered,
@@ -75,15 +75,15 @@ pub struct Sender {
     acknowledged: u32,
     /// The bitmap of fragments of this window that are not sent yet.
     flight: u32,
-    /// How often each fragment was sent.
+    /// The number of times that each fragment was sent.
     sent: [u8; MAX_FRAGMENTS],
     deadline: Option<Instant>,
     /// True if the sender must tell the receiver that it gives the packet up.
     abort: bool,
     state: State,
-    /// How long it waits now.
+    /// The time that it waits now.
     timeout: Duration,
-    /// When the fragment left that requests an acknowledgment, if no fragment was sent twice so far.
+    /// When the fragment left that requests an acknowledgement, if no fragment was sent twice so far.
     asked_at: Option<Instant>,
 }
 
@@ -160,7 +160,7 @@ impl Sender {
         self.state
     }
 
-    /// When the timer of the acknowledgment expires.
+    /// When the timer of the acknowledgement expires.
     pub const fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
@@ -198,7 +198,7 @@ impl Sender {
         Ok(Some(out.written()))
     }
 
-    /// Handles an acknowledgment. Ignores one with another tag.
+    /// Handles an acknowledgement. Ignores one with another tag.
     pub fn handle_acknowledgment(&mut self, acknowledgment: &RfragAck) {
         let is_over = matches!(self.state, State::Delivered | State::Failed);
         if is_over || acknowledgment.tag != self.tag {
@@ -214,8 +214,8 @@ impl Sender {
         self.resize_window(acknowledgment.congestion);
         match self.state {
             State::Waiting => self.start_window(),
-            // The acknowledgment is late: a retransmission has begun. The fragments that it confirms need not be sent
-            // again. The last fragment stays, because it requests the next acknowledgment.
+            // The acknowledgement is late: a retransmission has begun. The fragments that it confirms need not be sent
+            // again. The last fragment stays, because it requests the next acknowledgement.
             _ => {
                 let rest = self.flight & !self.acknowledged;
                 let last = self.flight & self.flight.wrapping_neg();
@@ -224,18 +224,18 @@ impl Sender {
         }
     }
 
-    /// The round trip that an acknowledgment ends which arrives now. None if a fragment was sent twice: nobody knows then
+    /// The round trip that an acknowledgement ends which arrives now. None if a fragment was sent twice: nobody knows then
     /// which copy is acknowledged (Karn's algorithm, RFC 6298 section 3).
     pub fn round_trip(&self, now: Instant) -> Option<Duration> {
         self.asked_at.map(|asked| now.since(asked))
     }
 
-    /// Changes how long it waits for an acknowledgment, at most to the configured time.
+    /// Changes how long it waits for an acknowledgement, at most to the configured time.
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout.min(self.config.timeout);
     }
 
-    /// Starts to send the missing fragments again, if the timer of the acknowledgment has expired.
+    /// Starts to send the missing fragments again, if the timer of the acknowledgement has expired.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
             self.set_timeout(self.timeout * 2);
@@ -243,7 +243,7 @@ impl Sender {
         }
     }
 
-    /// Restarts the timer of the acknowledgment: the last frame has left this node only now.
+    /// Restarts the timer of the acknowledgement: the last frame has left this node only now.
     pub fn handle_departure(&mut self, now: Instant) {
         if self.state == State::Waiting {
             self.deadline = Some(now + self.timeout);

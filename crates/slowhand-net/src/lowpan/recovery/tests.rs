@@ -114,7 +114,7 @@ fn only_what_is_missing_is_sent_again() {
     let answer = reception.acknowledgment.unwrap();
     assert_eq!(answer.bitmap, RfragAck::FULL);
 
-    // The acknowledgment is lost: the sender requests it again, and the receiver repeats it.
+    // The acknowledgement is lost: the sender requests it again, and the receiver repeats it.
     sender.handle_timeout(at(702));
     let frames = flight(&mut sender, at(702), &packet);
     assert_eq!(sequences(&frames), [(1, false), (4, true)]);
@@ -129,7 +129,7 @@ fn only_what_is_missing_is_sent_again() {
     assert_eq!(reception.acknowledgment.unwrap().bitmap, bit(4));
 }
 
-/// The sender measures from the departure of the fragment that asks until the acknowledgment, and only if nothing was sent
+/// The sender measures from the departure of the fragment that asks until the acknowledgement, and only if nothing was sent
 /// twice. The timer doubles at each expiry, up to the configured time.
 #[test]
 fn a_sender_measures_what_is_not_ambiguous() {
@@ -160,7 +160,7 @@ fn a_window_at_a_time_narrower_after_congestion() {
     assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, false), (1, false), (2, false), (3, true)]);
     sender.handle_acknowledgment(&RfragAck { congestion: true, tag: 0x42, bitmap: 0xf << 28 });
     assert_eq!(sequences(&flight(&mut sender, at(1), &packet)), [(4, false), (5, true)]);
-    // An acknowledgment with another tag is ignored.
+    // An acknowledgement with another tag is ignored.
     sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x43, bitmap: RfragAck::FULL });
     assert_eq!(sender.state(), State::Waiting);
     sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: 0x3f << 26 });
@@ -334,7 +334,7 @@ fn the_first_fragment_goes_alone_where_it_has_to() {
     assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, true)]);
     sender.handle_timeout(at(700));
     assert_eq!(sequences(&flight(&mut sender, at(700), &packet)), [(0, true)], "and again until it has arrived");
-    // The frame leaves only now: the timer of the acknowledgment starts again.
+    // The frame leaves only now: the timer of the acknowledgement starts again.
     sender.handle_departure(at(1_000));
     assert_eq!(sender.deadline(), Some(at(1_700)));
     sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: bit(0) });

@@ -1,4 +1,4 @@
-//! What the border router can read in a datagram: parts of a DTLS flight, or something else.
+//! The view of the border router into a datagram: parts of a DTLS flight, or something else.
 
 use slowhand_wire::flight::RecordId;
 use slowhand_wire::{ContentType, FlightPart, MessageType, WireError, dtls, flight};

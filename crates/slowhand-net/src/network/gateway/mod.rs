@@ -1,4 +1,4 @@
-//! What a border router can do beyond forwarding: a TCP proxy, the suppression of spurious DTLS retransmissions, and the
+//! Tasks of a border router beyond forwarding: a TCP proxy, the suppression of spurious DTLS retransmissions, and the
 //! validation of certificates.
 //!
 //! All use only what a real border router knows: the packets that cross it, the frames in its own queue, the schedule
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use suppression::Suppression;
 use validation::{Judge, Validation};
 
-/// What the border router does beyond forwarding; by default, nothing.
+/// The tasks of the border router beyond forwarding; by default, none.
 #[derive(Clone, Debug, Default)]
 pub struct GatewayConfig {
     /// Splits each TCP connection across the border router in two.

@@ -33,7 +33,7 @@ use slowhand_wire::flight::RecordId;
 use slowhand_wire::{ContentType, Coverage, FlightPart};
 use std::collections::{BTreeMap, VecDeque};
 
-/// How long the border router holds copies back.
+/// The time for which the border router holds copies back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SuppressionConfig {
     /// The longest time that a device takes to answer a flight that has reached it, without the time in the mesh. While
@@ -57,7 +57,7 @@ const MAX_PARTS: usize = 256;
 /// longest timeout, 60 s in RFC 6347 section 4.2.4.1).
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(300);
 
-/// What happens to a datagram.
+/// The decision about a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is forwarded.
@@ -66,7 +66,7 @@ pub enum Verdict {
     Hold,
 }
 
-/// What happens to a datagram that was held back.
+/// The fate of a datagram that was held back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// It is forwarded into the mesh.
@@ -113,7 +113,7 @@ struct Conversation {
     /// The parts that went into the mesh, and those that came out of it with their flights.
     down: Vec<Sent>,
     up: Vec<(FlightPart, u32)>,
-    /// The same, as sets.
+    /// The parts of `down` and `up`, as sets.
     covered_down: Coverage,
     covered_up: Coverage,
     last: Instant,
@@ -133,7 +133,7 @@ struct Sent {
     fate: Fate,
 }
 
-/// What the border router knows about a part that went into the mesh.
+/// The fate of a part that went into the mesh, as the border router knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// The times of its schedule.
@@ -174,7 +174,7 @@ impl Conversation {
         self.down.iter().filter(|sent| parts.iter().any(|part| part.overlaps(&sent.part)))
     }
 
-    /// How long a copy of these parts of the current flight is held; none if recovery will tell.
+    /// The time until which a copy of these parts of the current flight is held; none if recovery will tell.
     fn overdue_at(&self, parts: &[FlightPart]) -> Option<Instant> {
         let is_recovering = |sent: &Sent| sent.flight == self.flight && sent.fate == Fate::Recovering;
         let overdue = || self.copies(parts).map(|sent| sent.due).fold(self.due, Instant::max);

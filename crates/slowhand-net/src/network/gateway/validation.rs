@@ -170,7 +170,7 @@ impl Message {
     }
 }
 
-/// What the border router reads in a datagram.
+/// The contents of a datagram, as the border router reads them.
 #[derive(Debug)]
 struct Content<'a> {
     /// The fragments of Certificate messages in records of epoch 0.

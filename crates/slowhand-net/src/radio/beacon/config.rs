@@ -139,7 +139,7 @@ impl BeaconConfig {
         air_time(beacon_octets(0, self.security))
     }
 
-    /// How long a child waits for a frame after an acknowledgement with frame pending (macMaxFrameTotalWaitTime,
+    /// The time that a child waits for a frame after an acknowledgement with frame pending (macMaxFrameTotalWaitTime,
     /// 7.4.2).
     pub fn max_frame_total_wait(&self) -> Duration {
         let (min, max) = self.backoff_exponents;

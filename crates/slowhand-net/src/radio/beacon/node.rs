@@ -1,4 +1,4 @@
-//! What a node of a beacon-enabled PAN has in addition. It is a child of its parent and the coordinator of its children.
+//! The state of a node that only a beacon-enabled PAN has. It is a child of its parent and the coordinator of its children.
 
 use super::BeaconRules;
 use super::cluster::Cluster;

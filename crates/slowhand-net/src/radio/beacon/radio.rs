@@ -12,7 +12,7 @@ pub struct Radio {
     pub account: Account,
     /// Since when it is on for traffic.
     pub awake_since: Option<Instant>,
-    /// How often it was switched on for traffic when it was off, or is going to be.
+    /// The number of times that it was switched on for traffic when it was off, or is going to be.
     awoken: u64,
     /// The last of these.
     awoken_at: Option<Instant>,
@@ -41,7 +41,7 @@ impl Radio {
         }
     }
 
-    /// How often it was switched on for traffic before `now`, when it was off.
+    /// The number of times that it was switched on for traffic before `now`, when it was off.
     pub fn awoken(&self, now: Instant) -> u64 {
         self.awoken - u64::from(self.awoken_at.is_some_and(|at| at >= now))
     }

@@ -1,4 +1,4 @@
-//! How long each radio is in each state.
+//! The time that each radio is in each state.
 //!
 //! A coordinator is on during its own active periods. Its children are on for each of its beacons and, if they listen
 //! when idle, until the end of the active period. This part follows from the time alone. Frames add to it when they
@@ -27,7 +27,7 @@ impl Beacon {
         }
     }
 
-    /// How long the node's radio has been in each state.
+    /// The time that the node's radio has been in each state.
     pub(super) fn times(&self, node: NodeId, now: Instant) -> RadioTimes {
         let radio = &self.nodes[node.index()].radio;
         let RadioTimes { mut transmit, mut receive, listen, .. } = radio.account.times();
@@ -54,7 +54,7 @@ impl Beacon {
 }
 
 impl Beacon {
-    /// How often the node's radio started: for each of its active periods, each beacon of its parent, and for traffic. It is on
+    /// The number of starts of the node's radio: for each of its active periods, each beacon of its parent, and for traffic. It is on
     /// while it contends, so it is never just ready. Two of them that touch count as two.
     pub(super) fn work(&self, node: NodeId, now: Instant) -> RadioWork {
         let radio = &self.nodes[node.index()].radio;
@@ -86,7 +86,7 @@ fn begun(now: Instant, first: Instant, interval: Duration) -> u64 {
     now.since(first).as_micros().div_ceil(interval.as_micros())
 }
 
-/// How long a child is on for its parent's beacons and for listening when idle, and how long it receives beacons. A
+/// The time that a child is on for its parent's beacons and for listening when idle, and the time that it receives beacons. A
 /// lost beacon keeps the receiver on as long as a beacon that lists no address.
 fn beacons(
     config: &BeaconConfig,

@@ -1,4 +1,4 @@
-//! What a beacon-enabled PAN decides at each step of an exchange.
+//! The rules of a beacon-enabled PAN: its decisions at each step of an exchange.
 
 use super::cluster::Active;
 use super::config::{BACKOFF_PERIOD, BeaconConfig, Downward, TURNAROUND};
@@ -12,7 +12,7 @@ use crate::observer::{Observer, RadioTimes, RadioWork};
 use crate::radio::Indication;
 use crate::radio::contention::{Event, Form, Node, Phase, Role, Rules, Station, StationId, Task, Tree};
 
-/// What happens besides exchanges.
+/// Events besides exchanges.
 #[derive(Clone, Copy, Debug)]
 pub enum Timer {
     /// A superframe begins in which frames may wait.

@@ -43,7 +43,7 @@ pub struct BeaconTimes {
     pub first: Instant,
     /// From one to the next.
     pub interval: Duration,
-    /// How long each lasts. A beacon that lists children lasts longer: the difference is not modelled here.
+    /// The length of each. A beacon that lists children lasts longer: the difference is not modelled here.
     pub air_time: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with the constants and the tree of a PAN.
+//! Faults of the constants and the tree of a PAN.
 
 use crate::address::NodeId;
 use crate::radio::phy::CHANNELS;

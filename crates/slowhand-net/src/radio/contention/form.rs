@@ -31,7 +31,7 @@ pub struct Form {
     pub security: Option<Security>,
 }
 
-/// What kind of frames.
+/// The kind of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Version 0 or 1.
@@ -60,7 +60,7 @@ impl Form {
         MAX_FRAME - self.data_capacity() + 1 + FCS
     }
 
-    /// Octets of an acknowledgment, FCS included.
+    /// Octets of an acknowledgement, FCS included.
     pub const fn ack_octets(self) -> usize {
         match self.kind {
             Kind::Plain => ACK,
@@ -68,7 +68,7 @@ impl Form {
         }
     }
 
-    /// Writes a data frame that asks for an acknowledgment, and returns its length.
+    /// Writes a data frame that asks for an acknowledgement, and returns its length.
     ///
     /// # Errors
     /// [`Error::BufferTooSmall`].
@@ -95,7 +95,7 @@ impl Form {
             .expect("a data request is shorter than the longest frame")
     }
 
-    /// Writes an acknowledgment and returns its length. Those of frames of version 2 are enhanced ones (IEEE
+    /// Writes an acknowledgement and returns its length. Those of frames of version 2 are enhanced ones (IEEE
     /// 802.15.4-2015, 6.7.4.2), and secured if the frames are (`TxFrame::GenerateEnhAck` of OpenThread).
     #[inline]
     pub fn write_ack(self, out: &mut [u8; MAX_FRAME], sequence: u8, frame_pending: bool, to: NodeId) -> usize {
@@ -113,7 +113,7 @@ impl Form {
         set_phase(octets, self.any_header().length(), phase);
     }
 
-    /// Sets the phase in the CSL IE of an acknowledgment.
+    /// Sets the phase in the CSL IE of an acknowledgement.
     pub fn set_ack_phase(self, octets: &mut [u8; MAX_FRAME], phase: u16) {
         set_phase(octets, self.enhanced_ack(0, false, NodeId::ROOT).length(), phase);
     }
@@ -132,7 +132,7 @@ impl Form {
         self.header(FrameType::Data, 0, NodeId::ROOT, NodeId::ROOT)
     }
 
-    /// The header of a frame that asks for an acknowledgment: a data frame, or a data request command (IEEE Std
+    /// The header of a frame that asks for an acknowledgement: a data frame, or a data request command (IEEE Std
     /// 802.15.4-2006, 7.3.4).
     #[inline]
     const fn header(self, frame_type: FrameType, sequence: u8, from: NodeId, to: NodeId) -> Header {

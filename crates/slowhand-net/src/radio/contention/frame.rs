@@ -1,8 +1,8 @@
-//! Acknowledgments of versions 0 and 1 (IEEE Std 802.15.4-2006, 7.2). They have no security (7.2.2.3).
+//! Acknowledgements of versions 0 and 1 (IEEE Std 802.15.4-2006, 7.2). They have no security (7.2.2.3).
 
 use crate::radio::frame::{FCS, Frame, FrameType, Header, MAX_FRAME, Security, Version};
 
-/// Octets of an acknowledgment, FCS included (7.2.2.3).
+/// Octets of an acknowledgement, FCS included (7.2.2.3).
 pub const ACK: usize = ack_header(0, false).length() + FCS;
 
 /// The earliest version that can have this security (7.2.3).
@@ -10,7 +10,7 @@ pub const fn version_of(security: Option<Security>) -> Version {
     if security.is_some() { Version::V1 } else { Version::V0 }
 }
 
-/// Writes an acknowledgment and returns its length.
+/// Writes an acknowledgement and returns its length.
 #[inline]
 pub fn write_ack(out: &mut [u8; MAX_FRAME], sequence: u8, frame_pending: bool) -> usize {
     Frame::new(ack_header(sequence, frame_pending))

@@ -36,7 +36,7 @@ pub struct Pan<R: Rules> {
 #[derive(Debug)]
 pub struct Node<R: Rules> {
     pub queue: NodeQueue,
-    /// What it sends, for each of its roles.
+    /// The stations that send its frames, one for each of its roles.
     pub stations: R::Stations,
     /// Frames that it sends when the channel is clear: to its parent, and to children that do not ask for them.
     pub own: FrameQueue,
@@ -53,7 +53,7 @@ pub struct Node<R: Rules> {
     /// End of the last frame that it sent.
     pub sending_until: Instant,
     pub radio: R::Radio,
-    /// What only this MAC has.
+    /// The state that only this MAC has.
     pub mac: R::Node,
 }
 
@@ -78,7 +78,7 @@ pub enum Event<E> {
     Mac(E),
 }
 
-/// What the engine tells a radio.
+/// The radio of a node, as the engine tells it of frames.
 pub trait FrameRadio: Debug + Send {
     /// A frame of its node begins.
     fn begin_sending(&mut self, _now: Instant) {}
@@ -96,13 +96,13 @@ pub trait FrameRadio: Debug + Send {
     fn watch(&mut self, watched: bool);
 }
 
-/// What a MAC decides, and what it does at each step of an exchange in addition to what all do.
+/// The rules of a MAC: its decisions, and its actions at each step of an exchange in addition to those that all have.
 pub trait Rules: Debug + Sized + Send + 'static {
     /// Its constants.
     type Config: Debug + Send;
-    /// What each node has in addition.
+    /// The state that each node has in addition.
     type Node: Debug + Send;
-    /// What each station has in addition.
+    /// The state that each station has in addition.
     type Station: Debug + Send;
     /// The stations of a node, by role.
     type Stations: AsRef<[Station<Self::Station>]> + AsMut<[Station<Self::Station>]> + Debug + Send;
@@ -204,7 +204,7 @@ pub trait Rules: Debug + Sized + Send + 'static {
     /// A data request is given up.
     fn request_failed(pan: &mut Pan<Self>, now: Instant, node: NodeId, reason: DropReason);
 
-    /// How long a child waits for the frame that an acknowledgement has announced.
+    /// The time until which a child waits for the frame that an acknowledgement has announced.
     fn data_until(pan: &Pan<Self>, now: Instant, id: StationId) -> Instant;
 
     /// That frame did not come.

@@ -94,7 +94,7 @@ pub trait Pattern {
     }
 }
 
-/// What a radio does when it neither sends nor receives.
+/// The state of a radio that neither sends nor receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// It listens.
@@ -189,7 +189,7 @@ impl<P: Pattern> Radio<P> {
         }
     }
 
-    /// How long it was in each state until `now`, which must not be before the last change.
+    /// The time that it was in each state until `now`, which must not be before the last change.
     pub fn times(&self, now: Instant) -> RadioTimes {
         let mut times = self.account.times();
         match self.state() {
@@ -200,7 +200,7 @@ impl<P: Pattern> Radio<P> {
         RadioTimes { sleep: now.since(Instant::ZERO).saturating_sub(transmit + receive + listen), ..times }
     }
 
-    /// What else it did until `now`.
+    /// The other work that it did until `now`.
     pub fn work(&self, now: Instant) -> RadioWork {
         let mut meter = self.meter;
         match self.state() {
@@ -210,7 +210,7 @@ impl<P: Pattern> Radio<P> {
         meter.work()
     }
 
-    /// How long it listens while it neither sends nor receives, and its meter after that.
+    /// The time that it listens while it neither sends nor receives, and its meter after that.
     fn idle(&self, from: Instant, now: Instant) -> (Duration, Meter) {
         let mut meter = self.meter;
         let listening = match self.mode {

@@ -1,4 +1,4 @@
-//! What a node does in an exchange of frames, and how far it is.
+//! The steps of a node in an exchange of frames, and its progress.
 
 use super::Backoff;
 use crate::address::NodeId;
@@ -54,7 +54,7 @@ pub struct Station<S> {
     /// The number of times that it has waited for an announced frame.
     pub waits: u32,
     pub random: Stream,
-    /// What only this MAC has.
+    /// The state that only this MAC has.
     pub mac: S,
 }
 

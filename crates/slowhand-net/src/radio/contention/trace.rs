@@ -15,7 +15,7 @@ pub struct Trace {
 /// A frame on the air.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// What the observer sees, without the octets.
+    /// The transmission that the observer sees, without the octets.
     pub transmission: Transmission<'static>,
     pub octets: [u8; MAX_FRAME],
     pub length: u8,

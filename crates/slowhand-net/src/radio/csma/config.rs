@@ -29,10 +29,10 @@ pub const MIN_POLL_PERIOD: Duration = Duration::from_millis(10);
 /// The poll period after a poll without acknowledgement (`OPENTHREAD_CONFIG_MAC_RETX_POLL_PERIOD`).
 pub const RETRY_POLL_PERIOD: Duration = Duration::from_millis(1_000);
 
-/// How many polls in a row without acknowledgement have that period (`OPENTHREAD_CONFIG_FAILED_CHILD_TRANSMISSIONS`).
+/// The number of polls in a row without acknowledgement that have that period (`OPENTHREAD_CONFIG_FAILED_CHILD_TRANSMISSIONS`).
 pub const POLL_RETRIES: u8 = 4;
 
-/// The same where polls synchronise CSL (`kMaxCslPollRetxAttempts` in `data_poll_sender.hpp`). Such a poll is not
+/// The number of such polls where polls synchronise CSL (`kMaxCslPollRetxAttempts` in `data_poll_sender.hpp`). Such a poll is not
 /// retransmitted by the MAC.
 pub const CSL_POLL_RETRIES: u8 = 15;
 
@@ -71,15 +71,15 @@ pub struct CsmaConfig {
     /// True if the acknowledgement of a sleepy device's data frame tells it that frames wait for it. If false, only
     /// the acknowledgement of a poll does.
     pub pending_in_data_acks: bool,
-    /// How often a parent sends a frame, each time after a poll, until its child acknowledges it.
+    /// The number of times that a parent sends a frame, each time after a poll, until its child acknowledges it.
     pub indirect_attempts: u8,
-    /// How long a parent keeps a frame that its child does not fetch (macTransactionPersistenceTime).
+    /// The time that a parent keeps a frame that its child does not fetch (macTransactionPersistenceTime).
     pub indirect_timeout: Duration,
     /// The polls of sleepy devices.
     pub polling: Polling,
     /// The samples of sleepy devices. `None` if they only poll.
     pub csl: Option<Csl>,
-    /// The security of data frames, data requests and enhanced acknowledgments. `None`: none. It carries a frame counter.
+    /// The security of data frames, data requests and enhanced acknowledgements. `None`: none. It carries a frame counter.
     pub security: Option<Security>,
     /// The most frames in a node's queue, those for its parent and its children together.
     pub queue: usize,
@@ -90,13 +90,13 @@ pub struct CsmaConfig {
 pub struct Polling {
     /// From one poll to the next.
     pub period: Duration,
-    /// The same while the device expects an answer.
+    /// The time from one poll to the next while the device expects an answer.
     pub fast_period: Duration,
     /// When the device expects an answer.
     pub fast: FastPoll,
-    /// How many fast polls follow a frame that the device has to send, with [`FastPoll::Data`].
+    /// The number of fast polls that follow a frame that the device has to send, with [`FastPoll::Data`].
     pub fast_polls: u8,
-    /// How long it listens for the frame that an acknowledgement has announced.
+    /// The time that it listens for the frame that an acknowledgement has announced.
     pub data_wait: Duration,
 }
 
@@ -127,7 +127,7 @@ pub struct Csl {
     pub accuracy_ppm: u32,
     /// The sum of the uncertainties with which parent and child know when a frame begins.
     pub uncertainty: Duration,
-    /// How long a sample lasts after the time at which the MAC header of a frame is expected.
+    /// The time that a sample lasts after the time at which the MAC header of a frame is expected.
     pub receive_after: Duration,
 }
 
@@ -137,7 +137,7 @@ impl Csl {
         CSL_UNIT * u64::from(self.period)
     }
 
-    /// How far the clocks of parent and child may have drifted apart after this time.
+    /// The most that the clocks of parent and child may have drifted apart after this time.
     pub fn drift(&self, since: Duration) -> Duration {
         Duration::from_micros((since.as_micros() * u64::from(self.accuracy_ppm)).div_ceil(1_000_000))
     }

@@ -41,7 +41,7 @@ use radio::{Samples, Sampling};
 #[derive(Debug)]
 pub struct CsmaRules;
 
-/// What happens besides exchanges.
+/// Events besides exchanges.
 #[derive(Clone, Copy, Debug)]
 pub enum Timer {
     /// A device polls.

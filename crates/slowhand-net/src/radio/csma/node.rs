@@ -1,4 +1,4 @@
-//! What a node of a non-beacon PAN has in addition, and what its parent knows of it.
+//! The state of a node that only a non-beacon PAN has, and the knowledge of its parent about it.
 
 use super::polls::Polls;
 use super::radio::{Samples, Sampling};
@@ -38,7 +38,7 @@ pub struct Attempts {
     pub retry_exponent: u8,
 }
 
-/// What a parent knows of a CSL receiver.
+/// The knowledge of a parent about a CSL receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     /// The time of a sample, rounded down to the unit of phases.

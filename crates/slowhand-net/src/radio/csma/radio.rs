@@ -4,7 +4,7 @@ use super::config::{BEFORE_HEADER, Csl};
 use crate::clock::{Duration, Instant};
 use crate::radio::contention::Pattern;
 
-/// What the radio of a node does while it sleeps.
+/// The activity of a node's radio while it sleeps.
 #[derive(Debug)]
 pub struct Sampling {
     /// When it samples the channel.
@@ -69,7 +69,7 @@ impl Samples {
         cut.filter(|(begin, end)| begin < end)
     }
 
-    /// How long before and after the time of a sample the radio listens (`SubMac::GetCslWindowEdges` of OpenThread, for
+    /// The time before and after a sample in which the radio listens (`SubMac::GetCslWindowEdges` of OpenThread, for
     /// a radio that starts at a given time).
     fn edges(&self, at: Instant, half: Duration) -> (Duration, Duration) {
         let margin = self.csl.drift(at.since(self.synchronised)) + self.csl.uncertainty;

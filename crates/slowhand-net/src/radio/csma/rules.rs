@@ -1,4 +1,4 @@
-//! What a non-beacon PAN decides at each step of an exchange.
+//! The rules of a non-beacon PAN: its decisions at each step of an exchange.
 
 use super::config::{BEFORE_HEADER, CSL_UNIT, CsmaConfig};
 use super::node::{Attempts, CsmaNode, listens};

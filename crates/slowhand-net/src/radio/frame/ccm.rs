@@ -32,7 +32,7 @@ pub struct Key(pub [u8; 16]);
 /// as it is.
 ///
 /// # Errors
-/// Those of [`FrameView::parse`]; [`Error::FrameCounter`] if the frame has no frame counter and `asn` is `None`.
+/// The errors of [`FrameView::parse`]; [`Error::FrameCounter`] if the frame has no frame counter and `asn` is `None`.
 pub fn protect(octets: &mut [u8], key: &Key, source: Eui64, asn: Option<u64>) -> Result<(), Error> {
     let view = FrameView::parse(octets)?;
     let header = view.header();

@@ -10,7 +10,7 @@ pub enum Error {
     /// The buffer is shorter than the frame.
     #[error("the frame does not fit into a buffer of {0} octets")]
     BufferTooSmall(usize),
-    /// A frame type other than beacon, data, acknowledgment and MAC command.
+    /// A frame type other than beacon, data, acknowledgement and MAC command.
     #[error("frame type {0} is not supported")]
     FrameType(u8),
     /// The reserved frame version.
@@ -37,9 +37,9 @@ pub enum Error {
     /// The message integrity code is not as long as the security level says.
     #[error("a message integrity code of {found} octets instead of {expected}")]
     MicLength {
-        /// What the security level asks for.
+        /// The length that the security level asks for.
         expected: usize,
-        /// What was given.
+        /// The length that was given.
         found: usize,
     },
     /// A header IE in the list of payload IEs, or the reverse.

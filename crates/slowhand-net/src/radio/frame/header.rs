@@ -34,7 +34,7 @@ pub struct Header {
     pub version: Version,
     /// True if the sender has more frames for the destination.
     pub frame_pending: bool,
-    /// True if the sender asks for an acknowledgment (the AR field).
+    /// True if the sender asks for an acknowledgement (the AR field).
     pub ack_request: bool,
     /// The sequence number. `None` if it is suppressed, which needs version 2.
     pub sequence: Option<u8>,
@@ -87,7 +87,7 @@ impl Header {
         }
     }
 
-    /// The header of an enhanced acknowledgment to an extended address: frame version 2, no source address (IEEE Std
+    /// The header of an enhanced acknowledgement to an extended address: frame version 2, no source address (IEEE Std
     /// 802.15.4-2020, 6.7.4.2).
     #[inline]
     pub const fn enhanced_ack(sequence: u8, pan: u16, destination: Eui64) -> Self {

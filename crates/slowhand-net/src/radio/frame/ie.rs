@@ -33,7 +33,7 @@ const PAYLOAD_TERMINATION: u8 = 0xf;
 /// The subtype of the 6top IE among the IEs of the IETF (RFC 8480, section 3.2.1; the number is IANA's).
 pub const SIXTOP: u8 = 0xc9;
 
-/// The content of the time correction IE. An enhanced acknowledgment carries it to keep its receiver synchronised.
+/// The content of the time correction IE. An enhanced acknowledgement carries it to keep its receiver synchronised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TimeCorrection {
     /// The correction in microseconds: -2048 to 2047.
@@ -113,7 +113,7 @@ impl<'a> HeaderIe<'a> {
     }
 }
 
-/// What follows the header IEs.
+/// The element that follows the header IEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Follows {
     /// Nothing but the message integrity code.
@@ -201,7 +201,7 @@ pub enum PayloadIe<'a> {
     Ietf {
         /// The subtype, such as [`SIXTOP`].
         subtype: u8,
-        /// What follows the subtype.
+        /// The octets that follow the subtype.
         content: &'a [u8],
     },
     /// Any other IE.

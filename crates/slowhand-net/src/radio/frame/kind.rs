@@ -19,7 +19,7 @@ pub enum FrameType {
     Beacon = 0,
     /// A data frame.
     Data = 1,
-    /// An acknowledgment: immediate in versions 0 and 1, enhanced in version 2.
+    /// An acknowledgement: immediate in versions 0 and 1, enhanced in version 2.
     Ack = 2,
     /// A MAC command.
     Command = 3,

@@ -5,7 +5,7 @@ use super::kind::{MAX_FRAME, SEQUENCE};
 use super::security::MAX_MIC;
 use super::value::Frame;
 
-/// Octets of space in a template: more than the header of a data frame with security, or of an enhanced acknowledgment
+/// Octets of space in a template: more than the header of a data frame with security, or of an enhanced acknowledgement
 /// with its time correction IE.
 const MAX_TEMPLATE: usize = 40;
 

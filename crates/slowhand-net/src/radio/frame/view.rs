@@ -34,7 +34,7 @@ impl<'a> FrameView<'a> {
         }
     }
 
-    /// The same of a frame that is not encrypted yet, or no longer: whatever its security level is, its payload IEs are
+    /// Parses a frame that is not encrypted yet, or no longer: whatever its security level is, its payload IEs are
     /// read.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ pub struct CellId {
     pub channel_offset: u16,
 }
 
-/// What a node may do in a cell (IEEE 802.15.4-2015, 8.4.3.3, link options).
+/// The uses of a cell that a node is allowed (IEEE 802.15.4-2015, 8.4.3.3, link options).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellOptions {
     /// It may send.

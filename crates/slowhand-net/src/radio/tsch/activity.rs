@@ -1,4 +1,4 @@
-//! What the radio of one node does: the time in each state, for its energy, and the intervals of its timeline.
+//! The activity of one node's radio: the time in each state, for its energy, and the intervals of its timeline.
 
 use super::schedule::Schedule;
 use super::timing::{AirTimes, Timing};
@@ -8,7 +8,7 @@ use crate::observer::{RadioInterval, RadioState, RadioTimes, RadioWork, Slots};
 use crate::radio::meter::Meter;
 use crate::radio::phy::SYMBOL;
 
-/// What a radio does in a slot in which it sends or receives. See [`Slots`].
+/// The use of a slot in which a radio sends or receives. See [`Slots`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     TxDataRxAck,
@@ -41,7 +41,7 @@ pub struct Activity {
     uses: [u64; Use::ALL.len()],
     /// The last used slot.
     last: Option<u64>,
-    /// What the radio does in that slot, and when.
+    /// The use of that slot, and its times.
     last_use: Option<Use>,
     spans: Spans,
     /// The number of used slots with a receive cell.
@@ -87,7 +87,7 @@ impl Activity {
         self.off = (!on).then_some(asn);
     }
 
-    /// How long the radio has been in each state before `now`.
+    /// The time that the radio has been in each state before `now`.
     pub fn times(&self, now: Instant, timing: &Timing, schedule: &Schedule) -> RadioTimes {
         let mut times = self.sums;
         // Subtracts the part of the current slot after `now`. `changed` may be the next slot already.
@@ -106,7 +106,7 @@ impl Activity {
         times
     }
 
-    /// What else the radio has done before `now`: it starts in each slot in which it is on, and sleeps between slots.
+    /// The other work of the radio before `now`: it starts in each slot in which it is on, and sleeps between slots.
     pub fn work(&self, now: Instant, timing: &Timing, schedule: &Schedule) -> RadioWork {
         let mut work = work_of(&self.spans, now);
         for (to, times) in Use::ALL.into_iter().zip(self.uses) {
@@ -210,7 +210,7 @@ impl Activity {
 impl Use {
     const ALL: [Self; 5] = [Self::TxDataRxAck, Self::TxDataRxAckNone, Self::TxData, Self::RxDataTxAck, Self::RxData];
 
-    /// What the radio does in the slot, in order.
+    /// The states of the radio in the slot, in order.
     #[inline]
     fn spans(self, air: &AirTimes, timing: &Timing) -> Spans {
         use RadioState::{Listen, Receive, Transmit};
@@ -230,14 +230,14 @@ impl Use {
         }
     }
 
-    /// What else the radio does in such a slot. The length of the frames does not matter.
+    /// The other work of the radio in such a slot. The length of the frames does not matter.
     fn work(self, timing: &Timing) -> RadioWork {
         let air = timing.on_air(Instant::ZERO, SYMBOL, SYMBOL);
         work_of(&self.spans(&air, timing), air.ack_end + timing.slot)
     }
 }
 
-/// What else the radio does before `now` in a slot: it starts once, and is ready between what it does.
+/// The other work of the radio before `now` in a slot: it starts once, and is ready between what it does.
 fn work_of(spans: &Spans, now: Instant) -> RadioWork {
     let mut meter = Meter::default();
     let mut ended: Option<Instant> = None;

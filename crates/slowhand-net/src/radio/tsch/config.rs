@@ -19,9 +19,9 @@ pub struct TschConfig {
     pub backoff_exponents: (u8, u8),
     /// The most frames in a node's queue.
     pub queue: usize,
-    /// The security of data frames, 6P messages and acknowledgments. `None`: none.
+    /// The security of data frames, 6P messages and acknowledgements. `None`: none.
     pub security: Option<Security>,
-    /// True if an acknowledgment has the address of its sender too.
+    /// True if an acknowledgement has the address of its sender too.
     pub ack_source_address: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What happens in a network of TSCH, and when.
+//! Events in a network of TSCH, and their times.
 
 use crate::address::NodeId;
 

@@ -1,4 +1,4 @@
-//! The frames of TSCH, as 6TiSCH uses them: version 2, extended addresses, enhanced acknowledgments.
+//! The frames of TSCH, as 6TiSCH uses them: version 2, extended addresses, enhanced acknowledgements.
 
 use super::schedule::{Cell, handle};
 use crate::address::{Eui64, PAN_ID};
@@ -16,7 +16,7 @@ pub const fn data_capacity(security: Option<Security>) -> usize {
     data_header(0, ANY, ANY, security).payload_capacity()
 }
 
-/// Octets of an enhanced acknowledgment, FCS included. `with_source` is true if it has the address of its sender.
+/// Octets of an enhanced acknowledgement, FCS included. `with_source` is true if it has the address of its sender.
 pub const fn ack_octets(security: Option<Security>, with_source: bool) -> usize {
     let source = if with_source { Some(ANY) } else { None };
     MAX_FRAME - ack_header(source, ANY, security).payload_capacity() + SYNCHRONISED.length() + FCS
@@ -25,19 +25,19 @@ pub const fn ack_octets(security: Option<Security>, with_source: bool) -> usize 
 /// The time correction is always 0 us: all nodes share one clock.
 const SYNCHRONISED: HeaderIe<'_> = HeaderIe::TimeCorrection(TimeCorrection { microseconds: 0, nack: false });
 
-/// The template of data frames, which ask for an acknowledgment.
+/// The template of data frames, which ask for an acknowledgement.
 pub fn data(from: Eui64, to: Eui64, security: Option<Security>) -> Template {
     Template::new(&Frame::new(data_header(0, from, to, security)))
         .expect("a header with a sequence number is a template")
 }
 
-/// The template of enhanced acknowledgments to the sender of data frames. They have a source address if `from` is given.
+/// The template of enhanced acknowledgements to the sender of data frames. They have a source address if `from` is given.
 pub fn enhanced_ack(from: Option<Eui64>, to: Eui64, security: Option<Security>) -> Template {
     Template::new(&Frame { header_ies: &[SYNCHRONISED], ..Frame::new(ack_header(from, to, security)) })
         .expect("a header and one information element are a template")
 }
 
-/// Writes a frame with a 6P message that asks for an acknowledgment. Returns the length of the frame.
+/// Writes a frame with a 6P message that asks for an acknowledgement. Returns the length of the frame.
 ///
 /// # Errors
 /// [`Error::BufferTooSmall`].
@@ -134,7 +134,7 @@ pub fn write_broadcast(
     Frame { payload, ..Frame::new(header) }.emit(out)
 }
 
-/// Writes a data frame without payload that asks for an acknowledgment.
+/// Writes a data frame without payload that asks for an acknowledgement.
 ///
 /// # Errors
 /// [`Error::BufferTooSmall`].

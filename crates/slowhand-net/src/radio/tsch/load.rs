@@ -3,8 +3,8 @@
 //!
 //! They are on the air, contend, collide and take energy, and nothing else: nodes have joined already, routes do not change,
 //! and clocks do not drift. Beacons and DIOs are broadcasts. They go into the next minimal cell, before all other frames of
-//! the node, without back-off, acknowledgment or retransmission (IEEE 802.15.4-2015, 6.2.5.3: the back-off follows a
-//! missing acknowledgment). A keep-alive is an empty data frame to the parent, which waits in the queue as others do.
+//! the node, without back-off, acknowledgement or retransmission (IEEE 802.15.4-2015, 6.2.5.3: the back-off follows a
+//! missing acknowledgement). A keep-alive is an empty data frame to the parent, which waits in the queue as others do.
 
 use super::event::{Event, LoadTimer};
 use super::node::NEVER;
@@ -40,13 +40,13 @@ pub struct Load {
 pub struct Trickle {
     /// The smallest interval (Imin).
     pub min: Duration,
-    /// How often the interval doubles (Imax).
+    /// The number of times that the interval doubles (Imax).
     pub doublings: u8,
     /// A node that has heard this many DIOs in an interval sends none (k). Zero: it always sends.
     pub redundancy: u8,
 }
 
-/// What a node needs to know for it.
+/// The facts that a node needs for it.
 #[derive(Clone, Debug)]
 pub struct Member {
     /// Its parent. `None` for the root.
@@ -144,7 +144,7 @@ impl LoadState {
         node.next = if waits { node.cells.next(asn, 0).unwrap_or(NEVER) } else { NEVER };
     }
 
-    /// What a node is now.
+    /// Sets the place of a node in the network.
     pub(super) fn set_member(&mut self, node: NodeId, parent: Option<NodeId>, hops: u8) {
         let member = &mut self.nodes[node.index()].member;
         (member.parent, member.hops) = (parent, hops);

@@ -74,13 +74,13 @@ impl Tsch {
         tsch
     }
 
-    /// The same network with this load on its minimal cells. `members` has one entry for each node.
+    /// This network with a load on its minimal cells. `members` has one entry for each node.
     pub fn with_load(mut self, load: Load, members: Vec<Member>, streams: &Streams) -> Self {
         self.state.add_load(load, members, streams);
         self
     }
 
-    /// The same network before it forms: only the root is synchronised and has keys. The caller says what the other nodes do.
+    /// This network before it forms: only the root is synchronised and has keys. The caller says what the other nodes do.
     ///
     /// Autonomous cells to neighbours are there on demand: while frames wait for them (RFC 9033 section 3).
     pub fn forming(mut self, streams: &Streams) -> Self {
@@ -104,7 +104,7 @@ impl Tsch {
         self.state.set_key(node, has_key);
     }
 
-    /// What the beacons of a node say of it.
+    /// Sets the parent and the hops of a node, which its beacons tell.
     pub fn set_member(&mut self, node: NodeId, parent: Option<NodeId>, hops: u8) {
         if let Some(load) = &mut self.state.load {
             load.set_member(node, parent, hops);

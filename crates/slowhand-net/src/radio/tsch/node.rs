@@ -32,9 +32,9 @@ pub(super) struct TschNode {
     pub(super) busy: Option<u64>,
     /// True while its radio is switched off.
     pub(super) is_off: bool,
-    /// What it does while it is not synchronised.
+    /// The scan of a node that is not synchronised.
     pub(super) scan: Option<Scan>,
-    /// What it has scanned before.
+    /// The scans that it has made before.
     pub(super) scanned: Scanned,
     /// True unless it is to join and has no key of the network yet.
     pub(super) has_key: bool,
@@ -47,9 +47,9 @@ pub(super) struct Neighbor {
     pub(super) id: NodeId,
     /// Template of the data frames to the neighbour.
     pub(super) data: Template,
-    /// Template of the acknowledgments with which the neighbour answers.
+    /// Template of the acknowledgements with which the neighbour answers.
     pub(super) acknowledgment: Template,
-    /// How long that acknowledgment is on the air.
+    /// The time that this acknowledgement is on the air.
     pub(super) ack_air: Duration,
     pub(super) cells: TransmitCells,
     pub(super) queue: FrameQueue,
@@ -157,7 +157,7 @@ impl TschNode {
 }
 
 impl Neighbor {
-    /// From now on, the frames to this neighbour and its acknowledgments have this security.
+    /// From now on, the frames to this neighbour and its acknowledgements have this security.
     pub(super) fn secure(&mut self, own: NodeId, security: Option<Security>, config: &TschConfig) {
         let (own, neighbor, has_source) = (Eui64::of_node(own), Eui64::of_node(self.id), config.ack_source_address);
         self.data = frame::data(own, neighbor, security);

@@ -1,4 +1,4 @@
-//! What is known of nodes that scan, while a network forms.
+//! The state of nodes that scan, while a network forms.
 
 use super::autonomous;
 use super::schedule::Cell;
@@ -38,7 +38,7 @@ const fn mixed(number: u64) -> u64 {
     number ^ number >> 31
 }
 
-/// How long a node has scanned, and how often it began.
+/// The time that a node has scanned, and the number of its scans.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Scanned {
     pub(super) time: Duration,
@@ -65,10 +65,10 @@ impl Scanned {
     }
 }
 
-/// What is known only while a network forms.
+/// State that exists only while a network forms.
 #[derive(Debug)]
 pub(super) struct Formation {
-    /// What was heard, in the order in which the frames end.
+    /// The frames that were heard, in the order in which they end.
     pub(super) heard: VecDeque<Indication>,
     /// By node: seeds of its scans.
     pub(super) random: Vec<Stream>,

@@ -27,7 +27,7 @@ pub struct Cell {
     pub slot: u16,
     /// Channel offset.
     pub channel_offset: u8,
-    /// What the node may do in it.
+    /// The uses that the node may make of it.
     pub options: CellOptions,
     /// The neighbour; `None` means any neighbour.
     pub neighbor: Option<NodeId>,
@@ -41,7 +41,7 @@ impl Cell {
         CellId { slot: self.slot, channel_offset: u16::from(self.channel_offset) }
     }
 
-    /// How specific it is: cells of a tunnel count as negotiated.
+    /// The rank of its slotframe, by how specific it is: cells of a tunnel count as negotiated.
     fn kind(&self) -> u8 {
         self.handle.min(handle::NEGOTIATED)
     }
@@ -145,7 +145,7 @@ impl Schedule {
         TransmitCells::new(self.slotframe, self.cells.iter().filter(is_minimal))
     }
 
-    /// The same for each of these neighbours, in one pass.
+    /// The cells to each of these neighbours, in one pass.
     pub fn cells_to_each(&self, neighbors: impl Iterator<Item = NodeId>) -> impl Iterator<Item = TransmitCells> {
         let (mut to_any, mut to_one) = (Vec::new(), HashMap::<NodeId, Vec<(usize, &Cell)>>::new());
         for (position, cell) in self.cells.iter().enumerate().filter(|(_, cell)| cell.options.transmit) {
@@ -177,12 +177,12 @@ pub struct TransmitCells {
     uses: Vec<CellUse>,
 }
 
-/// How often a node sent in a cell, and how often with success (RFC 9033, section 5.3).
+/// The number of times that a node sent in a cell, and the number of successes (RFC 9033, section 5.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CellUse {
     /// Frames sent (NumTx).
     pub transmitted: u16,
-    /// Those acknowledged (NumTxAck).
+    /// Frames acknowledged (NumTxAck).
     pub acknowledged: u16,
 }
 

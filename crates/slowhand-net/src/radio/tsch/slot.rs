@@ -1,4 +1,4 @@
-//! What happens on the air in one slot.
+//! A slot on the air: its transmissions, and their receivers.
 
 use super::activity::Use;
 use super::attempt::Attempt;

@@ -39,7 +39,7 @@ pub struct TschState {
     pub(super) slot: Vec<Attempt>,
     /// True if a scheduling function changes the schedule: the use of cells is counted for it.
     counts_use: bool,
-    /// What nodes have heard while the network forms; `None` if all have joined.
+    /// The state of the network while it forms; `None` if all nodes have joined.
     pub(super) formation: Option<Box<Formation>>,
     /// Beacons, DIOs and keep-alives.
     pub(super) load: Option<Box<LoadState>>,

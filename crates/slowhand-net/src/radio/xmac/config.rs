@@ -13,7 +13,7 @@ pub use crate::radio::contention::TURNAROUND;
 pub struct XmacConfig {
     /// The period of a node's wake-ups.
     pub check_interval: Duration,
-    /// How long its radio is on in each wake-up, if nothing happens. Shorter than the check interval.
+    /// The time that its radio is on in each wake-up, if nothing happens. Shorter than the check interval.
     pub awake: Duration,
     /// From the start of one strobe to that of the next. The radio also listens for this time before the first strobe.
     pub strobe_gap: Duration,
@@ -40,11 +40,11 @@ pub struct XmacConfig {
     /// True if data frames are acknowledged, and repeated without acknowledgement. If false, the loss of a data frame
     /// is not noticed.
     pub data_ack: bool,
-    /// How long a node waits for the acknowledgement of a data frame.
+    /// The time that a node waits for the acknowledgement of a data frame.
     pub data_ack_wait: Duration,
     /// The security of all frames, strobes included. `None`: none. It carries a frame counter.
     pub security: Option<Security>,
-    /// What happens to a frame that was not sent.
+    /// The fate of a frame that was not sent.
     pub retry: Retry,
     /// The most frames in a node's queue.
     pub queue: usize,
@@ -108,12 +108,12 @@ impl XmacConfig {
         }
     }
 
-    /// The same with acknowledged data frames, as in the older `xmac.c`.
+    /// These constants with acknowledged data frames, as in the older `xmac.c`.
     pub fn with_data_ack(self) -> Self {
         Self { data_ack: true, ..self }
     }
 
-    /// The same with secured frames. The sender waits as long as a secured acknowledgment needs.
+    /// These constants with secured frames. The sender waits as long as a secured acknowledgement needs.
     pub fn with_security(self, security: Security) -> Self {
         Self { security: Some(security), data_ack_wait: data_ack_wait(Some(security)), ..self }
     }

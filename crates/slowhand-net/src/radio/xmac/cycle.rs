@@ -111,7 +111,7 @@ impl Cycle {
     }
 }
 
-/// What the radio of a node does while nothing happens: wake-ups, and a wait for a data frame before them.
+/// The cycle of a node's radio while nothing happens: wake-ups, and a wait for a data frame before them.
 #[derive(Debug)]
 pub struct Idle {
     pub cycle: Cycle,

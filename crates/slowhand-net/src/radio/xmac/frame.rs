@@ -1,6 +1,6 @@
 //! The frames of X-MAC: version 2, extended addresses.
 //!
-//! Strobes and their acknowledgments are data frames with two octets of payload, as in Contiki: a dispatch octet 0 and
+//! Strobes and their acknowledgements are data frames with two octets of payload, as in Contiki: a dispatch octet 0 and
 //! the type. RFC 4944 (section 5.1) leaves dispatch values that begin with two zero bits to frames that are not
 //! 6LoWPAN, so no node takes them for data.
 
@@ -12,7 +12,7 @@ pub const fn data_capacity(security: Option<Security>) -> usize {
     data_header(0, Eui64([0; 8]), Eui64([0; 8]), false, security).payload_capacity()
 }
 
-/// Octets of the acknowledgment of a data frame, without FCS.
+/// Octets of the acknowledgement of a data frame, without FCS.
 pub const fn ack_octets(security: Option<Security>) -> usize {
     MAX_FRAME - ack_header(0, Eui64([0; 8]), security).payload_capacity()
 }
@@ -23,7 +23,7 @@ const DISPATCH: u8 = 0;
 /// The type of a strobe (cxmac.c, `TYPE_STROBE`).
 const TYPE_STROBE: u8 = 0x10;
 
-/// The type of a strobe acknowledgment (cxmac.c, `TYPE_STROBE_ACK`).
+/// The type of a strobe acknowledgement (cxmac.c, `TYPE_STROBE_ACK`).
 const TYPE_STROBE_ACK: u8 = 0x13;
 
 /// Writes a data frame and returns its length.
@@ -66,7 +66,7 @@ pub fn write_strobe_ack(
         .expect("a strobe is shorter than the longest frame")
 }
 
-/// Writes the acknowledgment of a data frame and returns its length. It is an enhanced one, as frames of version 2 are
+/// Writes the acknowledgement of a data frame and returns its length. It is an enhanced one, as frames of version 2 are
 /// acknowledged (IEEE Std 802.15.4-2020, 6.7.4.2), without information elements.
 pub fn write_ack(out: &mut [u8; MAX_FRAME], sequence: u8, to: Eui64, security: Option<Security>) -> usize {
     Frame::new(ack_header(sequence, to, security))

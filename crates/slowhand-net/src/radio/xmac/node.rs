@@ -35,11 +35,11 @@ pub struct XmacNode {
     pub backoff: Stream,
     /// True while its radio is switched off.
     pub is_off: bool,
-    /// How long the MAC has kept the processor busy.
+    /// The time that the MAC has kept the processor busy.
     pub busy: Duration,
 }
 
-/// What a node is doing.
+/// The activity of a node.
 #[derive(Clone, Copy, Debug)]
 pub enum Activity {
     /// It follows its power cycle.

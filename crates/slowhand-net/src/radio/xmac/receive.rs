@@ -16,7 +16,7 @@ use crate::radio::{Indication, Payload};
 /// `someone_is_sending`).
 const YIELD_TO_OTHERS: u64 = 2;
 
-/// The same for a node that has answered a strobe.
+/// The number of wake-ups for which a node that has answered a strobe holds back its own frames.
 const YIELD_TO_SENDER: u64 = 1;
 
 impl XMac {

@@ -3,7 +3,7 @@
 use crate::clock::Duration;
 use crate::random::Stream;
 
-/// What happens to a frame that was not sent.
+/// The fate of a frame that was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// As in Contiki since 90b886aa7 (2016). After a collision, the delay is less than `2^collisions - 1` check

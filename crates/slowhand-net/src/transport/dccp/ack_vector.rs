@@ -1,4 +1,4 @@
-//! What a receiver knows of the packets of its peer, and tells it in Ack Vectors (RFC 4340 section 11.4).
+//! The knowledge of a receiver about the packets of its peer, which it tells in Ack Vectors (RFC 4340 section 11.4).
 
 use super::seq::SeqNumber;
 use std::collections::VecDeque;
@@ -6,17 +6,17 @@ use std::collections::VecDeque;
 /// The most octets of one Ack Vector: the length of an option has 8 bits (section 5.8).
 const MAX_VECTOR_LEN: usize = 253;
 
-/// How many packets a receiver remembers, at least a Sequence Window (section 7.5.2: 100), so that it knows a duplicate.
+/// The number of packets that a receiver remembers, at least a Sequence Window (section 7.5.2: 100), so that it knows a duplicate.
 /// Assumed; a longer gap forgets all.
 const MAX_HISTORY: usize = 256;
 
-/// How many of its own acknowledgements a receiver remembers, to learn which of them arrived. Assumed.
+/// The number of its own acknowledgements that a receiver remembers, to learn which of them arrived. Assumed.
 const MAX_REPORTS: usize = 64;
 
 /// The packets of one octet of an Ack Vector: their number less one has 6 bits (section 11.4).
 const MAX_RUN: u64 = 64;
 
-/// What became of a packet (section 11.4, Table 6).
+/// The fate of a packet (section 11.4, Table 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It arrived.
@@ -42,7 +42,7 @@ impl State {
 pub struct Run {
     /// The greatest number.
     pub newest: SeqNumber,
-    /// How many packets, from the greatest number down; 1 or more.
+    /// The number of packets, from the greatest number down; 1 or more.
     pub packets: u64,
     /// Their state.
     pub state: State,
@@ -75,9 +75,9 @@ pub(super) struct History {
     newest: SeqNumber,
     /// The states from that number down.
     states: VecDeque<State>,
-    /// How many of them the next vector is to tell: the peer knows the others.
+    /// The number of them that the next vector is to tell: the peer knows the others.
     untold: usize,
-    /// What was told: the number of the packet that told it, and the greatest number that it told. The latest is last.
+    /// The reports so far: the number of the packet that told it, and the greatest number that it told. The latest is last.
     reports: VecDeque<(SeqNumber, SeqNumber)>,
 }
 

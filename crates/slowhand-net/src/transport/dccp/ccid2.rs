@@ -35,7 +35,7 @@ pub(super) struct Ccid2 {
     credit: u32,
     /// From the oldest packet in flight on.
     sent: VecDeque<Sent>,
-    /// How many of them are in flight.
+    /// The number of them that are in flight.
     pipe: u32,
     /// The last packet that was sent when the window was reduced: what is lost up to it is the same congestion event.
     reduced_at: Option<SeqNumber>,
@@ -65,7 +65,7 @@ impl Ccid2 {
         self.window
     }
 
-    /// How many data packets are in flight.
+    /// The number of data packets in flight.
     pub(super) fn in_flight(&self) -> u32 {
         self.pipe
     }

@@ -3,19 +3,19 @@
 use crate::clock::Duration;
 use crate::transport::tcp::Rto;
 
-/// What the standards leave open.
+/// The choices that the standards leave open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DccpConfig {
-    /// What the client wants to speak with, and what the server offers. Default: `?DTL`, assumed: IANA has registered no code for
-    /// the applications here, and codes that begin with `?` are for private use (RFC 4340 section 8.1.2).
+    /// The application that the client wants to speak with, and that the server offers. Default: `?DTL`, assumed: IANA has
+    /// registered no code for the applications here, and codes that begin with `?` are for private use (RFC 4340 section 8.1.2).
     pub service_code: u32,
     /// The initial congestion window, in packets. Default: 4 (RFC 4341 section 5: at most that of RFC 3390, which is four
     /// packets of up to 1095 octets). Allowed: 1 to 4.
     pub initial_window: u32,
-    /// How many datagrams wait at most until the congestion window lets them out. One more is dropped. RFC 4340 leaves it to
+    /// The number of datagrams that wait at most until the congestion window lets them out. One more is dropped. RFC 4340 leaves it to
     /// the application. Default: 5 (Linux, `tx_qlen`). Allowed: 1 to 1000.
     pub send_queue: usize,
-    /// How many data packets the peer acknowledges together (RFC 4340 section 11.3). Default: 2 (RFC 4340 section 11.3). 1 is what
+    /// The data packets that the peer acknowledges together (RFC 4340 section 11.3). Default: 2 (RFC 4340 section 11.3). 1 is what
     /// Linux uses, in place of the 2. Larger values need a window that is twice as large (RFC 4341 section 6.1.2); windows here
     /// are small. Allowed: 1 and 2.
     pub ack_ratio: u16,

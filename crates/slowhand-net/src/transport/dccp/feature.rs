@@ -12,11 +12,11 @@ const SEQUENCE_WINDOWS: std::ops::Range<u64> = 32..1 << 46;
 /// The values of one end's features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Values {
-    /// How many packets around the expected number are valid (section 7.5.2).
+    /// The number of packets around the expected number that are valid (section 7.5.2).
     pub(super) sequence_window: u64,
     /// True if the end cannot read ECN marks (section 12.1).
     pub(super) is_ecn_incapable: bool,
-    /// How many of the end's data packets its peer acknowledges together (section 11.3).
+    /// The number of the end's data packets that its peer acknowledges together (section 11.3).
     pub(super) ack_ratio: u16,
     /// True if the end sends Ack Vectors (section 11.5).
     pub(super) sends_ack_vector: bool,
@@ -59,7 +59,7 @@ pub(super) struct Features {
     pub(super) own: Values,
     pub(super) peer: Values,
     wishes: Vec<Wish>,
-    /// What the next packet confirms, as octets of options.
+    /// The confirmations for the next packet, as octets of options.
     confirmations: Vec<u8>,
 }
 
@@ -193,7 +193,7 @@ impl Features {
     }
 }
 
-/// What this implementation can do, the best first. `None`: the feature is unknown.
+/// The values that this implementation supports, the best first. `None`: the feature is unknown.
 fn preferences(feature: u8) -> Option<&'static [u8]> {
     Some(match feature {
         number::CCID => &[2],

@@ -16,7 +16,7 @@ pub mod number {
     pub const CONFIRM_R: u8 = 35;
     /// Which packets arrived (section 11.4), with a sum of nonces that is 0.
     pub const ACK_VECTOR_0: u8 = 38;
-    /// The same with a sum of nonces that is 1.
+    /// Which packets arrived, with a sum of nonces that is 1.
     pub const ACK_VECTOR_1: u8 = 39;
 
     /// Congestion Control ID (section 10).
@@ -112,7 +112,7 @@ pub(super) fn push(options: &mut Vec<u8>, kind: u8, data: &[u8]) {
     push_with(options, kind, |options| options.extend(data));
 }
 
-/// The same, with data that `append` writes behind what is there.
+/// Adds an option, with data that `append` writes behind what is there.
 pub(super) fn push_with(options: &mut Vec<u8>, kind: u8, append: impl FnOnce(&mut Vec<u8>)) {
     let start = options.len();
     options.extend([kind, 0]);

@@ -52,7 +52,7 @@ impl ResetCode {
 pub enum Body {
     /// The client asks for a connection.
     Request {
-        /// What the client wants to speak with (section 8.1.2).
+        /// The application that the client wants to speak with (section 8.1.2).
         service_code: u32,
     },
     /// The server answers a Request.

@@ -22,7 +22,7 @@ impl SeqNumber {
         self.0
     }
 
-    /// How far this number is ahead of another one; negative if it is behind it.
+    /// The distance of this number ahead of another one; negative if it is behind it.
     pub const fn ahead_of(self, other: Self) -> i64 {
         // The difference in the high 48 bits of a signed number has the sign of the shorter way around.
         (self.0.wrapping_sub(other.0) << 16) as i64 >> 16

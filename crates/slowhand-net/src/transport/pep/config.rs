@@ -44,7 +44,7 @@ impl Default for ProxyConfig {
     }
 }
 
-/// The longest time by which the peer may delay an acknowledgment (RFC 9293 section 3.8.6.3: less than 0.5 s).
+/// The longest time by which the peer may delay an acknowledgement (RFC 9293 section 3.8.6.3: less than 0.5 s).
 const ACK_DELAY: Duration = Duration::from_millis(500);
 
 /// The maximum of the retransmission timeout (RFC 6298 section 2.5: at least 60 s), unless one round trip takes longer.

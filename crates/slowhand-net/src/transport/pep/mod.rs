@@ -10,7 +10,7 @@
 //! not make the timer shorter.
 //!
 //! The proxy answers a SYN at once, and opens the other leg at the same time. If the other end refuses, the proxy
-//! resets the first leg. It relays FIN and RST. As with every split connection, an acknowledgment does not mean that
+//! resets the first leg. It relays FIN and RST. As with every split connection, an acknowledgement does not mean that
 //! the other end has the data (RFC 3135 section 4.1). TLS above TCP does not depend on that, and passes unchanged.
 
 mod config;

@@ -22,7 +22,7 @@ pub struct TcpConfig {
     /// peer, and never sends larger segments. Presets: 1220 and 536. Smaller segments need more headers,
     /// but fewer 6LoWPAN fragments are lost together. Allowed: from 64.
     pub mss: u16,
-    /// The size of the send buffer, in octets: data to send, and data without acknowledgment. Presets: 65,536 and
+    /// The size of the send buffer, in octets: data to send, and data without acknowledgement. Presets: 65,536 and
     /// 2,144.
     pub send_buffer: u32,
     /// The size of the receive buffer, in octets, and so the largest window. Presets: 65,536 and 2,144.
@@ -32,7 +32,7 @@ pub struct TcpConfig {
     /// 2^shift, so the shift may be log2 of the MSS at most.
     pub window_scale: Option<u8>,
     /// True to offer timestamps (RFC 7323 section 3). Presets: on and off. They cost 12 octets in each
-    /// segment. They give a round-trip time for each acknowledgment, also of retransmissions.
+    /// segment. They give a round-trip time for each acknowledgement, also of retransmissions.
     pub timestamps: bool,
     /// True to offer SACK (RFC 2018) and to use it for loss recovery (RFC 6675). Presets: on and on.
     /// SACK repairs several losses in a window in one round trip; without it, each takes one.
@@ -43,7 +43,7 @@ pub struct TcpConfig {
     pub ecn: Ecn,
     /// When a segment that is smaller than the MSS waits for more data. Presets: Minshall and off.
     pub nagle: Nagle,
-    /// The delay of acknowledgments; none: each segment is acknowledged at once. Presets: 40 ms and
+    /// The delay of acknowledgements; none: each segment is acknowledged at once. Presets: 40 ms and
     /// 200 ms.
     pub delayed_ack: Option<DelayedAck>,
     /// The initial congestion window, in segments, 1 to 10. Presets: 10 (RFC 6928) and 1.
@@ -52,17 +52,17 @@ pub struct TcpConfig {
     /// by one segment in each round trip from the beginning, and also after a timeout. Presets: on and
     /// on.
     pub slow_start: bool,
-    /// The largest increase of the window by one acknowledgment in slow start, in segments: 1 as in RFC
+    /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 as in RFC
     /// 5681, 2 as in RFC 3465, `u8::MAX` as in Linux, which has no limit. Presets: `u8::MAX` and 1.
     pub slow_start_limit: u8,
     /// The congestion control after slow start. Presets: CUBIC and Reno.
     pub congestion: CongestionControl,
     /// Loss recovery without SACK. Presets: NewReno and NewReno.
     pub recovery: Recovery,
-    /// True if each of the first two duplicate acknowledgments allows one new segment (RFC 3042).
+    /// True if each of the first two duplicate acknowledgements allows one new segment (RFC 3042).
     /// Presets: on and on.
     pub limited_transmit: bool,
-    /// True if fewer than three duplicate acknowledgments indicate a loss while fewer than four segments
+    /// True if fewer than three duplicate acknowledgements indicate a loss while fewer than four segments
     /// are in flight and there is nothing to send (RFC 5827, with SACK). The sender then waits for a
     /// quarter of a round trip, in case segments are only late. Presets: on and off. Linux uses RACK
     /// (RFC 8985) for this, which is not modelled. For the short flights of a handshake, the effect is
@@ -75,10 +75,10 @@ pub struct TcpConfig {
     pub rescue_retransmission: bool,
     /// True if at most one segment is unacknowledged, as in uIP (Dunkels 2003, "Full TCP/IP for
     /// 8-bit architectures"). Presets: off and off. Then each segment takes a round trip, and also the
-    /// peer's delay of acknowledgments.
+    /// peer's delay of acknowledgements.
     pub single_segment: bool,
     /// True if the last segment of a flight is sent again (or a new one is sent) after two round trips
-    /// without an acknowledgment. This detects the loss of the last segments before the retransmission
+    /// without an acknowledgement. This detects the loss of the last segments before the retransmission
     /// timer does (tail loss probe, RFC 8985 section 7; it needs SACK). Presets: on and off.
     pub tail_loss_probe: bool,
     /// The retransmission timer.
@@ -121,21 +121,21 @@ pub enum Nagle {
     Minshall,
 }
 
-/// Delayed acknowledgments (RFC 9293 section 3.8.6.3).
+/// Delayed acknowledgements (RFC 9293 section 3.8.6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedAck {
     /// The longest delay, at most 0.5 s.
     pub timer: Duration,
-    /// The number of full-sized segments for each acknowledgment; RFC 5681 section 4.2 allows 2 at most.
+    /// The number of full-sized segments for each acknowledgement; RFC 5681 section 4.2 allows 2 at most.
     pub every: u8,
-    /// The number of acknowledgments without delay at the beginning and after a duplicate, so that the
+    /// The number of acknowledgements without delay at the beginning and after a duplicate, so that the
     /// peer's window grows fast. They are suspended while this side answers data with data before the
     /// timer expires, and by the peer's FIN. Linux: 16 (`TCP_MAX_QUICKACKS`); it is in no RFC.
     pub quick: u8,
 }
 
 impl DelayedAck {
-    /// As RFC 5681 section 4.2 recommends: an acknowledgment for every second full-sized segment, and otherwise after
+    /// As RFC 5681 section 4.2 recommends: an acknowledgement for every second full-sized segment, and otherwise after
     /// `timer`.
     pub const fn new(timer: Duration) -> Self {
         Self { timer, every: 2, quick: 0 }
@@ -256,13 +256,13 @@ impl TcpConfig {
     /// 1; no other options are named). The first timeout is 1 s, and 3 s after a lost SYN-ACK (section
     /// 5). Nagle is varied (Table 2), here it is off. Other values are those that RFC 5681 and RFC 6298
     /// recommend. Assumed: MSS 536, buffers for four segments, an initial window of one segment, an
-    /// acknowledgment delay of 200 ms, and no window scale or timestamps, because such small windows do
+    /// acknowledgement delay of 200 ms, and no window scale or timestamps, because such small windows do
     /// not need them.
     ///
-    /// The paper does not give the acknowledgment delay. Its first author published a TCP with 150 ms, which
+    /// The paper does not give the acknowledgement delay. Its first author published a TCP with 150 ms, which
     /// the scenario of the paper has (papers/claeys2021/README.md). The paper's tables do not tell 150 ms
     /// from 200 ms. The preset keeps 200 ms: it is for any such device, and it is the delay that Linux
-    /// expects of a peer (its tail loss probe waits so long for the acknowledgment of one segment).
+    /// expects of a peer (its tail loss probe waits so long for the acknowledgement of one segment).
     pub fn constrained() -> Self {
         Self {
             mss: 536,

@@ -72,7 +72,7 @@ pub struct Options {
     pub window_scale: Option<u8>,
     /// True if the sender supports SACK (RFC 2018 section 2).
     pub sack_permitted: bool,
-    /// Selective acknowledgments (RFC 2018 section 3).
+    /// Selective acknowledgements (RFC 2018 section 3).
     pub sack: SackBlocks,
     /// Timestamps (RFC 7323 section 3.2).
     pub timestamps: Option<Timestamps>,

@@ -10,7 +10,7 @@ use super::seq::SeqNumber;
 pub(super) struct Stored {
     /// Octets that the application can now read.
     pub(super) in_order: u32,
-    /// True if there is, or was, a gap before later octets: an acknowledgment must be sent at once.
+    /// True if there is, or was, a gap before later octets: an acknowledgement must be sent at once.
     pub(super) out_of_order: bool,
     /// Octets that had arrived before.
     pub(super) duplicate: Option<SeqRange>,

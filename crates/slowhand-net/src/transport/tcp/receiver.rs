@@ -1,4 +1,4 @@
-//! The receiving half of a connection: receive buffer, acknowledgments, announced window.
+//! The receiving half of a connection: receive buffer, acknowledgements, announced window.
 
 use crate::clock::Instant;
 
@@ -24,19 +24,19 @@ pub(super) struct Receiver {
     shift: u8,
     /// The right edge of the announced window.
     announced: SeqNumber,
-    /// The latest acknowledgment number that was sent.
+    /// The latest acknowledgement number that was sent.
     acknowledged: SeqNumber,
     sack: bool,
     report_duplicates: bool,
-    /// The duplicate to report with the next acknowledgment.
+    /// The duplicate to report with the next acknowledgement.
     duplicate: Option<SeqRange>,
     delayed_ack: Option<DelayedAck>,
     ack_due: bool,
     /// The largest payload seen: what counts as a full segment.
     full_segment: u32,
-    /// The number of acknowledgments that are still to be sent without delay.
+    /// The number of acknowledgements that are still to be sent without delay.
     quick: u32,
-    /// True if this side answers data with data, which carries the acknowledgment.
+    /// True if this side answers data with data, which carries the acknowledgement.
     interactive: bool,
     last_data: Option<Instant>,
     /// True if this side must tell the peer that a router marked a segment (RFC 3168 section 6.1.3).
@@ -139,7 +139,7 @@ impl Receiver {
 
     /// True if a segment has an octet in the window (RFC 9293 section 3.10.7.4, first check), or is
     /// empty and lies in the window or at its right edge. The RFC refuses a segment at the edge, but a
-    /// peer that has filled the window sends its acknowledgments from there.
+    /// peer that has filled the window sends its acknowledgements from there.
     pub(super) fn accepts(&self, segment: &Segment<'_>) -> bool {
         let (next, len) = (self.buffer.next(), segment.seq_len());
         let edge = next + self.window();
@@ -176,7 +176,7 @@ impl Receiver {
             self.buffer.store_fin(seq + payload.len() as u32);
         }
         if self.is_finished() {
-            // The FIN of this side may follow soon and carry the acknowledgment (Linux waits for it too).
+            // The FIN of this side may follow soon and carry the acknowledgement (Linux waits for it too).
             self.interactive = true;
         }
         if stored.duplicate.is_some() {
@@ -188,7 +188,7 @@ impl Receiver {
         self.schedule_ack(now, timers);
     }
 
-    /// The number of acknowledgments that are not delayed. Their segments fill half of the window at most.
+    /// The number of acknowledgements that are not delayed. Their segments fill half of the window at most.
     fn quick_acks(&self) -> u32 {
         let limit = self.delayed_ack.map_or(0, |delayed| delayed.quick.into());
         let window = self.window() / (2 * self.full_segment.max(1));
@@ -210,7 +210,7 @@ impl Receiver {
     }
 
     /// Handles a segment with payload or FIN outside of the window. If it lies before the window, its
-    /// sender missed an acknowledgment.
+    /// sender missed an acknowledgement.
     pub(super) fn on_old_segment(&mut self, segment: &Segment<'_>, statistics: &mut Statistics) {
         let next = self.buffer.next();
         let end = segment.seq + segment.payload.len() as u32;
@@ -223,7 +223,7 @@ impl Receiver {
         self.ack_due = true;
     }
 
-    /// Sends the next acknowledgments without delay, because the peer missed some.
+    /// Sends the next acknowledgements without delay, because the peer missed some.
     fn be_quick(&mut self) {
         self.quick = self.quick_acks();
         self.interactive = false;
@@ -251,13 +251,13 @@ impl Receiver {
         self.ack_due = true;
     }
 
-    /// Sends the delayed acknowledgment now: no data came to carry it.
+    /// Sends the delayed acknowledgement now: no data came to carry it.
     pub(super) fn on_delayed_ack_timer(&mut self) {
         self.ack_due = true;
         self.interactive = false;
     }
 
-    /// Notes that a segment with an acknowledgment was sent.
+    /// Notes that a segment with an acknowledgement was sent.
     pub(super) fn on_ack_sent(&mut self, timers: &mut Timers) {
         self.acknowledged = self.buffer.next();
         self.ack_due = false;
@@ -267,7 +267,7 @@ impl Receiver {
     }
 
     /// Notes that a segment with new data was sent. If it answers data that came just before, later
-    /// answers will probably carry acknowledgments too.
+    /// answers will probably carry acknowledgements too.
     pub(super) fn on_data_sent(&mut self, now: Instant) {
         let answers = |delayed: DelayedAck| {
             let last = self.last_data;

@@ -8,7 +8,7 @@ use super::seq::SeqNumber;
 ///
 /// All octets before `lost_before` that are not selectively acknowledged count as lost. SACK moves
 /// this limit up (if an octet is lost by the rule of RFC 6675, so is everything before it). Without
-/// SACK, duplicate acknowledgments move it by one segment. A timeout moves it behind everything in
+/// SACK, duplicate acknowledgements move it by one segment. A timeout moves it behind everything in
 /// flight.
 #[derive(Debug)]
 pub(super) struct Scoreboard {
@@ -66,7 +66,7 @@ impl Scoreboard {
         self.retransmitted_to = self.retransmitted_to.latest(end);
     }
 
-    /// Handles a cumulative acknowledgment.
+    /// Handles a cumulative acknowledgement.
     pub(super) fn acknowledge(&mut self, ack: SeqNumber) {
         self.una = ack;
         self.sacked.remove_before(ack);
@@ -135,14 +135,14 @@ impl Scoreboard {
         self.sacked.first_gap(candidates)
     }
 
-    /// The first gap before a selective acknowledgment that was not sent again, `NextSeg` rule 3.
+    /// The first gap before a selective acknowledgement that was not sent again, `NextSeg` rule 3.
     pub(super) fn next_hole(&self) -> Option<SeqRange> {
         let end = self.sacked.end()?;
         let candidates = SeqRange::new(self.retransmitted_to.latest(self.una), end);
         self.sacked.first_gap(candidates)
     }
 
-    /// The last octets in flight, at most `mss`, that lie after all selective acknowledgments: the
+    /// The last octets in flight, at most `mss`, that lie after all selective acknowledgements: the
     /// segment of a rescue retransmission (`NextSeg` rule 4) and of a tail loss probe.
     pub(super) fn last_segment(&self, mss: u32) -> Option<SeqRange> {
         let floor = self.sacked.end().unwrap_or(self.una).latest(self.una);

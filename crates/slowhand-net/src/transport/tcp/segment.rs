@@ -27,7 +27,7 @@ impl Flags {
     pub const RST: Self = Self(0x04);
     /// Push: give the data to the application now.
     pub const PSH: Self = Self(0x08);
-    /// The acknowledgment number is valid.
+    /// The acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
     /// The urgent pointer is valid.
     pub const URG: Self = Self(0x20);

@@ -14,7 +14,7 @@ pub(super) enum Timer {
     EarlyRetransmit,
     /// The peer's window is closed, or too small for a segment (RFC 9293 section 3.8.6).
     Persist,
-    /// A delayed acknowledgment must be sent (RFC 9293 section 3.8.6.3).
+    /// A delayed acknowledgement must be sent (RFC 9293 section 3.8.6.3).
     DelayedAck,
     /// Nothing was received for a long time (RFC 9293 section 3.8.4).
     KeepAlive,

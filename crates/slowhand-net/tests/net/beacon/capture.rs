@@ -64,7 +64,7 @@ fn every_frame_reads_as_what_it_is() {
     );
 }
 
-/// What tshark has to print of a frame that was recorded.
+/// The output of tshark that a recorded frame must give.
 fn expected(frame: &Frame) -> Vec<String> {
     let flag = |bit: u8| if frame.octets[0] & bit != 0 { "1" } else { "0" }.to_owned();
     let text = |value: &str| value.to_owned();

@@ -80,7 +80,7 @@ fn a_channel_that_stays_busy_ends_a_frame() {
     let drawn: Vec<u64> = (1..=3).map(|child| streams.stream("back-off", child).below(2)).collect();
     let late = drawn.iter().filter(|&&periods| periods > *drawn.iter().min().unwrap()).count();
     assert!(late > 0, "choose a seed whose draws differ");
-    // Those who drew one period more find the channel busy at their second assessment, 3 periods after the first boundary.
+    // Children that drew one period more find the channel busy at their second assessment, 3 periods after the first boundary.
     let busy = BEACON + (5 + 1 + 1) * 320 + 128;
     assert_eq!(drops(&indications)[..late], vec![(busy, DropReason::ChannelAccessFailure); late]);
     assert_eq!(air.of(FrameKind::Data).iter().filter(|frame| frame.attempt == 0).count(), 3 - late);

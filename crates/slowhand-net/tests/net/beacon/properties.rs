@@ -1,4 +1,4 @@
-//! What holds in every network, under every loss and traffic.
+//! Properties of every network, under every loss and traffic.
 
 use super::*;
 use crate::contention::{Case, Outcome, air_time, cases};

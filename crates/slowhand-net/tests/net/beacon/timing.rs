@@ -22,7 +22,7 @@ const DATA: u64 = 89 * 32;
 /// 5 octets and 6.
 const ACK: u64 = 11 * 32;
 
-/// What the node draws first, from 0..8 (macMinBE 3).
+/// The first draw of the node, from 0..8 (macMinBE 3).
 fn first_backoff(node: u64) -> u64 {
     Streams::new(SEED).stream("back-off", node).below(8)
 }

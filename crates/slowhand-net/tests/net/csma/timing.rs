@@ -20,7 +20,7 @@ const ACK: u64 = 11 * 32;
 /// Assessment and turnaround.
 const ACCESS: u64 = 128 + 192;
 
-/// What a node draws from 0..8 (macMinBE 3), `count` times.
+/// The draws of a node from 0..8 (macMinBE 3), `count` of them.
 fn backoffs(node: u64, count: usize) -> Vec<u64> {
     let mut stream = Streams::new(SEED).stream("back-off", node);
     (0..count).map(|_| stream.below(8) * 320).collect()

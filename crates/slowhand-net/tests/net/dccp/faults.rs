@@ -94,7 +94,7 @@ fn the_window_and_the_queue_hold_back() {
     assert_eq!(pair.ends[0].smoothed_rtt().map(|rtt| rtt >= DELAY * 2), Some(true));
 }
 
-/// What waits when the connection ends comes back, and so does what is sent then.
+/// Data that waits when the connection ends comes back, and so does data that is sent then.
 #[test]
 fn what_was_not_sent_comes_back() {
     let config = DccpConfig { initial_window: 1, ..DccpConfig::default() };

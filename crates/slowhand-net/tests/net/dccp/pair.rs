@@ -19,7 +19,7 @@ pub fn initial(end: usize) -> SeqNumber {
     SeqNumber::new(u64::MAX - 2 - end as u64)
 }
 
-/// What becomes of a packet: when each of its copies arrives, and with which ECN field. The number of the packet counts from 0.
+/// The fate of a packet: when each of its copies arrives, and with which ECN field. The number of the packet counts from 0.
 pub type Fate = Box<dyn Fn(usize) -> Vec<(Duration, bool)>>;
 
 /// One packet as it left.
@@ -35,7 +35,7 @@ pub struct Pair {
     pub now: Instant,
     pub ends: [Connection<Vec<u8>>; 2],
     pub log: Vec<Sent>,
-    /// What each end got.
+    /// The datagrams that each end got.
     pub received: [Vec<Vec<u8>>; 2],
     fate: Fate,
     arrivals: BTreeMap<(Instant, usize), (usize, Ecn, Vec<u8>)>,

@@ -55,7 +55,7 @@ impl Peer {
         self.packet_with(seq, kind, ack, word, options, data)
     }
 
-    /// The same with a number of the caller's.
+    /// A packet with a number of the caller's.
     pub fn packet_with(
         &self,
         seq: u64,

@@ -20,7 +20,7 @@ const SOURCE_16: Address = Address::Short(0x5678);
 const DESTINATION_64: Address = Address::Extended(Eui64([0x02, 0x12, 0x74, 0x00, 0x00, 0x00, 0x00, 0x01]));
 const SOURCE_64: Address = Address::Extended(Eui64([0xac, 0xde, 0x48, 0x00, 0x00, 0x00, 0x00, 0x80]));
 
-/// What a beacon says, each field another number.
+/// The superframe of a beacon, each field another number.
 const SUPERFRAME: SuperframeSpecification = SuperframeSpecification {
     beacon_order: 6,
     superframe_order: 2,

@@ -1,4 +1,4 @@
-//! What holds for every header, every frame and every string of octets.
+//! Properties of every header, every frame and every string of octets.
 
 use super::emit;
 use proptest::collection::vec;

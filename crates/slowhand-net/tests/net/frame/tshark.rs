@@ -11,7 +11,7 @@ use slowhand_net::radio::frame::{
 use slowhand_testing::hex;
 use slowhand_testing::wireshark::{Pcap, Tshark};
 
-/// What tshark prints of these frames: for each frame the values of the fields.
+/// The output of tshark for these frames: for each frame the values of the fields.
 fn tshark(frames: &[Vec<u8>], fields: &[&str]) -> Vec<Vec<String>> {
     let mut capture = Pcap::of_frames();
     frames.iter().for_each(|frame| capture.frame(0, frame, fcs(frame)));

@@ -56,7 +56,7 @@ fn security_levels() {
     assert_eq!(of_headers, rows.map(|(_, is_encrypted, mic)| (is_encrypted, mic)));
 }
 
-/// The same octets after the header with and without encryption: header termination 1, then an IE of the IETF (length 3,
+/// Equal octets after the header with and without encryption: header termination 1, then an IE of the IETF (length 3,
 /// group 5) and four octets.
 #[test]
 fn the_payload_ies_of_an_encrypted_frame_are_part_of_its_payload() {

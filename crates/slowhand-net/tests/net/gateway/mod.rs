@@ -1,4 +1,4 @@
-//! What the border router does between a mesh under TSCH and a host on the Internet.
+//! The border router between a mesh under TSCH and a host on the Internet.
 
 mod proxy;
 mod suppression;
@@ -43,7 +43,7 @@ impl Setting {
         }
     }
 
-    /// The same with a TCP proxy.
+    /// The default setup with a TCP proxy.
     fn proxied() -> Self {
         let gateway = GatewayConfig { tcp_proxy: Some(pep::ProxyConfig::default()), ..Default::default() };
         Self { gateway, ..Self::plain() }

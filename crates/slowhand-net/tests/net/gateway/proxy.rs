@@ -10,7 +10,7 @@ use slowhand_net::random::Probability;
 use slowhand_net::transport::pep::Side;
 use slowhand_net::transport::tcp::{Connection, ConnectionError, Nagle, State, Statistics, TcpConfig};
 
-/// What a node runs: MSS 844 as in Claeys et al. 2021, table 2.
+/// The configuration of a node: MSS 844 as in Claeys et al. 2021, table 2.
 fn node() -> TcpConfig {
     TcpConfig { mss: 844, send_buffer: 4_096, receive_buffer: 4_096, nagle: Nagle::Off, ..TcpConfig::constrained() }
 }
@@ -106,7 +106,7 @@ fn the_timer_follows_from_schedule_and_fragments() {
     let (with_loss, one) = first_loss(6);
     assert_eq!((none, one), (0, 1));
     // 500 octets and 80 of headers at most: 7 fragments of 96, a slotframe of 100 ms each and a slot of 20 ms; an
-    // acknowledgment of 80 octets back, 120 ms; and 500 ms for which a peer may delay it.
+    // acknowledgement of 80 octets back, 120 ms; and 500 ms for which a peer may delay it.
     let timer = Duration::from_millis(7 * 100 + 20 + 120 + 500);
     let late = with_loss.since(lossless);
     assert!(late >= timer && late <= timer + Duration::from_millis(200), "{late}");

@@ -24,14 +24,14 @@ fn recorded(numbers: &[usize]) -> Vec<Vec<u8>> {
     numbers.iter().map(|&number| datagrams[number].octets.clone()).collect()
 }
 
-/// How many frames of each datagram were on the air.
+/// The number of frames of each datagram on the air.
 fn frames(air: &Recorder) -> BTreeMap<DatagramId, usize> {
     let mut frames = BTreeMap::new();
     air.frames.iter().for_each(|frame| *frames.entry(frame.datagram).or_default() += 1);
     frames
 }
 
-/// What is due.
+/// An action that is due.
 enum Action {
     Send {
         flight: usize,
@@ -49,14 +49,14 @@ struct Handshake {
     ends: [Endpoint; 2],
     flights: Vec<Vec<u8>>,
     actions: EventQueue<Action>,
-    /// How long the client computes before flight 5.
+    /// The time that the client computes before flight 5.
     computes: Duration,
     /// First timeouts of the client and of the server, in seconds.
     timeouts: [u64; 2],
     /// The latest flight that each end has sent.
     latest: [Option<usize>; 2],
     sent: Vec<usize>,
-    /// How often each flight has been delivered.
+    /// The number of times that each flight has been delivered.
     delivered: [usize; 6],
     suppressed: Vec<DatagramId>,
     air: Recorder,
@@ -147,7 +147,7 @@ impl Handshake {
         }
     }
 
-    /// How often the client received a flight that it had already.
+    /// The number of times that the client received a flight that it had already.
     fn spurious(&self) -> usize {
         [1, 3, 5].map(|flight| self.delivered[flight].saturating_sub(1)).into_iter().sum()
     }

@@ -24,7 +24,7 @@ pub struct Conversation {
     pub first_arrival: Option<Instant>,
     /// The numbers of the segments on their way.
     pub open: BTreeSet<DatagramId>,
-    /// How many segments the proxy has taken.
+    /// The number of segments that the proxy has taken.
     pub taken: usize,
     /// The numbers of what the border router originated.
     pub originated: BTreeSet<DatagramId>,
@@ -34,7 +34,7 @@ pub struct Conversation {
     written: [usize; 2],
     /// Resets of a host where nothing listens.
     resets: Vec<(TcpAddresses, Vec<u8>)>,
-    /// How many segments the ends have sent.
+    /// The number of segments that the ends have sent.
     pub sent: DatagramId,
     proxied: bool,
 }

@@ -1,4 +1,4 @@
-//! What the tests of the network share: a recording observer, networks to begin with, run loops, captures.
+//! Helpers that the tests of the network share: a recording observer, networks to begin with, run loops, captures.
 
 mod capture;
 mod conversation;

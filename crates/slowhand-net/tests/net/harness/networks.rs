@@ -118,13 +118,13 @@ pub fn csma(hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
     csma_of(CsmaConfig::openthread(), false, hops, pdr, seed)
 }
 
-/// The same, but the last node is a sleepy device that polls twice a second.
+/// Unslotted CSMA/CA, but the last node is a sleepy device that polls twice a second.
 pub fn csma_polling(hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
     let polling = Polling { period: Duration::from_millis(500), ..Polling::openthread() };
     csma_of(CsmaConfig { polling, ..CsmaConfig::openthread() }, true, hops, pdr, seed)
 }
 
-/// The same, but the last node listens twice a second, and polls rarely.
+/// Unslotted CSMA/CA, but the last node listens twice a second, and polls rarely.
 pub fn csma_sampling(hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
     let csl = Csl::openthread(3_125);
     let polling = Polling { period: csl.poll_period(), fast: FastPoll::Never, ..Polling::openthread() };

@@ -86,7 +86,7 @@ impl Recorder {
         self.frames.iter().filter(|frame| (frame.kind, frame.from) == (kind, from)).map(|frame| frame.at).collect()
     }
 
-    /// How often a node's radio came on after it was off.
+    /// The number of times that a node's radio came on after it was off.
     pub fn ramps(&self, node: NodeId) -> u64 {
         let own = || self.timeline.iter().filter(|interval| interval.node == node);
         let before = std::iter::once(Instant::ZERO).chain(own().map(|interval| interval.to));

@@ -45,7 +45,7 @@ pub fn payload(datagram: DatagramId, octets: usize) -> Vec<u8> {
     (0..octets).map(|at| (datagram as usize * 31 + at * 7) as u8).collect()
 }
 
-/// What happened to the datagrams, by number.
+/// The fates of the datagrams, by number.
 #[derive(Debug, Default, PartialEq)]
 pub struct Fates {
     pub delivered: BTreeMap<DatagramId, (Instant, Vec<u8>)>,
@@ -96,7 +96,7 @@ pub fn run(network: &mut Network, sends: &[Send], end: Instant, observer: &mut i
     run_watched(network, 0, sends, end, observer, |_, _| {})
 }
 
-/// The same with numbers from `first` on. `watch` is called at every [`Moment`].
+/// Sends datagrams as [`run`], with numbers from `first` on. `watch` is called at every [`Moment`].
 pub fn run_watched(
     network: &mut Network,
     first: DatagramId,

@@ -133,7 +133,7 @@ proptest! {
         }
     }
 
-    /// Frames and acknowledgments are lost at random. What the sender reports is true. With enough retries every packet
+    /// Frames and acknowledgements are lost at random. What the sender reports is true. With enough retries every packet
     /// arrives once.
     #[test]
     fn recovery_ends_and_tells_the_truth(

@@ -128,7 +128,7 @@ fn fields_of_hellos_follow_that_are_not_the_usual_ones() {
     assert_eq!(ours[10 + 32..], [2, 9, 9, 0xc0, 0xa8, 0xff, 0xee]);
 }
 
-/// What does not follow from the length of the datagram stays as it is.
+/// Fields that do not follow from the length of the datagram stay as they are.
 #[test]
 fn datagrams_of_several_records_and_fragments_of_messages_stay_longer() {
     let one = record(20, 0, 3, &[1]);

@@ -1,4 +1,4 @@
-//! What holds for every packet, every loss and every octet string.
+//! Properties of every packet, every loss and every octet string.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv6Addr;

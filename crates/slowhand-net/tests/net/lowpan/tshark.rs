@@ -123,7 +123,7 @@ fn other_protocols() {
     }
 }
 
-/// Recoverable fragments and their acknowledgment (RFC 8931).
+/// Recoverable fragments and their acknowledgement (RFC 8931).
 #[test]
 fn recoverable_fragments() {
     let packet = packet(mesh_address(NodeId(1)), internet_address(), (61617, 5684), 300);
@@ -157,7 +157,7 @@ fn recoverable_fragments() {
     ];
     assert_eq!(lines, expected.map(|line| line.replace(' ', "\t")));
 
-    // The fourth fragment completes the packet. (After an acknowledgment tshark 4.0 looks for another header and calls
+    // The fourth fragment completes the packet. (After an acknowledgement tshark 4.0 looks for another header and calls
     // the frame malformed where it ends. So its expert information counts for the fragments alone.)
     let whole = capture.tshark(&["ipv6.src", "ipv6.dst", "udp.length", "udp.checksum.status", "_ws.expert"]);
     let fragments = [0, 1, 3, 4].map(|at| whole[at].as_str());
@@ -313,7 +313,7 @@ impl Capture {
     }
 }
 
-/// What tshark has to print of a packet: [`FIELDS`], separated by tabs.
+/// The output of tshark that a packet must give: [`FIELDS`], separated by tabs.
 fn expected(packet: &[u8], frames: usize) -> String {
     let (ip, segment) = Ipv6Header::parse_packet(packet).unwrap();
     let mut fields = vec![

@@ -1,4 +1,4 @@
-//! What is in the buffers of every node over time.
+//! The contents of the buffers of every node over time.
 
 use super::*;
 use slowhand_net::address::{Host, NodeId};

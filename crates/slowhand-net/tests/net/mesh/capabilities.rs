@@ -50,7 +50,7 @@ fn air(network: &mut Network, sends: &[(u64, u16, u16)], end: u64) -> (Vec<Frame
     (air.frames, seen)
 }
 
-/// What happens over one hop of CSMA.
+/// The events over one hop of CSMA.
 fn over_one_hop(config: NetworkConfig, sends: &[(u64, u16, u16)], end: u64) -> Vec<Seen> {
     air(&mut network(csma, 1, 1.0, config, 1), sends, end).1
 }
@@ -173,7 +173,7 @@ fn after_a_lost_advertisement_the_child_learns_from_what_it_receives() {
     assert_eq!(sorted(run(&[(4, ROOT, 1), (5, 1, ROOT)])), with(&both));
 }
 
-/// What is sent at the same time may change places.
+/// Events in an order that does not depend on the order of those that are sent at the same time.
 fn sorted(mut seen: Vec<Seen>) -> Vec<Seen> {
     seen.sort_unstable();
     seen

@@ -1,4 +1,4 @@
-//! How many octets fit into a frame, by link.
+//! The number of octets that fit into a frame, by link.
 
 use super::*;
 use slowhand_net::address::{Host, NodeId};

@@ -37,7 +37,7 @@ fn forwarded_fragments_reassemble_on_every_link() {
     assert_eq!(packets, expected, "whole on each of three links, both ways");
 }
 
-/// Wireshark puts recoverable fragments together too. After an acknowledgment version 4.0 looks for another header and
+/// Wireshark puts recoverable fragments together too. After an acknowledgement version 4.0 looks for another header and
 /// calls the frame malformed where it ends. So its expert information counts for the other frames alone.
 #[test]
 fn recovered_fragments_reassemble_on_every_link() {

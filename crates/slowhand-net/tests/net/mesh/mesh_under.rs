@@ -151,7 +151,7 @@ fn a_frame_that_has_used_up_its_hops_is_lost() {
     }
 }
 
-/// What the scenario takes of fragments is taken behind mesh headers too.
+/// Fragments that the scenario takes are taken behind mesh headers too.
 #[test]
 fn fragments_with_mesh_headers_are_fragments() {
     let config = NetworkConfig { fragment_loss: Probability::new(1.0), ..NetworkConfig::default() };

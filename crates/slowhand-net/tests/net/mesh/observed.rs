@@ -1,4 +1,4 @@
-//! What an observer learns of each frame: when it came into the queue of its sender, and when its receiver had handled it.
+//! The times of each frame that an observer learns: when it came into the queue of its sender, and when its receiver had handled it.
 
 use super::*;
 use slowhand_net::address::{Host, NodeId};

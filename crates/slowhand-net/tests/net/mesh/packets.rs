@@ -41,7 +41,7 @@ fn network() -> Network {
     crate::harness::network(tsch, 2, 1.0, NetworkConfig { internet, ..NetworkConfig::default() }, 1)
 }
 
-/// What happens within a minute after a packet was sent. Arrivals: the host, the number, the packet. Losses: the
+/// The events within a minute after a packet was sent. Arrivals: the host, the number, the packet. Losses: the
 /// number, the reason.
 type Arrivals = (Vec<(Host, u32, Vec<u8>)>, Vec<(u32, &'static str)>);
 

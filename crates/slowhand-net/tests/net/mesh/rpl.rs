@@ -1,4 +1,4 @@
-//! What RPL adds to packets: in the octets of each frame, as tshark reads them, and to every kind of packet.
+//! The headers that RPL adds to packets: in the octets of each frame, as tshark reads them, and to every kind of packet.
 
 use super::*;
 use proptest::prelude::*;

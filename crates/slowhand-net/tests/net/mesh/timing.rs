@@ -69,7 +69,7 @@ fn forwarded_one_by_one() {
 }
 
 /// 348 - 48 + 17 = 317 octets compressed, in pieces of 104 - 6 = 98, the first 17 less: 81, 98, 98, 40. The first goes
-/// alone. On the second link the header has one octet more. Acknowledgments: 21 + 6 + 2; the root's go in slots 2 and
+/// alone. On the second link the header has one octet more. Acknowledgements: 21 + 6 + 2; the root's go in slots 2 and
 /// node 1's in slots 0 of the slotframe after.
 #[test]
 fn recovered_from_end_to_end() {

@@ -30,7 +30,7 @@ fn slots(cells: &[CellId]) -> String {
     cells.iter().map(|cell| format!("{:#06x}", cell.slot)).collect::<Vec<_>>().join(",")
 }
 
-/// What tshark has to print of a message: type, code, SFID, sequence number, metadata, cell options, number of cells, slots.
+/// The output of tshark that a message must give: type, code, SFID, sequence number, metadata, cell options, number of cells, slots.
 fn expected(message: &Message) -> String {
     let options = |options: CellOptions| {
         u8::from(options.transmit) | u8::from(options.receive) << 1 | u8::from(options.shared) << 2

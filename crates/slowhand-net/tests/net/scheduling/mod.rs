@@ -78,7 +78,7 @@ impl World {
         self.run_all(end, &[node], period);
     }
 
-    /// The same with several nodes, which send at the same time.
+    /// Runs until `end`, as [`run`](Self::run), with several nodes, which send at the same time.
     fn run_all(&mut self, end: Instant, nodes: &[NodeId], period: Duration) {
         let times = std::iter::successors(Some(self.now), |&now| Some(now + period)).take_while(|&now| now < end);
         let to_root = |at| nodes.iter().map(move |&node| (at, Host::Node(node), Host::Node(NodeId::ROOT), 60));
@@ -124,7 +124,7 @@ impl World {
         cells
     }
 
-    /// How many cells a node has negotiated to send to its parent; asserts that the parent has the same to receive.
+    /// The number of cells that a node has negotiated to send to its parent; asserts that the parent has the same to receive.
     fn negotiated_up(&self, child: u16) -> usize {
         let up = self.cells(child, child - 1, CellOptions::TRANSMIT, handle::NEGOTIATED);
         let at_parent = self.cells(child - 1, child, CellOptions::RECEIVE, handle::NEGOTIATED);

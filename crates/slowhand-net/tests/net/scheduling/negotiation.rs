@@ -1,4 +1,4 @@
-//! How nodes answer 6P requests, and what ends a transaction without an answer.
+//! Answers of nodes to 6P requests, and the end of a transaction without an answer.
 
 use super::*;
 use slowhand_net::radio::sixtop::{CellId, CellRequest, Request, ReturnCode};

@@ -73,10 +73,10 @@ fn two_losses_in_one_window() {
 }
 
 /// RFC 6582 section 3.2 worked out by hand, in segments. Ten leave, the second and the eighth are
-/// lost. After a round trip: 11 and 12 for the acknowledgment of the first, 13 and 14 by limited
+/// lost. After a round trip: 11 and 12 for the acknowledgement of the first, 13 and 14 by limited
 /// transmit, then 2 again; `ssthresh` is half of 13 in flight, and seven duplicates make a window
 /// of 13.5. Another round trip: 11 is answered with a new window (its reader has read) and so is
-/// no duplicate; the next three let out 15 to 17; the acknowledgment up to 8 takes six off the
+/// no duplicate; the next three let out 15 to 17; the acknowledgement up to 8 takes six off the
 /// window and gives one back, 11.5 with 10 in flight: 8 again, and 18.
 #[test]
 fn a_partial_acknowledgment_deflates_the_window() {
@@ -323,7 +323,7 @@ fn a_tail_loss_probe_repairs_the_tail_before_the_timer() {
     let (at, statistics) = last_of_four(&sack);
     assert_eq!((at, statistics.timeouts), (400, 1));
     let probing = TcpConfig { tail_loss_probe: true, ..sack };
-    // Two round trips (and 200 ms for a delayed acknowledgment, one segment being in flight
+    // Two round trips (and 200 ms for a delayed acknowledgement, one segment being in flight
     // when the others were acknowledged), unless the timer would be earlier.
     let (at, statistics) = last_of_four(&probing);
     assert_eq!((at, statistics.timeouts, statistics.tail_loss_probes), (400, 0, 1));

@@ -37,7 +37,7 @@ enum Anchor {
 /// A sequence number, as a distance from an anchor.
 type Edge = (Anchor, u32);
 
-/// An acknowledgment number: a distance from the first unacknowledged octet, or (if true) from the next new octet.
+/// An acknowledgement number: a distance from the first unacknowledged octet, or (if true) from the next new octet.
 type Acknowledged = (bool, u32);
 
 /// A segment of the peer.
@@ -81,7 +81,7 @@ struct Machine {
     window: u32,
     /// The first octet that was not delivered to the application yet.
     undelivered: Option<SeqNumber>,
-    /// What the peer has sent.
+    /// The segments that the peer has sent.
     arrived: Vec<(SeqNumber, u32)>,
     /// The octets that the application has written.
     written: u32,
@@ -494,7 +494,7 @@ fn machine(config: &TcpConfig, state: State, peer_initial: u32, listens: bool, s
 }
 
 /// One octet, at exactly half of the sequence space from the expected one, lies neither before nor after it (RFC 1982
-/// section 3.2). It is not in the window, so it has no effect but an acknowledgment (RFC 9293 section 3.10.7.4).
+/// section 3.2). It is not in the window, so it has no effect but an acknowledgement (RFC 9293 section 3.10.7.4).
 #[test]
 fn a_segment_at_half_of_the_sequence_space_is_not_acceptable() {
     for state in [State::Established, State::FinWait1, State::FinWait2] {

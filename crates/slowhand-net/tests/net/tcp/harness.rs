@@ -40,16 +40,16 @@ pub fn initial_seq(side: Side) -> SeqNumber {
     SeqNumber(if side == Side::A { u32::MAX - 700 } else { u32::MAX - 300 })
 }
 
-/// What the path does to segments. Probabilities are in per mille.
+/// The effects of the path on segments. Probabilities are in per mille.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub delay: Duration,
     pub loss: u32,
     pub duplicate: u32,
     pub reorder: u32,
-    /// How much later a reordered segment comes.
+    /// The additional delay of a reordered segment.
     pub reorder_delay: Duration,
-    /// How many segments that can be marked get an ECN mark instead of passing unmarked.
+    /// The probability that a segment that can be marked gets an ECN mark.
     pub mark: u32,
     /// The time that an octet takes, or no limit.
     pub octet_time: Duration,

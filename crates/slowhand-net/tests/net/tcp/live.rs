@@ -26,7 +26,7 @@ const COUNT_WITH_HEAVY_LOSSES: usize = 100_000;
 /// The variable with the seed of the path's faults. Without it, every run has the same.
 const SEED: &str = "SLOWHAND_SEED";
 
-/// How long one transfer may take, in real time.
+/// The time that one transfer may take, in real time.
 const LIMIT: WallDuration = WallDuration::from_secs(110);
 
 const IPV6_HEADER: usize = 40;
@@ -112,7 +112,7 @@ fn seed() -> u32 {
     number.unwrap_or_else(|| panic!("{SEED}: found {text:?}, allowed: a whole number from 0 to {}", u32::MAX))
 }
 
-/// What this test needs and this machine does not have.
+/// The first need of this test that this machine does not meet.
 fn missing() -> Option<&'static str> {
     if !Path::new("/dev/net/tun").exists() {
         return Some("there is no /dev/net/tun");
@@ -170,7 +170,7 @@ fn transfer(config: &TcpConfig, role: Role, faults: Faults, count: usize) -> f64
             got.extend_from_slice(&chunk[..read]);
         }
     }
-    // Our acknowledgment of the last FIN may be lost: answer while the kernel may ask.
+    // Our acknowledgement of the last FIN may be lost: answer while the kernel may ask.
     while kernel.process.try_wait().unwrap().is_none() {
         assert!(began.elapsed() < LIMIT, "the script does not end");
         let now = clock();

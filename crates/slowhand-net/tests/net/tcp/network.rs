@@ -26,13 +26,13 @@ const fn exchange(segment: u64) -> u64 {
 fn a_connection_opens_and_carries_an_octet() {
     let mut conversation = conversation(Host::Node(NodeId::ROOT), 0.0, Vec::new(), [b"?", b""]);
     let end = conversation.exchange();
-    // SYN in slot 1 and SYN-ACK in slot 4, with options: MSS 4, SACK permitted 2, padding 2. Then the acknowledgment and
+    // SYN in slot 1 and SYN-ACK in slot 4, with options: MSS 4, SACK permitted 2, padding 2. Then the acknowledgement and
     // the octet, together or in the next cell.
     let [client, server] = conversation.opened.map(|at| at.unwrap().as_micros());
     assert_eq!(client, 4 * 20_000 + exchange(28));
     let with_data = 6 * 20_000 + exchange(21);
     assert_eq!(server, with_data, "the acknowledgment of the SYN rides with the octet");
-    // The server delays its acknowledgment by 200 ms. It is ready in slot 16 and leaves in slot 19.
+    // The server delays its acknowledgement by 200 ms. It is ready in slot 16 and leaves in slot 19.
     assert_eq!(end.as_micros(), 19 * 20_000 + exchange(20));
     assert_eq!(conversation.sent, 4);
 }

@@ -2,7 +2,7 @@
 //! received, at the same times, and has to answer as that end did.
 //!
 //! The traces are in `tests/net/tcp/golden`, with the script that records them. Compared, segment by
-//! segment in order: flags (but PSH), sequence number, acknowledgment, payload length, SACK
+//! segment in order: flags (but PSH), sequence number, acknowledgement, payload length, SACK
 //! blocks. Not compared: windows (the kernel tunes its own) and PSH.
 //!
 //! Time: a segment that answers another leaves within 10 ms of the kernel's. One that a timer
@@ -167,7 +167,7 @@ impl Trace {
         Self { lines, actions }
     }
 
-    /// What our connection sends in the place of `own`.
+    /// The segments that our connection sends in the place of `own`.
     fn replay(&self, own: Side, config: &TcpConfig) -> Vec<Line> {
         let mut connection = match own {
             Side::A => Connection::connect(config, endpoint(own), endpoint(Side::B), initial_seq(own)),
@@ -310,8 +310,8 @@ fn default() {
     let trace = trace!("default");
     let config = TcpConfig::linux();
     trace.compare("default", Side::A, &config, trace.count(Side::A));
-    // SYN-ACK and 16 quick acknowledgments. The rest depends on when the reader was scheduled: the kernel delayed an
-    // acknowledgment until the window had opened again.
+    // SYN-ACK and 16 quick acknowledgements. The rest depends on when the reader was scheduled: the kernel delayed an
+    // acknowledgement until the window had opened again.
     trace.compare("default", Side::B, &config, 17);
 }
 
@@ -329,7 +329,7 @@ fn two_losses_with_new_reno() {
 /// The kernel paces its recovery by proportional rate reduction (RFC 6937), which lets one or two
 /// new segments out earlier than RFC 6675 and RFC 6582 do: the sender is compared up to there,
 /// retransmission included, and has to have sent the same octets in the end. The receiver is
-/// compared up to the last acknowledgment, which in the kernel waited for its reader to run.
+/// compared up to the last acknowledgement, which in the kernel waited for its reader to run.
 fn up_to_rate_reduction(name: &str, trace: &Trace, config: &TcpConfig, count: usize) {
     trace.compare(name, Side::A, config, count);
     trace.compare(name, Side::B, config, trace.count(Side::B) - 1);

@@ -31,7 +31,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
         config.retries = 200;
         config.syn.retries = 200;
         config.rto.max = Duration::from_secs(20);
-        // Long enough for the last FIN, and its acknowledgment, to get through.
+        // Long enough for the last FIN, and its acknowledgement, to get through.
         config.time_wait = Duration::from_secs(3_600);
         config
     })

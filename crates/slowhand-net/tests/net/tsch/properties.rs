@@ -1,4 +1,4 @@
-//! What holds in every TSCH network, whatever its topology, losses, schedule and traffic.
+//! Properties of every TSCH network, whatever its topology, losses, schedule and traffic.
 
 use crate::harness::*;
 use proptest::prelude::*;

@@ -52,7 +52,7 @@ impl World {
         assert!(self.air.frames.iter().all(|frame| (frame.channel, frame.asn) == (CHANNEL, None)));
     }
 
-    /// The same. Nothing may be due after this microsecond.
+    /// Does what is due before this microsecond, and asserts that nothing is due after it.
     fn run_out(&mut self, us: u64) {
         self.run_until(us);
         assert_eq!(self.mac.deadline(), None, "not over after {us} us");

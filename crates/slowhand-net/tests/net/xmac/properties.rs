@@ -1,4 +1,4 @@
-//! What holds over random topologies, losses, constants and traffic.
+//! Properties over random topologies, losses, constants and traffic.
 
 use super::*;
 use proptest::prelude::*;

@@ -27,7 +27,7 @@ fn record(content_type: u8, epoch: u16, length: u16) -> FlightPart {
     FlightPart::Record(RecordId { content_type: content_type.into(), epoch, length })
 }
 
-/// What tshark lists for these datagrams.
+/// The reader finds what tshark lists for these datagrams.
 #[test]
 fn the_flights_of_a_recorded_handshake_are_read() {
     let seen: Vec<Vec<FlightPart>> = recorded().iter().map(|(_, datagram)| parts(datagram)).collect();

@@ -282,7 +282,7 @@ fn a_flight_with_connection_ids_is_known_again() {
 
 #[test]
 fn a_copy_of_an_answered_flight_waits_for_the_next_flight() {
-    // A part of flight 5, or the acknowledgment of it, did not reach the other end: both ends repeat.
+    // A part of flight 5, or the acknowledgement of it, did not reach the other end: both ends repeat.
     let answered = || {
         let mut router = BorderRouter::in_flight_4();
         router.up(6, FLIGHT_5);

@@ -95,7 +95,7 @@ fn a_good_chain_passes_and_is_judged_once() {
     let flight = [whole(SERVER_HELLO, 1, b"hello"), whole(CERTIFICATE, 2, &message), whole(14, 3, b"")].concat();
     assert!(router.down(&flight) && router.down(&flight));
     assert_eq!(router.judged(), 1);
-    // What the border router cannot read may pass now: no Certificate begins in it.
+    // A record that the border router cannot read may pass now: no Certificate begins in it.
     assert!(router.down(&[25, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, 0, 7]) && router.down(&PROTECTED));
 }
 
@@ -206,7 +206,7 @@ proptest! {
     ) {
         let chains = [list(&[b"good server"]), list(&[b"evil server"]), list(&[b"good serverX"])];
         let mut router = BorderRouter::in_handshake();
-        // What the node may have, by number of the message: of each octet all values that it has seen.
+        // The messages that the node may have, by number: of each octet all values that it has seen.
         let mut seen = BTreeMap::<u16, BTreeMap<usize, Vec<u8>>>::new();
         for (which, start, length, number) in parts {
             let message = &chains[which];

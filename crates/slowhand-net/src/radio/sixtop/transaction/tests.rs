@@ -115,7 +115,7 @@ fn sequence_numbers_wrap_to_one() {
     assert_eq!((after(0), after(254), after(255)), (1, 255, 1));
 }
 
-/// What can happen to two peers between which messages get lost.
+/// The steps of two peers between which messages get lost.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Open(bool),

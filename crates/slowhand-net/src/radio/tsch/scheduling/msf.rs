@@ -33,7 +33,7 @@ pub struct MsfConfig {
     /// The node relocates a cell whose delivery ratio is this number of percent points below the best
     /// (RELOCATE_PDRTHRES).
     pub relocate_percent: u32,
-    /// How long the node sends no request to a neighbour that answered with an error (QUARANTINE_DURATION).
+    /// The time in which the node sends no request to a neighbour that answered with an error (QUARANTINE_DURATION).
     pub quarantine: Duration,
     /// The least and the greatest wait after a failure (WAIT_DURATION_MIN, WAIT_DURATION_MAX).
     pub wait: (Duration, Duration),

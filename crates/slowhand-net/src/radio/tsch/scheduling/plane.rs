@@ -80,7 +80,7 @@ impl Plane<'_> {
         Some(&mut node.neighbors[position].used)
     }
 
-    /// How often each cell to a neighbour was used, and how often with success.
+    /// The number of uses of each cell to a neighbour, and the number of successes.
     pub fn uses(&self, node: NodeId, neighbor: NodeId) -> impl Iterator<Item = (CellId, CellUse)> {
         let node = &self.state.nodes[node.index()];
         let cells = node.position(neighbor).map(|position| node.neighbors[position].cells.uses());

@@ -239,7 +239,7 @@ impl<D: AsRef<[u8]>> Connection<D> {
         }
     }
 
-    /// What a packet says of those that this side has sent. The acknowledgement number of a Sync is no acknowledgement
+    /// Takes the acknowledgements that a packet carries. The acknowledgement number of a Sync is no acknowledgement
     /// (section 7.5.4).
     fn take_acknowledgements(&mut self, now: Instant, packet: &Packet<'_>) {
         let (Body::Ack { ack } | Body::DataAck { ack }) = packet.body else { return };

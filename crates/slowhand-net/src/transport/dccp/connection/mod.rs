@@ -149,7 +149,7 @@ pub struct Connection<D> {
     history: History,
     /// Datagrams that wait for the window.
     queue: VecDeque<D>,
-    /// Those that waited when the connection ended, for the caller.
+    /// The datagrams that waited when the connection ended, for the caller.
     dropped: VecDeque<D>,
     /// Packets that wait to be sent.
     control: VecDeque<Control>,
@@ -386,7 +386,7 @@ impl<D: AsRef<[u8]>> Connection<D> {
         }
     }
 
-    /// How long an end waits at first for the answer to Close or CloseReq: two round trips (section 8.3). A path that takes no time
+    /// The first wait of an end for the answer to Close or CloseReq: two round trips (section 8.3). A path that takes no time
     /// must not make it 0: nothing would end the repetitions.
     fn close_interval(&self) -> Duration {
         self.congestion.smoothed_rtt().map_or(DEFAULT_RTT * 2, |rtt| (rtt * 2).max(DEFAULT_RTT))

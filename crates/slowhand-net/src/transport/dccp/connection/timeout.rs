@@ -7,7 +7,7 @@ use crate::transport::dccp::packet::ResetCode;
 /// The longest interval between repeated packets (RFC 4340 sections 8.1.1, 8.1.5 and 8.3: 64 s).
 const MAX_INTERVAL: Duration = Duration::from_secs(64);
 
-/// How long a client asks for a connection. RFC 4340 section 8.1.1 leaves it open; TCP is to try for 3 minutes at least (RFC 9293
+/// The time for which a client asks for a connection. RFC 4340 section 8.1.1 leaves it open; TCP is to try for 3 minutes at least (RFC 9293
 /// section 3.8.3).
 const GIVE_UP_REQUEST: Duration = Duration::from_secs(180);
 

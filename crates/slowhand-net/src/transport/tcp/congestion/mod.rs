@@ -12,7 +12,7 @@ use super::config::{CongestionControl, TcpConfig};
 pub use cubic::Cubic;
 pub use reno::Reno;
 
-/// An acknowledgment of new data, at a time when the congestion window limited the sender.
+/// An acknowledgement of new data, at a time when the congestion window limited the sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
     /// The time.
@@ -31,7 +31,7 @@ pub trait Controller: Debug + Send {
     /// The slow start threshold. Below it, the window grows by slow start.
     fn slow_start_threshold(&self) -> u32;
 
-    /// Handles an acknowledgment of new data outside of fast recovery.
+    /// Handles an acknowledgement of new data outside of fast recovery.
     fn on_acked(&mut self, acked: Acked);
 
     /// Handles the first loss, or the first ECN report of congestion, in a window of data. `in_flight`
@@ -54,12 +54,12 @@ pub struct Start {
     pub window: u32,
     /// True if slow start is used.
     pub slow_start: bool,
-    /// The largest increase of the window by one acknowledgment in slow start, in segments.
+    /// The largest increase of the window by one acknowledgement in slow start, in segments.
     pub slow_start_limit: u32,
 }
 
 impl Start {
-    /// The window after an acknowledgment in slow start.
+    /// The window after an acknowledgement in slow start.
     fn slow_start(&self, window: u32, acked: u32) -> u32 {
         window.saturating_add(acked.min(self.mss.saturating_mul(self.slow_start_limit)))
     }

@@ -268,7 +268,7 @@ impl Connection {
         );
     }
 
-    /// Changes the state after an acknowledgment of this side's FIN, or a FIN of the peer.
+    /// Changes the state after an acknowledgement of this side's FIN, or a FIN of the peer.
     fn advance_state(&mut self, now: Instant) {
         let ours_done = self.sender.is_done();
         let peer_done = self.receiver.is_finished();
@@ -286,7 +286,7 @@ impl Connection {
     }
 }
 
-/// True if the first SACK block reports a duplicate: it begins before the acknowledgment number, or
+/// True if the first SACK block reports a duplicate: it begins before the acknowledgement number, or
 /// lies within the second block (RFC 2883 section 4).
 fn reports_duplicate(segment: &Segment<'_>) -> bool {
     let mut blocks = segment.options.sack.iter();

@@ -33,7 +33,7 @@ pub enum State {
     Listen,
     /// Sent a SYN, waits for the SYN of the peer.
     SynSent,
-    /// Received the peer's SYN, waits for the acknowledgment of its own SYN.
+    /// Received the peer's SYN, waits for the acknowledgement of its own SYN.
     SynReceived,
     /// Open.
     Established,
@@ -82,7 +82,7 @@ pub struct Transmit {
     pub ecn: EcnMark,
 }
 
-/// A reset to send: its sequence number, and its acknowledgment number if it has one.
+/// A reset to send: its sequence number, and its acknowledgement number if it has one.
 type Reset = (SeqNumber, Option<SeqNumber>);
 
 /// The state of the handshake.
@@ -347,7 +347,7 @@ impl Connection {
     pub fn close(&mut self) {
         match self.state {
             State::Listen => self.enter_closed(),
-            // What was written before the connection opened is still delivered.
+            // Data that was written before the connection opened is still delivered.
             State::SynSent | State::SynReceived => self.sender.buffer_mut().finish(),
             State::Established => {
                 self.sender.buffer_mut().finish();

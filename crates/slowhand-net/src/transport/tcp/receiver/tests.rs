@@ -92,7 +92,7 @@ fn a_segment_is_acceptable_if_an_octet_of_it_is_in_the_window() {
     }
 }
 
-/// The same with a window of zero: an empty segment with exactly the next number, and nothing else.
+/// A window of zero: an empty segment with exactly the next number is accepted, and nothing else.
 #[test]
 fn a_closed_window_accepts_the_next_number_alone() {
     let mut reader = Reader::new(2_000, 536);
@@ -188,7 +188,7 @@ fn octets_that_arrived_before_are_reported_as_duplicates() {
     }
 }
 
-/// The same for segments in the window, of which a part is new, and for octets after a gap.
+/// Duplicates are reported also of segments in the window, of which a part is new, and of octets after a gap.
 #[test]
 fn duplicates_in_acceptable_segments_are_reported() {
     let mut reader = Reader::new(2_000, 536);
@@ -215,7 +215,7 @@ fn duplicates_in_acceptable_segments_are_reported() {
 
 const DELAY: Duration = Duration::from_millis(40);
 
-/// A receiver that may delay its acknowledgments by 40 ms.
+/// A receiver that may delay its acknowledgements by 40 ms.
 fn delaying(quick: u8) -> Reader {
     let delayed_ack = Some(DelayedAck { quick, ..DelayedAck::new(DELAY) });
     let mut receiver = Receiver::new(&TcpConfig { delayed_ack, mss: 1_000, ..TcpConfig::linux() });
@@ -223,7 +223,7 @@ fn delaying(quick: u8) -> Reader {
     Reader { receiver, timers: Timers::default(), statistics: Statistics::default() }
 }
 
-/// The next octets arrive at a time. Returns true if an acknowledgment is due, and the time of the timer.
+/// The next octets arrive at a time. Returns true if an acknowledgement is due, and the time of the timer.
 fn arrive_at(reader: &mut Reader, us: u64, octets: usize) -> (bool, Option<u64>) {
     let Reader { receiver, timers, statistics } = reader;
     receiver.on_segment(Instant::from_micros(us), receiver.next(), &vec![0; octets], false, timers, statistics);
@@ -245,7 +245,7 @@ fn an_acknowledgment_is_delayed_until_the_second_full_segment_or_the_timer() {
     assert!(reader.receiver.ack_is_due());
 }
 
-/// Quick acknowledgments are suspended while this side answers data with data before the timer expires.
+/// Quick acknowledgements are suspended while this side answers data with data before the timer expires.
 #[test]
 fn an_answer_before_the_timer_ends_quick_acknowledgments() {
     for (answer, quick) in [(39_999, false), (40_000, true), (60_000, true)] {

@@ -1,4 +1,4 @@
-//! The sending half of a connection: it chooses the next segment, and handles acknowledgments and
+//! The sending half of a connection: it chooses the next segment, and handles acknowledgements and
 //! timeouts.
 
 mod recovery;
@@ -18,7 +18,7 @@ use super::timers::{Timer, Timers};
 
 pub(super) use recovery::Ack;
 
-/// The time by which the receiver may delay the acknowledgment of a single segment, `TLP.max_ack_delay`.
+/// The time by which the receiver may delay the acknowledgement of a single segment, `TLP.max_ack_delay`.
 /// RFC 8985 section 7.2 leaves it to the implementation. Linux: its least timeout, 200 ms.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 
@@ -47,7 +47,7 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// Fast recovery, after duplicate or selective acknowledgments.
+    /// Fast recovery, after duplicate or selective acknowledgements.
     Fast,
     /// After a timeout.
     Timeout,
@@ -73,13 +73,13 @@ pub(super) struct Sender {
     /// The peer's window, and the largest one so far.
     window: u32,
     max_window: u32,
-    /// Sequence and acknowledgment number of the segment that last updated the window.
+    /// Sequence and acknowledgement number of the segment that last updated the window.
     window_from: (SeqNumber, SeqNumber),
     phase: Phase,
     /// The end of the recovery: the end of the data in flight when it began.
     recover: SeqNumber,
     duplicates: u32,
-    /// Without SACK: the octets that have left the network, by duplicate acknowledgments.
+    /// Without SACK: the octets that have left the network, by duplicate acknowledgements.
     inflation: u32,
     /// True if the next retransmission ignores the congestion window.
     retransmit_now: bool,

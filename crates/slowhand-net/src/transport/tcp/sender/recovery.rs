@@ -1,9 +1,9 @@
-//! Acknowledgments and loss recovery: RFC 5681, 6582 (NewReno), 6675 (SACK), 6298 (timeouts), 8985
+//! Acknowledgements and loss recovery: RFC 5681, 6582 (NewReno), 6675 (SACK), 6298 (timeouts), 8985
 //! section 7.4 (losses that a tail loss probe repaired), 3168 (ECN).
 
 use super::*;
 
-/// The number of duplicate acknowledgments that indicate a loss, `DupThresh` (RFC 5681 section 3.2).
+/// The number of duplicate acknowledgements that indicate a loss, `DupThresh` (RFC 5681 section 3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
 
 /// The fields of a received segment that the sender needs.
@@ -25,7 +25,7 @@ pub(in super::super) struct Ack {
 }
 
 impl Sender {
-    /// Handles an acknowledgment.
+    /// Handles an acknowledgement.
     pub(in super::super) fn on_ack(
         &mut self,
         now: Instant,
@@ -68,7 +68,7 @@ impl Sender {
         }
     }
 
-    /// Moves the marks of what is over along with the acknowledgments. A mark that stayed behind would lie
+    /// Moves the marks of what is over along with the acknowledgements. A mark that stayed behind would lie
     /// ahead after 2^31 octets.
     fn move_marks(&mut self) {
         let over = self.board.una() - 1;
@@ -144,7 +144,7 @@ impl Sender {
         }
     }
 
-    /// Handles a partial acknowledgment: RFC 6582 section 3.2 step 3, or with Reno the end of fast
+    /// Handles a partial acknowledgement: RFC 6582 section 3.2 step 3, or with Reno the end of fast
     /// recovery.
     fn on_partial_ack(&mut self, octets: u32) {
         if self.sack {
@@ -282,7 +282,7 @@ impl Sender {
         self.restart_timer(now, timers);
     }
 
-    /// Evaluates the acknowledgment of a tail loss probe. If the probe repaired a loss, the window is
+    /// Evaluates the acknowledgement of a tail loss probe. If the probe repaired a loss, the window is
     /// reduced as for any other loss (RFC 8985 section 7.4).
     fn end_probe(&mut self, now: Instant, ack: &Ack, nothing_new: bool, flight: u32, statistics: &mut Statistics) {
         let Some(probe) = self.probe else { return };

@@ -47,7 +47,7 @@ impl Transfer {
     }
 }
 
-/// What a connection remembers of the past does not count as the future when half of the sequence space has passed.
+/// The past that a connection remembers does not count as the future when half of the sequence space has passed.
 #[test]
 fn two_gigabytes_without_a_loss_leave_the_window_growing_and_fast_retransmit_working() {
     let octets = vec![0; 1 << 20];
@@ -279,8 +279,8 @@ fn early_retransmit_waits_from_the_first_news_of_a_hole() {
     assert_eq!(due(&flight), None);
 }
 
-/// RFC 8985 section 7.2: two round trips of 40 ms after the last segment, or after the last acknowledgment of something
-/// new. With one segment in flight, the peer may delay its acknowledgment by 200 ms; but the retransmission timer,
+/// RFC 8985 section 7.2: two round trips of 40 ms after the last segment, or after the last acknowledgement of something
+/// new. With one segment in flight, the peer may delay its acknowledgement by 200 ms; but the retransmission timer,
 /// 240 ms, is not passed over.
 #[test]
 fn a_tail_loss_probe_is_due_two_round_trips_after_the_last_news() {
