@@ -17,7 +17,7 @@ pub struct PskOfC {
 }
 
 impl PskOfC {
-    /// The same in Rust.
+    /// Returns the key as the engine in Rust takes it.
     fn get(&self) -> Psk<'static> {
         // SAFETY: C's promise: identity and key stay where they are as long as an engine uses them.
         unsafe { Psk { identity: octets(self.identity, self.identity_length), key: octets(self.key, self.key_length) } }
