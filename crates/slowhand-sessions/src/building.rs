@@ -100,7 +100,7 @@ fn build_with(
             let session = match &transport.trust_anchor {
                 None => build_tls(&transport, processor, clock, previous)?,
                 Some(of_anchor) => {
-                    // What is refused is refused before there is a key.
+                    // A configuration that is refused is refused before there is a key.
                     config.validate()?;
                     let by = Arc::clone(&processor);
                     let make = move |config: &SessionConfig, clock| {

@@ -21,7 +21,7 @@ struct HandOver {
     /// It carries the messages.
     session: Box<dyn Session>,
     role: Role,
-    /// What the device asks for, and the only one that its delegate opens for it.
+    /// The request of the device, and the only one that its delegate opens for it.
     request: Request,
     status: Status,
     handed: Option<Resumable>,

@@ -36,10 +36,10 @@ pub(crate) trait Library: Send {
     /// Sends a close_notify.
     fn close(&mut self) -> Progress;
 
-    /// What the two ends of an established session have agreed on.
+    /// The agreement of the two ends of an established session.
     fn negotiated(&self) -> Option<Negotiated>;
 
-    /// What this end keeps to resume the session later.
+    /// The state that this end keeps to resume the session later.
     fn resumable(&mut self) -> Option<Resumable>;
 
     /// Why the session has failed in a call that returns no progress.
