@@ -51,7 +51,7 @@ impl Credentials for Keys {
 /// The configuration of an engine.
 ///
 /// # Errors
-/// What C gives cannot work.
+/// The settings from C cannot work.
 ///
 /// # Safety
 /// The pointers are null, or those of what their types say, which stays where it is as long as the engine is used.

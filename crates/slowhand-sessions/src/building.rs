@@ -52,7 +52,7 @@ pub fn build(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Bo
 /// session, of which it has kept `previous`.
 ///
 /// # Errors
-/// Those of [`build`].
+/// The errors of [`build`].
 pub fn build_resuming(
     config: &SessionConfig,
     processor: Arc<dyn Processor>,
@@ -66,7 +66,7 @@ pub fn build_resuming(
 /// kept `previous`.
 ///
 /// # Errors
-/// Those of [`build`].
+/// The errors of [`build`].
 pub fn build_later(
     config: &SessionConfig,
     processor: Arc<dyn Processor>,

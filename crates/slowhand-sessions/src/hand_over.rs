@@ -31,7 +31,7 @@ struct HandOver {
 /// with the server at this address and port. What the delegate writes is an [`Answer`] in octets.
 ///
 /// # Errors
-/// Those of [`build`].
+/// The errors of [`build`].
 pub fn build_hand_over(
     configs: [&SessionConfig; 2],
     (address, port): (Ipv6Addr, u16),

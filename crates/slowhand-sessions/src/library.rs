@@ -87,7 +87,7 @@ impl<L: Library> LibrarySession<L> {
     /// and takes no time, as a device does it when it boots.
     ///
     /// # Errors
-    /// What `set_up` returns.
+    /// The errors that `set_up` returns.
     pub(crate) fn new(
         config: &SessionConfig,
         processor: Arc<dyn Processor>,

@@ -1,7 +1,7 @@
 //! Runs two sessions against each other in memory, with a delay and no network.
 //!
 //! Events here come from the libraries alone: the datagrams, their sizes, the end of a handshake after a loss.
-//! What differs in the laboratory comes from the network.
+//! Differences in the laboratory come from the network.
 //!
 //! A path without faults keeps the order and loses nothing, so it also carries streams: then a [`Datagram`] is one
 //! write, which arrives as a whole. Do not use faults with a stream.
