@@ -28,7 +28,7 @@ pub enum Suite {
     TLS_PSK_WITH_AES_128_GCM_SHA256,
 }
 
-/// The agreement of both ends on the premaster secret.
+/// The way in which both ends agree on the premaster secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyExchange {
     /// RFC 4279, section 2.

@@ -419,7 +419,7 @@ macro_rules! displayed_as_serialised {
 
 displayed_as_serialised!(Role, Protocol, Carrier, CredentialKind, Cryptography, Arithmetic, Growth);
 
-/// The agreement of the two ends.
+/// The parameters that the two ends have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Negotiated {

@@ -36,7 +36,7 @@ pub(crate) trait Library: Send {
     /// Sends a close_notify.
     fn close(&mut self) -> Progress;
 
-    /// The agreement of the two ends of an established session.
+    /// The parameters that the two ends of an established session have agreed on.
     fn negotiated(&self) -> Option<Negotiated>;
 
     /// The state that this end keeps to resume the session later.

@@ -86,7 +86,7 @@ pub enum End {
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transcript {
-    /// The end of it.
+    /// The end of the run.
     pub end: End,
     /// When the last event happened.
     pub at: Duration,
@@ -111,7 +111,7 @@ impl Path {
         self.run_until(client, server, |world| world.handshake_end())
     }
 
-    /// Runs both as [`run`](Self::run) does, but goes on after the handshake until no datagram is on its way and no timer runs: a
+    /// Runs a handshake, and goes on after it until no datagram is on its way and no timer runs: a
     /// server may send tickets then.
     pub fn run_until_quiet(&self, client: &mut dyn Session, server: &mut dyn Session) -> Transcript {
         let transcript =

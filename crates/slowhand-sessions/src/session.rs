@@ -105,7 +105,7 @@ pub trait Session: Send {
         None
     }
 
-    /// The agreement of the two ends. `None` while the session is not established, or if it is not known.
+    /// The parameters that the two ends have agreed on. `None` while the session is not established, or if it is not known.
     fn negotiated(&self) -> Option<Negotiated> {
         None
     }

@@ -9,7 +9,7 @@ use crate::case::{Beside, Case, Group};
 use crate::limits::does_not_survive;
 use crate::run::{Fault, Pair, build, run, run_without_faults};
 
-/// The agreement of both ends, and the suite of the other version.
+/// The case that both ends agree on, and the suite of the other version.
 const PSK_12: (Case, Suite) = (
     Case::new(Protocol::Dtls12, Suite::TLS_PSK_WITH_AES_128_CCM_8, CredentialKind::Psk, None),
     Suite::TLS_AES_128_CCM_8_SHA256,

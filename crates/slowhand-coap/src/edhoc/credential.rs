@@ -42,7 +42,7 @@ impl Credential {
         self.0.kid.as_ref().map(lakers::EdhocBuffer::as_slice)
     }
 
-    /// The part of it in a message.
+    /// The part of the credential in a message.
     pub(super) fn id(&self, transfer: Transfer) -> Result<IdCred, Error> {
         match transfer {
             Transfer::Reference => Ok(self.0.by_kid()?),

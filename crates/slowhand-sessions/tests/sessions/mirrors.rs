@@ -1,4 +1,4 @@
-//! The mirrors of the C headers in Rust are those of C.
+//! The Rust side of the C headers is the same as the headers.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -52,7 +52,7 @@ pub fn set_rsa_bits(config: &mut SessionConfig, bits: u16) {
     }
 }
 
-/// The agreement of an established session.
+/// The parameters that an established session has agreed on.
 pub fn negotiated(session: &dyn Session) -> (Protocol, Suite, Option<u8>) {
     match session.negotiated().unwrap() {
         Negotiated::Tls { protocol, suite, connection_id } => (protocol, suite, connection_id),

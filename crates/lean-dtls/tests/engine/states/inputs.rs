@@ -15,7 +15,7 @@ pub struct Input {
 
 /// A record of a recorded handshake.
 pub struct Record {
-    /// The content of it, in short.
+    /// Its content, in short.
     pub name: String,
     /// True if that is a handshake message.
     pub is_message: bool,
