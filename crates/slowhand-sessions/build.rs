@@ -19,10 +19,10 @@ use std::{env, fs};
 
 use carriers::Carriers;
 
-/// The same for every Rust profile, because a handshake in an unoptimised library takes many times longer.
+/// The level of optimisation in every Rust profile, because a handshake in an unoptimised library takes many times longer.
 const OPT_LEVEL: u32 = 2;
 
-/// How the libraries get memory and give it back: the functions whose calls are counted (`src/heap.rs`).
+/// The functions by which the libraries get memory and give it back: their calls are counted (`src/heap.rs`).
 const ALLOCATION: &[&str] = &["malloc", "calloc", "realloc", "posix_memalign", "strdup", "free"];
 
 fn main() {
@@ -36,7 +36,7 @@ fn main() {
     mbedtls(&carriers.directory("mbedtls-rs-sys").join("mbedtls"));
     tinydtls(&carriers.directory("tinydtls-sys").join("src/tinydtls"));
     if isolate::is_wasm() {
-        // What it could do, without it.
+        // The capabilities of the library, without it.
         adapter("openssl").file("csrc/openssl/stack.c").compile("slowhand_openssl");
     } else {
         openssl::build(&carriers.directory("openssl-src").join("openssl"));

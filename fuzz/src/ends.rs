@@ -41,7 +41,7 @@ const OTHER_KEY: &[u8] = b"0123456789abcdeF";
 /// The private keys of the client, of the server, and one that nobody trusts.
 const PRIVATE: [[u8; SCALAR]; 3] = [[1; SCALAR], [2; SCALAR], [3; SCALAR]];
 
-/// What both ends prove their identity with.
+/// The proof of identity of both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Psk,
@@ -115,7 +115,7 @@ impl Credentials for Keys {
     }
 }
 
-/// How both ends are configured, and what their random numbers follow from.
+/// The configuration of both ends, and the source of their random numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     /// The seed of both ends' random numbers.
@@ -313,7 +313,7 @@ pub fn are_established(client: &TestClient, server: &TestServer) -> bool {
     (client.status(), status_at(server, PEER)) == (Status::Established, Some(Status::Established))
 }
 
-/// How the connection with the client at an address is.
+/// The status of the connection with the client at an address.
 pub fn status_at(server: &TestServer, peer: Address) -> Option<Status> {
     server.status(server.association_at(peer)?)
 }

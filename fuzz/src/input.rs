@@ -1,6 +1,6 @@
 //! The input of a target as a list of decisions. When it has come to its end, every decision is 0.
 
-/// What is left of an input.
+/// The rest of an input.
 pub struct Input<'a> {
     octets: &'a [u8],
 }

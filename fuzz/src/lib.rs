@@ -1,4 +1,4 @@
-//! What the fuzz targets share: an input that is read like a list of decisions, cryptography that is cheap and whose keys can be
+//! The tools that the fuzz targets share: an input that is read like a list of decisions, cryptography that is cheap and whose keys can be
 //! seen, two ends, and a path between sessions.
 
 pub mod ends;

@@ -27,7 +27,7 @@ const LONGEST: usize = 65_527;
 pub struct Path<'a> {
     ends: [Box<dyn Session>; 2],
     waiting: [VecDeque<Vec<u8>>; 2],
-    /// What was on the path before.
+    /// The datagrams that were on the path before.
     seen: Vec<Vec<u8>>,
     /// Datagrams of another session.
     foreign: &'a [Vec<u8>],
@@ -87,7 +87,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// What the application of an end does.
+    /// An act of the application of an end.
     fn act(&mut self, end: usize, input: &mut Input<'_>) {
         if input.octet() < 16 {
             self.ends[end].close(self.now);

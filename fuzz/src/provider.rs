@@ -21,7 +21,7 @@ pub struct Seen {
     pub key: [u8; KEY],
     /// The nonce.
     pub nonce: [u8; NONCE],
-    /// What DTLS 1.3 has beside that.
+    /// The header that DTLS 1.3 has beside that.
     pub unified: Option<Unified>,
 }
 
@@ -42,15 +42,15 @@ const UNIFIED: usize = 1 + 8 + 2 + 2;
 /// An octet that an end changes before it encrypts.
 #[derive(Clone, Copy, Debug)]
 pub struct Slip {
-    /// How many records it encrypts before.
+    /// The number of records that it encrypts before.
     pub after: usize,
     /// Where the octet is.
     pub place: usize,
-    /// What changes in it.
+    /// The change in it.
     pub mask: u8,
 }
 
-/// What somebody with an end's keys sees and does.
+/// The knowledge and the acts of somebody with an end's keys.
 #[derive(Default)]
 struct Keyhole {
     seen: Cell<Option<Seen>>,

@@ -22,7 +22,7 @@ pub fn protected(seen: &Seen, content_type: u8, epoch: u16, sequence: u64, conte
     let number = (u64::from(epoch) << 48 | sequence).to_be_bytes();
     let mut seen = *seen;
     seen.nonce[4..].copy_from_slice(&number);
-    // What the tag protects: RFC 5246, section 6.2.3.3.
+    // The data that the tag protects: RFC 5246, section 6.2.3.3.
     let associated = [&number[..], &[content_type, 0xfe, 0xfd], &(content.len() as u16).to_be_bytes()].concat();
     let mut encrypted = content.to_vec();
     let tag = seal(&seen, &associated, &mut encrypted);

@@ -15,7 +15,7 @@ use slowhand_fuzz::input::Input;
 /// Few, so that inputs reach them.
 const LIMITS: [usize; 3] = [2, 3, 4];
 
-/// What the end has, and what has happened to it.
+/// The state of the end, and what has happened to it.
 struct World {
     now: Duration,
     end: Endpoint,

@@ -42,13 +42,13 @@ struct World {
     client: TestClient,
     server: TestServer,
     now: Instant,
-    /// What is on its way: true for the way to the server.
+    /// The datagrams on their way: true for the way to the server.
     flying: VecDeque<(bool, Vec<u8>)>,
-    /// What the adversary has seen.
+    /// The datagrams that the adversary has seen.
     seen: Vec<(bool, Vec<u8>)>,
     /// Application data that was sent and has not arrived, by direction: to the client, to the server.
     sent: [Vec<Vec<u8>>; 2],
-    /// How much was sent in all: no two data are equal.
+    /// The number of data sent in all: no two are equal.
     count: u16,
     /// Octets from the stranger's address, and octets to it.
     strange: [usize; 2],
@@ -84,7 +84,7 @@ impl World {
         world
     }
 
-    /// What the adversary, the clock or an application does.
+    /// A step of the adversary, the clock or an application.
     fn step(&mut self, input: &mut Input<'_>) {
         match input.below(16) {
             // An honest network is the most usual.

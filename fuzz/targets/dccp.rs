@@ -36,7 +36,7 @@ fuzz_target!(|octets: &[u8]| {
             0 => drop(ends.ends[end].send(input.string().to_vec())),
             1 if input.octet() < 8 => ends.ends[end].close(),
             2 => ends.wait(Duration::from_millis(u64::from(input.number()))),
-            // What an end has sent last arrives, with an octet of it changed or as it is.
+            // The last datagram of an end arrives, with an octet of it changed or as it is.
             3 | 4 => {
                 let mut packet = ends.last[1 - end].clone();
                 if choice == 4 && !packet.is_empty() {

@@ -93,7 +93,7 @@ fuzz_target!(|octets: &[u8]| {
                 let message = if is_raw { content.to_vec() } else { string(&[&[7; ELEMENT], content]) };
                 match initiator.receive(&message, &identity(1, is_by_value), &known, &mut Open) {
                     Ok((established, message_3)) => {
-                        // What one end accepts, the other one gets.
+                        // The session that one end accepts, the other one gets.
                         assert!(established.oscore(&mut Open).is_ok() && message_3.len() <= 192);
                     }
                     Err(failure) => drop(failure.error.message()),

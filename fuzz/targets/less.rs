@@ -54,7 +54,7 @@ fn run(crypto: &mut impl Crypto, key: [u8; KEY], input: &mut Input<'_>) {
     let mut told: Option<Packet> = None;
     while !input.is_empty() {
         match input.below(5) {
-            // What the other end has said, perhaps changed, or anything.
+            // The last message of the other end, perhaps changed, or anything.
             0 => {
                 let mut request = last.clone();
                 change(&mut request, input);

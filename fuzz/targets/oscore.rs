@@ -58,7 +58,7 @@ fuzz_target!(|octets: &[u8]| {
             Ok(Incoming::Request(request, mut at_server)) => {
                 assert!(has_keys, "somebody without keys was heard");
                 assert_eq!(server.unprotect_request(&message, &mut Open).unwrap_err(), Error::Replayed);
-                // What was accepted is a message: it arrives once more as it is.
+                // The accepted octets are a message: it arrives once more as it is.
                 let mut again = Context::derive(&SERVER, &mut Open).unwrap();
                 match client.protect_request(&request, &mut Open) {
                     Ok((protected, _)) => match again.unprotect_request(&protected, &mut Open).unwrap() {

@@ -15,7 +15,7 @@ use slowhand_sessions::{
 /// a window of 64 KiB for a stream, and a few hundred datagrams of 1,200 octets).
 const MOST_MEMORY: u64 = 2 << 20;
 
-/// How long the ends may take for a handshake when the path has become good. The probe timeout is 1 s at first, and doubles for each
+/// The time that the ends may take for a handshake when the path has become good. The probe timeout is 1 s at first, and doubles for each
 /// datagram without an answer (RFC 9002 section 6.2.1); the disturbed path lasts at most 200 times 65 s, so it is at most 65,536 s.
 const PATIENCE: Duration = Duration::from_secs(4 * 65_536);
 

@@ -32,7 +32,7 @@ fuzz_target!(|octets: &[u8]| {
         };
         check(&reassembly, next, &arrived);
         let now_whole = reassembly.whole(sequence);
-        // What is whole stays as long, and of the same kind, unless this fragment contradicts it. What is acknowledged is there.
+        // A whole message stays as long, and of the same kind, unless this fragment contradicts it. What is acknowledged is there.
         if let (Some((kind, before)), Some((now, octets))) = (was_whole, now_whole) {
             let is_contradicted = !acknowledges && (now, octets.len()) == (fragment.kind, fragment.length);
             assert!((kind, before.len()) == (now, octets.len()) || is_contradicted);

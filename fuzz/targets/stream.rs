@@ -6,7 +6,7 @@ use slowhand_coap::message::{self, RequestType, ResponseType};
 use slowhand_coap::stream::{Config, Connection, Event, decode};
 use slowhand_fuzz::input::Input;
 
-/// What an end has said: what happened to it, and what it has sent.
+/// The record of an end: the events that happened to it, and the octets that it has sent.
 type Said = (Vec<Event>, Vec<Vec<u8>>);
 
 fuzz_target!(|octets: &[u8]| {

@@ -60,7 +60,7 @@ struct Part<'a> {
     body: &'a [u8],
 }
 
-/// What a node reads whose connection ID has so many octets: it skips each record by its length, whatever its type and epoch, and
+/// The parts that a node reads whose connection ID has so many octets: it skips each record by its length, whatever its type and epoch, and
 /// takes the Certificate messages in those of epoch 0.
 fn parts(mut datagram: &[u8], id_length: usize) -> Vec<Part<'_>> {
     let number = |octets: &[u8]| octets.iter().fold(0, |number, octet| number << 8 | u32::from(*octet));
@@ -95,7 +95,7 @@ fuzz_target!(|octets: &[u8]| {
     let (node, server) = (Host::Node(NodeId(1)), Host::Internet);
     let hello = packet(node, server, HELLO);
     validation.handle_upward(Instant::ZERO, &UdpDatagram::parse(&hello).expect("a datagram"));
-    // What nodes may have of each message: by number and length, the octet of each place.
+    // The octets that nodes may have of each message: by number and length, the octet of each place.
     let mut seen = [const { BTreeMap::<(u16, u32), BTreeMap<u32, u8>>::new() }; LONGEST_ID + 1];
     while !input.is_empty() {
         let payload = match input.below(5) {

@@ -79,7 +79,7 @@ impl Peer {
         build_resuming(&config, Arc::new(Weightless), before, previous).map_err(|error| error.to_string())
     }
 
-    /// What the adapter of the library does not look at.
+    /// The option that the adapter of the library does not look at.
     fn lacks(self, asked: Unchecked) -> Option<&'static str> {
         let is_built_in = matches!(self, Self::Mbedtls | Self::Openssl | Self::Tinydtls);
         let has_both = matches!(self, Self::LeanDtls | Self::Wolfssl);

@@ -44,7 +44,7 @@ static struct sockaddr_in from_address(const lean_dtls_address *address)
     return to;
 }
 
-/* What a client has sent. The answer is sent when the call that delivers it has returned. */
+/* The data of a client. The answer is sent when the call that delivers them has returned. */
 typedef struct {
     uint8_t octets[256];
     size_t length;

@@ -14,7 +14,7 @@
  *             lean_dtls_client_handle_timeout(&client, now());
  *     }
  *
- * What is wrong never ends the program: a null pointer, storage that holds no client or server (zeroed, or dropped), or a call
+ * A mistake of the caller never ends the program: a null pointer, storage that holds no client or server (zeroed, or dropped), or a call
  * from inside a lean_dtls_deliver is refused. Such a call returns an error, 0, LEAN_DTLS_FAILED or LEAN_DTLS_NEVER, or does
  * nothing. What C cannot check is the caller's duty: that a pointer has as many octets behind it as its length says, that
  * storage was zeroed before its first use (static storage is), and that identities and keys stay where they are.
@@ -39,7 +39,7 @@ extern "C" {
 #define LEAN_DTLS_CLIENT_SIZE 4096
 #endif
 
-/** The same of a server with LEAN_DTLS_SLOTS connections, and lean_dtls_server_size(). */
+/** Octets of a server with LEAN_DTLS_SLOTS connections, as lean_dtls_server_size() says. */
 #ifndef LEAN_DTLS_SERVER_SIZE
 #define LEAN_DTLS_SERVER_SIZE 12288
 #endif
@@ -62,7 +62,7 @@ typedef struct {
     uint64_t storage[LEAN_DTLS_SERVER_SIZE / 8];
 } lean_dtls_server;
 
-/** How a connection is. */
+/** The status of a connection. */
 typedef enum {
     /** The handshake has not begun, or is not complete. */
     LEAN_DTLS_HANDSHAKING = 0,
@@ -119,7 +119,7 @@ typedef struct {
     size_t key_length;
 } lean_dtls_psk;
 
-/** What an end is told once. */
+/** The settings of an end. It is told them once. */
 typedef struct {
     /** The keys: a client uses the first one, a server finds its client's by the identity. The array must stay where it is. */
     const lean_dtls_psk *keys;
@@ -233,7 +233,7 @@ size_t lean_dtls_server_identity(const lean_dtls_server *server, lean_dtls_assoc
 /** Closes an association: lean_dtls_server_poll_transmit() then has the alert for its client. */
 void lean_dtls_server_close(lean_dtls_server *server, lean_dtls_association association);
 
-/** How an association is. */
+/** The status of an association. */
 lean_dtls_status lean_dtls_server_status(const lean_dtls_server *server, lean_dtls_association association);
 
 /** Makes other cookies from now on; those from before are taken until the next call. Call it every few minutes (RFC 6347,

@@ -16,7 +16,7 @@ pub const CLIENT_SIZE: usize = 4096;
 
 type Engine = lean_dtls::Client<Keys, Crypto, BUFFER>;
 
-/// What is in the storage of `lean_dtls_client`.
+/// The content of the storage of `lean_dtls_client`.
 pub type Client = Handle<Engine>;
 
 impl Marked for Engine {
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn lean_dtls_client_close(client: *mut Client) {
     let _ = unsafe { Handle::with(client, Engine::close) };
 }
 
-/// How the connection is.
+/// The status of the connection.
 ///
 /// # Safety
 /// As above.

@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 
 use crate::Error;
 
-/// What can be in storage.
+/// A type that can be in storage.
 pub trait Marked {
     /// The number in storage that holds one. (Any numbers but 0, which is the storage of a static variable in C; these are ASCII.)
     const MARK: u64;

@@ -131,7 +131,7 @@ unsafe fn octets<'a>(pointer: *const u8, length: usize) -> &'a [u8] {
     if is_range(pointer, length) { unsafe { slice::from_raw_parts(pointer, length) } } else { &[] }
 }
 
-/// The same for octets that are written.
+/// Octets of the caller that are written.
 ///
 /// # Safety
 /// If the pointer is not null, there are `length` octets that nobody else uses while the result is used.

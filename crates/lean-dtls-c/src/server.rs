@@ -43,7 +43,7 @@ pub const NONE: u32 = 0;
 
 type Engine = lean_dtls::Server<Keys, Crypto, Address, SLOTS, BUFFER>;
 
-/// What is in the storage of `lean_dtls_server`.
+/// The content of the storage of `lean_dtls_server`.
 pub type Server = Handle<Engine>;
 
 impl Marked for Engine {
@@ -230,7 +230,7 @@ pub unsafe extern "C" fn lean_dtls_server_close(server: *mut Server, association
     let _ = unsafe { Handle::with(server, |server| server.close(association)) };
 }
 
-/// How an association is.
+/// The status of an association.
 ///
 /// # Safety
 /// As above.

@@ -17,7 +17,7 @@ pub struct PskOfC {
 }
 
 impl PskOfC {
-    /// The same in Rust.
+    /// Returns the key as the engine in Rust takes it.
     fn get(&self) -> Psk<'static> {
         // SAFETY: C's promise: identity and key stay where they are as long as an engine uses them.
         unsafe { Psk { identity: octets(self.identity, self.identity_length), key: octets(self.key, self.key_length) } }
@@ -51,7 +51,7 @@ impl Credentials for Keys {
 /// The configuration of an engine.
 ///
 /// # Errors
-/// What C gives cannot work.
+/// The settings from C cannot work.
 ///
 /// # Safety
 /// The pointers are null, or those of what their types say, which stays where it is as long as the engine is used.

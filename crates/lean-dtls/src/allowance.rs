@@ -1,6 +1,7 @@
-//! How much may be sent to an address that nobody has verified. Without the feature `known-addresses` nothing is sent to one.
+//! The number of octets that may be sent to an address that nobody has verified. Without the feature `known-addresses` nothing is
+//! sent to one.
 
-/// How many times the octets from such an address are sent to it at most (RFC 9000, section 8.1).
+/// The most octets that are sent to such an address, as a multiple of those from it (RFC 9000, section 8.1).
 #[cfg(feature = "known-addresses")]
 const AMPLIFICATION: usize = 3;
 

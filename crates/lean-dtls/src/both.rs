@@ -9,7 +9,7 @@ use crate::credentials::Credentials;
 use crate::crypto::Crypto;
 use crate::session::Kept;
 
-/// How the random number of a server ends that speaks DTLS 1.3, and chooses DTLS 1.2 (RFC 8446, section 4.1.3).
+/// The end of the random number of a server that speaks DTLS 1.3, and chooses DTLS 1.2 (RFC 8446, section 4.1.3).
 pub(crate) const DOWNGRADE: [u8; 8] = *b"DOWNGRD\x01";
 
 /// True if this is the random number of a server that speaks DTLS 1.3: the last octet says which earlier version it has chosen.
@@ -17,7 +17,7 @@ pub(crate) fn is_downgrade(random: &[u8; 32]) -> bool {
     random[24..31] == DOWNGRADE[..7] && random[31] <= 1
 }
 
-/// What a client of DTLS 1.2 offers beside it in the same ClientHello.
+/// The offer of DTLS 1.2 that a client makes beside DTLS 1.3 in the same ClientHello.
 pub(crate) trait Beside {
     /// Writes its suites, which the client prefers.
     fn write_suites(&self, writer: &mut Writer<'_>) -> Result<(), Full>;
@@ -28,10 +28,10 @@ pub(crate) trait Beside {
 
 /// DTLS 1.3, for a client of DTLS 1.2 that offers it too.
 pub(crate) trait Later {
-    /// What the client says of it.
+    /// The part of the offer in the ClientHello.
     type Offer<'a>: Beside + Copy;
 
-    /// What its ClientHello says beside the offer of DTLS 1.2.
+    /// Returns the part of its ClientHello beside the offer of DTLS 1.2.
     fn offer<'a>(
         offered: &'a Offered,
         config: &'a Config<impl Credentials>,
@@ -58,7 +58,7 @@ pub(crate) trait Earlier {
     ) -> Result<(), Full>;
 }
 
-/// What a client that offers DTLS 1.2 too needs if the server chooses DTLS 1.3.
+/// The state that a client that offers DTLS 1.2 too needs if the server chooses DTLS 1.3.
 pub(crate) struct Offered {
     pub(crate) share: Option<Share>,
     pub(crate) is_chosen: bool,

@@ -117,7 +117,7 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         self.connection.start_heartbeat(&mut self.crypto)
     }
 
-    /// What is known of the server since the last heartbeat.
+    /// The knowledge about the server since the last heartbeat.
     #[cfg(feature = "heartbeat")]
     pub fn liveness(&self) -> crate::Liveness {
         self.connection.liveness()

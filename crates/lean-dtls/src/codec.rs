@@ -1,6 +1,6 @@
 //! Reading and writing numbers and vectors of RFC 5246, section 4.
 
-/// What is left of octets from the network.
+/// The rest of octets from the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     octets: &'a [u8],
@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
         self.vector_of::<usize>(prefix)
     }
 
-    /// The same where lengths are of this type: on an AVR they have 16 bits, and 24 bits arrive. A longer vector is not there.
+    /// Reads a vector where lengths are of this type: on an AVR they have 16 bits, and 24 bits arrive. A longer vector is not there.
     fn vector_of<L: TryFrom<u32> + TryInto<usize>>(&mut self, prefix: usize) -> Option<&'a [u8]> {
         let length = L::try_from(self.number(prefix)?).ok()?;
         self.take(length.try_into().ok()?)

@@ -1,4 +1,4 @@
-//! What an engine is told once.
+//! The settings of an engine, which it is told once.
 
 #[cfg(doc)]
 use crate::credentials::MAX_PSK;
@@ -49,7 +49,7 @@ pub struct Config<K> {
     pub(crate) mtu: u16,
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
-    /// How long a server keeps the slot of a client that has not finished its handshake, if another one needs it.
+    /// The time for which a server keeps the slot of a client that has not finished its handshake, if another one needs it.
     pub(crate) half_open_ms: u32,
     pub(crate) packing: Packing,
     pub(crate) options: Options,
@@ -57,7 +57,7 @@ pub struct Config<K> {
     groups: OrOff<ECDHE, &'static [Group]>,
 }
 
-/// What a client asks for by extensions, and what a server grants.
+/// The extensions that a client asks for, and that a server grants.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) dtls13: OrOff<DTLS13, Dtls13>,
@@ -196,7 +196,7 @@ impl MaxFragmentLength {
     }
 }
 
-/// What a server does with a client for which it has no free slot. The names are those of `slowhand capacity`.
+/// The answer of a server to a client for which it has no free slot. The names are those of `slowhand capacity`.
 ///
 /// Only a client whose cookie has returned, so that it is where it says, can end the session of another; but it need
 /// not have a key yet. See [How many slots, and for whom?](crate::decisions#how-many-slots-and-for-whom).
@@ -225,7 +225,7 @@ pub enum Admission {
     },
 }
 
-/// How many records of a flight share a datagram.
+/// The records of a flight that share a datagram.
 ///
 /// It changes octets, not security: the headers of UDP and 6LoWPAN, once for each datagram. See [How long is a
 /// datagram?](crate::decisions#how-long-is-a-datagram)
@@ -295,7 +295,7 @@ impl<K: Credentials> Config<K> {
         })
     }
 
-    /// The same with these suites, the preferred one first, in place of [`Suite::DEFAULT`]. An end uses those of them
+    /// Sets the suites, the preferred one first, in place of [`Suite::DEFAULT`]. An end uses those of them
     /// for which it has credentials.
     ///
     /// Name fewer, to get what you want or nothing: a list of one suite cannot be downgraded. Both Finished messages
@@ -306,7 +306,7 @@ impl<K: Credentials> Config<K> {
         Self { suites, ..self }
     }
 
-    /// The same with these groups for key agreement, the preferred one first, in place of [`Group::ALL`].
+    /// Sets the groups for key agreement, the preferred one first, in place of [`Group::ALL`].
     ///
     /// A client pays for each group that it offers with 2 octets, and in DTLS 1.3 with the key of the first: 65 octets
     /// and a multiplication for P-256, 32 for X25519. See [Which suites?](crate::decisions#which-suites)
@@ -331,7 +331,7 @@ impl<K: Credentials> Config<K> {
         if has_agreement { self.groups() } else { &[] }
     }
 
-    /// What this end can do.
+    /// The abilities of this end.
     pub(crate) fn abilities(&self) -> Abilities<'_> {
         let suites: &&'static [Suite] = &self.suites;
         let has_psk = || self.credentials.psk().is_some();
@@ -348,7 +348,7 @@ impl<K: Credentials> Config<K> {
 }
 
 impl<K: Credentials> Config<K> {
-    /// The same with another policy for clients beyond the slots of a server.
+    /// Sets another policy for clients beyond the slots of a server.
     ///
     /// Default: [`Admission::Refuse`]. See [How many slots, and for
     /// whom?](crate::decisions#how-many-slots-and-for-whom)
@@ -357,7 +357,7 @@ impl<K: Credentials> Config<K> {
         Self { admission, ..self }
     }
 
-    /// The same for a server that keeps the slot of a client in the middle of its handshake for so many milliseconds. After that, the
+    /// Sets the time, in milliseconds, for which a server keeps the slot of a client in the middle of its handshake. After that, the
     /// slot goes to another client that needs one and has brought its cookie; the oldest first.
     ///
     /// Choose the longest time that an honest handshake takes. Somebody with many addresses can take all slots again and again: the
@@ -368,7 +368,7 @@ impl<K: Credentials> Config<K> {
         Self { half_open_ms: milliseconds, ..self }
     }
 
-    /// The same with another number of records in a datagram of a handshake. Either peer accepts both.
+    /// Sets the number of records in a datagram of a handshake. Either peer accepts both.
     ///
     /// Default: [`Packing::Full`].
     #[must_use]
@@ -379,7 +379,7 @@ impl<K: Credentials> Config<K> {
 
 #[cfg(feature = "dtls13")]
 impl<K: Credentials> Config<K> {
-    /// The same with other versions.
+    /// Sets the versions.
     ///
     /// See [Which version?](crate::decisions#which-version)
     #[must_use]
@@ -388,7 +388,7 @@ impl<K: Credentials> Config<K> {
         self
     }
 
-    /// The same with other algorithms for the records of DTLS 1.3, the preferred one first. Default: [`Aead::Ccm8`].
+    /// Sets the algorithms for the records of DTLS 1.3, the preferred one first. Default: [`Aead::Ccm8`].
     ///
     /// CCM_8 has tags of 8 octets, the others of 16. With the short ones, an end changes its key after 64 forged
     /// records, and closes after 2^23 (RFC 9147, appendix B.3). See [Which suites?](crate::decisions#which-suites)
@@ -398,7 +398,7 @@ impl<K: Credentials> Config<K> {
         self
     }
 
-    /// The same with pre-shared keys of DTLS 1.3 that are used with key agreement only (psk_dhe_ke). Otherwise a client
+    /// Lets pre-shared keys of DTLS 1.3 be used with key agreement only (psk_dhe_ke). Otherwise a client
     /// uses its key alone (psk_ke), a server lets the client choose, and who learns the key later can read the
     /// connection.
     ///
@@ -412,7 +412,7 @@ impl<K: Credentials> Config<K> {
         self
     }
 
-    /// The same for a server of DTLS 1.3 that asks for no cookie. Then anybody can fill its slots, and make it send a
+    /// Lets a server of DTLS 1.3 ask for no cookie. Then anybody can fill its slots, and make it send a
     /// flight to somebody else (RFC 9147, section 5.1).
     ///
     /// It saves a round trip: 309 octets of the 683 of a handshake with a pre-shared key (`docs/lean-profile.md`). For
@@ -426,7 +426,7 @@ impl<K: Credentials> Config<K> {
 
 #[cfg(feature = "lean")]
 impl<K: Credentials> Config<K> {
-    /// The same with these switches of the lean profile: a client offers them, a server takes those of them that are
+    /// Sets the switches of the lean profile: a client offers them, a server takes those of them that are
     /// offered.
     ///
     /// It costs 3 kB of flash and 0.35 kB of RAM for each connection (`docs/footprint.md`), and 5 octets in each hello;
@@ -441,7 +441,7 @@ impl<K: Credentials> Config<K> {
 
 #[cfg(feature = "record-limits")]
 impl<K: Credentials> Config<K> {
-    /// The same with shorter records in both directions (RFC 6066, section 4): a client asks for this length, a server
+    /// Sets shorter records in both directions (RFC 6066, section 4): a client asks for this length, a server
     /// grants its clients whatever length they ask for.
     ///
     /// Choose it for peers that do not know `with_record_size_limit`, if this end has less room than they have to say.
@@ -453,7 +453,7 @@ impl<K: Credentials> Config<K> {
         self
     }
 
-    /// The same, and the peer is told that it must not send records with more than so many octets of content (RFC
+    /// Tells the peer that it must not send records with more than so many octets of content (RFC
     /// 8449). This end keeps to the peer's limit.
     ///
     /// Choose the octets of the buffer for datagrams, less [`OVERHEAD`](crate::OVERHEAD). 6 octets in each hello.
@@ -473,7 +473,7 @@ impl<K: Credentials> Config<K> {
 
 #[cfg(feature = "connection-id")]
 impl<K: Credentials> Config<K> {
-    /// The same with connection IDs (RFC 9146): encrypted records for this end carry one of so many octets. With 0,
+    /// Turns connection IDs on (RFC 9146): encrypted records for this end carry one of so many octets. With 0,
     /// they carry none, but those for the peer may.
     ///
     /// An ID of n octets costs n + 1 in each record for this end in DTLS 1.2. It is in clear, so a device can be
@@ -489,7 +489,7 @@ impl<K: Credentials> Config<K> {
         Ok(self)
     }
 
-    /// The same for a server that sends to a client's new address as soon as a record came from there that is the
+    /// Lets a server send to a client's new address as soon as a record came from there that is the
     /// client's and later than all before (RFC 9146, section 6). The application has to make sure that the client is
     /// there, before it sends much: somebody on the path can have sent the client's record from an address of another.
     ///
@@ -504,7 +504,7 @@ impl<K: Credentials> Config<K> {
 
 #[cfg(feature = "resumption")]
 impl<K: Credentials> Config<K> {
-    /// The same with tickets (RFC 5077): a server gives its clients what it would keep of their sessions, sealed with a
+    /// Turns tickets on (RFC 5077): a server gives its clients what it would keep of their sessions, sealed with a
     /// key of its own, and a client asks for that. Without tickets, a server resumes the sessions that it keeps by
     /// their IDs ([`Server::with_sessions`](crate::Server::with_sessions)).
     ///
@@ -517,7 +517,7 @@ impl<K: Credentials> Config<K> {
         self
     }
 
-    /// The same for a server that resumes a session for so many seconds after its first handshake. Default: 86,400 (RFC
+    /// Sets the seconds for which a server resumes a session after its first handshake. Default: 86,400 (RFC
     /// 5246, section F.1.4: at most a day).
     ///
     /// The longer, the more handshakes are short, and the longer somebody who steals a session from a client can use
@@ -531,7 +531,7 @@ impl<K: Credentials> Config<K> {
 
 #[cfg(feature = "heartbeat")]
 impl<K: Credentials> Config<K> {
-    /// The same with heartbeats (RFC 6520): this end answers requests, and may ask if the peer does so too.
+    /// Turns heartbeats on (RFC 6520): this end answers requests, and may ask if the peer does so too.
     ///
     /// 5 octets in each hello, and 52 for a request and for its answer. This end answers only what is encrypted and
     /// came from the peer, with as many octets as came: nobody else gets anything out of it. Default: not agreed on.
@@ -545,7 +545,7 @@ impl<K: Credentials> Config<K> {
 
 #[cfg(feature = "false-start")]
 impl<K: Credentials> Config<K> {
-    /// The same for a client that may send data as soon as its own Finished is sent, and not only when it has verified the
+    /// Lets a client send data as soon as its own Finished is sent, and not only when it has verified the
     /// server's (False Start, RFC 7918): a round trip earlier, and without a word to the server. Only with the suites with
     /// ECDHE_ECDSA, which section 5.3 allows; with others, and in DTLS 1.3, it has no effect.
     ///

@@ -23,7 +23,7 @@ pub(crate) enum Connection<C: Crypto, const BUFFER: usize> {
     Dtls13(dtls13::Connection<C, BUFFER>),
 }
 
-/// The same of whichever version.
+/// Calls the same function of either version.
 macro_rules! either {
     ($connection:expr, $it:ident => $what:expr) => {
         match $connection {

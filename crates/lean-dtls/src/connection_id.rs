@@ -10,7 +10,7 @@ use crate::octets::Octets;
 /// Octets of the longest connection ID of an end. (Assumed: enough for all devices of a server.)
 pub const MAX_CONNECTION_ID: usize = 8;
 
-/// What the receiver of a record finds its connection by. Empty: by its address.
+/// The ID by which the receiver of a record finds its connection. Empty: by its address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ConnectionId(OrOff<{ features::CONNECTION_ID }, Octets<MAX_CONNECTION_ID>>);
 
@@ -65,7 +65,7 @@ fn read(content: &[u8]) -> Result<Option<ConnectionId>, u8> {
     Ok(ConnectionId::new(id))
 }
 
-/// What a server with this ID takes of the client's offer: nothing, if it could not keep the client's ID.
+/// Returns what a server with this ID takes of the client's offer: nothing, if it could not keep the client's ID.
 pub(crate) fn accept(extensions: Extensions<'_>, own: Option<ConnectionId>) -> Result<Option<[ConnectionId; 2]>, u8> {
     if !features::CONNECTION_ID {
         return Ok(None);
@@ -74,7 +74,7 @@ pub(crate) fn accept(extensions: Extensions<'_>, own: Option<ConnectionId>) -> R
     Ok(own.zip(peers).map(<[ConnectionId; 2]>::from))
 }
 
-/// What a client with this ID reads in the server's answer. It cannot speak with a server whose ID is too long to keep.
+/// Reads the server's answer for a client with this ID. It cannot speak with a server whose ID is too long to keep.
 pub(crate) fn confirm(extensions: Extensions<'_>, own: Option<ConnectionId>) -> Result<Option<[ConnectionId; 2]>, u8> {
     if !features::CONNECTION_ID {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! How an end proves its identity, and which peers it trusts.
+//! The proof of the identity of an end, and the peers that it trusts.
 
 mod certificate;
 #[cfg(feature = "dtls13")]

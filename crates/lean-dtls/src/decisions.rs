@@ -1,4 +1,4 @@
-//! What an engineer decides, in the order in which the questions come up: what each answer costs, when it is right, and
+//! Decisions of an engineer, in the order in which the questions come up: what each answer costs, when it is right, and
 //! what it means for security.
 //!
 //! Figures of flash, RAM and instructions are from `docs/footprint.md`: a Cortex-M3, client and server in one image,

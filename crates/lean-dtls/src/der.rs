@@ -8,7 +8,7 @@ const SEQUENCE: u8 = 0x30;
 /// The version of a certificate: explicit tag 0 (RFC 5280, section 4.1).
 const VERSION: u8 = 0xa0;
 
-/// What comes before the point in the SubjectPublicKeyInfo of a key of P-256 that is not compressed (RFC 5480, section 2):
+/// The octets before the point in the SubjectPublicKeyInfo of a key of P-256 that is not compressed (RFC 5480, section 2):
 /// id-ecPublicKey, secp256r1, and a bit string of whole octets.
 pub(crate) const SPKI_PREFIX: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,

@@ -59,7 +59,7 @@ impl Age {
         self.used_at = self.used_at.or(Some(now));
     }
 
-    /// How many uses of connections there were since this one was used last.
+    /// The number of uses of connections since this one was used last.
     pub(crate) const fn since_used(&self, now: Count) -> u32 {
         now.count.wrapping_sub(self.used.count)
     }

@@ -18,7 +18,7 @@ const LEAST_FRAGMENT: usize = 16;
 /// The most fragments in a record. (Assumed: enough for the short messages of a flight.)
 const MOST_FRAGMENTS: usize = if DTLS13 { 4 } else { 1 };
 
-/// What writes the records of a flight: the record layer of a version, with its keys.
+/// The writer of the records of a flight: the record layer of a version, with its keys.
 ///
 /// A flight has two parts, which are encrypted with different keys: what comes before its change, and what follows.
 pub(crate) trait Records {
@@ -64,13 +64,13 @@ pub(crate) enum Part {
 }
 
 /// A flight. Its messages have `BUFFER` octets at most.
-// What is small comes first, as in a connection.
+// Small fields come first, as in a connection.
 #[cfg_attr(target_arch = "avr", repr(C))]
 pub(crate) struct Flight<const BUFFER: usize> {
     length: usize,
     /// Where the second part begins, if there is one.
     change: Option<usize>,
-    /// What has been sent.
+    /// The part that has been sent.
     cursor: Cursor,
     sent: Slot<ACKNOWLEDGEMENTS, sent::Sent>,
     octets: [u8; BUFFER],
@@ -80,7 +80,7 @@ pub(crate) struct Flight<const BUFFER: usize> {
 struct Cursor {
     /// Where the next message begins.
     message: usize,
-    /// What has been sent of its body.
+    /// The part of its body that has been sent.
     offset: usize,
     /// The change has been sent.
     changed: bool,
@@ -432,7 +432,7 @@ mod tests {
     }
 
     proptest! {
-        /// What comes again is exactly what no acknowledged record has carried, until there is nothing left.
+        /// A repetition is exactly what no acknowledged record has carried, until there is nothing left.
         #[test]
         fn only_what_was_not_acknowledged_is_sent_again(
             lengths in proptest::collection::vec(0_usize..90, 1..4),

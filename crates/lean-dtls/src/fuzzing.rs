@@ -1,4 +1,4 @@
-//! What the fuzz targets need of the inside. Only a build with `--cfg fuzzing` has it.
+//! Parts of the inside for the fuzz targets. Only a build with `--cfg fuzzing` has them.
 
 use crate::handshake::{Header, Kind};
 
@@ -32,7 +32,7 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
         self.0.insert(next, &header(fragment), fragment.octets);
     }
 
-    /// The same, if the fragment will be acknowledged.
+    /// Keeps the fragment, if it will be acknowledged.
     #[cfg(feature = "acknowledgements")]
     pub fn keep(&mut self, next: u16, fragment: &Fragment<'_>) -> bool {
         self.0.keep(next, &header(fragment), fragment.octets)

@@ -61,7 +61,7 @@ impl Header {
         Self::read_of::<usize>(reader)
     }
 
-    /// The same where lengths are of this type: on an AVR they have 16 bits. There is no longer message.
+    /// Reads a message where lengths are of this type: on an AVR they have 16 bits. There is no longer message.
     fn read_of<'a, L: TryFrom<u32> + TryInto<usize>>(reader: &mut Reader<'a>) -> Option<(Self, &'a [u8])> {
         let [kind, l0, l1, l2, s0, s1, o0, o1, o2, f0, f1, f2] = reader.array::<HEADER>()?;
         let [length, offset, fragment] = [[l0, l1, l2], [o0, o1, o2], [f0, f1, f2]].map(size::<L>);

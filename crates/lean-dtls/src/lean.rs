@@ -109,7 +109,7 @@ impl Lean {
         self.octet() == 0
     }
 
-    /// What both sets have.
+    /// The switches that both sets have.
     pub(crate) const fn and(self, other: Self) -> Self {
         Self::new(self.octet() & other.octet())
     }
@@ -143,7 +143,7 @@ impl Lean {
     }
 }
 
-/// How many records of a flight an acknowledgement can name. (Assumed: a lean flight of two messages in datagrams of 64
+/// The number of records of a flight that an acknowledgement can name. (Assumed: a lean flight of two messages in datagrams of 64
 /// octets has four.)
 const RECORDS: usize = 4;
 
@@ -208,7 +208,7 @@ impl Received {
 /// The content of a client's extension.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer<'a> {
-    /// Those that the server does not know are among them.
+    /// The switches, with those that the server does not know.
     pub(crate) switches: Lean,
     pub(crate) identity: &'a [u8],
 }

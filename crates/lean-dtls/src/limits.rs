@@ -1,4 +1,4 @@
-//! How long the content of a record may be: max_fragment_length (RFC 6066, section 4) and record_size_limit (RFC 8449).
+//! Limits of the content of a record: max_fragment_length (RFC 6066, section 4) and record_size_limit (RFC 8449).
 
 use crate::alert;
 use crate::codec::{Full, Writer};
@@ -6,7 +6,7 @@ use crate::config::{LEAST_RECORD_SIZE, MAX_CONTENT, MaxFragmentLength, RecordLim
 use crate::extension::{self, Extensions, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
 use crate::features::{Off, RECORD_LIMITS};
 
-/// What both ends have agreed on.
+/// The limits that both ends have agreed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// For all records of both ends.
@@ -50,7 +50,7 @@ fn write_record_size(writer: &mut Writer<'_>, own: Option<u16>) -> Result<(), Fu
     }
 }
 
-/// What a server takes of the client's offer. With a record size limit it ignores the fragment length (RFC 8449, section 5).
+/// Returns what a server takes of the client's offer. With a record size limit it ignores the fragment length (RFC 8449, section 5).
 pub(crate) fn accept(extensions: Extensions<'_>, options: &RecordLimits) -> Result<Limits, u8> {
     if !RECORD_LIMITS {
         return Ok(Limits::default());
@@ -63,7 +63,7 @@ pub(crate) fn accept(extensions: Extensions<'_>, options: &RecordLimits) -> Resu
     Ok(Limits { fragment_length: fragment_length.map(read_fragment_length).transpose()?, record_size: None })
 }
 
-/// What a client reads in the server's answer.
+/// Reads the server's answer for a client.
 pub(crate) fn confirm(extensions: Extensions<'_>, options: &RecordLimits) -> Result<Limits, u8> {
     if !RECORD_LIMITS {
         return Ok(Limits::default());

@@ -1,4 +1,4 @@
-//! What has arrived of a sequence of octets.
+//! The parts of a sequence of octets that have arrived.
 
 /// Beginnings and ends in ascending order, that neither touch nor overlap. There are at most `MOST`.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ impl<const MOST: usize> Ranges<MOST> {
         self.count == 1 && self.ranges[0] == (0, end)
     }
 
-    /// How many octets have arrived before the first gap.
+    /// The number of octets that have arrived before the first gap.
     pub(crate) fn progress(&self) -> u16 {
         if self.count > 0 && self.ranges[0].0 == 0 { self.ranges[0].1 } else { 0 }
     }

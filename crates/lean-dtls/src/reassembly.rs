@@ -3,15 +3,15 @@
 use crate::handshake::{Header, Kind};
 use crate::ranges::Ranges;
 
-/// How many messages can be under way at once: the next one and what overtakes it. The longest flight has five messages with
+/// The number of messages that can be under way at once: the next one and what overtakes it. The longest flight has five messages with
 /// certificates (ServerHello to ServerHelloDone), and three without.
 const MESSAGES: usize = if cfg!(feature = "certificates") { 5 } else { 3 };
 
-/// How many gaps a message can have. A fragment that would make more is dropped; its sender repeats it.
+/// The number of gaps that a message can have. A fragment that would make more is dropped; its sender repeats it.
 const RANGES: usize = 4;
 
 /// The messages of a flight that are not whole yet, or whole but not their turn. All share `BUFFER` octets.
-// What is small comes first, as in a connection.
+// Small fields come first, as in a connection.
 #[cfg_attr(target_arch = "avr", repr(C))]
 pub(crate) struct Reassembly<const BUFFER: usize> {
     used: u16,
@@ -26,7 +26,7 @@ struct Message {
     /// Where its octets begin.
     start: u16,
     length: u16,
-    /// What has arrived.
+    /// The octets that have arrived.
     arrived: Ranges<RANGES>,
 }
 
@@ -56,7 +56,7 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
         self.place(header, fragment);
     }
 
-    /// The same for a fragment whose record will be acknowledged if the result is true. What was acknowledged does not come
+    /// Keeps a fragment whose record will be acknowledged if the result is true. What was acknowledged does not come
     /// again, so nothing is driven out, and the message whose turn it is can always have a place.
     pub(crate) fn keep(&mut self, next: u16, header: &Header, fragment: &[u8]) -> bool {
         let free = self.messages.iter().filter(|message| message.is_none()).count();
@@ -72,7 +72,7 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
         is_whole.then_some((Header::whole(message.kind, sequence, octets.len()), octets))
     }
 
-    /// How many octets of a message have arrived before the first gap.
+    /// The number of octets of a message that have arrived before the first gap.
     pub(crate) fn progress(&self, sequence: u16) -> usize {
         let message = self.messages.iter().flatten().find(|message| message.sequence == sequence);
         message.map_or(0, |message| message.arrived.progress().into())
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(reassembly.whole(4).map(|(header, _)| header.length), Some(20), "it contradicts the earlier one");
     }
 
-    /// What has been acknowledged stays, and leaves a place for the message whose turn it is.
+    /// An acknowledged fragment stays, and leaves a place for the message whose turn it is.
     #[test]
     fn what_is_kept_is_not_driven_out() {
         let mut reassembly = Reassembly::<64>::new();

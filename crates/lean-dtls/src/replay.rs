@@ -1,6 +1,6 @@
 //! The window against replayed records (RFC 6347, section 4.1.2.6).
 
-/// How many sequence numbers up to the largest one are remembered. (RFC 6347 asks for 32, and prefers 64.)
+/// The number of sequence numbers up to the largest one that are remembered. (RFC 6347 asks for 32, and prefers 64.)
 const WINDOW: u64 = 64;
 
 /// The sequence numbers of one epoch that have been received.
@@ -62,7 +62,7 @@ impl Window {
     }
 }
 
-/// What a datagram had that only the peer can have sent.
+/// The part of a datagram that only the peer can have sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Heard {
     Nothing,

@@ -12,7 +12,7 @@ const LONGEST: usize = if DTLS13 { dtls13::server::REPLY } else { dtls12::server
 pub(crate) struct Reply {
     octets: [u8; LONGEST],
     length: usize,
-    /// What has been sent of its message.
+    /// The part of its message that has been sent.
     offset: Slot<DTLS13, usize>,
 }
 

@@ -46,7 +46,7 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = 
     tickets: Option<If<RESUMPTION, TicketKeys>>,
     /// The key of the cookies.
     secret: [u8; DIGEST],
-    /// How many times the owner has asked for other cookies.
+    /// The number of times that the owner has asked for other cookies.
     period: u16,
     /// A ClientHello in fragments. One at a time: all clients without a slot share it.
     hello: Option<(P, Reassembly<BUFFER>)>,
@@ -54,7 +54,7 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = 
     reply: Option<(P, Reply)>,
 }
 
-// What is small comes first, as in a connection.
+// Small fields come first, as in a connection.
 #[cfg_attr(target_arch = "avr", repr(C))]
 struct Slot<C: Crypto, P, const BUFFER: usize> {
     peer: P,
@@ -363,7 +363,7 @@ where
         slot.connection.start_heartbeat(&mut self.crypto)
     }
 
-    /// What is known of a client since the last heartbeat. `None` if it has no slot.
+    /// The knowledge about a client since the last heartbeat. `None` if it has no slot.
     #[cfg(feature = "heartbeat")]
     pub fn liveness(&self, association: Association) -> Option<crate::Liveness> {
         self.slot(association).map(|slot| slot.connection.liveness())

@@ -30,7 +30,7 @@ const MAX_PEER: usize = if CERTIFICATES { MAX_PUBLIC } else { MAX_IDENTITY };
 /// proved to be.
 pub(crate) const STATE: usize = 2 + 1 + 8 + 48 + (2 + MAX_PEER);
 
-/// What says who the peer is, beside the number of a type of certificates: nobody, or one with a pre-shared key.
+/// The mark that says who the peer is, beside the number of a type of certificates: nobody, or one with a pre-shared key.
 const ANYONE: u8 = 0xff;
 const PSK: u8 = 0xfe;
 
@@ -92,7 +92,7 @@ impl Peer {
     }
 }
 
-/// What both ends keep of a session. It is wiped when it is dropped.
+/// The part of a session that both ends keep. It is wiped when it is dropped.
 ///
 /// Both ends had agreed on the extended master secret: without it a session is not resumed (RFC 7627, section 5.3).
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
@@ -159,7 +159,7 @@ impl SessionState {
     }
 }
 
-/// What a client keeps to resume a session: its owner takes it out of the client, and gives it to a later one. It is wiped when
+/// The state that a client keeps to resume a session: its owner takes it out of the client, and gives it to a later one. It is wiped when
 /// it is dropped.
 ///
 /// It holds the master secret: keep it in memory that nobody else reads, and in flash only encrypted. See
@@ -239,7 +239,7 @@ impl core::fmt::Debug for Session {
     }
 }
 
-/// What a connection knows of the session that it opens or resumes.
+/// The knowledge of a connection about the session that it opens or resumes.
 #[derive(Default)]
 pub(crate) struct Resumption {
     /// The session's name. Empty if it has none.

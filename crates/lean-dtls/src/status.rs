@@ -1,4 +1,4 @@
-//! How a connection is, and what has become of it.
+//! The status of a connection, and its fate.
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum SendError {
     TooLong,
 }
 
-/// What is known of a peer since the last heartbeat (RFC 6520). A peer that answers none of its retransmissions is given up:
+/// The knowledge about a peer since the last heartbeat (RFC 6520). A peer that answers none of its retransmissions is given up:
 /// the connection has then failed with [`Failure::TimedOut`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {

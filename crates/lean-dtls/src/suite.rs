@@ -28,7 +28,7 @@ pub enum Suite {
     TLS_PSK_WITH_AES_128_GCM_SHA256,
 }
 
-/// How both ends agree on the premaster secret.
+/// The way in which both ends agree on the premaster secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyExchange {
     /// RFC 4279, section 2.
@@ -106,7 +106,7 @@ impl Suite {
 /// True if there is more than one suite.
 pub(crate) const HAS_CHOICE: bool = PARTS.len() > 1;
 
-/// What an end can do, by its configuration and its credentials.
+/// The abilities of an end, by its configuration and its credentials.
 #[derive(Clone, Copy)]
 pub(crate) struct Abilities<'a> {
     pub(crate) suites: &'a [Suite],

@@ -12,7 +12,7 @@ use round_trips::RoundTrips;
 
 use crate::features::{OrOff, ROUND_TRIPS, Slot, VARIABLE_BACKOFF, or_off, slot};
 
-/// How long an end waits for the peer's answer before it sends its flight again (RFC 6347, section 4.2.4).
+/// The time that an end waits for the peer's answer before it sends its flight again (RFC 6347, section 4.2.4).
 ///
 /// They cost nothing but time and energy, and protect nothing: a wait is not visible to the peer. The defaults are
 /// those for slow devices on slow links; see [How long to wait?](crate::decisions#how-long-to-wait)
@@ -24,7 +24,7 @@ pub struct Timeouts {
     ///
     /// It also bounds how long a server keeps a slot for a client that has gone.
     pub maximum_ms: u32,
-    /// How many times a flight is sent again before the end gives up. Default: 7, as in tinyDTLS.
+    /// The number of times that a flight is sent again before the end gives up. Default: 7, as in tinyDTLS.
     ///
     /// With all defaults an end gives up after 9 + 18 + 36 + 5 times 60 seconds: six minutes.
     pub retransmissions: u8,
@@ -38,7 +38,7 @@ pub struct Timeouts {
     /// least its usual delay. An attacker who holds back datagrams can make the waits longer, up to `maximum_ms`, as
     /// they could anyhow.
     pub floor_ms: Option<u32>,
-    /// How each wait grows out of the one before. Default: [`Growth::Double`].
+    /// The growth of each wait out of the one before. Default: [`Growth::Double`].
     #[cfg(feature = "variable-backoff")]
     pub growth: Growth,
 }
@@ -77,10 +77,10 @@ pub(crate) struct Timer {
     floor_ms: OrOff<ROUND_TRIPS, Option<u32>>,
     current_ms: u32,
     growth: Slot<VARIABLE_BACKOFF, Growing>,
-    /// How many repetitions a flight has.
+    /// The number of repetitions of a flight.
     budget: u8,
     left: u8,
-    /// How many were left when the flight was new.
+    /// The repetitions that were left when the flight was new.
     began_with: u8,
     /// The wait was broken once, by something that anybody can have sent.
     is_hastened: bool,
@@ -96,7 +96,7 @@ enum State {
     Until(Instant),
 }
 
-/// What an expired timer asks for.
+/// The task of an expired timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expired {
     SendAgain,
@@ -129,7 +129,7 @@ impl Timer {
         }
     }
 
-    /// How long the current wait is, in milliseconds.
+    /// The length of the current wait, in milliseconds.
     pub(crate) const fn current(&self) -> u32 {
         self.current_ms
     }
@@ -151,7 +151,7 @@ impl Timer {
         (self.began_with, self.is_hastened, self.state) = (self.left, true, State::Sending);
     }
 
-    /// The same, and no later flight has more repetitions: so there is an end, however often this end has to begin again.
+    /// Begins the waits again, but no later flight has more repetitions: so there is an end, however often this end has to begin again.
     pub(crate) const fn begin_again(&mut self) {
         self.budget = self.left;
         self.go_on();
@@ -189,12 +189,12 @@ impl Timer {
         }
     }
 
-    /// What was sent is sent again, for whatever reason.
+    /// Notes that the flight is sent again, for whatever reason.
     pub(crate) const fn repeat(&mut self) {
         self.round_trips.repeat();
     }
 
-    /// What was sent has been answered, or nobody waits for the answer any more.
+    /// Stops the timer: the flight has been answered, or nobody waits for the answer any more.
     pub(crate) const fn stop(&mut self) {
         self.state = State::Stopped;
         self.round_trips.answered();
@@ -250,7 +250,7 @@ impl Timer {
         *floor
     }
 
-    /// What to do if the time has come.
+    /// Returns the task if the time has come.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<Expired> {
         if self.deadline()? > now {
             return None;

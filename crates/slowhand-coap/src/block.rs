@@ -52,7 +52,7 @@ impl Block {
     /// The first number that has no room in 20 bits.
     const END: u32 = 1 << 20;
 
-    /// What a value says. `None` if its size is reserved, or if it is longer than three octets.
+    /// Reads a value. `None` if its size is reserved, or if it is longer than three octets.
     pub fn from_value(value: u32) -> Option<Self> {
         let exponent = (value & 7) as u8;
         let is_valid = exponent <= BlockSize::LARGEST.exponent && value >> 4 < Self::END;

@@ -79,7 +79,7 @@ impl Cbor {
     }
 }
 
-/// What is left of a sequence of items (RFC 8742), all of definite lengths. A method gives `None`, and is then of no more use, if
+/// The rest of a sequence of items (RFC 8742), all of definite lengths. A method gives `None`, and is then of no more use, if
 /// the next item is another one.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a> {
@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
             1 => 24,
             length => 1 << (4 * length),
         };
-        // Those of major type 7 are floating-point numbers, but for one octet (section 3.3).
+        // Heads of major type 7 are floating-point numbers, but for one octet (section 3.3).
         let is_shortest = if major == 7 { length > 1 || number >= 32 } else { number >= least };
         (is_shortest || !self.is_strict).then_some((major, number))
     }

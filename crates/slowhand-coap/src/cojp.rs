@@ -50,7 +50,7 @@ pub use pledge::Pledge;
 pub use proxy::{Address, Proxy};
 pub use registrar::Registrar;
 
-/// How long a pledge waits for the response, and how often it repeats its request (section 7.2, table 1).
+/// The time that a pledge waits for the response, and the number of times that it repeats its request (section 7.2, table 1).
 pub const TRANSMISSION: Transmission =
     Transmission { ack_timeout: Duration::from_secs(10), ack_random_percent: 150, max_retransmit: 4 };
 

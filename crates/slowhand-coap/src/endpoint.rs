@@ -19,10 +19,10 @@ use crate::timer::{Backoff, Timer};
 
 /// While a peer does not answer, it gets so many octets in a second (PROBING_RATE, RFC 7252 section 4.8).
 const PROBING_RATE: u64 = 1;
-/// How many of the last non-confirmable messages a Reset may belong to. The number is assumed.
+/// The number of the last non-confirmable messages that a Reset may belong to. It is assumed.
 const UNCONFIRMED: usize = 16;
 
-/// How a message is sent (RFC 7252 section 2.1).
+/// The type of a message that is sent (RFC 7252 section 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// It is sent again until the peer acknowledges it.
@@ -31,7 +31,7 @@ pub enum Delivery {
     NonConfirmable,
 }
 
-/// What happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The peer asks for something. Answer with [`Endpoint::respond`].
@@ -145,7 +145,7 @@ pub struct Endpoint {
     random: Box<dyn FnMut() -> u64 + Send>,
     timer: Timer,
     ids: MessageIds,
-    /// What the peer has to acknowledge before anything else is sent: NSTART is 1 (RFC 7252 section 4.7).
+    /// The message that the peer has to acknowledge before anything else is sent: NSTART is 1 (RFC 7252 section 4.7).
     outstanding: Option<Outstanding>,
     waiting: VecDeque<Message>,
     requests: BTreeMap<Token, Requested>,

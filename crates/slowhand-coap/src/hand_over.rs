@@ -29,7 +29,7 @@ const VERSION: u8 = 1;
 /// Octets of a request: the version, the address, the port.
 const REQUEST: usize = 1 + 16 + 2;
 
-/// What an answer is, in its second octet.
+/// The kinds of answers, in their second octet.
 const REFUSED: u8 = 0;
 const SESSION: u8 = 1;
 
@@ -42,7 +42,7 @@ pub struct Request {
     pub port: u16,
 }
 
-/// What the delegate answers.
+/// The answer of the delegate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer<'a> {
     /// The session, in the format of the device's library: one octet or more.
@@ -106,7 +106,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// What is behind the version.
+/// The octets behind the version.
 fn version_1(octets: &[u8]) -> Result<&[u8], FormatError> {
     match octets {
         [] => Err(FormatError::Malformed),

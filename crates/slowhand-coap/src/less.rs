@@ -16,9 +16,10 @@
 //! runs in CBC mode from zeros on, the path, the numbers of the two options, the last answer, and that the key block
 //! is that of RFC 5246 section 6.3 with `k` as master secret, `nonce_1` as random value of the server and `nonce_2` as that of the client.
 //!
-//! What it does not give: forward secrecy, since who learns `Y` reads all sessions that he has recorded; integrity of the handshake, in
-//! which nothing but the nonces is compared; a choice of suites; a name of the server. The server works and keeps state for whoever knows
-//! an identity; but its challenge stays good until it is answered rightly, so nobody without the key keeps the client out.
+//! Properties that it does not have: forward secrecy, since who learns `Y` reads all sessions that he has recorded; integrity of
+//! the handshake, in which nothing but the nonces is compared; a choice of suites; a name of the server. The server works and keeps
+//! state for whoever knows an identity; but its challenge stays good until it is answered rightly, so nobody without the key keeps
+//! the client out.
 
 mod crypto;
 mod handshake;
@@ -34,7 +35,7 @@ pub const KEY: usize = 16;
 /// A key, or what is as long.
 pub type Key = zeroize::Zeroizing<[u8; KEY]>;
 
-/// What both ends know after the handshake.
+/// The keys that both ends have after the handshake.
 pub struct Keys {
     session: Key,
     of_server: [u8; KEY],

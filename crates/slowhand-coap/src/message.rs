@@ -143,7 +143,7 @@ pub(crate) fn parts(packet: &Packet) -> Option<(u8, Vec<u8>)> {
     Some((packet.header.code.into(), octets.split_off(HEADER)))
 }
 
-/// What a code says that a message is (RFC 7252 section 12.1).
+/// The class of a message, by its code (RFC 7252 section 12.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// 0.00.
@@ -161,7 +161,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// What a code says.
+    /// Reads the class from a code.
     pub(crate) const fn of(code: u8) -> Self {
         match code >> 5 {
             0 if code == 0 => Self::Empty,
@@ -174,7 +174,7 @@ impl Class {
     }
 }
 
-/// What the code of a message says that it is.
+/// Returns the class of a message, by its code.
 pub fn class(packet: &Packet) -> Class {
     Class::of(packet.header.code.into())
 }

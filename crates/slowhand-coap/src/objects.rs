@@ -117,7 +117,7 @@ pub enum Error {
     Exhausted,
 }
 
-/// What all that may read have in common. It is wiped when it goes, and compared in constant time.
+/// The secret that all that may read share. It is wiped when it goes, and compared in constant time.
 #[derive(Clone)]
 pub struct AccessSecret {
     /// Its identifier: another one for each secret.

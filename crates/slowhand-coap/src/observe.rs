@@ -49,7 +49,7 @@ impl Order {
     }
 }
 
-/// What a server keeps of one peer: which resources it observes. `R` names a resource.
+/// The record of a server about one peer: the resources that it observes. `R` names a resource.
 #[derive(Clone, Debug)]
 pub struct Observers<R> {
     observers: Vec<(Token, R)>,

@@ -42,7 +42,7 @@
 //! # Ok::<(), slowhand_coap::oscore::Error>(())
 //! ```
 //!
-//! What is there: the mandatory algorithms (section 3.2), the Replay Window of 32 (section 7.4), Observe (sections 4.1.3.5 and
+//! Contents: the mandatory algorithms (section 3.2), the Replay Window of 32 (section 7.4), Observe (sections 4.1.3.5 and
 //! 7.4.1), the errors of a server ([`Error::answer`]), and the [Echo option](echo) (RFC 9175), which a server needs after a
 //! restart ([`Context::after_restart`]), and whoever asks for fresh requests.
 //!

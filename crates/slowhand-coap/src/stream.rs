@@ -16,7 +16,7 @@ use frame::Decoder;
 /// Octets of a message that each end takes before its CSM says more (RFC 8323 section 5.3.1).
 pub const BASE_MESSAGE: usize = 1_152;
 
-/// What an end of a connection is told.
+/// The settings of an end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The most octets of a message that it takes, its Max-Message-Size. Less than [`BASE_MESSAGE`], which is the default, counts as
@@ -35,7 +35,7 @@ impl Default for Config {
     }
 }
 
-/// What happened.
+/// An event.
 #[derive(Debug, PartialEq)]
 pub enum Event {
     /// The peer asks for something. Answer with [`Connection::respond`].

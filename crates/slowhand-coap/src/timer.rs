@@ -1,4 +1,4 @@
-//! How long a sender waits for an acknowledgement: the parameters of RFC 7252 section 4.8, its back-off, and CoCoA
+//! The time that a sender waits for an acknowledgement: the parameters of RFC 7252 section 4.8, its back-off, and CoCoA
 //! (draft-ietf-core-cocoa-03).
 
 mod cocoa;
@@ -18,7 +18,7 @@ pub struct Transmission {
     /// The longest first wait, in percent of the shortest. Default: 150, which is an ACK_RANDOM_FACTOR of 1.5. Less than
     /// 100 counts as 100.
     pub ack_random_percent: u32,
-    /// How many times a message is sent again. Default: 4.
+    /// The number of times that a message is sent again. Default: 4.
     pub max_retransmit: u32,
 }
 
@@ -118,7 +118,7 @@ impl Timer {
     }
 }
 
-/// How the waits of one message grow.
+/// The growth of the waits of one message.
 #[derive(Clone, Copy, Debug)]
 struct Growth {
     /// By how many halves of itself each wait is longer than the one before.

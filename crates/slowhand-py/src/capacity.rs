@@ -1,4 +1,4 @@
-//! How often a server with few session slots refuses a session, and the RAM of a device.
+//! The share of sessions that a server with few session slots refuses, and the RAM of a device.
 
 use std::path::Path;
 

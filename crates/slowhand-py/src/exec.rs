@@ -17,7 +17,7 @@ use crate::number::natural;
 use crate::scenario::{Scenario, not_captured, refused};
 use crate::to_json;
 
-/// What is run beside the programs of the scenario. Times are seconds of the network, but for the two bounds.
+/// The settings of a run beside the programs of the scenario. Times are seconds of the network, but for the two bounds.
 #[derive(Deserialize)]
 struct Told {
     duration_s: f64,

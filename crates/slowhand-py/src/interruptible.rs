@@ -7,10 +7,10 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use slowhand_lab::interrupt::Interrupt;
 
-/// How long a signal may wait for its handler.
+/// The time that a signal may wait for its handler.
 pub const SLICE: Duration = Duration::from_millis(50);
 
-/// How long interrupted work may take to end. What needs longer waits for someone else, as a pipe that nobody reads.
+/// The time that interrupted work may take to end. What needs longer waits for someone else, as a pipe that nobody reads.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Does `work` on a thread of its own, and Python handles signals meanwhile. If a handler raises, as that of Ctrl-C
@@ -24,7 +24,7 @@ pub fn interruptible<T: Send + 'static>(
     stopped.map_or(Ok(result), Err)
 }
 
-/// The same, for work that has a result when it was interrupted too: it is returned with the error of the handler.
+/// Runs work that has a result when it was interrupted too: it is returned with the error of the handler.
 pub fn kept<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Interrupt) -> T + Send + 'static,

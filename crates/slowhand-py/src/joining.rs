@@ -1,4 +1,4 @@
-//! How a network forms.
+//! The forming of a network.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -159,7 +159,7 @@ impl Live {
     }
 }
 
-/// What came into a live network, from the file that it wrote.
+/// Everything that came into a live network, from the file that it wrote.
 #[pyclass(frozen, module = "slowhand._native")]
 pub struct Recording(Arc<slowhand_live::Recording>);
 

@@ -1,4 +1,4 @@
-//! What a protected record of TLS 1.3 or DTLS 1.3 holds, for a reader that has its key.
+//! The content of a protected record of TLS 1.3 or DTLS 1.3, for a reader that has its key.
 
 use aes::Aes128;
 use ccm::aead::{AeadInOut, KeyInit};

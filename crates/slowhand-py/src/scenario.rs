@@ -99,7 +99,7 @@ impl Scenario {
         to_json(&about(&self.0))
     }
 
-    /// What is allowed, and rarely what is wanted: warnings in words.
+    /// Warnings, in words: about what is allowed, and rarely what is wanted.
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let scenario = Arc::clone(&self.0);
         abandonable(py, move || warnings(&scenario))
@@ -120,7 +120,7 @@ impl Scenario {
     }
 }
 
-/// What is told of a world, as JSON.
+/// The answer about a world, as JSON.
 fn told(told: Result<impl serde::Serialize, ExplainError>) -> PyResult<String> {
     match told {
         Ok(told) => to_json(&told),

@@ -6,7 +6,7 @@ use slowhand_lab::Stack;
 
 use crate::to_json;
 
-/// What has a protocol, as a JSON array.
+/// All implementations of protocols, as a JSON array.
 #[pyfunction]
 pub(crate) fn stacks() -> PyResult<String> {
     to_json(&slowhand_lab::implementations())

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-/// What Rust has of `slowhand/stack.h`.
+/// The Rust side of `slowhand/stack.h`.
 pub fn stack(header: &str) -> String {
     const STRUCTS: &[&str] = &[
         "slowhand_host",

@@ -34,7 +34,7 @@ impl Lists {
     }
 }
 
-/// What Rust calls. The arithmetic is there on x86-64 only.
+/// The symbols that Rust calls. The arithmetic is there on x86-64 only.
 const VISIBLE: &[&str] = &[
     "slowhand_openssl",
     "slowhand_montgomery_invert",
@@ -108,7 +108,7 @@ impl Library {
         library
     }
 
-    /// What the objects are made from, and where they are.
+    /// The inputs of the objects, and their places.
     fn record(&self, root: &Path) -> String {
         let lines = |name, paths: &[PathBuf]| {
             paths.iter().map(|path| format!("{name} {}\n", path.display())).collect::<String>()

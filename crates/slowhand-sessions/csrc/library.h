@@ -1,4 +1,4 @@
-/* What the adapters to libraries in C have in common. */
+/* The common part of the adapters to libraries in C. */
 #ifndef SLOWHAND_LIBRARY_H
 #define SLOWHAND_LIBRARY_H
 

@@ -48,9 +48,9 @@ pub(crate) struct Anchored {
     with_anchor: Box<dyn Session>,
     /// The session of DTLS, once its key is known.
     dtls: Option<Box<dyn Session>>,
-    /// What computes a key at the server, and draws numbers at the anchor.
+    /// The device that computes a key at the server, and draws numbers at the anchor.
     device: Device,
-    /// What the anchor has told the client.
+    /// The identity that the anchor has told the client.
     identity: Option<String>,
     performed: VecDeque<Performed>,
     failure: Option<Failure>,
@@ -95,7 +95,7 @@ impl Anchored {
         })
     }
 
-    /// What came from the anchor, or from a client to it.
+    /// Takes in what came from the anchor, or from a client to it.
     fn take(&mut self) {
         while let Some(Received { at, bytes }) = self.with_anchor.poll_received() {
             let octets = Zeroizing::new(bytes.to_vec());

@@ -168,7 +168,7 @@ mod assembly {
 
     #[cfg(test)]
     thread_local! {
-        /// How often this thread has called [`multiply`], and [`multiply_add`].
+        /// The number of calls of [`multiply`] and [`multiply_add`] by this thread.
         pub(super) static CALLS: Cell<[usize; 2]> = const { Cell::new([0; 2]) };
     }
 

@@ -52,7 +52,7 @@ pub fn build(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Bo
 /// session, of which it has kept `previous`.
 ///
 /// # Errors
-/// Those of [`build`].
+/// The errors of [`build`].
 pub fn build_resuming(
     config: &SessionConfig,
     processor: Arc<dyn Processor>,
@@ -66,7 +66,7 @@ pub fn build_resuming(
 /// kept `previous`.
 ///
 /// # Errors
-/// Those of [`build`].
+/// The errors of [`build`].
 pub fn build_later(
     config: &SessionConfig,
     processor: Arc<dyn Processor>,
@@ -100,7 +100,7 @@ fn build_with(
             let session = match &transport.trust_anchor {
                 None => build_tls(&transport, processor, clock, previous)?,
                 Some(of_anchor) => {
-                    // What is refused is refused before there is a key.
+                    // A configuration that is refused is refused before there is a key.
                     config.validate()?;
                     let by = Arc::clone(&processor);
                     let make = move |config: &SessionConfig, clock| {

@@ -35,11 +35,11 @@ pub(crate) struct CLibrary {
     protocol: Protocol,
     /// Why the session has failed in a call that returns no progress.
     failure: OnceCell<Failure>,
-    /// What the library's session has pointers to.
+    /// The data that the library's session has pointers to.
     _secret: Secret,
 }
 
-/// What both ends know.
+/// The secrets of both ends.
 #[derive(Default)]
 struct Secret {
     /// A pre-shared key, or a password.
@@ -129,13 +129,13 @@ fn refusal(stack: Stack, failure: Failure) -> Failure {
     Failure { reason: format!("the stack {stack} makes no session: {reason}"), ..failure }
 }
 
-/// What the stack has just done that ends its session, as the failure of that.
+/// The failure of what the stack has just done, if that ends its session.
 fn violation(stack: Stack) -> Option<Failure> {
     let violation = device::take_violation()?;
     Some(Failure::library(0, words(stack, &violation)))
 }
 
-/// What is wrong with a stack that has done this.
+/// The fault of a stack that has done this, in words.
 pub(crate) fn words(stack: Stack, violation: &Violation) -> String {
     match violation {
         Violation::Calls(function) => format!(

@@ -1,4 +1,4 @@
-//! What a library supports here. Each library's adapter has one constant of [`Capabilities`]. The checks of
+//! The capabilities of a library here. Each library's adapter has one constant of [`Capabilities`]. The checks of
 //! configurations and the list of libraries use only these constants.
 
 use std::time::Duration;
@@ -18,13 +18,13 @@ pub struct Capabilities {
     pub is_built: bool,
     /// Its licence, as an SPDX expression.
     pub licence: &'static str,
-    /// How an end can prove its identity.
+    /// The ways in which an end can prove its identity.
     pub credentials: &'static [CredentialKind],
-    /// What it supports over datagrams. `None` if it runs over streams only.
+    /// The features over datagrams. `None` if it runs over streams only.
     pub datagrams: Option<Datagrams>,
     /// The credentials with which it can run without real cryptography ([`Cryptography::Weightless`]).
     pub weightless: &'static [CredentialKind],
-    /// What it supports of TLS and DTLS.
+    /// The features of TLS and DTLS.
     pub tls: TlsCapabilities,
     /// Other behaviour that a user has to know, in words.
     pub remarks: &'static [&'static str],
@@ -32,7 +32,7 @@ pub struct Capabilities {
     pub version: &'static str,
 }
 
-/// What a library supports in sessions over datagrams.
+/// The features of a library in sessions over datagrams.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagrams {
     /// The smallest limit for the size of a datagram, for each kind of credential.
@@ -74,7 +74,7 @@ pub enum MaximumTimeout {
     TimesFirst(u32),
 }
 
-/// What a library supports in sessions of TLS and DTLS.
+/// The features of a library in sessions of TLS and DTLS.
 #[derive(Clone, Copy, Debug)]
 pub struct TlsCapabilities {
     /// The suites of all versions, in the library's order of preference.
@@ -95,7 +95,7 @@ pub struct TlsCapabilities {
     pub identity_with_nul: bool,
     /// The octets of the longest pre-shared key. 0 if it has none.
     pub longest_psk: usize,
-    /// How it uses a pre-shared key in DTLS 1.3. Empty if it has none there.
+    /// The uses of a pre-shared key in DTLS 1.3. Empty if it has none there.
     pub psk_modes: &'static [PskMode],
     /// True if it imports each pre-shared key of DTLS 1.3 (RFC 9258), without a context: its peer must do so too.
     pub imports_psk: bool,
@@ -110,7 +110,7 @@ pub struct TlsCapabilities {
     pub forgets_flight_on_data: bool,
 }
 
-/// What a library supports in one version of TLS or DTLS.
+/// The features of a library in one version of TLS or DTLS.
 #[derive(Clone, Copy, Debug)]
 pub struct TlsVersion {
     /// The version.
@@ -119,9 +119,9 @@ pub struct TlsVersion {
     pub curves: &'static [Curve],
     /// The maximum fragment lengths that it can negotiate.
     pub fragment_lengths: &'static [u16],
-    /// How it can resume sessions.
+    /// The ways in which it can resume sessions.
     pub resumptions: &'static [Resumption],
-    /// How it can compress certificates.
+    /// The algorithms with which it can compress certificates.
     pub certificate_compressions: &'static [CertificateCompression],
 }
 
@@ -131,7 +131,7 @@ impl Capabilities {
         self.tls.versions.iter().map(|version| version.protocol)
     }
 
-    /// How an end can prove its identity in a suite, the default first.
+    /// The ways in which an end can prove its identity in a suite, the default first.
     pub fn credentials(&self, protocol: Protocol, suite: Suite) -> impl Iterator<Item = CredentialKind> + use<> {
         let exchange = suite.key_exchange();
         // In DTLS 1.3 the suite does not say it. In TLS 1.3 neither, but no library here is given a key there.
@@ -139,7 +139,7 @@ impl Capabilities {
         self.credentials.iter().copied().filter(move |kind| is_free || exchange.fits(*kind))
     }
 
-    /// How an end proves its identity in a suite by default.
+    /// The way in which an end proves its identity in a suite by default.
     pub fn credential(&self, suite: Suite) -> CredentialKind {
         match suite.key_exchange() {
             KeyExchange::Ecjpake => CredentialKind::Ecjpake,
@@ -148,12 +148,12 @@ impl Capabilities {
         }
     }
 
-    /// How an end can prove its identity with a key pair, the default first.
+    /// The ways in which an end can prove its identity with a key pair, the default first.
     pub fn asymmetric_credentials(&self) -> impl Iterator<Item = CredentialKind> + use<> {
         self.credentials.iter().copied().filter(|kind| kind.is_asymmetric())
     }
 
-    /// How an end proves its identity with a key pair by default.
+    /// The way in which an end proves its identity with a key pair by default.
     pub fn asymmetric_credential(&self) -> CredentialKind {
         // A library without such a credential has no such suite, so this one is never used.
         self.asymmetric_credentials().next().unwrap_or(CredentialKind::Certificate)

@@ -293,7 +293,7 @@ pub(crate) fn check_visible(config: &SessionConfig, tls: &Tls) -> Result<(), Con
     Ok(())
 }
 
-/// What a limit of records may be, in octets (RFC 8449 section 4): no more than the version itself allows.
+/// The limits of records that are allowed, in octets (RFC 8449 section 4): no more than the version itself allows.
 const RECORD_SIZES: RangeInclusive<u16> = 64..=1 << 14;
 
 /// A session over a stream has no datagrams and no timers.

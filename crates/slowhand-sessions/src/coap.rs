@@ -10,26 +10,26 @@ use crate::tls::Tls;
 
 /// The options of a session whose data are CoAP messages. [`Coap::new`] gives each field its default.
 ///
-/// What an end writes answers the oldest request of its peer that waits. If none waits, it is a request of its own: a POST. Over
-/// datagrams it is confirmable, and sent again until it is acknowledged. Over a stream TCP repeats what is lost.
+/// The data that an end writes answer the oldest request of its peer that waits. If none waits, they are a request of their own: a
+/// POST. Over datagrams it is confirmable, and sent again until it is acknowledged. Over a stream TCP repeats what is lost.
 ///
 /// Where the client observes, its first request is a FETCH (RFC 8132) with Observe, and what the server then writes is a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coap {
     /// With what the messages are protected.
     pub security: Security,
-    /// How long an end waits for acknowledgements, and how often it sends a message again (RFC 7252 section 4.8). No effect over a
-    /// stream.
+    /// The waits of an end for acknowledgements, and the number of times that it sends a message again (RFC 7252 section 4.8). No
+    /// effect over a stream.
     pub transmission: Transmission,
     /// The algorithm of that. Default: that of RFC 7252.
     pub congestion: Congestion,
     /// Octets of a block (RFC 7959): over datagrams, longer data are sent in blocks; so are data that do not fit into one message. A
     /// smaller block is taken where this one does not fit. Default: 1,024, the payload of RFC 7252 section 4.6.
     pub block: BlockSize,
-    /// How the server sends notifications of what the client observes (RFC 7641): what it writes while no request waits. Each is one
-    /// message, without blocks. If the client observes nothing then, or no longer, it is not sent. `NonConfirmable` ones may get lost;
-    /// one in 24 hours is confirmable
-    /// all the same (section 4.5). No effect over a stream but that the client observes. Default: `None`, the client observes nothing.
+    /// The type of the server's notifications of what the client observes (RFC 7641): what it writes while no request waits. Each
+    /// is one message, without blocks. If the client observes nothing then, or no longer, it is not sent. `NonConfirmable` ones may
+    /// get lost; one in 24 hours is confirmable all the same (section 4.5). No effect over a stream but that the client observes.
+    /// Default: `None`, the client observes nothing.
     pub notifications: Option<Delivery>,
 }
 
@@ -50,7 +50,7 @@ pub enum Security {
     Tls(Tls),
 }
 
-/// What protects the messages of an end that has neither TLS nor DTLS below.
+/// The protection of the messages of an end that has neither TLS nor DTLS below.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Protection {
     None,
@@ -61,7 +61,7 @@ pub(crate) enum Protection {
 /// The options of EDHOC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edhoc {
-    /// How the ends send their credentials. Default: by reference.
+    /// The form in which the ends send their credentials. Default: by reference.
     pub transfer: Transfer,
     /// True if the server answers message_3 with message_4, which proves that it has got it (RFC 9528 section 5.5). Default: false.
     pub message_4: bool,

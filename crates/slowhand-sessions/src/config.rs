@@ -46,7 +46,7 @@ impl Role {
     }
 }
 
-/// What a pair has for an end: the client's comes first.
+/// The part of a pair for an end: the client's comes first.
 impl<T> Index<Role> for [T; 2] {
     type Output = T;
 
@@ -167,7 +167,7 @@ impl Family {
         }
     }
 
-    /// The same, to be changed.
+    /// The options of TLS or DTLS, to be changed.
     pub const fn tls_mut(&mut self) -> Option<&mut Tls> {
         match self {
             Self::Tls(tls) | Self::Coap(Coap { security: Security::Tls(tls), .. }) => Some(tls),
@@ -186,7 +186,7 @@ pub const PSK: [u8; 16] = *b"slowhand-testkey";
 /// `joiner start J01NME`).
 pub const PASSWORD: &str = "J01NME";
 
-/// How an end proves its identity, with the options of that. The keys are in [`credentials`](crate::credentials).
+/// The proof of the identity of an end, with the options of that. The keys are in [`credentials`](crate::credentials).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Credential {
@@ -253,7 +253,7 @@ pub struct Timers {
     /// before it sends a new flight again; `first` is for its flights until then. Only lean-dtls measures (whole
     /// milliseconds). Default: none, nothing is measured.
     pub floor: Option<Duration>,
-    /// How the waits of a flight grow. Only lean-dtls has more than one way. Default: they double.
+    /// The growth of the waits of a flight. Only lean-dtls has more than one way. Default: they double.
     pub growth: Growth,
 }
 
@@ -305,7 +305,7 @@ pub struct SessionConfig {
     pub stack: Stack,
     /// The protocol, with the options of its family.
     pub family: Family,
-    /// How the end proves its identity.
+    /// The proof of the identity of the end.
     pub credential: Credential,
     /// The retransmission timer; only over datagrams. Default: the library's own.
     pub timers: Timers,
@@ -356,7 +356,7 @@ impl SessionConfig {
         self.family.protocol()
     }
 
-    /// What the session is made of.
+    /// The parts of the session.
     pub(crate) fn parts(&self) -> Parts<'_> {
         let coap = match &self.family {
             Family::Tls(_) => return Parts::Transport(Cow::Borrowed(self), None),
@@ -384,7 +384,7 @@ impl SessionConfig {
     }
 }
 
-/// What a session is made of.
+/// The parts of a session.
 #[expect(clippy::large_enum_variant, reason = "each lives for one call")]
 pub(crate) enum Parts<'a> {
     /// TLS or DTLS, and CoAP above it if there is any.
@@ -419,7 +419,7 @@ macro_rules! displayed_as_serialised {
 
 displayed_as_serialised!(Role, Protocol, Carrier, CredentialKind, Cryptography, Arithmetic, Growth);
 
-/// What the two ends have agreed on.
+/// The parameters that the two ends have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Negotiated {

@@ -1,4 +1,4 @@
-//! What is said if a stack of the user crashes. Nothing in a process can go on after that: its memory may be broken. But the user
+//! The message for a stack of the user that crashes. Nothing in a process can go on after that: its memory may be broken. But the user
 //! learns which stack it was.
 
 use std::cell::Cell;
@@ -51,7 +51,7 @@ mod unix {
         (libc::SIGABRT, "SIGABRT"),
     ];
 
-    /// What the program did before about each of them.
+    /// The actions of the program before, for each of them.
     static BEFORE: OnceLock<[libc::sigaction; SIGNALS.len()]> = OnceLock::new();
 
     pub(super) fn watch() {

@@ -10,7 +10,7 @@ use crate::interface::*;
 use crate::operation::Curve;
 use crate::tls::{FRAGMENT_LENGTHS, PskMode, Resumption, Suite};
 
-/// What a library says that slowhand does not know. Its text names the field, what was found and what is allowed.
+/// A statement of a library that slowhand does not know. Its text names the field, what was found and what is allowed.
 pub(crate) type Unknown = String;
 
 /// The capabilities of a library, whose texts and lists stay as long as the program.
@@ -159,7 +159,7 @@ fn known(field: &str, found: impl Iterator<Item = u16>, allowed: &[u16]) -> Resu
     Ok(found.map(check).collect::<Result<Vec<_>, _>>()?.leak())
 }
 
-/// What the bits of a number stand for. Each value has its bit.
+/// The meanings of the bits of a number. Each value has its bit.
 fn chosen<T, const N: usize>(field: &str, found: u32, values: [(c_int, T); N]) -> Result<Vec<T>, Unknown> {
     let allowed = values.iter().fold(0, |bits, (bit, _)| bits | 1 << bit);
     if found & !allowed != 0 {

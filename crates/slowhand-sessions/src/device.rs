@@ -30,7 +30,7 @@ use crate::session::{Received, Transmit};
 /// stops there.
 const CLOCK_LIMIT: Duration = Duration::from_nanos(u64::MAX);
 
-/// What the clock of a device shows when its session is made.
+/// The clock of a device when its session is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     /// The calendar time, since 1970, at which the clock is zero.
@@ -46,7 +46,7 @@ impl From<Duration> for Clock {
     }
 }
 
-/// What a library has done that ends its session, beside what its calls return.
+/// The violation of a library that ends its session, beside what its calls return.
 #[derive(Debug)]
 pub(crate) enum Violation {
     /// It has called this function of the system, which no library may.
@@ -68,9 +68,9 @@ pub(crate) struct Device {
     random: Xoshiro256PlusPlus,
     /// Datagrams, or writes to a stream, for the network.
     sent: Queue,
-    /// What the protected records of each of them hold ([`Transmit::contents`]).
+    /// The contents of the protected records of each of them ([`Transmit::contents`]).
     contents: Queue,
-    /// The same for the next of them.
+    /// The contents of the protected records of the next of them.
     sealed: Vec<u8>,
     /// Application data for the user of the session.
     received: Queue,
@@ -323,7 +323,7 @@ pub(crate) fn violated(violation: Violation) {
     });
 }
 
-/// What the library has done that ends its session, and forgets it.
+/// Returns the violation of the library that ends its session, and forgets it.
 pub(crate) fn take_violation() -> Option<Violation> {
     with_current(|device| device.violation.take())
 }

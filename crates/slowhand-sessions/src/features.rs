@@ -6,7 +6,7 @@ use crate::operation::Curve;
 use crate::tls::Resumption;
 
 impl Capabilities {
-    /// What a configuration can choose, in words.
+    /// The features that a configuration can choose, in words.
     pub fn features(&self) -> Vec<String> {
         let tls = &self.tls;
         let mut features = Vec::new();

@@ -20,7 +20,7 @@ use crate::stacks;
 /// of the program. Both are `None` if the handshake does not complete.
 ///
 /// # Errors
-/// Those of [`build_pair`].
+/// The errors of [`build_pair`].
 pub fn session_heap(configs: [&SessionConfig; 2]) -> Result<[Option<usize>; 2], BuildError> {
     let configs = configs.map(|config| SessionConfig { arithmetic: Arithmetic::Library, ..config.clone() });
     handshake(&configs)?;

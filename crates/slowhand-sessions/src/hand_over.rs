@@ -21,7 +21,7 @@ struct HandOver {
     /// It carries the messages.
     session: Box<dyn Session>,
     role: Role,
-    /// What the device asks for, and the only one that its delegate opens for it.
+    /// The request of the device, and the only one that its delegate opens for it.
     request: Request,
     status: Status,
     handed: Option<Resumable>,
@@ -31,7 +31,7 @@ struct HandOver {
 /// with the server at this address and port. What the delegate writes is an [`Answer`] in octets.
 ///
 /// # Errors
-/// Those of [`build`].
+/// The errors of [`build`].
 pub fn build_hand_over(
     configs: [&SessionConfig; 2],
     (address, port): (Ipv6Addr, u16),

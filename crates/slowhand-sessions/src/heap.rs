@@ -1,4 +1,4 @@
-//! What libraries allocate.
+//! Allocations of the libraries.
 //!
 //! Each allocation and release of a library is counted while one of the two ends is called, for that end:
 //!
@@ -7,7 +7,7 @@
 //! - The Rust libraries call the global allocator. A program in which they are to be counted has [`CountingAllocator`] as its
 //!   own.
 //!
-//! What the device allocates for a library is not counted (`device`): datagrams that wait, operations, the key log. Only
+//! Memory that the device allocates for a library is not counted (`device`): datagrams that wait, operations, the key log. Only
 //! [`session_heap`](crate::session_heap) counts, and only on its own thread. At all other times, the functions here ask
 //! one variable.
 
@@ -35,7 +35,7 @@ thread_local! {
     static END: Cell<Option<Role>> = const { Cell::new(None) };
 }
 
-/// How many threads count. If none does, nothing asks for a variable of its thread, which costs more in a shared library.
+/// The number of threads that count. If none does, nothing asks for a variable of its thread, which costs more in a shared library.
 static COUNTING_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Counts what the libraries allocate during `act`. Returns the most octets of each end, client first.
@@ -44,7 +44,7 @@ pub(crate) fn counted<T>(act: impl FnOnce() -> T) -> (T, [usize; 2]) {
     (result, most)
 }
 
-/// The same, and the octets of each end that are left.
+/// Counts as [`counted`] does. Returns also the octets of each end that are left.
 pub(crate) fn counted_and_left<T>(act: impl FnOnce() -> T) -> (T, [usize; 2], [usize; 2]) {
     /// Also after a panic.
     struct Leave;
@@ -207,7 +207,7 @@ mod c {
     }
 }
 
-// Those that the C libraries call in their place. The arguments have the conditions of the system's functions.
+// Functions that the C libraries call in their place. The arguments have the conditions of the system's functions.
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn slowhand_malloc(size: usize) -> *mut c_void {

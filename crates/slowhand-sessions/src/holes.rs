@@ -11,7 +11,7 @@ use crate::config::Stack;
 pub struct Holes {
     /// Their CVE numbers, or the numbers of issues of the library's project.
     pub known: Vec<String>,
-    /// Those of them that a peer, or somebody on the path, can reach here.
+    /// The numbers of those that a peer, or somebody on the path, can reach here.
     pub reached: Vec<String>,
 }
 

@@ -28,7 +28,7 @@ use crate::tls::{FRAGMENT_LENGTHS, HEARTBEAT, PskMode, Resumption, Suite, Tls};
 use credentials::Credentials;
 use crypto::Counting;
 
-/// What the library supports.
+/// The capabilities of the library.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::LEAN_DTLS,
     is_built: true,
@@ -106,14 +106,14 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
 /// and for a ClientHello with a cookie and a ticket of another library (mbedTLS: 147 octets).
 pub(crate) const PSK_BUFFER: usize = 384;
 
-/// The same with raw public keys, and with certificates of at most [`SHORT_CERTIFICATE`] octets: enough for one, also in a
+/// The buffer of an end with raw public keys, or with certificates of at most [`SHORT_CERTIFICATE`] octets: enough for one, also in a
 /// ticket of another library, and for the other messages of its flight.
 pub(crate) const CERTIFICATE_BUFFER: usize = SHORT_CERTIFICATE as usize + 736;
 
 /// The longest certificate that such a buffer holds. Those in the files have at most 500 octets.
 pub(crate) const SHORT_CERTIFICATE: u16 = 800;
 
-/// The same with longer certificates: enough for the longest that a configuration can have, 8,000 octets.
+/// The buffer of an end with longer certificates: enough for the longest that a configuration can have, 8,000 octets.
 pub(crate) const LONG_CERTIFICATE_BUFFER: usize = 8_000 + 512;
 
 /// The longest datagram if the configuration sets no limit: a record of 2^14 octets (RFC 5246, section 6.2.1) with its
@@ -162,11 +162,11 @@ pub(crate) struct LeanDtls<const BUFFER: usize> {
     datagram: Vec<u8>,
     resumption: Option<Resumption>,
     heartbeats: Heartbeats,
-    /// What this end keeps for the next session: once, the client's session has to be taken out of the library.
+    /// The state that this end keeps for the next session: once, the client's session has to be taken out of the library.
     resumable: Option<Resumable>,
 }
 
-/// What this end does about heartbeats.
+/// The part of this end in heartbeats.
 #[derive(Clone, Copy, PartialEq)]
 enum Heartbeats {
     Off,
@@ -298,7 +298,7 @@ fn client<const BUFFER: usize>(
     client
 }
 
-/// What a client keeps, in octets: another device may resume the session.
+/// The session that a client keeps, in octets: another device may resume it.
 fn encoded(session: &Session) -> Option<Resumable> {
     let mut octets = Zeroizing::new(vec![0; lean_dtls::MAX_SESSION]);
     let length = session.encode(&mut octets)?;
@@ -311,7 +311,7 @@ fn cache(resumption: Option<Resumption>, previous: Option<&Resumable>) -> Cache 
     Cache { is_asked_for: resumption == Some(Resumption::Id), kept }
 }
 
-/// The same configuration with the suite of the session, and with that of the other version if the end speaks both.
+/// Returns the configuration with the suite of the session, and with that of the other version if the end speaks both.
 fn with_suites(config: Config<Credentials>, checked: &Checked<'_>) -> Config<Credentials> {
     let config = with_suite(config, checked.suite);
     let Some(other) = checked.tls.unchecked.other_suite else { return config };
@@ -320,7 +320,7 @@ fn with_suites(config: Config<Credentials>, checked: &Checked<'_>) -> Config<Cre
     with_suite(config, other).with_versions(Versions::Both)
 }
 
-/// The same configuration with the suite of the session alone, and its version.
+/// Returns the configuration with the suite of the session alone, and its version.
 fn with_suite(config: Config<Credentials>, suite: Suite) -> Config<Credentials> {
     let config13 = config.with_versions(Versions::Dtls13);
     match suite {
@@ -335,7 +335,7 @@ fn with_suite(config: Config<Credentials>, suite: Suite) -> Config<Credentials> 
     }
 }
 
-/// The same configuration with the extensions of the session.
+/// Returns the configuration with the extensions of the session.
 fn with_extensions(mut config: Config<Credentials>, tls: &Tls) -> Result<Config<Credentials>, ConfigError> {
     let asked = |length: &MaxFragmentLength| Some(length.octets()) == tls.max_fragment_length;
     if let Some(length) = MaxFragmentLength::ALL.into_iter().find(asked) {
@@ -461,7 +461,7 @@ impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
             End::Client(client) => client.connection_ids(),
             End::Server(server) => server.association_at(PEER).and_then(|client| server.connection_ids(client)),
         };
-        // Those of the records that this end sends, which the laboratory counts.
+        // The ID of the records that this end sends, which the laboratory counts.
         let connection_id = ids.map(|[_, peers]| peers as u8);
         // This end offers or accepts no other suite.
         Some(Negotiated::Tls { protocol: self.protocol, suite: self.suite, connection_id })

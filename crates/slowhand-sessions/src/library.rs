@@ -36,10 +36,10 @@ pub(crate) trait Library: Send {
     /// Sends a close_notify.
     fn close(&mut self) -> Progress;
 
-    /// What the two ends of an established session have agreed on.
+    /// The parameters that the two ends of an established session have agreed on.
     fn negotiated(&self) -> Option<Negotiated>;
 
-    /// What this end keeps to resume the session later.
+    /// The state that this end keeps to resume the session later.
     fn resumable(&mut self) -> Option<Resumable>;
 
     /// Why the session has failed in a call that returns no progress.
@@ -87,7 +87,7 @@ impl<L: Library> LibrarySession<L> {
     /// and takes no time, as a device does it when it boots.
     ///
     /// # Errors
-    /// What `set_up` returns.
+    /// The errors that `set_up` returns.
     pub(crate) fn new(
         config: &SessionConfig,
         processor: Arc<dyn Processor>,

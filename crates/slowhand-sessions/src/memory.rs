@@ -1,7 +1,7 @@
 //! Runs two sessions against each other in memory, with a delay and no network.
 //!
-//! What happens here comes from the libraries alone: the datagrams, their sizes, the end of a handshake after a loss.
-//! What differs in the laboratory comes from the network.
+//! Events here come from the libraries alone: the datagrams, their sizes, the end of a handshake after a loss.
+//! Differences in the laboratory come from the network.
 //!
 //! A path without faults keeps the order and loses nothing, so it also carries streams: then a [`Datagram`] is one
 //! write, which arrives as a whole. Do not use faults with a stream.
@@ -68,7 +68,7 @@ pub struct Datagram {
     pub dropped: bool,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// Each end has verified the other's Finished.
@@ -86,7 +86,7 @@ pub enum End {
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transcript {
-    /// How it ended.
+    /// The end of the run.
     pub end: End,
     /// When the last event happened.
     pub at: Duration,
@@ -111,8 +111,8 @@ impl Path {
         self.run_until(client, server, |world| world.handshake_end())
     }
 
-    /// The same, but after the handshake it goes on until no datagram is on its way and no timer runs: a server may
-    /// send tickets then.
+    /// Runs a handshake, and goes on after it until no datagram is on its way and no timer runs: a
+    /// server may send tickets then.
     pub fn run_until_quiet(&self, client: &mut dyn Session, server: &mut dyn Session) -> Transcript {
         let transcript =
             self.run_until(client, server, |world| world.handshake_end().filter(|end| *end != End::Completed));

@@ -25,7 +25,7 @@ impl ObjectDevice {
     /// Signs and encrypts a value, from `now` on.
     ///
     /// # Errors
-    /// Those of [`Producer::protect`].
+    /// The errors of [`Producer::protect`].
     pub fn protect(
         &mut self,
         now: Duration,
@@ -40,7 +40,7 @@ impl ObjectDevice {
     /// Opens an object, from `now` on.
     ///
     /// # Errors
-    /// Those of [`Consumer::open`].
+    /// The errors of [`Consumer::open`].
     pub fn open(
         &mut self,
         now: Duration,

@@ -1,4 +1,4 @@
-//! What a device computes, and how long it takes.
+//! Operations that a device computes, and the time that they take.
 
 use std::fmt;
 use std::time::Duration;
@@ -177,7 +177,7 @@ impl Aead {
 /// sessions. If it panics, the library continues to the end of that call as if the operation took no time, and the call
 /// then panics.
 pub trait Processor: Send + Sync {
-    /// How long the device takes for `operation`.
+    /// Returns the time that the device takes for `operation`.
     fn time(&self, operation: Operation) -> Duration;
 }
 
@@ -196,11 +196,11 @@ impl Processor for Weightless {
 /// Consecutive compressions of one hash function are one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Performed {
-    /// What was computed.
+    /// The operation.
     pub operation: Operation,
     /// When the device began, from the beginning of the world.
     pub at: Duration,
-    /// How long it took.
+    /// The time that it took.
     pub took: Duration,
 }
 

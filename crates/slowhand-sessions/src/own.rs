@@ -21,11 +21,11 @@ pub struct StackError {
     pub name: String,
     /// Its shared object.
     pub file: PathBuf,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: StackProblem,
 }
 
-/// What is wrong with a shared object.
+/// A problem with a shared object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StackProblem {
@@ -62,7 +62,7 @@ pub enum StackProblem {
 pub(crate) struct Own {
     pub(crate) capabilities: Capabilities,
     pub(crate) library: &'static slowhand_library,
-    /// What was built, as `slowhand stacks add` names it, or what the object is.
+    /// The build, as `slowhand stacks add` names it, or the object itself.
     pub(crate) digest: String,
 }
 
@@ -99,7 +99,7 @@ pub fn stack_file(name: &str) -> Option<PathBuf> {
 /// The names of what speaks protocols that have one implementation each.
 pub(crate) const OF_MESSAGES: [&str; 2] = ["lakers", "slowhand-coap"];
 
-/// What would be no name without quotes (TOML 1.0).
+/// Values that would be no name without quotes (TOML 1.0).
 const VALUES: [&str; 4] = ["true", "false", "inf", "nan"];
 
 /// Octets of the longest name of a stack: *assumed*, so that tables have room for it.
@@ -189,7 +189,7 @@ mod object {
         Ok(Own { capabilities, library, digest: digest(file)? })
     }
 
-    /// What `slowhand stacks add` has written beside the object, if it was for this object; else what the object is.
+    /// The digest that `slowhand stacks add` has written beside the object, if it was for this object; else that of the object.
     fn digest(file: &Path) -> Result<String, StackProblem> {
         let object = fs::read(file).map_err(|error| StackProblem::Loading(error.to_string()))?;
         let hash: String = Sha256::digest(object).iter().map(|octet| format!("{octet:02x}")).collect();

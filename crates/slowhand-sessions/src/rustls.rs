@@ -34,7 +34,7 @@ use crate::operation::Curve;
 use crate::session::{Failure, Resumable};
 use crate::tls::{CertificateCompression, Resumption, Suite};
 
-/// What the library supports.
+/// The capabilities of the library.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::RUSTLS,
     is_built: true,

@@ -99,13 +99,13 @@ pub trait Session: Send {
         Vec::new()
     }
 
-    /// What this end keeps to resume its session later. `None` if its configuration does not ask for resumption,
+    /// The state that this end keeps to resume its session later. `None` if its configuration does not ask for resumption,
     /// or if there is nothing to keep yet.
     fn resumable(&mut self) -> Option<Resumable> {
         None
     }
 
-    /// What the two ends have agreed on. `None` while the session is not established, or if it is not known.
+    /// The parameters that the two ends have agreed on. `None` while the session is not established, or if it is not known.
     fn negotiated(&self) -> Option<Negotiated> {
         None
     }
@@ -118,7 +118,7 @@ pub struct Transmit<'a> {
     pub at: Duration,
     /// The octets; for a session over datagrams the whole UDP payload.
     pub bytes: &'a [u8],
-    /// What the protected records of DTLS 1.3 in it hold, in their order: each as a record of epoch 0 and number 0, with its
+    /// The contents of the protected records of DTLS 1.3 in it, in their order: each as a record of epoch 0 and number 0, with its
     /// true type and without padding (RFC 9147 section 4, `DTLSPlaintext`). With it, its owner knows which messages a
     /// datagram carries, and which of them it repeats. Empty if there are no such records, or if the library does not say.
     pub contents: &'a [u8],
@@ -205,23 +205,23 @@ pub enum WriteError {
     Failed(#[from] Failure),
 }
 
-/// What an end keeps to resume a session later, in a form of its library.
+/// The state that an end keeps to resume a session later, in a form of its library.
 #[derive(Clone, Debug)]
 pub struct Resumable(Arc<dyn Any + Send + Sync>);
 
 impl Resumable {
-    /// What a library keeps, in a type of its own.
+    /// Wraps the state that a library keeps, in a type of its own.
     pub fn new<T: Any + Send + Sync>(kept: T) -> Self {
         Self(Arc::new(kept))
     }
 
-    /// What another device of the same owner needs to resume the session in the place of this one, as its library writes it.
+    /// The octets that another device of the same owner needs to resume the session in the place of this one, as its library writes it.
     /// `None` if the library has no format for it, or if a server has kept it in another one.
     pub fn octets(&self) -> Option<&[u8]> {
         self.get::<zeroize::Zeroizing<Vec<u8>>>().map(|octets| octets.as_slice())
     }
 
-    /// What was kept, if it is a `T`: each library keeps a type of its own.
+    /// The state that was kept, if it is a `T`: each library keeps a type of its own.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()
     }

@@ -165,7 +165,7 @@ impl Stack {
         built_in.chain(own::own_names().into_iter().filter(is_new)).collect()
     }
 
-    /// What the library supports.
+    /// The capabilities of the library.
     pub fn capabilities(self) -> &'static Capabilities {
         &entry(self).capabilities
     }
@@ -285,9 +285,9 @@ pub struct StackInfo {
     pub protocols: Vec<Protocol>,
     /// The cipher suites that it supports here, in its order of preference.
     pub suites: Vec<Suite>,
-    /// How an end can prove its identity.
+    /// The ways in which an end can prove its identity.
     pub credentials: &'static [CredentialKind],
-    /// What a configuration can choose, in words.
+    /// The features that a configuration can choose, in words.
     pub features: Vec<String>,
     /// Whose arithmetic is replaced, unless a configuration has [`Arithmetic::Library`](crate::Arithmetic::Library).
     pub replaced: Vec<&'static str>,
@@ -352,7 +352,7 @@ fn of_messages() -> [StackInfo; 2] {
 /// The version of lakers in Cargo.lock.
 const LAKERS: &str = "0.8.0";
 
-/// What has a protocol: all libraries of TLS and DTLS, then what stands alone.
+/// All implementations of protocols: all libraries of TLS and DTLS, then what stands alone.
 pub fn implementations() -> Vec<StackInfo> {
     stacks().into_iter().chain(of_messages()).collect()
 }

@@ -34,26 +34,26 @@ pub struct Tls {
     pub curve: Curve,
     /// The maximum fragment length to negotiate (RFC 6066 section 4): 512, 1024, 2048 or 4096 octets. Default: none.
     pub max_fragment_length: Option<u16>,
-    /// What this end tells its peer: the most octets of content in encrypted records for this end (RFC 8449). Default: not told.
+    /// The limit that this end tells its peer: the most octets of content in encrypted records for this end (RFC 8449). Default: not told.
     pub record_size_limit: Option<u16>,
     /// True if a client of DTLS 1.2 may send data when its own Finished is sent, before it has the server's (False Start, RFC
     /// 7918). A server of lean-dtls with it keeps its last flight when data arrive; no effect for other servers. Default: false.
     pub false_start: bool,
-    /// How the ends compress their certificates (RFC 8879), each if the other has said that it can undo it. The time that this
-    /// takes is not counted. Default: not.
+    /// The algorithm with which the ends compress their certificates (RFC 8879), each if the other has said that it can undo it.
+    /// The time that this takes is not counted. Default: not.
     pub certificate_compression: Option<CertificateCompression>,
-    /// How to resume an earlier session, which [`build_pair`](crate::build_pair) runs first. Default: no resumption.
+    /// The way to resume an earlier session, which [`build_pair`](crate::build_pair) runs first. Default: no resumption.
     pub resumption: Option<Resumption>,
     /// True if a client takes every chain of certificates: the border router in front of it lets no other pass than those that it
     /// has validated. The client still verifies the signature of the key agreement with the server's key. No effect for a server.
     /// Default: false.
     pub pre_validated: bool,
-    /// What no scenario has a key for. Default: nothing.
+    /// The options that no scenario has a key for. Default: nothing.
     pub unchecked: Unchecked,
 }
 
-/// What the tests of who speaks with whom ask for beside the rest. The capabilities of a library do not say whether it has this:
-/// the library itself refuses, or does without.
+/// The options that the tests of who speaks with whom ask for beside the rest. The capabilities of a library do not say whether it
+/// has this: the library itself refuses, or does without.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unchecked {
     /// This end speaks both versions of DTLS: its suite of the other one.
@@ -67,7 +67,7 @@ pub struct Unchecked {
     pub heartbeats: bool,
 }
 
-/// What an end with heartbeats receives as data when one was answered.
+/// The data that an end with heartbeats receives when one was answered.
 pub const HEARTBEAT: &[u8] = b"heartbeat";
 
 impl Tls {
@@ -120,7 +120,7 @@ impl Version {
         }
     }
 
-    /// The same, to be changed.
+    /// The options of DTLS, to be changed.
     pub const fn dtls_mut(&mut self) -> Option<&mut Dtls> {
         match self {
             Self::Dtls12(dtls) | Self::Dtls13(dtls) => Some(dtls),
@@ -157,10 +157,10 @@ pub struct Dtls {
     /// The length of this end's connection ID (RFC 9146), 0 to 32 octets. With 0, the records that this end receives
     /// carry no ID. Default: this end neither offers nor accepts connection IDs.
     pub connection_id: Option<u8>,
-    /// What this end offers, or takes, of the lean profile. A server that is given `known_address` knows its client by
+    /// The switches of the lean profile that this end offers, or takes. A server that is given `known_address` knows its client by
     /// its address. Default: nothing.
     pub lean: LeanProfile,
-    /// How a pre-shared key of DTLS 1.3 is used. No effect with certificates and raw public keys. Default: `psk_ke`.
+    /// The use of a pre-shared key in DTLS 1.3. No effect with certificates and raw public keys. Default: `psk_ke`.
     pub psk_mode: PskMode,
 }
 

@@ -29,10 +29,10 @@ const MOST_LOST: usize = 200;
 /// The most datagrams of one run: *assumed*; two ends that answer each other for ever reach it.
 const DATAGRAM_LIMIT: usize = 2_000;
 
-/// How often each handshake is repeated, and twice as often, to look for memory that is not given back: *assumed*.
+/// The number of times that each handshake is repeated, and then twice as often, to look for memory that is not given back: *assumed*.
 const REPETITIONS: usize = 20;
 
-/// What came out of a trial.
+/// The result of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
     /// Its stack.
@@ -41,11 +41,11 @@ pub struct Trial {
     pub sessions: Vec<SessionTrial>,
     /// SHA-256 of all that the sessions sent, when, and what they computed.
     pub digest: String,
-    /// How many handshakes were run, whatever became of them.
+    /// The number of handshakes that were run, whatever became of them.
     pub handshakes: usize,
-    /// How often a session waited for the system, which no session may; 0 where the system does not say.
+    /// The number of times that a session waited for the system, which no session may; 0 where the system does not say.
     pub waits: u64,
-    /// How many threads the stack has started; 0 where the system does not say.
+    /// The number of threads that the stack has started; 0 where the system does not say.
     pub threads: usize,
 }
 
@@ -60,7 +60,7 @@ pub struct SessionTrial {
     pub datagrams: usize,
     /// Their octets.
     pub octets: usize,
-    /// What was wrong, each in words.
+    /// The problems, each in words.
     pub problems: Vec<String>,
     /// Octets of memory that each session keeps when it has ended. `None`: the stack does not say what it allocates, or it is
     /// written in Rust and nobody counts.
@@ -88,7 +88,7 @@ pub fn trial(stack: Stack) -> Trial {
 /// The two ends of one protocol with one credential.
 struct Trier<'a> {
     configs: [SessionConfig; 2],
-    /// How many handshakes were run.
+    /// The number of handshakes that were run.
     handshakes: &'a Cell<usize>,
 }
 
@@ -242,7 +242,7 @@ impl<'a> Trier<'a> {
     }
 }
 
-/// How what an end says of its session differs from what it was asked for.
+/// The difference between what an end says of its session and what it was asked for.
 fn differs(config: &SessionConfig, said: Option<Negotiated>) -> Option<String> {
     let asked = config.stack.capabilities().check(config).ok()?.suite;
     match said {
@@ -279,7 +279,7 @@ fn outcome(transcript: &Transcript) -> String {
     }
 }
 
-/// What the system says about this process and this thread.
+/// The system's figures about this process and this thread.
 #[cfg(target_os = "linux")]
 mod system {
     use std::fs;
@@ -289,7 +289,7 @@ mod system {
         fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
     }
 
-    /// How often this thread gave up the processor by itself, but not for a page from the disk (getrusage(2)).
+    /// The number of times that this thread gave up the processor by itself, but not for a page from the disk (getrusage(2)).
     pub(super) fn waits() -> u64 {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: the call writes the structure, which is valid as zeros too.

@@ -209,7 +209,7 @@ fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     panic::catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
         let place = PANICKED_AT.take().map_or(String::new(), |place| format!(" at {place}"));
         let words = format!("panicked{place}: {}", message(&*payload));
-        // What it has panicked with may be a type of the stack, which panics again when it is dropped. The next one stays.
+        // The payload of its panic may be a type of the stack, which panics again when it is dropped. The next one stays.
         if let Err(next) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             mem::forget(next);
         }

@@ -1,4 +1,4 @@
-//! What a stack can do, as its author writes it.
+//! The capabilities of a stack, as its author writes them.
 
 use std::ffi::{CStr, c_int};
 use std::time::Duration;
@@ -9,15 +9,15 @@ use crate::interface::{
 };
 use crate::options::Resumption;
 
-/// What a stack can do. slowhand refuses scenarios that ask for more, and names the key of the scenario.
+/// The capabilities of a stack. slowhand refuses scenarios that ask for more, and names the key of the scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Capabilities {
     /// An SPDX expression.
     pub licence: &'static CStr,
     /// Oldest first; at least one.
     pub protocols: &'static [Protocol],
-    /// How an end can prove its identity, the default first; and the smallest `mtu` of a session with that, in octets, which has no
-    /// effect without DTLS.
+    /// The ways in which an end can prove its identity, the default first; and the smallest `mtu` of a session with that, in
+    /// octets, which has no effect without DTLS.
     pub credentials: &'static [(CredentialName, u16)],
     /// IANA numbers, in the library's order of preference.
     pub suites: &'static [u16],
@@ -37,7 +37,7 @@ pub struct Capabilities {
     pub connection_id: Option<u8>,
     /// Octets of the longest pre-shared key. 0: it has none.
     pub longest_psk: usize,
-    /// How a pre-shared key is used in 1.3. Empty: it has none there.
+    /// The uses of a pre-shared key in 1.3. Empty: it has none there.
     pub psk_modes: &'static [PskMode],
     /// It imports each pre-shared key of 1.3 (RFC 9258), without a context.
     pub imports_psk: bool,
@@ -80,12 +80,12 @@ impl Capabilities {
     }
 }
 
-/// What a stack has in one version of DTLS or TLS.
+/// The capabilities of a stack in one version of DTLS or TLS.
 #[derive(Clone, Copy, Debug)]
 pub struct Protocol {
     /// Which one.
     pub name: ProtocolName,
-    /// How sessions of it resume.
+    /// The ways in which sessions of it resume.
     pub resumptions: &'static [Resumption],
     /// TLS NamedGroups for key exchange and ECDSA.
     pub curves: &'static [u16],
@@ -110,7 +110,7 @@ pub enum ProtocolName {
     Tls13 = SLOWHAND_TLS13 as isize,
 }
 
-/// How an end can prove its identity.
+/// The way in which an end can prove its identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CredentialName {
     /// A pre-shared key.
@@ -123,7 +123,7 @@ pub enum CredentialName {
     Certificate = SLOWHAND_CERTIFICATE as isize,
 }
 
-/// How a pre-shared key is used in version 1.3 (RFC 8446 section 4.2.9).
+/// The use of a pre-shared key in version 1.3 (RFC 8446 section 4.2.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PskMode {
     /// Alone.
@@ -137,7 +137,7 @@ pub enum PskMode {
 pub struct Timer {
     /// The default of the first timeout.
     pub first: Duration,
-    /// How far it doubles.
+    /// The limit up to which it doubles.
     pub maximum: Maximum,
     /// The least that a scenario may choose for either.
     pub least: Duration,
@@ -145,7 +145,7 @@ pub struct Timer {
     pub most: Duration,
 }
 
-/// How far a timer doubles.
+/// The limit up to which a timer doubles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maximum {
     /// Up to this default, and a scenario may choose otherwise.

@@ -1,4 +1,4 @@
-//! What the device of a session does for a stack. The functions are for calls of [`Stack`](crate::Stack), on the thread of the call.
+//! Services of the device of a session for a stack. The functions are for calls of [`Stack`](crate::Stack), on the thread of the call.
 //!
 //! The functions that report an operation are called after it. Each advances the device's clock by the time that the device takes for
 //! it.
@@ -21,7 +21,7 @@ static HOST: AtomicPtr<slowhand_host> = AtomicPtr::new(ptr::null_mut());
 
 #[cfg(slowhand_object)]
 unsafe extern "C" {
-    /// The same, which the guard uses too: a variable of guard.c.
+    /// The pointer to the host in an object, which the guard uses too: a variable of guard.c.
     #[link_name = "slowhand_host"]
     safe static HOST: AtomicPtr<slowhand_host>;
 }
@@ -98,7 +98,7 @@ pub fn instant() -> Instant {
     beginning() + now()
 }
 
-/// How far an [`Instant`] of [`instant`] is from the beginning of the world.
+/// The time from the beginning of the world to an [`Instant`] of [`instant`].
 pub fn since_beginning(instant: Instant) -> Duration {
     instant.saturating_duration_since(beginning())
 }

@@ -120,7 +120,7 @@ pub use table::{Exported, exported};
 /// Calls of one end come one after the other, perhaps on several threads. Other sessions run on other threads meanwhile, so a stack
 /// has no variable that two of them write.
 pub trait Stack: Send + Sized + 'static {
-    /// What the stack can do. slowhand refuses scenarios that ask for more.
+    /// The capabilities of the stack. slowhand refuses scenarios that ask for more.
     const CAPABILITIES: Capabilities;
     /// The version of the library.
     const VERSION: &'static CStr;
@@ -161,7 +161,7 @@ pub trait Stack: Send + Sized + 'static {
         None
     }
 
-    /// What this end keeps to resume its session later: a client the session, a server the session or the key of its tickets.
+    /// The state that this end keeps to resume its session later: a client the session, a server the session or the key of its tickets.
     fn resumable(&mut self) -> Option<Vec<u8>> {
         None
     }

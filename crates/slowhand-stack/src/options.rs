@@ -1,4 +1,4 @@
-//! What a session is to be.
+//! The options of a session.
 
 use std::ffi::{CStr, c_int};
 use std::slice;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::interface::{SLOWHAND_RESUMPTION_ID, SLOWHAND_RESUMPTION_TICKET, slowhand_options};
 
-/// What a session is to be. slowhand has checked it against the capabilities of the stack.
+/// The options of a session. slowhand has checked them against the capabilities of the stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options<'a> {
     /// This end is the server.
@@ -47,13 +47,13 @@ pub struct Options<'a> {
     pub mtu: Option<u16>,
     /// The code of a maximum fragment length (RFC 6066 section 4).
     pub max_fragment_length: Option<u8>,
-    /// How long the content of records to this end may be, in octets (RFC 8449).
+    /// The most octets of content in records to this end (RFC 8449).
     pub record_size_limit: Option<u16>,
     /// Of the retransmission timer, which doubles.
     pub first_timeout: Duration,
     /// Its maximum.
     pub maximum_timeout: Duration,
-    /// How the session will be resumed, or resumes another one.
+    /// The way in which the session will be resumed, or resumes another one.
     pub resumption: Resumption,
     /// From [`resumable`](crate::Stack::resumable) of the session that this one resumes.
     pub previous: Option<&'a [u8]>,
@@ -72,7 +72,7 @@ pub struct RawKeys<'a> {
     pub peer: Option<(&'a [u8; 32], &'a [u8; 32])>,
 }
 
-/// How a session resumes an earlier one.
+/// The way in which a session resumes an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resumption {
     /// It does not, and no later one resumes it.

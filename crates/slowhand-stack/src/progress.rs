@@ -1,9 +1,9 @@
-//! What a call says of its session.
+//! The state of a session, as a call returns it.
 
 use std::fmt::Display;
 use std::time::Duration;
 
-/// How a session is after a call.
+/// The state of a session after a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Its state.
@@ -27,7 +27,7 @@ pub enum State {
     AlertReceived {
         /// Its description (RFC 8446 section 6).
         description: u8,
-        /// The same in words.
+        /// The alert in words.
         words: String,
     },
     /// It has failed.

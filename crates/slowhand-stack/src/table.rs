@@ -1,4 +1,4 @@
-//! What a stack exports: constants that the compiler makes, because slowhand reads them before it gives the stack a host.
+//! The exports of a stack: constants that the compiler makes, because slowhand reads them before it gives the stack a host.
 
 use std::ffi::{CStr, c_int};
 use std::marker::PhantomData;
@@ -24,7 +24,7 @@ impl Exported {
     }
 }
 
-/// What [`export!`](crate::export!) exports.
+/// The value that [`export!`](crate::export!) exports.
 pub const fn exported<S: Stack>() -> Exported {
     Exported(slowhand_stack {
         version: SLOWHAND_STACK_VERSION,

@@ -1,4 +1,4 @@
-//! What the tests of several crates share: [tshark](wireshark) and the captures it reads, handshakes
+//! Tools that the tests of several crates share: [tshark](wireshark) and the captures it reads, handshakes
 //! that real libraries have [recorded](recordings), octets in [hexadecimal](hex), the time of a [processor],
 //! [random](scenarios) scenarios.
 //!

@@ -1,9 +1,9 @@
-//! How long a computation takes on a machine with other work.
+//! The time that a computation takes on a machine with other work.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-/// How long this thread has run on a processor. While others run, this time stands still, so that a busy machine changes it
+/// The time that this thread has run on a processor. While others run, this time stands still, so that a busy machine changes it
 /// little. Where the system does not tell (it is not Linux), the time that has passed.
 pub fn time() -> Duration {
     static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);

@@ -5,7 +5,7 @@ use crate::hex;
 /// DTLS 1.2. Every message is in one piece. One datagram of the client is lost, and both ends repeat a flight.
 pub const OPENSSL: &str = include_str!("../recordings/openssl.txt");
 
-/// The same with a small MTU. The server fragments its repeated flight in another way.
+/// A handshake with a small MTU. The server fragments its repeated flight in another way.
 pub const OPENSSL_FRAGMENTS: &str = include_str!("../recordings/openssl-fragments.txt");
 
 /// TLS 1.2. In the place of datagrams, the whole stream of each end.

@@ -98,7 +98,7 @@ impl Draw {
         self.keys.push((key.to_owned(), value.to_string()));
     }
 
-    /// The same for a text.
+    /// Sets a key to a text.
     fn set_text(&mut self, key: &str, value: &str) {
         self.set(key, format_args!("\"{value}\""));
     }

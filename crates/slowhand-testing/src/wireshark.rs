@@ -72,7 +72,7 @@ impl Pcap {
     }
 }
 
-/// What carries a payload.
+/// The carrier of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// UDP.
@@ -81,7 +81,7 @@ pub enum Transport {
     Tcp,
 }
 
-/// How tshark dissects: it checks every checksum, knows the prefixes of the mesh (context 0) and of the Internet hosts
+/// The settings of tshark: it checks every checksum, knows the prefixes of the mesh (context 0) and of the Internet hosts
 /// (context 1), which are not on the air, and reassembles segments that are out of order.
 #[derive(Clone, Debug)]
 pub struct Tshark(Vec<String>);
@@ -144,7 +144,7 @@ impl Tshark {
         self.dissect("-", &capture.0, fields)
     }
 
-    /// The same of a file.
+    /// The rows of a file.
     ///
     /// # Panics
     ///
@@ -162,7 +162,7 @@ impl Tshark {
     }
 }
 
-/// What one of Wireshark's tools prints.
+/// The output of one of Wireshark's tools.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! What the page calls: texts go in and out through the module's memory.
+//! Functions that the page calls: texts go in and out through the module's memory.
 //!
 //! The page gets room for a request, writes it there, calls, reads the answer, and gives its room back. A panic traps; what it says
 //! goes to stderr, which the page reads. After that the page starts the module anew.

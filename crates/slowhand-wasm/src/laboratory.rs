@@ -19,10 +19,10 @@ use slowhand_lab::{CaptureRunError, about, capture_octets};
 /// without closing it.
 pub const MOST_OCTETS: u64 = 100_000_000;
 
-/// How many scenarios are open at a time: two, which are compared.
+/// The number of scenarios that are open at a time: two, which are compared.
 const SIDES: usize = 2;
 
-/// What a page asks for.
+/// A request of a page.
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
 enum Request {
@@ -61,13 +61,13 @@ struct Open {
     summariser: Summariser,
 }
 
-/// What a page works with: scenarios that are open, and their records.
+/// The state of a page: scenarios that are open, and their records.
 #[derive(Default)]
 pub struct Laboratory {
     open: [Option<Open>; SIDES],
 }
 
-/// What goes wrong, as JSON.
+/// An error, as JSON.
 struct Refusal(Value);
 
 impl Refusal {
@@ -76,7 +76,7 @@ impl Refusal {
     }
 }
 
-/// What is wrong with a scenario.
+/// Refuses a scenario for this error.
 fn blamed(error: impl Into<Blame>) -> Refusal {
     let blame: Blame = error.into();
     Refusal(json!({
@@ -166,7 +166,7 @@ impl Open {
         Ok(Self { scenario, plan, records: Vec::new(), summariser: Summariser::default() })
     }
 
-    /// What a page shows of a scenario.
+    /// The facts that a page shows of a scenario.
     fn told(&self, keys: &[String]) -> Value {
         let values: Map<String, Value> = keys
             .iter()

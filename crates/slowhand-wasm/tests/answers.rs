@@ -1,4 +1,4 @@
-//! What the page asks, natively. `tests/test_lab_page.py` asks the module itself.
+//! Questions of the page, asked natively. `tests/test_lab_page.py` asks the module itself.
 
 use serde_json::{Value, json};
 use slowhand_wasm::{Laboratory, MOST_OCTETS};

@@ -52,7 +52,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// What is not read yet; after an error, it begins with the record that could not be read.
+    /// The octets that are not read yet; after an error, they begin with the record that could not be read.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }

@@ -18,7 +18,7 @@ use crate::ranges::RangeSet;
 use crate::types::{ContentType, MessageType};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What identifies a handshake message of one end (RFC 6347 section 4.2.2).
+/// The identity of a handshake message of one end (RFC 6347 section 4.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId {
     /// Its type.
@@ -48,7 +48,7 @@ pub enum FlightPart {
     CoapHeader([u8; 4]),
 }
 
-/// What identifies a ChangeCipherSpec or an encrypted handshake message of one end.
+/// The identity of a ChangeCipherSpec or an encrypted handshake message of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId {
     /// The type of the record.
@@ -208,7 +208,7 @@ mod tests {
     }
 
     proptest! {
-        /// The same as a set of single octets.
+        /// Compares the coverage with a set of single octets.
         #[test]
         fn coverage_is_a_set_of_octets(
             sent in prop::collection::vec((0..3_u16, 0..30_u32, 1..8_u32), 0..20),

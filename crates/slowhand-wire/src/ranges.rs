@@ -51,7 +51,7 @@ mod tests {
     }
 
     proptest! {
-        /// The same as a set of single numbers.
+        /// Compares the ranges with a set of single numbers.
         #[test]
         fn it_is_a_set(ranges in prop::collection::vec((0..60_u32, 0..12_u32), 0..20), start in 0..60_u32, length in 0..12_u32) {
             let (mut set, mut numbers) = (RangeSet::default(), BTreeSet::new());

@@ -1,4 +1,4 @@
-//! What every image does.
+//! The common part of every image.
 
 #![no_std]
 #![deny(unsafe_code)]
@@ -18,12 +18,12 @@ mod stack;
 pub use handshake::run;
 pub use image::{Radio, Register, both, client, plain, server};
 
-/// What a measurement needs of a board.
+/// The parts of a board that a measurement needs.
 pub trait Board {
     /// Starts the clock.
     fn start();
 
-    /// What the clock has counted. It may begin again at 0.
+    /// The count of the clock. It may begin again at 0.
     fn now() -> u32;
 
     /// Writes an octet to the console.

@@ -6,7 +6,7 @@ use crate::{Board, stack};
 
 /// The measurement of calls on a board.
 pub(crate) struct Meter<B> {
-    /// What the measurement itself takes.
+    /// The time that the measurement itself takes.
     empty: u32,
     board: core::marker::PhantomData<B>,
 }

@@ -1,4 +1,4 @@
-//! What the cryptographic operations take, each by itself: the prices of a device of the laboratory.
+//! The time of the cryptographic operations, each by itself: the prices of a device of the laboratory.
 
 use core::hint::black_box;
 
@@ -56,7 +56,7 @@ pub fn run<B: Board>() -> ! {
     B::exit(true)
 }
 
-/// What suites with GCM and with SHA-1 need beside that. Octets of GHASH are whole blocks.
+/// The operations that suites with GCM and with SHA-1 need beside that. Octets of GHASH are whole blocks.
 #[cfg(feature = "prices")]
 fn others<B: Board>(meter: &Meter<B>) {
     use ghash::universal_hash::{KeyInit, UniversalHash};

@@ -1,4 +1,4 @@
-//! What the images are configured for, by features.
+//! The configuration of the images, by features.
 
 use lean_dtls::{Config, Timeouts};
 

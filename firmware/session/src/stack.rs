@@ -1,10 +1,10 @@
-//! How much stack a call needs: its free part is painted, and what is no longer paint afterwards was used.
+//! The stack that a call needs: its free part is painted, and what is no longer paint afterwards was used.
 
 #![allow(unsafe_code)]
 
 use crate::Board;
 
-/// What the stack is painted with.
+/// The octet that paints the stack.
 const PAINT: u8 = 0xa5;
 
 /// The frames of the function that paints and of [`Board::free_stack`] have fewer octets.

@@ -27,7 +27,7 @@
 /* Octets of a coordinate of secp256r1. */
 #define COORDINATE 32
 
-/* What an end receives as data when its heartbeat was answered. */
+/* The data that an end receives when its heartbeat was answered. */
 static const uint8_t HEARTBEAT[] = {'h', 'e', 'a', 'r', 't', 'b', 'e', 'a', 't'};
 
 /* The client's address for the cookie. There is only one client, so it is a constant. */
@@ -318,7 +318,7 @@ static int set_priority(struct end *end)
     return gnutls_priority_set_direct(end->session, priority, NULL);
 }
 
-/* What a server keeps of a session for its ID: the length of the ID in one octet, the ID, the session. */
+/* The record of a session that a server keeps for its ID: the length of the ID in one octet, the ID, the session. */
 static void read_stored(struct end *end, const uint8_t *previous, size_t length)
 {
     if (length < 1 || length < 1u + previous[0])

@@ -9,7 +9,7 @@ use crate::case::{Beside, Case, Group};
 use crate::limits::does_not_survive;
 use crate::run::{Fault, Pair, build, run, run_without_faults};
 
-/// What both ends agree on, and the suite of the other version.
+/// The case that both ends agree on, and the suite of the other version.
 const PSK_12: (Case, Suite) = (
     Case::new(Protocol::Dtls12, Suite::TLS_PSK_WITH_AES_128_CCM_8, CredentialKind::Psk, None),
     Suite::TLS_AES_128_CCM_8_SHA256,
@@ -125,7 +125,7 @@ fn strip(datagram: &mut [u8]) -> bool {
     place.is_some()
 }
 
-/// What the client of a session becomes, whose offer of DTLS 1.3 somebody on the path takes out.
+/// The status of the client of a session whose offer of DTLS 1.3 somebody on the path takes out.
 fn client_without_its_offer(peers: [Peer; 2]) -> Status {
     let (case, other) = PSK_13;
     let case = case.with_other_suites([Some(other); 2]);

@@ -1,4 +1,4 @@
-//! What two ends have to agree on: a column of the matrix.
+//! The case that two ends have to agree on: a column of the matrix.
 
 use std::fmt;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub struct Case {
     pub other_suites: [Option<Suite>; 2],
 }
 
-/// What a session may have besides.
+/// The features that a session may have besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Beside {
     /// Both ends receive records with a connection ID of 4 octets.
@@ -121,7 +121,7 @@ impl Case {
 }
 
 impl Case {
-    /// What differs between the cases of one version and credential, in words.
+    /// The difference between the cases of one version and credential, in words.
     pub fn within_section(&self) -> String {
         let group = match self.group {
             Some(Group::P256) => ", P-256",

@@ -1,4 +1,4 @@
-//! What cannot be, and why. The tests try it all the same: if a peer begins to support it, they ask for the cell.
+//! Cases that cannot be, and why. The tests try it all the same: if a peer begins to support it, they ask for the cell.
 
 use slowhand_interop::Peer;
 use slowhand_sessions::{CredentialKind, Protocol, Resumption, Role, Suite};

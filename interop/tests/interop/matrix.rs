@@ -19,7 +19,7 @@ use crate::run::{Fault, Pair, run, run_without_faults};
 /// The size of lean-dtls's datagrams in the runs with short ones: about that of an IEEE 802.15.4 frame.
 pub const SHORT: u16 = 128;
 
-/// The same with a peer that takes no ClientHello in fragments: the hello fits into one datagram, a certificate does not.
+/// The size with a peer that takes no ClientHello in fragments: the hello fits into one datagram, a certificate does not.
 pub const LESS_SHORT: u16 = 240;
 
 /// A table of the matrix.

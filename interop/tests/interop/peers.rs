@@ -21,7 +21,7 @@ const fn dtls13(suite: Suite, credential: CredentialKind, group: Option<Group>) 
     Case::new(Protocol::Dtls13, suite, credential, group)
 }
 
-/// What dimpl has.
+/// The cases of dimpl.
 const DIMPL: &[Case] = &[
     dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None),
     dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, P256),
@@ -30,7 +30,7 @@ const DIMPL: &[Case] = &[
     dtls13(Suite::TLS_AES_128_GCM_SHA256, X509, X25519),
 ];
 
-/// What GnuTLS has.
+/// The cases of GnuTLS.
 const GNUTLS: &[Case] = &[
     dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None),
     dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None).with(Beside::Resumption(Resumption::Id)),
@@ -42,7 +42,7 @@ const GNUTLS: &[Case] = &[
     dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, X25519),
 ];
 
-/// What Mbed TLS and wolfSSL have.
+/// The cases of Mbed TLS and wolfSSL.
 const MBEDTLS: &[Case] = &[
     dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None),
     dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None).with(Beside::ConnectionId),
@@ -52,7 +52,7 @@ const MBEDTLS: &[Case] = &[
     dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, P256),
 ];
 
-/// What wolfSSL has.
+/// The cases of wolfSSL.
 const WOLFSSL: &[Case] = &[
     dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None),
     dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None).with(Beside::ConnectionId),

@@ -72,7 +72,7 @@ application data afterwards, with heartbeats an answered heartbeat, and with sho
     )
 }
 
-/// How the line about the cases begins that no peer has.
+/// The beginning of the line about the cases that no peer has.
 const WITHOUT_PEER: &str = "No peer has";
 
 /// The line about the cases of a table that no peer has.

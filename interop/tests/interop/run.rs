@@ -52,7 +52,7 @@ const LATE: Duration = Duration::from_millis(120);
 /// at the same time, the one would hide the other.
 const LEAN_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long before a session the one was that it resumes. *Assumed*: less than the lifetime of a ticket, which is hours.
+/// The time from a session to the one that resumes it. *Assumed*: less than the lifetime of a ticket, which is hours.
 const BEFORE: Duration = Duration::from_secs(60);
 
 /// A session must be established within this time, even if datagrams are lost. *Assumed*: longer than three retransmissions of a

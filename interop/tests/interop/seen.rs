@@ -1,4 +1,4 @@
-//! What a live network sees of a program: when its end is established, against what the library says.
+//! The view of a live network on a program: when its end is established, against what the library says.
 
 use std::time::Duration;
 

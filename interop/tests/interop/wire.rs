@@ -1,4 +1,4 @@
-//! What the two ends have agreed on, as the wire shows it.
+//! The parameters that the two ends have agreed on, as the wire shows them.
 
 use slowhand_sessions::memory::{Datagram, Direction};
 use slowhand_sessions::{CredentialKind, Protocol};

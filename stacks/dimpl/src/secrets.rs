@@ -10,7 +10,7 @@ thread_local! {
     static CLIENT_RANDOM: Cell<Option<[u8; 32]>> = const { Cell::new(None) };
 }
 
-/// What a session needs for the key log.
+/// The secrets that a session needs for the key log.
 #[derive(Default)]
 pub(crate) struct Secrets {
     client_random: Option<[u8; 32]>,

@@ -31,7 +31,7 @@ fn compressions(hash: HashAlgorithm, octets: usize) -> usize {
     (octets + 1 + length).div_ceil(block)
 }
 
-/// What the library computes with if its user says nothing.
+/// The provider that the library computes with if its user says nothing.
 pub(crate) fn library() -> CryptoProvider {
     rust_crypto::default_provider()
 }

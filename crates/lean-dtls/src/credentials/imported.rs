@@ -14,7 +14,7 @@ pub struct ImportedPsk<'k> {
     pub identity: &'k [u8],
     /// The key: 1 to [`MAX_PSK`](crate::MAX_PSK) octets.
     pub key: &'k [u8],
-    /// What both ends know beside the key, such as their names. It is sent in clear, and may be empty.
+    /// The knowledge of both ends beside the key, such as their names. It is sent in clear, and may be empty.
     pub context: &'k [u8],
 }
 

@@ -111,7 +111,7 @@ impl<R: FnMut(&mut [u8])> Crypto for RustCrypto<R> {
     }
 }
 
-/// How often a private key is drawn before the source of random numbers must be broken. (Assumed.)
+/// The number of times that a private key is drawn before the source of random numbers must be broken. (Assumed.)
 #[cfg(feature = "ecdhe")]
 const DRAWS: usize = 4;
 

@@ -17,7 +17,7 @@ const LENGTH: usize = 8;
 #[derive(Clone)]
 pub struct Sha256 {
     state: [u32; 8],
-    /// How many blocks are in the state, and how many octets wait for the rest of theirs.
+    /// The number of blocks in the state, and of octets that wait for the rest of theirs.
     blocks: u32,
     waiting: u8,
     block: [u8; HASH_BLOCK],

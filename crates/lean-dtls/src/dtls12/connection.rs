@@ -29,7 +29,7 @@ use crate::status::{Failure, HeartbeatError, Liveness, SendError, Status};
 use crate::suite::Suite;
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
-/// What the handshake waits for.
+/// The message that the handshake waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expects {
     /// The client: HelloVerifyRequest or ServerHello.
@@ -78,7 +78,7 @@ impl From<Full> for Problem {
 }
 
 /// One end's half of a connection. `BUFFER` octets hold a flight that is sent, and as many one that arrives.
-// What is small comes first: an AVR reaches the first 64 octets of a structure with one instruction.
+// Small fields come first: an AVR reaches the first 64 octets of a structure with one instruction.
 #[cfg_attr(target_arch = "avr", repr(C))]
 pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) status: Status,
@@ -188,7 +188,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
-    /// What a client says in its hellos: the same in each.
+    /// The offer of a client in its hellos: the same in each.
     pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>, kept: &'a Kept) -> Offer<'a> {
         Offer::of_client(config, self.own_id(), kept)
     }
@@ -267,7 +267,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if HEARTBEAT && written == 0 {
             written = self.write_heartbeat(crypto, output);
         }
-        // What cannot be sent waits too, and so has an end.
+        // A flight that cannot be sent waits too, and so has an end.
         if self.sender.flight.is_sent() | (written == 0) {
             self.timer.sent(now);
         }
@@ -324,7 +324,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let epoch = u16::from(self.sender.flight.has_changed());
         self.end(Status::Failed(Failure::AlertSent(description)));
         self.alert = Some(([alert::FATAL, description], epoch));
-        // What it has refused was perhaps a changed copy of the peer's hello: that one is not answered yet.
+        // A refused hello was perhaps a changed copy of the peer's: that one is not answered yet.
         self.randoms[0][0] ^= 1;
     }
 

@@ -84,14 +84,14 @@ fn lean_content(extensions: Extensions<'_>) -> Option<&[u8]> {
     if LEAN { extensions.find(lean::EXTENSION) } else { None }
 }
 
-/// What both ends have agreed on by extensions.
+/// The extensions that both ends have agreed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Agreed {
     /// RFC 7627.
     pub(crate) extended_master_secret: bool,
     /// The client knows RFC 5746. Nothing follows from it here but the server's answer: nobody renegotiates.
     secure_renegotiation: bool,
-    /// What both ends leave out.
+    /// The parts that both ends leave out.
     pub(crate) lean: Lean,
     pub(crate) limits: OrOff<RECORD_LIMITS, Limits>,
     /// Of this end, and of its peer.
@@ -103,7 +103,7 @@ pub(crate) struct Agreed {
     pub(crate) public_keys: OrOff<ECDHE, public_keys::Agreed>,
 }
 
-/// What an end says of one connection.
+/// The properties that an end announces of one connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Offer<'a> {
     pub(crate) options: &'a Options,
@@ -117,7 +117,7 @@ pub(crate) struct Offer<'a> {
 }
 
 impl<'a> Offer<'a> {
-    /// What a client says in its hellos: the same in each.
+    /// The offer of a client in its hellos: the same in each.
     pub(crate) fn of_client(
         config: &'a Config<impl Credentials>,
         connection_id: Option<ConnectionId>,
@@ -230,7 +230,7 @@ pub(crate) fn accept(
 }
 
 impl Agreed {
-    /// What cannot be left out together with what else was agreed. A key agreement needs its messages. A short header has no
+    /// Switches that cannot be used together with the rest of the agreement. A key agreement needs its messages. A short header has no
     /// room for a connection ID.
     fn excluded(&self, suite: Suite) -> Lean {
         if suite.key_exchange() != KeyExchange::Psk {

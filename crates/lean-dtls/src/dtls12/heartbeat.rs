@@ -35,7 +35,7 @@ pub(crate) struct Heartbeat {
     response: Option<([u8; MAX_PAYLOAD], usize)>,
 }
 
-/// What a message asks for.
+/// The request of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Message<'a> {
     Request(&'a [u8]),

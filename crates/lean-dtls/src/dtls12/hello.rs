@@ -12,15 +12,15 @@ use crate::suite::{Abilities, KeyExchange, Suite};
 /// TLS_EMPTY_RENEGOTIATION_INFO_SCSV: this client never renegotiates (RFC 5746, section 3.3).
 const RENEGOTIATION_SCSV: u16 = 0x00ff;
 
-/// What a server reads in a ClientHello.
+/// The fields that a server reads in a ClientHello.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientHello<'a> {
     pub(crate) random: [u8; 32],
     /// The name of the session that the client asks for.
     session: Slot<RESUMPTION, &'a [u8]>,
     pub(crate) cookie: &'a [u8],
-    /// What a client must not change when the cookie returns (RFC 6347, section 4.2.1): version, random and session ID, which come
-    /// before the cookie; suites and compression methods, which come after. The order of the extensions may change: in
+    /// The parts that a client must not change when the cookie returns (RFC 6347, section 4.2.1): version, random and session ID,
+    /// which come before the cookie; suites and compression methods, which come after. The order of the extensions may change: in
     /// wolfSSL it does.
     pub(crate) around: [&'a [u8]; 2],
     suites: &'a [u8],
@@ -105,7 +105,7 @@ impl Abilities<'_> {
     }
 }
 
-/// What a client reads in a ServerHello.
+/// The fields that a client reads in a ServerHello.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerHello<'a> {
     pub(crate) random: [u8; 32],

@@ -1,4 +1,4 @@
-//! What the hellos say about public keys: groups, forms of points, signatures (RFC 8422, section 5.1; RFC 5246, section
+//! The parts of the hellos about public keys: groups, forms of points, signatures (RFC 8422, section 5.1; RFC 5246, section
 //! 7.4.1.4.1) and types of certificates (RFC 7250).
 
 use crate::alert;
@@ -13,7 +13,7 @@ use crate::suite::{Abilities, KeyExchange, Suite};
 /// The form of a point that is not compressed.
 const UNCOMPRESSED: u8 = 0;
 
-/// What the hellos have settled about public keys.
+/// The choices of the hellos about public keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Agreed {
     /// The server answers the client's forms of points.

@@ -33,7 +33,7 @@ const LAST_SEQUENCE: u64 = (1 << 48) - 1;
 /// Octets of the longest associated data: that of a record with a connection ID.
 const MAX_ASSOCIATED: usize = if features::CONNECTION_ID { 23 + MAX_CONNECTION_ID } else { 13 };
 
-/// What a record carries: its number (RFC 5246, section 6.2.1).
+/// The content type of a record: its number (RFC 5246, section 6.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ContentType(u8);
 
@@ -106,7 +106,7 @@ impl Header {
     }
 }
 
-/// How encrypted records look: what the lean profile leaves out of them, and their algorithm.
+/// The form of encrypted records: the parts that the lean profile leaves out, and their algorithm.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     lean: Lean,
@@ -468,7 +468,7 @@ impl Keys {
 }
 
 impl Header {
-    /// What the tag protects beside the content (RFC 5246, section 6.2.3.3; RFC 6347, section 4.1.2.1; with a connection ID
+    /// The data that the tag protects beside the content (RFC 5246, section 6.2.3.3; RFC 6347, section 4.1.2.1; with a connection ID
     /// RFC 9146, section 5.3). The length is that of the content.
     fn write_associated<'a>(&self, id: &ConnectionId, data: &'a mut [u8; MAX_ASSOCIATED]) -> &'a [u8] {
         let ([v0, v1], [l0, l1]) = (VERSION.to_be_bytes(), (self.length as u16).to_be_bytes());
@@ -519,7 +519,7 @@ mod tests {
         output[..length].to_vec()
     }
 
-    /// What a receiver with this connection ID and limit reads.
+    /// Reads a datagram as a receiver with this connection ID and limit.
     fn opened(mut datagram: Vec<u8>, id: ConnectionId, limit: u16) -> Option<(ContentType, Vec<u8>)> {
         let mut inbound = Inbound { id, limits: [limit; 2], ..Inbound::default() };
         inbound.protect(keys(), Format::plain());

@@ -37,7 +37,7 @@ const TICKET: usize = KEY_NAME + NONCE + STATE + TICKET_AEAD.tag();
 /// A ticket, and its length.
 type Ticket = ([u8; TICKET], usize);
 
-/// What a server has to resume sessions with.
+/// The means of a server to resume sessions.
 #[derive(Clone, Copy)]
 pub(crate) struct Resuming<'a> {
     /// If its configuration asks for tickets.
@@ -59,7 +59,7 @@ pub(crate) struct TicketKeys {
 
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 struct TicketKey {
-    /// What tickets name the key by.
+    /// The name of the key in tickets.
     name: [u8; KEY_NAME],
     key: [u8; KEY],
 }
@@ -125,7 +125,7 @@ impl TicketKeys {
     }
 }
 
-/// What the tag of a ticket protects beside its state: the name of its key, and the session context.
+/// The data that the tag of a ticket protects beside its state: the name of its key, and the session context.
 fn associated(name: &[u8], context: &[u8; DIGEST]) -> [u8; KEY_NAME + DIGEST] {
     let mut octets = [0; KEY_NAME + DIGEST];
     octets[..KEY_NAME].copy_from_slice(name);
@@ -198,7 +198,7 @@ impl SessionState {
 }
 
 impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
-    /// What is kept of this session. `None` without extended master secret, while there are no keys, and if the identity of its
+    /// The state of this session that is kept. `None` without extended master secret, while there are no keys, and if the identity of its
     /// pre-shared key is not kept.
     fn state(&self, kept_at: Instant) -> Option<SessionState> {
         let master = self.master.as_ref().filter(|_| self.agreed.extended_master_secret)?.clone();

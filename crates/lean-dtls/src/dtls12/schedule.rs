@@ -59,7 +59,7 @@ impl Premaster {
     }
 }
 
-/// What goes into the master secret beside the premaster secret.
+/// The input of the master secret beside the premaster secret.
 pub(crate) enum Context<'a> {
     /// The digest of the handshake up to the ClientKeyExchange (RFC 7627, section 4).
     Session(&'a [u8; DIGEST]),

@@ -4,7 +4,7 @@ use super::record::Number;
 use crate::codec::Reader;
 use crate::time::Instant;
 
-/// How many records can wait for an acknowledgement. (Assumed: as many as a flight has in small datagrams. Of more, the
+/// The number of records that can wait for an acknowledgement. (Assumed: as many as a flight has in small datagrams. Of more, the
 /// earliest are forgotten; the peer sends their content again.)
 const RECORDS: usize = 16;
 

@@ -7,7 +7,7 @@ use crate::crypto::MAX_PUBLIC;
 use crate::extension::{self, ECDSA_SHA256, Extensions};
 use crate::features::CERTIFICATES;
 
-/// What a connection knows about certificates.
+/// The types of certificates of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct State {
     /// There is no pre-shared key: the server has a certificate.
@@ -33,7 +33,7 @@ const fn extension_of(role: Role) -> u16 {
     }
 }
 
-/// What a client can do.
+/// The abilities of a client.
 #[derive(Clone, Copy)]
 pub(crate) struct Offer<'a> {
     pub(crate) own: Option<CertificateType>,

@@ -96,7 +96,7 @@ fn send_hello<E: Earlier, C: Crypto, const BUFFER: usize>(
     }
 }
 
-/// What this client offers.
+/// The offer of this client.
 fn offer<'a>(
     config: &'a Config<impl Credentials>,
     share: Option<&'a Share>,
@@ -130,7 +130,7 @@ fn bind<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>, transcript
     body[covered + BINDERS - binder.len()..].copy_from_slice(&binder);
 }
 
-/// How this client uses a pre-shared key.
+/// The use of a pre-shared key by this client.
 fn mode<K>(config: &Config<K>) -> Mode {
     if config.options.dtls13.psk_agreement { Mode::WithAgreement } else { Mode::Alone }
 }
@@ -259,7 +259,7 @@ fn receive_retry<E: Earlier, C: Crypto, const BUFFER: usize>(
     Ok(())
 }
 
-/// What the server has chosen in its ServerHello. From now on records are encrypted.
+/// Takes the server's choices from its ServerHello. From now on records are encrypted.
 fn receive_hello<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,

@@ -44,7 +44,7 @@ const fn update_after_forgeries(aead: Aead) -> u32 {
     }
 }
 
-/// What the handshake waits for.
+/// The message that the handshake waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expects {
     /// The client: HelloRetryRequest or ServerHello.
@@ -103,14 +103,14 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) stage: Option<Secret>,
     /// The traffic secrets of this end and of the peer.
     traffic: Option<[Secret; 2]>,
-    /// Those of application data, which a server has before the handshake is complete.
+    /// The secrets of application data, which a server has before the handshake is complete.
     application: Option<[Secret; 2]>,
     owed: Owed,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
     heard: Option<u8>,
-    /// How many octets may still be sent to an address that nobody has verified.
+    /// The number of octets that may still be sent to an address that nobody has verified.
     pub(crate) allowance: Allowance,
 }
 
@@ -141,7 +141,7 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
         self.send_bound(kind, body, |_, _| {})
     }
 
-    /// The same for a message that `bind` completes, from the transcript before it.
+    /// Sends a message that `bind` completes, from the transcript before it.
     pub(crate) fn send_bound(
         &mut self,
         kind: Kind,
@@ -171,7 +171,7 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
     }
 }
 
-/// What has become of a fragment.
+/// The fate of a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
     /// There is no use or no room for it.
@@ -253,7 +253,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
-    /// How long this end waits for the rest of a flight before it acknowledges what it has (RFC 9147, section 7.1).
+    /// The time that this end waits for the rest of a flight before it acknowledges what it has (RFC 9147, section 7.1).
     const fn acknowledgement_wait(&self) -> u32 {
         self.timer.current() / 4
     }
@@ -283,7 +283,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         while written > 0 && !self.allowance.take(written) {
             written = flight.write(&mut records, packing, output);
         }
-        // What cannot be sent waits too, and so has an end.
+        // A flight that cannot be sent waits too, and so has an end.
         if written == 0 || flight.is_sent() {
             self.timer.sent(now);
         }
@@ -310,7 +310,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         room.saturating_sub(outbound.overhead(outbound.epoch(), true)).min(outbound.limit)
     }
 
-    /// What the last datagram had that can only be the peer's.
+    /// The part of the last datagram that can only be the peer's.
     pub(crate) const fn heard(&self) -> replay::Heard {
         self.inbound.heard
     }
@@ -350,7 +350,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn refuse(&mut self, description: u8) {
         self.end(Status::Failed(Failure::AlertSent(description)));
         self.alert = Some(([alert::FATAL, description], self.sender.outbound.epoch()));
-        // What it has refused was perhaps a changed copy of the peer's hello: that one is not answered yet.
+        // A refused hello was perhaps a changed copy of the peer's: that one is not answered yet.
         self.client_random[0] ^= 1;
     }
 
@@ -658,7 +658,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// A fragment of a message that was processed before. Its record is acknowledged, unless this end's flight does that: if
     /// the end of the message comes that this flight answers, the peer does not have it.
     ///
-    /// What is in clear can be anybody's, and says nothing as soon as there are keys.
+    /// A record in clear can be anybody's, and says nothing as soon as there are keys.
     fn receive_again(&mut self, epoch: u16, header: &handshake::Header) -> Heard {
         if epoch == 0 && self.expected_epoch() > 0 {
             return Heard::Dropped;
@@ -693,7 +693,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
-    /// The same because of something that can be sent as often as somebody likes: once in a wait, which goes on.
+    /// Repeats the flight early because of something that can be sent as often as somebody likes: once in a wait, which goes on.
     fn hasten(&mut self) {
         if self.can_repeat() && self.timer.hasten() {
             self.sender.flight.restart();

@@ -20,7 +20,7 @@ pub(crate) const RETRY: [u8; 32] = [
 /// the binder.
 pub(crate) const BINDERS: usize = 2 + 1 + DIGEST;
 
-/// How a pre-shared key is used (RFC 8446, section 4.2.9).
+/// The use of a pre-shared key (RFC 8446, section 4.2.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// psk_ke: alone.
@@ -42,7 +42,7 @@ pub(crate) const fn suite(aead: Aead) -> u16 {
 pub(crate) fn read_extensions(mut reader: Reader<'_>) -> Option<Extensions<'_>> {
     let extensions = Extensions(reader.vector(2).filter(|_| reader.is_empty())?);
     let mut rest = Reader::new(extensions.0);
-    // Those with a number below 64: all that this engine knows. Others are not looked at.
+    // Extensions with a number below 64: all that this engine knows. Others are not looked at.
     let mut seen = 0_u64;
     while !rest.is_empty() {
         let (number, _) = extension::next(&mut rest)?;
@@ -61,7 +61,7 @@ pub(crate) fn read_connection_id(content: &[u8]) -> Option<ConnectionId> {
     ConnectionId::new(reader.vector(1).filter(|_| reader.is_empty())?)
 }
 
-/// What a client offers.
+/// The offer of a client.
 #[derive(Clone, Copy)]
 pub(crate) struct Offer<'a> {
     /// The versions, the preferred one first.
@@ -138,7 +138,7 @@ impl Beside for Offer<'_> {
     }
 }
 
-/// What a server reads in a ClientHello.
+/// The fields that a server reads in a ClientHello.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientHello<'a> {
     pub(crate) random: [u8; 32],
@@ -246,7 +246,7 @@ impl<'a> OfferedPsks<'a> {
     }
 }
 
-/// What a client reads in a ServerHello or a HelloRetryRequest.
+/// The fields that a client reads in a ServerHello or a HelloRetryRequest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerHello<'a> {
     pub(crate) random: [u8; 32],
@@ -300,7 +300,7 @@ impl<'a> ServerHello<'a> {
     }
 }
 
-/// What a server answers in a ServerHello.
+/// The answer of a server in a ServerHello.
 #[derive(Clone, Copy)]
 pub(crate) struct Answer<'a> {
     pub(crate) random: &'a [u8; 32],

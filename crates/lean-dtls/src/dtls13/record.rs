@@ -34,7 +34,7 @@ pub(crate) const MOST_RECORDS: u64 = 1 << 23;
 /// 250 kbit/s.)
 pub(crate) const MOST_FORGERIES: u32 = 1 << 23;
 
-/// What a record carries (RFC 8446, section 5.1; RFC 9147, section 4.1).
+/// The content type of a record (RFC 8446, section 5.1; RFC 9147, section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContentType {
     Alert,
@@ -132,7 +132,7 @@ impl Outbound {
         self.epochs[1].as_ref().map_or(0, |latest| latest.epoch)
     }
 
-    /// How many records there were in the latest epoch.
+    /// The number of records in the latest epoch.
     pub(crate) fn count(&self) -> u64 {
         self.epochs[1].as_ref().map_or(0, |latest| latest.next)
     }
@@ -370,7 +370,7 @@ pub(crate) struct Inbound {
     pub(crate) aead: Aead,
     /// The ID of this end.
     pub(crate) connection_id: ConnectionId,
-    /// What the last datagram had that can only be the peer's.
+    /// The part of the last datagram that can only be the peer's.
     pub(crate) heard: Heard,
     /// The epoch before, then the latest.
     epochs: [Option<Receiving>; 2],
@@ -400,7 +400,7 @@ impl Inbound {
         self.epochs[1].as_ref().map_or(0, |latest| latest.epoch)
     }
 
-    /// How many records with the latest key were not the peer's.
+    /// The number of records with the latest key that were not the peer's.
     pub(crate) fn forgeries(&self) -> u32 {
         self.epochs[1].as_ref().map_or(0, |latest| latest.forgeries)
     }

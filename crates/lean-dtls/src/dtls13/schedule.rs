@@ -4,7 +4,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::crypto::{Crypto, DIGEST, Hash, KEY, NONCE};
 
-/// What precedes each label (RFC 9147, section 5.9).
+/// The prefix of each label (RFC 9147, section 5.9).
 const PREFIX: &[u8] = b"dtls13";
 
 /// A secret of the schedule.

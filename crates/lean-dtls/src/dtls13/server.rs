@@ -39,7 +39,7 @@ pub(crate) const HEADERS: usize = record::HEADER + handshake::HEADER;
 /// Octets of the longest answer to a client without a slot: a HelloRetryRequest.
 pub(crate) const REPLY: usize = HEADERS + RETRY;
 
-/// What the server answers to a client without a slot.
+/// The answer of the server to a client without a slot.
 pub(crate) type Answered = ([u8; REPLY], usize);
 
 /// A ClientHello that has passed: a connection can be opened.
@@ -59,7 +59,7 @@ impl Admitted {
     }
 }
 
-/// What a cookie says: the digest of the first ClientHello, the group that was asked for, and the cookie itself.
+/// The content of a cookie: the digest of the first ClientHello, the group that was asked for, and the cookie itself.
 type First = ([u8; DIGEST], Option<Group>, [u8; COOKIE]);
 
 /// Who sends a ClientHello.
@@ -164,7 +164,7 @@ fn make_cookie<C: Crypto>(
     cookie
 }
 
-/// What a cookie says, if it is this server's for this client.
+/// Reads a cookie, if it is this server's for this client.
 fn check_cookie<C: Crypto>(crypto: &mut C, from: Sender<'_>, hello: &ClientHello<'_>, cookie: &[u8]) -> Option<First> {
     let mut reader = Reader::new(cookie);
     let (number, first_hello) = (reader.u8()?, reader.array()?);
@@ -194,7 +194,7 @@ fn write_in_clear(record: u64, content_type: ContentType, content: &[&[u8]]) -> 
     Some((output, length))
 }
 
-/// How many records the HelloRetryRequest had beside its first: their numbers are not used again.
+/// The number of records of the HelloRetryRequest beside its first: their numbers are not used again.
 fn retry_records<K>(config: &Config<K>, admitted: &Admitted) -> u64 {
     let length = match admitted.first {
         None => return 0,
@@ -204,7 +204,7 @@ fn retry_records<K>(config: &Config<K>, admitted: &Admitted) -> u64 {
     records(length, config.mtu.into()) - 1
 }
 
-/// How many records an answer of so many octets has in datagrams of `mtu` octets.
+/// The number of records of an answer of so many octets in datagrams of `mtu` octets.
 const fn records(octets: usize, mtu: usize) -> u64 {
     (octets - HEADERS).div_ceil(mtu - HEADERS) as u64
 }

@@ -1,4 +1,4 @@
-//! What a peer with all keys does that it must not do. Only from the inside can a test make one.
+//! Misbehaviour of a peer with all keys. Only from the inside can a test make one.
 
 use std::vec::Vec;
 
@@ -81,7 +81,7 @@ impl<K: Credentials> End<K> {
         sent
     }
 
-    /// What it delivers of a datagram.
+    /// Returns the data that it delivers of a datagram.
     fn receive(&mut self, datagram: &[u8]) -> Vec<u8> {
         let (mut datagram, mut delivered) = (datagram.to_vec(), Vec::new());
         let Self { connection, crypto, config } = self;

@@ -4,17 +4,17 @@
 
 use crate::ranges::Ranges;
 
-/// How many records are remembered. An acknowledgement of an older one says nothing: its content was sent again, in a record
+/// The number of records that are remembered. An acknowledgement of an older one says nothing: its content was sent again, in a record
 /// that is remembered. (Assumed: a flight of 1,000 octets in datagrams of 64 octets.)
 const RECORDS: usize = 20;
 
-/// How many separate parts the peer can have. An acknowledgement that would make more says nothing. (Assumed.)
+/// The number of separate parts that the peer can have. An acknowledgement that would make more says nothing. (Assumed.)
 const RANGES: usize = 8;
 
 pub(super) struct Sent {
     /// The latest records: where their part begins and ends, and the low bits of their sequence numbers.
     records: [(u16, u16, u32); RECORDS],
-    /// How many records there were.
+    /// The number of records so far.
     count: usize,
     acknowledged: Ranges<RANGES>,
 }

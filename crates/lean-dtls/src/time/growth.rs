@@ -1,7 +1,7 @@
-//! How a wait grows: it doubles, or as in CoCoA (draft-ietf-core-cocoa-03), whose timer is made for networks in which many devices
+//! The growth of a wait: it doubles, or as in CoCoA (draft-ietf-core-cocoa-03), whose timer is made for networks in which many devices
 //! wait at once.
 
-/// How each wait for an answer grows out of the one before.
+/// The growth of each wait for an answer out of the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Growth {
     /// It doubles (RFC 6347, section 4.2.4.1).
@@ -23,7 +23,7 @@ const SHORT: u32 = 1_000;
 /// Above it waits grow more slowly, in milliseconds (section 4.2.1).
 const LONG: u32 = 3_000;
 
-/// How the waits of one connection grow.
+/// The growth of the waits of one connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growing {
     growth: Growth,
@@ -32,7 +32,7 @@ pub(super) struct Growing {
     factor: Factor,
 }
 
-/// How much longer each wait of a flight is than the one before.
+/// The factor of each wait of a flight over the one before.
 #[derive(Clone, Copy, Debug)]
 enum Factor {
     OneAndAHalf,

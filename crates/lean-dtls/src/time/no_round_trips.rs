@@ -1,4 +1,4 @@
-//! What is here in place of `round_trips` without the feature of that name: nothing is measured.
+//! The replacement of `round_trips` without the feature of that name: nothing is measured.
 
 use super::instant::Instant;
 

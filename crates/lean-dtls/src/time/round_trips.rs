@@ -3,7 +3,7 @@
 
 use super::instant::Instant;
 
-/// What has been measured.
+/// The measurements of round trips.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RoundTrips {
     /// When the flight was sent, if it was sent once: what is repeated gives no measurement (Karn's rule: nobody knows which of
@@ -69,7 +69,7 @@ impl RoundTrips {
     }
 }
 
-/// What RFC 6298, section 2, keeps of the measurements, in milliseconds.
+/// The state that RFC 6298, section 2, keeps of the measurements, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Estimate {
     last: u32,

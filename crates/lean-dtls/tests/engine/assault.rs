@@ -15,7 +15,7 @@ pub struct Attack {
     is_to_server: bool,
     /// Which of all datagrams it was.
     seen: usize,
-    /// What it is if there were fewer.
+    /// The datagram in its place if there were fewer.
     junk: Vec<u8>,
     /// The octets that are changed in it.
     changes: Vec<(Index, u8)>,

@@ -239,7 +239,7 @@ fn data_belong_to_their_association_whatever_the_address() {
             let mut answer = datagram[..length].to_vec();
             clients[0].0.receive(&mut answer.clone(), |_| panic!("A can read it"));
             clients[1].0.receive(&mut answer, |data| assert_eq!(data, b"to B"));
-            // What is forged, or comes a second time, is nobody's.
+            // A record that is forged, or comes a second time, is nobody's.
             let length = clients[1].0.send(b"again", &mut datagram).unwrap();
             let (sent, mut forged) = (datagram[..length].to_vec(), datagram[..length].to_vec());
             forged[length - 1] ^= 1;

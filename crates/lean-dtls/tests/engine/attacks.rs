@@ -148,7 +148,7 @@ fn application_data_in_clear_or_before_the_handshake_is_discarded() {
 /// the handshake goes on as if nothing had come.
 #[test]
 fn messages_out_of_turn_change_nothing() {
-    // What both ends send in a handshake of their own, which the attacker has recorded.
+    // Datagrams of both ends in a handshake of their own, which the attacker has recorded.
     let mut recorded_client = client(5, 256);
     let mut recorded_server: TestServer = Server::new(config(KEYS, 256), RustCrypto::new(random(98)));
     let mut recorded = Vec::new();
@@ -164,7 +164,7 @@ fn messages_out_of_turn_change_nothing() {
         }
     }
     assert_eq!(recorded.len(), 6);
-    // Those that can poison a handshake in clear are the hello of the state: a HelloVerifyRequest and a ServerHello where
+    // The datagrams that can poison a handshake in clear are the hello of the state: a HelloVerifyRequest and a ServerHello where
     // the client waits for one, and what belongs to them. All others go in.
     for rounds in 0..4 {
         let (mut client, mut server) = (client(1, 256), server(256, Admission::Refuse));

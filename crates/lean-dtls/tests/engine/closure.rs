@@ -1,4 +1,4 @@
-//! How a connection ends (RFC 5246, section 7.2.1).
+//! The end of a connection (RFC 5246, section 7.2.1).
 
 use lean_dtls::{Client, Failure, Instant, RustCrypto, SendError, Server, Status};
 

@@ -12,7 +12,7 @@ const NOW: Instant = Instant::from_millis(0);
 
 type TestServer<K> = Server<K, RustCrypto<Random>, Address, 2, BUFFER>;
 
-/// What has become of a handshake.
+/// The outcome of a handshake.
 struct Outcome {
     is_established: bool,
     is_resumed: bool,

@@ -25,7 +25,7 @@ fn x509() -> [Any; 2] {
     [Any::X509(client_x509()), Any::X509(server_x509())]
 }
 
-/// What the server sends. Its certificates are longer than the datagrams of other tests.
+/// The datagrams of the server. Its certificates are longer than the datagrams of other tests.
 fn from_server(server: &mut TestServer) -> Vec<Vec<u8>> {
     let mut output = [0; 1300];
     let mut sent = Vec::new();

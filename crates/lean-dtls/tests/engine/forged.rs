@@ -1,4 +1,4 @@
-//! What an attacker sends in clear, who sees the datagrams and sends in the name of either end. It costs a wait, and nothing more.
+//! Datagrams in clear of an attacker, who sees the datagrams and sends in the name of either end. They cost a wait, and nothing more.
 
 use lean_dtls::{Client, Config, Instant, RustCrypto, Server, Status, Timeouts};
 

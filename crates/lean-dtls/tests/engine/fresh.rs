@@ -1,4 +1,4 @@
-//! What a second attacker has tried: on the path, off it, with a key of their own, or with many addresses.
+//! Attempts of a second attacker: on the path, off it, with a key of their own, or with many addresses.
 
 use lean_dtls::crypto::{Crypto, Failed, Hash, Protection};
 use lean_dtls::{
@@ -165,7 +165,7 @@ fn a_client_gives_up_whatever_it_is_asked_for() {
     });
 }
 
-/// The same with an alert before it.
+/// As above, with an alert before it.
 #[test]
 fn a_client_gives_up_whatever_is_forged_in_clear() {
     let forged = [verify_request(0), retry_request(0)].map(|request| [in_clear(21, 9, &[2, 40]), request]);
@@ -445,7 +445,7 @@ impl Crypto for Alerting {
     }
 }
 
-/// How many sessions a server was told to forget.
+/// The number of sessions that a server was told to forget.
 struct Forgotten(usize);
 
 impl Sessions for Forgotten {

@@ -1,4 +1,4 @@
-//! How long records may be: max_fragment_length (RFC 6066, section 4) and record_size_limit (RFC 8449).
+//! Limits of the length of records: max_fragment_length (RFC 6066, section 4) and record_size_limit (RFC 8449).
 
 use lean_dtls::{Client, Config, ConfigError, Failure, MaxFragmentLength, Psk, RustCrypto, SendError, Server, Status};
 

@@ -10,7 +10,7 @@ fn fate() -> impl Strategy<Value = Fate> {
     prop_oneof![3 => Just(Fate::Pass), 2 => Just(Fate::Drop), 1 => Just(Fate::Twice), 1 => Just(Fate::Late)]
 }
 
-/// What a network does to the first datagrams. It drops fewer than an end sends before it gives up: 8.
+/// Fates of the first datagrams in a network. It drops fewer than an end sends before it gives up: 8.
 pub fn fates() -> impl Strategy<Value = Vec<Fate>> {
     let fates = proptest::collection::vec(fate(), 0..12);
     fates.prop_filter("at most 7 are lost", |fates| fates.iter().filter(|fate| **fate == Fate::Drop).count() < 8)

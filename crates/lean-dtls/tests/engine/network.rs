@@ -63,7 +63,7 @@ pub fn replace(datagram: &mut [u8], old: &[u8], new: &[u8]) -> bool {
     })
 }
 
-/// What the network does with a datagram.
+/// The fate of a datagram in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Pass,
@@ -98,7 +98,7 @@ pub fn ack_in_clear(records: &[(u64, u64)]) -> Vec<u8> {
     in_clear(26, 9, &content)
 }
 
-/// What was sent: when, by whom (true for the client), and its octets.
+/// The datagrams that were sent: when, by whom (true for the client), and their octets.
 pub type Trace = Vec<(u64, bool, Vec<u8>)>;
 
 /// Runs both ends through a network with these fates, then with none, until nothing more happens. Returns what was sent, and
@@ -115,7 +115,7 @@ where
     run_with(client, server, fates, |_, _| Vec::new())
 }
 
-/// The same with an attacker, who sees each datagram before it arrives: its number, and whether it goes to the server. What the
+/// Runs with an attacker, who sees each datagram before it arrives: its number, and whether it goes to the server. What the
 /// attacker sends to either end arrives first.
 pub fn run_with<K, C, const SLOTS: usize, const BUFFER: usize>(
     client: &mut Client<K, C, BUFFER>,
@@ -174,7 +174,7 @@ where
     }
 }
 
-/// What a server says of the connection with the client at an address.
+/// The statements of a server about the connection with the client at an address.
 pub trait At<P> {
     fn hear(&mut self, peer: P, datagram: &mut [u8], deliver: impl FnMut(&[u8]));
     fn status_at(&self, peer: P) -> Option<lean_dtls::Status>;

@@ -396,7 +396,7 @@ fn a_public_key_that_is_no_point_is_refused() {
             });
             assert_eq!(status[receiver(kind)], refused(ILLEGAL_PARAMETER), "{kind} {first}");
         }
-        // The same key, compressed: a form that nobody has offered (RFC 8422, section 5.1.2).
+        // The key, compressed: a form that nobody has offered (RFC 8422, section 5.1.2).
         let status = psk(&[Group::P256]).run_with(kind, |body| {
             body[place] = 2 + (body[place + 64] & 1);
             body.truncate(place + 33);

@@ -77,7 +77,7 @@ fn first<S: Sessions>(server: &mut TestServer<S>, change: impl FnOnce(Config<Key
     first_of(1, server, change)
 }
 
-/// The same with the client's randomness.
+/// As above, with the client's randomness.
 fn first_of<S: Sessions>(
     seed: u64,
     server: &mut TestServer<S>,

@@ -1,4 +1,4 @@
-//! What `slowhand settings` prints for lean-dtls: `tests/settings/make.py` has written the modules, and `tests/test_settings.py`
+//! The output of `slowhand settings` for lean-dtls: `tests/settings/make.py` has written the modules, and `tests/test_settings.py`
 //! of the project compares them. Here they are compiled, and the library takes each configuration.
 
 #[path = "../settings"]

@@ -51,7 +51,7 @@ fn a_server_without_a_free_slot_does_as_its_policy_says() {
     }
 }
 
-/// What the server sends counts as a use, and what is forged does not.
+/// A datagram that the server sends counts as a use, and a forged one does not.
 #[test]
 fn a_use_is_a_record_that_is_the_peers_or_is_sent_to_it() {
     for (is_sent, expected) in [(true, [true, false, true]), (false, [false, true, true])] {

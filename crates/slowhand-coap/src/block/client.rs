@@ -10,7 +10,7 @@ pub struct Client {
     body: Vec<u8>,
     /// The size of its blocks.
     size: BlockSize,
-    /// What the request says of the blocks of the response.
+    /// The block of the response that the request asks for.
     asked: Option<Block>,
     /// The most octets of the response's body.
     limit: usize,
@@ -20,7 +20,7 @@ pub struct Client {
     response: Option<Packet>,
 }
 
-/// What follows from a response.
+/// The consequence of a response.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Send this request.

@@ -4,10 +4,10 @@ use super::{Block, BlockSize, without_blocks};
 use crate::message::{self, CoapOption, Packet, ResponseType};
 use crate::timer::Transmission;
 
-/// How many unfinished bodies of requests are kept for a peer, and how many bodies of responses. The number is assumed.
+/// The number of unfinished bodies of requests that are kept for a peer, and of bodies of responses. It is assumed.
 const KEPT: usize = 4;
 
-/// What a server keeps of the bodies that go in blocks to and from one peer.
+/// The bodies that a server keeps, which go in blocks to and from one peer.
 #[derive(Clone, Debug)]
 pub struct Server {
     size: BlockSize,
@@ -18,7 +18,7 @@ pub struct Server {
     downloads: Vec<Kept<Whole>>,
 }
 
-/// What is kept until a time, for requests with this key.
+/// The part that is kept until a time, for requests with this key.
 #[derive(Clone, Debug)]
 struct Kept<T> {
     key: Vec<u8>,
@@ -34,7 +34,7 @@ struct Whole {
     body: Vec<u8>,
 }
 
-/// What a request needs.
+/// The treatment that a request needs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Incoming {
     /// It is whole. Answer it with what [`Server::send`] makes of the response.
@@ -105,7 +105,7 @@ impl Server {
         Incoming::Part(answer)
     }
 
-    /// What to send as the response to a whole request: the block that the request asks for, if the response has several.
+    /// Returns the response to a whole request: the block that the request asks for, if the response has several.
     pub fn send(&mut self, now: Duration, request: &Packet, response: Packet) -> Packet {
         let asked = Block::of(request, CoapOption::Block2).ok().flatten();
         let size = asked.map_or(self.size, |block| block.size.min(self.size));
@@ -122,7 +122,7 @@ impl Server {
         self.send_whole(request, answer)
     }
 
-    /// What to send as the response to a whole request that asks for no blocks of it, if the response fits into one message.
+    /// Returns the response to a whole request that asks for no blocks of it, if the response fits into one message.
     pub fn send_whole(&self, request: &Packet, mut response: Packet) -> Packet {
         if let Ok(Some(block)) = Block::of(request, CoapOption::Block1) {
             Block { size: block.size.min(self.size), ..block }.set(&mut response, CoapOption::Block1);
@@ -166,7 +166,7 @@ impl Whole {
     }
 }
 
-/// What blocks of the same body have in common: the method, and all options but those of blocks and of Observe (RFC 7959
+/// The common part of blocks of the same body: the method, and all options but those of blocks and of Observe (RFC 7959
 /// sections 2.4 and 2.5).
 fn key(request: &Packet) -> Vec<u8> {
     let mut packet = without_blocks(request.clone());

@@ -17,7 +17,7 @@ mod label {
 /// The role of a device that is no border router (section 8.4.1, table 3). It is not sent.
 pub const NODE: u64 = 0;
 
-/// What a pledge asks for (Join_Request, section 8.4.1).
+/// The request of a pledge (Join_Request, section 8.4.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinRequest {
     /// Its role in the network: [`NODE`], or 1 for a border router.
@@ -61,7 +61,7 @@ impl JoinRequest {
     }
 }
 
-/// What a pledge gets (Configuration, section 8.4.2).
+/// The configuration that a pledge gets (Configuration, section 8.4.2).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
     /// The keys of the link layer.
@@ -91,7 +91,7 @@ pub struct Key {
 pub struct ShortIdentifier {
     /// The address.
     pub address: [u8; 2],
-    /// How long it is the device's, in hours. `None`: for ever.
+    /// The time for which it is the device's, in hours. `None`: for ever.
     pub lease_hours: Option<u64>,
 }
 
@@ -149,7 +149,7 @@ impl Configuration {
 }
 
 impl Key {
-    /// How many items of the array it takes: a key is no array of its own.
+    /// The number of items of the array that it takes: a key is no array of its own.
     fn items(&self) -> usize {
         2 + usize::from(self.usage != 0) + usize::from(self.additional.is_some())
     }

@@ -53,7 +53,7 @@ impl Pledge {
         octets_of(&request)
     }
 
-    /// What a Join Response gives (section 8.1.2).
+    /// The result of a Join Response (section 8.1.2).
     ///
     /// # Errors
     /// The datagram is not the response to the last request, or the registrar refuses it.

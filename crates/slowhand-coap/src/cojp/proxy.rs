@@ -37,7 +37,7 @@ const EXTENDED: u8 = 13;
 /// A join proxy.
 pub struct Proxy {
     key: Zeroizing<[u8; KEY]>,
-    /// How many requests it has forwarded. It is the nonce.
+    /// The number of requests that it has forwarded. It is the nonce.
     counter: u32,
     message_id: u16,
 }

@@ -17,7 +17,7 @@ pub(super) fn call<C: Crypto, T>(
     call_with(crypto, |_| Ok(()), step)
 }
 
-/// The same. What is decrypted is first checked: `lakers` takes some of what its peer sends for granted, and panics.
+/// As above, but what is decrypted is first checked: `lakers` takes some of what its peer sends for granted, and panics.
 pub(super) fn call_with<C: Crypto, T>(
     crypto: &mut C,
     check: fn(&[u8]) -> Result<(), Error>,
@@ -35,7 +35,7 @@ pub(super) fn call_with<C: Crypto, T>(
 pub(super) struct Bridge<'a, C> {
     crypto: &'a mut C,
     check: fn(&[u8]) -> Result<(), Error>,
-    /// What has failed first. All that `lakers` has computed after it counts for nothing.
+    /// The first failure. All that `lakers` has computed after it counts for nothing.
     failure: Option<Error>,
 }
 

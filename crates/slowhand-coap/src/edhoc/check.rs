@@ -1,4 +1,4 @@
-//! What is checked before `lakers` reads it: it panics at some lengths and numbers, and does not look at others.
+//! Checks before `lakers` reads a message: it panics at some lengths and numbers, and does not look at others.
 
 use lakers::{EADItem, MAX_BUFFER_LEN, MAX_MESSAGE_SIZE_LEN, SHA256_DIGEST_LEN};
 

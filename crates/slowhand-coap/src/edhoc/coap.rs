@@ -36,7 +36,7 @@ fn post(before: &[u8], message: &[u8]) -> Packet {
     request
 }
 
-/// What a request of a client carries.
+/// The content of a request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request<'a> {
     /// A new session.

@@ -42,7 +42,7 @@ impl Credential {
         self.0.kid.as_ref().map(lakers::EdhocBuffer::as_slice)
     }
 
-    /// What a message has of it.
+    /// The part of the credential in a message.
     pub(super) fn id(&self, transfer: Transfer) -> Result<IdCred, Error> {
         match transfer {
             Transfer::Reference => Ok(self.0.by_kid()?),
@@ -72,7 +72,7 @@ fn is_key_long(octets: &[u8]) -> bool {
     pairs(&mut Reader::strict(octets), 0)
 }
 
-/// How an end sends its credential (section 3.5.3).
+/// The form in which an end sends its credential (section 3.5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
     /// Its `kid`. The peer has the credential.
@@ -97,7 +97,7 @@ pub struct Identity {
     pub credential: Credential,
     /// The private key of its credential.
     pub private: Scalar,
-    /// How it sends its credential.
+    /// The form in which it sends its credential.
     pub transfer: Transfer,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong, and what an end says of it to its peer (section 6).
+//! Errors, and what an end says of them to its peer (section 6).
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ pub enum Error {
     /// The credential has no `kid`, and cannot be sent by reference (section 3.5.3).
     #[error("the credential has no `kid`: send it by value, or give it one (RFC 9528, section 3.5.3)")]
     NoKid,
-    /// What an initiator offers (section 5.2.2).
+    /// The suites that an initiator offers (section 5.2.2).
     #[error("the cipher suites {0:?} cannot be offered: give at most 9, none above 23, and the last one is 2")]
     Suites(Vec<u8>),
     /// Label, context or output of an exporter (section 4.2.1).
@@ -92,7 +92,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to say to the peer. `None` after an error message of the peer, or a response: these have no answer.
+    /// The message for the peer. `None` after an error message of the peer, or a response: these have no answer.
     pub fn message(&self) -> Option<ErrorMessage> {
         match self {
             Self::Suite => Some(ErrorMessage::WrongSuite(vec![SUITE.into()])),
@@ -102,7 +102,7 @@ impl Error {
         }
     }
 
-    /// The same with the error code 1, which says nothing of secrets of this end (section 9.5).
+    /// The message with the error code 1, which says nothing of secrets of this end (section 9.5).
     pub(super) fn unspecified(&self) -> ErrorMessage {
         let text = match self {
             Self::Malformed => "Malformed message",

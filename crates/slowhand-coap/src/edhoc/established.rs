@@ -1,4 +1,4 @@
-//! What both ends have after message_3: keys for whatever they like, and who the peer is.
+//! The result of message_3 for both ends: keys for whatever they like, and who the peer is.
 
 use lakers::{Completed, EdhocMessageBuffer, ProcessedM3, WaitM4};
 use zeroize::{Zeroize, Zeroizing};

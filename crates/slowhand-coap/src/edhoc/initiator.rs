@@ -29,7 +29,7 @@ pub struct Initiator {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct Failure {
-    /// What went wrong.
+    /// The error.
     pub error: Error,
     /// Where a CoAP client sends the error message to: it is known if message_2 was read that far.
     pub c_r: Option<ConnectionId>,

@@ -1,4 +1,4 @@
-//! What `lakers` keeps between two messages, wiped when it goes. The copies that it makes while it computes are not.
+//! The state of `lakers` between two messages, wiped when it goes. The copies that it makes while it computes are not.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};

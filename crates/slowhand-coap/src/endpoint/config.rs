@@ -2,17 +2,17 @@ use std::time::Duration;
 
 use crate::timer::{Algorithm, Transmission};
 
-/// What an endpoint is told.
+/// The settings of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The parameters of transmission (RFC 7252 section 4.8).
     pub transmission: Transmission,
-    /// How long it waits for acknowledgements.
+    /// The algorithm of its waits for acknowledgements.
     pub algorithm: Algorithm,
     /// When it acknowledges a request whose response is not there yet. Default: 1 s, as draft-ietf-core-cocoa-03 section 4
     /// says of servers.
     pub acknowledge_after: Duration,
-    /// How long after its first transmission a request fails without a response. Default: 247 s, which is EXCHANGE_LIFETIME
+    /// The time after its first transmission at which a request fails without a response. Default: 247 s, which is EXCHANGE_LIFETIME
     /// (RFC 7252 section 4.8.2; that it is this time is assumed).
     pub response_wait: Duration,
     /// Octets of a new token. Default: 4, the least without security of the transport (RFC 7252 section 5.3.1). More

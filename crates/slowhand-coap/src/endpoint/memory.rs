@@ -18,7 +18,7 @@ pub(super) struct Entry {
     pub token: Token,
     /// A request without a response.
     pub is_open: bool,
-    /// What each copy of it gets.
+    /// The reply to each copy of it.
     pub reply: Option<Vec<u8>>,
 }
 

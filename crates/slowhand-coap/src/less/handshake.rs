@@ -34,7 +34,7 @@ pub enum Error {
     /// Nothing is known of the identity.
     #[error("the identity is not known")]
     Identity,
-    /// What comes back is not what was asked for.
+    /// The peer's answer is not what was asked for.
     #[error("the peer has another pre-shared key")]
     Key,
     /// There is no challenge to answer, or the session is open.
@@ -99,7 +99,7 @@ enum State {
     Over,
 }
 
-/// What a client does after a response.
+/// The next step of a client after a response.
 pub enum Next {
     /// It sends this.
     Request(Packet),

@@ -5,9 +5,9 @@ use super::{KEY, Key, Keys};
 use crate::oscore::crypto::{DIGEST, TAG};
 use crate::oscore::replay::Window;
 
-/// The types of records (RFC 5246 section 6.2.1).
+/// The type of a record with an alert (RFC 5246 section 6.2.1).
 pub const ALERT: u8 = 21;
-/// The same.
+/// The type of a record with application data.
 pub const APPLICATION_DATA: u8 = 23;
 
 /// DTLS 1.2 (RFC 6347 section 4.1).
@@ -23,7 +23,7 @@ const IMPLICIT: usize = NONCE - EXPLICIT;
 /// Octets of the key block (RFC 5246 section 6.3): two keys, two implicit nonces.
 const KEY_BLOCK: usize = 2 * KEY + 2 * IMPLICIT;
 
-/// What protects one direction.
+/// The protection of one direction.
 struct Direction {
     key: Key,
     implicit: [u8; IMPLICIT],
@@ -122,7 +122,7 @@ impl Direction {
     }
 }
 
-/// What the tag protects beside the content (RFC 5246 section 6.2.3.3).
+/// The data that the tag protects beside the content (RFC 5246 section 6.2.3.3).
 fn associated(kind: u8, numbers: &[u8; 8], length: u16) -> [u8; HEADER] {
     let mut associated = [0; HEADER];
     associated[..8].copy_from_slice(numbers);

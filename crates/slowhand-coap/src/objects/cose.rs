@@ -69,7 +69,7 @@ impl Number {
     }
 }
 
-/// What an object has beside its protected header.
+/// The parts of an object beside its protected header.
 pub(super) struct Cose<'a> {
     pub(super) number: Number,
     pub(super) id: &'a [u8],
@@ -97,7 +97,7 @@ pub(super) fn key(secret: &[u8], salt: &[u8], context: &[u8], crypto: &mut impl 
     key
 }
 
-/// What is signed beside the value: the number, the identifier of the access secret, and the name of the resource.
+/// The data that are signed beside the value: the number, the identifier of the access secret, and the name of the resource.
 pub(super) fn external(number: Number, id: &[u8], resource: &str) -> Vec<u8> {
     Cbor::default().octets(&number.octets()).octets(id).text(resource).finish()
 }
@@ -187,7 +187,7 @@ pub(super) fn read_encrypt0(object: &[u8]) -> Result<Cose<'_>, Error> {
     Ok(Cose { number: number.and_then(Number::read).ok_or(Error::Malformed)?, id, ciphertext })
 }
 
-/// What was encrypted.
+/// Decrypts, and returns the content.
 pub(super) fn decrypt0(
     key: &ObjectKey,
     number: Number,
@@ -212,7 +212,7 @@ fn ended(reader: &Reader<'_>) -> Result<(), Error> {
     if reader.is_empty() { Ok(()) } else { Err(Error::Malformed) }
 }
 
-/// What the authorization server gives: a COSE_KeySet (RFC 9052, section 7).
+/// The keys from the authorization server: a COSE_KeySet (RFC 9052, section 7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The access secret.

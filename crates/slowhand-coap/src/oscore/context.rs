@@ -10,7 +10,7 @@ use super::option::{PartialIv, Value};
 use super::replay::Window;
 use crate::cbor::Cbor;
 
-/// How many sequence numbers a recipient remembers (section 3.2.2, the default).
+/// The number of sequence numbers that a recipient remembers (section 3.2.2, the default).
 const REPLAY_WINDOW: u64 = 32;
 
 /// Octets of the longest Sender ID: those of the nonce without six (section 3.3).
@@ -22,7 +22,7 @@ const MAX_ID_CONTEXT: usize = 255;
 /// Octets of the Echo value of [`Context::after_restart`]: 64 bits, as RFC 9175, section 5, asks for at least.
 pub const ECHO: usize = 8;
 
-/// What both ends agree on beforehand (section 3.2). The algorithms are the mandatory ones: AES-CCM-16-64-128 and HKDF with
+/// The parameters that both ends agree on beforehand (section 3.2). The algorithms are the mandatory ones: AES-CCM-16-64-128 and HKDF with
 /// SHA-256.
 #[derive(Clone, Copy)]
 pub struct Parameters<'a> {
@@ -47,7 +47,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// What an end shares with one peer. Both may be client and server at once.
+/// The context that an end shares with one peer. Both may be client and server at once.
 ///
 /// There is one copy of it: two copies would use a nonce twice.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ pub struct Context {
 /// Which requests of the peer have been received.
 #[derive(Debug)]
 pub(super) enum Received {
-    /// Those of the Replay Window.
+    /// The numbers of the Replay Window.
     Known(Window<REPLAY_WINDOW>),
     /// Nobody knows: a request that repeats this value is the first one (appendix B.1.2).
     Lost { echo: [u8; ECHO] },

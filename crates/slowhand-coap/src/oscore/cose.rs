@@ -7,7 +7,7 @@ use crate::cbor::Cbor;
 /// The version of OSCORE (section 5.4).
 const VERSION: usize = 1;
 
-/// What binds a response to its request (section 7.1).
+/// The values that bind a response to its request (section 7.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Binding {
     /// The Sender ID of the client.

@@ -39,7 +39,7 @@ pub struct Protection<'a> {
     pub key: &'a [u8; KEY],
     /// The nonce, which is used once with this key.
     pub nonce: &'a [u8; NONCE],
-    /// What the tag protects beside the content.
+    /// The data that the tag protects beside the content.
     pub associated: &'a [u8],
 }
 

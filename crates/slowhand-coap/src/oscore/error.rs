@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors.
 
 /// Why a message was not protected or not accepted, or a context not derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

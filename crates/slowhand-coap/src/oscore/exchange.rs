@@ -1,10 +1,10 @@
-//! What both ends remember of a request until its last response (section 8).
+//! The facts that both ends remember of a request until its last response (section 8).
 
 use super::Error;
 use super::cose::Binding;
 use super::option::PartialIv;
 
-/// What a server remembers. It belongs to the context that has verified the request.
+/// The facts that a server remembers. They belong to the context that has verified the request.
 #[derive(Debug)]
 pub struct ServerExchange {
     pub(super) request: Binding,
@@ -29,7 +29,7 @@ impl ServerExchange {
     }
 }
 
-/// What a client remembers. It belongs to the context that has protected the request.
+/// The facts that a client remembers. They belong to the context that has protected the request.
 #[derive(Debug)]
 pub struct ClientExchange {
     pub(super) request: Binding,

@@ -10,7 +10,7 @@ const OUTER: [u16; 5] = [3, 7, 21, 35, 39]; // Uri-Host, Uri-Port, EDHOC, Proxy-
 /// Octets of the header, without the token (RFC 7252, section 3).
 const HEADER: usize = 4;
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Request,
@@ -71,7 +71,7 @@ pub(super) fn split(original: &Packet, kind: Kind) -> Result<Split, Error> {
     Ok(Split { outer, plaintext })
 }
 
-/// What proxies see of the code (section 4.2).
+/// The code that proxies see (section 4.2).
 fn outer_code(kind: Kind, is_observe: bool) -> MessageClass {
     match (kind, is_observe) {
         (Kind::Request, false) => MessageClass::Request(RequestType::Post),
@@ -116,7 +116,7 @@ pub(super) fn is_block(received: &Packet, kind: Kind) -> bool {
 }
 
 impl Error {
-    /// What a server may answer to a request that it has not accepted (section 8.2): a response without protection, with an
+    /// The answer that a server may give to a request that it has not accepted (section 8.2): a response without protection, with an
     /// Outer Max-Age of 0. `None` if there is nothing to answer.
     ///
     /// It is piggybacked if the request is confirmable. Otherwise its Message ID is to be replaced.

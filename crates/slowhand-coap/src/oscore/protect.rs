@@ -79,7 +79,7 @@ impl Context {
         let mut exchange = ServerExchange::new(binding);
         if let Received::Lost { echo } = self.received {
             if !echo::is_repeated(&request, &echo) {
-                // The same request may come twice, and so its nonce must not be used.
+                // A request may come twice, and so its nonce must not be used.
                 exchange.use_own_sequence_number();
                 let challenge = echo::challenge(received, &echo);
                 return self.protect_response(&challenge, &mut exchange, crypto).map(Incoming::Challenge);

@@ -27,7 +27,7 @@ pub enum FrameError {
     },
 }
 
-/// What the octets so far say.
+/// The state of the octets so far.
 enum Needs {
     /// More is known when there are so many octets.
     Header(usize),

@@ -67,7 +67,7 @@ impl Signal {
         if !(CSM..=ABORT).contains(&code) {
             return Err(SignalError::Code(code));
         }
-        // Those that have a meaning are all elective: their numbers are even (section 5.2).
+        // Options that have a meaning are all elective: their numbers are even (section 5.2).
         if let Some(number) = packet.options().map(|(number, _)| *number).find(|number| number % 2 == 1) {
             return Err(if code == CSM { SignalError::CsmOption(number) } else { SignalError::Option(number) });
         }

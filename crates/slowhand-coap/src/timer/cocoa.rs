@@ -50,7 +50,7 @@ impl Cocoa {
         self.updated = now;
     }
 
-    /// What was not updated for long goes back to the middle (section 4.3).
+    /// Brings an estimate that was not updated for long back to the middle (section 4.3).
     fn age(&mut self, now: Duration) {
         loop {
             let (lifetime, aged) = if self.timeout < SHORT {
@@ -89,7 +89,7 @@ struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// What was known before, and one more measurement.
+    /// The estimate after one more measurement.
     fn after(before: Option<Self>, measured: Duration) -> Self {
         match before {
             None => Self { smoothed: measured, variation: measured / 2 },

@@ -53,7 +53,7 @@ fn lengths_are_those_worked_out_by_hand() {
     assert_eq!(pledge.receive(&response, &mut RustCrypto), Err(Error::Unexpected));
 }
 
-/// The same message again gets the same answer, through a proxy that has forgotten everything but its key.
+/// A repeated message gets the same answer, through a proxy that has forgotten everything but its key.
 #[test]
 fn a_repeated_request_is_answered_again() {
     let (mut pledge, mut proxy, mut registrar) = (pledge(), Proxy::new([9; 16]), registrar());

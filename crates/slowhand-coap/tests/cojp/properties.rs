@@ -1,4 +1,4 @@
-//! What is true of any octets.
+//! Properties of any octets.
 
 use proptest::prelude::*;
 use slowhand_coap::cojp::{Configuration, JoinRequest, Proxy};

@@ -1,4 +1,4 @@
-//! What a session costs: octets, as draft-ietf-iotops-security-protocol-comparison has them, and operations.
+//! Costs of a session: octets, as draft-ietf-iotops-security-protocol-comparison has them, and operations.
 
 use slowhand_coap::edhoc::crypto::{ELEMENT, KeyPair, Scalar};
 use slowhand_coap::edhoc::{Crypto, Initiator, Responder, Transfer};

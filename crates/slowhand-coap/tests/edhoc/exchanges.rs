@@ -179,7 +179,7 @@ fn an_end_without_the_private_key_is_refused() {
         let State::Failed(Error::Peer(told)) = at_client.state else { panic!("the server refuses it") };
         assert_eq!(told, ErrorMessage::Unspecified("Authentication failed".to_owned()));
     }
-    // The same `kid` with another key.
+    // A credential with this `kid` and another key.
     let mut other = octets(CRED_R);
     let place = other.windows(2).position(|pair| pair == [0xbb, 0xc3]).unwrap();
     other[place..place + 32]

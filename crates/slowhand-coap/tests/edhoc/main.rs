@@ -150,7 +150,7 @@ impl<C: Crypto> Server<C> {
     }
 }
 
-/// How a client goes on after message_2.
+/// The way in which a client goes on after message_2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Flow {
     /// message_3 alone, then a protected request. The answer to message_3 may have message_4.

@@ -13,7 +13,7 @@ use super::{CRED_I, CRED_R, Client, Flow, Server, State, X, Y, credential, initi
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.venv/bin/python");
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/edhoc/peer.py");
 
-/// How long a peer may take.
+/// The time that a peer may take.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 fn start(arguments: &[&str]) -> Child {

@@ -1,4 +1,4 @@
-//! What is true of all octets: no end panics, and nobody without the keys is heard.
+//! Properties of all octets: no end panics, and nobody without the keys is heard.
 
 use proptest::prelude::*;
 use slowhand_coap::edhoc::crypto::{ELEMENT, KeyPair, Scalar};

@@ -18,7 +18,7 @@ use slowhand_testing::random::Random;
 pub const LENGTH: usize = 2_000;
 /// More than any of the tests takes on a slow computer that has other work.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a socket is listened to before the timers are looked at.
+/// The time for which a socket is listened to before the timers are looked at.
 const TICK: Duration = Duration::from_millis(5);
 /// The time between the states of the number.
 const BETWEEN_NUMBERS: Duration = Duration::from_millis(50);
@@ -136,7 +136,7 @@ impl Client {
     }
 }
 
-/// What a server of each library has to do: keep what is put into `example_data`, and tell who observes it.
+/// The task of a server of each library: keep what is put into `example_data`, and tell who observes it.
 fn puts_gets_and_observes(port: u16) {
     let mut client = Client::new(port);
     client.put(&body(32));
@@ -197,7 +197,7 @@ fn this_client_speaks_with_libcoap() {
     puts_gets_and_observes(port);
 }
 
-/// What this end keeps of each client.
+/// The state of this end for each client.
 struct Peer {
     endpoint: Endpoint,
     blocks: block::Server,

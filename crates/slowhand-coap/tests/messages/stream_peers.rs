@@ -13,7 +13,7 @@ use slowhand_testing::random::Random;
 
 use crate::peers::{LENGTH, PATIENCE, Program, aiocoap, body, file, free_port};
 
-/// How long a connection is listened to before anything else is looked at.
+/// The time for which a connection is listened to before anything else is looked at.
 const TICK: Duration = Duration::from_millis(5);
 
 /// One end of a connection.

@@ -1,4 +1,4 @@
-//! What each end accepts and answers, and what others see.
+//! Messages that each end accepts and answers, and what others see.
 
 use std::collections::LinkedList;
 
@@ -119,7 +119,7 @@ fn a_server_answers_what_it_does_not_accept() {
     let (mut fresh, mut server) = ends(&CLIENT);
     assert_eq!(refused(&mut server, &forged), Error::Decryption);
     assert_eq!(refused(&mut server, &short), Error::Malformed);
-    // What was forged has not moved the window.
+    // The forged requests have not moved the window.
     accepted(server.unprotect_request(&protected, &mut RustCrypto).unwrap());
     assert_eq!(refused(&mut server, &get), Error::NotProtected);
     assert_eq!(Error::NotProtected.answer(&get), None);

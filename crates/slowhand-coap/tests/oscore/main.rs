@@ -18,7 +18,7 @@ const SALT: [u8; 8] = [0x9e, 0x7c, 0xa9, 0x22, 0x23, 0x78, 0x63, 0x40];
 const CLIENT: Parameters<'static> =
     Parameters { master_secret: &SECRET, master_salt: &SALT, id_context: None, sender_id: &[], recipient_id: &[1] };
 
-/// The same context at the other end.
+/// The context at the other end.
 fn mirrored<'a>(of: &Parameters<'a>) -> Parameters<'a> {
     Parameters { sender_id: of.recipient_id, recipient_id: of.sender_id, ..*of }
 }

@@ -1,4 +1,4 @@
-//! What protection costs in octets, as draft-ietf-iotops-security-protocol-comparison, section 4, has it; and in operations.
+//! The cost of protection in octets, as draft-ietf-iotops-security-protocol-comparison, section 4, has it; and in operations.
 
 use coap_lite::{CoapOption, RequestType, ResponseType};
 use slowhand_coap::oscore::crypto::{DIGEST, Failed, KEY, Protection, Secret, TAG};

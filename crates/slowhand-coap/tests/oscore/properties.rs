@@ -1,4 +1,4 @@
-//! What is true of every message.
+//! Properties of every message.
 
 use coap_lite::{CoapOption, Packet};
 use proptest::prelude::*;
@@ -134,7 +134,7 @@ proptest! {
         }
     }
 
-    /// What is accepted is a message, which can be protected and verified again.
+    /// An accepted plaintext is a message, which can be protected and verified again.
     #[test]
     fn an_arbitrary_plaintext_does_no_harm(plaintext in octets(0..40), is_code in any::<bool>(), tag: [u8; TAG]) {
         // One half begins as a GET does, with an Uri-Path.

@@ -128,7 +128,7 @@ static uint32_t key_bits(const EVP_CIPHER_CTX *context)
     return 8 * static_cast<uint32_t>(EVP_CIPHER_CTX_key_length(context));
 }
 
-/* What fills up the last block, at least one octet, comes with EVP_EncryptFinal_ex2. */
+/* The octets that fill up the last block, at least one, come with EVP_EncryptFinal_ex2. */
 extern "C" int COUNTED(EVP_EncryptUpdate_ex)(EVP_CIPHER_CTX *context, uint8_t *out, size_t *out_len, size_t max_out_len,
                                              const uint8_t *in, size_t in_len)
 {

@@ -1,7 +1,7 @@
-/* What BoringSSL asks of its platform: random numbers, the time, locks, and what it keeps for a thread. These take the place of its
+/* The platform of BoringSSL: random numbers, the time, locks, and what it keeps for a thread. These take the place of its
  * own files (`left_out` in sources.json), which ask the system.
  *
- * What the library keeps for a thread belongs to a session here. So sessions are the same on any number of threads, and a call that
+ * State that the library keeps for a thread belongs to a session here. So sessions are the same on any number of threads, and a call that
  * begins inside one of another session does not see its errors. */
 #include "boringssl/sessions.h"
 

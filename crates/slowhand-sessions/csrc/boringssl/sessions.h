@@ -1,4 +1,4 @@
-/* What the files of the adapter to BoringSSL share. */
+/* The declarations that the files of the adapter to BoringSSL share. */
 #ifndef SLOWHAND_BORINGSSL_SESSIONS_H
 #define SLOWHAND_BORINGSSL_SESSIONS_H
 
@@ -8,7 +8,7 @@
 
 namespace slowhand_boringssl {
 
-/* What the library keeps for a thread (platform.cc): its queue of errors and its generator of random numbers. */
+/* The state that the library keeps for a thread (platform.cc): its queue of errors and its generator of random numbers. */
 struct Locals {
     void *values[bssl::NUM_OPENSSL_THREAD_LOCALS];
 };

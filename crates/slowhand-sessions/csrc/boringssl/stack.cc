@@ -1,4 +1,4 @@
-/* What the library can do here. */
+/* The capabilities of the library here. */
 #include "library.h"
 
 #define SECP256R1 23 /* TLS NamedGroup (RFC 8422 section 5.1.1) */

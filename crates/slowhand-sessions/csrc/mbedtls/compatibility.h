@@ -1,4 +1,4 @@
-/* What differs between the versions of Mbed TLS that the adapter knows: 3.6 and 2.28. Its other files have the names of 3.6. */
+/* The differences between the versions of Mbed TLS that the adapter knows: 3.6 and 2.28. Its other files have the names of 3.6. */
 #ifndef SLOWHAND_MBEDTLS_COMPATIBILITY_H
 #define SLOWHAND_MBEDTLS_COMPATIBILITY_H
 
@@ -26,7 +26,7 @@
 #include "mbedtls/ssl.h"
 #include "mbedtls/ssl_ticket.h"
 
-/* What a profile (profiles/) does not say. */
+/* Defaults for what a profile (profiles/) does not say. */
 #ifndef SLOWHAND_FIRST_TIMEOUT_MS
 #define SLOWHAND_FIRST_TIMEOUT_MS 1000 /* MBEDTLS_SSL_DTLS_TIMEOUT_DFL_MIN of ssl.h */
 #endif
@@ -47,7 +47,7 @@
 #endif
 typedef int slowhand_rng_t(void *context, unsigned char *output, size_t length);
 
-/* What a session offers: one group and one signature, each followed by the end of the list. It must live as long as the
+/* The offer of a session: one group and one signature, each followed by the end of the list. It must live as long as the
  * configuration. */
 #if SLOWHAND_MBEDTLS_3
 struct slowhand_lists {

@@ -550,7 +550,7 @@ static int peer_finished_state(const struct session *session)
 static int handshake(struct session *session)
 {
     mbedtls_ssl_context *ssl = &session->ssl;
-    /* The same condition as in mbedtls_ssl_handshake. In TLS 1.3, the states for tickets have higher numbers than the end of the
+    /* The condition is that of mbedtls_ssl_handshake. In TLS 1.3, the states for tickets have higher numbers than the end of the
      * handshake. */
     while (ssl->state != MBEDTLS_SSL_HANDSHAKE_OVER) {
         int before = ssl->state;

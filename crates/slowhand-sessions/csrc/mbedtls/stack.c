@@ -1,4 +1,4 @@
-/* What the library can do as it is compiled: with config.h, or with that and a header of the user. */
+/* The capabilities of the library as it is compiled: with config.h, or with that and a header of the user. */
 #include "compatibility.h"
 #include "library.h"
 
@@ -18,7 +18,7 @@
 #else
 #define LENGTHS NULL
 #endif
-/* What 2.28 has is a draft of RFC 9146: another extension, and another message authentication code (MAC). */
+/* The connection ID of 2.28 is a draft of RFC 9146: another extension, and another message authentication code (MAC). */
 #if defined(MBEDTLS_SSL_DTLS_CONNECTION_ID) && SLOWHAND_MBEDTLS_3
 #define CONNECTION_ID MBEDTLS_SSL_CID_IN_LEN_MAX
 #else

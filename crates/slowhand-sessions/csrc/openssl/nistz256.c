@@ -14,7 +14,7 @@
 #define NUMBER 32 /* octets of a number */
 #define POINT (2 * NUMBER)
 
-/* What the processor can do, for the assembly: word 2 is EBX of CPUID leaf 7. build.rs gives the variable of the library, which
+/* The abilities of the processor, for the assembly: word 2 is EBX of CPUID leaf 7. build.rs gives the variable of the library, which
  * is all zero without assembly, this name in the assembly. */
 unsigned int slowhand_ia32cap[10];
 #define BMI1 (1u << 3)

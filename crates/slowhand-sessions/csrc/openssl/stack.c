@@ -1,4 +1,4 @@
-/* What the library can do. In WebAssembly it is not there, because the module would be twice as large: its table is NULL. */
+/* The capabilities of the library. In WebAssembly it is not there, because the module would be twice as large: its table is NULL. */
 #include "library.h"
 
 /* TLS NamedGroups (RFC 8422 section 5.1.1). */

@@ -1,4 +1,4 @@
-/* What `slowhand stacks add` links with a stack of the user. The linker leads the calls of these functions here (--wrap):
+/* The guard that `slowhand stacks add` links with a stack of the user. The linker leads the calls of these functions here (--wrap):
  * memory is counted, and a function of the list below, which would make results depend on the computer, ends the session with a
  * message. A function that is not in the list is called as it is. */
 #include "slowhand/stack.h"
@@ -94,7 +94,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
     return block;
 }
 
-/* What a stack may not call. Each returns what says that it has failed, and only this thread sees the error. The arguments do not
+/* Functions that a stack may not call. Each returns a value for failure, and only this thread sees the error. The arguments do not
  * matter, so the functions have none. While the object is loaded, nobody needs to know: the result is the same on each computer. */
 #define REFUSED(function, type, result)                                                                                          \
     type __wrap_##function(void)                                                                                                 \
@@ -105,7 +105,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
         return result;                                                                                                           \
     }
 
-/* What would end the program as if all were well. These functions may not return, so it ends with a signal, also while the object is
+/* Functions that would end the program as if all were well. They may not return, so it ends with a signal, also while the object is
  * loaded. slowhand says which stack it was (src/crash.rs). */
 #define ENDS(function)                                                                                                           \
     _Noreturn void __wrap_##function(void)                                                                                       \

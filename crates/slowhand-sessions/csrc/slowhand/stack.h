@@ -15,7 +15,7 @@ extern "C" {
 /* Of this interface. slowhand refuses an object with another one. */
 #define SLOWHAND_STACK_VERSION 4
 
-/* What the device of a session does for a stack. A stack calls these functions on the thread of the call that it is in, and only
+/* Services of the device of a session for a stack. A stack calls these functions on the thread of the call that it is in, and only
  * during that call. Pointers that it passes are read or written during the call, and not kept. */
 struct slowhand_host {
     uint32_t version; /* SLOWHAND_STACK_VERSION of slowhand */
@@ -100,14 +100,14 @@ struct slowhand_host {
 
 #define SLOWHAND_LONGEST 512 /* octets: of RSA-4096 */
 
-/* How a session resumes an earlier one. */
+/* The way in which a session resumes an earlier one. */
 enum slowhand_resumption {
     SLOWHAND_RESUMPTION_NONE,
     SLOWHAND_RESUMPTION_ID,     /* the server keeps the session (RFC 5246 section 7.4.1.2) */
     SLOWHAND_RESUMPTION_TICKET, /* the client keeps it (RFC 5077; TLS 1.3: RFC 8446 section 4.6.1) */
 };
 
-/* What a session is to be. slowhand has checked it against the capabilities of the stack. The pointers are valid during `create`;
+/* The options of a session. slowhand has checked them against the capabilities of the stack. The pointers are valid during `create`;
  * psk, psk_identity, password and the raw keys are valid as long as the session. */
 struct slowhand_options {
     int is_server;
@@ -184,7 +184,7 @@ struct slowhand_library {
     uint16_t (*suite)(const void *session);
     /* The length of the connection ID in the records that this end sends; -1 if none was negotiated. */
     int (*connection_id)(const void *session);
-    /* What this end keeps to resume its session later. A client keeps the session; a server keeps the session or the key of
+    /* The state that this end keeps to resume its session later. A client keeps the session; a server keeps the session or the key of
      * its tickets. Returns the length, or 0 if there is nothing. Writes it to `output` if it fits. */
     size_t (*resumable)(void *session, uint8_t *output, size_t size);
     /* The version of the library, as text. */
@@ -199,7 +199,7 @@ enum slowhand_protocol_name {
     SLOWHAND_TLS13,
 };
 
-/* What a stack has in one version of DTLS or TLS. */
+/* The capabilities of a stack in one version of DTLS or TLS. */
 struct slowhand_protocol {
     int protocol;                     /* enum slowhand_protocol_name */
     uint32_t resumptions;             /* 1 << each of enum slowhand_resumption that it has */
@@ -215,19 +215,19 @@ enum slowhand_credential_name {
     SLOWHAND_CERTIFICATE,
 };
 
-/* How an end can prove its identity. */
+/* The way in which an end can prove its identity. */
 struct slowhand_credential {
     int credential;       /* enum slowhand_credential_name */
     uint16_t minimum_mtu; /* the smallest `mtu` of a session with it; no effect without DTLS */
 };
 
-/* How a pre-shared key is used in version 1.3 (RFC 8446 section 4.2.9). */
+/* The use of a pre-shared key in version 1.3 (RFC 8446 section 4.2.9). */
 enum slowhand_psk_mode {
     SLOWHAND_PSK_KE,     /* alone */
     SLOWHAND_PSK_DHE_KE, /* with key agreement */
 };
 
-/* What a stack can do. slowhand refuses scenarios that ask for more, and names the key of the scenario. */
+/* The capabilities of a stack. slowhand refuses scenarios that ask for more, and names the key of the scenario. */
 struct slowhand_capabilities {
     const char *licence;                           /* an SPDX expression */
     const struct slowhand_protocol *protocols;     /* oldest first; ended by SLOWHAND_NO_PROTOCOL */
@@ -254,7 +254,7 @@ struct slowhand_capabilities {
     const char *remark;                            /* other behaviour that a user has to know; NULL: none */
 };
 
-/* What the object exports, under the name `slowhand_stack`. */
+/* The exports of the object, under the name `slowhand_stack`. */
 struct slowhand_stack {
     uint32_t version;                        /* SLOWHAND_STACK_VERSION */
     const struct slowhand_host **host;       /* slowhand writes the table of the host there, before the first call */
@@ -265,7 +265,7 @@ struct slowhand_stack {
 /* The host, for all files of a stack. */
 extern const struct slowhand_host *slowhand_host __attribute__((visibility("hidden")));
 
-/* What is to be exported: once in each stack. */
+/* Exports the stack: once in each stack. */
 #define SLOWHAND_STACK(capabilities_of, library_of)                                                                              \
     const struct slowhand_host *slowhand_host;                                                                                   \
     extern const struct slowhand_stack slowhand_stack __attribute__((visibility("default")));                                    \

@@ -39,7 +39,7 @@
 #define PACKAGE_VERSION "0.8.6"
 #define PACKAGE_STRING PACKAGE_NAME " " PACKAGE_VERSION
 
-/* What a build of the user changes. */
+/* The changes of a build of the user. */
 #ifdef SLOWHAND_USER_CONFIG
 #include SLOWHAND_USER_CONFIG
 #endif

@@ -15,7 +15,7 @@
 /* The library's first timeout, in ticks of its clock (dtls_send_multi in dtls.c). */
 #define FIRST_TIMEOUT_TICKS (2 * CLOCK_SECOND)
 #define RECEIVE_BUFFER 2048 /* more than DTLS_MAX_BUF, the longest record that the library makes */
-/* What the library may read after the end of a message that is too short: at most a certificate of its own form, whose length
+/* The octets that the library may read after the end of a message that is too short: at most a certificate of its own form, whose length
  * check_server_certificate in dtls.c does not check (header of 12 octets, length of 3, key of 91). */
 #define READ_BEYOND 128
 

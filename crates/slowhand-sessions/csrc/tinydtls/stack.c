@@ -1,4 +1,4 @@
-/* What the library can do. */
+/* The capabilities of the library. */
 #include "library.h"
 
 #include "dtls_config.h"

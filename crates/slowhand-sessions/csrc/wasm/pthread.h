@@ -1,5 +1,5 @@
-/* What the libraries call of POSIX threads, where there is one thread: WebAssembly. The names of the types are others than those that
- * a C library may have already. */
+/* The part of POSIX threads that the libraries call, where there is one thread: WebAssembly. The names of the types are others than
+ * those that a C library may have already. */
 #ifndef SLOWHAND_WASM_PTHREAD_H
 #define SLOWHAND_WASM_PTHREAD_H
 

@@ -1,4 +1,4 @@
-/* What the files of this adapter share. */
+/* The declarations that the files of this adapter share. */
 #ifndef SLOWHAND_WOLFSSL_ADAPTER_H
 #define SLOWHAND_WOLFSSL_ADAPTER_H
 

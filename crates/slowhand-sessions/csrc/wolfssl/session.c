@@ -78,7 +78,7 @@ static const char *version(void)
     return LIBWOLFSSL_VERSION_STRING;
 }
 
-/* What the session is */
+/* The kind of the session */
 
 static int is_dtls(const struct session *session)
 {
@@ -572,7 +572,7 @@ static void repeat(struct session *session)
 {
     if (wolfSSL_dtls_got_timeout(session->ssl) == WOLFSSL_SUCCESS)
         return;
-    /* What the library says after the last repetition: in version 1.3, and in 1.2. */
+    /* The error of the library after the last repetition: in version 1.3, and in 1.2. */
     int error = session->ssl->error;
     if (error == WOLFSSL_FATAL_ERROR || error == SOCKET_ERROR_E)
         session->state = SLOWHAND_TIMED_OUT;

@@ -1,4 +1,4 @@
-/* What the library can do as it is compiled: with user_settings.h, or with that and a header of the user. */
+/* The capabilities of the library as it is compiled: with user_settings.h, or with that and a header of the user. */
 #include "library.h"
 
 #include <wolfssl/wolfcrypt/settings.h>

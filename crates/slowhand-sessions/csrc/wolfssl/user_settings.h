@@ -1,5 +1,5 @@
-/* What wolfSSL is compiled with, and the platform that session.c gives it. A header of the user comes at the end and changes this
- * by #define and #undef. */
+/* The settings that wolfSSL is compiled with, and the platform that session.c gives it. A header of the user comes at the end and
+ * changes this by #define and #undef. */
 #pragma once
 
 /* A library without files, sockets and a clock of its own. */

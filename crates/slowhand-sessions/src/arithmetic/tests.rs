@@ -63,7 +63,7 @@ struct Operands {
     hash: Vec<u8>,
 }
 
-/// What a case returns and writes, and the random octets that come after those that it has drawn.
+/// The result and the output of a case, and the random octets that come after those that it has drawn.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     code: c_int,

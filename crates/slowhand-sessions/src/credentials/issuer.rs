@@ -72,7 +72,7 @@ unsafe extern "C" {
     fn slowhand_mbedtls_issue(certificate: *const slowhand_mbedtls_certificate, buffer: *mut u8, size: usize) -> i32;
 }
 
-/// What build.rs generates from `csrc/mbedtls/certificate.h`.
+/// The bindings that build.rs generates from `csrc/mbedtls/certificate.h`.
 #[allow(non_camel_case_types)]
 mod c {
     include!(concat!(env!("OUT_DIR"), "/mirrors/certificate.rs"));

@@ -16,7 +16,7 @@ use crate::rustls::provider::ECDSA_SECP256R1_SHA256;
 use crate::session::Failure;
 use crate::tls::{Auth, Version};
 
-/// What an end has, and what it knows of its peer.
+/// The credentials of an end, and its knowledge of its peer.
 pub(super) struct Credentials {
     kind: Kind,
     /// A server asks its client for no cookie.

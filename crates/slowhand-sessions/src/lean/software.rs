@@ -20,7 +20,7 @@ type Real = RustCrypto<Random>;
 /// The device's randomness.
 type Random = fn(&mut [u8]);
 
-/// What a session computes with.
+/// The software that a session computes with.
 pub(super) enum Software {
     Real(Real),
     Weightless(Weightless<Random>),

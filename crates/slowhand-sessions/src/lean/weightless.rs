@@ -102,7 +102,7 @@ impl Hash for Digest {
     }
 }
 
-/// What hides the content of a record, and what its tag is made from.
+/// The digest that hides the content of a record, and from which its tag is made.
 fn keyed(with: &Protection<'_>) -> Digest {
     Digest::new().with(with.key).with(with.nonce)
 }
@@ -165,7 +165,7 @@ impl<R: FnMut(&mut [u8])> Crypto for Weightless<R> {
         Ok(private)
     }
 
-    /// What is in both public keys, so both ends get the same.
+    /// The shared secret: it is made from both public keys, so both ends get the same.
     fn agree(&mut self, group: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
         let is_point = public.len() == group.public() && (group != Group::P256 || public[0] == UNCOMPRESSED);
         let peer: &[u8; SCALAR] = public.last_chunk().filter(|_| is_point).ok_or(Failed)?;
@@ -178,7 +178,7 @@ impl<R: FnMut(&mut [u8])> Crypto for Weightless<R> {
 /// The first octet of a point of P-256 that is not compressed (RFC 8422, section 5.4.1).
 const UNCOMPRESSED: u8 = 4;
 
-/// What stands in for a coordinate of the public key.
+/// The stand-in for a coordinate of the public key.
 fn point(private: &[u8; SCALAR]) -> [u8; SCALAR] {
     Digest::new().with(private).digest()
 }

@@ -42,7 +42,7 @@ enum State {
     Established,
 }
 
-/// What a client does after a response.
+/// The next step of a client after a response.
 pub(super) struct Next {
     /// It has this context from now on.
     pub(super) context: Option<Context>,
@@ -51,7 +51,7 @@ pub(super) struct Next {
     pub(super) result: Result<(), Failure>,
 }
 
-/// What a server does after a request. It has the context, if there is one, from now on.
+/// The answer of a server to a request. It has the context, if there is one, from now on.
 pub(super) enum Answer {
     /// The handshake has no answer: this request is left to process.
     Nothing(Packet, Option<Context>),

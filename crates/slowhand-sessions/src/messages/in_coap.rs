@@ -30,8 +30,9 @@ pub(crate) struct DtlsInCoap {
     /// The most octets of application data in one datagram, if there is a limit.
     most: Option<usize>,
     is_client: bool,
-    /// How long a client waits when all that it has sent was answered, and DTLS is not content: the server ignores records that it cannot
-    /// verify. It is as long as the server would send a request of its own (MAX_TRANSMIT_WAIT; that it is this time is *assumed*).
+    /// The time that a client waits when all that it has sent was answered, and DTLS is not content: the server ignores records
+    /// that it cannot verify. It is as long as the server would send a request of its own (MAX_TRANSMIT_WAIT; that it is this time
+    /// is *assumed*).
     patience: Duration,
     /// When it gives up then.
     gives_up: Option<Duration>,
@@ -100,7 +101,7 @@ impl DtlsInCoap {
         self.carry(now);
     }
 
-    /// What DTLS sends goes with the messages, and each request of the peer has its answer.
+    /// Carries what DTLS sends with the messages, and gives each request of the peer its answer.
     fn carry(&mut self, now: Duration) {
         let at = self.at(now);
         for flight in flights(&mut *self.dtls) {

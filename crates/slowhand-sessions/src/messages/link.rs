@@ -1,4 +1,4 @@
-//! What carries the messages of an end: the message layer of datagrams (RFC 7252), or that of a stream (RFC 8323).
+//! The carrier of the messages of an end: the message layer of datagrams (RFC 7252), or that of a stream (RFC 8323).
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(super) enum Asker {
     Stream(stream::Incoming),
 }
 
-/// What happened.
+/// An event of the link.
 pub(super) enum Event {
     Request {
         from: Asker,

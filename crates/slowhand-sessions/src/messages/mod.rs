@@ -65,10 +65,10 @@ const BLOCK_OPTIONS: usize = 5 + 4 + 4;
 /// The messages of one end, between the data of its user and what carries them.
 struct Messages {
     link: Link,
-    /// What the device's clock shows after what was computed since the time that it is given: a message is ready then, and its timer
+    /// The device's clock after what was computed since the time that it is given: a message is ready then, and its timer
     /// starts.
     clock: fn(Duration) -> Duration,
-    /// What protects the messages. `None`: nothing, or DTLS or TLS below, or the handshake is not so far.
+    /// The protection of the messages. `None`: nothing, or DTLS or TLS below, or the handshake is not so far.
     context: Option<Context>,
     /// The handshake that gives a context, if there is one.
     handshake: Option<Handshake>,
@@ -83,7 +83,7 @@ struct Messages {
     bodies: VecDeque<Vec<u8>>,
     /// Requests of the peer that wait for their response, in the order in which they came.
     waiting: VecDeque<Asked>,
-    /// The same with the data of their response. They wait until the peer has asked for the last block of the one before.
+    /// Requests of the peer with the data of their response. They wait until the peer has asked for the last block of the one before.
     answers: VecDeque<(Asked, Vec<u8>)>,
     /// When this end no longer waits for that.
     serving_until: Option<Duration>,
@@ -94,7 +94,7 @@ struct Messages {
     failure: Option<Failure>,
 }
 
-/// What an end has of observations.
+/// The observations of an end.
 enum Observing {
     /// It observes nothing, and nobody observes it.
     Nothing,
@@ -109,14 +109,14 @@ enum Observing {
 /// A request of this end.
 struct Requested {
     transfer: block::Client,
-    /// What reads the response, if it is protected.
+    /// The exchange that reads the response, if it is protected.
     exchange: Option<ClientExchange>,
 }
 
 /// A request of the peer.
 struct Asked {
     from: Asker,
-    /// What protects the response, if it is protected.
+    /// The exchange that protects the response, if it is protected.
     exchange: Option<ServerExchange>,
     /// It without its body.
     request: Packet,

@@ -1,4 +1,4 @@
-//! What a server keeps of who observes (RFC 7641), and what it tells them.
+//! The record of a server about who observes (RFC 7641), and its notifications to them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::coap::Delivery;
 /// The most octets of the option Observe (RFC 7641 section 2).
 pub(super) const OBSERVE: usize = 1 + 3;
 
-/// How many observations a server keeps. *Assumed*: a client has one, and after a restart the server still has the one before.
+/// The number of observations that a server keeps. *Assumed*: a client has one, and after a restart the server still has the one before.
 const MOST: usize = 4;
 
 /// An observer gets at least one confirmable notification in this time (RFC 7641 section 4.5).
@@ -29,7 +29,7 @@ pub(super) struct Observers {
 /// A request that observes.
 pub(super) struct Observer {
     pub(super) from: Asker,
-    /// What protects the notifications, if they are protected.
+    /// The exchange that protects the notifications, if they are protected.
     pub(super) exchange: Option<ServerExchange>,
     /// When the peer was last known to observe: when it asked, or what was sent then was confirmable.
     confirmed: Duration,

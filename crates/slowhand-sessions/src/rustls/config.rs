@@ -34,7 +34,7 @@ pub(super) fn client(checked: &Checked<'_>, previous: Option<&Resumable>) -> Res
     }
 }
 
-/// The same for a server.
+/// The configuration of a server.
 pub(super) fn server(checked: &Checked<'_>, previous: Option<&Resumable>) -> Result<Arc<ServerConfig>, Error> {
     match previous.and_then(Resumable::get::<Arc<ServerConfig>>) {
         Some(previous) => Ok(previous.clone()),
@@ -51,8 +51,8 @@ fn parts(checked: &Checked<'_>) -> (Arc<CryptoProvider>, [&'static SupportedProt
     (Arc::new(provider::provider(checked.suite)), [version])
 }
 
-/// What both ends of QUIC say that they speak above it, as RFC 9001 section 8.1 demands; over a stream they say nothing. The name
-/// is *assumed*: data of slowhand's applications have none of their own.
+/// The protocol that both ends of QUIC say that they speak above it, as RFC 9001 section 8.1 demands; over a stream they say
+/// nothing. The name is *assumed*: data of slowhand's applications have none of their own.
 fn alpn(checked: &Checked<'_>) -> Vec<Vec<u8>> {
     match checked.tls.version {
         Version::Quic => vec![b"slowhand".to_vec()],
@@ -60,7 +60,7 @@ fn alpn(checked: &Checked<'_>) -> Vec<Vec<u8>> {
     }
 }
 
-/// What compresses certificates (RFC 8879), and what undoes it: the library by itself would offer all that it is compiled with.
+/// The compressors of certificates (RFC 8879), and the decompressors: the library by itself would offer all that it is compiled with.
 /// Its cache of what it has compressed belongs to one configuration, so it joins no two sessions but the one that resumes
 /// the other.
 fn compression(checked: &Checked<'_>) -> (Vec<&'static dyn CertCompressor>, Vec<&'static dyn CertDecompressor>) {

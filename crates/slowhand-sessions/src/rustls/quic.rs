@@ -50,7 +50,7 @@ const FIRST_TIMEOUT_IN_ROUND_TRIPS: u32 = 3;
 /// The first timeout of the library's default.
 pub(crate) const FIRST_TIMEOUT: Duration = Duration::from_millis(333).saturating_mul(FIRST_TIMEOUT_IN_ROUND_TRIPS);
 
-/// How many times longer the timeout becomes at most (`MAX_BACKOFF_EXPONENT` of quinn-proto).
+/// The factor by which the timeout becomes longer at most (`MAX_BACKOFF_EXPONENT` of quinn-proto).
 pub(crate) const MAXIMUM_BACKOFF: u32 = 1 << 16;
 
 /// Octets of the connection IDs of each end, the default of quinn-proto; a client's first guess of its server's has no fewer
@@ -73,7 +73,7 @@ fn now() -> Instant {
 /// One end of a session.
 pub(crate) struct Quic {
     endpoint: Endpoint,
-    /// What a client starts with. `None` for a server.
+    /// The configuration that a client starts with. `None` for a server.
     client: Option<ClientConfig>,
     connection: Option<(ConnectionHandle, Connection)>,
     /// True once the endpoint has forgotten the connection.
@@ -81,7 +81,7 @@ pub(crate) struct Quic {
     phase: Phase,
     /// Messages that wait for a stream, or for room in theirs.
     waiting: VecDeque<Message>,
-    /// What has arrived of messages.
+    /// The parts of messages that have arrived.
     arriving: BTreeMap<StreamId, Vec<u8>>,
     /// True once the application has closed the session, and its peer has not been told yet.
     is_closing: bool,
@@ -312,7 +312,7 @@ fn read(connection: &mut Connection, id: StreamId, arriving: &mut BTreeMap<Strea
     }
 }
 
-/// What a connection is once it is lost.
+/// The phase of a connection that is lost.
 fn ended(reason: ConnectionError, phase: &Phase) -> Phase {
     let failed = |kind| Phase::Failed(Failure { kind, reason: reason.to_string() });
     match &reason {

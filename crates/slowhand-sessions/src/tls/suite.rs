@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::CredentialKind;
 
-/// How the two ends agree on a key.
+/// The way in which the two ends agree on a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyExchange {
     /// A pre-shared key (RFC 4279).
@@ -206,7 +206,7 @@ impl Suite {
         )
     }
 
-    /// How the two ends agree on a key. A suite of TLS 1.3 does not define this; here it is ECDHE with ECDSA.
+    /// The way in which the two ends agree on a key. A suite of TLS 1.3 does not define this; here it is ECDHE with ECDSA.
     pub fn key_exchange(self) -> KeyExchange {
         match self {
             Self::TLS_PSK_WITH_AES_128_CCM

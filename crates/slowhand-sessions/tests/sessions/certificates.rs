@@ -30,7 +30,7 @@ fn with_key(key: &str, protocol: Protocol, length: u16) -> Pair {
     })
 }
 
-/// What the two ends have sent: the bodies of their Certificate messages in a handshake over TLS 1.2, where each
+/// The certificates of the two ends: the bodies of their Certificate messages in a handshake over TLS 1.2, where each
 /// message is in clear and, shorter than a record, whole.
 fn certificate_messages(transcript: &Transcript) -> [Vec<u8>; 2] {
     [Direction::ToClient, Direction::ToServer].map(|direction| {

@@ -37,7 +37,7 @@ fn edhoc(config: &mut SessionConfig) -> &mut Edhoc {
     edhoc
 }
 
-/// What a path does to the datagram with this number, both directions together.
+/// The fault of a path in the datagram with this number, both directions together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
     None,
@@ -46,12 +46,12 @@ pub(crate) enum Fault {
     Late(usize),
 }
 
-/// What happened.
+/// The record of an exchange.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Seen {
     /// The datagrams of both ends, in the order of sending.
     pub(crate) sent: Vec<Vec<u8>>,
-    /// What each end received.
+    /// The data that each end received.
     pub(crate) received: [Vec<Vec<u8>>; 2],
     pub(crate) operations: [Vec<Operation>; 2],
     pub(crate) status: [Status; 2],
@@ -66,7 +66,7 @@ fn exchange(configs: &[SessionConfig; 2], requests: usize, fault: Fault) -> Seen
     exchange_of([REQUEST, RESPONSE], configs, requests, fault)
 }
 
-/// The same with this request and this response.
+/// Runs an exchange with this request and this response.
 fn exchange_of([request, response]: [&[u8]; 2], configs: &[SessionConfig; 2], requests: usize, fault: Fault) -> Seen {
     converse(configs, requests, |_| request.to_vec(), |_| response.to_vec(), None, fault)
 }

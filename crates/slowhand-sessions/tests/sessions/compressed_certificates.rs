@@ -22,9 +22,9 @@ fn octets(pair: &Pair) -> usize {
     transcript.sizes().iter().sum()
 }
 
-/// What a short certificate has is keys and signatures, which zlib cannot shorten; what makes one longer here is a comment of one
-/// word, repeated, which all but vanishes. The extension that asks for it has 7 octets, and a compressed message 8 more of its own (RFC 8879
-/// sections 3 and 4). The signature of a CertificateVerify may have an octet or two more or less.
+/// A short certificate has keys and signatures, which zlib cannot shorten; what makes one longer here is a comment of one word,
+/// repeated, which all but vanishes. The extension that asks for it has 7 octets, and a compressed message 8 more of its own (RFC
+/// 8879 sections 3 and 4). The signature of a CertificateVerify may have an octet or two more or less.
 #[test]
 fn octets_of_a_handshake() {
     for (auth, length, expected) in [

@@ -1,4 +1,4 @@
-//! What the libraries compute, and what the device's time does to flights and timers.
+//! Operations of the libraries, and the effect of the device's time on flights and timers.
 
 use std::sync::Arc;
 use std::time::Duration;

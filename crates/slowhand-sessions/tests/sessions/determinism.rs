@@ -1,4 +1,4 @@
-//! The same seeds make the same octets, on any number of threads.
+//! Equal seeds make equal octets, on any number of threads.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! What a session takes on the heap.
+//! Memory of a session on the heap.
 
 use std::thread;
 

@@ -191,8 +191,8 @@ fn a_damaged_datagram_never_completes_a_handshake() {
         let pair = Pair::new(stack, suite);
         let (count, ..) = run_damaged(&pair, usize::MAX, 0);
         assert!(count >= 6);
-        // What comes before the server has accepted a cookie is not part of the transcript (RFC 6347 section
-        // 4.2.1): it is simply done again. So begin with the server's first flight.
+        // Datagrams before the server has accepted a cookie are not part of the transcript (RFC 6347 section
+        // 4.2.1): they are simply sent again. So begin with the server's first flight.
         for datagram in 3..count {
             for octet in [0, 5] {
                 let (_, client, server) = run_damaged(&pair, datagram, octet);

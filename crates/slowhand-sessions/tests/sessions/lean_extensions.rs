@@ -18,7 +18,7 @@ fn pair(client: Stack, server: Stack) -> Pair {
     pair
 }
 
-/// What arrives of the data.
+/// Returns what arrives of the data.
 fn carried(from: &mut dyn Session, to: &mut dyn Session, transcript: &Transcript, data: &[u8]) -> Vec<u8> {
     from.write(transcript.at, data).unwrap();
     let datagram = from.poll_transmit().unwrap().bytes.to_vec();
@@ -74,7 +74,7 @@ fn connection_ids_of_every_length_at_either_end() {
     }
 }
 
-/// What the two ends say of an agreed ID is the same as with mbedTLS alone.
+/// An agreed ID is told by both ends as with mbedTLS alone.
 #[test]
 fn the_length_of_an_id_is_told_as_by_other_libraries() {
     let told = |client_stack, server_stack| {

@@ -1,4 +1,4 @@
-//! What the extensions of lean-dtls put on the wire, as Wireshark reads it.
+//! The extensions of lean-dtls on the wire, as Wireshark reads them.
 
 use lean_dtls::{Client, Config, Instant, Liveness, MaxFragmentLength, Psk, RustCrypto, Server};
 use slowhand_testing::wireshark::{Pcap, Transport, Tshark};

@@ -1,4 +1,4 @@
-//! What becomes of a handshake when datagrams are lost, duplicated or overtaken: golden tables of what each
+//! Handshakes whose datagrams are lost, duplicated or overtaken: golden tables of what each
 //! library does by itself. Datagrams are numbered as sent, from 0; the path takes 50 ms one way.
 
 use std::time::Duration;
@@ -73,7 +73,7 @@ fn openssl_survives_the_loss_of_any_two_datagrams() {
     }
 }
 
-/// What was one datagram is several when it is sent again.
+/// A datagram is several when it is sent again.
 #[test]
 fn openssl_repeats_a_flight_message_by_message() {
     let pair = Pair::new(Stack::OPENSSL, ECDHE);
@@ -142,7 +142,7 @@ fn a_client_without_a_server_gives_up() {
     let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
     assert_eq!((times, transcript.at), (vec![0, 1, 3, 7, 15, 31, 63], Duration::from_secs(123)));
 
-    // The same timer without an end; the thirteenth time that it runs out is the last (`DTLS1_TMO_ALERT_COUNT`).
+    // OpenSSL has the timer without an end; the thirteenth time that it runs out is the last (`DTLS1_TMO_ALERT_COUNT`).
     let openssl = Pair::new(Stack::OPENSSL, PSK);
     let transcript = run(&openssl, &(0..100).collect::<Vec<_>>());
     assert_eq!(failure(&transcript.client).kind, FailureKind::TimedOut);

@@ -1,4 +1,4 @@
-//! What Rust has of the C headers is what C has.
+//! The Rust side of the C headers is the same as the headers.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,7 +10,7 @@ use std::process::Command;
 #[path = "../../build/layout.rs"]
 mod layout;
 
-/// What the build script has generated.
+/// The constants that the build script has generated.
 #[allow(dead_code, non_camel_case_types)]
 mod interface {
     include!(concat!(env!("OUT_DIR"), "/mirrors/stack.rs"));

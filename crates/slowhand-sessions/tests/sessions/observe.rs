@@ -10,7 +10,7 @@ use slowhand_sessions::{
 
 use crate::coap::{DELAY, Fault, REQUEST, Seen, both, converse, pass_all, variants};
 
-/// How many states a client gets: the answer, and three notifications.
+/// The number of states that a client gets: the answer, and three notifications.
 const STATES: usize = 4;
 
 /// Longer than a confirmable message waits for its acknowledgement until it is sent for the fourth time. With False Start, what answers

@@ -58,7 +58,7 @@ impl OpenSsl {
     }
 }
 
-/// What each end has sent, ours first.
+/// The datagrams of each end, ours first.
 fn handshake(ours: &mut dyn Session, theirs: &mut OpenSsl) -> [Vec<u8>; 2] {
     let mut sent = [Vec::new(), Vec::new()];
     ours.start(Duration::ZERO);

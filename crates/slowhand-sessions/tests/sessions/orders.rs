@@ -9,13 +9,13 @@ use slowhand_sessions::{CredentialKind, KeyExchange, Role, Session, Stack, Suite
 
 use crate::pair::Pair;
 
-/// What the owner of a session does with it.
+/// The acts of the owner of a session.
 #[derive(Clone, Copy, Debug)]
 enum Call {
     Start,
     /// The next that the peer has sent.
     Input,
-    /// The same once more.
+    /// The last input once more.
     Repeated,
     /// The first flight of another client.
     ForeignHello,
@@ -46,7 +46,7 @@ const GARBAGE: [u8; 60] = [22; 60];
 struct Bench {
     session: Box<dyn Session>,
     peer: Box<dyn Session>,
-    /// What the peer has sent.
+    /// The datagrams of the peer.
     waiting: VecDeque<Vec<u8>>,
     last: Vec<u8>,
     foreign_hello: Vec<u8>,

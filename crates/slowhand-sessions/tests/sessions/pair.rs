@@ -22,13 +22,13 @@ pub fn psk(identity: &str) -> Credential {
     Credential::Psk { identity: identity.to_owned(), key: PSK.to_vec().into() }
 }
 
-/// What TLS and DTLS have.
+/// The options of TLS and DTLS.
 pub fn tls(config: &mut SessionConfig) -> &mut Tls {
     let Some(tls) = config.family.tls_mut() else { panic!("a session of TLS or DTLS") };
     tls
 }
 
-/// What DTLS alone has.
+/// The options of DTLS alone.
 pub fn dtls(config: &mut SessionConfig) -> &mut Dtls {
     match &mut tls(config).version {
         Version::Dtls12(dtls) | Version::Dtls13(dtls) => dtls,
@@ -52,7 +52,7 @@ pub fn set_rsa_bits(config: &mut SessionConfig, bits: u16) {
     }
 }
 
-/// What an established session has agreed on.
+/// The parameters that an established session has agreed on.
 pub fn negotiated(session: &dyn Session) -> (Protocol, Suite, Option<u8>) {
     match session.negotiated().unwrap() {
         Negotiated::Tls { protocol, suite, connection_id } => (protocol, suite, connection_id),

@@ -254,7 +254,7 @@ fn no_common_suite() {
     assert_eq!(transcript.server, Status::Handshaking);
 }
 
-/// What is done to a datagram on its way.
+/// Damage to a datagram on its way.
 fn damaged() -> impl Strategy<Value = (usize, Vec<(prop::sample::Index, u8)>, Option<prop::sample::Index>)> {
     let octets = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6);
     (0..12_usize, octets, prop::option::of(any::<prop::sample::Index>()))

@@ -16,7 +16,7 @@ const GCM: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256;
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 const RSA: Suite = Suite::TLS_RSA_WITH_AES_128_CBC_SHA;
 
-/// What can be resumed, and how.
+/// The sessions that can be resumed, and how.
 const KINDS: &[(Stack, Protocol, Suite, Resumption)] = &[
     (Stack::MBEDTLS, Protocol::Dtls12, ECDHE, Resumption::Id),
     (Stack::MBEDTLS, Protocol::Dtls12, ECDHE, Resumption::Ticket),
@@ -37,7 +37,7 @@ fn pair(kind: &(Stack, Protocol, Suite, Resumption)) -> Pair {
     Pair::of(kind.0, kind.1, kind.2).both(|config| tls(config).resumption = Some(kind.3))
 }
 
-/// What version 1.2 has in the key log.
+/// The lines of the key log in version 1.2.
 fn master_secrets(session: &dyn Session) -> Vec<String> {
     session.key_log().into_iter().filter(|line| line.starts_with("CLIENT_RANDOM")).collect()
 }

@@ -21,7 +21,7 @@ const KINDS: [(Stack, Suite); 6] = [
     (Stack::TINYDTLS, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
 ];
 
-/// What is done to a datagram on its way.
+/// The damage to a datagram on its way.
 #[derive(Clone, Debug)]
 enum Damage {
     Octets(Vec<(prop::sample::Index, u8)>),

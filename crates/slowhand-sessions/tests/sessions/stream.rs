@@ -54,7 +54,7 @@ fn mbedtls_tls12_psk_writes_a_record_at_a_time() {
     assert!(server[0] > 5 + 4 + 2 + 32 + 33 + 2);
 }
 
-/// What DTLS writes in its datagrams is the same messages with longer headers: 8 octets more for a record and for
+/// DTLS writes the same messages in its datagrams with longer headers: 8 octets more for a record and for
 /// a message (RFC 6347 sections 4.1 and 4.2.2). Sizes of the datagrams: measured with plain C programs.
 #[test]
 fn mbedtls_tls12_ecdhe_writes_what_dtls_does_with_shorter_headers() {

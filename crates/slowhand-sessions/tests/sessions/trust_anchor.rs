@@ -56,7 +56,7 @@ fn path(fault: usize, number: usize) -> Path {
     }
 }
 
-/// The same with a key that both ends have from the beginning.
+/// A pair with a key that both ends have from the beginning.
 fn plain(kind: &(Stack, Protocol, Suite)) -> Pair {
     Pair::of(kind.0, kind.1, kind.2).both(|config| {
         config.credential = Credential::Psk { identity: "0123456789abcdef".to_owned(), key: Arc::new([7; 16]) };

@@ -3,7 +3,7 @@
 use super::Draw;
 use super::mesh::Mesh;
 
-/// What the other sections must know of a link layer.
+/// The facts about a link layer that the other sections must know.
 pub(super) struct LinkLayer {
     pub(super) kind: &'static str,
     pub(super) has_sleepy: bool,

@@ -2,9 +2,9 @@
 
 use super::{Draw, TRACE_FILE};
 
-/// What the other sections must know of a mesh.
+/// The facts about a mesh that the other sections must know.
 pub(super) struct Mesh {
-    /// How many nodes it has, the root included.
+    /// The number of nodes, the root included.
     pub(super) nodes: u64,
     /// The nodes without children.
     pub(super) leaves: Vec<u64>,

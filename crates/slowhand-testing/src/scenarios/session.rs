@@ -82,7 +82,7 @@ fn application(draw: &mut Draw) {
         let give_up = draw.keys.iter_mut().find(|(key, _)| key == "session.give_up_s");
         give_up.into_iter().for_each(|(_, seconds)| "8".clone_into(seconds));
     }
-    // What a client does over a long time changes nothing in a run.
+    // Acts of a client over a long time change nothing in a run.
     if draw.random.percent(5) {
         draw.set_text("application.pattern", "periodic");
         draw.set("application.period_s", 60);
@@ -213,7 +213,7 @@ fn credentials(draw: &mut Draw, stack: &str, protocol: &str) -> bool {
             draw.maybe(20, "session.cryptography", &["\"weightless\""]);
         }
     } else {
-        // What was computed before is not computed again.
+        // Results that were computed before are not computed again.
         draw.maybe(85, "session.nonces", &[2]);
         if stack == "lean-dtls" {
             draw.maybe(60, "session.credential", &["\"certificate\"", "\"raw_public_key\""]);

@@ -22,7 +22,7 @@ fn read_dtls(octets: &[u8], connection_id_length: Option<u8>) -> usize {
     read
 }
 
-/// The same with records of every version.
+/// Reads records of every version, as above.
 fn read_dtls13(octets: &[u8], connection_id_length: Option<u8>) -> usize {
     let mut records = dtls13::records(octets, connection_id_length);
     while let Some(record) = records.next() {

@@ -19,7 +19,7 @@ const FIELDS_OF_DTLS: [&str; 9] = [
 const FIELDS_OF_TLS: [&str; 4] =
     ["tls.record.content_type", "tls.record.length", "tls.handshake.type", "tls.handshake.length"];
 
-/// What tshark sees in these payloads: a line for each, with the values of the fields between tabs.
+/// The view of tshark of these payloads: a line for each, with the values of the fields between tabs.
 fn tshark(transport: Transport, rule: &str, payloads: &[Datagram], fields: &[&str]) -> Vec<String> {
     let payloads = payloads.iter().map(|payload| (payload.by_client, &payload.octets[..]));
     let rows = Tshark::default().decode_as(rule).rows(&Pcap::of_payloads(transport, payloads), fields);
@@ -31,7 +31,7 @@ fn list<T: ToString>(numbers: impl Iterator<Item = T>) -> String {
     numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(",")
 }
 
-/// What this crate sees in a datagram, as tshark writes it.
+/// The view of this crate of a datagram, as tshark writes it.
 fn line(datagram: &Datagram) -> String {
     let records: Vec<_> = dtls::records(&datagram.octets, Some(0)).map(Result::unwrap).collect();
     let fragments: Vec<_> = records.iter().flat_map(|record| record.fragments()).map(Result::unwrap).collect();
@@ -59,7 +59,7 @@ fn tshark_sees_the_same_records_and_fragments() {
     }
 }
 
-/// The same of a stream of TLS 1.2. What follows ChangeCipherSpec is encrypted.
+/// The line of a stream of TLS 1.2. What follows ChangeCipherSpec is encrypted.
 fn line_of_stream(stream: &Datagram) -> String {
     let records: Vec<_> = tls::records(&stream.octets).map(Result::unwrap).collect();
     let in_the_clear = records.iter().take_while(|record| record.content_type != ContentType::ChangeCipherSpec);

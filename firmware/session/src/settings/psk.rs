@@ -19,7 +19,7 @@ pub(super) const fn keys(_: End) -> Keys {
     [KEY]
 }
 
-/// The same for ends that know each other by their addresses.
+/// The keys of ends that know each other by their addresses.
 #[cfg(feature = "slides")]
 pub struct Keys(Psk<'static>);
 

@@ -99,7 +99,7 @@ fn a_key_update_is_answered_once_if_it_asks() {
     }
 }
 
-/// What this end asks for is not forgotten when the peer asks for the same.
+/// A request of this end is not forgotten when the peer asks for the same.
 #[test]
 fn a_key_update_that_waits_still_asks() {
     let (mut client, mut server) = established(config(KEYS), config(KEYS));

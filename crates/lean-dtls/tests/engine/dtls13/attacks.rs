@@ -325,7 +325,7 @@ fn a_second_hello_retry_request_is_refused() {
         retry = datagram.clone();
         client.receive(&mut datagram, |_| {});
     }
-    // The same one again is the network's.
+    // A second copy of it is the network's.
     client.receive(&mut retry.clone(), |_| {});
     assert_eq!(client.status(), Status::Handshaking);
     // With the number of the next message: the server's.

@@ -12,7 +12,7 @@ use crate::network::At as _;
 
 const NOW: Instant = Instant::from_millis(0);
 
-/// What a client and a server agree on.
+/// The version that a client and a server agree on.
 const PAIRS: [([Versions; 2], Versions); 5] = [
     ([Versions::Both, Versions::Both], Versions::Dtls13),
     ([Versions::Both, Versions::Dtls13], Versions::Dtls13),
@@ -65,7 +65,7 @@ fn the_hello_of_a_client_with_one_version_is_as_it_was() {
         (number_of_versions(&older), number_of_versions(&newer), number_of_versions(&both)),
         (None, Some(3), Some(5))
     );
-    // What DTLS 1.2 adds: a version, a suite with the signal of RFC 5746, extended_master_secret.
+    // DTLS 1.2 adds a version, a suite with the signal of RFC 5746, and extended_master_secret.
     assert_eq!(both.len(), newer.len() + 2 + 4 + 4);
 }
 

@@ -10,7 +10,7 @@ const NOW: Instant = Instant::from_millis(0);
 /// supported_versions (43) with both versions.
 const SUPPORTED_VERSIONS: [u8; 9] = [0, 43, 0, 5, 4, 0xfe, 0xfc, 0xfe, 0xfd];
 
-/// How the random number of a server ends that has chosen DTLS 1.2, and of one that has chosen an earlier version.
+/// The end of the random number of a server that has chosen DTLS 1.2, and of one that has chosen an earlier version.
 const DOWNGRADE: [&[u8]; 2] = [b"DOWNGRD\x01", b"DOWNGRD\x00"];
 
 /// The client has refused the server with illegal_parameter (RFC 8446, section 6).

@@ -31,7 +31,7 @@ proptest! {
 }
 
 proptest! {
-    /// The same with key agreement, connection IDs, and a key update at the end.
+    /// As above, with key agreement, connection IDs, and a key update at the end.
     #[test]
     fn so_does_one_with_everything(
         fates in fates(),

@@ -31,7 +31,7 @@ pub fn from_server(server: &mut TestServer, now: Instant) -> Vec<Vec<u8>> {
     network::from_server(server, now).into_iter().map(|(_, datagram)| datagram).collect()
 }
 
-/// What a network does to the first datagrams. It drops fewer than an end sends before it gives up: 8.
+/// Fates of the first datagrams in a network. It drops fewer than an end sends before it gives up: 8.
 pub fn fates() -> impl Strategy<Value = Vec<Fate>> {
     let fate = prop_oneof![3 => Just(Fate::Pass), 2 => Just(Fate::Drop), 1 => Just(Fate::Twice), 1 => Just(Fate::Late)];
     let fates = proptest::collection::vec(fate, 0..16);
@@ -46,7 +46,7 @@ pub fn established() -> (TestClient, TestServer) {
     (client, server)
 }
 
-/// What arrives at the server of these data.
+/// Returns what arrives at the server of these data.
 pub fn to_server(client: &mut TestClient, server: &mut TestServer, data: &[u8]) -> Vec<u8> {
     let (mut datagram, mut received) = ([0; 600], Vec::new());
     let length = client.send(data, &mut datagram).unwrap();
@@ -54,7 +54,7 @@ pub fn to_server(client: &mut TestClient, server: &mut TestServer, data: &[u8]) 
     received
 }
 
-/// What arrives at the client of these data.
+/// Returns what arrives at the client of these data.
 pub fn to_client(client: &mut TestClient, server: &mut TestServer, data: &[u8]) -> Vec<u8> {
     let (mut datagram, mut received) = ([0; 600], Vec::new());
     let length = server.send_at(PEER, data, &mut datagram).unwrap();

@@ -1,4 +1,4 @@
-//! What an attacker on the path strips, alters, forges, replays or reflects.
+//! Attacks on the path: an attacker strips, alters, forges, replays or reflects.
 
 use std::collections::VecDeque;
 
@@ -187,7 +187,7 @@ fn an_altered_short_header_is_not_the_peers() {
     assert_eq!((received, server.status_at(PEER)), (6, Some(Status::Established)));
 }
 
-/// The same record in another form: keys, nonce and what the tag covers are the same, so only the agreed form protects from
+/// A record in another form: keys, nonce and what the tag covers are the same, so only the agreed form protects from
 /// a record that an attacker has made longer or shorter.
 #[test]
 fn records_of_a_form_that_was_not_agreed_are_discarded() {
@@ -291,7 +291,7 @@ fn a_server_accepts_no_data_before_the_clients_finished() {
     assert_eq!(server.status_at(PEER), Some(Status::Established));
 }
 
-/// What both ends send in a handshake of their own, at any point of another one.
+/// Datagrams of both ends in a handshake of their own, at any point of another one.
 #[test]
 fn messages_of_another_handshake_change_nothing() {
     for lean in [Lean::SLIDES, ALL] {

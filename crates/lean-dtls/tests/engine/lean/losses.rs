@@ -1,4 +1,4 @@
-//! What is sent again after a loss: with acknowledgements only what is missing.
+//! Repetitions after a loss: with acknowledgements only what is missing.
 
 use lean_dtls::{Instant, Lean, Status};
 

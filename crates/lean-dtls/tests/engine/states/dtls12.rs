@@ -64,7 +64,7 @@ const OTHERS: [(u8, &[u8], &str); 9] = [
 pub struct Dtls12 {
     /// The handshake messages that it has sent in clear: kind, number, body.
     clear: Vec<(u8, u16, Vec<u8>)>,
-    /// The same of those that it has encrypted.
+    /// The records that it has encrypted.
     encrypted: Vec<(u8, u16, Vec<u8>)>,
     /// With what it encrypts.
     key: Seen,

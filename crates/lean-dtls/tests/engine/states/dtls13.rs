@@ -27,7 +27,7 @@ const EPOCHS: [u8; 2] = [2, 3];
 /// No record of a handshake has this number, and it makes none of them too old.
 const NEW: u16 = 40;
 
-/// How the random number of a HelloRetryRequest begins (RFC 8446, section 4.1.3).
+/// The beginning of the random number of a HelloRetryRequest (RFC 8446, section 4.1.3).
 const RETRY: [u8; 4] = [0xcf, 0x21, 0xad, 0x74];
 
 /// The kinds of messages (RFC 8446, section 4; RFC 9147, section 5.2), with some of DTLS 1.2, and one that there is not; and a
@@ -254,7 +254,7 @@ fn is_retry(body: &[u8]) -> bool {
     body.get(2..6) == Some(&RETRY)
 }
 
-/// What an end has sent: one message, or the content of a record.
+/// A thing that an end has sent: one message, or the content of a record.
 struct Sent {
     epoch: u8,
     content_type: u8,

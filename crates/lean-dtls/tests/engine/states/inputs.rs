@@ -8,14 +8,14 @@ use super::spy::Seen;
 
 /// One datagram for an end.
 pub struct Input {
-    /// How it comes, in words.
+    /// The form in which it comes, in words.
     pub form: &'static str,
     pub octets: Vec<u8>,
 }
 
 /// A record of a recorded handshake.
 pub struct Record {
-    /// What it carries, in short.
+    /// Its content, in short.
     pub name: String,
     /// True if that is a handshake message.
     pub is_message: bool,
@@ -37,7 +37,7 @@ pub trait Peer: Sized {
     /// A record that closes the connection.
     fn close_notify(&self) -> Vec<u8>;
 
-    /// What is in the datagrams that an end has sent, in short. `seen` is what it has encrypted for them.
+    /// Names the content of the datagrams that an end has sent, in short. `seen` is what it has encrypted for them.
     fn names(datagrams: &[Vec<u8>], seen: &[Seen]) -> Vec<String>;
 }
 
@@ -56,7 +56,7 @@ pub fn handshake(kind: u8, sequence: u16, body: &[u8]) -> Vec<u8> {
     [&[kind][..], length, &sequence.to_be_bytes(), &[0; 3], length, body].concat()
 }
 
-/// What an end does at once.
+/// The immediate answer of an end.
 pub struct Answer {
     pub sent: Vec<String>,
     pub delivered: usize,

@@ -73,9 +73,9 @@ struct Recorded<P> {
 struct State {
     is_client: bool,
     name: String,
-    /// How many of the recorded records it has got.
+    /// The number of the recorded records that it has got.
     records: usize,
-    /// What its owner or its peer has done after that.
+    /// The acts of its owner or its peer after that.
     after: After,
 }
 
@@ -179,7 +179,7 @@ impl<P: Peer> Recorded<P> {
         }
     }
 
-    /// What the end answers to this input.
+    /// Returns the answer of the end to this input.
     fn answer(&self, pair: &Pair, state: &State, input: &Input) -> String {
         let (mut end, window) = self.reach(pair, state);
         let (before, encrypted) = (end.status(), window.borrow().len());

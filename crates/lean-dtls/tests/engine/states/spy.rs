@@ -17,9 +17,9 @@ pub struct Seen {
     pub aead: Aead,
     pub key: [u8; KEY],
     pub nonce: [u8; NONCE],
-    /// What it was before.
+    /// The content before encryption.
     pub content: Vec<u8>,
-    /// What its tag protects beside that: in DTLS 1.3 its header, before the sequence number is hidden.
+    /// The data that its tag protects beside that: in DTLS 1.3 its header, before the sequence number is hidden.
     pub associated: Vec<u8>,
     /// The key that hides its sequence number, in DTLS 1.3.
     pub hiding: Option<[u8; KEY]>,

@@ -69,7 +69,7 @@ impl ServerConfig for Server {
 /// The handshake of one end.
 struct Tls {
     connection: Connection,
-    /// What the keys after the next key update follow from.
+    /// The secrets from which the keys after the next key update follow.
     next_secrets: Option<Secrets>,
 }
 
