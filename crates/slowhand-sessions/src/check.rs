@@ -221,8 +221,8 @@ impl Capabilities {
         if is_of_version {
             return Err(refusal(field, &found, format!("not in {} with this library", version.protocol)));
         }
-        let others =
-            || with_another(found, |other| other.tls.versions.iter().any(|each| allowed(each).contains(&found)));
+        let has = |other: &TlsVersion| other.protocol == version.protocol && allowed(other).contains(&found);
+        let others = || with_another(found, |other| other.tls.versions.iter().any(has));
         let listed = || format!("{}{}", list(allowed(version)), others());
         if allowed(version).contains(&found) { Ok(()) } else { Err(refusal(field, &found, listed())) }
     }
