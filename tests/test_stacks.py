@@ -161,8 +161,9 @@ def test_a_version_that_depends_on_the_computer_is_not_added(toy: Make) -> None:
 
 
 def test_a_stack_that_waits_fails_its_check(toy: Make) -> None:
+    # One millisecond: a shorter pause may be over before the processor is given to another.
     nanosleep = (
-        "struct timespec pause = {0, 1000}; long result;"
+        "struct timespec pause = {0, 1000000}; long result;"
         '__asm__ volatile("syscall" : "=a"(result) : "a"(35L), "D"(&pause), "S"(0L)'
         ' : "rcx", "r11", "memory");'
     )
