@@ -128,7 +128,7 @@ COMMANDS = {
         stacks.show,
     ),
     "stacks add": Command(
-        "Make a stack of your own from C, for session.stack.",
+        "Add a library, or a stack of your own in C or Rust, for session.stack.",
         "toy toy.c",
         stacks.add_options,
         stacks.add,
