@@ -13,14 +13,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from measured import ROOT, Settings, fill, number, save_picture, table
+from measured import ROOT, Settings, fill_pages, number, save_picture, table
 from protocols import NETWORKS
 
 from slowhand import Run, Scenario, plot
 from slowhand.estimate import percentile
 
 SCENARIO = ROOT / "scenarios" / "helped.toml"
-PAGE = "docs/helped.md"
 REFERENCE = "docs/reference/helped.md"
 COUNT = 300
 LOSSES = {"0 %": 0.0, "5 %": 0.05}
@@ -74,12 +73,15 @@ WITH_CERTIFICATES: Mapping[str, Settings] = {
     "QUIC": QUIC,
     "QUIC, with room": WITH_ROOM,
 }
-ROWS: Mapping[str, Settings] = {
-    **{f"PSK: {name}": {**PSK, **settings} for name, settings in WITH_PSK.items()},
-    **{f"cert: {name}": settings for name, settings in WITH_CERTIFICATES.items()},
+WITHOUT_HELP: Mapping[str, Settings] = {
     "DTLS 1.2, resumed": {"session.resumption": "id"},
     "DTLS 1.2, raw keys": {"session.credential": "raw_public_key"},
     "EDHOC": {"session.protocol": "edhoc"},
+}
+ROWS: Mapping[str, Settings] = {
+    **{f"PSK: {name}": {**PSK, **settings} for name, settings in WITH_PSK.items()},
+    **{f"cert: {name}": settings for name, settings in WITH_CERTIFICATES.items()},
+    **WITHOUT_HELP,
 }
 """The rows of each network. All DTLS is lean-dtls. The last ones need no help."""
 
@@ -123,8 +125,7 @@ def cell(value: float) -> str:
 
 def main(folder: Path) -> None:
     """Writes the tables and the figure."""
-    page = (ROOT / PAGE).read_text()
-    reference = (ROOT / REFERENCE).read_text()
+    reference: dict[str, str] = {}
     found: dict[tuple[str, str, str], Tried] = {}
     for network, mac in NETWORKS.items():
         for loss, share in LOSSES.items():
@@ -132,18 +133,14 @@ def main(folder: Path) -> None:
                 changes: Settings = {**mac, "lowpan.frame_loss": share, **settings}
                 found[network, loss, name] = Tried(changes)
             rows = {name: found[network, loss, name] for name in ROWS}
-            reference = fill(reference, f"{network}, {loss}", handshakes(rows))
-    page = fill(page, "summary", summary(found))
-    page = fill(page, "false start", false_start())
-    for kind, settings in CROWDED.items():
-        page = fill(page, f"crowd: {kind}", crowd(settings))
-    (folder / REFERENCE).parent.mkdir(parents=True, exist_ok=True)
-    (folder / PAGE).write_text(page)
-    (folder / REFERENCE).write_text(reference)
+            reference[f"{network}, {loss}"] = handshakes(rows)
+    page = {"summary": summary(found), "false start": false_start()}
+    page |= {f"crowd: {kind}": crowd(settings) for kind, settings in CROWDED.items()}
+    fill_pages(folder, {"helped.md": page, "reference/helped.md": reference})
     draw(found, folder / "docs")
 
 
-COMPARED = (*dict.fromkeys([*WITH_PSK, *WITH_CERTIFICATES]), *list(ROWS)[-3:])
+COMPARED = tuple(dict.fromkeys([*WITH_PSK, *WITH_CERTIFICATES, *WITHOUT_HELP]))
 """The rows of either credential, and those that need no help."""
 
 

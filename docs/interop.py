@@ -9,9 +9,8 @@ import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGE = "docs/interop.md"
-TABLE = re.compile(r"(?<=<!-- table: peers -->\n).*?(?=<!-- end -->)", re.DOTALL)
+from measured import ROOT, fill_pages
+
 LIMITED = "yes, but"
 
 Sessions = dict[str, dict[str, list[list[str]]]]
@@ -49,11 +48,8 @@ def table(found: Sessions) -> str:
 
 def main(folder: Path) -> None:
     """Writes the page into `folder`."""
-    content = table(sessions((ROOT / "docs" / "reference" / "interop.md").read_text()))
-    page, tables = TABLE.subn(lambda _: content, (ROOT / PAGE).read_text())
-    assert tables == 1, f"{PAGE} has lost its table"
-    (folder / "docs").mkdir(exist_ok=True)
-    (folder / PAGE).write_text(page)
+    found = sessions((ROOT / "docs" / "reference" / "interop.md").read_text())
+    fill_pages(folder, {"interop.md": {"peers": table(found)}})
 
 
 if __name__ == "__main__":

@@ -72,12 +72,9 @@ def fill_pages(folder: Path, pages: Mapping[str, Mapping[str, str]]) -> None:
 
 
 def write(page: str, folder: Path, blocks: Mapping[str, str]) -> None:
-    """Writes a page of the project into `folder`, with these blocks in their places."""
-    text = (ROOT / page).read_text()
-    for name, block in blocks.items():
-        text = fill(text, name, f"\n{block}\n")
-    (folder / page).parent.mkdir(parents=True, exist_ok=True)
-    (folder / page).write_text(text)
+    """Writes a page of docs/ into `folder`, with these blocks in their places."""
+    padded = {name: f"\n{block}\n" for name, block in blocks.items()}
+    fill_pages(folder, {page.removeprefix("docs/"): padded})
 
 
 def save_picture(sheet: Sheet, folder: Path, name: str) -> None:

@@ -1,7 +1,8 @@
 """Counts the prose of the pages, and their long sentences: `.venv/bin/python docs/words.py`.
 
 Prose is all that is read from beginning to end: no tables, no code, no addresses of links. The
-pages of docs/reference/, those of the papers, and the history are looked up, and do not count.
+pages of docs/reference/, those of the papers, SECURITY.md and the history are looked up, and do
+not count. A colon or a semicolon ends a sentence too; code is one word.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def test_the_quickstart_in_the_documents_is_what_it_prints(document: str, tmp_pa
     assert written == now, "run: .venv/bin/python docs/quickstart.py"
 
 
-def test_the_pages_are_read_in_a_few_minutes() -> None:
+def test_each_page_is_read_in_a_few_minutes() -> None:
     counted = {page: words.prose((ROOT / page).read_text()) for page in words.pages()}
     assert sum(prose.words for prose in counted.values()) <= 18_000
     for page, prose in counted.items():

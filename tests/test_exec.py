@@ -708,8 +708,9 @@ def test_the_scenario_that_comes_along_and_its_sweep(cli: Cli, tmp_path: Path) -
     silent = slowhand.exec("programs", count=1, set={"programs.1.command": "sleep 1"})
     assert silent.successes == 0 and not silent.rows()
     key = "programs.1.compute_s"
-    given = ["sweep", "programs", "--vary", f"{key}=0,0.5", "--count", 2, "--out", "rows"]
-    assert f"{key}=0 (the first)" in " ".join(cli(*given).stdout.split())
+    given = ["sweep", "programs", "--vary", "programs.1.compute_s=0,0.5"]
+    said = cli(*given, "--count", 2, "--out", "rows").stdout
+    assert f"{key}=0 (the first)" in " ".join(said.split())
     kept = polars.read_parquet(tmp_path / "rows").sort(key, "seed")
     assert kept["duration_s"].to_list()[:2] == rows["duration_s"].to_list()
     table = slowhand.sweep("programs", {key: [0, 0.5]}, count=2)

@@ -67,6 +67,15 @@ RUNS = [
         "bytes_phy",
     ),
     ("lossy-line", (), "mac.start_of_frame='sfd'", "energy_client_listen_mj"),
+    ("csma", (STAR, ALL, "network.link_pdr=0.6"), "mac.retry_max_be=3", "duration_s"),
+    (
+        "csma",
+        (STAR, ALL, CERTIFICATES, "mac.max_csma_backoffs=0"),
+        "mac.retries_busy_channel=false",
+        "frames",
+    ),
+    ("lossy-line", (CERTIFICATES,), "lowpan.reassembly_buffer_octets=120", "frames"),
+    ("busy", ("lowpan.reassembly_buffers=1",), "lowpan.reassembly_when_full='oldest'", "frames"),
     ("lossy-line", ("mac.scheduling='tunnel'",), "mac.tunnel_cells=8", "duration_s"),
     (
         "lossy-line",

@@ -351,7 +351,7 @@ def test_every_key_has_a_use() -> None:
         for filled in (text, re.sub(r"\{\w*\}", "0", text.replace("{{", "{").replace("}}", "}"))):
             with contextlib.suppress(tomllib.TOMLDecodeError):
                 used.update(_set_keys(tomllib.loads(filled)))
-        if key := re.match(r"([a-z_0-9.]+)( ?=|$)", text):
+        if key := re.match(r"([a-z_0-9.]+) ?=", text):
             used.add(re.sub(r"\.\d+\b", "", key[1]))
     keys = set(_keys(schema, schema["$defs"]))
     assert len(keys) > 300
@@ -397,6 +397,9 @@ def _texts() -> Iterator[str]:
                     yield "".join(part if isinstance(part, str) else "0" for part in parts)
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                     yield node.value
+                elif isinstance(node, ast.Dict):
+                    names = (getattr(key, "value", None) for key in node.keys)
+                    yield from (f"{name}=" for name in names if isinstance(name, str))
     crates = ROOT / "crates"
     for file in (*crates.glob("*/tests/**/*.rs"), *crates.glob("*/src/**/tests.rs")):
         strings = r"r(#*)\"(.*?)\"\1|\"((?:[^\"\\]|\\.)*)\""

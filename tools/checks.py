@@ -137,6 +137,11 @@ STEPS = (
             *COAP,
             *SESSIONS,
             *WIRE,
+            "crates/slowhand-net/Cargo.toml",
+            "crates/slowhand-net/src/address.rs",
+            "crates/slowhand-net/src/clock.rs",
+            "crates/slowhand-net/src/cursor.rs",
+            "crates/slowhand-net/src/datagram.rs",
             "crates/slowhand-net/src/ip",
             "crates/slowhand-net/src/lowpan",
             "crates/slowhand-net/src/network/gateway",
@@ -269,11 +274,12 @@ BY_NAME = {step.name: step for step in STEPS}
 
 
 def digest(inputs: Sequence[str]) -> str:
-    """SHA-256 of all files in these places, with their names."""
+    """SHA-256 of all files in these places, with their names, without what was built there."""
     found = hashlib.sha256()
     for place in map(ROOT.joinpath, inputs):
         for file in sorted(place.rglob("*") if place.is_dir() else [place]):
-            if file.is_file() and "__pycache__" not in file.parts:
+            parts = file.relative_to(ROOT).parts
+            if file.is_file() and not {"__pycache__", "target"}.intersection(parts):
                 content = file.read_bytes()
                 name = file.relative_to(ROOT).as_posix()
                 found.update(f"{name} {len(content)}\n".encode() + content)

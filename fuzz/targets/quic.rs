@@ -16,7 +16,8 @@ use slowhand_sessions::{
 const MOST_MEMORY: u64 = 2 << 20;
 
 /// The time that the ends may take for a handshake when the path has become good. The probe timeout is 1 s at first, and doubles for each
-/// datagram without an answer (RFC 9002 section 6.2.1); the disturbed path lasts at most 200 times 65 s, so it is at most 65,536 s.
+/// datagram without an answer (RFC 9002 section 6.2.1), up to 65,536 times (quinn-proto, `MAX_BACKOFF_EXPONENT`). *Assumed*: four
+/// of the longest are enough.
 const PATIENCE: Duration = Duration::from_secs(4 * 65_536);
 
 fuzz_target!(|octets: &[u8]| {

@@ -13,8 +13,7 @@
 //! | [Whose cryptography?](#whose-cryptography) | [`Crypto`](crate::Crypto) | there is no default |
 //! | [How long is a datagram?](#how-long-is-a-datagram) | `mtu` of [`Config::new`], [`Packing`] | full datagrams |
 //! | [How large are the buffers?](#how-large-are-the-buffers) | `BUFFER` of [`Client`](crate::Client) | there is no default |
-//! | [How many slots, and for whom?](#how-many-slots-and-for-whom) | `SLOTS` of [`Server`](crate::Server), [`Admission`] | who comes
-//! late is refused |
+//! | [How many slots, and for whom?](#how-many-slots-and-for-whom) | `SLOTS` of [`Server`](crate::Server), [`Admission`] | who comes late is refused |
 //! | [A cookie?](#a-cookie) | [`Credentials::is_known`] | yes |
 //! | [How long to wait?](#how-long-to-wait) | [`Timeouts`] | 9 s, doubled up to 60 s |
 //! | [Data before the end?](#data-before-the-end) | `Config::with_false_start` | no |
@@ -209,8 +208,7 @@
 //!
 //! | switch | gains | costs |
 //! | --- | --- | --- |
-//! | [`OMIT_MESSAGES`](crate::Lean::OMIT_MESSAGES) | 91 octets, a frame, 0.24 s; on slow processors both ends derive keys at the same
-//! time | the name of the key is in the first message |
+//! | [`OMIT_MESSAGES`](crate::Lean::OMIT_MESSAGES) | 91 octets, a frame, 0.24 s; on slow processors both ends derive keys at the same time | the name of the key is in the first message |
 //! | [`SHORT_NONCE`](crate::Lean::SHORT_NONCE) | 8 octets in each record | nothing |
 //! | [`SHORT_HEADER`](crate::Lean::SHORT_HEADER) | 10 octets in each record | no connection IDs; not more than 2^15 records lost in a row |
 //! | [`SHORT_FINISHED`](crate::Lean::SHORT_FINISHED) | 24 octets | nothing |

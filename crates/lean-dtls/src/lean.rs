@@ -208,7 +208,7 @@ impl Received {
 /// The content of a client's extension.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer<'a> {
-    /// The switches, with those that the server does not know.
+    /// The switches, also those that the server does not know.
     pub(crate) switches: Lean,
     pub(crate) identity: &'a [u8],
 }

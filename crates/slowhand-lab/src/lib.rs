@@ -25,11 +25,14 @@
 //! | [`retry`], [`requests`] | what a client does after a handshake that failed; what it asks for over a long time |
 //! | `admission` | what a server with few session slots does with one more client: the policies, and who has a slot |
 //! | [`device`], `energy` | currents, start-up and computing times of a device; time in each state, and what the radio and the CPU did, become energy. `device/constant`: a number and its source |
+//! | `calendar` | times of days and years |
+//! | [`traffic`] | flows of datagrams beside the sessions |
+//! | [`application`], `exchange` | what runs above a session; the requests and responses of a run (`application.requests`), or one request and what is observed |
 //! | [`scenario`] | one module for each section of a scenario file: its keys, their defaults, and the configuration of the layer |
 //! | `scenario/mac` | one module for each kind of link layer, with its implementation of the trait `LinkLayer`; `security`, which all of them have |
 //! | `scenario/handling` | how long the processors of the nodes take for a frame |
 //! | `scenario/profile` | the software of the nodes; `profile_numbers` has all its numbers, with their sources |
-//! | `calendar`, `scenario/nodes` | times of days and years; the numbers of nodes |
+//! | `scenario/nodes` | the numbers of nodes |
 //! | `scenario/variation`, `scenario/courses`, `scenario/trace` | what of `[network]` changes with time; the same worked out and checked; the file of a trace |
 //! | `scenario/settings` | how each end of the session is configured, with all defaults, for `slowhand settings` |
 //! | `scenario/running` | which keys can change while a network runs, and what they change in it |
@@ -37,8 +40,7 @@
 //! | `scenario/losses` | which key changes how many datagrams are lost, and what to do with it |
 //! | `distribution`, [`summary`] | one quantity over many handshakes, exact or as a sketch; the statistics of a run |
 //! | [`plan`] | a scenario made ready to run. `Plan::network` builds its network without any session. `plan/delegation`: who opens sessions in the name of nodes |
-//! | [`traffic`] | flows of datagrams beside the sessions |
-//! | [`application`], `exchange` | what runs above a session; the requests and responses of a run (`application.requests`), or one request and what is observed |
+//! | `warnings` | what is allowed in a scenario, and rarely what its author wants |
 //! | `world` | one network with its sessions, run to the end |
 //! | [`runner`] | many worlds on many threads; their records in the order of seeds |
 //! | `threads` | the same where all results are kept: lives, and networks that form |

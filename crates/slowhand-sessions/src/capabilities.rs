@@ -106,7 +106,8 @@ pub struct TlsCapabilities {
     /// True if a client of DTLS 1.2 can send data before the server's Finished (RFC 7918).
     pub false_start: bool,
     /// True if a server of DTLS 1.2 takes data as a sign that its last flight has arrived, and cannot send it again then. Then a
-    /// client with False Start that did not get the flight never gets it.
+    /// client with False Start that did not get the flight never gets it. False also where nobody has tried it: wolfSSL, BoringSSL, dimpl
+    /// and GnuTLS.
     pub forgets_flight_on_data: bool,
 }
 

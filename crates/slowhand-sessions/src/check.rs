@@ -41,20 +41,17 @@ impl Capabilities {
     /// The first value that the library does not support.
     pub(crate) fn check<'a>(&self, config: &'a SessionConfig) -> Result<Checked<'a>, ConfigError> {
         if !self.is_built {
-            let built = Stack::BUILT_IN.iter().map(|stack| stack.capabilities()).filter(|other| other.is_built);
-            let built: Vec<_> = built.map(|other| other.stack).collect();
+            let built: Vec<_> = built().map(|other| other.stack).collect();
             return Err(refusal("stack", &self.stack, format!("{} (this build has no other)", list(&built))));
         }
         let (protocol, protocols) = (config.protocol(), self.protocols().collect::<Vec<_>>());
-        let allowed = || {
-            format!(
-                "{}{}",
-                list(&protocols),
-                with_another(protocol, |other| other.protocols().any(|each| each == protocol))
-            )
+        let tls = match &config.family {
+            Family::Tls(tls) if protocols.contains(&protocol) => tls,
+            _ => {
+                let others = with_another(protocol, |other| other.protocols().any(|each| each == protocol));
+                return Err(refusal("protocol", &protocol, format!("{}{others}", list(&protocols))));
+            }
         };
-        check("protocol", &protocol, allowed(), |protocol| protocols.contains(protocol))?;
-        let Family::Tls(tls) = &config.family else { return Err(refusal("protocol", &protocol, allowed())) };
         let suite = self.check_suite(config, tls)?;
         self.check_keys(config, tls, suite)?;
         self.check_cryptography(config)?;
@@ -108,7 +105,8 @@ impl Capabilities {
         match &config.credential {
             Credential::Psk { identity, key } => {
                 let found = identity.escape_debug();
-                check("psk_identity", &found, "1 to 32 octets", |_| (1..=32).contains(&identity.len()))?;
+                let allowed = format_args!("1 to {LONGEST_IDENTITY} octets");
+                check("psk_identity", &found, allowed, |_| (1..=LONGEST_IDENTITY).contains(&identity.len()))?;
                 let (allowed, can) = ("text without NUL (the library takes a C string)", self.tls.identity_with_nul);
                 check("psk_identity", &found, allowed, |_| can || !identity.contains('\0'))?;
                 let found = format_args!("{} octets", key.len());
@@ -147,7 +145,8 @@ impl Capabilities {
             self.one_of_version("certificate_compression", algorithm, version, compressions)?;
         }
         if tls.pre_validated && config.role == Role::Client {
-            let allowed = "false (the library cannot leave the verification of chains out)";
+            let others = with_another("true", |other| other.tls.takes_any_chain);
+            let allowed = format_args!("false (the library cannot leave the verification of chains out){others}");
             check("pre_validated", "true", allowed, |_| self.tls.takes_any_chain)?;
             check_visible(config, tls)?;
         }
@@ -416,11 +415,15 @@ fn one_of<T: Display + PartialEq>(field: &'static str, found: T, allowed: &[T]) 
     if allowed.contains(&found) { Ok(()) } else { Err(refusal(field, &found, list(allowed))) }
 }
 
-/// With which of the libraries that are built in this value is possible, in words behind what this library has.
+/// Names the libraries that have this value, as words behind the list of what this library has. Empty if there are none.
 fn with_another<T: Display>(found: T, has: impl Fn(&Capabilities) -> bool) -> String {
-    let others = Stack::BUILT_IN.iter().map(|stack| stack.capabilities()).filter(|other| other.is_built && has(other));
-    let names: Vec<_> = others.map(|other| other.stack).collect();
+    let names: Vec<_> = built().filter(|other| has(other)).map(|other| other.stack).collect();
     if names.is_empty() { String::new() } else { format!("; {found} with {}", list(&names)) }
+}
+
+/// The libraries of this build.
+fn built() -> impl Iterator<Item = &'static Capabilities> {
+    Stack::BUILT_IN.iter().map(|stack| stack.capabilities()).filter(|capabilities| capabilities.is_built)
 }
 
 fn list<T: Display>(allowed: &[T]) -> String {

@@ -461,7 +461,7 @@ impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
             End::Client(client) => client.connection_ids(),
             End::Server(server) => server.association_at(PEER).and_then(|client| server.connection_ids(client)),
         };
-        // The ID of the records that this end sends, which the laboratory counts.
+        // The length of the ID in the records that this end sends, which the laboratory counts.
         let connection_id = ids.map(|[_, peers]| peers as u8);
         // This end offers or accepts no other suite.
         Some(Negotiated::Tls { protocol: self.protocol, suite: self.suite, connection_id })

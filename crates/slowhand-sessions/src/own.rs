@@ -62,7 +62,7 @@ pub enum StackProblem {
 pub(crate) struct Own {
     pub(crate) capabilities: Capabilities,
     pub(crate) library: &'static slowhand_library,
-    /// The build, as `slowhand stacks add` names it, or the object itself.
+    /// The digest of the build, as `slowhand stacks add` writes it, or that of the object.
     pub(crate) digest: String,
 }
 

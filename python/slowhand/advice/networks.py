@@ -35,7 +35,8 @@ allow 0. (Assumed.)"""
 
 LINKS = "network.topology.links"
 
-# Parts that change with time, or are counted, stay as the scenario has them: traces, Wi-Fi.
+# Parts that change with time, or are counted, stay as the scenario has them: traces, Wi-Fi,
+# outages.
 
 
 class Stress(NamedTuple):

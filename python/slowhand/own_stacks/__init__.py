@@ -364,7 +364,7 @@ def _none_of(name: str) -> str:
 
 
 def _about(name: str) -> dict[str, Any]:
-    """The words on a stack with which it is built again, as far as they are known."""
+    """The sources and options with which a stack is built again, as far as they are known."""
     try:
         about = json.loads(_file(name).with_name("about.json").read_text())
     except (OSError, ValueError):

@@ -174,7 +174,7 @@ class Carried:
         return results.encoded(self.records, self.about())
 
     def about(self) -> dict[str, Any]:
-        """All that repeats it: version, scenario, overrides, the texts of files, the seed."""
+        """The origin of the network, which repeats the scenario but not the run."""
         return {**origin(self.scenario), "seed": self.seed, "live": True}
 
     def _results(self) -> tuple[_native.Table | None, str]:

@@ -78,7 +78,7 @@ def _macros(end: End, offers_all: bool) -> list[str]:
     if end.timer:
         first, maximum = end.timer.whole_ms
         lines += [
-            "/* Milliseconds: the first timeout, and where it stops doubling. */",
+            c_code.TIMEOUTS.strip(),
             f"#define COAP_MBEDTLS_CONF_HANDSHAKE_MIN_TIMEOUT_MS {first}",
             f"#define COAP_MBEDTLS_CONF_HANDSHAKE_MAX_TIMEOUT_MS {maximum}",
         ]

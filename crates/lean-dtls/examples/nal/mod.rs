@@ -17,7 +17,7 @@ pub const MTU: usize = 256;
 /// ACK_TIMEOUT of CoAP.)
 const PATIENCE_MS: u64 = 2000;
 
-/// The needs of the client beside a socket:
+/// The needs of the client beside a socket: waits, a clock that goes on while it waits, and random numbers.
 pub trait Device: DelayNs {
     /// The time.
     fn now(&self) -> Instant;

@@ -20,8 +20,8 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The number of looks in a row that find a thread asleep until it waits in the kernel. *Assumed*: on a busy machine a call may take
-/// milliseconds that does not wait for others.
+/// A thread waits in the kernel if so many looks in a row find it asleep. *Assumed*: on a busy machine a call that does not wait
+/// for others may take milliseconds.
 const ASLEEP: u32 = 8;
 
 /// The pause between two looks at a thread that is about to stop. *Assumed*.

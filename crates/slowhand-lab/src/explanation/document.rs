@@ -50,7 +50,7 @@ pub struct HostEntry {
     pub device: String,
 }
 
-/// The purposes for which parts are spent. No other kinds exist.
+/// The kinds of parts, each with the work or the wait that took the time. No other kinds exist.
 pub const KINDS: [(&str, &str); 26] = [
     ("again", "the client waits before its next attempt"),
     ("air", "frames and acknowledgements on the air"),
@@ -83,7 +83,7 @@ pub const KINDS: [(&str, &str); 26] = [
 /// A part of the time of a handshake.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// The purpose for which it was spent: one of [`KINDS`].
+    /// The work or the wait that took this time: one of [`KINDS`].
     pub kind: &'static str,
     /// Where.
     pub host: String,
@@ -91,7 +91,7 @@ pub struct Part {
     pub seconds: f64,
     /// The length in microseconds.
     pub microseconds: u64,
-    /// The purpose for which it was spent, and why.
+    /// The work or the wait in words, with its reason.
     pub text: String,
     /// The remedy that makes it shorter: `raise KEY`, `lower KEY` or `change KEY` of the scenario.
     pub remedy: Option<String>,

@@ -18,7 +18,7 @@ use slowhand_net::transport::tcp::{Flags, Segment};
 use slowhand_sessions::{Carrier, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The purpose of a piece of the path, in words.
+/// A piece of the path in words.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Words {
     pub(super) kind: &'static str,
@@ -251,7 +251,7 @@ fn few_words(kind: &str) -> Option<&'static str> {
 }
 
 impl Namer<'_> {
-    /// The purpose of a piece, also in the summary, and the event that is the cause.
+    /// The words for a piece, also in the summary, and the event that is the cause.
     fn words(&self, piece: &Piece) -> (Words, Short, Option<Key>) {
         let (words, short, event) = self.words_of(piece);
         let is_progress = matches!(
@@ -275,7 +275,7 @@ impl Namer<'_> {
         }
     }
 
-    /// The purpose of a piece alone, whatever it is a part of.
+    /// The words for a piece alone, whatever it is a part of.
     fn words_of(&self, piece: &Piece) -> (Words, Short, Option<Key>) {
         let node = |node: NodeId| name_of(Host::Node(node));
         let frame = |frame: usize| &self.air.frames[frame];

@@ -23,7 +23,7 @@ pub(super) struct Piece {
     pub(super) what: What,
 }
 
-/// The thing for which a handshake waited.
+/// The work or the wait that took the time of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// The device of an end computed what this step asked for.

@@ -121,7 +121,7 @@ pub struct Life {
     pub worlds: u64,
     /// The energy that the device used in this time, in millijoules, by state.
     pub energy: Energy,
-    /// The energy by purpose.
+    /// The energy that the device used in this time, in millijoules, by purpose.
     pub purposes: Purposes,
     /// The energy that it used in a day, in millijoules.
     pub energy_a_day_mj: f64,

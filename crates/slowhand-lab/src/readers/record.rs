@@ -62,7 +62,7 @@ pub struct ReadersRecord {
     pub setup_frames: u64,
     /// The octets of these frames, from the MAC header to the check sequence.
     pub setup_octets: u64,
-    /// Frames of requests and values.
+    /// Frames of requests and values, over all hops, repeated ones included, without acknowledgements.
     pub reading_frames: u64,
     /// The octets of these frames.
     pub reading_octets: u64,

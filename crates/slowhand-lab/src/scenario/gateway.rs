@@ -36,9 +36,8 @@ pub struct Gateway {
     /// as far from the server as the border router is (assumed). A client asks its delegate by a message of CoAP that OSCORE protects
     /// (`session.coap`, with the key `session.psk`). The delegate opens the session with a full handshake, computed as fast as
     /// `server.device`, and hands it over. The client resumes it with the server, as `session.resumption` says. Then the delegate
-    /// knows the master secret, and the client's private key. With DTLS 1.2 and certificates or raw public keys. Default: none, each
-    /// client opens
-    /// its own session.
+    /// knows the master secret, and the client's private key. With DTLS 1.2 and certificates or raw public keys. Default: none,
+    /// each client opens its own session.
     pub delegation: Option<Delegate>,
     /// True if the border router validates the certificates of servers (Hummen et al. 2013): it forwards a chain only if it is good,
     /// which takes it no time (assumed: it is a computer). So clients verify no signatures of certificates, and must trust

@@ -72,8 +72,8 @@ impl Scenario {
         }
     }
 
-    /// The demand of the scenario, if it keeps frames from arriving at the neighbours of this host: more repetitions only
-    /// work against it. `None` where several keys do.
+    /// The key by which the scenario itself keeps frames from arriving at the neighbours of this host: more repetitions only
+    /// work against it. `None` if there is no such key, or more than one.
     fn cause(&self, reason: DropReason, host: Host) -> Option<Remedy> {
         let Host::Node(node) = host else { return None };
         let is_off = |outage: &Outage| {

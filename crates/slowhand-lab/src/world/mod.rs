@@ -2,9 +2,8 @@
 //!
 //! A session never sees a radio and a radio never sees a session: they meet here. An end of a conversation is a
 //! session, the application above it ([`Application`](crate::application::Application)), and the connection below
-//! it: TCP where the session needs a stream, DCCP where the scenario asks for it. A device that computes does nothing else meanwhile:
-//! datagrams and timeouts wait
-//! for it.
+//! it: TCP where the session needs a stream, DCCP where the scenario asks for it. A device that computes does nothing else
+//! meanwhile: datagrams and timeouts wait for it.
 //!
 //! # Modules
 //!
@@ -22,6 +21,8 @@
 //! | `retransmission`, `segments` | which DTLS datagrams and TCP segments were sent before |
 //! | `payload` | what a session sends, as the network takes it |
 //! | `trace` | what the ends did, each step with its cause; kept only for an explanation or a capture |
+//! | `run` | runs the world of a plan and a seed to its end |
+//! | `silent` | a session that takes nothing and sends nothing |
 //! | `live` | conversations that are opened while the world runs, and hosts outside of it |
 
 mod attempts;

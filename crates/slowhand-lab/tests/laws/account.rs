@@ -60,7 +60,8 @@ pub(crate) fn outcomes(world: &World<'_>) -> Holds {
     // ends. The attempts after that take as long as others do.
     let evicts = world.scenario.server.slots.is_some() && world.scenario.server.policy != Policy::Refuse;
     let last_eviction_s = |record: &Record| {
-        let others = world.records.iter().filter(|other| evicts && other.client != record.client);
+        let may_be_evicted = evicts && (record.attempts > 1 || record.outcome == Outcome::Evicted);
+        let others = world.records.iter().filter(|other| may_be_evicted && other.client != record.client);
         others.map(|other| other.end_s).fold(record.start_s, f64::max)
     };
     let longest_s = |record: &Record| {
@@ -171,8 +172,8 @@ fn ramps(timeline: &[RadioInterval], node: u16) -> u64 {
     (first + own.windows(2).filter(|two| two[0].to < two[1].from).count()) as u64
 }
 
-/// The time, in microseconds, for which a radio slept: the time in which it was off, but for what it used while it started,
-/// ramped up and was ready. Fails unless the energy of these follows from how often and how long it did so.
+/// The time, in microseconds, for which a radio slept: the time in which it was off, less the time in which it started, ramped
+/// up and was ready. Fails unless the energy of these three follows from how often and how long they happened.
 fn work_of(device: &Device, energy: &Energy, off_us: u64, work: RadioWork) -> Result<f64, String> {
     let (per_s, currents) = (device.supply_v.value, &device.current);
     let [off, ready] = [off_us, work.ready.as_micros()].map(|us| us as f64 / 1e6);
@@ -389,7 +390,7 @@ pub(crate) fn frames(world: &World<'_>) -> Holds {
         // The border router's own segments have numbers as its other packets have.
         all.all(|(counted, seen)| counted >= seen)
     } else if has_more {
-        all.all(|(counted, seen)| counted <= seen)
+        all.all(|(counted, seen)| counted <= seen) && counted[0][0] > 0
     } else {
         counted == seen
     };

@@ -48,11 +48,12 @@ pub enum Timer {
     /// It begins again with each fragment.
     EachFragment,
     /// As `first-fragment`, but a datagram whose time is over stays, and can still become complete, until the first
-    /// fragment of another datagram arrives. Only the first fragment of a datagram takes a buffer (Contiki-NG).
+    /// fragment of another datagram arrives. Then the node discards all datagrams whose time is over. Only the first fragment of
+    /// a datagram takes a buffer (Contiki-NG).
     OnDemand,
 }
 
-/// What happens to a datagram for which there is no reassembly buffer.
+/// What happens to a datagram for which a node has no room: no free buffer, or too few octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -60,7 +61,7 @@ pub enum WhenFull {
     /// The node refuses it.
     #[default]
     Refuse,
-    /// The node gives up the datagram whose time began first.
+    /// The node gives up datagrams until there is room, first the one whose time began first.
     Oldest,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Each node that understands it solicits its parent, and says so in the solicitation. The parent answers with an advertisement, and
 //! says it there if it understands it too. A node compresses towards a neighbour as soon as it has heard that, or has received a
-//! payload from it that is compressed. Until then it sends payloads as they are. What a node has learned stays (assumed: nobody
-//! solicits again before the lifetime of an advertisement is over).
+//! payload from it that is compressed. Until then it sends payloads as they are. What a node has learned stays. Assumed: a node
+//! knows its parent and solicits it alone, and nobody solicits again before the lifetime of an advertisement is over.
 
 use super::events::Events;
 use super::{Network, Timer};

@@ -36,8 +36,9 @@ pub struct NetworkConfig {
     /// The prefixes that compressed addresses can refer to, and how payloads are compressed. Default: [`Contexts::mesh`]. With
     /// [`Fragments::Recovered`], no node compresses payloads.
     pub contexts: Contexts,
-    /// The nodes that do not know how payloads are compressed. Their neighbours know that from the beginning, and send them
-    /// payloads as they are; or see [`exchanges_capabilities`](Self::exchanges_capabilities). With [`Fragments::Forwarded`], nobody compresses what goes through them.
+    /// The nodes that do not know how payloads are compressed. Their neighbours send them payloads as they are: they know it from
+    /// the beginning, or learn it ([`exchanges_capabilities`](Self::exchanges_capabilities)). With [`Fragments::Forwarded`], nobody
+    /// compresses what goes through them.
     pub without_payload_compression: BTreeSet<NodeId>,
     /// True if neighbours know nothing of this at the beginning, and tell each other ([`ip::discovery`](crate::ip::discovery)). Only with
     /// Generic Header Compression and [`Fragments::Reassembled`], without mesh headers.

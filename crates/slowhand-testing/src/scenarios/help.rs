@@ -152,6 +152,9 @@ mod tests {
         for (key, value) in HELP {
             assert!(scenarios.iter().any(|scenario| scenario.value(key) == Some(value)), "{key} = {value}");
         }
+        for (_, settings) in HELPS {
+            assert!(settings.iter().any(|setting| HELP.contains(setting)), "{settings:?}");
+        }
         assert!(scenarios.iter().zip(0..).any(|(scenario, seed)| *scenario == RandomScenario::new(seed)));
     }
 }

@@ -15,7 +15,7 @@ FULL_MSS = 1220
 """With headers of IPv6 (40 octets) and TCP (20) a packet of 1,280 octets, the least MTU of IPv6."""
 
 OPENWSN = (96, 80)
-"""The octets of a frame of OpenWSN (`MAX_FRAGMENT_SIZE` of its frag.h): then with security."""
+"""Octets that OpenWSN puts into a frame (`MAX_FRAGMENT_SIZE`, frag.h): without, with security."""
 
 
 def points() -> list[Point]:

@@ -18,7 +18,7 @@ OPTIMISED: dict[str, Setting] = {"session.lean": ["slides"]}
 SEQUENTIAL: dict[str, Setting] = {
     "session.lean": ["slides", "server_finished_first"],
 }
-"""The session with a server that needs its keys before it answers."""
+"""The optimised session with a server that needs its keys before it answers."""
 
 ALL: dict[str, Setting] = {"session.lean": ["all"], **PACKED}
 """All switches of the lean profile."""

@@ -89,7 +89,7 @@ def measure(laboratory: Laboratory) -> Values:
         return r_squared(HOPS, [duration(point(bi_ms, CAPS_MS[0], h)).mean for h in HOPS])
 
     def gained(at: Callable[[float, float], Point]) -> Estimate:
-        """The time by which the largest active period shortens the handshake of the next one."""
+        """The time that a handshake saves with the largest active period, against the next one."""
         bi_ms, (_, cap_ms, largest_cap_ms) = EQUIVALENT[3][0], CAPS_MS
         return duration(at(bi_ms, cap_ms)) - duration(at(bi_ms, largest_cap_ms))
 

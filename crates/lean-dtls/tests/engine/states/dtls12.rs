@@ -64,7 +64,7 @@ const OTHERS: [(u8, &[u8], &str); 9] = [
 pub struct Dtls12 {
     /// The handshake messages that it has sent in clear: kind, number, body.
     clear: Vec<(u8, u16, Vec<u8>)>,
-    /// The records that it has encrypted.
+    /// The handshake messages that it has encrypted, in the same form.
     encrypted: Vec<(u8, u16, Vec<u8>)>,
     /// With what it encrypts.
     key: Seen,

@@ -61,9 +61,9 @@ pub enum Downward {
     /// 7.5.6.3).
     #[default]
     Indirect,
-    // Small stacks do so: it saves the data requests, and an answer can be sent in the active period of the question.
     /// The coordinator contends for the channel like its children. They must listen (`rx_on_when_idle`). Not in the
     /// standard.
+    // Small stacks send directly: it saves the data requests, and an answer can be sent in the active period of the question.
     Direct,
 }
 

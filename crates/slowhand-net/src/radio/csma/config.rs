@@ -108,8 +108,8 @@ pub enum FastPoll {
     /// After each frame that it has to send.
     #[default]
     Data,
-    // Its application announces that ([`Mac::begin_burst`](crate::radio::Mac::begin_burst)).
     /// While the client on it opens a session.
+    // Its application announces that by `Mac::begin_burst`.
     Session,
     /// Never.
     Never,
