@@ -14,7 +14,7 @@ fuzz_target!(|octets: &[u8]| {
 
     let mut input = Input::new(octets);
     let kind = [Kind::RouterSolicitation, Kind::RouterAdvertisement][input.below(2)];
-    let ghc = input.below(2) == 1;
+    let ghc = input.flag();
     let addressing = [Addressing::Extended, Addressing::Short][input.below(2)];
     let [from, to] = NODES;
     let expected = Some((link_local_address(from), Message { kind, ghc }));

@@ -53,13 +53,13 @@ fn ends(kind: u8, seeds: [u8; 2]) -> [Box<dyn Session>; 2] {
             config.cryptography = Cryptography::Weightless;
         }
         config.mtu = (kind & 16 != 0).then_some(128);
-        config.seed = [seeds[usize::from(role == Role::Server)]; 32];
+        config.seed = [seeds[role]; 32];
         if let Some(tls) = config.family.tls_mut() {
             tls.resumption = (kind & 3 == 3).then_some(Resumption::Id);
         }
         config
     };
-    let [client, server] = [Role::Client, Role::Server].map(config);
+    let [client, server] = Role::BOTH.map(config);
     build_pair([&client, &server], [Arc::new(Weightless), Arc::new(Weightless)]).expect("a configuration that can be")
 }
 

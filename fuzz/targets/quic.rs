@@ -39,14 +39,14 @@ fn ends(kind: u8, seeds: [u8; 2]) -> [Box<dyn Session>; 2] {
     let config = |role: Role| {
         let credential = CredentialKind::Certificate.into();
         let mut config = SessionConfig::new(role, Stack::RUSTLS, Protocol::Quic.family(), credential);
-        config.seed = [seeds[usize::from(role == Role::Server)]; 32];
+        config.seed = [seeds[role]; 32];
         if let Some(tls) = config.family.tls_mut() {
             tls.auth = if kind & 1 == 0 { Auth::Server } else { Auth::Mutual };
             tls.resumption = (kind & 2 != 0).then_some(Resumption::Ticket);
         }
         config
     };
-    let [client, server] = [Role::Client, Role::Server].map(config);
+    let [client, server] = Role::BOTH.map(config);
     build_pair([&client, &server], [Arc::new(Weightless), Arc::new(Weightless)]).expect("a configuration that can be")
 }
 

@@ -1,8 +1,8 @@
 //! The cargo features as constants, and what is kept for one of them only.
 //!
-//! Every module is compiled with every set of features. What belongs to a feature stands behind its constant, or behind a value of
+//! Every module but `time/round_trips` is compiled with every set of features. What belongs to a feature stands behind its constant, or behind a value of
 //! type [`If`], [`OrOff`] or [`Slot`], which takes no room without the feature. The compiler then leaves out what would be done with it.
-//! `cfg` is for what users of this crate see, and for what needs another crate.
+//! `cfg` is for what users of this crate see, for what needs another crate, and for `allowance` and `eviction`.
 
 #![allow(dead_code)] // some of it is for features that are on, and some for features that are off
 

@@ -111,7 +111,7 @@
 //! | modules | hold |
 //! | --- | --- |
 //! | `features` | the cargo features as constants, and the types of what only one of them needs |
-//! | `codec`, `alert`, `extension`, `time`, `crypto` | numbers and vectors; the numbers of alerts and extensions, and a list of extensions on the wire; the clock and the timer of a flight; the cryptography as a trait, and RustCrypto |
+//! | `codec`, `octets`, `alert`, `extension`, `time`, `crypto` | numbers and vectors; octets of a bounded number; the numbers of alerts and extensions, and a list of extensions on the wire; the clock and the timer of a flight; the cryptography as a trait, and RustCrypto |
 //! | `der`, `signature`, `credentials` | signatures and keys in DER; a signature in a message; the credentials as a trait: pre-shared keys, raw public keys, X.509 |
 //! | `lean` | the switches of the lean profile, and its extension (docs/lean-profile.md) |
 //! | `suite`, `connection_id` | the cipher suites of DTLS 1.2, and which of them an end can use; connection IDs and their extension |
@@ -119,16 +119,16 @@
 //! | `handshake`, `ranges`, `reassembly`, `replay` | headers of messages; messages from fragments; the window against replays |
 //! | `flight` | a flight, kept until it is answered, cut into datagrams; which record carried what, for acknowledgements |
 //! | `limits`, `agreement` | how long a record may be, and its extensions; the ephemeral key pair that a client of DTLS 1.3 sends at once |
+//! | `allowance` | how much may be sent to an address that nobody has verified |
 //! | `both` | what each version asks of the other, which it does not know, if a client offers both in one ClientHello |
 //! | `dtls12/` | DTLS 1.2: `record`, `schedule`, `hello`; `extensions` and what follows from each (`heartbeat`, `public_keys`); `resumption`, `key_agreement`, `certificates`; `connection` (what both ends have in common), `client`, `server` |
 //! | `dtls13/` | DTLS 1.3: its records, key schedule, pre-shared keys, hellos, acknowledgements, certificates, and the handshake of each end |
-//! | `allowance` | how much may be sent to an address that nobody has verified |
 //! | `connection` | one connection, of whichever version; from DTLS 1.2 to 1.3, if a client has offered both |
 //! | `client`, `server`, `reply`, `eviction` | the faces of the engine; the slots of a server, its answers to clients without one, and which of them ends for another |
 //! | `decisions` | a page of its documentation: what an engineer decides, and the price of each answer |
 //!
-//! `dtls12` and `dtls13` take nothing from each other: `connection`, `server` and `reply` know both. All modules are compiled with
-//! every set of features. What a feature needs takes no room without it, and is in no image: see `features`.
+//! `dtls12` and `dtls13` take nothing from each other: `connection`, `server` and `reply` know both. All modules but one are compiled
+//! with every set of features: `time/round_trips` has another one in its place. What a feature needs takes no room without it, and is in no image: see `features`.
 
 #![no_std]
 #![forbid(unsafe_code)]

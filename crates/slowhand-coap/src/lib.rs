@@ -22,8 +22,8 @@
 //! | [`cojp`] | joining a 6TiSCH network: the objects, the pledge, the proxy without state, the registrar; above `message` and `oscore` | RFC 9031, RFC 8974 |
 //! | [`objects`] | values that are signed and encrypted once, for many readers and for caches: COSE_Encrypt0 around COSE_Sign1, and the keys that open them. Its cryptography is the trait of `oscore` and ES256 | OSCAR; RFC 9052, RFC 9053 |
 //!
-//! Sessions of CoAP use all but `cojp` and `objects`, which `joining` and `readers` in slowhand-lab use, and `hand_over`. The tests have
-//! aiocoap and libcoap as peers, over UDP and TCP.
+//! Sessions of CoAP use all modules but `cojp`, `objects` and `hand_over`. `joining` and `readers` in slowhand-lab use the first two. The
+//! tests have aiocoap and libcoap as peers, over UDP and TCP.
 //!
 //! # A request and its answer
 //!

@@ -15,21 +15,22 @@
 //!
 //! # Modules
 //!
-//! From the ground floor upwards: a module imports only from earlier rows, or from its own row.
+//! From the ground floor upwards: a module imports only from earlier rows, or from its own row. But `calls/` and `events`
+//! hold methods of `tracer`, which calls them.
 //!
 //! | modules | hold |
 //! | --- | --- |
 //! | `setup`, `report`, `error` | what is run; what comes out, and what a reader has to know of it; why not |
 //! | `programs` | the programs of a scenario (`[[programs]]`), each at its host with its command |
 //! | `linux/` | all that follows. Other systems have a refusal in its place |
-//! | `notes`, `clocks`, `ticks`, `filter` | what programs did that a reader has to know; virtual time as the clocks of programs show it; a bound for waiting; which system calls are trapped |
+//! | `notes`, `clocks`, `filter` | what programs did that a reader has to know; virtual time as the clocks of programs show it; which system calls are trapped |
 //! | `tracee`, `descriptor` | registers and memory of a stopped thread; its descriptors, copied, so that a file can be non-blocking for one call |
-//! | `kernel`, `names`, `spawn` | the IPv6 of one host: a namespace with a TUN interface; the names of the hosts; how a program starts in namespaces of its own |
+//! | `kernel`, `ticks`, `names`, `spawn` | calls of the kernel, and a bound for waiting; the IPv6 of one host: a namespace with a TUN interface; the names of the hosts; how a program starts in namespaces of its own |
 //! | `firmware/` | the other side of an interface that firmware opens itself: a packet socket, and the router that the firmware finds there |
 //! | `threads` | threads and processes, their calls, waits and timers |
-//! | `streams/` | TCP: sockets of Unix in the place of those of programs, and connections of `slowhand-net` behind them; its `calls` are methods of `tracer`, as those of `calls/` are |
+//! | `streams/` | TCP: sockets of Unix in the place of those of programs, and connections of `slowhand-net` behind them |
 //! | `world` | the network between the programs: packets, conversations, frames, the digest of all of it |
-//! | `calls/` | each family of calls, at its entry and its exit: `clocks`, `polling`, `files`, `sockets`, `futex`, `processes`, `timers`; `sharing`: which of them other hosts can see |
+//! | `calls/` | each family of calls, at its entry and its exit: `clocks`, `polling`, `files`, `sockets`, `streams`, `futex`, `processes`, `timers`; `sharing`: which of them other hosts can see |
 //! | `events` | what a thread stops for: a call, a signal, a new thread, a new program, its end |
 //! | `tracer` | the programs of one host: one thread at a time, until all wait |
 //! | `team`, `conductor` | the threads of slowhand, each with some hosts; hosts and network by turns, and the next thing that is due when all wait |

@@ -33,6 +33,7 @@
 //! | [`link`], [`route`] | which node hears which other node; the routing tree |
 //! | `link/` | what changes with time: `alternating` (states that come and go), `course` (ratios over time), `variation` (both, and Wi-Fi); `capture`: powers, and which frame survives others |
 //! | [`observer`] | what an observer sees: frames, when they were handled, radio states, buffer levels |
+//! | `cursor` | reads and writes octets in order, for `radio/frame` and `lowpan` |
 //! | [`radio`] | IEEE 802.15.4: the `Mac` trait (enqueue a frame, deadline, handle the deadline) |
 //! | `radio/frame` | the codec of frames: header, addresses, security, information elements; every MAC writes and reads through it. `ccm` encrypts and authenticates their octets |
 //! | `radio/medium` | the shared channel of MACs that contend: carrier sense, collisions, capture |

@@ -82,16 +82,16 @@
 //! both ends, which may resume an earlier session. [`memory`] runs two sessions without a network. [`credentials`] has
 //! the public test keys, and issues certificates of other lengths.
 //!
-//! From the ground floor upwards: a module imports only from earlier rows, or from its own row.
+//! From the ground floor upwards: a module imports only from earlier rows, or from its own row. But `stacks` asks
+//! `messages` what is below a session of CoAP.
 //!
 //! | modules | hold |
 //! | --- | --- |
 //! | `operation`, `names`, `tls`, `coap`, `config`, `session` | cryptographic operations; the names of protocols and of kinds of credentials; the configuration of a session, its parts for TLS and for CoAP; the `Session` trait |
 //! | `heap` | counts what the libraries allocate |
-//! | `device`, `arithmetic`, `credentials` | clock, randomness and transmissions of the device that a library runs on; fast arithmetic of secp256r1 and RSA for every library; keys and certificates |
-//! | `interface`, `host` | `csrc/slowhand/stack.h` in Rust, generated from it; the table of functions that a library in C gets |
+//! | `interface`, `host`, `device`, `arithmetic`, `credentials` | `csrc/slowhand/stack.h` in Rust, generated from it; the table of functions that a library in C gets; clock, randomness and transmissions of the device that a library runs on; fast arithmetic of secp256r1 and RSA for every library; keys and certificates |
 //! | `capabilities`, `check`, `features` | what a library can do; whether a configuration is possible; both in words |
-//! | `declared` | what a library in C says of itself, as capabilities |
+//! | `declared`, `holes` | what a library in C says of itself, as capabilities; the known holes of the libraries |
 //! | `library`, `crash`, `c_library` | a library on a device; what is said if a stack of the user crashes; the part that all C libraries share |
 //! | `lean`, `mbedtls`, `openssl`, `rustls`, `tinydtls` | the adapters. Those in Rust have a constant of `Capabilities`, those in C a table of `csrc/slowhand/stack.h`. `csrc/boringssl` and `csrc/wolfssl` are compiled by `slowhand stacks add`, and for `interop/`. `rustls/quic` is QUIC, by quinn-proto with the cryptography of `rustls/packets` |
 //! | `own` | stacks of the user: shared objects that are loaded by name (docs/own-stack.md) |

@@ -14,15 +14,7 @@ use crate::oscore::{Crypto as _, RustCrypto};
 pub const NONCE: usize = 12;
 
 /// With what a record is encrypted.
-#[derive(Clone, Copy)]
-pub struct Protection<'a> {
-    /// The key of AES-128.
-    pub key: &'a [u8; KEY],
-    /// The nonce, which is used once with this key.
-    pub nonce: &'a [u8; NONCE],
-    /// The data that the tag protects beside the content.
-    pub associated: &'a [u8],
-}
+pub type Protection<'a> = crate::oscore::crypto::Protection<'a, NONCE>;
 
 /// AES-128 in CBC mode, HMAC-SHA-256 and AES-128-CCM-8.
 pub trait Crypto {

@@ -34,11 +34,11 @@ pub struct Failed;
 
 /// With what a message is encrypted.
 #[derive(Clone, Copy)]
-pub struct Protection<'a> {
+pub struct Protection<'a, const LENGTH: usize = NONCE> {
     /// The key of AES-128.
     pub key: &'a [u8; KEY],
     /// The nonce, which is used once with this key.
-    pub nonce: &'a [u8; NONCE],
+    pub nonce: &'a [u8; LENGTH],
     /// The data that the tag protects beside the content.
     pub associated: &'a [u8],
 }

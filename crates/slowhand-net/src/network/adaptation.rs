@@ -38,7 +38,7 @@ pub(super) fn layers(
     // A node reassembles a packet of the limit also with the headers that RPL adds (RFC 6553 section 3).
     let longer = config.rpl.map_or(0, |rpl| rpl.longest_headers(routes));
     let nodes = (0..routes.nodes()).map(|node| NodeId(node as u16));
-    let contexts_of = |node| if config.without_payload_compression.contains(&node) { plain } else { contexts };
+    let contexts_of = |node| if config.understands_compression(node) { contexts } else { plain };
     nodes.map(|node| AdaptationLayer::new(addressing.of_node(node), config, longer, contexts_of(node))).collect()
 }
 

@@ -67,6 +67,13 @@ pub struct NetworkConfig {
     pub joining: Option<JoiningConfig>,
 }
 
+impl NetworkConfig {
+    /// True if a node understands compressed payloads.
+    pub(super) fn understands_compression(&self, node: NodeId) -> bool {
+        !self.without_payload_compression.contains(&node)
+    }
+}
+
 impl Default for NetworkConfig {
     fn default() -> Self {
         Self {

@@ -17,7 +17,8 @@
 //! | `destination`, `errors`, `error_limit` | where a packet goes next; the ICMPv6 errors of routers, and their rate limit |
 //! | `hop`, `adaptation`, `capacity` | one hop: from a packet to frames and back; what each node keeps for that; how much fits into a frame |
 //! | `handling` | received frames that the processors of their nodes have not handled yet |
-//! | `payload` | to whom a node sends compressed payloads |
+//! | `payload`, `capabilities` | to whom a node sends compressed payloads; what neighbours tell each other of that |
+//! | `config` | the settings of a network |
 //! | `rpl` | which headers RPL adds to a packet, and what each node does with them |
 //! | `mesh_under` | frames with mesh headers, which routers pass on below IPv6 |
 //! | `recovering`, `recovery` | fragments that are acknowledged and sent again (RFC 8931) |
@@ -172,7 +173,7 @@ impl Network {
         for (&node, &handling) in &config.frame_handling {
             mac.queue_mut(node).processor_mut().set_handling(handling);
         }
-        let understands = |node| !config.without_payload_compression.contains(&node);
+        let understands = |node| config.understands_compression(node);
         let capabilities =
             config.exchanges_capabilities.then(|| Capabilities::new(&routes, understands, streams, &mut timers));
         let deadline = earliest(mac.deadline(), timers.next_at()); // no other part has a deadline yet

@@ -31,7 +31,7 @@ impl Network {
 
     /// True if a node understands compressed payloads.
     pub(super) fn understands_compression(&self, node: NodeId) -> bool {
-        !self.config.without_payload_compression.contains(&node)
+        self.config.understands_compression(node)
     }
 
     /// True if a node and all that will read what it compresses understand it.
