@@ -77,7 +77,7 @@ const HELPS: &[(u64, Settings)] = &[
 ];
 
 /// The helps, as a key and its value.
-pub const HELP: [(&str, &str); 11] = [
+pub const HELP: [(&str, &str); 12] = [
     ("session.carrier", "\"coap\""),
     ("session.carrier", "\"dccp\""),
     ("session.trust_anchor", "true"),
@@ -86,6 +86,7 @@ pub const HELP: [(&str, &str); 11] = [
     ("session.false_start", "true"),
     ("session.backoff", "\"cocoa\""),
     ("gateway.delegation", "\"border-router\""),
+    ("gateway.delegation", "\"internet\""),
     ("gateway.pre_validation", "true"),
     ("lowpan.payload_compression", "\"ghc\""),
     ("lowpan.payload_compression", "\"lithe\""),
