@@ -35,6 +35,13 @@ const char *slowhand_alert_name(int description);
 size_t slowhand_not_resumable(void *session, uint8_t *output, size_t size);
 int slowhand_no_connection_id(const void *session);
 
+/* Defines the table of a library. Those of its functions that are not named here have the same names in every adapter. */
+#define SLOWHAND_LIBRARY(library_of, start, handle_timeout, connection_id, resumable)                                            \
+    extern const struct slowhand_library library_of;                                                                             \
+    const struct slowhand_library library_of = {create,     destroy,       start,    handle_input, handle_timeout,               \
+                                                write_data, close_session, max_data, suite,        connection_id,                \
+                                                resumable,  version}
+
 #ifdef __cplusplus
 }
 #endif

@@ -733,17 +733,4 @@ static int connection_id(const void *context)
 #endif
 }
 
-const struct slowhand_library mbedtls_library = {
-    .create = create,
-    .destroy = destroy,
-    .start = drive,
-    .handle_input = handle_input,
-    .handle_timeout = drive,
-    .write = write_data,
-    .close = close_session,
-    .max_data = max_data,
-    .suite = suite,
-    .connection_id = connection_id,
-    .resumable = resumable,
-    .version = version,
-};
+SLOWHAND_LIBRARY(mbedtls_library, drive, drive, connection_id, resumable);

@@ -428,17 +428,4 @@ static uint16_t suite(const void *context)
     return index < sizeof SUITES / sizeof *SUITES ? SUITES[index] : 0;
 }
 
-const struct slowhand_library tinydtls_library = {
-    .create = create,
-    .destroy = destroy,
-    .start = start,
-    .handle_input = handle_input,
-    .handle_timeout = handle_timeout,
-    .write = write_data,
-    .close = close_session,
-    .max_data = max_data,
-    .suite = suite,
-    .connection_id = slowhand_no_connection_id,
-    .resumable = slowhand_not_resumable,
-    .version = version,
-};
+SLOWHAND_LIBRARY(tinydtls_library, start, handle_timeout, slowhand_no_connection_id, slowhand_not_resumable);

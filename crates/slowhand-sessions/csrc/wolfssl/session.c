@@ -700,18 +700,4 @@ static size_t resumable(void *context, uint8_t *output, size_t size)
     return length;
 }
 
-extern const struct slowhand_library wolfssl_library;
-const struct slowhand_library wolfssl_library = {
-    .create = create,
-    .destroy = destroy,
-    .start = start,
-    .handle_input = handle_input,
-    .handle_timeout = handle_timeout,
-    .write = write_data,
-    .close = close_session,
-    .max_data = max_data,
-    .suite = suite,
-    .connection_id = connection_id,
-    .resumable = resumable,
-    .version = version,
-};
+SLOWHAND_LIBRARY(wolfssl_library, start, handle_timeout, connection_id, resumable);
