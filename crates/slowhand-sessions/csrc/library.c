@@ -67,6 +67,41 @@ const char *slowhand_alert_name(int description)
     return name == NULL ? "unknown alert" : name;
 }
 
+size_t slowhand_copy_out(const void *octets, size_t length, uint8_t *output, size_t size)
+{
+    if (octets == NULL)
+        return 0;
+    if (length <= size)
+        memcpy(output, octets, length);
+    return length;
+}
+
+static unsigned copy_psk(const struct slowhand_options *options, unsigned char *psk, unsigned size)
+{
+    if (options->psk_len > size)
+        return 0;
+    memcpy(psk, options->psk, options->psk_len);
+    return (unsigned) options->psk_len;
+}
+
+unsigned slowhand_client_psk(const struct slowhand_options *options, char *identity, unsigned identity_size, unsigned char *psk,
+                             unsigned psk_size)
+{
+    if (options->psk_identity_len >= identity_size)
+        return 0;
+    memcpy(identity, options->psk_identity, options->psk_identity_len);
+    identity[options->psk_identity_len] = '\0';
+    return copy_psk(options, psk, psk_size);
+}
+
+unsigned slowhand_server_psk(const struct slowhand_options *options, const char *identity, unsigned char *psk, unsigned psk_size)
+{
+    if (strlen(identity) != options->psk_identity_len
+        || memcmp(identity, options->psk_identity, options->psk_identity_len) != 0)
+        return 0;
+    return copy_psk(options, psk, psk_size);
+}
+
 size_t slowhand_not_resumable(void *session, uint8_t *output, size_t size)
 {
     (void) session;

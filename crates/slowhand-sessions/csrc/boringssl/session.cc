@@ -568,8 +568,7 @@ size_t resumable(void *context, uint8_t *output, size_t size)
         kept = octets;
         length = has ? length : 0;
     }
-    if (length > 0 && length <= size)
-        memcpy(output, kept, length);
+    length = slowhand_copy_out(kept, length, output, size);
     OPENSSL_free(octets);
     leave(session);
     return length;

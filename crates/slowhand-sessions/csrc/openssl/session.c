@@ -193,24 +193,15 @@ static int check_cookie(SSL *ssl, const unsigned char *cookie, unsigned int leng
 static unsigned int client_psk(SSL *ssl, const char *hint, char *identity, unsigned int identity_size,
                                unsigned char *psk, unsigned int psk_size)
 {
-    const struct slowhand_options *options = &((const struct session *) SSL_get_app_data(ssl))->options;
+    const struct session *session = SSL_get_app_data(ssl);
     (void) hint;
-    if (options->psk_identity_len >= identity_size || options->psk_len > psk_size)
-        return 0;
-    memcpy(identity, options->psk_identity, options->psk_identity_len);
-    identity[options->psk_identity_len] = '\0';
-    memcpy(psk, options->psk, options->psk_len);
-    return (unsigned int) options->psk_len;
+    return slowhand_client_psk(&session->options, identity, identity_size, psk, psk_size);
 }
 
 static unsigned int server_psk(SSL *ssl, const char *identity, unsigned char *psk, unsigned int psk_size)
 {
-    const struct slowhand_options *options = &((const struct session *) SSL_get_app_data(ssl))->options;
-    if (strlen(identity) != options->psk_identity_len
-        || memcmp(identity, options->psk_identity, options->psk_identity_len) != 0 || options->psk_len > psk_size)
-        return 0;
-    memcpy(psk, options->psk, options->psk_len);
-    return (unsigned int) options->psk_len;
+    const struct session *session = SSL_get_app_data(ssl);
+    return slowhand_server_psk(&session->options, identity, psk, psk_size);
 }
 
 /* A line of a key log has a label, then the client random and a secret in hexadecimal. */
