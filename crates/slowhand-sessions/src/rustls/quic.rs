@@ -127,10 +127,8 @@ impl Quic {
             }
         };
         let mut config = EndpointConfig::new(Arc::new(ResetKey::new()));
-        let mut seed = [0; 32];
-        device::fill_random(&mut seed);
         // Without the extension of RFC 9287: packets keep the bit by which others know them.
-        config.rng_seed(Some(seed)).supported_versions(vec![VERSION]).grease_quic_bit(false);
+        config.rng_seed(Some(device::random())).supported_versions(vec![VERSION]).grease_quic_bit(false);
         config.cid_generator(|| Box::new(OfTheDevice));
         if let Some(mtu) = checked.config.mtu {
             // The peer sends no more than what this end says that it takes.
@@ -257,9 +255,7 @@ impl ConnectionIdGenerator for OfTheDevice {
 }
 
 fn connection_id() -> ConnectionId {
-    let mut octets = [0; CONNECTION_ID];
-    device::fill_random(&mut octets);
-    ConnectionId::new(&octets)
+    ConnectionId::new(&device::random::<CONNECTION_ID>())
 }
 
 /// Writes as much of a message as there is room for. Returns true if all of it is written, or if the peer does not want it.
