@@ -1,3 +1,8 @@
+/* Mbed TLS.
+ *
+ * The library runs unmodified. Its public callbacks give it the device's I/O (one datagram or one write at a time), timers
+ * (`mbedtls_ssl_set_timer_cb`), calendar and randomness. Sessions do not share a configuration, because the library writes into it (keys
+ * cache precomputed points). A configuration takes microseconds to set up. */
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
 #include "certificate.h"
 
