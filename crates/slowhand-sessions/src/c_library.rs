@@ -109,10 +109,10 @@ impl CLibrary {
         }
     }
 
-    fn call(&mut self, call: impl FnOnce(*mut c_void, *mut slowhand_progress)) -> Progress {
+    fn call(&mut self, call: impl FnOnce(&slowhand_library, *mut c_void, *mut slowhand_progress)) -> Progress {
         let mut progress = slowhand_progress::new();
         let running = Running::enter(self.stack);
-        call(self.session.as_ptr(), &mut progress);
+        call(self.functions, self.session.as_ptr(), &mut progress);
         drop(running);
         match violation(self.stack) {
             None => progress.read(),
@@ -159,21 +159,21 @@ pub(crate) fn take_violation_at_end() -> Option<Failure> {
 // SAFETY of the calls below: the session lives as long as `self`, and the arguments live as long as the call.
 impl Library for CLibrary {
     fn start(&mut self) -> Progress {
-        let start = self.functions.start;
         // SAFETY: see above.
-        self.call(|session, progress| unsafe { start(session, progress) })
+        self.call(|functions, session, progress| unsafe { (functions.start)(session, progress) })
     }
 
     fn handle_input(&mut self, input: &[u8]) -> Progress {
-        let handle_input = self.functions.handle_input;
         // SAFETY: see above.
-        self.call(|session, progress| unsafe { handle_input(session, input.as_ptr(), input.len(), progress) })
+        self.call(|functions, session, progress| unsafe {
+            (functions.handle_input)(session, input.as_ptr(), input.len(), progress)
+        })
     }
 
     fn handle_timeout(&mut self) -> Progress {
-        let handle_timeout = self.functions.handle_timeout;
         // SAFETY: see above.
-        let mut progress = self.call(|session, progress| unsafe { handle_timeout(session, progress) });
+        let mut progress =
+            self.call(|functions, session, progress| unsafe { (functions.handle_timeout)(session, progress) });
         // Time must go on, also with a stack that does nothing about its deadline.
         let now = device::clock();
         progress.deadline = progress.deadline.map(|at| if at > now { at } else { now + LEAST_TIMEOUT });
@@ -181,9 +181,10 @@ impl Library for CLibrary {
     }
 
     fn write(&mut self, data: &[u8]) -> Progress {
-        let write = self.functions.write;
         // SAFETY: see above.
-        self.call(|session, progress| unsafe { write(session, data.as_ptr(), data.len(), progress) })
+        self.call(|functions, session, progress| unsafe {
+            (functions.write)(session, data.as_ptr(), data.len(), progress)
+        })
     }
 
     fn max_data(&self) -> Option<usize> {
@@ -193,9 +194,8 @@ impl Library for CLibrary {
     }
 
     fn close(&mut self) -> Progress {
-        let close = self.functions.close;
         // SAFETY: see above.
-        self.call(|session, progress| unsafe { close(session, progress) })
+        self.call(|functions, session, progress| unsafe { (functions.close)(session, progress) })
     }
 
     fn failure(&self) -> Option<&Failure> {
