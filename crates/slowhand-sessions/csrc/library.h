@@ -31,7 +31,8 @@ struct slowhand_kept {
     size_t length;
 };
 
-/* Keeps these in the place of others. Returns 1, or 0 if there is no memory. */
+/* Keeps these in the place of others. Returns 1, or 0 if there is no memory. Each adapter compiles it, because the memory of each is
+ * counted. */
 static inline int slowhand_keep(struct slowhand_kept *kept, const uint8_t *octets, size_t length)
 {
     uint8_t *copy = (uint8_t *) malloc(length);

@@ -255,9 +255,7 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
         let deadline = deadline.map(|at| Duration::from_millis(at.as_millis()).saturating_sub(began));
         Progress { state: state(status), deadline }
     }
-}
 
-impl<const BUFFER: usize> LeanDtls<BUFFER> {
     /// Asks the peer for a heartbeat.
     fn ask(&mut self) {
         let asked = match &mut self.end {

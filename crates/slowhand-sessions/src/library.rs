@@ -65,6 +65,7 @@ pub(crate) struct Progress {
 }
 
 /// The state of a session in its library.
+#[derive(Clone)]
 pub(crate) enum State {
     Handshaking,
     Established,
