@@ -92,70 +92,9 @@ fn decoy() {
 }
 
 fn mbedtls(root: &Path) {
-    const REPLACED: &[&str] = &[
-        "mbedtls_ecp_muladd_restartable",
-        "mbedtls_mpi_exp_mod",
-        "mbedtls_mpi_exp_mod_unsafe",
-        "mbedtls_mpi_gcd_modinv_odd",
-    ];
-    const OTHERS: &[&str] = &[
-        "aes",
-        "aesni",
-        "asn1parse",
-        "asn1write",
-        "bignum",
-        "bignum_core",
-        "bignum_mod",
-        "bignum_mod_raw",
-        "block_cipher",
-        "ccm",
-        "cipher",
-        "cipher_wrap",
-        "constant_time",
-        "ecdh",
-        "ecp_curves",
-        "error",
-        "gcm",
-        "hmac_drbg",
-        "oid",
-        "pk",
-        "pk_ecc",
-        "pkparse",
-        "pkwrite",
-        "platform",
-        "platform_util",
-        "psa_crypto",
-        "psa_crypto_aead",
-        "psa_crypto_cipher",
-        "psa_crypto_client",
-        "psa_crypto_driver_wrappers_no_static",
-        "psa_crypto_mac",
-        "psa_crypto_rsa",
-        "psa_crypto_slot_management",
-        "psa_util",
-        "rsa_alt_helpers",
-        "sha1",
-        "sha256",
-        "sha512",
-        "ssl_ciphersuites",
-        "ssl_client",
-        "ssl_cookie",
-        "ssl_debug_helpers_generated",
-        "ssl_tls13_client",
-        "ssl_tls13_generic",
-        "ssl_tls13_keys",
-        "ssl_tls13_server",
-        "threading",
-        "version",
-        "x509",
-        "x509_create",
-        "x509_crt",
-        "x509write",
-        "x509write_crt",
-    ];
     let library = root.join("library");
-    let source = |name: &&str| library.join(format!("{name}.c"));
-    let (callers, counted) = (listed("callers"), listed("counted"));
+    let lists: BTreeMap<String, Vec<String>> = listed("csrc/mbedtls/counted.json");
+    let sources = |list: &str| lists[list].iter().map(|name| library.join(format!("{name}.c"))).collect::<Vec<_>>();
     let build = || {
         let mut build = adapter("mbedtls");
         build
@@ -168,42 +107,30 @@ fn mbedtls(root: &Path) {
             .opt_level(OPT_LEVEL);
         build
     };
-    let callers = callers.iter().map(|name| library.join(format!("{name}.c")));
-    let mut objects = rename_calls(build(), &counted).files(callers).compile_intermediates();
+    let mut objects = rename_calls(build(), &lists["counted"]).files(sources("callers")).compile_intermediates();
     // The files that compute with points and with powers, over the fast arithmetic of `csrc/mbedtls/arithmetic.c`.
-    let computing = ["ecdsa", "rsa"];
-    objects.extend(rename_calls(build(), REPLACED).files(computing.iter().map(source)).compile_intermediates());
+    objects.extend(rename_calls(build(), &lists["replaced"]).files(sources("computing")).compile_intermediates());
     let mut points = build();
     points.define("MBEDTLS_ECP_MUL_ALT_SOFT_FALLBACK", None).flag("-include").flag("csrc/mbedtls/arithmetic.h");
-    objects.extend(points.file(source(&"ecp")).compile_intermediates());
+    objects.extend(points.file(library.join("ecp.c")).compile_intermediates());
     let mut others = build();
-    others
-        .files(OTHERS.iter().map(source))
-        .file("csrc/mbedtls/arithmetic.c")
-        .file("csrc/mbedtls/cases.c")
-        .file("csrc/mbedtls/certificate.c")
-        .file("csrc/mbedtls/session.c")
-        .file("csrc/mbedtls/stack.c")
-        .file("csrc/mbedtls/operations.c");
+    others.files(sources("others")).files(lists["adapter"].iter().map(|name| format!("csrc/mbedtls/{name}.c")));
     let visible =
         ["slowhand_mbedtls", "slowhand_mbedtls_case", "slowhand_mbedtls_issue", "slowhand_mbedtls_error_text"];
     isolate::compile(&others, objects, "slowhand_mbedtls", &visible, ALLOCATION);
 }
 
-/// A list of `csrc/mbedtls/counted.json`, which is also for builds of the user: the files whose calls of cryptography are counted, and
-/// the functions that they call.
-fn listed(key: &str) -> Vec<String> {
-    let text = fs::read_to_string("csrc/mbedtls/counted.json").expect("the list is in the package");
-    let mut lists: BTreeMap<String, Vec<String>> = serde_json::from_str(&text).expect("the list has its form");
-    lists.remove(key).unwrap_or_else(|| panic!("there is no list {key}"))
+/// The lists of a file, which is also for builds of the user. Those of `csrc/mbedtls/counted.json` are: the files whose calls of
+/// cryptography are counted, and the functions that they call; the files that compute, and the functions that the adapter replaces there;
+/// the other files of the library and those of the adapter.
+fn listed<T: serde::de::DeserializeOwned>(file: &str) -> T {
+    let text = fs::read_to_string(file).expect("the list is in the package");
+    serde_json::from_str(&text).expect("the list has its form")
 }
 
-/// `csrc/tinydtls/sources.json`, which is also for builds of the user, has the files: those with calls that are counted or replaced, with
-/// the functions, and the others.
+/// `csrc/tinydtls/sources.json` has the files: those with calls that are counted or replaced, with the functions, and the others.
 fn tinydtls(root: &Path) {
-    let text = fs::read_to_string("csrc/tinydtls/sources.json").expect("the list is in the package");
-    let lists: BTreeMap<String, BTreeMap<String, Vec<String>>> =
-        serde_json::from_str(&text).expect("the list has its form");
+    let lists: BTreeMap<String, BTreeMap<String, Vec<String>>> = listed("csrc/tinydtls/sources.json");
     let build = || {
         let mut build = adapter("tinydtls");
         build.include("csrc/tinydtls").include(root).warnings(false).opt_level(OPT_LEVEL);
@@ -211,8 +138,7 @@ fn tinydtls(root: &Path) {
     };
     let mut callers = Vec::new();
     for (caller, counted) in &lists["counted"] {
-        let counted: Vec<_> = counted.iter().map(String::as_str).collect();
-        callers.extend(rename_calls(build(), &counted).file(root.join(format!("{caller}.c"))).compile_intermediates());
+        callers.extend(rename_calls(build(), counted).file(root.join(format!("{caller}.c"))).compile_intermediates());
     }
     let mut others = build();
     others

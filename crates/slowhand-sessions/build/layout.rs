@@ -28,12 +28,16 @@ pub fn stack(header: &str) -> String {
     structs.chain(constants).chain(DEFINED.iter().map(|name| defined(header, name))).collect()
 }
 
+/// What is between the braces of `what { ... };`, without comments.
+fn body(header: &str, what: &str) -> String {
+    let code = without_comments(header);
+    let body = code.split(&format!("{what} {{")).nth(1).and_then(|rest| rest.split("\n};").next());
+    body.unwrap_or_else(|| panic!("the header has no {what}")).to_owned()
+}
+
 /// The mirror in Rust of `struct NAME { ... };`. It is visible in the crate, and a function in it is never null.
 pub fn mirror(header: &str, name: &str) -> String {
-    let body = without_comments(header);
-    let begin = format!("struct {name} {{");
-    let body = body.split(&begin).nth(1).and_then(|rest| rest.split("\n};").next());
-    let body = body.unwrap_or_else(|| panic!("the header has no struct {name}"));
+    let body = body(header, &format!("struct {name}"));
     let mut text = format!("#[repr(C)]\npub(crate) struct {name} {{\n");
     for declaration in body.split(';').map(words).filter(|declaration| !declaration.is_empty()) {
         for (field, kind) in fields(&declaration) {
@@ -45,10 +49,7 @@ pub fn mirror(header: &str, name: &str) -> String {
 
 /// The constants in Rust of `enum NAME { ... };`, which count from 0. Rust may need only some of them.
 pub fn constants(header: &str, name: &str) -> String {
-    let body = without_comments(header);
-    let begin = format!("enum {name} {{");
-    let body = body.split(&begin).nth(1).and_then(|rest| rest.split("\n};").next());
-    let body = body.unwrap_or_else(|| panic!("the header has no enum {name}"));
+    let body = body(header, &format!("enum {name}"));
     let names = body.split(',').map(str::trim).filter(|name| !name.is_empty()).enumerate();
     names
         .map(|(value, name)| format!("#[allow(dead_code)]\npub(crate) const {name}: std::ffi::c_int = {value};\n"))

@@ -27,78 +27,79 @@ void slowhand_describe(struct slowhand_progress *progress, const char *format, .
 /* AlertDescription of RFC 8446 appendix B.2, with the reserved values of earlier versions. */
 const char *slowhand_alert_name(int description)
 {
-    switch (description) {
-    case 0:
-        return "close_notify";
-    case 10:
-        return "unexpected_message";
-    case 20:
-        return "bad_record_mac";
-    case 21:
-        return "decryption_failed";
-    case 22:
-        return "record_overflow";
-    case 30:
-        return "decompression_failure";
-    case 40:
-        return "handshake_failure";
-    case 41:
-        return "no_certificate";
-    case 42:
-        return "bad_certificate";
-    case 43:
-        return "unsupported_certificate";
-    case 44:
-        return "certificate_revoked";
-    case 45:
-        return "certificate_expired";
-    case 46:
-        return "certificate_unknown";
-    case 47:
-        return "illegal_parameter";
-    case 48:
-        return "unknown_ca";
-    case 49:
-        return "access_denied";
-    case 50:
-        return "decode_error";
-    case 51:
-        return "decrypt_error";
-    case 60:
-        return "export_restriction";
-    case 70:
-        return "protocol_version";
-    case 71:
-        return "insufficient_security";
-    case 80:
-        return "internal_error";
-    case 86:
-        return "inappropriate_fallback";
-    case 90:
-        return "user_canceled";
-    case 100:
-        return "no_renegotiation";
-    case 109:
-        return "missing_extension";
-    case 110:
-        return "unsupported_extension";
-    case 111:
-        return "certificate_unobtainable";
-    case 112:
-        return "unrecognized_name";
-    case 113:
-        return "bad_certificate_status_response";
-    case 114:
-        return "bad_certificate_hash_value";
-    case 115:
-        return "unknown_psk_identity";
-    case 116:
-        return "certificate_required";
-    case 120:
-        return "no_application_protocol";
-    default:
-        return "unknown alert";
-    }
+    static const char *const NAMES[UINT8_MAX + 1] = {
+        [0] = "close_notify",
+        [10] = "unexpected_message",
+        [20] = "bad_record_mac",
+        [21] = "decryption_failed",
+        [22] = "record_overflow",
+        [30] = "decompression_failure",
+        [40] = "handshake_failure",
+        [41] = "no_certificate",
+        [42] = "bad_certificate",
+        [43] = "unsupported_certificate",
+        [44] = "certificate_revoked",
+        [45] = "certificate_expired",
+        [46] = "certificate_unknown",
+        [47] = "illegal_parameter",
+        [48] = "unknown_ca",
+        [49] = "access_denied",
+        [50] = "decode_error",
+        [51] = "decrypt_error",
+        [60] = "export_restriction",
+        [70] = "protocol_version",
+        [71] = "insufficient_security",
+        [80] = "internal_error",
+        [86] = "inappropriate_fallback",
+        [90] = "user_canceled",
+        [100] = "no_renegotiation",
+        [109] = "missing_extension",
+        [110] = "unsupported_extension",
+        [111] = "certificate_unobtainable",
+        [112] = "unrecognized_name",
+        [113] = "bad_certificate_status_response",
+        [114] = "bad_certificate_hash_value",
+        [115] = "unknown_psk_identity",
+        [116] = "certificate_required",
+        [120] = "no_application_protocol",
+    };
+    const char *name = description >= 0 && description <= UINT8_MAX ? NAMES[description] : NULL;
+    return name == NULL ? "unknown alert" : name;
+}
+
+size_t slowhand_copy_out(const void *octets, size_t length, uint8_t *output, size_t size)
+{
+    if (octets == NULL)
+        return 0;
+    if (length <= size)
+        memcpy(output, octets, length);
+    return length;
+}
+
+static unsigned copy_psk(const struct slowhand_options *options, unsigned char *psk, unsigned size)
+{
+    if (options->psk_len > size)
+        return 0;
+    memcpy(psk, options->psk, options->psk_len);
+    return (unsigned) options->psk_len;
+}
+
+unsigned slowhand_client_psk(const struct slowhand_options *options, char *identity, unsigned identity_size, unsigned char *psk,
+                             unsigned psk_size)
+{
+    if (options->psk_identity_len >= identity_size)
+        return 0;
+    memcpy(identity, options->psk_identity, options->psk_identity_len);
+    identity[options->psk_identity_len] = '\0';
+    return copy_psk(options, psk, psk_size);
+}
+
+unsigned slowhand_server_psk(const struct slowhand_options *options, const char *identity, unsigned char *psk, unsigned psk_size)
+{
+    if (strlen(identity) != options->psk_identity_len
+        || memcmp(identity, options->psk_identity, options->psk_identity_len) != 0)
+        return 0;
+    return copy_psk(options, psk, psk_size);
 }
 
 size_t slowhand_not_resumable(void *session, uint8_t *output, size_t size)

@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use crate::coap::{Coap, Protection, Security};
 use crate::config::{Credential, Family, Negotiated, PSK, Role, SessionConfig};
-use crate::device::{Clock, Device};
+use crate::device::{self, Clock, Device, hex};
 use crate::library::LibrarySession;
 use crate::messages::{CoapEnd, Counting};
 use crate::operation::{Performed, Processor, Weightless};
@@ -110,9 +110,7 @@ impl Anchored {
     fn issue(&mut self, at: Duration, asked: &[u8]) {
         let answer = Zeroizing::new(match asked {
             SERVER if self.dtls.is_none() => {
-                let mut number = [0; NUMBER];
-                self.device.run(|| crate::device::fill_random(&mut number));
-                let identity = format!("{:016x}", u64::from_be_bytes(number));
+                let identity = hex(&self.device.run(device::random::<NUMBER>));
                 let key = derived(&self.key(), &identity, &mut slowhand_coap::oscore::RustCrypto);
                 let answer = [identity.as_bytes(), &key[..]].concat();
                 self.identity = Some(identity);

@@ -48,12 +48,7 @@ static SIGNATURES: Memo<()> = Memo::new();
 /// The product of a point, or of the generator. `None` if the library has to compute it, or if there is none: the point
 /// is not on the curve, or the product is infinite.
 pub(crate) fn multiply(scalar: &Number, point: Option<&Point>) -> Option<Point> {
-    let compute = || assembly::multiply(scalar, point);
-    match device::arithmetic() {
-        Arithmetic::Library => None,
-        Arithmetic::Assembly => compute(),
-        Arithmetic::Memo => PRODUCTS.get_or(&factors(scalar, point), compute),
-    }
+    PRODUCTS.result(|| factors(scalar, point), || assembly::multiply(scalar, point))
 }
 
 /// The sum of two products: of the generator and of a point. `None` as for [`multiply`].
@@ -127,9 +122,17 @@ impl<V: Clone> Memo<V> {
         self.part(operands, |part| part.insert(operands.into(), value));
     }
 
-    /// The result that is known, or else the computed one, which is kept. Nothing is locked while it is computed.
-    fn get_or(&self, operands: &[u8], compute: impl FnOnce() -> Option<V>) -> Option<V> {
-        self.get(operands).or_else(|| compute().inspect(|value| self.insert(operands, value.clone())))
+    /// The result as the session asks for it: none, a computed one, or the one that is known. Else it is computed and kept; nothing is
+    /// locked meanwhile.
+    fn result(&self, operands: impl FnOnce() -> Vec<u8>, compute: impl FnOnce() -> Option<V>) -> Option<V> {
+        match device::arithmetic() {
+            Arithmetic::Library => None,
+            Arithmetic::Assembly => compute(),
+            Arithmetic::Memo => {
+                let operands = operands();
+                self.get(&operands).or_else(|| compute().inspect(|value| self.insert(&operands, value.clone())))
+            }
+        }
     }
 }
 

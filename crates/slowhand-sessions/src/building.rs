@@ -176,25 +176,22 @@ fn first_session(configs: [&SessionConfig; 2]) -> Result<[Option<Resumable>; 2],
     let [mut client, mut server] = [build(0)?, build(1)?];
     let path = Path { delay: Duration::ZERO, time_limit: BEFORE, datagram_limit: DATAGRAM_LIMIT, ..Path::default() };
     let transcript = path.run_until_quiet(&mut *client, &mut *server);
-    match (transcript.end, transcript.client, transcript.server) {
+    let reason = match (transcript.end, transcript.client, transcript.server) {
         (End::Completed, ..) => {
             let kept = [client.resumable(), server.resumable()];
-            for (name, end) in [("client", client), ("server", server)] {
-                if let Status::Failed(failure) = end.status() {
-                    return Err(BuildError::FirstSession(format!("{name}: {failure}")));
-                }
+            match (client.status(), server.status()) {
+                (Status::Failed(failure), _) => format!("client: {failure}"),
+                (_, Status::Failed(failure)) => format!("server: {failure}"),
+                _ => return Ok(kept),
             }
-            Ok(kept)
         }
-        (_, Status::Failed(failure), _) => Err(BuildError::FirstSession(format!("client: {failure}"))),
-        (_, _, Status::Failed(failure)) => Err(BuildError::FirstSession(format!("server: {failure}"))),
-        (End::TimeLimitReached, ..) => Err(BuildError::FirstSession(format!(
-            "it takes longer than {} s (first_timeout may be too long)",
-            BEFORE.as_secs()
-        ))),
-        (End::DatagramLimitReached, ..) => {
-            Err(BuildError::FirstSession(format!("the two ends have sent more than {DATAGRAM_LIMIT} datagrams")))
+        (_, Status::Failed(failure), _) => format!("client: {failure}"),
+        (_, _, Status::Failed(failure)) => format!("server: {failure}"),
+        (End::TimeLimitReached, ..) => {
+            format!("it takes longer than {} s (first_timeout may be too long)", BEFORE.as_secs())
         }
-        _ => Err(BuildError::FirstSession("both ends wait for each other".to_owned())),
-    }
+        (End::DatagramLimitReached, ..) => format!("the two ends have sent more than {DATAGRAM_LIMIT} datagrams"),
+        _ => "both ends wait for each other".to_owned(),
+    };
+    Err(BuildError::FirstSession(reason))
 }

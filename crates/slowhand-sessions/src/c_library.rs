@@ -2,7 +2,8 @@
 
 use std::cell::{Cell, OnceCell};
 use std::ffi::{CStr, CString, c_void};
-use std::ptr::{self, NonNull};
+use std::mem;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -108,10 +109,10 @@ impl CLibrary {
         }
     }
 
-    fn call(&mut self, call: impl FnOnce(*mut c_void, *mut slowhand_progress)) -> Progress {
+    fn call(&mut self, call: impl FnOnce(&slowhand_library, *mut c_void, *mut slowhand_progress)) -> Progress {
         let mut progress = slowhand_progress::new();
         let running = Running::enter(self.stack);
-        call(self.session.as_ptr(), &mut progress);
+        call(self.functions, self.session.as_ptr(), &mut progress);
         drop(running);
         match violation(self.stack) {
             None => progress.read(),
@@ -158,21 +159,21 @@ pub(crate) fn take_violation_at_end() -> Option<Failure> {
 // SAFETY of the calls below: the session lives as long as `self`, and the arguments live as long as the call.
 impl Library for CLibrary {
     fn start(&mut self) -> Progress {
-        let start = self.functions.start;
         // SAFETY: see above.
-        self.call(|session, progress| unsafe { start(session, progress) })
+        self.call(|functions, session, progress| unsafe { (functions.start)(session, progress) })
     }
 
     fn handle_input(&mut self, input: &[u8]) -> Progress {
-        let handle_input = self.functions.handle_input;
         // SAFETY: see above.
-        self.call(|session, progress| unsafe { handle_input(session, input.as_ptr(), input.len(), progress) })
+        self.call(|functions, session, progress| unsafe {
+            (functions.handle_input)(session, input.as_ptr(), input.len(), progress)
+        })
     }
 
     fn handle_timeout(&mut self) -> Progress {
-        let handle_timeout = self.functions.handle_timeout;
         // SAFETY: see above.
-        let mut progress = self.call(|session, progress| unsafe { handle_timeout(session, progress) });
+        let mut progress =
+            self.call(|functions, session, progress| unsafe { (functions.handle_timeout)(session, progress) });
         // Time must go on, also with a stack that does nothing about its deadline.
         let now = device::clock();
         progress.deadline = progress.deadline.map(|at| if at > now { at } else { now + LEAST_TIMEOUT });
@@ -180,9 +181,10 @@ impl Library for CLibrary {
     }
 
     fn write(&mut self, data: &[u8]) -> Progress {
-        let write = self.functions.write;
         // SAFETY: see above.
-        self.call(|session, progress| unsafe { write(session, data.as_ptr(), data.len(), progress) })
+        self.call(|functions, session, progress| unsafe {
+            (functions.write)(session, data.as_ptr(), data.len(), progress)
+        })
     }
 
     fn max_data(&self) -> Option<usize> {
@@ -192,9 +194,8 @@ impl Library for CLibrary {
     }
 
     fn close(&mut self) -> Progress {
-        let close = self.functions.close;
         // SAFETY: see above.
-        self.call(|session, progress| unsafe { close(session, progress) })
+        self.call(|functions, session, progress| unsafe { (functions.close)(session, progress) })
     }
 
     fn failure(&self) -> Option<&Failure> {
@@ -280,7 +281,8 @@ fn options(
             Some(Resumption::Ticket) => SLOWHAND_RESUMPTION_TICKET,
         },
         connection_id: connection_id.map_or(-1, i32::from),
-        ..slowhand_options::EMPTY
+        // SAFETY: it has numbers and pointers alone, all of which may be zero: no option is set.
+        ..unsafe { mem::zeroed() }
     };
     if let Some(previous) = previous.and_then(Resumable::octets) {
         (options.previous, options.previous_len) = (previous.as_ptr(), previous.len());
@@ -321,49 +323,6 @@ fn raw_keys(options: &mut slowhand_options, role: Role, auth: Auth) {
         let key = credentials::raw_key(role.peer());
         (options.peer_x, options.peer_y) = (key.public_x.as_ptr(), key.public_y.as_ptr());
     }
-}
-
-impl slowhand_options {
-    /// No option is set.
-    const EMPTY: Self = Self {
-        is_server: 0,
-        is_stream: 0,
-        version: 0,
-        suite: 0,
-        other_suite: 0,
-        group: 0,
-        signature: 0,
-        suite_name: ptr::null(),
-        request_client_certificate: 0,
-        psk: ptr::null(),
-        psk_identity: ptr::null(),
-        psk_len: 0,
-        psk_identity_len: 0,
-        password: ptr::null(),
-        password_len: 0,
-        trusted: ptr::null(),
-        certificate: ptr::null(),
-        key: ptr::null(),
-        trusted_len: 0,
-        certificate_len: 0,
-        key_len: 0,
-        takes_any_chain: 0,
-        private_key: ptr::null(),
-        public_x: ptr::null(),
-        public_y: ptr::null(),
-        peer_x: ptr::null(),
-        peer_y: ptr::null(),
-        cookie: 0,
-        mtu: 0,
-        max_fragment_length: 0,
-        record_size_limit: 0,
-        first_timeout_ns: 0,
-        maximum_timeout_ns: 0,
-        resumption: SLOWHAND_RESUMPTION_NONE,
-        previous: ptr::null(),
-        previous_len: 0,
-        connection_id: -1,
-    };
 }
 
 impl slowhand_progress {

@@ -163,15 +163,15 @@ impl Capabilities {
 
     /// RFC 7918 section 5.3: only with these key exchanges, of which the built-in libraries have one.
     fn check_false_start(&self, config: &SessionConfig, tls: &Tls) -> Result<(), ConfigError> {
-        let can = self.tls.false_start;
-        check("false_start", &true, "false (the library has no False Start)", |_| can)?;
-        let is_12 = config.protocol() == Protocol::Dtls12;
-        check("false_start", &true, "false (only DTLS 1.2 has it with this library)", |_| is_12)?;
         let is_asymmetric = config.credential.kind().is_asymmetric();
-        let allowed = "false with this credential (RFC 7918 section 5.3: public keys and ECDHE)";
-        check("false_start", &true, allowed, |_| is_asymmetric)?;
-        let allowed = "false with resumption (the client's Finished is the last message)";
-        check("false_start", &true, allowed, |_| tls.resumption.is_none())
+        [
+            (self.tls.false_start, "false (the library has no False Start)"),
+            (config.protocol() == Protocol::Dtls12, "false (only DTLS 1.2 has it with this library)"),
+            (is_asymmetric, "false with this credential (RFC 7918 section 5.3: public keys and ECDHE)"),
+            (tls.resumption.is_none(), "false with resumption (the client's Finished is the last message)"),
+        ]
+        .into_iter()
+        .try_for_each(|(can, allowed)| check("false_start", &true, allowed, |_| can))
     }
 
     fn check_dtls(&self, config: &SessionConfig, dtls: Dtls, suite: Suite) -> Result<(), ConfigError> {
@@ -331,20 +331,16 @@ pub(crate) fn check_help(config: &SessionConfig) -> Result<(), ConfigError> {
         check("false_start", &true, allowed, |_| !has_false_start)?;
     }
     if config.trust_anchor.is_some() {
-        let allowed = format_args!("false with {} (the key is one of DTLS)", config.protocol());
-        check("trust_anchor", &true, allowed, |_| is_dtls)?;
-        let kind = config.credential.kind();
-        check(
-            "trust_anchor",
-            &true,
-            format_args!("false with a {kind} (only a pre-shared key comes from an anchor)"),
-            |_| kind == CredentialKind::Psk,
-        )?;
-        let allowed = "false with resumption (a session that is resumed needs no key of the anchor)";
+        let (protocol, kind) = (config.protocol(), config.credential.kind());
         let resumption = config.family.tls().and_then(|tls| tls.resumption);
-        check("trust_anchor", &true, allowed, |_| resumption.is_none())?;
-        let allowed = "false with carrier coap (the anchor's messages are CoAP on the same port)";
-        check("trust_anchor", &true, allowed, |_| config.in_coap.is_none())?;
+        for (can, with) in [
+            (is_dtls, &*format!("{protocol} (the key is one of DTLS)")),
+            (kind == CredentialKind::Psk, &format!("a {kind} (only a pre-shared key comes from an anchor)")),
+            (resumption.is_none(), "resumption (a session that is resumed needs no key of the anchor)"),
+            (config.in_coap.is_none(), "carrier coap (the anchor's messages are CoAP on the same port)"),
+        ] {
+            check("trust_anchor", &true, format_args!("false with {with}"), |_| can)?;
+        }
     }
     if let Some(mtu) = config.mtu.filter(|_| config.in_coap.is_some() || config.trust_anchor.is_some()) {
         check("mtu", &mtu, format_args!("{COAP_MINIMUM} octets or more"), |mtu| *mtu >= COAP_MINIMUM)?;

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::coap::{Coap, Edhoc, Protection, Security};
+use crate::names::displayed_as_serialised;
 use crate::tls::{Suite, Tls, Version};
 
 pub use crate::names::{Carrier, CredentialKind, Protocol};
@@ -407,17 +408,7 @@ pub struct ConfigError {
     pub allowed: String,
 }
 
-macro_rules! displayed_as_serialised {
-    ($($name:ty),*) => {$(
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.serialize(f)
-            }
-        }
-    )*};
-}
-
-displayed_as_serialised!(Role, Protocol, Carrier, CredentialKind, Cryptography, Arithmetic, Growth);
+displayed_as_serialised!(Role, Cryptography, Arithmetic, Growth);
 
 /// The parameters that the two ends have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,6 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::fmt;
 use std::ops::Range;
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr::NonNull;
@@ -264,6 +263,13 @@ pub(crate) fn fill_random(output: &mut [u8]) {
     with_current(|device| device.random.fill_bytes(output));
 }
 
+/// Random octets of the device.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut octets = [0; N];
+    fill_random(&mut octets);
+    octets
+}
+
 /// Sends one datagram, or writes these bytes to the stream, at the time of the device's clock.
 pub(crate) fn transmit(octets: &[u8]) {
     with_current(|device| {
@@ -304,7 +310,7 @@ pub(crate) fn perform(operation: Operation) {
 /// Adds a secret to the key log, with its label there. Does nothing if the log has it already.
 pub(crate) fn log_key(label: &str, client_random: &[u8], secret: &[u8]) {
     with_current(|device| {
-        let line = format!("{label} {} {}", Hex(client_random), Hex(secret));
+        let line = format!("{label} {} {}", hex(client_random), hex(secret));
         if !device.key_log.contains(&line) {
             device.key_log.push(line);
         }
@@ -329,12 +335,8 @@ pub(crate) fn take_violation() -> Option<Violation> {
 }
 
 /// Octets in lower-case hexadecimal.
-struct Hex<'a>(&'a [u8]);
-
-impl fmt::Display for Hex<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|octet| write!(f, "{octet:02x}"))
-    }
+pub(crate) fn hex(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
 #[cfg(test)]

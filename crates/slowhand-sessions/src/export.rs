@@ -8,6 +8,7 @@ use pem_rfc7468::{LineEnding, encode_string};
 use crate::building::BuildError;
 use crate::config::{Credential, Role, SessionConfig};
 use crate::credentials::{self, CertificateKey};
+use crate::device::hex;
 use crate::tls::Auth;
 
 /// The credentials of the two ends, client first: the names of files and their texts.
@@ -61,10 +62,6 @@ fn psk_line(identity: &str, key: &[u8]) -> String {
     let is_plain = !identity.starts_with('#') && !identity.contains(|c: char| c == ':' || c.is_control());
     let identity = if is_plain { identity.to_owned() } else { format!("#{}", hex(identity.as_bytes())) };
     format!("{identity}:{}\n", hex(key))
-}
-
-fn hex(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
 fn pem(label: &str, der: &[u8]) -> String {

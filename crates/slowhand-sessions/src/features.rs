@@ -1,6 +1,6 @@
 //! Describes the capabilities of a library in words, for the list of libraries.
 
-use crate::capabilities::{Capabilities, MaximumTimeout};
+use crate::capabilities::{Capabilities, MaximumTimeout, TlsVersion};
 use crate::config::Protocol;
 use crate::operation::Curve;
 use crate::tls::Resumption;
@@ -20,21 +20,14 @@ impl Capabilities {
             features.push("server or mutual authentication".to_owned());
         }
         features.extend(self.datagram_features());
-        if tls.versions.iter().any(|version| !version.fragment_lengths.is_empty()) {
-            features.push("max_fragment_length".to_owned());
-        }
-        if tls.record_size_limit {
-            features.push("record_size_limit".to_owned());
-        }
-        if tls.takes_any_chain {
-            features.push("pre_validation".to_owned());
-        }
-        if tls.false_start {
-            features.push("false_start".to_owned());
-        }
-        if tls.versions.iter().any(|version| !version.certificate_compressions.is_empty()) {
-            features.push("certificate_compression".to_owned());
-        }
+        let has = |is_in: fn(&TlsVersion) -> bool| tls.versions.iter().any(is_in);
+        features.extend(chosen([
+            (has(|version| !version.fragment_lengths.is_empty()), "max_fragment_length"),
+            (tls.record_size_limit, "record_size_limit"),
+            (tls.takes_any_chain, "pre_validation"),
+            (tls.false_start, "false_start"),
+            (has(|version| !version.certificate_compressions.is_empty()), "certificate_compression"),
+        ]));
         features.extend(self.resumption());
         features.push("application data".to_owned());
         if !self.weightless.is_empty() {
@@ -64,7 +57,7 @@ impl Capabilities {
             MaximumTimeout::Chosen(_) => "first and maximum timeout",
             MaximumTimeout::TimesFirst(_) => "first timeout",
         };
-        [
+        let chosen = chosen([
             (self.tls.without_cookie && !self.tls.cookieless, "cookie on or off"),
             (self.tls.cookieless, "no cookie"),
             (datagrams.fragments, "mtu"),
@@ -74,11 +67,8 @@ impl Capabilities {
             (datagrams.timer.backs_off, "backoff"),
             (self.tls.connection_id.is_some(), "connection_id"),
             (self.tls.lean, "lean profile"),
-        ]
-        .into_iter()
-        .filter(|(can, _)| *can)
-        .map(|(_, feature)| feature.to_owned())
-        .collect()
+        ]);
+        chosen.collect()
     }
 
     /// The kinds of resumption. Names the version of TLS if not all versions support a kind.
@@ -100,4 +90,9 @@ impl Capabilities {
         };
         Some(format!("{word} ({numbers})"))
     }
+}
+
+/// The features that a library has.
+fn chosen<const N: usize>(all: [(bool, &str); N]) -> impl Iterator<Item = String> {
+    all.into_iter().filter(|(can, _)| *can).map(|(_, feature)| feature.to_owned())
 }

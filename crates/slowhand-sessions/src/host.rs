@@ -114,77 +114,57 @@ extern "C" fn verified() {
     device::verified();
 }
 
-extern "C" fn sha1(blocks: u32) {
-    device::perform(Operation::Sha1 { blocks });
+/// Functions that report an operation.
+macro_rules! operations {
+    ($($name:ident($($argument:ident: $type:ty),*) => $operation:expr;)*) => {$(
+        extern "C" fn $name($($argument: $type),*) {
+            device::perform($operation);
+        }
+    )*};
 }
 
-extern "C" fn sha256(blocks: u32) {
-    device::perform(Operation::Sha256 { blocks });
+operations! {
+    sha1(blocks: u32) => Operation::Sha1 { blocks };
+    sha256(blocks: u32) => Operation::Sha256 { blocks };
+    sha512(blocks: u32) => Operation::Sha512 { blocks };
+    seal(is_gcm: c_int, key_bits: u32, tag: u32, octets: u32, additional: u32) =>
+        Operation::Seal(aead(is_gcm, key_bits, tag, octets, additional));
+    open(is_gcm: c_int, key_bits: u32, tag: u32, octets: u32, additional: u32) =>
+        Operation::Open(aead(is_gcm, key_bits, tag, octets, additional));
+    rsa_sign(bits: u16) => Operation::RsaSign(bits);
+    rsa_verify(bits: u16) => Operation::RsaVerify(bits);
+    rsa_encrypt(bits: u16) => Operation::RsaEncrypt(bits);
+    rsa_decrypt(bits: u16) => Operation::RsaDecrypt(bits);
 }
 
-extern "C" fn sha512(blocks: u32) {
-    device::perform(Operation::Sha512 { blocks });
-}
-
-extern "C" fn seal(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) {
-    let aead = aead(is_gcm, key_bits, tag, octets, additional);
-    device::perform(Operation::Seal(aead));
-}
-
-extern "C" fn open(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) {
-    let aead = aead(is_gcm, key_bits, tag, octets, additional);
-    device::perform(Operation::Open(aead));
-}
-
-fn aead(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) -> Aead {
+fn aead(is_gcm: c_int, key_bits: u32, tag: u32, octets: u32, additional: u32) -> Aead {
     let mode = if is_gcm != 0 { AeadMode::Gcm } else { AeadMode::Ccm };
     // A key has at most 256 bits, a tag at most 16 octets.
     Aead { mode, key_bits: key_bits as u16, tag: tag as u8, octets, additional }
 }
 
-extern "C" fn cbc(is_encryption: i32, key_bits: u32, octets: u32) {
+extern "C" fn cbc(is_encryption: c_int, key_bits: u32, octets: u32) {
     let cbc = Cbc { key_bits: key_bits as u16, octets };
     device::perform(if is_encryption != 0 { Operation::CbcEncrypt(cbc) } else { Operation::CbcDecrypt(cbc) });
 }
 
-/// Performs an operation on the curve of a TLS NamedGroup (RFC 8422 section 5.1.1). Does nothing for any other group:
-/// no session here uses one, and the library refuses a peer's key on it.
-fn perform_on_curve(named_group: u16, operation: fn(Curve) -> Operation) {
-    if let Some(curve) = Curve::from_named_group(named_group) {
-        device::perform(operation(curve));
-    }
+/// Functions that report an operation on the curve of a TLS NamedGroup (RFC 8422 section 5.1.1). They do nothing for any other group: no
+/// session here uses one, and the library refuses a peer's key on it.
+macro_rules! operations_on_a_curve {
+    ($($name:ident => $operation:path;)*) => {$(
+        extern "C" fn $name(named_group: u16) {
+            if let Some(curve) = Curve::from_named_group(named_group) {
+                device::perform($operation(curve));
+            }
+        }
+    )*};
 }
 
-extern "C" fn ecdh_generate(named_group: u16) {
-    perform_on_curve(named_group, Operation::EcdhKeyGeneration);
-}
-
-extern "C" fn ecdh_agree(named_group: u16) {
-    perform_on_curve(named_group, Operation::EcdhSharedSecret);
-}
-
-extern "C" fn ecdsa_sign(named_group: u16) {
-    perform_on_curve(named_group, Operation::EcdsaSign);
-}
-
-extern "C" fn ecdsa_verify(named_group: u16) {
-    perform_on_curve(named_group, Operation::EcdsaVerify);
-}
-
-extern "C" fn rsa_sign(bits: u16) {
-    device::perform(Operation::RsaSign(bits));
-}
-
-extern "C" fn rsa_verify(bits: u16) {
-    device::perform(Operation::RsaVerify(bits));
-}
-
-extern "C" fn rsa_encrypt(bits: u16) {
-    device::perform(Operation::RsaEncrypt(bits));
-}
-
-extern "C" fn rsa_decrypt(bits: u16) {
-    device::perform(Operation::RsaDecrypt(bits));
+operations_on_a_curve! {
+    ecdh_generate => Operation::EcdhKeyGeneration;
+    ecdh_agree => Operation::EcdhSharedSecret;
+    ecdsa_sign => Operation::EcdsaSign;
+    ecdsa_verify => Operation::EcdsaVerify;
 }
 
 /// Copies octets of C.
@@ -199,11 +179,12 @@ unsafe fn read<const N: usize>(octets: *const u8) -> [u8; N] {
 /// Writes a result for C. Returns 1, or 0 if there is none.
 ///
 /// # Safety
-/// The pointer is to `N` octets that can be written.
-unsafe fn write<const N: usize>(out: *mut u8, result: Option<[u8; N]>) -> c_int {
+/// The pointer is to as many octets as the result has, which can be written.
+unsafe fn write(out: *mut u8, result: Option<impl AsRef<[u8]>>) -> c_int {
     let Some(result) = result else { return 0 };
-    // SAFETY: the caller's duty. An array of octets has no alignment.
-    unsafe { out.cast::<[u8; N]>().write(result) };
+    let octets = result.as_ref();
+    // SAFETY: the caller's duty. No result is in a buffer of C.
+    unsafe { out.copy_from_nonoverlapping(octets.as_ptr(), octets.len()) };
     1
 }
 
@@ -281,7 +262,7 @@ unsafe extern "C" fn power(
         .map(|(octets, length)| unsafe { slice::from_raw_parts(octets, length) });
     let result = powers::power(base, exponent, modulus);
     // SAFETY: the caller passes room for as many octets as the modulus has. The slices above are not used any more.
-    unsafe { write_all(out, result) }
+    unsafe { write(out, result) }
 }
 
 unsafe extern "C" fn inverse(out: *mut u8, number: *const u8, modulus: *const u8, length: usize) -> c_int {
@@ -289,18 +270,7 @@ unsafe extern "C" fn inverse(out: *mut u8, number: *const u8, modulus: *const u8
     let [number, modulus] = [number, modulus].map(|octets| unsafe { slice::from_raw_parts(octets, length) });
     let result = powers::invert(number, modulus);
     // SAFETY: as above.
-    unsafe { write_all(out, result) }
-}
-
-/// Writes a result for C. Returns 1, or 0 if there is none.
-///
-/// # Safety
-/// The pointer is to as many octets as the result has, which can be written.
-unsafe fn write_all(out: *mut u8, result: Option<Box<[u8]>>) -> c_int {
-    let Some(result) = result else { return 0 };
-    // SAFETY: the caller's duty.
-    unsafe { out.copy_from_nonoverlapping(result.as_ptr(), result.len()) };
-    1
+    unsafe { write(out, result) }
 }
 
 unsafe extern "C" fn violation(function: *const c_char) {

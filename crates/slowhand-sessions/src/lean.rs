@@ -5,7 +5,6 @@
 
 mod credentials;
 mod crypto;
-mod software;
 mod weightless;
 
 use std::time::Duration;
@@ -214,11 +213,8 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
         };
         let mut resumable = None;
         if let (End::Server(server), Some(Resumption::Ticket)) = (&mut end, resumption) {
-            let key = previous.and_then(Resumable::get::<TicketKey>).copied().unwrap_or_else(|| {
-                let mut key = [0; KEY];
-                device::fill_random(&mut key);
-                TicketKey(key)
-            });
+            let kept = previous.and_then(Resumable::get::<TicketKey>).copied();
+            let key = kept.unwrap_or_else(|| TicketKey(device::random()));
             server.rotate_ticket_key(&key.0);
             resumable = Some(Resumable::new(key));
         }
@@ -259,9 +255,7 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
         let deadline = deadline.map(|at| Duration::from_millis(at.as_millis()).saturating_sub(began));
         Progress { state: state(status), deadline }
     }
-}
 
-impl<const BUFFER: usize> LeanDtls<BUFFER> {
     /// Asks the peer for a heartbeat.
     fn ask(&mut self) {
         let asked = match &mut self.end {

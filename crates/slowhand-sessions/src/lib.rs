@@ -93,7 +93,7 @@
 //! | `capabilities`, `check`, `features` | what a library can do; whether a configuration is possible; both in words |
 //! | `declared`, `holes` | what a library in C says of itself, as capabilities; the known holes of the libraries |
 //! | `library`, `crash`, `c_library` | a library on a device; what is said if a stack of the user crashes; the part that all C libraries share |
-//! | `lean`, `mbedtls`, `openssl`, `rustls`, `tinydtls` | the adapters. Those in Rust have a constant of `Capabilities`, those in C a table of `csrc/slowhand/stack.h`. `csrc/boringssl` and `csrc/wolfssl` are compiled by `slowhand stacks add`, and for `interop/`. `rustls/quic` is QUIC, by quinn-proto with the cryptography of `rustls/packets` |
+//! | `lean`, `rustls` | the adapters in Rust. Each has a constant of `Capabilities`. Those in C (`csrc/mbedtls`, `csrc/openssl`, `csrc/tinydtls`) have a table of `csrc/slowhand/stack.h`. `csrc/boringssl` and `csrc/wolfssl` are compiled by `slowhand stacks add`, and for `interop/`. `rustls/quic` is QUIC, by quinn-proto with the cryptography of `rustls/packets` |
 //! | `own` | stacks of the user: shared objects that are loaded by name (docs/own-stack.md) |
 //! | `stacks` | the list of libraries: those that are built in, and those of the user that something has asked for |
 //! | `messages` | sessions whose data are CoAP messages: alone, with OSCORE and EDHOC, or above a session of DTLS or of `messages/less`. `messages/observers`: who observes, and what they are told. `messages/in_coap`: a session of DTLS whose flights are in CoAP messages |
@@ -135,18 +135,15 @@ mod host;
 mod interface;
 mod lean;
 mod library;
-mod mbedtls;
 pub mod memory;
 mod messages;
 mod names;
 mod objects;
-mod openssl;
 mod operation;
 mod own;
 mod rustls;
 mod session;
 mod stacks;
-mod tinydtls;
 mod tls;
 mod trial;
 mod validation;

@@ -37,10 +37,14 @@ pub(crate) trait Library: Send {
     fn close(&mut self) -> Progress;
 
     /// The parameters that the two ends of an established session have agreed on.
-    fn negotiated(&self) -> Option<Negotiated>;
+    fn negotiated(&self) -> Option<Negotiated> {
+        None
+    }
 
     /// The state that this end keeps to resume the session later.
-    fn resumable(&mut self) -> Option<Resumable>;
+    fn resumable(&mut self) -> Option<Resumable> {
+        None
+    }
 
     /// Why the session has failed in a call that returns no progress.
     fn failure(&self) -> Option<&Failure> {
@@ -61,6 +65,7 @@ pub(crate) struct Progress {
 }
 
 /// The state of a session in its library.
+#[derive(Clone)]
 pub(crate) enum State {
     Handshaking,
     Established,

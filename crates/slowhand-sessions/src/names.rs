@@ -3,6 +3,20 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Shows values by the names that they have in a scenario.
+macro_rules! displayed_as_serialised {
+    ($($name:ty),*) => {$(
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                serde::Serialize::serialize(self, f)
+            }
+        }
+    )*};
+}
+pub(crate) use displayed_as_serialised;
+
+displayed_as_serialised!(Protocol, Carrier, CredentialKind);
+
 /// The name of a protocol, of any family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]

@@ -1,10 +1,11 @@
 //! Operations that a device computes, and the time that they take.
 
-use std::fmt;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::names::displayed_as_serialised;
 
 /// An elliptic curve of key agreement and signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -36,11 +37,7 @@ impl Curve {
     }
 }
 
-impl fmt::Display for Curve {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
+displayed_as_serialised!(Curve);
 
 /// A cryptographic operation that a library performed.
 ///

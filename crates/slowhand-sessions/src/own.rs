@@ -192,7 +192,7 @@ mod object {
     /// The digest that `slowhand stacks add` has written beside the object, if it was for this object; else that of the object.
     fn digest(file: &Path) -> Result<String, StackProblem> {
         let object = fs::read(file).map_err(|error| StackProblem::Loading(error.to_string()))?;
-        let hash: String = Sha256::digest(object).iter().map(|octet| format!("{octet:02x}")).collect();
+        let hash = device::hex(&Sha256::digest(object));
         let written = fs::read_to_string(file.with_file_name("digest")).unwrap_or_default();
         Ok(match written.split_once(char::is_whitespace) {
             Some((digest, of)) if of.trim() == hash => digest.to_owned(),

@@ -14,7 +14,7 @@ use crate::check::{Checked, check_coap, check_help};
 use crate::config::{Arithmetic, ConfigError, CredentialKind, Protocol, SessionConfig, Stack};
 use crate::device::{Clock, Device, WORLD_BEGAN};
 use crate::holes::{Holes, holes};
-use crate::interface::{slowhand_library, slowhand_stack};
+use crate::interface::{slowhand_library, slowhand_mbedtls, slowhand_openssl, slowhand_stack, slowhand_tinydtls};
 use crate::lean::LeanDtls;
 use crate::library::LibrarySession;
 use crate::messages::below_coap;
@@ -24,7 +24,7 @@ use crate::rustls::Rustls;
 use crate::rustls::quic::Quic;
 use crate::session::{Failure, Resumable, Session};
 use crate::tls::Suite;
-use crate::{declared, host, lean, mbedtls, openssl, own, rustls, tinydtls};
+use crate::{declared, host, lean, own, rustls};
 
 /// A library: its capabilities and its adapter.
 struct Entry {
@@ -49,10 +49,10 @@ static BUILT_IN: LazyLock<[Entry; 5]> = LazyLock::new(|| {
     let c = |stack, table| linked(stack, table).unwrap_or_else(|problem| panic!("{stack}: {problem}"));
     [
         rust(lean::CAPABILITIES, Adapter::LeanDtls),
-        c(Stack::MBEDTLS, mbedtls::stack()),
-        c(Stack::OPENSSL, openssl::stack()),
+        c(Stack::MBEDTLS, &slowhand_mbedtls),
+        c(Stack::OPENSSL, &slowhand_openssl),
         rust(rustls::CAPABILITIES, Adapter::Rustls),
-        c(Stack::TINYDTLS, tinydtls::stack()),
+        c(Stack::TINYDTLS, &slowhand_tinydtls),
     ]
 });
 

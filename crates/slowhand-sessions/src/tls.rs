@@ -3,12 +3,10 @@
 mod lean;
 mod suite;
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::names::Protocol;
+use crate::names::{Protocol, displayed_as_serialised};
 use crate::operation::Curve;
 
 pub use lean::{LeanProfile, LeanSwitch};
@@ -181,15 +179,6 @@ pub enum PskMode {
     PskDheKe,
 }
 
-impl fmt::Display for PskMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::PskKe => "psk_ke",
-            Self::PskDheKe => "psk_dhe_ke",
-        })
-    }
-}
-
 /// Which ends prove their identity in a handshake with certificates or raw public keys. With a pre-shared key, both
 /// always do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -220,20 +209,4 @@ pub enum Resumption {
     Ticket,
 }
 
-impl fmt::Display for Auth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
-impl fmt::Display for CertificateCompression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
-impl fmt::Display for Resumption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
+displayed_as_serialised!(Suite, LeanSwitch, PskMode, Auth, CertificateCompression, Resumption);

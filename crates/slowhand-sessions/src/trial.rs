@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::building::build;
 use crate::c_library;
 use crate::config::{CredentialKind, Family, Negotiated, Protocol, Role, SessionConfig, Stack};
+use crate::device;
 use crate::heap;
 use crate::memory::{End, Path, Transcript};
 use crate::operation::Weightless;
@@ -79,7 +80,7 @@ pub fn trial(stack: Stack) -> Trial {
     let handshakes = Cell::new(0);
     let sessions: Vec<_> =
         pairs.filter_map(|(protocol, kind)| Trier::new(stack, protocol, kind, &handshakes)?.run(&mut all)).collect();
-    let digest = all.finalize().iter().map(|octet| format!("{octet:02x}")).collect();
+    let digest = device::hex(&all.finalize());
     let waits = system::waits().saturating_sub(waits);
     let threads = system::threads().saturating_sub(threads);
     Trial { stack: stack.to_string(), sessions, digest, handshakes: handshakes.get(), waits, threads }

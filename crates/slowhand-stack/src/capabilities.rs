@@ -1,6 +1,6 @@
 //! The capabilities of a stack, as its author writes them.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::CStr;
 use std::time::Duration;
 
 use crate::interface::{
@@ -161,9 +161,4 @@ impl Timer {
         let (least, most) = (Duration::from_millis(1), Duration::from_secs(600));
         Self { first, maximum: Maximum::TimesFirst(times), least, most }
     }
-}
-
-/// 1 << each of the numbers of a C enum.
-pub(crate) const fn bit(number: c_int) -> u32 {
-    1 << number
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::time::Duration;
 
-use crate::capabilities::{Maximum, Protocol, PskMode, bit};
+use crate::capabilities::{Maximum, Protocol, PskMode};
 use crate::interface::*;
 use crate::options::Resumption;
 use crate::{Stack, adapter, host};
@@ -164,8 +164,8 @@ const fn resumptions(protocol: &Protocol) -> u32 {
     while at < protocol.resumptions.len() {
         bits |= match protocol.resumptions[at] {
             Resumption::None => 0,
-            Resumption::Id => bit(SLOWHAND_RESUMPTION_ID),
-            Resumption::Ticket => bit(SLOWHAND_RESUMPTION_TICKET),
+            Resumption::Id => 1 << SLOWHAND_RESUMPTION_ID,
+            Resumption::Ticket => 1 << SLOWHAND_RESUMPTION_TICKET,
         };
         at += 1;
     }
@@ -175,7 +175,7 @@ const fn resumptions(protocol: &Protocol) -> u32 {
 const fn psk_modes(modes: &[PskMode]) -> u32 {
     let (mut bits, mut at) = (0, 0);
     while at < modes.len() {
-        bits |= bit(modes[at] as c_int);
+        bits |= 1 << modes[at] as c_int;
         at += 1;
     }
     bits

@@ -122,78 +122,49 @@ impl Cipher for Counted {
     }
 }
 
-/// A suite of DTLS 1.2.
-#[derive(Debug)]
-pub(crate) struct Suite12(pub(crate) Dtls12CipherSuite);
+/// A suite of one version: the library's own, with a cipher that is counted.
+macro_rules! counted_suite {
+    ($name:ident, $suite:ident, $trait:ident of $suites:ident: $($length:ident -> $type:ty),*; $($other:tt)*) => {
+        #[derive(Debug)]
+        pub(crate) struct $name(pub(crate) $suite);
 
-impl Suite12 {
-    fn inner(&self) -> &'static dyn SupportedDtls12CipherSuite {
-        let suites = library().cipher_suites;
-        *suites.iter().find(|suite| suite.suite() == self.0).expect("the library has it")
-    }
+        impl $name {
+            fn inner(&self) -> &'static dyn $trait {
+                let suites = library().$suites;
+                *suites.iter().find(|suite| suite.suite() == self.0).expect("the library has it")
+            }
+        }
+
+        impl $trait for $name {
+            fn suite(&self) -> $suite {
+                self.0
+            }
+
+            fn hash_algorithm(&self) -> HashAlgorithm {
+                self.inner().hash_algorithm()
+            }
+
+            $(fn $length(&self) -> $type {
+                self.inner().$length()
+            })*
+
+            fn create_cipher(&self, key: &[u8]) -> Result<Box<dyn Cipher>, CryptoError> {
+                Ok(Counted::boxed(self.inner().create_cipher(key)?, key, self.tag_len()))
+            }
+
+            $($other)*
+        }
+    };
 }
 
-impl SupportedDtls12CipherSuite for Suite12 {
-    fn suite(&self) -> Dtls12CipherSuite {
-        self.0
-    }
-
-    fn hash_algorithm(&self) -> HashAlgorithm {
-        self.inner().hash_algorithm()
-    }
-
-    fn key_lengths(&self) -> (usize, usize, usize) {
-        self.inner().key_lengths()
-    }
-
-    fn explicit_nonce_len(&self) -> usize {
-        self.inner().explicit_nonce_len()
-    }
-
-    fn tag_len(&self) -> usize {
-        self.inner().tag_len()
-    }
-
-    fn create_cipher(&self, key: &[u8]) -> Result<Box<dyn Cipher>, CryptoError> {
-        Ok(Counted::boxed(self.inner().create_cipher(key)?, key, self.tag_len()))
-    }
+counted_suite! {
+    Suite12, Dtls12CipherSuite, SupportedDtls12CipherSuite of cipher_suites:
+    key_lengths -> (usize, usize, usize), explicit_nonce_len -> usize, tag_len -> usize;
 }
 
-/// A suite of DTLS 1.3.
-#[derive(Debug)]
-pub(crate) struct Suite13(pub(crate) Dtls13CipherSuite);
-
-impl Suite13 {
-    fn inner(&self) -> &'static dyn SupportedDtls13CipherSuite {
-        let suites = library().dtls13_cipher_suites;
-        *suites.iter().find(|suite| suite.suite() == self.0).expect("the library has it")
-    }
-}
-
-impl SupportedDtls13CipherSuite for Suite13 {
-    fn suite(&self) -> Dtls13CipherSuite {
-        self.0
-    }
-
-    fn hash_algorithm(&self) -> HashAlgorithm {
-        self.inner().hash_algorithm()
-    }
-
-    fn key_len(&self) -> usize {
-        self.inner().key_len()
-    }
-
-    fn iv_len(&self) -> usize {
-        self.inner().iv_len()
-    }
-
-    fn tag_len(&self) -> usize {
-        self.inner().tag_len()
-    }
-
-    fn create_cipher(&self, key: &[u8]) -> Result<Box<dyn Cipher>, CryptoError> {
-        Ok(Counted::boxed(self.inner().create_cipher(key)?, key, self.tag_len()))
-    }
+counted_suite! {
+    Suite13, Dtls13CipherSuite, SupportedDtls13CipherSuite of dtls13_cipher_suites:
+    key_len -> usize, iv_len -> usize, tag_len -> usize;
 
     /// One block of AES: a table of a device has no such operation, so it takes no time, as in the other libraries.
     fn encrypt_sn(&self, key: &[u8], sample: &[u8; 16]) -> [u8; 16] {

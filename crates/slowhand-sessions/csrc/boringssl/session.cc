@@ -568,8 +568,7 @@ size_t resumable(void *context, uint8_t *output, size_t size)
         kept = octets;
         length = has ? length : 0;
     }
-    if (length > 0 && length <= size)
-        memcpy(output, kept, length);
+    length = slowhand_copy_out(kept, length, output, size);
     OPENSSL_free(octets);
     leave(session);
     return length;
@@ -577,18 +576,4 @@ size_t resumable(void *context, uint8_t *output, size_t size)
 
 } // namespace
 
-extern const struct slowhand_library boringssl_library;
-const struct slowhand_library boringssl_library = {
-    .create = create,
-    .destroy = destroy,
-    .start = start,
-    .handle_input = handle_input,
-    .handle_timeout = handle_timeout,
-    .write = write_data,
-    .close = close_session,
-    .max_data = max_data,
-    .suite = suite,
-    .connection_id = slowhand_no_connection_id,
-    .resumable = resumable,
-    .version = version,
-};
+SLOWHAND_LIBRARY(boringssl_library, start, handle_timeout, slowhand_no_connection_id, resumable);

@@ -2,8 +2,7 @@
  * compute. No session calls this. */
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
 #include "arithmetic.h"
-
-#include "slowhand/stack.h"
+#include "certificate.h"
 
 #include "bignum_internal.h"
 #include "mbedtls/ecdh.h"
@@ -20,13 +19,6 @@ struct operands {
     size_t hash_len;
 };
 
-static int random_octets(void *unused, unsigned char *output, size_t length)
-{
-    (void) unused;
-    slowhand_host->random(output, length);
-    return 0;
-}
-
 static int write_numbers(uint8_t *output, const mbedtls_mpi *first, const mbedtls_mpi *second)
 {
     int ret = mbedtls_mpi_write_binary(first, output, NUMBER);
@@ -42,7 +34,7 @@ static int perform(enum operation operation, struct operands *with, uint8_t *out
     int ret = 0;
     switch (operation) {
     case MULTIPLY:
-        ret = mbedtls_ecp_mul(grp, point, number, point, random_octets, NULL);
+        ret = mbedtls_ecp_mul(grp, point, number, point, slowhand_mbedtls_random, NULL);
         return ret != 0 ? ret : write_numbers(output, &point->X, &point->Y);
     case ADD_PRODUCTS:
         ret = slowhand_mbedtls_ecp_muladd_restartable(grp, point, number, &grp->G, second, point, NULL);
@@ -52,20 +44,20 @@ static int perform(enum operation operation, struct operands *with, uint8_t *out
         ret = slowhand_mbedtls_mpi_gcd_modinv_odd(NULL, second, number, &grp->N);
         return ret != 0 ? ret : write_numbers(output, second, second);
     case GENERATE:
-        ret = mbedtls_ecdh_gen_public(grp, number, point, random_octets, NULL);
+        ret = mbedtls_ecdh_gen_public(grp, number, point, slowhand_mbedtls_random, NULL);
         return ret != 0 ? ret : write_numbers(output, &point->X, number);
     case AGREE:
-        ret = mbedtls_ecdh_compute_shared(grp, second, point, number, random_octets, NULL);
+        ret = mbedtls_ecdh_compute_shared(grp, second, point, number, slowhand_mbedtls_random, NULL);
         return ret != 0 ? ret : write_numbers(output, second, number);
     case SIGN:
         return mbedtls_ecdsa_write_signature(&with->key, MBEDTLS_MD_SHA256, with->hash, with->hash_len, output,
-                                             MBEDTLS_ECDSA_MAX_LEN, &length, random_octets, NULL);
+                                             MBEDTLS_ECDSA_MAX_LEN, &length, slowhand_mbedtls_random, NULL);
     case SIGN_RANDOMLY:
-        ret = mbedtls_ecdsa_sign(grp, &point->X, second, number, with->hash, with->hash_len, random_octets, NULL);
+        ret = mbedtls_ecdsa_sign(grp, &point->X, second, number, with->hash, with->hash_len, slowhand_mbedtls_random, NULL);
         return ret != 0 ? ret : write_numbers(output, &point->X, second);
     case SIGN_FOR_PSA:
         ret = mbedtls_ecdsa_sign_det_ext(grp, &point->X, second, number, with->hash, with->hash_len,
-                                         MBEDTLS_MD_SHA256, random_octets, NULL);
+                                         MBEDTLS_MD_SHA256, slowhand_mbedtls_random, NULL);
         return ret != 0 ? ret : write_numbers(output, &point->X, second);
     case VERIFY:
         return mbedtls_ecdsa_verify(grp, with->hash, with->hash_len, point, number, second);

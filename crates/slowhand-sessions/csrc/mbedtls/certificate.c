@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "slowhand/stack.h"
-
 #include "mbedtls/asn1.h"
 #include "mbedtls/asn1write.h"
 #include "mbedtls/oid.h"
@@ -14,13 +12,6 @@
 #define OID_COMMENT "\x60\x86\x48\x01\x86\xF8\x42\x01\x0D"
 #define MAX_COMMENT 8192
 #define MAX_NAME 64
-
-static int random_octets(void *unused, unsigned char *output, size_t length)
-{
-    (void) unused;
-    slowhand_host->random(output, length);
-    return 0;
-}
 
 /* YYYYMMDDhhmmss */
 static void write_time(char text[16], const mbedtls_x509_time *time)
@@ -111,14 +102,14 @@ int slowhand_mbedtls_issue(const struct slowhand_mbedtls_certificate *wanted, ui
     if ((ret = mbedtls_x509_crt_parse_der(&like, wanted->like, wanted->like_len)) == 0
         && (ret = mbedtls_x509_crt_parse_der(&issuer, wanted->issuer, wanted->issuer_len)) == 0
         && (ret = mbedtls_pk_parse_key(&issuer_key, wanted->issuer_key, wanted->issuer_key_len, NULL, 0,
-                                       random_octets, NULL)) == 0
+                                       slowhand_mbedtls_random, NULL)) == 0
         && (ret = mbedtls_x509write_crt_set_serial_raw(&certificate, (unsigned char *) wanted->serial,
                                                        wanted->serial_len)) == 0
         && (ret = copy_names_and_validity(&certificate, &like, &issuer)) == 0
         && (ret = copy_extensions(&certificate, &like)) == 0
         && (wanted->comment == NULL
             || (ret = add_comment(&certificate, wanted->comment, wanted->comment_len)) == 0))
-        ret = mbedtls_x509write_crt_der(&certificate, buffer, size, random_octets, NULL);
+        ret = mbedtls_x509write_crt_der(&certificate, buffer, size, slowhand_mbedtls_random, NULL);
     mbedtls_x509write_crt_free(&certificate);
     mbedtls_pk_free(&issuer_key);
     mbedtls_x509_crt_free(&issuer);

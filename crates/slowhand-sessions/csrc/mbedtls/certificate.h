@@ -19,6 +19,8 @@ int slowhand_mbedtls_issue(const struct slowhand_mbedtls_certificate *certificat
 
 /* Call this before any other function of the library. Only the first call has an effect. */
 void slowhand_mbedtls_initialise(void);
+/* The device's randomness, for the parameter `f_rng` of the library. */
+int slowhand_mbedtls_random(void *unused, unsigned char *output, size_t length);
 void slowhand_mbedtls_error_text(int error, char *text, size_t size);
 
 #endif

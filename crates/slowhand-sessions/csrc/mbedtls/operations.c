@@ -24,22 +24,24 @@ static uint16_t named_group(mbedtls_ecp_group_id id)
 
 /* Called by md.c, and by psa_crypto_hash.c for TLS 1.3 */
 
-#if defined(MBEDTLS_SHA1_C)
-int slowhand_mbedtls_sha1_update(mbedtls_sha1_context *ctx, const unsigned char *input, size_t ilen)
-{
-    uint32_t blocks = (uint32_t) ((ctx->total[0] % 64 + ilen) / 64);
-    int ret = mbedtls_sha1_update(ctx, input, ilen);
-    count_sha1(blocks);
-    return ret;
-}
+#define COUNTED_HASH(name, block, count)                                                                                         \
+    int slowhand_mbedtls_##name##_update(mbedtls_##name##_context *ctx, const unsigned char *input, size_t ilen)                 \
+    {                                                                                                                            \
+        uint32_t blocks = (uint32_t) ((ctx->total[0] % (block) + ilen) / (block));                                               \
+        int ret = mbedtls_##name##_update(ctx, input, ilen);                                                                     \
+        count(blocks);                                                                                                           \
+        return ret;                                                                                                              \
+    }                                                                                                                            \
+    int slowhand_mbedtls_##name##_finish(mbedtls_##name##_context *ctx, unsigned char *output)                                   \
+    {                                                                                                                            \
+        uint32_t blocks = padding_blocks((size_t) ctx->total[0], block);                                                         \
+        int ret = mbedtls_##name##_finish(ctx, output);                                                                          \
+        count(blocks);                                                                                                           \
+        return ret;                                                                                                              \
+    }
 
-int slowhand_mbedtls_sha1_finish(mbedtls_sha1_context *ctx, unsigned char *output)
-{
-    uint32_t blocks = padding_blocks(ctx->total[0], 64);
-    int ret = mbedtls_sha1_finish(ctx, output);
-    count_sha1(blocks);
-    return ret;
-}
+#if defined(MBEDTLS_SHA1_C)
+COUNTED_HASH(sha1, 64, count_sha1)
 
 int slowhand_mbedtls_sha1(const unsigned char *input, size_t ilen, unsigned char *output)
 {
@@ -47,24 +49,9 @@ int slowhand_mbedtls_sha1(const unsigned char *input, size_t ilen, unsigned char
     count_sha1((uint32_t) (ilen / 64) + padding_blocks(ilen, 64));
     return ret;
 }
-
 #endif
 
-int slowhand_mbedtls_sha256_update(mbedtls_sha256_context *ctx, const unsigned char *input, size_t ilen)
-{
-    uint32_t blocks = (uint32_t) ((ctx->total[0] % 64 + ilen) / 64);
-    int ret = mbedtls_sha256_update(ctx, input, ilen);
-    count_sha256(blocks);
-    return ret;
-}
-
-int slowhand_mbedtls_sha256_finish(mbedtls_sha256_context *ctx, unsigned char *output)
-{
-    uint32_t blocks = padding_blocks(ctx->total[0], 64);
-    int ret = mbedtls_sha256_finish(ctx, output);
-    count_sha256(blocks);
-    return ret;
-}
+COUNTED_HASH(sha256, 64, count_sha256)
 
 int slowhand_mbedtls_sha256(const unsigned char *input, size_t ilen, unsigned char *output, int is224)
 {
@@ -74,21 +61,7 @@ int slowhand_mbedtls_sha256(const unsigned char *input, size_t ilen, unsigned ch
 }
 
 #if defined(MBEDTLS_SHA512_C)
-int slowhand_mbedtls_sha512_update(mbedtls_sha512_context *ctx, const unsigned char *input, size_t ilen)
-{
-    uint32_t blocks = (uint32_t) ((ctx->total[0] % 128 + ilen) / 128);
-    int ret = mbedtls_sha512_update(ctx, input, ilen);
-    count_sha512(blocks);
-    return ret;
-}
-
-int slowhand_mbedtls_sha512_finish(mbedtls_sha512_context *ctx, unsigned char *output)
-{
-    uint32_t blocks = padding_blocks((size_t) ctx->total[0], 128);
-    int ret = mbedtls_sha512_finish(ctx, output);
-    count_sha512(blocks);
-    return ret;
-}
+COUNTED_HASH(sha512, 128, count_sha512)
 
 int slowhand_mbedtls_sha512(const unsigned char *input, size_t ilen, unsigned char *output, int is384)
 {
@@ -96,7 +69,6 @@ int slowhand_mbedtls_sha512(const unsigned char *input, size_t ilen, unsigned ch
     count_sha512((uint32_t) (ilen / 128) + padding_blocks(ilen, 128));
     return ret;
 }
-
 #endif
 
 /* Called by ssl_msg.c */
@@ -144,30 +116,18 @@ int slowhand_mbedtls_cipher_crypt(mbedtls_cipher_context_t *ctx, const unsigned 
 /* Called by ssl_tls12_client.c and ssl_tls12_server.c, in 2.28 by ssl_cli.c and ssl_srv.c */
 
 #if defined(MBEDTLS_ECDH_C)
-int slowhand_mbedtls_ecdh_make_params(mbedtls_ecdh_context *ctx, size_t *olen, unsigned char *buf, size_t blen,
-                                      int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
-{
-    int ret = mbedtls_ecdh_make_params(ctx, olen, buf, blen, f_rng, p_rng);
-    slowhand_host->ecdh_generate(named_group(ctx->grp_id));
-    return ret;
-}
+#define COUNTED_ECDH(function, report)                                                                                           \
+    int slowhand_##function(mbedtls_ecdh_context *ctx, size_t *olen, unsigned char *buf, size_t blen, slowhand_rng_t *f_rng,     \
+                            void *p_rng)                                                                                         \
+    {                                                                                                                            \
+        int ret = function(ctx, olen, buf, blen, f_rng, p_rng);                                                                  \
+        slowhand_host->report(named_group(ctx->grp_id));                                                                         \
+        return ret;                                                                                                              \
+    }
 
-int slowhand_mbedtls_ecdh_make_public(mbedtls_ecdh_context *ctx, size_t *olen, unsigned char *buf, size_t blen,
-                                      int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
-{
-    int ret = mbedtls_ecdh_make_public(ctx, olen, buf, blen, f_rng, p_rng);
-    slowhand_host->ecdh_generate(named_group(ctx->grp_id));
-    return ret;
-}
-
-int slowhand_mbedtls_ecdh_calc_secret(mbedtls_ecdh_context *ctx, size_t *olen, unsigned char *buf, size_t blen,
-                                      int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
-{
-    int ret = mbedtls_ecdh_calc_secret(ctx, olen, buf, blen, f_rng, p_rng);
-    slowhand_host->ecdh_agree(named_group(ctx->grp_id));
-    return ret;
-}
-
+COUNTED_ECDH(mbedtls_ecdh_make_params, ecdh_generate)
+COUNTED_ECDH(mbedtls_ecdh_make_public, ecdh_generate)
+COUNTED_ECDH(mbedtls_ecdh_calc_secret, ecdh_agree)
 #endif
 
 /* Called by ecjpake.c. A multiplication of the base point counts as a key generation, one of another point as a shared secret. */

@@ -1,3 +1,8 @@
+/* Mbed TLS.
+ *
+ * The library runs unmodified. Its public callbacks give it the device's I/O (one datagram or one write at a time), timers
+ * (`mbedtls_ssl_set_timer_cb`), calendar and randomness. Sessions do not share a configuration, because the library writes into it (keys
+ * cache precomputed points). A configuration takes microseconds to set up. */
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
 #include "certificate.h"
 
@@ -45,8 +50,7 @@ struct session {
     int resumption;
     struct ticket_key ticket_key;
     mbedtls_ssl_ticket_context tickets;
-    unsigned char *cached; /* the session that this end keeps, in the format of mbedtls_ssl_session_save */
-    size_t cached_len;
+    struct slowhand_kept cached; /* the session of this end, in the format of mbedtls_ssl_session_save */
     int is_complete;
     uint64_t intermediate_ns, final_ns;
     struct slowhand_input input;
@@ -72,7 +76,7 @@ mbedtls_ms_time_t mbedtls_ms_time(void)
 }
 #endif
 
-static int random_octets(void *unused, unsigned char *output, size_t length)
+int slowhand_mbedtls_random(void *unused, unsigned char *output, size_t length)
 {
     (void) unused;
     slowhand_host->random(output, length);
@@ -171,25 +175,13 @@ static int get_timer(void *context)
 /* A server's cache holds one session. */
 static int find(const struct session *own, unsigned char const *id, size_t id_len, mbedtls_ssl_session *session)
 {
-    if (own->cached == NULL || mbedtls_ssl_session_load(session, own->cached, own->cached_len) != 0)
+    if (own->cached.octets == NULL || mbedtls_ssl_session_load(session, own->cached.octets, own->cached.length) != 0)
         return MBEDTLS_ERR_SSL_CACHE_ENTRY_NOT_FOUND;
     if (session->id_len == id_len && memcmp(session->id, id, id_len) == 0)
         return 0;
     mbedtls_ssl_session_free(session);
     mbedtls_ssl_session_init(session);
     return MBEDTLS_ERR_SSL_CACHE_ENTRY_NOT_FOUND;
-}
-
-static int keep(struct session *session, const unsigned char *octets, size_t length)
-{
-    unsigned char *copy = malloc(length);
-    if (copy == NULL)
-        return MBEDTLS_ERR_SSL_ALLOC_FAILED;
-    memcpy(copy, octets, length);
-    free(session->cached);
-    session->cached = copy;
-    session->cached_len = length;
-    return 0;
 }
 
 static int keep_session(struct session *own, const mbedtls_ssl_session *session)
@@ -200,8 +192,8 @@ static int keep_session(struct session *own, const mbedtls_ssl_session *session)
     if (octets == NULL)
         return MBEDTLS_ERR_SSL_ALLOC_FAILED;
     int ret = mbedtls_ssl_session_save(session, octets, length, &length);
-    if (ret == 0)
-        ret = keep(own, octets, length);
+    if (ret == 0 && !slowhand_keep(&own->cached, octets, length))
+        ret = MBEDTLS_ERR_SSL_ALLOC_FAILED;
     free(octets);
     return ret;
 }
@@ -312,7 +304,7 @@ static int configure_credentials(struct session *session, const struct slowhand_
     if (options->certificate != NULL) {
         if ((ret = mbedtls_x509_crt_parse_der(&session->certificate, options->certificate,
                                               options->certificate_len)) != 0
-            || (ret = mbedtls_pk_parse_key(&session->key, options->key, options->key_len, NULL, 0, random_octets,
+            || (ret = mbedtls_pk_parse_key(&session->key, options->key, options->key_len, NULL, 0, slowhand_mbedtls_random,
                                            NULL)) != 0
             || (ret = mbedtls_ssl_conf_own_cert(&session->conf, &session->certificate, &session->key)) != 0)
             return ret;
@@ -356,7 +348,8 @@ static int configure_resumption(struct session *session, const struct slowhand_o
     }
     if (options->resumption == SLOWHAND_RESUMPTION_ID) {
         mbedtls_ssl_conf_session_cache(conf, session, cache_get, cache_set);
-        return options->previous == NULL ? 0 : keep(session, options->previous, options->previous_len);
+        int is_kept = options->previous == NULL || slowhand_keep(&session->cached, options->previous, options->previous_len);
+        return is_kept ? 0 : MBEDTLS_ERR_SSL_ALLOC_FAILED;
     }
 #if defined(MBEDTLS_SSL_SESSION_TICKETS)
     if (has_tickets) {
@@ -365,7 +358,7 @@ static int configure_resumption(struct session *session, const struct slowhand_o
             memcpy(key, options->previous, sizeof *key);
         else
             slowhand_host->random((uint8_t *) key, sizeof *key);
-        if ((ret = mbedtls_ssl_ticket_setup(&session->tickets, random_octets, NULL, MBEDTLS_CIPHER_AES_256_GCM,
+        if ((ret = mbedtls_ssl_ticket_setup(&session->tickets, slowhand_mbedtls_random, NULL, MBEDTLS_CIPHER_AES_256_GCM,
                                             TICKET_LIFETIME_S)) != 0
             || (ret = mbedtls_ssl_ticket_rotate(&session->tickets, key->name, sizeof key->name, key->key,
                                                 sizeof key->key, TICKET_LIFETIME_S)) != 0)
@@ -387,7 +380,7 @@ static int configure(struct session *session, const struct slowhand_options *opt
     if (ret != 0)
         return ret;
     slowhand_conf_version(conf, options->version);
-    mbedtls_ssl_conf_rng(conf, random_octets, NULL);
+    mbedtls_ssl_conf_rng(conf, slowhand_mbedtls_random, NULL);
     session->suites[0] = options->suite;
     mbedtls_ssl_conf_ciphersuites(conf, session->suites);
     mbedtls_ssl_conf_handshake_timeout(conf, (uint32_t) (options->first_timeout_ns / NS_PER_MS),
@@ -406,7 +399,7 @@ static int configure(struct session *session, const struct slowhand_options *opt
 #endif
     if (options->is_server && !options->is_stream) {
         if (options->cookie) {
-            if ((ret = mbedtls_ssl_cookie_setup(&session->cookie, random_octets, NULL)) != 0)
+            if ((ret = mbedtls_ssl_cookie_setup(&session->cookie, slowhand_mbedtls_random, NULL)) != 0)
                 return ret;
             mbedtls_ssl_conf_dtls_cookies(conf, mbedtls_ssl_cookie_write, mbedtls_ssl_cookie_check,
                                           &session->cookie);
@@ -493,7 +486,7 @@ static void destroy(void *context)
 #if defined(MBEDTLS_SSL_SESSION_TICKETS)
     mbedtls_ssl_ticket_free(&session->tickets);
 #endif
-    free(session->cached);
+    free(session->cached.octets);
     free(session);
 }
 
@@ -692,21 +685,13 @@ static size_t resumable(void *context, uint8_t *output, size_t size)
 {
     struct session *session = context;
     int is_server = session->conf.endpoint == MBEDTLS_SSL_IS_SERVER;
-    const void *kept = &session->ticket_key;
-    size_t length = sizeof session->ticket_key;
     if (session->resumption == SLOWHAND_RESUMPTION_NONE)
         return 0;
-    if (!is_server && session->cached == NULL)
+    if (is_server && session->resumption == SLOWHAND_RESUMPTION_TICKET)
+        return slowhand_copy_out(&session->ticket_key, sizeof session->ticket_key, output, size);
+    if (!is_server && session->cached.octets == NULL)
         keep_own(session);
-    if (!is_server || session->resumption == SLOWHAND_RESUMPTION_ID) {
-        kept = session->cached;
-        length = session->cached_len;
-    }
-    if (kept == NULL)
-        return 0;
-    if (length <= size)
-        memcpy(output, kept, length);
-    return length;
+    return slowhand_copy_out(session->cached.octets, session->cached.length, output, size);
 }
 
 static uint16_t suite(const void *context)
@@ -733,17 +718,4 @@ static int connection_id(const void *context)
 #endif
 }
 
-const struct slowhand_library mbedtls_library = {
-    .create = create,
-    .destroy = destroy,
-    .start = drive,
-    .handle_input = handle_input,
-    .handle_timeout = drive,
-    .write = write_data,
-    .close = close_session,
-    .max_data = max_data,
-    .suite = suite,
-    .connection_id = connection_id,
-    .resumable = resumable,
-    .version = version,
-};
+SLOWHAND_LIBRARY(mbedtls_library, drive, drive, connection_id, resumable);

@@ -33,70 +33,30 @@ static uint16_t named_group(const EC_KEY *key)
 
 /* Called by sha2_prov.c */
 
-int slowhand_SHA1_Update(SHA_CTX *ctx, const void *data, size_t length)
-{
-    uint32_t blocks = (uint32_t) ((ctx->num + length) / SHA_CBLOCK);
-    int ret = SHA1_Update(ctx, data, length);
-    count_sha1(blocks);
-    return ret;
-}
+/* OpenSSL 4 calls the functions with `_thunk`. */
+#define COUNTED_HASH(name, type, block, count)                                                                                   \
+    int slowhand_##name##_Update(type *ctx, const void *data, size_t length)                                                     \
+    {                                                                                                                            \
+        uint32_t blocks = (uint32_t) ((ctx->num + length) / (block));                                                            \
+        int ret = name##_Update(ctx, data, length);                                                                              \
+        count(blocks);                                                                                                           \
+        return ret;                                                                                                              \
+    }                                                                                                                            \
+    int slowhand_##name##_Update_thunk(void *ctx, const unsigned char *data, size_t length)                                      \
+    {                                                                                                                            \
+        return slowhand_##name##_Update(ctx, data, length);                                                                      \
+    }                                                                                                                            \
+    int slowhand_##name##_Final(unsigned char *output, type *ctx)                                                                \
+    {                                                                                                                            \
+        uint32_t blocks = padding_blocks(ctx->num, block);                                                                       \
+        int ret = name##_Final(output, ctx);                                                                                     \
+        count(blocks);                                                                                                           \
+        return ret;                                                                                                              \
+    }
 
-int slowhand_SHA1_Final(unsigned char *output, SHA_CTX *ctx)
-{
-    uint32_t blocks = padding_blocks(ctx->num, SHA_CBLOCK);
-    int ret = SHA1_Final(output, ctx);
-    count_sha1(blocks);
-    return ret;
-}
-
-int slowhand_SHA256_Update(SHA256_CTX *ctx, const void *data, size_t length)
-{
-    uint32_t blocks = (uint32_t) ((ctx->num + length) / SHA256_CBLOCK);
-    int ret = SHA256_Update(ctx, data, length);
-    count_sha256(blocks);
-    return ret;
-}
-
-int slowhand_SHA256_Final(unsigned char *output, SHA256_CTX *ctx)
-{
-    uint32_t blocks = padding_blocks(ctx->num, SHA256_CBLOCK);
-    int ret = SHA256_Final(output, ctx);
-    count_sha256(blocks);
-    return ret;
-}
-
-int slowhand_SHA512_Update(SHA512_CTX *ctx, const void *data, size_t length)
-{
-    uint32_t blocks = (uint32_t) ((ctx->num + length) / SHA512_CBLOCK);
-    int ret = SHA512_Update(ctx, data, length);
-    count_sha512(blocks);
-    return ret;
-}
-
-int slowhand_SHA512_Final(unsigned char *output, SHA512_CTX *ctx)
-{
-    uint32_t blocks = padding_blocks(ctx->num, SHA512_CBLOCK);
-    int ret = SHA512_Final(output, ctx);
-    count_sha512(blocks);
-    return ret;
-}
-
-/* Called by sha2_prov.c of OpenSSL 4, which has these functions between */
-
-int slowhand_SHA1_Update_thunk(void *ctx, const unsigned char *data, size_t length)
-{
-    return slowhand_SHA1_Update(ctx, data, length);
-}
-
-int slowhand_SHA256_Update_thunk(void *ctx, const unsigned char *data, size_t length)
-{
-    return slowhand_SHA256_Update(ctx, data, length);
-}
-
-int slowhand_SHA512_Update_thunk(void *ctx, const unsigned char *data, size_t length)
-{
-    return slowhand_SHA512_Update(ctx, data, length);
-}
+COUNTED_HASH(SHA1, SHA_CTX, SHA_CBLOCK, count_sha1)
+COUNTED_HASH(SHA256, SHA256_CTX, SHA256_CBLOCK, count_sha256)
+COUNTED_HASH(SHA512, SHA512_CTX, SHA512_CBLOCK, count_sha512)
 
 /* Called by cipher_aes_ccm_hw.c: first with the additional data of a record, then with its content */
 

@@ -1,3 +1,16 @@
+/* OpenSSL.
+ *
+ * The library runs unmodified. Its public callbacks give it I/O (a BIO, one datagram or one write at a time), randomness (a `RAND_METHOD`)
+ * and the timeout of the handshake (`DTLS_set_timer_cb`). It has no callback for its clock, so build.rs compiles it with other names for
+ * `time` and `gettimeofday`.
+ *
+ * Its behaviour as a DTLS endpoint, which its applications see too: it sends a flight in one datagram the first time and in several
+ * datagrams when it retransmits. Its timer expires 15 ms early. The handshake fails after the twelfth retransmission without an answer.
+ * Sessions do not share a configuration (`SSL_CTX`).
+ *
+ * Its configuration follows small devices and the other libraries here: one suite, one group and the signature algorithms for them;
+ * security level 0, because other levels refuse tags of 8 octets; no tickets and no session cache. It sends its own certificate and not
+ * that of the authority. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "library.h"
 
@@ -193,24 +206,15 @@ static int check_cookie(SSL *ssl, const unsigned char *cookie, unsigned int leng
 static unsigned int client_psk(SSL *ssl, const char *hint, char *identity, unsigned int identity_size,
                                unsigned char *psk, unsigned int psk_size)
 {
-    const struct slowhand_options *options = &((const struct session *) SSL_get_app_data(ssl))->options;
+    const struct session *session = SSL_get_app_data(ssl);
     (void) hint;
-    if (options->psk_identity_len >= identity_size || options->psk_len > psk_size)
-        return 0;
-    memcpy(identity, options->psk_identity, options->psk_identity_len);
-    identity[options->psk_identity_len] = '\0';
-    memcpy(psk, options->psk, options->psk_len);
-    return (unsigned int) options->psk_len;
+    return slowhand_client_psk(&session->options, identity, identity_size, psk, psk_size);
 }
 
 static unsigned int server_psk(SSL *ssl, const char *identity, unsigned char *psk, unsigned int psk_size)
 {
-    const struct slowhand_options *options = &((const struct session *) SSL_get_app_data(ssl))->options;
-    if (strlen(identity) != options->psk_identity_len
-        || memcmp(identity, options->psk_identity, options->psk_identity_len) != 0 || options->psk_len > psk_size)
-        return 0;
-    memcpy(psk, options->psk, options->psk_len);
-    return (unsigned int) options->psk_len;
+    const struct session *session = SSL_get_app_data(ssl);
+    return slowhand_server_psk(&session->options, identity, psk, psk_size);
 }
 
 /* A line of a key log has a label, then the client random and a secret in hexadecimal. */
@@ -512,17 +516,4 @@ static uint16_t suite(const void *context)
     return suite == NULL ? 0 : SSL_CIPHER_get_protocol_id(suite);
 }
 
-const struct slowhand_library openssl_library = {
-    .create = create,
-    .destroy = destroy,
-    .start = start,
-    .handle_input = handle_input,
-    .handle_timeout = handle_timeout,
-    .write = write_data,
-    .close = close_session,
-    .max_data = max_data,
-    .suite = suite,
-    .connection_id = slowhand_no_connection_id,
-    .resumable = slowhand_not_resumable,
-    .version = version,
-};
+SLOWHAND_LIBRARY(openssl_library, start, handle_timeout, slowhand_no_connection_id, slowhand_not_resumable);

@@ -1,3 +1,15 @@
+/* Eclipse tinyDTLS.
+ *
+ * The library runs unmodified. Its clock and randomness (`dtls_ticks`, `dtls_prng`) are the device's. It sends each handshake *message* in
+ * a datagram of its own, with a timer of its own; the head of its send queue has the next deadline.
+ *
+ * The first timeout is always 2,000 ticks of its clock and doubles with each retransmission. With the default of 2 s, a tick is one
+ * millisecond. Another first timeout changes the length of a tick. This affects only one other thing: how long the library keeps an alert
+ * that it has sent. After its last retransmission, the library does nothing more and reports nothing. The adapter reports this as
+ * SLOWHAND_TIMED_OUT.
+ *
+ * Its buffer for a record has 1,400 octets (`DTLS_MAX_BUF` in `global.h`). Header, nonce and tag take 37 octets of it. So application data
+ * has at most 1,363 octets. */
 #include "library.h"
 
 #include <stdio.h>
@@ -428,17 +440,4 @@ static uint16_t suite(const void *context)
     return index < sizeof SUITES / sizeof *SUITES ? SUITES[index] : 0;
 }
 
-const struct slowhand_library tinydtls_library = {
-    .create = create,
-    .destroy = destroy,
-    .start = start,
-    .handle_input = handle_input,
-    .handle_timeout = handle_timeout,
-    .write = write_data,
-    .close = close_session,
-    .max_data = max_data,
-    .suite = suite,
-    .connection_id = slowhand_no_connection_id,
-    .resumable = slowhand_not_resumable,
-    .version = version,
-};
+SLOWHAND_LIBRARY(tinydtls_library, start, handle_timeout, slowhand_no_connection_id, slowhand_not_resumable);

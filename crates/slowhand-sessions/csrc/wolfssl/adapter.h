@@ -19,8 +19,7 @@ struct session {
     uint64_t flight_ns;           /* when the last datagram of a flight was sent in this call; SLOWHAND_NO_TIMER: none was */
     int64_t repeated_ms;          /* when the library had last repeated a flight of version 1.3, before this call */
     uint64_t repeat_ns, quick_ns; /* when the flight is due again, and when an acknowledgement is due */
-    uint8_t *cached;              /* a server's session that can be resumed by its ID, as i2d writes it */
-    size_t cached_len;
+    struct slowhand_kept cached;  /* a server's session that can be resumed by its ID, as i2d writes it */
     struct session *outer;        /* the session that was running on this thread before this one */
 };
 

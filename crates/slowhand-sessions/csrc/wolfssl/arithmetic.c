@@ -18,14 +18,6 @@
 #define NUMBER 32 /* octets of a number */
 #define POINT (2 * NUMBER)
 
-int slowhand_sp_ecc_make_key_256(WC_RNG *rng, mp_int *private_key, ecc_point *public_key, void *heap);
-int slowhand_sp_ecc_secret_gen_256(const mp_int *private_key, const ecc_point *public_key, byte *out, word32 *length, void *heap);
-int slowhand_sp_ecc_sign_256(const byte *hash, word32 hash_length, WC_RNG *rng, const mp_int *private_key, mp_int *r, mp_int *s,
-                             mp_int *nonce, void *heap);
-int slowhand_sp_ecc_verify_256(const byte *hash, word32 hash_length, const mp_int *x, const mp_int *y, const mp_int *z,
-                               const mp_int *r, const mp_int *s, int *is_valid, void *heap);
-int slowhand_sp_ecc_mulmod_base_256(const mp_int *scalar, ecc_point *out, int is_affine, void *heap);
-
 static int write_number(const mp_int *number, uint8_t octets[NUMBER])
 {
     return mp_to_unsigned_bin_len(number, octets, NUMBER);

@@ -13,38 +13,21 @@ static const uint8_t EC_PUBLIC[] = {0xA0, 0x0A, 0x06, 0x08, 0x2A, 0x86, 0x48, 0x
 #define SPKI_LENGTH (sizeof SPKI + 2 * COORDINATE)
 #define EC_KEY_LENGTH (sizeof EC_KEY + sizeof EC_PUBLIC + 3 * COORDINATE)
 
-/* The pre-shared key. The library's strings end with a zero. */
+/* The pre-shared key. */
 
 #ifndef NO_PSK
-static unsigned copy_key(const struct session *session, unsigned char *key, unsigned size)
-{
-    if (session->options.psk_len > size)
-        return 0;
-    memcpy(key, session->options.psk, session->options.psk_len);
-    return (unsigned) session->options.psk_len;
-}
-
 static unsigned client_key(WOLFSSL *ssl, const char *hint, char *identity, unsigned identity_size, unsigned char *key,
                            unsigned key_size)
 {
     const struct session *session = wolfSSL_get_psk_callback_ctx(ssl);
-    const struct slowhand_options *options = &session->options;
     (void) hint;
-    if (options->psk_identity_len >= identity_size)
-        return 0;
-    memcpy(identity, options->psk_identity, options->psk_identity_len);
-    identity[options->psk_identity_len] = '\0';
-    return copy_key(session, key, key_size);
+    return slowhand_client_psk(&session->options, identity, identity_size, key, key_size);
 }
 
 static unsigned server_key(WOLFSSL *ssl, const char *identity, unsigned char *key, unsigned key_size)
 {
     const struct session *session = wolfSSL_get_psk_callback_ctx(ssl);
-    const struct slowhand_options *options = &session->options;
-    if (strlen(identity) != options->psk_identity_len
-        || memcmp(identity, options->psk_identity, options->psk_identity_len) != 0)
-        return 0;
-    return copy_key(session, key, key_size);
+    return slowhand_server_psk(&session->options, identity, key, key_size);
 }
 
 #ifdef WOLFSSL_TLS13

@@ -15,10 +15,17 @@
 
 /* Hash functions. `GetHash` finishes a copy, inside the file that defines it. */
 
+#define COUNTED_END(function, type, block, count)                                                                                \
+    int slowhand_##function(type *hash, byte *output)                                                                            \
+    {                                                                                                                            \
+        uint32_t blocks = padding_blocks(hash->buffLen, block);                                                                  \
+        slowhand_wolfssl_notice();                                                                                               \
+        int ret = function(hash, output);                                                                                        \
+        count(blocks);                                                                                                           \
+        return ret;                                                                                                              \
+    }
+
 #define COUNTED_HASH(name, type, block, count)                                                                                   \
-    int slowhand_wc_##name##Update(type *hash, const byte *data, word32 length);                                                 \
-    int slowhand_wc_##name##Final(type *hash, byte *output);                                                                     \
-    int slowhand_wc_##name##GetHash(type *hash, byte *output);                                                                   \
     int slowhand_wc_##name##Update(type *hash, const byte *data, word32 length)                                                  \
     {                                                                                                                            \
         uint32_t blocks = (hash->buffLen + length) / (block);                                                                    \
@@ -27,22 +34,8 @@
         count(blocks);                                                                                                           \
         return ret;                                                                                                              \
     }                                                                                                                            \
-    int slowhand_wc_##name##Final(type *hash, byte *output)                                                                      \
-    {                                                                                                                            \
-        uint32_t blocks = padding_blocks(hash->buffLen, block);                                                                  \
-        slowhand_wolfssl_notice();                                                                                               \
-        int ret = wc_##name##Final(hash, output);                                                                                \
-        count(blocks);                                                                                                           \
-        return ret;                                                                                                              \
-    }                                                                                                                            \
-    int slowhand_wc_##name##GetHash(type *hash, byte *output)                                                                    \
-    {                                                                                                                            \
-        uint32_t blocks = padding_blocks(hash->buffLen, block);                                                                  \
-        slowhand_wolfssl_notice();                                                                                               \
-        int ret = wc_##name##GetHash(hash, output);                                                                              \
-        count(blocks);                                                                                                           \
-        return ret;                                                                                                              \
-    }
+    COUNTED_END(wc_##name##Final, type, block, count)                                                                            \
+    COUNTED_END(wc_##name##GetHash, type, block, count)
 
 #ifndef NO_SHA
 COUNTED_HASH(Sha, wc_Sha, WC_SHA_BLOCK_SIZE, count_sha1)
@@ -63,49 +56,29 @@ static uint32_t key_bits(const Aes *aes)
     return 8 * (uint32_t) aes->keylen;
 }
 
-#define COUNTED_AEAD(name, is_gcm)                                                                                               \
-    int slowhand_wc_Aes##name##Encrypt(Aes *aes, byte *out, const byte *in, word32 length, const byte *iv, word32 iv_length,     \
-                                       byte *tag, word32 tag_length, const byte *additional, word32 additional_length);          \
-    int slowhand_wc_Aes##name##Encrypt_ex(Aes *aes, byte *out, const byte *in, word32 length, byte *iv, word32 iv_length,        \
-                                          byte *tag, word32 tag_length, const byte *additional, word32 additional_length);       \
-    int slowhand_wc_Aes##name##Decrypt(Aes *aes, byte *out, const byte *in, word32 length, const byte *iv, word32 iv_length,     \
-                                       const byte *tag, word32 tag_length, const byte *additional, word32 additional_length);    \
-    int slowhand_wc_Aes##name##Encrypt(Aes *aes, byte *out, const byte *in, word32 length, const byte *iv, word32 iv_length,     \
-                                       byte *tag, word32 tag_length, const byte *additional, word32 additional_length)           \
+#define COUNTED_AEAD(function, iv_type, tag_type, report, is_gcm)                                                                \
+    int slowhand_##function(Aes *aes, byte *out, const byte *in, word32 length, iv_type *iv, word32 iv_length, tag_type *tag,    \
+                            word32 tag_length, const byte *additional, word32 additional_length)                                 \
     {                                                                                                                            \
         slowhand_wolfssl_notice();                                                                                               \
-        int ret = wc_Aes##name##Encrypt(aes, out, in, length, iv, iv_length, tag, tag_length, additional, additional_length);    \
-        slowhand_host->seal(is_gcm, key_bits(aes), tag_length, length, additional_length);                                       \
-        return ret;                                                                                                              \
-    }                                                                                                                            \
-    int slowhand_wc_Aes##name##Encrypt_ex(Aes *aes, byte *out, const byte *in, word32 length, byte *iv, word32 iv_length,        \
-                                          byte *tag, word32 tag_length, const byte *additional, word32 additional_length)        \
-    {                                                                                                                            \
-        slowhand_wolfssl_notice();                                                                                               \
-        int ret = wc_Aes##name##Encrypt_ex(aes, out, in, length, iv, iv_length, tag, tag_length, additional, additional_length); \
-        slowhand_host->seal(is_gcm, key_bits(aes), tag_length, length, additional_length);                                       \
-        return ret;                                                                                                              \
-    }                                                                                                                            \
-    int slowhand_wc_Aes##name##Decrypt(Aes *aes, byte *out, const byte *in, word32 length, const byte *iv, word32 iv_length,     \
-                                       const byte *tag, word32 tag_length, const byte *additional, word32 additional_length)     \
-    {                                                                                                                            \
-        slowhand_wolfssl_notice();                                                                                               \
-        int ret = wc_Aes##name##Decrypt(aes, out, in, length, iv, iv_length, tag, tag_length, additional, additional_length);    \
-        slowhand_host->open(is_gcm, key_bits(aes), tag_length, length, additional_length);                                       \
+        int ret = function(aes, out, in, length, iv, iv_length, tag, tag_length, additional, additional_length);                 \
+        slowhand_host->report(is_gcm, key_bits(aes), tag_length, length, additional_length);                                     \
         return ret;                                                                                                              \
     }
 
 #ifdef HAVE_AESCCM
-COUNTED_AEAD(Ccm, 0)
+COUNTED_AEAD(wc_AesCcmEncrypt, const byte, byte, seal, 0)
+COUNTED_AEAD(wc_AesCcmEncrypt_ex, byte, byte, seal, 0)
+COUNTED_AEAD(wc_AesCcmDecrypt, const byte, const byte, open, 0)
 #endif
 #ifdef HAVE_AESGCM
-COUNTED_AEAD(Gcm, 1)
+COUNTED_AEAD(wc_AesGcmEncrypt, const byte, byte, seal, 1)
+COUNTED_AEAD(wc_AesGcmEncrypt_ex, byte, byte, seal, 1)
+COUNTED_AEAD(wc_AesGcmDecrypt, const byte, const byte, open, 1)
 #endif
 
 #ifdef WOLFSSL_AES_DIRECT
 /* Called for the mask of a record number in DTLS 1.3 (RFC 9147 section 4.2.3): one block of AES. */
-int slowhand_wc_AesEncryptDirect(Aes *aes, byte *out, const byte *in);
-
 int slowhand_wc_AesEncryptDirect(Aes *aes, byte *out, const byte *in)
 {
     slowhand_wolfssl_notice();
@@ -116,9 +89,6 @@ int slowhand_wc_AesEncryptDirect(Aes *aes, byte *out, const byte *in)
 #endif
 
 #ifdef HAVE_AES_CBC
-int slowhand_wc_AesCbcEncrypt(Aes *aes, byte *out, const byte *in, word32 length);
-int slowhand_wc_AesCbcDecrypt(Aes *aes, byte *out, const byte *in, word32 length);
-
 int slowhand_wc_AesCbcEncrypt(Aes *aes, byte *out, const byte *in, word32 length)
 {
     slowhand_wolfssl_notice();
@@ -139,12 +109,6 @@ int slowhand_wc_AesCbcDecrypt(Aes *aes, byte *out, const byte *in, word32 length
 /* Elliptic curves. Nothing is reported of X25519, of which no device has a time. */
 
 #ifdef HAVE_ECC
-int slowhand_wc_ecc_make_key_ex(WC_RNG *rng, int size, ecc_key *key, int curve);
-int slowhand_wc_ecc_shared_secret(ecc_key *key, ecc_key *peer, byte *out, word32 *length);
-int slowhand_wc_ecc_sign_hash(const byte *hash, word32 hash_length, byte *signature, word32 *length, WC_RNG *rng, ecc_key *key);
-int slowhand_wc_ecc_verify_hash(const byte *signature, word32 length, const byte *hash, word32 hash_length, int *is_valid,
-                                ecc_key *key);
-
 /* The TLS NamedGroup, or 0 for a curve that no session here uses. */
 static uint16_t named_group(const ecc_key *key)
 {

@@ -169,18 +169,6 @@ static int log_secret(WOLFSSL *ssl, int id, const unsigned char *secret, int len
 
 /* Sessions that a server keeps, to resume one by its ID: one session. */
 
-static int keep(struct session *session, const uint8_t *octets, size_t length)
-{
-    uint8_t *copy = malloc(length);
-    if (copy == NULL)
-        return 0;
-    memcpy(copy, octets, length);
-    free(session->cached);
-    session->cached = copy;
-    session->cached_len = length;
-    return 1;
-}
-
 /* The octets of a session. The caller frees them. Returns the length, or 0. */
 static size_t write_session(WOLFSSL_SESSION *kept, unsigned char **octets)
 {
@@ -195,7 +183,7 @@ static int cache_set(WOLFSSL *ssl, WOLFSSL_SESSION *kept)
     unsigned char *octets;
     size_t length = write_session(kept, &octets);
     if (length > 0)
-        keep(session, octets, length);
+        slowhand_keep(&session->cached, octets, length);
     free(octets);
     return 0; /* the library frees its reference */
 }
@@ -203,11 +191,11 @@ static int cache_set(WOLFSSL *ssl, WOLFSSL_SESSION *kept)
 static WOLFSSL_SESSION *cache_get(WOLFSSL *ssl, const unsigned char *id, int id_len, int *is_kept)
 {
     struct session *session = wolfSSL_GetIOReadCtx(ssl);
-    const unsigned char *octets = session->cached;
+    const unsigned char *octets = session->cached.octets;
     *is_kept = 0; /* the library frees it */
     if (octets == NULL)
         return NULL;
-    WOLFSSL_SESSION *kept = wolfSSL_d2i_SSL_SESSION(NULL, &octets, (long) session->cached_len);
+    WOLFSSL_SESSION *kept = wolfSSL_d2i_SSL_SESSION(NULL, &octets, (long) session->cached.length);
     if (kept != NULL && (kept->sessionIDSz != id_len || memcmp(kept->sessionID, id, (size_t) id_len) != 0)) {
         wolfSSL_SESSION_free(kept);
         return NULL;
@@ -276,7 +264,7 @@ static int use_resumption(struct session *session)
     if (options->is_server && options->resumption == SLOWHAND_RESUMPTION_ID) {
         wolfSSL_CTX_sess_set_new_cb(context, cache_set);
         wolfSSL_CTX_sess_set_get_cb(context, cache_get);
-        return options->previous == NULL || keep(session, options->previous, options->previous_len);
+        return options->previous == NULL || slowhand_keep(&session->cached, options->previous, options->previous_len);
     }
     return 1;
 }
@@ -405,7 +393,7 @@ static void destroy(void *context)
     struct session *session = context;
     wolfSSL_free(session->ssl);
     wolfSSL_CTX_free(session->context);
-    free(session->cached);
+    free(session->cached.octets);
     free(session);
 }
 
@@ -666,15 +654,6 @@ static int connection_id(const void *context)
     return -1;
 }
 
-static size_t copy_out(const void *kept, size_t length, uint8_t *output, size_t size)
-{
-    if (kept == NULL)
-        return 0;
-    if (length <= size)
-        memcpy(output, kept, length);
-    return length;
-}
-
 static size_t resumable(void *context, uint8_t *output, size_t size)
 {
     struct session *session = context;
@@ -682,36 +661,22 @@ static size_t resumable(void *context, uint8_t *output, size_t size)
     if (session->options.resumption == SLOWHAND_RESUMPTION_NONE)
         return 0;
     if (session->options.is_server && session->options.resumption == SLOWHAND_RESUMPTION_ID)
-        return copy_out(session->cached, session->cached_len, output, size);
+        return slowhand_copy_out(session->cached.octets, session->cached.length, output, size);
     if (session->options.is_server) {
 #ifdef HAVE_SESSION_TICKET
         unsigned char keys[WOLFSSL_TICKET_KEYS_SZ];
         if (wolfSSL_CTX_get_tlsext_ticket_keys(session->context, keys, sizeof keys) == WOLFSSL_SUCCESS)
-            length = copy_out(keys, sizeof keys, output, size);
+            length = slowhand_copy_out(keys, sizeof keys, output, size);
 #endif
         return length;
     }
     WOLFSSL_SESSION *kept = wolfSSL_get1_session(session->ssl);
     unsigned char *octets;
     length = write_session(kept, &octets);
-    length = copy_out(octets, length, output, size);
+    length = slowhand_copy_out(octets, length, output, size);
     free(octets);
     wolfSSL_SESSION_free(kept);
     return length;
 }
 
-extern const struct slowhand_library wolfssl_library;
-const struct slowhand_library wolfssl_library = {
-    .create = create,
-    .destroy = destroy,
-    .start = start,
-    .handle_input = handle_input,
-    .handle_timeout = handle_timeout,
-    .write = write_data,
-    .close = close_session,
-    .max_data = max_data,
-    .suite = suite,
-    .connection_id = connection_id,
-    .resumable = resumable,
-    .version = version,
-};
+SLOWHAND_LIBRARY(wolfssl_library, start, handle_timeout, connection_id, resumable);

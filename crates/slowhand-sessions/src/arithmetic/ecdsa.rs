@@ -15,6 +15,15 @@ use crate::device;
 /// The signatures with the nonce of RFC 6979, by private key and hash: r, then s.
 static MADE: Memo<[u8; POINT]> = Memo::new();
 
+/// Draws a private key. A scalar must be less than the order of the group: one of 2^32 draws is not.
+pub(crate) fn draw() -> SecretKey {
+    loop {
+        if let Ok(secret) = SecretKey::from_slice(&device::random::<NUMBER>()) {
+            return secret;
+        }
+    }
+}
+
 /// The public point of a private key.
 pub(crate) fn public(secret: &SecretKey) -> Point {
     let fast = super::multiply(&secret.to_bytes().into(), None);

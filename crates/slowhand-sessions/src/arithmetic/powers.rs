@@ -3,8 +3,6 @@
 use sha2::{Digest, Sha256};
 
 use super::Memo;
-use crate::config::Arithmetic;
-use crate::device;
 
 /// The powers and the inverses, by the digest of their operands, which are long. 16,384 results of 512 octets take about
 /// 10 MB.
@@ -12,31 +10,21 @@ static POWERS: Memo<Box<[u8]>> = Memo::new();
 
 /// A power modulo an odd number, as long as the modulus. All are big-endian. `None` if the library has to compute it.
 pub(crate) fn power(base: &[u8], exponent: &[u8], modulus: &[u8]) -> Option<Box<[u8]>> {
-    let compute = || assembly::power(base, exponent, modulus);
-    match device::arithmetic() {
-        Arithmetic::Library => None,
-        Arithmetic::Assembly => compute(),
-        Arithmetic::Memo => POWERS.get_or(&digest([base, exponent, modulus]), compute),
-    }
+    POWERS.result(|| digest([base, exponent, modulus]), || assembly::power(base, exponent, modulus))
 }
 
 /// The inverse modulo an odd number, as long as the modulus. `None` if the library has to compute it, or if there is none.
 pub(crate) fn invert(number: &[u8], modulus: &[u8]) -> Option<Box<[u8]>> {
-    let compute = || assembly::invert(number, modulus);
-    match device::arithmetic() {
-        Arithmetic::Library => None,
-        Arithmetic::Assembly => compute(),
-        Arithmetic::Memo => POWERS.get_or(&digest([number, modulus]), compute),
-    }
+    POWERS.result(|| digest([number, modulus]), || assembly::invert(number, modulus))
 }
 
-fn digest<const N: usize>(operands: [&[u8]; N]) -> [u8; 32] {
+fn digest<const N: usize>(operands: [&[u8]; N]) -> Vec<u8> {
     let mut digest = Sha256::new();
     for operand in operands {
         digest.update(operand.len().to_le_bytes());
         digest.update(operand);
     }
-    digest.finalize().into()
+    digest.finalize().to_vec()
 }
 
 /// OpenSSL's assembly.

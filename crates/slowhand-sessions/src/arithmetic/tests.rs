@@ -11,9 +11,10 @@ use super::*;
 use crate::building::build_pair;
 use crate::config::{CredentialKind, Protocol, Role, SessionConfig, Stack};
 use crate::device::{Device, WORLD_BEGAN};
+use crate::interface::slowhand_mbedtls;
 use crate::memory::{End, Path};
 use crate::operation::{Curve, Operation, Processor, Weightless};
-use crate::{host, mbedtls, stacks};
+use crate::{host, stacks};
 
 unsafe extern "C" {
     fn slowhand_mbedtls_case(
@@ -72,7 +73,7 @@ struct Outcome {
 }
 
 fn run(case: Case, curve: Curve, operands: &Operands, arithmetic: Arithmetic) -> Outcome {
-    host::attach(mbedtls::stack());
+    host::attach(&slowhand_mbedtls);
     let mut device = Device::new(None, [7; 32], WORLD_BEGAN, arithmetic);
     let mut output = [0; 160];
     let Operands { number, second, point, hash } = operands;

@@ -54,12 +54,6 @@ impl End {
     }
 }
 
-macro_rules! file {
-    ($name:expr) => {
-        include_bytes!(concat!("../../credentials/", $name))
-    };
-}
-
 /// The kind of the keys of certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CertificateKey {
@@ -77,24 +71,57 @@ pub(crate) struct Chain {
     pub(crate) own: End,
 }
 
-/// The certificates in the files.
-pub(crate) fn in_file(key: CertificateKey, role: Role) -> Chain {
-    macro_rules! chain {
-        ($name:literal) => {{
-            let (certificate, key): (&[u8], &[u8]) = match role {
-                Role::Client => (file!(concat!($name, "-client.der")), file!(concat!($name, "-client-key.der"))),
-                Role::Server => (file!(concat!($name, "-server.der")), file!(concat!($name, "-server-key.der"))),
-            };
-            Chain { authority: file!(concat!($name, "-authority.der")), own: End { certificate, key } }
-        }};
+/// The certificates in the files, for keys of one kind.
+struct Files {
+    authority: &'static [u8],
+    /// The ends', client first.
+    ends: [End; 2],
+    /// Who issues certificates of other lengths.
+    issuer: End,
+}
+
+const fn files(key: CertificateKey) -> Files {
+    macro_rules! file {
+        ($($part:literal),*) => {
+            include_bytes!(concat!("../../credentials/", $($part),*))
+        };
+    }
+    macro_rules! end {
+        ($name:literal, $who:literal) => {
+            End { certificate: file!($name, $who, ".der"), key: file!($name, $who, "-key.der") }
+        };
+    }
+    macro_rules! files {
+        ($name:literal) => {
+            Files {
+                authority: file!($name, "-authority.der"),
+                ends: [end!($name, "-client"), end!($name, "-server")],
+                issuer: end!($name, "-issuer"),
+            }
+        };
     }
     match key {
-        CertificateKey::Curve(Curve::Secp192r1) => chain!("secp192r1"),
-        CertificateKey::Curve(Curve::Secp256r1) => chain!("secp256r1"),
-        CertificateKey::Rsa(1024) => chain!("rsa1024"),
-        CertificateKey::Rsa(3072) => chain!("rsa3072"),
-        CertificateKey::Rsa(_) => chain!("rsa2048"),
+        CertificateKey::Curve(Curve::Secp192r1) => files!("secp192r1"),
+        CertificateKey::Curve(Curve::Secp256r1) => files!("secp256r1"),
+        CertificateKey::Rsa(1024) => files!("rsa1024"),
+        CertificateKey::Rsa(3072) => files!("rsa3072"),
+        CertificateKey::Rsa(_) => files!("rsa2048"),
     }
+}
+
+/// The certificates of an end in the files.
+pub(crate) fn in_file(key: CertificateKey, role: Role) -> Chain {
+    let Files { authority, ends: [client, server], .. } = files(key);
+    let own = match role {
+        Role::Client => client,
+        Role::Server => server,
+    };
+    Chain { authority, own }
+}
+
+/// An issuer: its certificate and private key.
+pub(crate) const fn issuer(key: CertificateKey) -> End {
+    files(key).issuer
 }
 
 /// The raw key pair of an end, on secp256r1.

@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
-use super::files::{CertificateKey, Chain, End, in_file};
+use super::files::{CertificateKey, Chain, End, in_file, issuer};
 use super::issuer::{Request, issue};
 use crate::config::Role;
-use crate::operation::Curve;
 use crate::session::Failure;
 
 /// The length of the longest certificate (assumed). With it, a Certificate message fits into one record (2^14 octets,
@@ -35,30 +34,6 @@ const SERIALS_BESIDE_COMMENT: usize = 4;
 
 /// The text that comments repeat.
 const COMMENT: &[u8] = b"padding ";
-
-/// An issuer: its certificate and private key, DER.
-struct Issuer {
-    certificate: &'static [u8],
-    key: &'static [u8],
-}
-
-fn issuer(key: CertificateKey) -> Issuer {
-    macro_rules! issuer {
-        ($name:literal) => {
-            Issuer {
-                certificate: include_bytes!(concat!("../../credentials/", $name, "-issuer.der")),
-                key: include_bytes!(concat!("../../credentials/", $name, "-issuer-key.der")),
-            }
-        };
-    }
-    match key {
-        CertificateKey::Curve(Curve::Secp192r1) => issuer!("secp192r1"),
-        CertificateKey::Curve(Curve::Secp256r1) => issuer!("secp256r1"),
-        CertificateKey::Rsa(1024) => issuer!("rsa1024"),
-        CertificateKey::Rsa(3072) => issuer!("rsa3072"),
-        CertificateKey::Rsa(_) => issuer!("rsa2048"),
-    }
-}
 
 /// The lengths in octets that are possible for the certificate of an end, except [`IMPOSSIBLE_LENGTH`].
 pub(crate) fn lengths(key: CertificateKey, role: Role) -> RangeInclusive<u16> {
@@ -88,7 +63,7 @@ pub(super) fn chain(key: CertificateKey, role: Role, length: u16) -> Result<Chai
     Ok(Chain { authority: issuer.certificate, own: End { certificate, key: like.key } })
 }
 
-fn issue_of_length(like: &End, role: Role, issuer: &Issuer, length: usize) -> Result<Vec<u8>, Failure> {
+fn issue_of_length(like: &End, role: Role, issuer: &End, length: usize) -> Result<Vec<u8>, Failure> {
     // The first try assumes that no header grows.
     let mut padding = length - like.certificate.len();
     for (attempt, first) in serials(role).enumerate() {

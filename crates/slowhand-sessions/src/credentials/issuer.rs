@@ -6,7 +6,7 @@ use std::ptr;
 use crate::config::Arithmetic;
 use crate::device::{Device, WORLD_BEGAN};
 use crate::host;
-use crate::interface::slowhand_stack;
+use crate::interface::slowhand_mbedtls;
 use crate::session::Failure;
 use c::slowhand_mbedtls_certificate;
 
@@ -46,8 +46,7 @@ pub(crate) fn issue(request: &Request<'_>) -> Result<Vec<u8>, Failure> {
         comment: request.comment.map_or(ptr::null(), <[u8]>::as_ptr),
         comment_len: request.comment.map_or(0, <[u8]>::len),
     };
-    // SAFETY: it is a constant of csrc/mbedtls/stack.c.
-    host::attach(unsafe { &slowhand_mbedtls });
+    host::attach(&slowhand_mbedtls);
     let mut device = Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::default());
     // SAFETY: `wanted` has pointers to the slices of `request`, with their lengths. The buffer is writable and has the
     // given size. The function keeps no pointer.
@@ -67,7 +66,6 @@ fn library_failure(code: i32) -> Failure {
 }
 
 unsafe extern "C" {
-    static slowhand_mbedtls: slowhand_stack;
     fn slowhand_mbedtls_error_text(error: i32, text: *mut c_char, size: usize);
     fn slowhand_mbedtls_issue(certificate: *const slowhand_mbedtls_certificate, buffer: *mut u8, size: usize) -> i32;
 }

@@ -46,10 +46,7 @@ impl Credentials {
     /// # Errors
     /// The certificates could not be issued.
     pub(super) fn new(checked: &Checked<'_>) -> Result<Self, Failure> {
-        let (role, peer) = match checked.config.role {
-            Role::Client => (Role::Client, Role::Server),
-            Role::Server => (Role::Server, Role::Client),
-        };
+        let role = checked.config.role;
         let asks = role == Role::Client || checked.tls.auth == Auth::Mutual;
         let kind = match (&checked.config.credential, checked.certificate()) {
             (Credential::Psk { identity, key }, _) => {
@@ -65,7 +62,7 @@ impl Credentials {
             }
             _ => {
                 let own = credentials::raw_key(role);
-                let trusted = if asks { vec![credentials::raw_key(peer).public()] } else { Vec::new() };
+                let trusted = if asks { vec![credentials::raw_key(role.peer()).public()] } else { Vec::new() };
                 Kind::RawPublicKey { spki: spki(&own.public()), private_key: own.private, trusted }
             }
         };

@@ -51,16 +51,10 @@ impl Crypto for Counting {
 impl edhoc::Crypto for Counting {
     fn generate(&mut self) -> KeyPair {
         device::perform(Operation::EcdhKeyGeneration(Curve::Secp256r1));
-        loop {
-            let mut private = Scalar::default();
-            device::fill_random(&mut private[..]);
-            // One in 2^32 is no key.
-            if let Ok(key) = SecretKey::from_slice(&private[..]) {
-                let mut public = [0; ELEMENT];
-                public.copy_from_slice(&ecdsa::public(&key)[..ELEMENT]);
-                return KeyPair { private, public };
-            }
-        }
+        let key = ecdsa::draw();
+        let mut public = [0; ELEMENT];
+        public.copy_from_slice(&ecdsa::public(&key)[..ELEMENT]);
+        KeyPair { private: Scalar::new(key.to_bytes().into()), public }
     }
 
     fn agree(&mut self, private: &Scalar, public: &[u8; ELEMENT]) -> Result<Scalar, Failed> {

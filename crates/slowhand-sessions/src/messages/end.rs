@@ -6,10 +6,10 @@ use super::Messages;
 use super::counting::Counting;
 use super::edhoc::Handshake;
 use crate::coap::{Coap, MAX_BODY, OSCORE_IDS, Protection};
-use crate::config::{Credential, Negotiated, PSK, Role, SessionConfig};
+use crate::config::{Credential, PSK, Role, SessionConfig};
 use crate::device;
 use crate::library::{Library, Progress, State};
-use crate::session::{Failure, Resumable};
+use crate::session::Failure;
 
 /// One end of a session of CoAP without TLS or DTLS.
 pub(crate) struct CoapEnd {
@@ -36,11 +36,7 @@ impl CoapEnd {
             context,
             handshake,
             |_| device::clock(),
-            || {
-                let mut number = [0; 8];
-                device::fill_random(&mut number);
-                u64::from_le_bytes(number)
-            },
+            || u64::from_le_bytes(device::random()),
         );
         Ok(Self { messages: Box::new(messages), has_closed: false })
     }
@@ -105,14 +101,6 @@ impl Library for CoapEnd {
         self.has_closed = true;
         self.messages.link.release();
         self.progress()
-    }
-
-    fn negotiated(&self) -> Option<Negotiated> {
-        None
-    }
-
-    fn resumable(&mut self) -> Option<Resumable> {
-        None
     }
 
     fn is_established_from_the_beginning(&self) -> bool {

@@ -6,10 +6,10 @@ use slowhand_coap::message::{self, Packet, ResponseType, is_coap};
 use super::counting::Counting;
 use super::link::{Asker, Event, Link};
 use crate::coap::Coap;
-use crate::config::{Credential, Negotiated, PSK, PSK_IDENTITY, Role, SessionConfig};
+use crate::config::{Credential, PSK, PSK_IDENTITY, Role, SessionConfig};
 use crate::device;
 use crate::library::{Library, Progress, State};
-use crate::session::{Failure, FailureKind, Resumable};
+use crate::session::{Failure, FailureKind};
 
 /// The content of close_notify (RFC 5246 section 7.2).
 const CLOSE_NOTIFY: [u8; 2] = [1, 0];
@@ -47,11 +47,7 @@ impl LessEnd {
             }
             Role::Server => Handshake::Server(Server::new(key, identity.as_bytes())),
         };
-        let link = Link::new(coap, config.mtu, OPTIONS.to_vec(), || {
-            let mut number = [0; 8];
-            device::fill_random(&mut number);
-            u64::from_le_bytes(number)
-        });
+        let link = Link::new(coap, config.mtu, OPTIONS.to_vec(), || u64::from_le_bytes(device::random()));
         Self {
             link: Box::new(link),
             handshake,
@@ -193,13 +189,5 @@ impl Library for LessEnd {
         self.has_closed = true;
         self.send(ALERT, &CLOSE_NOTIFY);
         self.progress()
-    }
-
-    fn negotiated(&self) -> Option<Negotiated> {
-        None
-    }
-
-    fn resumable(&mut self) -> Option<Resumable> {
-        None
     }
 }

@@ -124,7 +124,7 @@ struct Secp256r1;
 
 impl SupportedKxGroup for Secp256r1 {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-        let secret = ephemeral_key();
+        let secret = ecdsa::draw();
         let public = [&[UNCOMPRESSED], &ecdsa::public(&secret)[..]].concat().into();
         device::perform(Operation::EcdhKeyGeneration(Curve::Secp256r1));
         Ok(Box::new(KeyExchange { secret, public }))
@@ -136,17 +136,6 @@ impl SupportedKxGroup for Secp256r1 {
 
     fn ffdhe_group(&self) -> Option<FfdheGroup<'static>> {
         None
-    }
-}
-
-/// A scalar must be less than the order of the group. One of 2^32 draws is not.
-fn ephemeral_key() -> SecretKey {
-    loop {
-        let mut scalar = [0; 32];
-        device::fill_random(&mut scalar);
-        if let Ok(secret) = SecretKey::from_slice(&scalar) {
-            return secret;
-        }
     }
 }
 

@@ -78,7 +78,7 @@ pub(crate) struct Quic {
     connection: Option<(ConnectionHandle, Connection)>,
     /// True once the endpoint has forgotten the connection.
     is_drained: bool,
-    phase: Phase,
+    state: State,
     /// Messages that wait for a stream, or for room in theirs.
     waiting: VecDeque<Message>,
     /// The parts of messages that have arrived.
@@ -88,13 +88,6 @@ pub(crate) struct Quic {
     suite: Suite,
     /// The configuration, which keeps the session for resumption.
     resumable: Option<Resumable>,
-}
-
-enum Phase {
-    Handshaking,
-    Established,
-    ClosedByPeer,
-    Failed(Failure),
 }
 
 struct Message {
@@ -127,10 +120,8 @@ impl Quic {
             }
         };
         let mut config = EndpointConfig::new(Arc::new(ResetKey::new()));
-        let mut seed = [0; 32];
-        device::fill_random(&mut seed);
         // Without the extension of RFC 9287: packets keep the bit by which others know them.
-        config.rng_seed(Some(seed)).supported_versions(vec![VERSION]).grease_quic_bit(false);
+        config.rng_seed(Some(device::random())).supported_versions(vec![VERSION]).grease_quic_bit(false);
         config.cid_generator(|| Box::new(OfTheDevice));
         if let Some(mtu) = checked.config.mtu {
             // The peer sends no more than what this end says that it takes.
@@ -142,7 +133,7 @@ impl Quic {
             client,
             connection: None,
             is_drained: false,
-            phase: Phase::Handshaking,
+            state: State::Handshaking,
             waiting: VecDeque::new(),
             arriving: BTreeMap::new(),
             is_closing: false,
@@ -173,13 +164,7 @@ impl Quic {
     fn drive(&mut self) -> Progress {
         while self.step() {}
         let deadline = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
-        let state = match &self.phase {
-            Phase::Handshaking => State::Handshaking,
-            Phase::Established => State::Established,
-            Phase::ClosedByPeer => State::ClosedByPeer,
-            Phase::Failed(failure) => State::Failed(failure.clone()),
-        };
-        Progress { state, deadline: deadline.map(|at| at.saturating_duration_since(*EPOCH)) }
+        Progress { state: self.state.clone(), deadline: deadline.map(|at| at.saturating_duration_since(*EPOCH)) }
     }
 
     /// A part of that. Returns true if more may follow.
@@ -196,8 +181,8 @@ impl Quic {
         while let Some(event) = connection.poll() {
             is_new = true;
             match event {
-                Event::Connected => self.phase = Phase::Established,
-                Event::ConnectionLost { reason } => self.phase = ended(reason, &self.phase),
+                Event::Connected => self.state = State::Established,
+                Event::ConnectionLost { reason } => self.state = ended(reason, &self.state),
                 Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
                     while let Some(stream) = connection.streams().accept(Dir::Uni) {
                         read(connection, stream, &mut self.arriving);
@@ -257,9 +242,7 @@ impl ConnectionIdGenerator for OfTheDevice {
 }
 
 fn connection_id() -> ConnectionId {
-    let mut octets = [0; CONNECTION_ID];
-    device::fill_random(&mut octets);
-    ConnectionId::new(&octets)
+    ConnectionId::new(&device::random::<CONNECTION_ID>())
 }
 
 /// Writes as much of a message as there is room for. Returns true if all of it is written, or if the peer does not want it.
@@ -312,14 +295,14 @@ fn read(connection: &mut Connection, id: StreamId, arriving: &mut BTreeMap<Strea
     }
 }
 
-/// The phase of a connection that is lost.
-fn ended(reason: ConnectionError, phase: &Phase) -> Phase {
-    let failed = |kind| Phase::Failed(Failure { kind, reason: reason.to_string() });
+/// The state of a connection that is lost.
+fn ended(reason: ConnectionError, state: &State) -> State {
+    let failed = |kind| State::Failed(Failure { kind, reason: reason.to_string() });
     match &reason {
         ConnectionError::ApplicationClosed(close)
-            if close.error_code == NO_ERROR && matches!(phase, Phase::Established) =>
+            if close.error_code == NO_ERROR && matches!(state, State::Established) =>
         {
-            Phase::ClosedByPeer
+            State::ClosedByPeer
         }
         ConnectionError::TimedOut => failed(FailureKind::TimedOut),
         ConnectionError::ConnectionClosed(close) => failed(match alert(close.error_code.into()) {
@@ -341,7 +324,7 @@ impl Library for Quic {
             // The name is not sent: see `Client`.
             match self.endpoint.connect(now(), config, PEER, "") {
                 Ok(connection) => self.connection = Some(connection),
-                Err(error) => self.phase = Phase::Failed(Failure::library(0, error.to_string())),
+                Err(error) => self.state = State::Failed(Failure::library(0, error.to_string())),
             }
         }
         self.drive()
@@ -380,7 +363,7 @@ impl Library for Quic {
 
     /// QUIC closes both directions at once, and what was not acknowledged by then is lost. So this waits until the peer has all.
     fn close(&mut self) -> Progress {
-        self.is_closing = matches!(self.phase, Phase::Established);
+        self.is_closing = matches!(self.state, State::Established);
         self.drive()
     }
 

@@ -57,12 +57,6 @@ impl LeanSwitch {
     }
 }
 
-impl fmt::Display for LeanSwitch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
 /// Switches of the lean profile, as a set. Default: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LeanProfile(Lean);

@@ -1,7 +1,5 @@
 //! The cipher suites.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,134 +50,96 @@ impl KeyExchange {
     }
 }
 
-/// The IANA name of a cipher suite.
-#[allow(non_camel_case_types)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[non_exhaustive]
-pub enum Suite {
+/// Declares the suites, each with its number in the IANA registry of TLS cipher suites, and with its key exchange. A suite of TLS 1.3
+/// does not define that; here it is ECDHE with ECDSA.
+macro_rules! suites {
+    ($($(#[$documentation:meta])* $name:ident = $number:literal, $exchange:ident;)*) => {
+        /// The IANA name of a cipher suite.
+        #[allow(non_camel_case_types)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+        #[repr(u16)]
+        #[non_exhaustive]
+        pub enum Suite {
+            $($(#[$documentation])* $name = $number,)*
+        }
+
+        impl Suite {
+            /// Every suite that at least one library supports here.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The way in which the two ends agree on a key.
+            pub const fn key_exchange(self) -> KeyExchange {
+                match self {
+                    $(Self::$name => KeyExchange::$exchange,)*
+                }
+            }
+        }
+    };
+}
+
+suites! {
     /// RFC 6655.
-    TLS_PSK_WITH_AES_128_CCM,
+    TLS_PSK_WITH_AES_128_CCM = 0xC0A4, Psk;
     /// RFC 6655; mandatory for CoAP with pre-shared keys (RFC 7252 section 9.1.3.1).
-    TLS_PSK_WITH_AES_128_CCM_8,
+    TLS_PSK_WITH_AES_128_CCM_8 = 0xC0A8, Psk;
     /// RFC 6655.
-    TLS_PSK_WITH_AES_256_CCM,
+    TLS_PSK_WITH_AES_256_CCM = 0xC0A5, Psk;
     /// RFC 6655.
-    TLS_PSK_WITH_AES_256_CCM_8,
+    TLS_PSK_WITH_AES_256_CCM_8 = 0xC0A9, Psk;
     /// RFC 5487.
-    TLS_PSK_WITH_AES_128_GCM_SHA256,
+    TLS_PSK_WITH_AES_128_GCM_SHA256 = 0x00A8, Psk;
     /// RFC 8442.
-    TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256,
+    TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256 = 0xD003, EcdhePsk;
     /// RFC 8442.
-    TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256,
+    TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256 = 0xD001, EcdhePsk;
     /// RFC 5489.
-    TLS_ECDHE_PSK_WITH_AES_128_CBC_SHA256,
+    TLS_ECDHE_PSK_WITH_AES_128_CBC_SHA256 = 0xC037, EcdhePsk;
     /// RFC 5487.
-    TLS_PSK_WITH_AES_256_GCM_SHA384,
+    TLS_PSK_WITH_AES_256_GCM_SHA384 = 0x00A9, Psk;
     /// RFC 7251.
-    TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
+    TLS_ECDHE_ECDSA_WITH_AES_128_CCM = 0xC0AC, EcdheEcdsa;
     /// RFC 7251; mandatory for CoAP with raw public keys and certificates (RFC 7252 section 9.1.3.2).
-    TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
+    TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8 = 0xC0AE, EcdheEcdsa;
     /// RFC 7251.
-    TLS_ECDHE_ECDSA_WITH_AES_256_CCM,
+    TLS_ECDHE_ECDSA_WITH_AES_256_CCM = 0xC0AD, EcdheEcdsa;
     /// RFC 7251.
-    TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8,
+    TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8 = 0xC0AF, EcdheEcdsa;
     /// RFC 5289.
-    TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+    TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 = 0xC02B, EcdheEcdsa;
     /// RFC 5289.
-    TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+    TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 = 0xC02C, EcdheEcdsa;
     /// RFC 8422.
-    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA,
+    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA = 0xC009, EcdheEcdsa;
     /// RFC 5289.
-    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256,
+    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256 = 0xC023, EcdheEcdsa;
     /// RFC 8422.
-    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,
+    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA = 0xC013, EcdheRsa;
     /// RFC 5289.
-    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256,
+    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256 = 0xC027, EcdheRsa;
     /// RFC 5289.
-    TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+    TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 = 0xC02F, EcdheRsa;
     /// RFC 5246 appendix A.5, which makes it mandatory for TLS 1.2.
-    TLS_RSA_WITH_AES_128_CBC_SHA,
+    TLS_RSA_WITH_AES_128_CBC_SHA = 0x002F, Rsa;
     /// RFC 5246 appendix A.5.
-    TLS_RSA_WITH_AES_128_CBC_SHA256,
+    TLS_RSA_WITH_AES_128_CBC_SHA256 = 0x003C, Rsa;
     /// RFC 5288.
-    TLS_RSA_WITH_AES_128_GCM_SHA256,
+    TLS_RSA_WITH_AES_128_GCM_SHA256 = 0x009C, Rsa;
     /// draft-cragie-tls-ecjpake-01, whose number Thread uses.
-    TLS_ECJPAKE_WITH_AES_128_CCM_8,
+    TLS_ECJPAKE_WITH_AES_128_CCM_8 = 0xC0FF, Ecjpake;
     /// TLS 1.3, RFC 8446 appendix B.4.
-    TLS_AES_128_GCM_SHA256,
+    TLS_AES_128_GCM_SHA256 = 0x1301, EcdheEcdsa;
     /// TLS 1.3, RFC 8446 appendix B.4.
-    TLS_AES_256_GCM_SHA384,
+    TLS_AES_256_GCM_SHA384 = 0x1302, EcdheEcdsa;
     /// TLS 1.3, RFC 8446 appendix B.4.
-    TLS_AES_128_CCM_SHA256,
+    TLS_AES_128_CCM_SHA256 = 0x1304, EcdheEcdsa;
     /// TLS 1.3, RFC 8446 appendix B.4.
-    TLS_AES_128_CCM_8_SHA256,
+    TLS_AES_128_CCM_8_SHA256 = 0x1305, EcdheEcdsa;
 }
 
 impl Suite {
-    /// Every suite that at least one library supports here.
-    pub const ALL: &[Self] = &[
-        Self::TLS_PSK_WITH_AES_128_CCM,
-        Self::TLS_PSK_WITH_AES_128_CCM_8,
-        Self::TLS_PSK_WITH_AES_256_CCM,
-        Self::TLS_PSK_WITH_AES_256_CCM_8,
-        Self::TLS_PSK_WITH_AES_128_GCM_SHA256,
-        Self::TLS_PSK_WITH_AES_256_GCM_SHA384,
-        Self::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256,
-        Self::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256,
-        Self::TLS_ECDHE_PSK_WITH_AES_128_CBC_SHA256,
-        Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
-        Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
-        Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM,
-        Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8,
-        Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-        Self::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-        Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA,
-        Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256,
-        Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,
-        Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256,
-        Self::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-        Self::TLS_RSA_WITH_AES_128_CBC_SHA,
-        Self::TLS_RSA_WITH_AES_128_CBC_SHA256,
-        Self::TLS_RSA_WITH_AES_128_GCM_SHA256,
-        Self::TLS_ECJPAKE_WITH_AES_128_CCM_8,
-        Self::TLS_AES_128_GCM_SHA256,
-        Self::TLS_AES_256_GCM_SHA384,
-        Self::TLS_AES_128_CCM_SHA256,
-        Self::TLS_AES_128_CCM_8_SHA256,
-    ];
-
     /// The number in the IANA registry of TLS cipher suites.
     pub const fn iana(self) -> u16 {
-        match self {
-            Self::TLS_AES_128_GCM_SHA256 => 0x1301,
-            Self::TLS_AES_256_GCM_SHA384 => 0x1302,
-            Self::TLS_AES_128_CCM_SHA256 => 0x1304,
-            Self::TLS_AES_128_CCM_8_SHA256 => 0x1305,
-            Self::TLS_RSA_WITH_AES_128_CBC_SHA => 0x002F,
-            Self::TLS_RSA_WITH_AES_128_CBC_SHA256 => 0x003C,
-            Self::TLS_RSA_WITH_AES_128_GCM_SHA256 => 0x009C,
-            Self::TLS_PSK_WITH_AES_128_GCM_SHA256 => 0x00A8,
-            Self::TLS_PSK_WITH_AES_256_GCM_SHA384 => 0x00A9,
-            Self::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256 => 0xD001,
-            Self::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256 => 0xD003,
-            Self::TLS_ECDHE_PSK_WITH_AES_128_CBC_SHA256 => 0xC037,
-            Self::TLS_PSK_WITH_AES_128_CCM => 0xC0A4,
-            Self::TLS_PSK_WITH_AES_256_CCM => 0xC0A5,
-            Self::TLS_PSK_WITH_AES_128_CCM_8 => 0xC0A8,
-            Self::TLS_PSK_WITH_AES_256_CCM_8 => 0xC0A9,
-            Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA => 0xC009,
-            Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA => 0xC013,
-            Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256 => 0xC023,
-            Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256 => 0xC027,
-            Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => 0xC02B,
-            Self::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 => 0xC02C,
-            Self::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => 0xC02F,
-            Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM => 0xC0AC,
-            Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM => 0xC0AD,
-            Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8 => 0xC0AE,
-            Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8 => 0xC0AF,
-            Self::TLS_ECJPAKE_WITH_AES_128_CCM_8 => 0xC0FF,
-        }
+        self as u16
     }
 
     /// The suite with this IANA number.
@@ -204,45 +164,5 @@ impl Suite {
                 | Self::TLS_RSA_WITH_AES_128_CBC_SHA
                 | Self::TLS_RSA_WITH_AES_128_CBC_SHA256
         )
-    }
-
-    /// The way in which the two ends agree on a key. A suite of TLS 1.3 does not define this; here it is ECDHE with ECDSA.
-    pub fn key_exchange(self) -> KeyExchange {
-        match self {
-            Self::TLS_PSK_WITH_AES_128_CCM
-            | Self::TLS_PSK_WITH_AES_128_CCM_8
-            | Self::TLS_PSK_WITH_AES_256_CCM
-            | Self::TLS_PSK_WITH_AES_256_CCM_8
-            | Self::TLS_PSK_WITH_AES_128_GCM_SHA256
-            | Self::TLS_PSK_WITH_AES_256_GCM_SHA384 => KeyExchange::Psk,
-            Self::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256
-            | Self::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256
-            | Self::TLS_ECDHE_PSK_WITH_AES_128_CBC_SHA256 => KeyExchange::EcdhePsk,
-            Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM
-            | Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8
-            | Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM
-            | Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8
-            | Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
-            | Self::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384
-            | Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA
-            | Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256
-            | Self::TLS_AES_128_GCM_SHA256
-            | Self::TLS_AES_256_GCM_SHA384
-            | Self::TLS_AES_128_CCM_SHA256
-            | Self::TLS_AES_128_CCM_8_SHA256 => KeyExchange::EcdheEcdsa,
-            Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA
-            | Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256
-            | Self::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => KeyExchange::EcdheRsa,
-            Self::TLS_ECJPAKE_WITH_AES_128_CCM_8 => KeyExchange::Ecjpake,
-            Self::TLS_RSA_WITH_AES_128_CBC_SHA
-            | Self::TLS_RSA_WITH_AES_128_CBC_SHA256
-            | Self::TLS_RSA_WITH_AES_128_GCM_SHA256 => KeyExchange::Rsa,
-        }
-    }
-}
-
-impl fmt::Display for Suite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
     }
 }

@@ -4,42 +4,10 @@
  * MAKE_COAP_DTLS_WITH_PSK and MAKE_COAP_DTLS_WITH_CERT (Makefile.coap) choose the credentials of a firmware. A session here is that of a
  * firmware that has its credential alone: without certificates, the library offers no signatures. */
 
-/* mbedtls-config.h does not define these. */
-#undef MBEDTLS_CIPHER_MODE_CBC
+/* mbedtls-config.h does not define those of firmware.h, nor these. */
+#include "firmware.h"
 #undef MBEDTLS_ECJPAKE_C
-#undef MBEDTLS_ECP_DP_SECP192R1_ENABLED
-#undef MBEDTLS_GCM_C
-#undef MBEDTLS_HKDF_C
-#undef MBEDTLS_PKCS1_V15
-#undef MBEDTLS_PK_WRITE_C
-#undef MBEDTLS_PSA_CRYPTO_C
-#undef MBEDTLS_PSA_CRYPTO_EXTERNAL_RNG
-#undef MBEDTLS_PSA_KEY_STORE_DYNAMIC
-#undef MBEDTLS_RSA_C
-#undef MBEDTLS_SHA1_C
-#undef MBEDTLS_SHA224_C
-#undef MBEDTLS_SHA384_C
-#undef MBEDTLS_SHA512_C
-#undef MBEDTLS_X509_CREATE_C
-#undef MBEDTLS_X509_CRT_WRITE_C
-#undef MBEDTLS_KEY_EXCHANGE_ECDHE_RSA_ENABLED
 #undef MBEDTLS_KEY_EXCHANGE_ECJPAKE_ENABLED
-#undef MBEDTLS_KEY_EXCHANGE_RSA_ENABLED
-#undef MBEDTLS_SSL_ALL_ALERT_MESSAGES
-#undef MBEDTLS_SSL_CONTEXT_SERIALIZATION
-#undef MBEDTLS_SSL_DTLS_CLIENT_PORT_REUSE
-#undef MBEDTLS_SSL_DTLS_CONNECTION_ID
-#undef MBEDTLS_SSL_DTLS_CONNECTION_ID_COMPAT
-#undef MBEDTLS_SSL_ENCRYPT_THEN_MAC
-#undef MBEDTLS_SSL_EXTENDED_MASTER_SECRET
-#undef MBEDTLS_SSL_KEEP_PEER_CERTIFICATE
-#undef MBEDTLS_SSL_PROTO_TLS1_3
-#undef MBEDTLS_SSL_RENEGOTIATION
-#undef MBEDTLS_SSL_SESSION_TICKETS
-#undef MBEDTLS_SSL_TICKET_C
-#undef MBEDTLS_SSL_TLS1_3_COMPATIBILITY_MODE
-#undef MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL_ENABLED
-#undef MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_PSK_EPHEMERAL_ENABLED
 
 /* mbedtls-config.h: COAP_MBEDTLS_MTU, and twice as much. dtls-support-config.h: that is UIP_BUFSIZE without the headers of IPv6, of UDP
  * and of a fragment, 1280 - 48 - 8 with UIP_LINK_MTU of os/net/ipv6/uipopt.h. */

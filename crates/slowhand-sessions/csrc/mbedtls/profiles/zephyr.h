@@ -5,36 +5,17 @@
  * An application chooses key exchanges, ciphers, curves and connection IDs: what a socket can have is here. NET_SOCKETS_SOCKOPT_TLS
  * brings version 1.2, RSA and CBC. Version 1.3 is another firmware, with other options. */
 
-/* "n" by default: MBEDTLS_SSL_EXTENDED_MASTER_SECRET; MBEDTLS_PSA_CRYPTO_C, which would bring encrypt-then-MAC; all hashes but
- * MBEDTLS_SHA256; MBEDTLS_ECDSA_DETERMINISTIC. */
+/* firmware.h leaves out what is "n" by default: MBEDTLS_SSL_EXTENDED_MASTER_SECRET; MBEDTLS_PSA_CRYPTO_C, which would bring
+ * encrypt-then-MAC; all hashes but MBEDTLS_SHA256. And what version 1.3 has alone: certificates that are kept, tickets. And what
+ * config-mbedtls.h does not have at all, or with MBEDTLS_DEBUG alone: MBEDTLS_SSL_ALL_ALERT_MESSAGES,
+ * MBEDTLS_SSL_CONTEXT_SERIALIZATION, MBEDTLS_SSL_DTLS_CLIENT_PORT_REUSE, MBEDTLS_SSL_RENEGOTIATION. */
+#define SLOWHAND_CHOSEN_BY_APPLICATION
+#include "firmware.h"
+/* "n" by default too. */
 #undef MBEDTLS_ECDSA_DETERMINISTIC
-#undef MBEDTLS_HKDF_C
-#undef MBEDTLS_PSA_CRYPTO_C
-#undef MBEDTLS_PSA_CRYPTO_EXTERNAL_RNG
-#undef MBEDTLS_PSA_KEY_STORE_DYNAMIC
-#undef MBEDTLS_SHA1_C
-#undef MBEDTLS_SHA224_C
-#undef MBEDTLS_SHA384_C
-#undef MBEDTLS_SHA512_C
-#undef MBEDTLS_SSL_ENCRYPT_THEN_MAC
-#undef MBEDTLS_SSL_EXTENDED_MASTER_SECRET
-/* Chosen by the application, and not by one for a Thread network or for constrained devices: left out. */
+/* Chosen by the application, and not by one for a Thread network or for constrained devices: left out, as secp192r1. */
 #undef MBEDTLS_ECJPAKE_C
-#undef MBEDTLS_ECP_DP_SECP192R1_ENABLED
 #undef MBEDTLS_KEY_EXCHANGE_ECJPAKE_ENABLED
-/* Of version 1.3. */
-#undef MBEDTLS_SSL_KEEP_PEER_CERTIFICATE
-#undef MBEDTLS_SSL_PROTO_TLS1_3
-#undef MBEDTLS_SSL_SESSION_TICKETS
-#undef MBEDTLS_SSL_TICKET_C
-#undef MBEDTLS_SSL_TLS1_3_COMPATIBILITY_MODE
-#undef MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL_ENABLED
-#undef MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_PSK_EPHEMERAL_ENABLED
-/* config-mbedtls.h does not have these at all, or with MBEDTLS_DEBUG alone. */
-#undef MBEDTLS_SSL_ALL_ALERT_MESSAGES
-#undef MBEDTLS_SSL_CONTEXT_SERIALIZATION
-#undef MBEDTLS_SSL_DTLS_CLIENT_PORT_REUSE
-#undef MBEDTLS_SSL_RENEGOTIATION
 
 /* CONFIG_MBEDTLS_SSL_MAX_CONTENT_LEN. */
 #define MBEDTLS_SSL_IN_CONTENT_LEN 1500

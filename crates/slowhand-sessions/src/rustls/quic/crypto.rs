@@ -247,9 +247,7 @@ pub(super) struct ResetKey([u8; 32]);
 impl ResetKey {
     /// A key of the device.
     pub(super) fn new() -> Self {
-        let mut key = [0; 32];
-        device::fill_random(&mut key);
-        Self(key)
+        Self(device::random())
     }
 }
 
