@@ -25,16 +25,11 @@ impl Network {
             return false;
         }
         let Some(side) = side_of(packet) else { return false };
-        match Ipv6Header::parse_packet(packet) {
-            Ok((header, segment)) if header.next_header == next_header::TCP => {
-                let Ipv6Header { source, destination, .. } = header;
-                let packet = TcpPacket { source, destination, ecn: header.ecn(), segment };
-                self.give_to_proxy(now, side, packet, datagram, events)
-            }
-            Ok(_) => {
+        match TcpPacket::of(packet) {
+            Some(packet) => self.give_to_proxy(now, side, packet, datagram, events),
+            None => {
                 self.validate(now, side, packet, datagram, events) || self.suppress(now, side, packet, datagram, events)
             }
-            Err(_) => false,
         }
     }
 
@@ -117,16 +112,9 @@ impl Network {
         };
         packet.resize(Ipv6Header::LENGTH + proxy.max_segment_len(), 0);
         let transmit = proxy.poll_transmit(now, &path, &mut packet[Ipv6Header::LENGTH..])?;
-        let header = Ipv6Header {
-            traffic_class: transmit.ecn as u8,
-            flow_label: 0,
-            payload_length: transmit.length as u16, // fits: an MSS has 16 bits, and the proxy's is far smaller
-            next_header: next_header::TCP,
-            hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
-            source: transmit.source,
-            destination: transmit.destination,
-        };
-        packet[..Ipv6Header::LENGTH].copy_from_slice(&header.emit());
+        let length = transmit.length as u16; // fits: an MSS has 16 bits, and the proxy's is far smaller
+        let header = Ipv6Header::new(transmit.source, transmit.destination, next_header::TCP, length);
+        packet[..Ipv6Header::LENGTH].copy_from_slice(&header.with_ecn(transmit.ecn).emit());
         packet.truncate(Ipv6Header::LENGTH + transmit.length);
         let packet = std::mem::take(packet);
         Some((packet, self.next_datagram()))

@@ -4,7 +4,7 @@ use crate::address::{Host, NodeId};
 use crate::clock::Instant;
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
-use crate::ip::{self, Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header};
+use crate::ip::{self, Endpoint, TcpPacket, UdpDatagram};
 use std::ops::Range;
 
 /// Something that happened.
@@ -141,7 +141,7 @@ impl Events {
             What::Beacon { node, from, join_metric } => Some(Event::Beacon { at, node, from, join_metric }),
             What::Intercepted { host } => Some(Event::Intercepted { at, host, datagram }),
             What::Originated { ref packet } => {
-                Some(Event::Originated { at, datagram, packet: tcp_packet(&self.octets[packet.clone()])? })
+                Some(Event::Originated { at, datagram, packet: TcpPacket::of(&self.octets[packet.clone()])? })
             }
             What::Delivered { host, ref packet, udp: Some(Udp { source, destination }) } => {
                 let payload = &self.octets[packet.start + UdpDatagram::HEADERS..packet.end];
@@ -149,7 +149,7 @@ impl Events {
             }
             What::Delivered { host, ref packet, udp: None } => {
                 let packet = &self.octets[packet.clone()];
-                Some(match tcp_packet(packet) {
+                Some(match TcpPacket::of(packet) {
                     Some(packet) => Event::Segment { at, host, datagram, packet },
                     None => Event::Packet { at, host, datagram, packet },
                 })
@@ -242,11 +242,4 @@ impl Events {
         self.octets.extend_from_slice(packet);
         start..self.octets.len()
     }
-}
-
-/// The TCP segment in a packet, if it is one.
-fn tcp_packet(packet: &[u8]) -> Option<TcpPacket<'_>> {
-    let (header, segment) = Ipv6Header::parse_packet(packet).ok()?;
-    let Ipv6Header { source, destination, .. } = header;
-    (header.next_header == next_header::TCP).then_some(TcpPacket { source, destination, ecn: header.ecn(), segment })
 }

@@ -246,15 +246,8 @@ impl Network {
         events: &mut Events,
     ) -> Result<(), SendError> {
         let (now, from) = self.admit(now, source, destination)?;
-        let header = Ipv6Header {
-            traffic_class: ecn as u8,
-            flow_label: 0,
-            payload_length: segment.len().try_into().map_err(|_| ip::Error::PayloadTooLong(segment.len()))?,
-            next_header: next_header::TCP,
-            hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
-            source,
-            destination,
-        };
+        let length = segment.len().try_into().map_err(|_| ip::Error::PayloadTooLong(segment.len()))?;
+        let header = Ipv6Header::new(source, destination, next_header::TCP, length).with_ecn(ecn);
         self.send_octets(now, from, &[&header.emit(), segment], datagram, events);
         Ok(())
     }
