@@ -8,6 +8,8 @@ use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::lowpan::reassembly::Limits;
 use crate::lowpan::{Contexts, FRAME_CAPACITY, forwarding, recovery};
+use crate::radio::Mac;
+use crate::radio::frame::MAX_FRAME;
 use crate::random::Probability;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,6 +70,12 @@ pub struct NetworkConfig {
 }
 
 impl NetworkConfig {
+    /// The most octets that 6LoWPAN puts into a frame from a node to a neighbour: the limit of the link, and
+    /// [`frame_capacity`](Self::frame_capacity). No frame has more than [`MAX_FRAME`].
+    pub(super) fn payload_capacity(&self, mac: &dyn Mac, node: NodeId, next_hop: NodeId) -> usize {
+        mac.payload_capacity(node, next_hop).min(self.frame_capacity).min(MAX_FRAME)
+    }
+
     /// True if a node understands compressed payloads.
     pub(super) fn understands_compression(&self, node: NodeId) -> bool {
         !self.without_payload_compression.contains(&node)

@@ -225,6 +225,13 @@ impl Events {
         self.push(datagram, What::Lost { host, reason, holders: 0..0 });
     }
 
+    /// If what a host did with a datagram has failed, the datagram is lost there.
+    pub(super) fn lost_if_failed(&mut self, host: Host, datagram: DatagramId, done: Result<(), DropReason>) {
+        if let Err(reason) = done {
+            self.lost(host, datagram, reason);
+        }
+    }
+
     /// A datagram found no reassembly buffer at this host, or lost its own to another: these were in the buffers.
     pub(super) fn lost_to(&mut self, holders: impl Iterator<Item = DatagramId>, host: Host, datagram: DatagramId) {
         let start = self.holders.len();

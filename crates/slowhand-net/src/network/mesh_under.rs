@@ -77,15 +77,17 @@ impl Network {
         if last == node || mesh.is_end_device(last) && self.routes.parent(last) == Some(node) {
             return self.reassemble_over(self.link(originator, last), Received { payload: rest, ..received }, events);
         }
-        if let Err(reason) = self.pass_frame_on(header, Received { payload: rest, ..received }) {
-            events.lost(Host::Node(node), datagram, reason);
-        }
+        events.lost_if_failed(
+            Host::Node(node),
+            datagram,
+            self.pass_frame_on(header, Received { payload: rest, ..received }),
+        );
     }
 
     fn pass_frame_on(
         &mut self,
         header: MeshHeader,
-        Received { now, node, payload, datagram, .. }: Received<'_>,
+        Received { node, payload, datagram, .. }: Received<'_>,
     ) -> Result<(), DropReason> {
         let last = NodeId(header.destination);
         let hops_left = header.hops_left.checked_sub(1).ok_or(DropReason::HopLimit)?;
@@ -95,6 +97,6 @@ impl Network {
         let length = MeshHeader { hops_left, ..header }.emit(&mut frame).map_err(|_| DropReason::Malformed)?;
         let space = frame.get_mut(length..length + payload.len()).ok_or(DropReason::Malformed)?;
         space.copy_from_slice(payload);
-        self.enqueue(now, Msdu::new(node, next_hop, &frame[..length + payload.len()], datagram))
+        self.enqueue(Msdu::new(node, next_hop, &frame[..length + payload.len()], datagram))
     }
 }

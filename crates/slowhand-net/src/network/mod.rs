@@ -15,7 +15,7 @@
 //! | `mod.rs` | `send`, `send_packet`, `send_segment`, `deadline`, `handle_deadline` |
 //! | `events` | what the network tells its caller: delivered, lost, sent by a router |
 //! | `destination`, `errors`, `error_limit` | where a packet goes next; the ICMPv6 errors of routers, and their rate limit |
-//! | `hop`, `adaptation`, `capacity` | one hop: from a packet to frames and back; what each node keeps for that; how much fits into a frame |
+//! | `hop`, `adaptation` | one hop: from a packet to frames and back; what each node keeps for that |
 //! | `handling` | received frames that the processors of their nodes have not handled yet |
 //! | `payload`, `capabilities` | to whom a node sends compressed payloads; what neighbours tell each other of that |
 //! | `config` | the settings of a network |
@@ -32,7 +32,6 @@
 mod adaptation;
 mod border_router;
 mod capabilities;
-mod capacity;
 mod config;
 mod destination;
 mod error_limit;
@@ -227,7 +226,7 @@ impl Network {
         if written.is_ok() {
             self.now = now;
             events.set_now(now);
-            self.originate(now, from, &mut packet, datagram, events);
+            self.originate(from, &mut packet, datagram, events);
             self.deadline = self.earliest_deadline();
         }
         self.packet = packet;
@@ -295,34 +294,34 @@ impl Network {
         while let Some(at) = self.deadline.filter(|&at| at <= now) {
             debug_assert!(self.now <= at, "the time went back from {} to {at}", self.now);
             self.now = at;
-            self.handle_instant(at, events, observer);
+            self.handle_instant(events, observer);
             self.deadline = self.earliest_deadline();
         }
         self.now = self.now.max(now);
     }
 
     /// Does everything that is due at one instant.
-    fn handle_instant(&mut self, now: Instant, events: &mut Events, observer: &mut dyn Observer) {
-        events.set_now(now);
+    fn handle_instant(&mut self, events: &mut Events, observer: &mut dyn Observer) {
+        events.set_now(self.now);
         let earlier = events.count();
-        if self.mac.deadline() == Some(now) {
+        if self.mac.deadline() == Some(self.now) {
             let mut indications = std::mem::take(&mut self.indications);
-            self.mac.handle_deadline(now, &mut indications, observer);
+            self.mac.handle_deadline(self.now, &mut indications, observer);
             for indication in &indications {
-                self.handle_indication(now, indication, events);
+                self.handle_indication(indication, events);
             }
             indications.clear();
             self.indications = indications;
         }
-        while let Some(timer) = self.timers.pop_due(now) {
+        while let Some(timer) = self.timers.pop_due(self.now) {
             match timer {
-                Timer::Fragments(node) => self.handle_timer(now, node, events),
-                Timer::Solicitation(node) => self.solicit(now, node, events),
-                Timer::Radio(node, on) => drop(self.mac.switch_radio(now, node, on)),
-                Timer::Handled(place) => self.handle_received(now, place, events),
+                Timer::Fragments(node) => self.handle_timer(node, events),
+                Timer::Solicitation(node) => self.solicit(node, events),
+                Timer::Radio(node, on) => drop(self.mac.switch_radio(self.now, node, on)),
+                Timer::Handled(place) => self.handle_received(place, events),
             }
         }
-        while let Some(arrival) = self.internet.pop_due(now) {
+        while let Some(arrival) = self.internet.pop_due(self.now) {
             match arrival.direction {
                 Direction::ToInternet => {
                     events.delivered(Host::Internet, arrival.datagram, self.internet.packet(&arrival));
@@ -331,13 +330,13 @@ impl Network {
                     let mut packet = std::mem::take(&mut self.packet);
                     packet.clear();
                     packet.extend_from_slice(self.internet.packet(&arrival));
-                    self.arrive(now, NodeId::ROOT, &mut packet, arrival.datagram, events);
+                    self.arrive(NodeId::ROOT, &mut packet, arrival.datagram, events);
                     self.packet = packet;
                 }
             }
             self.internet.release(arrival);
         }
-        self.handle_gateway(now, earlier, events);
+        self.handle_gateway(earlier, events);
         self.levels.show(observer);
         self.receptions.show(observer);
     }
@@ -481,7 +480,7 @@ impl Network {
         octets.iter().for_each(|octets| packet.extend_from_slice(octets));
         self.now = now;
         events.set_now(now);
-        self.originate(now, from, &mut packet, datagram, events);
+        self.originate(from, &mut packet, datagram, events);
         self.packet = packet;
         self.deadline = self.earliest_deadline();
     }
@@ -494,55 +493,54 @@ impl Network {
     }
 
     /// Handles a whole packet at a node: the node delivers it, or forwards it.
-    fn arrive(&mut self, now: Instant, node: NodeId, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
+    fn arrive(&mut self, node: NodeId, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
         if self.config.rpl.is_some() {
             rpl::receive(&self.routes, node, packet);
         }
-        if self.joining.is_some() && self.relay(now, node, packet, datagram, events) {
+        if self.joining.is_some() && self.relay(node, packet, datagram, events) {
             return;
         }
-        if self.capabilities.is_some() && self.discover(now, node, packet, events) {
+        if self.capabilities.is_some() && self.discover(node, packet, events) {
             return;
         }
         let to = destination(packet);
         if to.is_some_and(is_on_link) || to.and_then(Host::of_address) == Some(Host::Node(node)) {
             return events.delivered(Host::Node(node), datagram, packet);
         }
-        if node == NodeId::ROOT && self.intercept(now, packet, datagram, events) {
+        if node == NodeId::ROOT && self.intercept(packet, datagram, events) {
             return;
         }
-        self.forward(now, node, packet, datagram, events);
+        self.forward(node, packet, datagram, events);
     }
 
     /// Forwards a packet at a node, with a hop limit that is lower by one. Reports an error to the source if that is
     /// not possible.
-    fn forward(&mut self, now: Instant, node: NodeId, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
+    fn forward(&mut self, node: NodeId, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
         let forwarded = match ip::ipv6::take_hop(packet) {
             Ok(1..) if self.is_too_big(node, packet) => Err(DropReason::ReassemblyTooLong),
             Ok(1..) => self
                 .forward_by_rpl(node, packet)
-                .and_then(|()| self.send_to_next_hop(now, Host::Node(node), packet, datagram, events)),
+                .and_then(|()| self.send_to_next_hop(Host::Node(node), packet, datagram, events)),
             Ok(0) => Err(DropReason::HopLimit),
             Err(_) => Err(DropReason::Malformed),
         };
         if let Err(reason) = forwarded {
             events.lost(Host::Node(node), datagram, reason);
-            self.report_error(now, node, packet, reason, events);
+            self.report_error(node, packet, reason, events);
         }
     }
 
     /// Sends a packet from its source host over the first hop.
-    fn originate(&mut self, now: Instant, from: Host, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
+    fn originate(&mut self, from: Host, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
         if let Some(to) = destination(packet) {
-            self.losses.sent(now, from, to, datagram);
+            self.losses.sent(self.now, from, to, datagram);
         }
         if let (Host::Node(node), true) = (from, self.joining.is_some())
-            && self.relay(now, node, packet, datagram, events)
+            && self.relay(node, packet, datagram, events)
         {
             return;
         }
-        let sent =
-            self.enter_rpl(from, packet).and_then(|()| self.send_to_next_hop(now, from, packet, datagram, events));
+        let sent = self.enter_rpl(from, packet).and_then(|()| self.send_to_next_hop(from, packet, datagram, events));
         if let Err(reason) = sent {
             events.lost(from, datagram, reason);
         }
@@ -555,7 +553,6 @@ impl Network {
     #[inline] // for every frame that a node passes on
     fn send_to_next_hop(
         &mut self,
-        now: Instant,
         from: Host,
         packet: &mut [u8],
         datagram: DatagramId,
@@ -566,7 +563,7 @@ impl Network {
         if let Host::Node(node) = from
             && let Some(next_hop) = self.routes.next_hop(node, last_node(to))
         {
-            return self.send_over_hop(now, node, next_hop, packet, datagram, events);
+            return self.send_over_hop(node, next_hop, packet, datagram, events);
         }
         // The packet leaves the mesh here, or comes from the Internet.
         let (direction, host) = match (from, to) {
@@ -582,7 +579,7 @@ impl Network {
             (Host::Node(_), Some(to)) => (Direction::ToInternet, to),
             (Host::Internet, to) => (Direction::ToMesh, to.unwrap_or(Host::Node(NodeId::ROOT))),
         };
-        if !self.internet.send(now, direction, packet, datagram) {
+        if !self.internet.send(self.now, direction, packet, datagram) {
             events.lost(host, datagram, DropReason::Internet);
         }
         Ok(())

@@ -39,9 +39,8 @@ impl Network {
         let mut octets = std::mem::take(&mut self.packet);
         octets.clear();
         octets.extend_from_slice(packet);
-        if let Err(reason) = self.send_over_hop(now, node, to, &mut octets, datagram, events) {
-            events.lost(Host::Node(node), datagram, reason);
-        }
+        let sent = self.send_over_hop(node, to, &mut octets, datagram, events);
+        events.lost_if_failed(Host::Node(node), datagram, sent);
         self.packet = octets;
         self.deadline = self.earliest_deadline();
         Ok(())

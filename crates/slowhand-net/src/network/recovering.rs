@@ -1,7 +1,6 @@
 //! Fragment recovery (RFC 8931): the source keeps a packet until it is acknowledged.
 
 use super::adaptation::{AdaptationLayer, FragmentHandling};
-use super::capacity::payload_capacity;
 use super::config::Fragments;
 use super::destination::{NextHop, host, last_node};
 use super::events::Events;
@@ -10,7 +9,7 @@ use super::hop::next_hop_of;
 use super::recovery::{Outgoing, Recovery, free_tag};
 use super::{Network, adaptation, rpl};
 use crate::address::{Host, NodeId};
-use crate::clock::{Duration, Instant};
+use crate::clock::Duration;
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::ip::Ipv6Header;
@@ -29,7 +28,6 @@ impl Network {
     #[allow(clippy::too_many_arguments)] // the arguments of `send_over_hop`, and its results
     pub(super) fn recover(
         &mut self,
-        now: Instant,
         link: Link,
         (node, next_hop): (NodeId, NodeId),
         slack: usize,
@@ -55,28 +53,23 @@ impl Network {
             sender.set_timeout(timeout);
         }
         if node == NodeId::ROOT {
-            self.tell_gateway_of_recovery(now, datagram);
+            self.tell_gateway_of_recovery(datagram);
         }
-        self.send_recoverable(
-            now,
-            node,
-            Outgoing { sender, packet: kept, datagram, next_hop, end, waiting: 0 },
-            events,
-        );
+        self.send_recoverable(node, Outgoing { sender, packet: kept, datagram, next_hop, end, waiting: 0 }, events);
         Ok(())
     }
 
     /// Sends all frames that a sender has ready. Keeps the sender until the packet is delivered or given up.
-    fn send_recoverable(&mut self, now: Instant, node: NodeId, mut outgoing: Outgoing, events: &mut Events) {
+    fn send_recoverable(&mut self, node: NodeId, mut outgoing: Outgoing, events: &mut Events) {
         let mut frame = [0; MAX_FRAME];
-        while let Ok(Some(length)) = outgoing.sender.next_frame(now, &outgoing.packet, &mut frame) {
+        while let Ok(Some(length)) = outgoing.sender.next_frame(self.now, &outgoing.packet, &mut frame) {
             // If the MAC refuses a frame, the fragment is lost: the acknowledgement will not confirm it.
-            let given = self.enqueue(now, Msdu::new(node, outgoing.next_hop, &frame[..length], outgoing.datagram));
+            let given = self.enqueue(Msdu::new(node, outgoing.next_hop, &frame[..length], outgoing.datagram));
             outgoing.waiting += usize::from(given.is_ok());
         }
         let state = outgoing.sender.state();
         match state {
-            State::Delivered if node == NodeId::ROOT => self.tell_gateway_of_arrival(now, outgoing.datagram),
+            State::Delivered if node == NodeId::ROOT => self.tell_gateway_of_arrival(outgoing.datagram),
             State::Failed => events.lost(Host::Node(node), outgoing.datagram, DropReason::RecoveryFailed),
             _ => {}
         }
@@ -97,7 +90,7 @@ impl Network {
         }
     }
 
-    fn receive_fragment(&mut self, Received { now, node, from, payload, datagram }: Received<'_>, events: &mut Events) {
+    fn receive_fragment(&mut self, Received { node, from, payload, datagram }: Received<'_>, events: &mut Events) {
         let congested = self.is_congested(node);
         let Self { nodes, routes, mac, config, .. } = self;
         let FragmentHandling::Recover(recovering) = &mut nodes[node.index()].fragments else { return };
@@ -110,35 +103,35 @@ impl Network {
                 if is_new {
                     *next_tag = tag.wrapping_add(1);
                 }
-                let capacity = payload_capacity(&**mac, config.frame_capacity, node, to);
+                let capacity = config.payload_capacity(&**mac, node, to);
                 Route::Next { to: self.addressing.of_node(to), tag: tag.into(), congested, capacity }
             }
             (NextHop::Neighbor(_), None) => Route::None,
         };
         let (source, own) = (self.addressing.of_node(from), self.addressing.of_node(node));
         let mut frame = [0; MAX_FRAME];
-        let answer = match router.handle_fragment(now, source, payload, congested, route, &mut frame) {
+        let answer = match router.handle_fragment(self.now, source, payload, congested, route, &mut frame) {
             Outcome::Forward { to, length } => {
                 // If the MAC refuses the frame, the acknowledgement will not confirm it.
-                let _ = self.enqueue(now, Msdu::new(node, to.node(), &frame[..length], datagram));
+                let _ = self.enqueue(Msdu::new(node, to.node(), &frame[..length], datagram));
                 None
             }
-            Outcome::Unknown(refusal) if !receiver.knows(now, source, own, tag_of(payload)) => refusal,
+            Outcome::Unknown(refusal) if !receiver.knows(self.now, source, own, tag_of(payload)) => refusal,
             Outcome::Discarded(_, refusal) => refusal,
             Outcome::Local | Outcome::Unknown(_) => {
                 let Reception { outcome, acknowledgment } =
-                    receiver.handle_fragment(now, source, own, payload, datagram);
+                    receiver.handle_fragment(self.now, source, own, payload, datagram);
                 // The source learns of a discarded packet from the acknowledgement, and reports the loss.
                 if let reassembly::Outcome::Complete { packet, datagram } = outcome {
                     self.packet.clear();
                     self.packet.extend_from_slice(packet);
-                    self.arrive_reassembled(now, node, datagram, events);
+                    self.arrive_reassembled(node, datagram, events);
                 }
                 acknowledgment
             }
         };
         if let Some(answer) = answer {
-            let _ = self.enqueue(now, Msdu::new(node, from, &answer.emit(), datagram));
+            let _ = self.enqueue(Msdu::new(node, from, &answer.emit(), datagram));
         }
         self.arm_timer(node);
     }
@@ -146,25 +139,26 @@ impl Network {
     /// Handles an acknowledgement: it is for a packet of this node, or goes back along the path of the fragments.
     fn receive_acknowledgment(
         &mut self,
-        Received { now, node, from, payload, datagram }: Received<'_>,
+        Received { node, from, payload, datagram }: Received<'_>,
         events: &mut Events,
     ) {
         let Ok(acknowledgment) = RfragAck::parse(payload) else { return };
-        let source = self.addressing.of_node(from);
+        let (now, source) = (self.now, self.addressing.of_node(from));
         let Some(Recovery { router, outgoing, .. }) = self.recovering(node) else { return };
         let is_its = |own: &Outgoing| own.next_hop == from && own.sender.tag() == acknowledgment.tag;
         if let Some(index) = outgoing.iter().position(is_its) {
             let mut own = outgoing.swap_remove(index);
-            self.learn_round_trip(now, node, &mut own);
+            self.learn_round_trip(node, &mut own);
             own.sender.handle_acknowledgment(&acknowledgment);
-            self.send_recoverable(now, node, own, events);
+            self.send_recoverable(node, own, events);
         } else if let Some((to, on)) = router.handle_acknowledgment(now, source, &acknowledgment) {
-            let _ = self.enqueue(now, Msdu::new(node, to.node(), &on.emit(), datagram));
+            let _ = self.enqueue(Msdu::new(node, to.node(), &on.emit(), datagram));
         }
     }
 
     /// Measures the round trip that an acknowledgement ends, if the node adapts its timer.
-    fn learn_round_trip(&mut self, now: Instant, node: NodeId, own: &mut Outgoing) {
+    fn learn_round_trip(&mut self, node: NodeId, own: &mut Outgoing) {
+        let now = self.now;
         let Some(recovering) = self.recovering(node).filter(|recovering| recovering.config.adaptive) else { return };
         if let Some(measured) = own.sender.round_trip(now) {
             let timeout = recovering.note_round_trip(own.end, measured);
@@ -185,7 +179,8 @@ impl Network {
     }
 
     /// Notes that a frame has left the MAC, sent or given up.
-    pub(super) fn handle_departure(&mut self, now: Instant, node: NodeId, datagram: DatagramId) {
+    pub(super) fn handle_departure(&mut self, node: NodeId, datagram: DatagramId) {
+        let now = self.now;
         let Some(Recovery { outgoing, .. }) = self.recovering(node) else { return };
         let Some(own) = outgoing.iter_mut().find(|own| own.datagram == datagram) else { return };
         own.waiting = own.waiting.saturating_sub(1);
@@ -196,7 +191,8 @@ impl Network {
     }
 
     /// Sends fragments again that were not acknowledged in time, and deletes packets and paths that have timed out.
-    pub(super) fn handle_overdue(&mut self, now: Instant, node: NodeId, events: &mut Events) {
+    pub(super) fn handle_overdue(&mut self, node: NodeId, events: &mut Events) {
+        let now = self.now;
         if let Some(Recovery { router, receiver, .. }) = self.recovering(node) {
             router.handle_timeout(now);
             // The source learns of it when it asks for an acknowledgement, or has given up already.
@@ -208,7 +204,7 @@ impl Network {
         {
             let mut own = outgoing.swap_remove(index);
             own.sender.handle_timeout(now);
-            self.send_recoverable(now, node, own, events);
+            self.send_recoverable(node, own, events);
         }
     }
 

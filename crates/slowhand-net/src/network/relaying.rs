@@ -8,7 +8,6 @@ use super::joiner_router::{JOINER_PORT, Joining, MANAGEMENT_PORT};
 use crate::address::{
     Addressing, Eui64, Host, NodeId, address_of_identifier, link_local_address, locator_address, mesh_address,
 };
-use crate::clock::Instant;
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::ip::{Endpoint, UdpDatagram, udp_datagram};
@@ -38,14 +37,7 @@ impl Network {
     }
 
     /// Handles a packet at a node if it is on its way between a joiner and the commissioner. Returns true if it is.
-    pub(super) fn relay(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        packet: &[u8],
-        datagram: DatagramId,
-        events: &mut Events,
-    ) -> bool {
+    pub(super) fn relay(&mut self, node: NodeId, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
         let Some(joining) = self.joining.as_deref() else { return false };
         let Ok(udp) = UdpDatagram::parse(packet) else { return false };
         let (source, destination) = (udp.source, udp.destination);
@@ -63,10 +55,8 @@ impl Network {
                 _ => return false,
             }
         };
-        let done = step.and_then(|(step, payload)| self.pass_on(now, node, step, payload, datagram, events));
-        if let Err(reason) = done {
-            events.lost(Host::Node(node), datagram, reason);
-        }
+        let done = step.and_then(|(step, payload)| self.pass_on(node, step, payload, datagram, events));
+        events.lost_if_failed(Host::Node(node), datagram, done);
         true
     }
 
@@ -136,7 +126,6 @@ impl Network {
     /// Writes the next packet of a datagram, and sends it.
     fn pass_on(
         &mut self,
-        now: Instant,
         node: NodeId,
         step: Step,
         payload: &[u8],
@@ -175,10 +164,10 @@ impl Network {
         packet.resize(UdpDatagram::HEADERS + payload.len(), 0);
         let written = udp_datagram(source, destination, payload, &mut packet).map_err(|_| DropReason::Malformed);
         let sent = written.and_then(|_| match step {
-            Step::OverLink { to, .. } => self.send_over_hop(now, node, to, &mut packet, datagram, events),
-            Step::Relayed { .. } => self.send_to_next_hop(now, Host::Node(node), &mut packet, datagram, events),
+            Step::OverLink { to, .. } => self.send_over_hop(node, to, &mut packet, datagram, events),
+            Step::Relayed { .. } => self.send_to_next_hop(Host::Node(node), &mut packet, datagram, events),
             Step::ToCommissioner { .. } if Host::of_address(commissioner.address) == Some(Host::Internet) => {
-                self.send_to_next_hop(now, Host::Node(node), &mut packet, datagram, events)
+                self.send_to_next_hop(Host::Node(node), &mut packet, datagram, events)
             }
             Step::ToCommissioner { .. } | Step::ToJoiner { .. } => {
                 events.delivered(Host::Node(node), datagram, &packet);
