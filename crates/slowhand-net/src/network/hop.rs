@@ -188,7 +188,7 @@ impl Network {
     }
 
     fn receive(&mut self, received: Received<'_>, events: &mut Events) {
-        if self.mesh_under.is_some() {
+        if self.config.mesh_under.is_some() {
             return self.receive_of_mesh(received, events);
         }
         let Received { node, from, payload, datagram } = received;

@@ -24,7 +24,7 @@
 //! | `recovering`, `recovery` | fragments that are acknowledged and sent again (RFC 8931) |
 //! | `internet`, `loss` | delay and loss behind the border router; injected losses |
 //! | `on_link` | packets that do not leave their link, and parents that change: for a network that forms |
-//! | `levels`, `receptions` | buffer levels, and frames that nodes have handled, for the observer |
+//! | `levels` | buffer levels, and frames that nodes have handled, for the observer |
 //! | `joiner_router`, `relaying` | who joins, and the messages of joiner routers; what the nodes between a joiner and the commissioner do |
 //! | `schedule_path` | how long packets take through the mesh, by its schedule |
 //! | `gateway`, `border_router` | state of the TCP proxy, of the suppression of flights and of the validation of certificates; what the network does with it |
@@ -47,7 +47,6 @@ mod loss;
 mod mesh_under;
 mod on_link;
 mod payload;
-mod receptions;
 mod recovering;
 mod recovery;
 mod relaying;
@@ -62,7 +61,7 @@ use crate::ip::{self, Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header}
 use crate::link::{Course, LinkQuality};
 use crate::lowpan::Contexts;
 use crate::lowpan::reassembly::Occupancy;
-use crate::observer::{HandledFrames, Observer, RadioTimes, RadioWork, Slots};
+use crate::observer::{HandledFrames, Observer, Reception};
 use crate::queue::EventQueue;
 use crate::radio::{Indication, Mac};
 use crate::random::{Probability, Streams};
@@ -75,10 +74,8 @@ use gateway::Gateway;
 use handling::Unhandled;
 use internet::{Direction, Internet};
 use joiner_router::Joining;
-use levels::Levels;
+use levels::{Levels, Watched};
 use loss::Losses;
-use mesh_under::MeshUnder;
-use receptions::Receptions;
 use std::net::Ipv6Addr;
 
 pub use config::{BufferCounts, Fragments, LossSpread, NetworkConfig, Outage, RplConfig, RplEncoding, RplMode};
@@ -105,10 +102,9 @@ pub struct Network {
     gateway: Option<Box<Gateway>>,
     joining: Option<Box<Joining>>,
     capabilities: Option<Capabilities>,
-    mesh_under: Option<MeshUnder>,
     losses: Losses,
     levels: Levels,
-    receptions: Receptions,
+    receptions: Watched<Reception>,
     /// Received frames that are not handled yet.
     unhandled: Unhandled,
     timers: EventQueue<Timer>,
@@ -182,10 +178,9 @@ impl Network {
             error_limits: vec![ErrorLimit::default(); nodes],
             losses: Losses::new(&config, nodes, streams),
             levels: Levels::new(nodes),
-            receptions: Receptions::new(),
+            receptions: Watched::default(),
             internet: Internet::new(config.internet.clone(), streams),
             gateway: Gateway::new(&config.gateway, streams),
-            mesh_under: MeshUnder::new(config.mesh_under.as_ref(), nodes),
             joining: Joining::new(config.joining.as_ref(), nodes, streams),
             capabilities,
             mac,
@@ -219,18 +214,11 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) -> Result<(), SendError> {
-        let (now, from) = self.admit(now, source.address, destination.address)?;
-        let mut packet = std::mem::take(&mut self.packet);
-        packet.resize(UdpDatagram::HEADERS + payload.len(), 0);
-        let written = ip::udp_datagram(source, destination, payload, &mut packet);
-        if written.is_ok() {
-            self.now = now;
-            events.set_now(now);
-            self.originate(from, &mut packet, datagram, events);
-            self.deadline = self.earliest_deadline();
-        }
-        self.packet = packet;
-        Ok(written.map(drop)?)
+        let write = |packet: &mut Vec<u8>| {
+            packet.resize(UdpDatagram::HEADERS + payload.len(), 0);
+            ip::udp_datagram(source, destination, payload, packet).map(drop)
+        };
+        self.send_written(now, [source.address, destination.address], write, datagram, events)
     }
 
     /// Sends a TCP segment from the host that has the address `source`. For `now` see [`send`](Self::send).
@@ -244,11 +232,13 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) -> Result<(), SendError> {
-        let (now, from) = self.admit(now, source, destination)?;
-        let length = segment.len().try_into().map_err(|_| ip::Error::PayloadTooLong(segment.len()))?;
-        let header = Ipv6Header::new(source, destination, next_header::TCP, length).with_ecn(ecn);
-        self.send_octets(now, from, &[&header.emit(), segment], datagram, events);
-        Ok(())
+        let write = |packet: &mut Vec<u8>| {
+            let length = segment.len().try_into().map_err(|_| ip::Error::PayloadTooLong(segment.len()))?;
+            packet.extend(Ipv6Header::new(source, destination, next_header::TCP, length).with_ecn(ecn).emit());
+            packet.extend_from_slice(segment);
+            Ok(())
+        };
+        self.send_written(now, [source, destination], write, datagram, events)
     }
 
     /// Sends an IPv6 packet of any protocol, unchanged, from the host that has its source address. For `now` see
@@ -269,9 +259,11 @@ impl Network {
         events: &mut Events,
     ) -> Result<(), SendError> {
         let (header, _) = Ipv6Header::parse_packet(packet)?;
-        let (now, from) = self.admit(now, header.source, header.destination)?;
-        self.send_octets(now, from, &[packet], datagram, events);
-        Ok(())
+        let write = |octets: &mut Vec<u8>| {
+            octets.extend_from_slice(packet);
+            Ok(())
+        };
+        self.send_written(now, [header.source, header.destination], write, datagram, events)
     }
 
     /// The time at which the network has something to do next.
@@ -338,27 +330,12 @@ impl Network {
         }
         self.handle_gateway(earlier, events);
         self.levels.show(observer);
-        self.receptions.show(observer);
+        self.receptions.show(observer.watches_receptions(), |reception| observer.reception(reception));
     }
 
     /// The MAC.
     pub fn mac(&self) -> &dyn Mac {
         &*self.mac
-    }
-
-    /// The time that a node's radio has been in each state since the world began.
-    pub fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
-        self.mac.radio_times(node, now)
-    }
-
-    /// See [`Mac::radio_work`].
-    pub fn radio_work(&self, node: NodeId, now: Instant) -> RadioWork {
-        self.mac.radio_work(node, now)
-    }
-
-    /// See [`Mac::slots`].
-    pub fn slots(&self, node: NodeId, now: Instant) -> Option<Slots> {
-        self.mac.slots(node, now)
     }
 
     /// See [`Mac::report_radios`].
@@ -426,11 +403,6 @@ impl Network {
         self.internet.set(delay, jitter, loss);
     }
 
-    /// See [`Mac::processor_time`].
-    pub fn processor_time(&self, node: NodeId) -> Duration {
-        self.mac.processor_time(node)
-    }
-
     /// The time that frames have kept a node's processor busy until `now` ([`NetworkConfig::frame_handling`]).
     pub fn handling_time(&self, node: NodeId, now: Instant) -> Duration {
         self.mac.queue(node).processor().busy(now)
@@ -461,8 +433,15 @@ impl Network {
         self.now
     }
 
-    /// Checks that a host may send now. Returns the time that counts, and the host.
-    fn admit(&self, now: Instant, source: Ipv6Addr, destination: Ipv6Addr) -> Result<(Instant, Host), SendError> {
+    /// Sends a packet from one address to another, if the source may send now: what `write` appends to nothing.
+    fn send_written(
+        &mut self,
+        now: Instant,
+        [source, destination]: [Ipv6Addr; 2],
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), ip::Error>,
+        datagram: DatagramId,
+        events: &mut Events,
+    ) -> Result<(), SendError> {
         let from = host(&self.routes, source).filter(|_| is_global_unicast(source)).ok_or(SendError::Source(source))?;
         if !is_global_unicast(destination) {
             return Err(SendError::Destination(destination));
@@ -470,19 +449,17 @@ impl Network {
         if let Some(at) = self.deadline.filter(|&at| at < now) {
             return Err(SendError::Overdue(at));
         }
-        Ok((self.now.max(now), from))
-    }
-
-    /// Sends a packet that is given in pieces.
-    fn send_octets(&mut self, now: Instant, from: Host, octets: &[&[u8]], datagram: DatagramId, events: &mut Events) {
         let mut packet = std::mem::take(&mut self.packet);
         packet.clear();
-        octets.iter().for_each(|octets| packet.extend_from_slice(octets));
-        self.now = now;
-        events.set_now(now);
-        self.originate(from, &mut packet, datagram, events);
+        let written = write(&mut packet);
+        if written.is_ok() {
+            self.now = self.now.max(now);
+            events.set_now(self.now);
+            self.originate(from, &mut packet, datagram, events);
+            self.deadline = self.earliest_deadline();
+        }
         self.packet = packet;
-        self.deadline = self.earliest_deadline();
+        Ok(written?)
     }
 
     /// The number of the next datagram that a router sends itself.
