@@ -87,7 +87,7 @@ impl Connection {
         self.negotiated.ecn = accepted && self.config.ecn == Ecn::Request;
         self.negotiate(segment.seq, segment.window, &segment.options);
         self.establish(now, segment);
-        self.receiver.acknowledge_now();
+        self.receiver.ack_due = true;
     }
 
     /// Opens the connection: the SYN of this side was acknowledged.
@@ -95,12 +95,12 @@ impl Connection {
         self.state = State::Established;
         self.handshake.due = false;
         self.timers.stop(Timer::Retransmit);
-        self.receiver.scale_windows(self.negotiated.own_shift.unwrap_or(0));
+        self.receiver.shift = self.negotiated.own_shift.unwrap_or(0);
         self.measure_handshake(now, segment);
         if let Some(keep) = self.config.keep_alive {
             self.timers.set(Timer::KeepAlive, now + keep.idle);
         }
-        if self.sender.buffer().is_finished() {
+        if self.sender.buffer.is_finished() {
             self.state = State::FinWait1;
         }
     }
@@ -176,7 +176,7 @@ impl Connection {
     fn remember_peer_clock(&mut self, segment: &Segment<'_>) {
         let stamps = segment.options.timestamps.filter(|_| self.negotiated.timestamps);
         if let Some(stamps) = stamps
-            && segment.seq.at_or_before(self.receiver.last_acknowledged())
+            && segment.seq.at_or_before(self.receiver.acknowledged)
         {
             self.peer_clock = stamps.value;
         }
@@ -205,7 +205,7 @@ impl Connection {
         let acknowledged = segment.flags.contains(Flags::ACK);
         if acknowledged && segment.ack == self.initial_seq + 1 {
             self.establish(now, segment);
-            self.receiver.acknowledge_now();
+            self.receiver.ack_due = true;
         } else if !acknowledged {
             self.handshake.due = true;
             self.timers.stop(Timer::Retransmit);
@@ -227,7 +227,7 @@ impl Connection {
         let recently = |last: Instant| now.since(last) < CHALLENGE_INTERVAL;
         if !self.last_challenge.is_some_and(recently) {
             self.last_challenge = Some(now);
-            self.receiver.acknowledge_now();
+            self.receiver.ack_due = true;
         }
     }
 
@@ -275,7 +275,7 @@ impl Connection {
         match (self.state, ours_done, peer_done) {
             (State::Established, _, true) => self.state = State::CloseWait,
             (State::FinWait1, true, true) | (State::FinWait2, _, true) | (State::Closing, true, _) => {
-                self.receiver.acknowledge_now();
+                self.receiver.ack_due = true;
                 self.enter_time_wait(now);
             }
             (State::FinWait1, true, false) => self.state = State::FinWait2,

@@ -91,7 +91,7 @@ impl Connection {
                 return self.emit_probe(now, remote, out);
             }
         }
-        self.receiver.ack_is_due().then(|| self.emit_ack(now, remote, out))?
+        self.receiver.ack_due.then(|| self.emit_ack(now, remote, out))?
     }
 
     fn emit_data(&mut self, now: Instant, remote: Endpoint, out: &mut [u8]) -> Option<Transmit> {
@@ -99,7 +99,7 @@ impl Connection {
         // `Sender::mss` does not include the timestamps.
         let stamps = if self.negotiated.timestamps { usize::from(TIMESTAMPS_LEN) } else { 0 };
         let sack = (options.len() - stamps) as u32;
-        let room = self.sender.mss().saturating_sub(sack).max(1);
+        let room = self.sender.mss.saturating_sub(sack).max(1);
         let sent = self.sender.next(now, room, &mut self.timers, &mut self.statistics)?;
         let new = sent.kind == Kind::New;
         let reduced = new && self.negotiated.ecn && self.sender.take_reduced_window();
@@ -112,7 +112,7 @@ impl Connection {
         }
         let capable = self.negotiated.ecn && new && sent.len > 0;
         let ecn = if capable { EcnMark::Capable0 } else { EcnMark::NotCapable };
-        let buffer = self.sender.buffer();
+        let buffer = &self.sender.buffer;
         let len = segment
             .emit_with(
                 self.local.address,
@@ -127,12 +127,12 @@ impl Connection {
 
     fn data_flags(&self, sent: &Transmission) -> Flags {
         let end = sent.seq + sent.len;
-        let push = sent.len > 0 && end == self.sender.buffer().data_end();
+        let push = sent.len > 0 && end == self.sender.buffer.data_end();
         self.ack_flags().with(Flags::PSH, push).with(Flags::FIN, sent.fin)
     }
 
     fn ack_flags(&self) -> Flags {
-        Flags::ACK.with(Flags::ECE, self.receiver.echoes_congestion())
+        Flags::ACK.with(Flags::ECE, self.receiver.echo_congestion)
     }
 
     fn emit_ack(&mut self, now: Instant, remote: Endpoint, out: &mut [u8]) -> Option<Transmit> {
