@@ -22,42 +22,36 @@ use crate::route::Routes;
 
 impl Network {
     pub(super) fn handle_indication(&mut self, indication: &Indication, events: &mut Events) {
-        let node = match *indication {
+        let (Indication::Received { node, .. }
+        | Indication::Beacon { node, .. }
+        | Indication::Multicast { node, .. }
+        | Indication::Lost { node, .. }
+        | Indication::Dropped { node, .. }
+        | Indication::Sent { node, .. }) = *indication;
+        match *indication {
             Indication::Received { handled_at, .. } if handled_at > self.now => {
                 let place = self.unhandled.keep(indication.clone());
                 return self.timers.push(handled_at, Timer::Handled(place));
             }
-            Indication::Received { node, from, datagram, ref payload, discard, .. } => {
+            Indication::Received { from, datagram, ref payload, discard, .. } => {
                 self.receptions.note(Reception { at: self.now, node, from, datagram, discarded: discard });
                 match discard {
                     true => self.lose_frame(node, datagram, DropReason::InjectedLoss, events),
                     false => self.receive(Received { node, from, payload, datagram }, events),
                 }
-                node
             }
-            Indication::Beacon { node, from, join_metric } => {
-                events.beacon(node, from, join_metric);
-                node
-            }
-            Indication::Multicast { node, from, ref payload } => {
+            Indication::Beacon { from, join_metric, .. } => events.beacon(node, from, join_metric),
+            Indication::Multicast { from, ref payload, .. } => {
                 let received = Received { node, from, payload, datagram: NO_DATAGRAM };
                 self.reassemble_over(to_all(from), received, events);
-                node
             }
-            Indication::Lost { node, datagram, reason } => {
-                self.lose_frame(node, datagram, reason, events);
-                node
-            }
-            Indication::Dropped { node, datagram, reason } => {
+            Indication::Lost { datagram, reason, .. } => self.lose_frame(node, datagram, reason, events),
+            Indication::Dropped { datagram, reason, .. } => {
                 self.lose_frame(node, datagram, reason, events);
                 self.handle_departure(node, datagram);
-                node
             }
-            Indication::Sent { node, datagram } => {
-                self.handle_departure(node, datagram);
-                node
-            }
-        };
+            Indication::Sent { datagram, .. } => self.handle_departure(node, datagram),
+        }
         self.note_level(node);
     }
 
@@ -74,10 +68,7 @@ impl Network {
         }
     }
 
-    /// Gives the MAC of `node` the frames of a packet. If the MAC refuses a frame, that is an event.
-    ///
-    /// # Errors
-    /// Why the packet cannot be sent at all.
+    /// Gives the MAC of `node` the frames of a packet. If the MAC refuses a frame, that is an event, and no error.
     pub(super) fn send_over_hop(
         &mut self,
         node: NodeId,

@@ -346,25 +346,18 @@ impl Network {
     /// See [`Mac::begin_burst`]. If `now` is earlier than the latest time that was passed to the network, that time
     /// counts. Handle every deadline before `now` first.
     pub fn begin_burst(&mut self, now: Instant, node: NodeId) {
-        let now = self.advance(now);
-        self.mac.begin_burst(now, node);
-        self.deadline = self.earliest_deadline();
+        self.with_mac(now, |mac, now| mac.begin_burst(now, node));
     }
 
     /// See [`Mac::end_burst`]. For `now` see [`begin_burst`](Self::begin_burst).
     pub fn end_burst(&mut self, now: Instant, node: NodeId) {
-        let now = self.advance(now);
-        self.mac.end_burst(now, node);
-        self.deadline = self.earliest_deadline();
+        self.with_mac(now, |mac, now| mac.end_burst(now, node));
     }
 
     /// Switches the radio of a node off or on ([`Mac::switch_radio`]). Returns false if the link layer cannot do this.
     /// For `now` see [`begin_burst`](Self::begin_burst).
     pub fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) -> bool {
-        let now = self.advance(now);
-        let switched = self.mac.switch_radio(now, node, on);
-        self.deadline = self.earliest_deadline();
-        switched
+        self.with_mac(now, |mac, now| mac.switch_radio(now, node, on))
     }
 
     /// Sets the delivery ratio of a link in one direction ([`Links::set_delivery`](crate::link::Links::set_delivery))
@@ -423,6 +416,14 @@ impl Network {
     /// The largest amount in reassembly at a node so far.
     pub fn reassembly_peak(&self, node: NodeId) -> Occupancy {
         self.nodes[node.index()].reassembly_peak()
+    }
+
+    /// Changes the MAC at a time.
+    fn with_mac<T>(&mut self, now: Instant, act: impl FnOnce(&mut dyn Mac, Instant) -> T) -> T {
+        let now = self.advance(now);
+        let done = act(&mut *self.mac, now);
+        self.deadline = self.earliest_deadline();
+        done
     }
 
     /// The time that counts for a call that cannot be refused: not earlier than the latest time, not later than the
@@ -523,10 +524,7 @@ impl Network {
         }
     }
 
-    /// Sends a packet from a host over the next hop.
-    ///
-    /// # Errors
-    /// Why this host cannot send it.
+    /// Sends a packet from a host over the next hop, if this host can.
     #[inline] // for every frame that a node passes on
     fn send_to_next_hop(
         &mut self,

@@ -70,11 +70,10 @@ impl Network {
 
     /// Changes the TSCH network below. `None` if the link layer is another one. For `now` see [`send`](Self::send).
     pub fn with_tsch<T>(&mut self, now: Instant, act: impl FnOnce(&mut Tsch, Instant) -> T) -> Option<T> {
-        let now = self.advance(now);
-        let mac: &mut dyn Any = &mut *self.mac;
-        let done = mac.downcast_mut::<Tsch>().map(|tsch| act(tsch, now));
-        self.deadline = self.earliest_deadline();
-        done
+        self.with_mac(now, |mac, now| {
+            let mac: &mut dyn Any = mac;
+            mac.downcast_mut::<Tsch>().map(|tsch| act(tsch, now))
+        })
     }
 
     /// Gives a node another parent.

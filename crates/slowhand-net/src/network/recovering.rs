@@ -22,9 +22,6 @@ use crate::transport::Path;
 
 impl Network {
     /// Starts to send a packet in recoverable fragments.
-    ///
-    /// # Errors
-    /// Why the packet cannot be sent at all.
     #[allow(clippy::too_many_arguments)] // the arguments of `send_over_hop`, and its results
     pub(super) fn recover(
         &mut self,
@@ -37,7 +34,7 @@ impl Network {
     ) -> Result<(), DropReason> {
         let capacity = self.payload_capacity(node, next_hop);
         let end = last_node(rpl::last_destination(packet).and_then(|to| host(&self.routes, to)));
-        let timeout = self.acknowledgment_timeout(node, end);
+        let timeout = self.acknowledgement_timeout(node, end);
         let Some(Recovery { config, router, outgoing, spare, next_tag, .. }) = self.recovering(node) else {
             return Ok(());
         };
@@ -85,7 +82,7 @@ impl Network {
     pub(super) fn receive_recoverable(&mut self, received: Received<'_>, events: &mut Events) {
         match received.payload.first() {
             Some(&octet) if Rfrag::is_dispatch(octet) => self.receive_fragment(received, events),
-            Some(&octet) if RfragAck::is_dispatch(octet) => self.receive_acknowledgment(received, events),
+            Some(&octet) if RfragAck::is_dispatch(octet) => self.receive_acknowledgement(received, events),
             _ => self.reassemble(received, events),
         }
     }
@@ -119,7 +116,7 @@ impl Network {
             Outcome::Unknown(refusal) if !receiver.knows(self.now, source, own, tag_of(payload)) => refusal,
             Outcome::Discarded(_, refusal) => refusal,
             Outcome::Local | Outcome::Unknown(_) => {
-                let Reception { outcome, acknowledgment } =
+                let Reception { outcome, acknowledgement } =
                     receiver.handle_fragment(self.now, source, own, payload, datagram);
                 // The source learns of a discarded packet from the acknowledgement, and reports the loss.
                 if let reassembly::Outcome::Complete { packet, datagram } = outcome {
@@ -127,7 +124,7 @@ impl Network {
                     self.packet.extend_from_slice(packet);
                     self.arrive_reassembled(node, datagram, events);
                 }
-                acknowledgment
+                acknowledgement
             }
         };
         if let Some(answer) = answer {
@@ -137,21 +134,21 @@ impl Network {
     }
 
     /// Handles an acknowledgement: it is for a packet of this node, or goes back along the path of the fragments.
-    fn receive_acknowledgment(
+    fn receive_acknowledgement(
         &mut self,
         Received { node, from, payload, datagram }: Received<'_>,
         events: &mut Events,
     ) {
-        let Ok(acknowledgment) = RfragAck::parse(payload) else { return };
+        let Ok(acknowledgement) = RfragAck::parse(payload) else { return };
         let (now, source) = (self.now, self.addressing.of_node(from));
         let Some(Recovery { router, outgoing, .. }) = self.recovering(node) else { return };
-        let is_its = |own: &Outgoing| own.next_hop == from && own.sender.tag() == acknowledgment.tag;
+        let is_its = |own: &Outgoing| own.next_hop == from && own.sender.tag() == acknowledgement.tag;
         if let Some(index) = outgoing.iter().position(is_its) {
             let mut own = outgoing.swap_remove(index);
             self.learn_round_trip(node, &mut own);
-            own.sender.handle_acknowledgment(&acknowledgment);
+            own.sender.handle_acknowledgement(&acknowledgement);
             self.send_recoverable(node, own, events);
-        } else if let Some((to, on)) = router.handle_acknowledgment(now, source, &acknowledgment) {
+        } else if let Some((to, on)) = router.handle_acknowledgement(now, source, &acknowledgement) {
             let _ = self.enqueue(Msdu::new(node, to.node(), &on.emit(), datagram));
         }
     }
@@ -168,7 +165,7 @@ impl Network {
 
     /// The time that a node that adapts its timer waits for the acknowledgement of another one: as measured. Before the first
     /// measurement the border router computes it from the schedule of the mesh; other nodes know only their own cells.
-    fn acknowledgment_timeout(&self, node: NodeId, end: NodeId) -> Option<Duration> {
+    fn acknowledgement_timeout(&self, node: NodeId, end: NodeId) -> Option<Duration> {
         let FragmentHandling::Recover(recovering) = &self.nodes[node.index()].fragments else { return None };
         let by_schedule = || {
             let (path, one_frame) = (self.schedule_path(), Ipv6Header::LENGTH);

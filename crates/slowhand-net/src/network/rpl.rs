@@ -111,9 +111,6 @@ pub(super) fn contexts(config: Option<RplConfig>, contexts: Contexts) -> Context
 
 impl Network {
     /// Adds the headers of RPL to a packet at its source.
-    ///
-    /// # Errors
-    /// Why it cannot be sent.
     #[inline]
     pub(super) fn enter_rpl(&mut self, from: Host, packet: &mut Vec<u8>) -> Result<(), DropReason> {
         match (self.config.rpl, from) {
@@ -124,9 +121,6 @@ impl Network {
 
     /// Does with the headers of RPL what a node does that forwards a packet. The root adds them to packets that have
     /// none.
-    ///
-    /// # Errors
-    /// Why it cannot be sent.
     #[inline]
     pub(super) fn forward_by_rpl(&mut self, node: NodeId, packet: &mut Vec<u8>) -> Result<(), DropReason> {
         let Some(config) = self.config.rpl else { return Ok(()) };

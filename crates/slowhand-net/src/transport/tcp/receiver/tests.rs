@@ -233,7 +233,7 @@ fn arrive_at(reader: &mut Reader, us: u64, octets: usize) -> (bool, Option<u64>)
 /// RFC 9293 section 3.8.6.3 and RFC 5681 section 4.2: at least every second full-sized segment, and the delay counts
 /// from the first octet.
 #[test]
-fn an_acknowledgment_is_delayed_until_the_second_full_segment_or_the_timer() {
+fn an_acknowledgement_is_delayed_until_the_second_full_segment_or_the_timer() {
     let mut reader = delaying(0);
     assert_eq!(arrive_at(&mut reader, 0, 1_000), (false, Some(40_000)));
     assert!(arrive_at(&mut reader, 10_000, 1_000).0);
@@ -247,7 +247,7 @@ fn an_acknowledgment_is_delayed_until_the_second_full_segment_or_the_timer() {
 
 /// Quick acknowledgements are suspended while this side answers data with data before the timer expires.
 #[test]
-fn an_answer_before_the_timer_ends_quick_acknowledgments() {
+fn an_answer_before_the_timer_ends_quick_acknowledgements() {
     for (answer, quick) in [(39_999, false), (40_000, true), (60_000, true)] {
         let mut reader = delaying(16);
         assert!(arrive_at(&mut reader, 0, 100).0);
