@@ -80,6 +80,20 @@ impl NetworkConfig {
     pub(super) fn understands_compression(&self, node: NodeId) -> bool {
         !self.without_payload_compression.contains(&node)
     }
+
+    /// The limits of reassembly at a node.
+    pub(super) fn reassembly_of(&self, node: NodeId) -> Limits {
+        match self.buffers_of.get(&node).and_then(|own| own.reassembly) {
+            Some(buffers) => Limits { buffers, memory: None, ..self.reassembly },
+            None => self.reassembly,
+        }
+    }
+
+    /// The limits of fragment forwarding at a node, where those of the other nodes are `limits`.
+    pub(super) fn forwarding_of(&self, node: NodeId, limits: forwarding::Limits) -> forwarding::Limits {
+        let own = self.buffers_of.get(&node).and_then(|own| own.forwarding);
+        forwarding::Limits { entries: own.unwrap_or(limits.entries), ..limits }
+    }
 }
 
 impl Default for NetworkConfig {
@@ -127,22 +141,6 @@ pub struct BufferCounts {
     pub reassembly: Option<usize>,
     /// The number of virtual reassembly buffers ([`forwarding::Limits::entries`]).
     pub forwarding: Option<usize>,
-}
-
-impl NetworkConfig {
-    /// The limits of reassembly at a node.
-    pub(super) fn reassembly_of(&self, node: NodeId) -> Limits {
-        match self.buffers_of.get(&node).and_then(|own| own.reassembly) {
-            Some(buffers) => Limits { buffers, memory: None, ..self.reassembly },
-            None => self.reassembly,
-        }
-    }
-
-    /// The limits of fragment forwarding at a node, where those of the other nodes are `limits`.
-    pub(super) fn forwarding_of(&self, node: NodeId, limits: forwarding::Limits) -> forwarding::Limits {
-        let own = self.buffers_of.get(&node).and_then(|own| own.forwarding);
-        forwarding::Limits { entries: own.unwrap_or(limits.entries), ..limits }
-    }
 }
 
 /// The way in which the nodes between the two ends of a path forward fragments. A packet that fits one frame has no fragments: each

@@ -115,20 +115,14 @@ struct Happened {
     what: What,
 }
 
+/// What happened. A UDP datagram that was delivered has its ends here: its checksum is verified once.
 #[derive(Debug)]
 enum What {
-    Delivered { host: Host, packet: Range<usize>, udp: Option<Udp> },
+    Delivered { host: Host, packet: Range<usize>, udp: Option<[Endpoint; 2]> },
     Originated { packet: Range<usize> },
     Intercepted { host: Host },
     Beacon { node: NodeId, from: NodeId, join_metric: u8 },
     Lost { host: Host, reason: DropReason, holders: Range<usize> },
-}
-
-/// The ends of a delivered UDP datagram: its checksum is verified once.
-#[derive(Debug)]
-struct Udp {
-    source: Endpoint,
-    destination: Endpoint,
 }
 
 impl Events {
@@ -143,7 +137,7 @@ impl Events {
             What::Originated { ref packet } => {
                 Some(Event::Originated { at, datagram, packet: TcpPacket::of(&self.octets[packet.clone()])? })
             }
-            What::Delivered { host, ref packet, udp: Some(Udp { source, destination }) } => {
+            What::Delivered { host, ref packet, udp: Some([source, destination]) } => {
                 let payload = &self.octets[packet.start + UdpDatagram::HEADERS..packet.end];
                 Some(Event::Delivered { at, host, datagram, source, destination, payload })
             }
@@ -200,7 +194,7 @@ impl Events {
 
     pub(super) fn delivered(&mut self, host: Host, datagram: DatagramId, packet: &[u8]) {
         let udp = match UdpDatagram::parse(packet) {
-            Ok(UdpDatagram { source, destination, .. }) => Some(Udp { source, destination }),
+            Ok(UdpDatagram { source, destination, .. }) => Some([source, destination]),
             Err(ip::Error::Protocol { .. }) => None,
             Err(_) => return self.lost(host, datagram, DropReason::Malformed),
         };

@@ -6,7 +6,7 @@ use super::config::{DelayedAck, TcpConfig};
 use super::options::SackBlocks;
 use super::ranges::SeqRange;
 use super::receive_buffer::ReceiveBuffer;
-use super::segment::Segment;
+use super::segment::{Flags, Segment};
 use super::sender::ranges_for;
 use super::seq::SeqNumber;
 use super::statistics::Statistics;
@@ -145,12 +145,11 @@ impl Receiver {
     pub(super) fn on_segment(
         &mut self,
         now: Instant,
-        seq: SeqNumber,
-        payload: &[u8],
-        fin: bool,
+        segment: &Segment<'_>,
         timers: &mut Timers,
         statistics: &mut Statistics,
     ) {
+        let (seq, payload, fin) = (segment.seq, segment.payload, segment.flags.contains(Flags::FIN));
         if self.is_finished() || (payload.is_empty() && !fin) {
             return;
         }

@@ -161,7 +161,7 @@ impl Connection {
             let marked = ecn == EcnMark::CongestionExperienced && !segment.payload.is_empty();
             self.receiver.on_ecn(reduced, marked);
         }
-        self.on_text(now, segment);
+        self.receiver.on_segment(now, segment, &mut self.timers, &mut self.statistics);
         self.advance_state(now);
     }
 
@@ -255,17 +255,6 @@ impl Connection {
             congestion: self.negotiated.ecn && segment.flags.contains(Flags::ECE),
         };
         self.sender.on_ack(now, &ack, &mut self.timers, &mut self.statistics);
-    }
-
-    fn on_text(&mut self, now: Instant, segment: &Segment<'_>) {
-        self.receiver.on_segment(
-            now,
-            segment.seq,
-            segment.payload,
-            segment.flags.contains(Flags::FIN),
-            &mut self.timers,
-            &mut self.statistics,
-        );
     }
 
     /// Changes the state after an acknowledgement of this side's FIN, or a FIN of the peer.

@@ -136,20 +136,21 @@ impl Connection {
     }
 
     fn emit_ack(&mut self, now: Instant, remote: Endpoint, out: &mut [u8]) -> Option<Transmit> {
-        let options = self.options(now);
-        let window = self.receiver.announce_window();
-        let seq = self.sender.next_new();
-        let segment = self.segment(remote, seq, self.ack_flags(), window, options);
+        let transmit = self.emit_empty(now, remote, self.sender.next_new(), out);
         self.receiver.on_ack_sent(&mut self.timers);
-        self.emit(&segment, remote, EcnMark::NotCapable, out)
+        transmit
     }
 
     /// Writes a keep-alive probe: a segment before the window, which a live peer answers (RFC 9293
     /// section 3.8.4).
     fn emit_probe(&mut self, now: Instant, remote: Endpoint, out: &mut [u8]) -> Option<Transmit> {
+        self.emit_empty(now, remote, self.sender.una() - 1, out)
+    }
+
+    /// Writes a segment without data.
+    fn emit_empty(&mut self, now: Instant, remote: Endpoint, seq: SeqNumber, out: &mut [u8]) -> Option<Transmit> {
         let options = self.options(now);
         let window = self.receiver.announce_window();
-        let seq = self.sender.una() - 1;
         let segment = self.segment(remote, seq, self.ack_flags(), window, options);
         self.emit(&segment, remote, EcnMark::NotCapable, out)
     }

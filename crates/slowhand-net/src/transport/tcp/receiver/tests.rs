@@ -1,5 +1,4 @@
 use super::super::options::Options;
-use super::super::segment::Flags;
 use super::*;
 use crate::clock::Duration;
 
@@ -24,7 +23,8 @@ impl Reader {
     /// The next octets arrive, and are acknowledged. Returns the window field.
     fn arrive(&mut self, octets: u32) -> u16 {
         let (seq, payload) = (self.receiver.next(), vec![0; octets as usize]);
-        self.receiver.on_segment(Instant::ZERO, seq, &payload, false, &mut self.timers, &mut self.statistics);
+        let segment = segment_at(seq, &payload, Flags::ACK);
+        self.receiver.on_segment(Instant::ZERO, &segment, &mut self.timers, &mut self.statistics);
         assert!(self.receiver.ack_due);
         self.acknowledge()
     }
@@ -44,10 +44,14 @@ impl Reader {
 
 /// A segment at a distance from the next octet.
 fn segment<'a>(receiver: &Receiver, distance: i32, payload: &'a [u8], flags: Flags) -> Segment<'a> {
+    segment_at(SeqNumber(receiver.next().0.wrapping_add_signed(distance)), payload, flags)
+}
+
+fn segment_at(seq: SeqNumber, payload: &[u8], flags: Flags) -> Segment<'_> {
     Segment {
         source_port: 1,
         destination_port: 2,
-        seq: SeqNumber(receiver.next().0.wrapping_add_signed(distance)),
+        seq,
         ack: SeqNumber(0),
         flags,
         window: 0,
@@ -202,7 +206,7 @@ fn duplicates_in_acceptable_segments_are_reported() {
     ];
     for (seq, octets, duplicate, count) in rows {
         let Reader { receiver, timers, statistics } = &mut reader;
-        receiver.on_segment(Instant::ZERO, seq, &vec![0; octets], false, timers, statistics);
+        receiver.on_segment(Instant::ZERO, &segment_at(seq, &vec![0; octets], Flags::ACK), timers, statistics);
         let first = receiver.sack_blocks(3).iter().next();
         let reported = duplicate.map(|(start, end)| SeqRange::new(start, end));
         // Without a duplicate, the first block is that of the segment that arrived last after a gap.
@@ -226,7 +230,9 @@ fn delaying(quick: u8) -> Reader {
 /// The next octets arrive at a time. Returns true if an acknowledgement is due, and the time of the timer.
 fn arrive_at(reader: &mut Reader, us: u64, octets: usize) -> (bool, Option<u64>) {
     let Reader { receiver, timers, statistics } = reader;
-    receiver.on_segment(Instant::from_micros(us), receiver.next(), &vec![0; octets], false, timers, statistics);
+    let payload = vec![0; octets];
+    let segment = segment_at(receiver.next(), &payload, Flags::ACK);
+    receiver.on_segment(Instant::from_micros(us), &segment, timers, statistics);
     (receiver.ack_due, timers.get(Timer::DelayedAck).map(|at| at.as_micros()))
 }
 
@@ -273,7 +279,7 @@ fn duplicates_are_reported_only_where_both_options_are_on() {
         let mut reader = Reader { receiver, timers: Timers::default(), statistics: Statistics::default() };
         reader.arrive(100);
         let Reader { receiver, timers, statistics } = &mut reader;
-        receiver.on_segment(Instant::ZERO, START, &[0; 100], false, timers, statistics);
+        receiver.on_segment(Instant::ZERO, &segment_at(START, &[0; 100], Flags::ACK), timers, statistics);
         assert_eq!(receiver.sack_blocks(3).iter().count(), usize::from(duplicate_sack && sack));
         assert_eq!(statistics.duplicates_received, 1);
     }
@@ -285,8 +291,8 @@ fn duplicates_are_reported_only_where_both_options_are_on() {
 fn the_end_is_reached_when_everything_before_the_fin_has_arrived() {
     let mut reader = Reader::new(2_000, 536);
     let Reader { receiver, timers, statistics } = &mut reader;
-    receiver.on_segment(Instant::ZERO, START + 100, &[0; 50], true, timers, statistics);
+    receiver.on_segment(Instant::ZERO, &segment_at(START + 100, &[0; 50], Flags::FIN), timers, statistics);
     assert_eq!((receiver.is_finished(), receiver.next()), (false, START));
-    receiver.on_segment(Instant::ZERO, START, &[0; 100], false, timers, statistics);
+    receiver.on_segment(Instant::ZERO, &segment_at(START, &[0; 100], Flags::ACK), timers, statistics);
     assert_eq!((receiver.is_finished(), receiver.next()), (true, START + 151));
 }
