@@ -42,7 +42,7 @@ impl Network {
         let Ok(udp) = UdpDatagram::parse(packet) else { return false };
         let (source, destination) = (udp.source, udp.destination);
         let step = if destination.address.is_unicast_link_local() {
-            Ok(self.take_from_link(joining, node, &udp))
+            Ok((self.take_from_link(joining, node, &udp), udp.payload))
         } else if destination == Endpoint::new(locator_address(node), MANAGEMENT_PORT) {
             self.take_from_message(joining, node, udp.payload)
         } else if joining.has(node) && destination == joining.commissioner {
@@ -50,7 +50,7 @@ impl Network {
         } else {
             match Host::of_address(destination.address) {
                 Some(Host::Node(joiner)) if joining.has(joiner) && node == joining.border_agent() => {
-                    self.take_from_commissioner(node, joiner, destination.port, udp.payload)
+                    self.take_from_commissioner(node, joiner, destination.port).map(|step| (step, udp.payload))
                 }
                 _ => return false,
             }
@@ -61,19 +61,18 @@ impl Network {
     }
 
     /// A joiner or its joiner router has received a datagram over their link.
-    fn take_from_link<'a>(&self, joining: &Joining, node: NodeId, udp: &UdpDatagram<'a>) -> (Step, &'a [u8]) {
+    fn take_from_link(&self, joining: &Joining, node: NodeId, udp: &UdpDatagram<'_>) -> Step {
         if joining.has(node) {
-            return (Step::ToJoiner { port: udp.destination.port }, udp.payload);
+            return Step::ToJoiner { port: udp.destination.port };
         }
         let identifier = Eui64::of_address(udp.source.address).interface_identifier();
         let (to, joiner_port) = (joining.border_agent(), udp.source.port);
-        let step = match to == node {
+        match to == node {
             true => to_commissioner(identifier, joiner_port),
             false => {
                 Step::Relayed { to, direction: Direction::FromJoiner, joiner_port, identifier, joiner_router: node }
             }
-        };
-        (step, udp.payload)
+        }
     }
 
     /// The border agent or a joiner router has received a message.
@@ -100,23 +99,16 @@ impl Network {
     }
 
     /// The border agent has a datagram of the commissioner for a joiner.
-    fn take_from_commissioner<'a>(
-        &self,
-        node: NodeId,
-        joiner: NodeId,
-        joiner_port: u16,
-        payload: &'a [u8],
-    ) -> Result<(Step, &'a [u8]), DropReason> {
+    fn take_from_commissioner(&self, node: NodeId, joiner: NodeId, joiner_port: u16) -> Result<Step, DropReason> {
         let joiner_router = self.parent(joiner)?;
         let identifier = Eui64::of_node(joiner).interface_identifier();
-        let step = match joiner_router == node {
+        Ok(match joiner_router == node {
             true => Step::OverLink { to: joiner, ports: [JOINER_PORT, joiner_port] },
             false => {
                 let direction = Direction::ToJoiner;
                 Step::Relayed { to: joiner_router, direction, joiner_port, identifier, joiner_router }
             }
-        };
-        Ok((step, payload))
+        })
     }
 
     fn parent(&self, joiner: NodeId) -> Result<NodeId, DropReason> {

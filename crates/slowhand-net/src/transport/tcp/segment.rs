@@ -84,7 +84,7 @@ impl fmt::Display for Flags {
 }
 
 /// One segment. Its payload is borrowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment<'a> {
     /// The sender's port.
     pub source_port: u16,
@@ -159,17 +159,8 @@ impl<'a> Segment<'a> {
         } else {
             (SeqNumber(0), self.seq + self.seq_len(), Flags::RST | Flags::ACK)
         };
-        Some(Segment {
-            source_port: self.destination_port,
-            destination_port: self.source_port,
-            seq,
-            ack,
-            flags,
-            window: 0,
-            urgent: 0,
-            options: Options::default(),
-            payload: &[],
-        })
+        let (source_port, destination_port) = (self.destination_port, self.source_port);
+        Some(Segment { source_port, destination_port, seq, ack, flags, ..Segment::default() })
     }
 
     /// Writes the segment with its checksum. Returns the number of octets written.

@@ -177,17 +177,9 @@ impl Connection {
         window: u16,
         options: Options,
     ) -> Segment<'static> {
-        Segment {
-            source_port: self.local.port,
-            destination_port: remote.port,
-            seq,
-            ack: self.receiver.next(),
-            flags,
-            window,
-            urgent: 0,
-            options,
-            payload: &[],
-        }
+        let (source_port, destination_port) = (self.local.port, remote.port);
+        let ack = self.receiver.next();
+        Segment { source_port, destination_port, seq, ack, flags, window, options, ..Segment::default() }
     }
 
     fn emit(&self, segment: &Segment<'_>, remote: Endpoint, ecn: EcnMark, out: &mut [u8]) -> Option<Transmit> {
