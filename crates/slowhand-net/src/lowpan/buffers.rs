@@ -2,7 +2,6 @@
 
 use std::ops::{Index, IndexMut};
 
-use super::reassembly::Limits;
 use crate::clock::Instant;
 
 /// A bounded number of buffers. The memory of a buffer is allocated when it is first taken, and kept.
@@ -68,16 +67,6 @@ impl<B> Buffers<B> {
     /// The buffer whose timer has run for the longest time, and since when.
     pub(super) fn oldest(&self) -> Option<(usize, Instant)> {
         self.taken.first().map(|taken| (taken.index, taken.since))
-    }
-
-    /// When the first of these timers ends.
-    pub(super) fn deadline(&self, limits: &Limits) -> Option<Instant> {
-        self.oldest().and_then(|(_, since)| limits.deadline(since))
-    }
-
-    /// A buffer whose timer has ended.
-    pub(super) fn overdue(&self, limits: &Limits, now: Instant) -> Option<usize> {
-        self.oldest().filter(|&(_, since)| limits.deadline(since).is_some_and(|at| at <= now)).map(|(index, _)| index)
     }
 
     /// The first buffer in use that fits.

@@ -87,9 +87,14 @@ impl Limits {
         Self { datagram, timeout: self.timeout.min(MAX_TIMEOUT), ..self }
     }
 
-    /// When a packet is discarded whose timer began at `since`. `None` if no timer does it.
-    pub(super) fn deadline(&self, since: Instant) -> Option<Instant> {
-        (self.timer != Timer::OnDemand).then(|| since + self.timeout)
+    /// When the next packet in these buffers is discarded. `None` if no timer does it.
+    pub(super) fn deadline<B>(&self, buffers: &Buffers<B>) -> Option<Instant> {
+        buffers.oldest().filter(|_| self.timer != Timer::OnDemand).map(|(_, since)| since + self.timeout)
+    }
+
+    /// The buffer of that packet, if it is time.
+    pub(super) fn overdue<B>(&self, buffers: &Buffers<B>, now: Instant) -> Option<usize> {
+        self.deadline(buffers).filter(|&at| at <= now).and(buffers.oldest()).map(|(index, _)| index)
     }
 
     /// True if a packet whose timer began at `since` makes room for another.
@@ -264,12 +269,12 @@ impl Reassembler {
 
     /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
-        self.buffers.deadline(&self.limits)
+        self.limits.deadline(&self.buffers)
     }
 
     /// Discards one packet whose timeout has come. Call it until it returns `None`.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<Expired> {
-        let index = self.buffers.overdue(&self.limits, now)?;
+        let index = self.limits.overdue(&self.buffers, now)?;
         Some(self.expire(index, Expiry::Timeout))
     }
 

@@ -127,13 +127,13 @@ impl Receiver {
 
     /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
-        self.buffers.deadline(&self.limits)
+        self.limits.deadline(&self.buffers)
     }
 
     /// Discards one packet whose timeout has come. Call it until it returns `None`. [`Expired::size`] is that of the
     /// compressed packet, or zero if its first fragment is missing.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<Expired> {
-        let index = self.buffers.overdue(&self.limits, now)?;
+        let index = self.limits.overdue(&self.buffers, now)?;
         self.buffers.release(index);
         let buffer = &self.buffers[index];
         Some(Expired {
