@@ -112,7 +112,7 @@ impl PortMode {
         }
     }
 
-    /// That of the lower two bits.
+    /// The mode that the lower two bits say.
     fn from_bits(bits: u8) -> Self {
         [Self::Full, Self::Destination8, Self::Source8, Self::Both4][usize::from(bits & 0b11)]
     }

@@ -115,7 +115,7 @@ struct Happened {
     what: What,
 }
 
-/// What happened. A UDP datagram that was delivered has its ends here: its checksum is verified once.
+/// The content of an event. A UDP datagram that was delivered has its ends here: its checksum is verified once.
 #[derive(Debug)]
 enum What {
     Delivered { host: Host, packet: Range<usize>, udp: Option<[Endpoint; 2]> },
@@ -219,7 +219,7 @@ impl Events {
         self.push(datagram, What::Lost { host, reason, holders: 0..0 });
     }
 
-    /// If what a host did with a datagram has failed, the datagram is lost there.
+    /// A datagram is lost at this host if what the host did with it has failed.
     pub(super) fn lost_if_failed(&mut self, host: Host, datagram: DatagramId, done: Result<(), DropReason>) {
         if let Err(reason) = done {
             self.lost(host, datagram, reason);

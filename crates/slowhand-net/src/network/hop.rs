@@ -93,11 +93,8 @@ impl Network {
             .map_err(|error| send_failure(&error))?;
         let mut sent = Ok(());
         if let Some(length) = fragment::complete_frame(packet, headers, capacity, payload) {
-            events.lost_if_failed(
-                Host::Node(node),
-                datagram,
-                self.enqueue(Msdu::new(node, next_hop, &frame[..before + length], datagram)),
-            );
+            let given = self.enqueue(Msdu::new(node, next_hop, &frame[..before + length], datagram));
+            events.lost_if_failed(Host::Node(node), datagram, given);
         } else {
             let fragmenter = Fragmenter::with_headers(packet, headers, payload, capacity);
             let fragmenter = fragmenter.map_err(|error| send_failure(&error))?;
@@ -132,11 +129,8 @@ impl Network {
         let mut frame = [0; MAX_FRAME];
         let before = mesh.map_or(0, |mesh| mesh.emit(&mut frame).unwrap_or(0));
         while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame[before..]) {
-            events.lost_if_failed(
-                Host::Node(node),
-                datagram,
-                self.enqueue(Msdu::new(node, next_hop, &frame[..before + length], datagram)),
-            );
+            let given = self.enqueue(Msdu::new(node, next_hop, &frame[..before + length], datagram));
+            events.lost_if_failed(Host::Node(node), datagram, given);
         }
         Ok(())
     }

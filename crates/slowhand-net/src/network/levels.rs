@@ -1,8 +1,8 @@
-//! What an observer may want to see: the buffer levels of every node over time, and the data frames that nodes have handled.
+//! Events that an observer may want to see: changes of the buffer levels of each node, and data frames that nodes have handled.
 
 use crate::observer::{BufferLevel, Observer};
 
-/// What has happened since the observer was last shown it, kept while an observer wants it.
+/// The events since the observer was last shown them, kept while an observer wants them.
 #[derive(Debug)]
 pub(super) struct Watched<T> {
     /// True until the first observer says that it does not watch.
@@ -17,15 +17,15 @@ impl<T> Default for Watched<T> {
 }
 
 impl<T> Watched<T> {
-    /// Notes what happens, if it must be noted.
+    /// Notes an event, if it must be noted.
     #[inline]
-    pub(super) fn note(&mut self, it: T) {
+    pub(super) fn note(&mut self, event: T) {
         if self.is_wanted {
-            self.happened.push(it);
+            self.happened.push(event);
         }
     }
 
-    /// Shows the observer, which wants it or not, what has happened.
+    /// Shows the observer the events, if it wants them.
     pub(super) fn show(&mut self, is_wanted: bool, observe: impl FnMut(&T)) {
         self.is_wanted = is_wanted;
         if is_wanted {

@@ -57,11 +57,8 @@ impl Network {
         if last == node || mesh.end_devices.contains(&last) && self.routes.parent(last) == Some(node) {
             return self.reassemble_over(self.link(originator, last), Received { payload: rest, ..received }, events);
         }
-        events.lost_if_failed(
-            Host::Node(node),
-            datagram,
-            self.pass_frame_on(header, Received { payload: rest, ..received }),
-        );
+        let passed = self.pass_frame_on(header, Received { payload: rest, ..received });
+        events.lost_if_failed(Host::Node(node), datagram, passed);
     }
 
     fn pass_frame_on(

@@ -318,7 +318,7 @@ impl TrafficMode {
         }
     }
 
-    /// That of these two bits.
+    /// The mode that these two bits say.
     fn from_bits(bits: u8) -> Self {
         [Self::Full, Self::EcnAndFlow, Self::Class, Self::Elided][usize::from(bits & 0b11)]
     }
