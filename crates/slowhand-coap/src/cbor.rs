@@ -108,20 +108,17 @@ impl<'a> Reader<'a> {
         self.octets
     }
 
-    /// True if the next item is a number.
-    pub(crate) fn is_integer(&self) -> bool {
-        self.octets.first().is_some_and(|head| head >> 5 <= 1)
-    }
-
-    /// True if the next item is a string of octets.
-    pub(crate) fn is_octets(&self) -> bool {
-        self.octets.first().is_some_and(|head| head >> 5 == 2)
+    /// The next item if it is one that `read` reads; else nothing is read.
+    pub(crate) fn optional<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let mut ahead = *self;
+        let item = read(&mut ahead)?;
+        *self = ahead;
+        Some(item)
     }
 
     /// A number that is not negative.
     pub(crate) fn unsigned(&mut self) -> Option<u64> {
-        let (0, number) = self.head()? else { return None };
-        Some(number)
+        self.number(0)
     }
 
     /// A number.
@@ -135,26 +132,24 @@ impl<'a> Reader<'a> {
 
     /// A string of octets.
     pub(crate) fn octets(&mut self) -> Option<&'a [u8]> {
-        let (2, length) = self.head()? else { return None };
+        let length = self.number(2)?;
         self.take(length)
     }
 
     /// A text.
     pub(crate) fn text(&mut self) -> Option<&'a str> {
-        let (3, length) = self.head()? else { return None };
+        let length = self.number(3)?;
         std::str::from_utf8(self.take(length)?).ok()
     }
 
     /// The number of items in an array, which follow.
     pub(crate) fn array(&mut self) -> Option<u64> {
-        let (4, items) = self.head()? else { return None };
-        Some(items)
+        self.number(4)
     }
 
     /// The number of pairs in a map, which follow.
     pub(crate) fn map(&mut self) -> Option<u64> {
-        let (5, pairs) = self.head()? else { return None };
-        Some(pairs)
+        self.number(5)
     }
 
     /// The octets of an item of any type, with all that is in it.
@@ -178,6 +173,11 @@ impl<'a> Reader<'a> {
         let (taken, rest) = self.octets.split_at_checked(usize::try_from(length).ok()?)?;
         self.octets = rest;
         Some(taken)
+    }
+
+    /// The number of the next item, if it has this major type.
+    fn number(&mut self, major: u8) -> Option<u64> {
+        self.head().filter(|(found, _)| *found == major).map(|(_, number)| number)
     }
 
     /// The major type and its number.

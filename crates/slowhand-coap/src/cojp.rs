@@ -42,7 +42,7 @@ mod registrar;
 use std::time::Duration;
 
 use crate::message::{DecodeError, Packet};
-use crate::oscore;
+use crate::oscore::{self, Context, Parameters};
 use crate::timer::Transmission;
 
 pub use objects::{Configuration, JoinRequest, Key, NODE, ShortIdentifier};
@@ -100,6 +100,18 @@ pub enum Error {
     /// The registrar has refused the request, with this code.
     #[error("the registrar answers with code {0:#04x}")]
     Refused(u8),
+}
+
+/// The context of an end with this name, which shares `secret` with the end of the other name: for a device (section 7.3).
+fn context(
+    secret: &[u8; 16],
+    device: &[u8; EUI64],
+    [sender_id, recipient_id]: [&[u8]; 2],
+    crypto: &mut impl oscore::Crypto,
+) -> Result<Context, oscore::Error> {
+    let master_salt = &[];
+    let id_context = Some(&device[..]);
+    Context::derive(&Parameters { master_secret: secret, master_salt, id_context, sender_id, recipient_id }, crypto)
 }
 
 /// The EUI-64 in a message's kid context, if there is one (section 7.3).

@@ -11,9 +11,7 @@ pub use config::Config;
 use ids::MessageIds;
 use memory::{Entry, Memory};
 
-use crate::message::{
-    self, Class, CoapOption, DecodeError, MessageClass, MessageType, Packet, RequestType, ResponseType, Token,
-};
+use crate::message::{self, Class, CoapOption, DecodeError, MessageType, Packet, ResponseType, Token};
 use crate::observe::{DEREGISTER, Order, REGISTER};
 use crate::timer::{Backoff, Timer};
 
@@ -222,9 +220,10 @@ impl Endpoint {
     /// # Errors
     /// The packet is too long, or too much waits already.
     pub fn request(&mut self, now: Duration, packet: Packet, delivery: Delivery) -> Result<Token, SendError> {
-        let Some(token) = self.new_token() else {
-            return Err(SendError::TooManyRequests { limit: self.config.max_requests });
-        };
+        let (random, limit) = ((self.random)(), self.config.max_requests);
+        let is_used = |token: &Token| self.requests.contains_key(token);
+        let token = Token::unused(random, self.config.token_length, limit, is_used);
+        let token = token.ok_or(SendError::TooManyRequests { limit })?;
         self.request_with(now, token, packet, delivery)?;
         Ok(token)
     }
@@ -358,10 +357,8 @@ impl Endpoint {
             MessageType::Acknowledgement => self.handle_acknowledgement(now, packet),
             MessageType::Reset => self.handle_reset(id),
             kind => {
-                let delivery = match kind {
-                    MessageType::Confirmable => Delivery::Confirmable,
-                    _ => Delivery::NonConfirmable,
-                };
+                let is_confirmable = kind == MessageType::Confirmable;
+                let delivery = if is_confirmable { Delivery::Confirmable } else { Delivery::NonConfirmable };
                 if self.is_copy(now, id) {
                     return;
                 }
@@ -391,24 +388,18 @@ impl Endpoint {
     fn handle_request(&mut self, now: Duration, packet: Packet, delivery: Delivery) {
         let from = Incoming { id: packet.header.message_id, token: Token::of(&packet) };
         self.remember(now, from.id, Entry { delivery, token: from.token, is_open: true, reply: None });
-        let refusal = if message::not_understood(&packet, &self.config.critical_options).is_some() {
-            // RFC 7252 section 5.4.1: a non-confirmable request is rejected, here without a Reset.
-            if delivery == Delivery::NonConfirmable {
-                return;
+        match message::refusal(&packet, &self.config.critical_options) {
+            // RFC 7252 section 5.4.1: such a request is rejected, here without a Reset.
+            Some(ResponseType::BadOption) if delivery == Delivery::NonConfirmable => {}
+            // If the refusal cannot be sent, the peer asks again.
+            Some(code) => drop(self.respond(now, from, message::response(code, []))),
+            None => {
+                if delivery == Delivery::Confirmable {
+                    self.unacknowledged.push_back((now.saturating_add(self.config.acknowledge_after), from.id));
+                }
+                self.events.push_back(Event::Request { from, packet });
             }
-            ResponseType::BadOption
-        } else if !matches!(packet.header.code, MessageClass::Request(method) if method != RequestType::UnKnown) {
-            // RFC 7252 section 5.8.
-            ResponseType::MethodNotAllowed
-        } else {
-            if delivery == Delivery::Confirmable {
-                self.unacknowledged.push_back((now.saturating_add(self.config.acknowledge_after), from.id));
-            }
-            self.events.push_back(Event::Request { from, packet });
-            return;
-        };
-        // If the refusal cannot be sent, the peer asks again.
-        let _ = self.respond(now, from, message::response(refusal, []));
+        }
     }
 
     fn handle_response(&mut self, now: Duration, packet: Packet, delivery: Delivery) {
@@ -612,16 +603,6 @@ impl Endpoint {
         packet.set_token(token.octets().to_vec());
         let limit = self.config.max_message;
         packet.to_bytes_with_limit(limit).map_err(|_| SendError::TooLong { limit })
-    }
-
-    /// A random token that no request has.
-    fn new_token(&mut self) -> Option<Token> {
-        let random = (self.random)();
-        let length = usize::from(self.config.token_length).min(Token::LONGEST);
-        // One more than there can be requests.
-        (0..=self.config.max_requests as u64)
-            .filter_map(|more| Token::new(&random.wrapping_add(more).to_be_bytes()[Token::LONGEST - length..]))
-            .find(|token| !self.requests.contains_key(token))
     }
 }
 

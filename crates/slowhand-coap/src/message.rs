@@ -7,6 +7,9 @@ pub use coap_lite::{CoapOption, MessageClass, MessageType, Packet, RequestType, 
 const VERSION: u8 = 1;
 /// Octets of the header (RFC 7252 section 3).
 const HEADER: usize = 4;
+/// The types of messages, by their number (RFC 7252 section 3).
+const KINDS: [MessageType; 4] =
+    [MessageType::Confirmable, MessageType::NonConfirmable, MessageType::Acknowledgement, MessageType::Reset];
 /// The octet before a payload (RFC 7252 section 3).
 const PAYLOAD_MARKER: u8 = 0xff;
 
@@ -36,6 +39,14 @@ impl Token {
     /// Its octets.
     pub fn octets(&self) -> &[u8] {
         &self.octets[..usize::from(self.length)]
+    }
+
+    /// A token of `length` octets, 8 at most, that is not in use: the random one, or one of the `most` after it.
+    pub(crate) fn unused(random: u64, length: u8, most: usize, is_used: impl Fn(&Self) -> bool) -> Option<Self> {
+        let skipped = Self::LONGEST - usize::from(length).min(Self::LONGEST);
+        (0..=most as u64)
+            .filter_map(|more| Self::new(&random.wrapping_add(more).to_be_bytes()[skipped..]))
+            .find(|token| !is_used(token))
     }
 }
 
@@ -98,7 +109,8 @@ pub fn decode(octets: &[u8]) -> Result<Packet, DecodeError> {
     if version != VERSION {
         return Err(DecodeError::Version(version));
     }
-    let (kind, id) = (kind(header[0]), u16::from_be_bytes([header[2], header[3]]));
+    let kind = KINDS[usize::from(header[0] >> 4 & 3)];
+    let id = u16::from_be_bytes([header[2], header[3]]);
     let packet = match Class::of(header[1]) {
         Class::Empty if octets.len() > HEADER => Err(FormatFault::NotEmpty),
         Class::Signal | Class::Reserved => Err(FormatFault::Code),
@@ -121,15 +133,6 @@ fn read(octets: &[u8]) -> Result<Packet, FormatFault> {
         }
     }
     Ok(packet)
-}
-
-fn kind(first: u8) -> MessageType {
-    match first >> 4 & 3 {
-        0 => MessageType::Confirmable,
-        1 => MessageType::NonConfirmable,
-        2 => MessageType::Acknowledgement,
-        _ => MessageType::Reset,
-    }
 }
 
 /// Reads a message without type and message ID: a code, and then the token, of `token_length` octets, the options and the payload.
@@ -182,14 +185,9 @@ pub fn class(packet: &Packet) -> Class {
 /// An empty message: an Acknowledgement or a Reset, or a confirmable one, to which a Reset is the answer (RFC 7252
 /// sections 4.1 to 4.3).
 pub fn empty(kind: MessageType, id: u16) -> Vec<u8> {
-    let kind = match kind {
-        MessageType::Confirmable => 0,
-        MessageType::NonConfirmable => 1,
-        MessageType::Acknowledgement => 2,
-        MessageType::Reset => 3,
-    };
+    let number = KINDS.iter().take_while(|other| **other != kind).count() as u8;
     let [high, low] = id.to_be_bytes();
-    vec![VERSION << 6 | kind << 4, 0, high, low]
+    vec![VERSION << 6 | number << 4, 0, high, low]
 }
 
 /// A request for a path such as `sensors/temperature`. The endpoint adds type, message ID and token.
@@ -225,6 +223,16 @@ pub fn number(packet: &Packet, option: CoapOption) -> Option<u32> {
 pub fn set_number(packet: &mut Packet, option: CoapOption, value: u32) {
     packet.clear_option(option);
     packet.add_option_as(option, OptionValueU32(value));
+}
+
+/// The code of the refusal that a request gets, whatever it asks for: it has a critical option that is not understood (RFC 7252
+/// section 5.4.1), or a method that is not known (section 5.8).
+pub(crate) fn refusal(request: &Packet, understood: &[u16]) -> Option<ResponseType> {
+    if not_understood(request, understood).is_some() {
+        return Some(ResponseType::BadOption);
+    }
+    let is_known = matches!(request.header.code, MessageClass::Request(method) if method != RequestType::UnKnown);
+    (!is_known).then_some(ResponseType::MethodNotAllowed)
 }
 
 /// The first critical option that neither `coap-lite` has a name for nor `understood` has (RFC 7252 section 5.4.1). Options

@@ -57,7 +57,7 @@ pub mod echo;
 mod error;
 mod exchange;
 mod message;
-mod option;
+pub(crate) mod option;
 mod protect;
 pub(crate) mod replay;
 

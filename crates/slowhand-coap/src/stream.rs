@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub use frame::{FrameError, decode};
 pub use signal::{Signal, SignalError};
 
-use crate::message::{self, Class, CoapOption, MessageClass, Packet, RequestType, ResponseType, Token};
+use crate::message::{self, Class, CoapOption, Packet, Token};
 use crate::observe::REGISTER;
 use frame::Decoder;
 
@@ -201,7 +201,11 @@ impl Connection {
             return Err(SendError::Ended);
         }
         let limit = self.config.max_requests;
-        let token = Some(()).filter(|()| self.requests.len() < limit).and_then(|()| self.new_token());
+        if self.requests.len() >= limit {
+            return Err(SendError::TooManyRequests { limit });
+        }
+        let (random, is_used) = ((self.random)(), |token: &Token| self.requests.contains_key(token));
+        let token = Token::unused(random, self.config.token_length, limit, is_used);
         let token = token.ok_or(SendError::TooManyRequests { limit })?;
         let observes = message::number(&packet, CoapOption::Observe) == Some(REGISTER);
         self.send(packet, token)?;
@@ -302,18 +306,11 @@ impl Connection {
 
     fn handle_request(&mut self, packet: Packet) {
         let from = Incoming { token: Token::of(&packet) };
-        let refusal = if message::not_understood(&packet, &[]).is_some() {
-            // RFC 7252 section 5.4.1.
-            ResponseType::BadOption
-        } else if !matches!(packet.header.code, MessageClass::Request(method) if method != RequestType::UnKnown) {
-            // RFC 7252 section 5.8.
-            ResponseType::MethodNotAllowed
-        } else {
-            self.events.push_back(Event::Request { from, packet });
-            return;
-        };
-        // A peer that does not take so short a message gets none.
-        let _ = self.respond(&from, message::response(refusal, []));
+        match message::refusal(&packet, &[]) {
+            // A peer that does not take so short a message gets none.
+            Some(code) => drop(self.respond(&from, message::response(code, []))),
+            None => self.events.push_back(Event::Request { from, packet }),
+        }
     }
 
     fn handle_response(&mut self, packet: Packet) {
@@ -360,15 +357,5 @@ impl Connection {
         let octets = frame::encode(&packet, limit).ok_or(SendError::TooLong { limit })?;
         self.transmits.push_back(octets);
         Ok(())
-    }
-
-    /// A random token that no request has.
-    fn new_token(&mut self) -> Option<Token> {
-        let random = (self.random)();
-        let length = usize::from(self.config.token_length).min(Token::LONGEST);
-        // One more than there can be requests.
-        (0..=self.config.max_requests as u64)
-            .filter_map(|more| Token::new(&random.wrapping_add(more).to_be_bytes()[Token::LONGEST - length..]))
-            .find(|token| !self.requests.contains_key(token))
     }
 }

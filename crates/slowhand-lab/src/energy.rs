@@ -39,14 +39,14 @@ impl Times {
         let std = |time: slowhand_net::clock::Duration| Duration::from_micros(time.as_micros());
         Self {
             elapsed: std(now.since(Instant::ZERO)),
-            radio: network.radio_times(node, now),
-            work: network.radio_work(node, now),
+            radio: network.mac().radio_times(node, now),
+            work: network.mac().radio_work(node, now),
             computed: Duration::ZERO,
             tpm: Duration::ZERO,
-            waited: std(network.processor_time(node)),
+            waited: std(network.mac().processor_time(node)),
             handled: std(network.handling_time(node, now)),
             frames: network.handled_frames(node, now),
-            slots: network.slots(node, now).unwrap_or_default(),
+            slots: network.mac().slots(node, now).unwrap_or_default(),
         }
     }
 

@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for link_layer in ["TSCH", "X-MAC"] {
             let mut network = line(link_layer, pdr)?;
             let results = saturate(&mut network)?;
-            let radio = network.radio_times(NodeId(HOPS), Instant::ZERO + TIME);
+            let radio = network.mac().radio_times(NodeId(HOPS), Instant::ZERO + TIME);
             println!(
                 "{link_layer:10}  {pdr:8.1}  {:9}  {:8.1}%  {:8.1}  {:15.1}  {:7.2}%",
                 results.sent,

@@ -38,7 +38,7 @@
 //! Handshake messages can be read in records of epoch 0. From epoch 1 on, the content is encrypted.
 
 use crate::error::WireError;
-use crate::octets::{next_item, take, take_array};
+use crate::octets::{items, take, take_array, take_vector};
 use crate::types::{ContentType, MessageType};
 
 /// Octets of a record's header without a connection ID (RFC 6347 section 4.1).
@@ -63,23 +63,11 @@ const VERSIONS: [[u8; 2]; 2] = [[0xfe, 0xff], [0xfe, 0xfd]];
 ///
 /// A record with a connection ID does not contain the length of the ID; the two ends have agreed on it. Give the length
 /// if you know it (0 if the ID is empty). With `None`, such a record gives [`WireError::ConnectionIdLengthUnknown`].
-pub fn records(datagram: &[u8], connection_id_length: Option<u8>) -> Records<'_> {
-    Records { rest: datagram, connection_id_length }
-}
-
-/// The iterator of [`records`].
-#[derive(Clone, Debug)]
-pub struct Records<'a> {
-    rest: &'a [u8],
+pub fn records(
+    datagram: &[u8],
     connection_id_length: Option<u8>,
-}
-
-impl<'a> Iterator for Records<'a> {
-    type Item = Result<Record<'a>, WireError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        next_item(&mut self.rest, |octets| Record::parse(octets, self.connection_id_length))
-    }
+) -> impl Iterator<Item = Result<Record<'_>, WireError>> {
+    items(datagram, move |octets| Record::parse(octets, connection_id_length))
 }
 
 /// A record.
@@ -105,15 +93,8 @@ impl<'a> Record<'a> {
         if let Some(&(_, content_type)) = SHORT_HEADERS.iter().find(|(first, _)| octets.first() == Some(first)) {
             let &[_, upper, lower] = take_array(octets)?;
             let sequence_number = u16::from_be_bytes([upper, lower]).into();
-            let fragment = std::mem::take(octets);
-            return Ok(Self {
-                content_type,
-                version: [0xfe, 0xfd],
-                epoch: 1,
-                sequence_number,
-                connection_id: &[],
-                fragment,
-            });
+            let (version, fragment) = ([0xfe, 0xfd], std::mem::take(octets));
+            return Ok(Self { content_type, version, epoch: 1, sequence_number, connection_id: &[], fragment });
         }
         let &[content_type, major, minor, ref numbers @ ..] = take_array::<11>(octets)?;
         let version = [major, minor];
@@ -128,8 +109,7 @@ impl<'a> Record<'a> {
             }
             _ => &[],
         };
-        let length = u16::from_be_bytes(*take_array(octets)?);
-        let fragment = take(octets, length.into())?;
+        let fragment = take_vector(octets)?;
         // Two octets of epoch and six of sequence number.
         let numbers = u64::from_be_bytes(*numbers);
         let (epoch, sequence_number) = ((numbers >> 48) as u16, numbers & 0xffff_ffff_ffff);
@@ -143,23 +123,9 @@ impl<'a> Record<'a> {
 
     /// The fragments of handshake messages in this record. A protected record, or one of another type, has none. The
     /// iterator ends after the first error.
-    pub fn fragments(&self) -> Fragments<'a> {
+    pub fn fragments(&self) -> impl Iterator<Item = Result<Fragment<'a>, WireError>> + use<'a> {
         let is_readable = self.content_type == ContentType::Handshake && !self.is_protected();
-        Fragments { rest: if is_readable { self.fragment } else { &[] } }
-    }
-}
-
-/// The iterator of [`Record::fragments`].
-#[derive(Clone, Debug)]
-pub struct Fragments<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Iterator for Fragments<'a> {
-    type Item = Result<Fragment<'a>, WireError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        next_item(&mut self.rest, Fragment::parse)
+        items(if is_readable { self.fragment } else { &[] }, Fragment::parse)
     }
 }
 

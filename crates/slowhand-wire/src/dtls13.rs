@@ -19,7 +19,7 @@
 
 use crate::dtls;
 use crate::error::WireError;
-use crate::octets::{take, take_array};
+use crate::octets::{take, take_array, take_vector};
 
 /// The epoch of the keys of the handshake (RFC 9147 section 6.1).
 pub const HANDSHAKE_EPOCH: u16 = 2;
@@ -110,10 +110,7 @@ impl<'a> Ciphertext<'a> {
         let sequence_number = take(octets, if first & LONG_NUMBER == 0 { 1 } else { 2 })?;
         let fragment = match first & LENGTH {
             0 => std::mem::take(octets),
-            _ => {
-                let length = u16::from_be_bytes(*take_array(octets)?);
-                take(octets, length.into())?
-            }
+            _ => take_vector(octets)?,
         };
         Ok(Self { epoch_bits, connection_id, sequence_number, fragment })
     }

@@ -30,7 +30,7 @@ pub struct MessageId {
 }
 
 /// A part of a flight, identified by what a retransmission keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FlightPart {
     /// Octets of a handshake message in the clear.
     Fragment {
@@ -98,12 +98,11 @@ impl FlightPart {
     }
 }
 
-/// A set of parts of flights: the octets of messages, and the other records.
+/// A set of parts of flights: the octets of messages, and the other parts.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     messages: BTreeMap<MessageId, RangeSet>,
-    records: BTreeSet<RecordId>,
-    coap: BTreeSet<[u8; 4]>,
+    others: BTreeSet<FlightPart>,
 }
 
 impl Coverage {
@@ -113,11 +112,8 @@ impl Coverage {
             FlightPart::Fragment { message, start, end } => {
                 self.messages.entry(message).or_default().insert(start..end);
             }
-            FlightPart::Record(record) => {
-                self.records.insert(record);
-            }
-            FlightPart::CoapHeader(header) => {
-                self.coap.insert(header);
+            other => {
+                self.others.insert(other);
             }
         }
     }
@@ -129,8 +125,7 @@ impl Coverage {
             FlightPart::Fragment { message, start, end } => {
                 self.messages.get(message).is_some_and(|octets| octets.contains(&(*start..*end)))
             }
-            FlightPart::Record(record) => self.records.contains(record),
-            FlightPart::CoapHeader(header) => self.coap.contains(header),
+            other => self.others.contains(other),
         }
     }
 }

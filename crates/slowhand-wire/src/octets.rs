@@ -17,17 +17,22 @@ pub(crate) fn take_array<'a, const N: usize>(octets: &mut &'a [u8]) -> Result<&'
     Ok(taken)
 }
 
-/// Parses the next item. Returns `None` at the end of the octets and after an error.
-pub(crate) fn next_item<'a, T>(
-    rest: &mut &'a [u8],
-    parse: impl FnOnce(&mut &'a [u8]) -> Result<T, WireError>,
-) -> Option<Result<T, WireError>> {
-    if rest.is_empty() {
-        return None;
-    }
-    let item = parse(rest);
-    if item.is_err() {
-        *rest = &[];
-    }
-    Some(item)
+/// Takes octets after their length in 16 bits.
+pub(crate) fn take_vector<'a>(octets: &mut &'a [u8]) -> Result<&'a [u8], WireError> {
+    let length = u16::from_be_bytes(*take_array(octets)?);
+    take(octets, length.into())
+}
+
+/// Parses items one after the other. Ends with the octets, and after an error.
+pub(crate) fn items<'a, T>(
+    mut rest: &'a [u8],
+    parse: impl Fn(&mut &'a [u8]) -> Result<T, WireError>,
+) -> impl Iterator<Item = Result<T, WireError>> {
+    std::iter::from_fn(move || {
+        let item = (!rest.is_empty()).then(|| parse(&mut rest))?;
+        if item.is_err() {
+            rest = &[];
+        }
+        Some(item)
+    })
 }

@@ -1,7 +1,7 @@
 //! Packets of QUIC version 1 (RFC 9000 section 17): their types, which no protection hides.
 
 use crate::error::WireError;
-use crate::octets::{next_item, take, take_array};
+use crate::octets::{items, take, take_array};
 
 /// The type of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,8 +33,8 @@ impl PacketType {
 
 /// The packets in a datagram, in their order. The iterator ends after the first error. Padding behind the last packet is an error
 /// too: QUIC pads inside of packets.
-pub fn packets(mut datagram: &[u8]) -> impl Iterator<Item = Result<PacketType, WireError>> {
-    std::iter::from_fn(move || next_item(&mut datagram, packet))
+pub fn packets(datagram: &[u8]) -> impl Iterator<Item = Result<PacketType, WireError>> {
+    items(datagram, packet)
 }
 
 const LONG: u8 = 0x80;

@@ -8,7 +8,7 @@
 //! protected: before ChangeCipherSpec in TLS 1.2, and before the first record of type application_data in TLS 1.3.
 
 use crate::error::WireError;
-use crate::octets::{next_item, take, take_array};
+use crate::octets::{items, take, take_array, take_vector};
 use crate::types::{ContentType, MessageType};
 
 /// Octets of a record's header (RFC 5246 section 6.2.1).
@@ -20,22 +20,8 @@ pub const HANDSHAKE_HEADER: usize = 4;
 /// The records of a stream. `stream` must begin with a record. The iterator ends after the first error.
 ///
 /// If the last record is incomplete, it gives [`WireError::Truncated`].
-pub fn records(stream: &[u8]) -> Records<'_> {
-    Records { rest: stream }
-}
-
-/// The iterator of [`records`].
-#[derive(Clone, Debug)]
-pub struct Records<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Iterator for Records<'a> {
-    type Item = Result<Record<'a>, WireError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        next_item(&mut self.rest, Record::parse)
-    }
+pub fn records(stream: &[u8]) -> impl Iterator<Item = Result<Record<'_>, WireError>> {
+    items(stream, Record::parse)
 }
 
 /// The header of a record.
@@ -86,22 +72,8 @@ impl<'a> Record<'a> {
 /// of both, one after the other. The iterator ends after the first error.
 ///
 /// If the last message is incomplete, it gives [`WireError::Truncated`].
-pub fn messages(octets: &[u8]) -> Messages<'_> {
-    Messages { rest: octets }
-}
-
-/// The iterator of [`messages`].
-#[derive(Clone, Debug)]
-pub struct Messages<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Iterator for Messages<'a> {
-    type Item = Result<Message<'a>, WireError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        next_item(&mut self.rest, Message::parse)
-    }
+pub fn messages(octets: &[u8]) -> impl Iterator<Item = Result<Message<'_>, WireError>> {
+    items(octets, Message::parse)
 }
 
 /// A handshake message.
@@ -148,12 +120,6 @@ pub fn chosen_version(mut body: &[u8]) -> Result<[u8; 2], WireError> {
         }
     }
     Ok(server_version)
-}
-
-/// Octets after their length in 16 bits.
-fn take_vector<'a>(octets: &mut &'a [u8]) -> Result<&'a [u8], WireError> {
-    let length = u16::from_be_bytes(*take_array(octets)?);
-    take(octets, length.into())
 }
 
 #[cfg(test)]

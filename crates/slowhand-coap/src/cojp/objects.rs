@@ -156,10 +156,7 @@ impl Key {
 
     fn write(&self, array: Cbor) -> Cbor {
         let array = array.unsigned(self.id as usize);
-        let array = match self.usage {
-            0 => array,
-            usage => array.integer(usage),
-        };
+        let array = if self.usage == 0 { array } else { array.integer(self.usage) };
         let array = array.octets(&self.value);
         match &self.additional {
             Some(additional) => array.octets(additional),
@@ -177,16 +174,13 @@ impl Key {
         while take(0)? > 0 {
             take(1)?;
             let id = item(reader.unsigned())?;
-            let usage = match reader.is_integer() {
-                true => take(1).and_then(|_| item(reader.integer()))?,
-                false => 0,
-            };
+            let usage = reader.optional(Reader::integer);
+            take(u64::from(usage.is_some()))?;
             let after = take(1)?;
             let value = item(reader.octets())?.try_into().map_err(|_| Error::Object)?;
-            let additional = match after > 0 && reader.is_octets() {
-                true => take(1).and_then(|_| item(reader.octets())).map(|octets| Some(octets.to_vec()))?,
-                false => None,
-            };
+            let additional = if after > 0 { reader.optional(Reader::octets).map(<[u8]>::to_vec) } else { None };
+            take(u64::from(additional.is_some()))?;
+            let usage = usage.unwrap_or(0);
             keys.push(Self { id, usage, value, additional });
         }
         Ok(keys)

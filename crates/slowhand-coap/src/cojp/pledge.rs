@@ -4,7 +4,7 @@ use coap_lite::{CoapOption, MessageClass, MessageType, Packet, ResponseType};
 
 use super::{Configuration, EUI64, Error, HOST, JoinRequest, PATH, REGISTRAR, SCHEME};
 use crate::message::{self, RequestType};
-use crate::oscore::{self, ClientExchange, Context, Crypto, Parameters};
+use crate::oscore::{self, ClientExchange, Context, Crypto};
 
 /// A device that joins: its context with the registrar, and the request that is open.
 #[derive(Debug)]
@@ -19,14 +19,7 @@ impl Pledge {
     /// # Errors
     /// None with these lengths: what [`Context::derive`] says.
     pub fn new(secret: &[u8; 16], device: [u8; EUI64], crypto: &mut impl Crypto) -> Result<Self, Error> {
-        let parameters = Parameters {
-            master_secret: secret,
-            master_salt: &[],
-            id_context: Some(&device),
-            sender_id: &[],
-            recipient_id: REGISTRAR,
-        };
-        Ok(Self { context: Context::derive(&parameters, crypto)?, open: None })
+        Ok(Self { context: super::context(secret, &device, [&[], REGISTRAR], crypto)?, open: None })
     }
 
     /// The datagram with a Join Request (section 8.1.1), without token: there is one request at a time. A response to an

@@ -7,7 +7,7 @@ use coap_lite::{MessageClass, MessageType, Packet, ResponseType};
 use super::proxy::{split_token, with_token};
 use super::{Configuration, EUI64, Error, JoinRequest, Key, PATH, REGISTRAR, ShortIdentifier, device_of};
 use crate::message::{self, RequestType};
-use crate::oscore::{self, Context, Crypto, Incoming, Parameters};
+use crate::oscore::{self, Context, Crypto, Incoming};
 
 /// A registrar.
 #[derive(Debug)]
@@ -39,16 +39,9 @@ impl Registrar {
     /// # Errors
     /// None with these lengths: what [`Context::derive`] says.
     pub fn provision(&mut self, device: [u8; EUI64], secret: &[u8; 16], crypto: &mut impl Crypto) -> Result<(), Error> {
-        let parameters = Parameters {
-            master_secret: secret,
-            master_salt: &[],
-            id_context: Some(&device),
-            sender_id: REGISTRAR,
-            recipient_id: &[],
-        };
         let address = (self.members.len() as u16 + 1).to_be_bytes();
         let short_identifier = ShortIdentifier { address, lease_hours: None };
-        let context = Context::derive(&parameters, crypto)?;
+        let context = super::context(secret, &device, [REGISTRAR, &[]], crypto)?;
         self.members.insert(device, Member { context, short_identifier, last: None });
         Ok(())
     }

@@ -83,11 +83,7 @@ fn external_data(mut reader: Reader<'_>) -> Result<(), Error> {
         if label < 0 {
             return Err(Error::CriticalEad(label.saturating_neg()));
         }
-        // A value is a string of octets, and a label is none.
-        let mut value = reader;
-        if value.octets().is_some() {
-            reader = value;
-        }
+        reader.optional(Reader::octets); // a value is a string of octets, and a label is none
     }
     Ok(())
 }

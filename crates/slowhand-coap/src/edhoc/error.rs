@@ -204,9 +204,7 @@ impl fmt::Display for ErrorMessage {
 
 /// Cipher suites: one number, or an array of two or more (section 5.2.1).
 pub(super) fn suites(reader: &mut Reader<'_>) -> Option<Vec<i64>> {
-    let mut one = *reader;
-    if let Some(suite) = one.integer() {
-        *reader = one;
+    if let Some(suite) = reader.optional(Reader::integer) {
         return Some(vec![suite]);
     }
     let items = reader.array().filter(|items| *items >= 2)?;

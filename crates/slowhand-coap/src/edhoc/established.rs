@@ -16,20 +16,14 @@ const MASTER_SALT: usize = 8;
 const MASTER_SECRET_LABEL: u8 = 0;
 const MASTER_SALT_LABEL: u8 = 1;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    Initiator,
-    Responder,
-}
-
 /// A session with an authenticated peer.
 #[derive(Debug)]
 pub struct Established {
-    pub(super) role: Role,
     pub(super) keys: Wiped<ProcessedM3>,
     pub(super) peer: Credential,
-    pub(super) c_i: ConnectionId,
-    pub(super) c_r: ConnectionId,
+    /// C_I of the initiator, C_R of the responder.
+    pub(super) own_id: ConnectionId,
+    pub(super) peer_id: ConnectionId,
 }
 
 impl Established {
@@ -40,18 +34,12 @@ impl Established {
 
     /// By what messages to this end name the session.
     pub const fn own_id(&self) -> &ConnectionId {
-        match self.role {
-            Role::Initiator => &self.c_i,
-            Role::Responder => &self.c_r,
-        }
+        &self.own_id
     }
 
     /// By what messages to the peer name the session.
     pub const fn peer_id(&self) -> &ConnectionId {
-        match self.role {
-            Role::Initiator => &self.c_r,
-            Role::Responder => &self.c_i,
-        }
+        &self.peer_id
     }
 
     /// Composes message_4, which proves to the initiator that the responder has got message_3 (section 5.5.2). It is the same

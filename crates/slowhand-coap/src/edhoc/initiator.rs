@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::credential::{ConnectionId, Credential, Identity, find};
 use super::crypto::Crypto;
-use super::established::{Established, Role};
+use super::established::Established;
 use super::wiped::Wiped;
 use super::{Error, bridge, check};
 use crate::cbor::Cbor;
@@ -115,7 +115,7 @@ impl Initiator {
             prk_out: state.prk_out,
             prk_exporter: state.prk_exporter,
         });
-        let established = Established { role: Role::Initiator, keys, peer, c_i: self.c_i, c_r };
+        let established = Established { keys, peer, own_id: self.c_i, peer_id: c_r };
         Ok((established, message.as_slice().to_vec()))
     }
 

@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use super::credential::{ConnectionId, Credential, Identity, find};
 use super::crypto::Crypto;
-use super::established::{Established, Role};
+use super::established::Established;
 use super::wiped::Wiped;
 use super::{Error, bridge, check};
 
@@ -73,6 +73,6 @@ impl Responder {
         check::room(&[], id.as_full_value(), peer.octets(), state.plaintext_3.len, check::length(&external))?;
         let (keys, prk_out) = bridge::call(crypto, |crypto| lakers::r_verify_message_3(&mut state, crypto, peer.0))?;
         drop(Zeroizing::new(prk_out));
-        Ok(Established { role: Role::Responder, keys: Wiped(keys), peer, c_i: self.c_i, c_r: self.c_r })
+        Ok(Established { keys: Wiped(keys), peer, own_id: self.c_r, peer_id: self.c_i })
     }
 }

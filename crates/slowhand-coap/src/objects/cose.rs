@@ -8,6 +8,7 @@ use super::crypto::{Crypto, PrivateKey, PublicKey, SIGNATURE};
 use super::{AccessSecret, Error};
 use crate::cbor::{Cbor, Reader};
 use crate::oscore::crypto::{KEY, NONCE, Protection, TAG};
+use crate::oscore::option;
 
 /// The protected header {alg: AES-CCM-16-64-128} (RFC 9053, table 5), and its number.
 const CCM: &[u8] = &[0xa1, 0x01, 0x0a];
@@ -49,16 +50,12 @@ pub(super) struct Number(pub(super) u64);
 impl Number {
     /// As a Partial IV: without zeros in front (RFC 9052, section 3.1), but one octet at least.
     pub(super) fn octets(self) -> Vec<u8> {
-        let octets = self.0.to_be_bytes();
-        octets[(self.0.leading_zeros() / 8).min(7) as usize..].to_vec()
+        option::shortest(&self.0.to_be_bytes())
     }
 
     /// The number of a Partial IV, in its one form.
     fn read(octets: &[u8]) -> Option<Self> {
-        if octets.is_empty() || octets.len() > 8 || (octets.len() > 1 && octets[0] == 0) {
-            return None;
-        }
-        Some(Self(octets.iter().fold(0, |number, &octet| number << 8 | u64::from(octet))))
+        option::read_shortest::<8>(octets).map(Self)
     }
 
     /// The nonce of an object, whose key is used once: its Context IV is zero (RFC 9052, section 3.1).
@@ -258,32 +255,25 @@ impl Grant {
     }
 }
 
-/// The next item, if it is this number.
-fn named(reader: &mut Reader<'_>, parameter: i64) -> Option<i64> {
-    reader.integer().filter(|&found| found == parameter)
+/// `None` if the next items are not these numbers.
+fn named(reader: &mut Reader<'_>, numbers: &[i64]) -> Option<()> {
+    numbers.iter().all(|number| reader.integer() == Some(*number)).then_some(())
 }
 
 fn read_symmetric(reader: &mut Reader<'_>) -> Option<AccessSecret> {
     reader.map().filter(|&pairs| pairs == 4)?;
-    named(reader, KTY)?;
-    named(reader, SYMMETRIC)?;
-    named(reader, KEY_ID)?;
+    named(reader, &[KTY, SYMMETRIC, KEY_ID])?;
     let id = reader.octets().filter(|id| id.len() <= MAX_ID)?.to_vec();
-    named(reader, ALG)?;
-    named(reader, HKDF_NUMBER)?;
-    named(reader, CRV_OR_K)?;
+    named(reader, &[ALG, HKDF_NUMBER, CRV_OR_K])?;
     Some(AccessSecret { id, value: reader.octets()?.try_into().ok()? })
 }
 
 fn read_point(reader: &mut Reader<'_>) -> Option<PublicKey> {
     reader.map().filter(|&pairs| pairs == 4)?;
-    named(reader, KTY)?;
-    named(reader, EC2)?;
-    named(reader, CRV_OR_K)?;
-    named(reader, P256)?;
+    named(reader, &[KTY, EC2, CRV_OR_K, P256])?;
     let mut point = [0; 64];
     for (parameter, half) in [X, Y].into_iter().zip(point.as_chunks_mut::<32>().0) {
-        named(reader, parameter)?;
+        named(reader, &[parameter])?;
         *half = reader.octets()?.try_into().ok()?;
     }
     Some(point)

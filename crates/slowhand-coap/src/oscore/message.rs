@@ -3,12 +3,10 @@
 use coap_lite::{CoapOption, MessageClass, MessageType, Packet, RequestType, ResponseType};
 
 use super::Error;
+use crate::message::{self, Class, parts};
 
 /// Options of Class U alone (section 4.1; EDHOC: RFC 9668, section 3.1): they stay outside. All others are encrypted.
 const OUTER: [u16; 5] = [3, 7, 21, 35, 39]; // Uri-Host, Uri-Port, EDHOC, Proxy-Uri, Proxy-Scheme
-
-/// Octets of the header, without the token (RFC 7252, section 3).
-const HEADER: usize = 4;
 
 /// The kind of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,10 +18,10 @@ pub(super) enum Kind {
 impl Kind {
     /// Of a code. `None` if there is no code of this class, or it is none that OSCORE protects (RFC 7252, section 12.1).
     fn of(code: MessageClass) -> Option<Self> {
-        match u8::from(code) {
-            1..0x20 => Some(Self::Request),
-            0x40..0x60 | 0x80..0xc0 => Some(Self::Response),
-            _ => None,
+        match Class::of(code.into()) {
+            Class::Request => Some(Self::Request),
+            Class::Success | Class::Error => Some(Self::Response),
+            Class::Empty | Class::Signal | Class::Reserved => None,
         }
     }
 }
@@ -66,9 +64,8 @@ pub(super) fn split(original: &Packet, kind: Kind) -> Result<Split, Error> {
             side.add_option(option, value.clone());
         }
     }
-    let encoded = inner.to_bytes_unlimited().map_err(|_| Error::TooLong)?;
-    let plaintext = [&[inner.header.code.into()], &encoded[HEADER..]].concat();
-    Ok(Split { outer, plaintext })
+    let (code, rest) = parts(&inner).ok_or(Error::TooLong)?;
+    Ok(Split { outer, plaintext: [&[code], &rest[..]].concat() })
 }
 
 /// The code that proxies see (section 4.2).
@@ -137,8 +134,7 @@ impl Error {
 
 /// A response to `request` with nothing but its code: piggybacked, if the request is confirmable.
 pub(super) fn response_to(request: &Packet, code: ResponseType) -> Packet {
-    let mut response = Packet::new();
-    response.header.code = MessageClass::Response(code);
+    let mut response = message::response(code, []);
     response.header.message_id = request.header.message_id;
     response.header.set_type(match request.header.get_type() {
         MessageType::Confirmable => MessageType::Acknowledgement,

@@ -35,17 +35,26 @@ impl PartialIv {
 
     /// As few octets as it takes, at least one, as messages have them (section 5).
     pub(super) fn octets(self) -> Vec<u8> {
-        let padded = self.padded();
-        let first = padded.iter().position(|octet| *octet != 0).unwrap_or(MAX_PARTIAL_IV - 1);
-        padded[first..].to_vec()
+        shortest(&self.padded())
     }
 
     /// Of the octets of a message. `None` if they are too many, or more than it takes.
     fn read(octets: &[u8]) -> Option<Self> {
-        let is_short = octets.len() == 1 || octets.first().is_some_and(|octet| *octet != 0);
-        let sequence = octets.iter().fold(0, |sequence, octet| sequence << 8 | u64::from(*octet));
-        if octets.len() <= MAX_PARTIAL_IV && is_short { Some(Self(sequence)) } else { None }
+        read_shortest::<MAX_PARTIAL_IV>(octets).map(Self)
     }
+}
+
+/// A number without zeros in front, but one octet at least.
+pub(crate) fn shortest(octets: &[u8]) -> Vec<u8> {
+    let zeros = octets.iter().take_while(|octet| **octet == 0).count();
+    octets[zeros.min(octets.len() - 1)..].to_vec()
+}
+
+/// Reads a number of at most `MOST` octets that is written so.
+pub(crate) fn read_shortest<const MOST: usize>(octets: &[u8]) -> Option<u64> {
+    let is_shortest = octets.len() == 1 || octets.first().is_some_and(|octet| *octet != 0);
+    let number = octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet));
+    (octets.len() <= MOST && is_shortest).then_some(number)
 }
 
 /// The value of the option.

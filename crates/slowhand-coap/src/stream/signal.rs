@@ -95,17 +95,8 @@ impl Signal {
     }
 
     pub(super) fn packet(&self) -> Packet {
-        let (code, token) = match self {
-            Self::Csm { .. } => (CSM, Token::default()),
-            Self::Ping(token) => (PING, *token),
-            Self::Pong(token) => (PONG, *token),
-            Self::Release => (RELEASE, Token::default()),
-            Self::Abort { .. } => (ABORT, Token::default()),
-        };
         let mut packet = Packet::new();
-        packet.header.code = MessageClass::from(code);
-        packet.set_token(token.octets().to_vec());
-        match self {
+        let code = match self {
             Self::Csm { max_message, blocks } => {
                 if let Some(octets) = max_message {
                     message::set_number(&mut packet, CoapOption::from(MAX_MESSAGE_SIZE), *octets);
@@ -113,15 +104,22 @@ impl Signal {
                 if *blocks {
                     packet.add_option(CoapOption::from(BLOCK_WISE_TRANSFER), Vec::new());
                 }
+                CSM
             }
+            Self::Ping(token) | Self::Pong(token) => {
+                packet.set_token(token.octets().to_vec());
+                if matches!(self, Self::Ping(_)) { PING } else { PONG }
+            }
+            Self::Release => RELEASE,
             Self::Abort { bad_option, diagnostic } => {
                 if let Some(number) = bad_option {
                     message::set_number(&mut packet, CoapOption::from(BAD_CSM_OPTION), (*number).into());
                 }
                 packet.payload = diagnostic.clone().into_bytes();
+                ABORT
             }
-            Self::Ping(_) | Self::Pong(_) | Self::Release => {}
-        }
+        };
+        packet.header.code = MessageClass::from(code);
         packet
     }
 }

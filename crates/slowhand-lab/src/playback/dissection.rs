@@ -121,11 +121,11 @@ impl Dissector {
             return;
         }
         if let Ok((header, rest)) = Rfrag::parse(payload) {
-            let Rfrag { tag, sequence, fragment_size, fragment_offset, wants_acknowledgment, .. } = header;
+            let Rfrag { tag, sequence, fragment_size, fragment_offset, wants_acknowledgement, .. } = header;
             lines.push(format!(
                 "6LoWPAN recoverable fragment (RFC 8931): tag {tag}, number {sequence}, {fragment_size} octets"
             ));
-            if wants_acknowledgment {
+            if wants_acknowledgement {
                 lines.push("  it asks for an acknowledgement".to_owned());
             }
             match sequence {

@@ -418,7 +418,7 @@ impl Scenario {
 
     /// Which nodes forward frames below IPv6.
     fn mesh_under(&self) -> Option<MeshUnderConfig> {
-        let end_devices = || self.mac.link_layer().sleepy(&self.mesh);
+        let end_devices = || self.mac.link_layer().sleepy(&self.mesh).into_iter().collect();
         (self.lowpan.reassembly == Reassembly::MeshUnder).then(|| MeshUnderConfig { end_devices: end_devices() })
     }
 

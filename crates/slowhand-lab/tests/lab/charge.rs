@@ -88,20 +88,20 @@ const PUBLISHED_TIMING: &str =
 fn a_slot_of_tsch_has_the_published_charge() {
     let payload = (40..110).find(|&payload| {
         let (_, network, end) = slotted("iotlab-m3", PUBLISHED_TIMING, payload);
-        network.radio_times(NodeId(1), end).transmit == Duration::from_micros(4_256) * 50
+        network.mac().radio_times(NodeId(1), end).transmit == Duration::from_micros(4_256) * 50
     });
     let payload = payload.expect("a payload that fills a frame of 127 octets");
     let (plan, network, end) = slotted("iotlab-m3", PUBLISHED_TIMING, payload);
     let [idle, sent, received] = PUBLISHED.map(|(_, charge)| charge);
     for (node, used) in [(1, sent), (0, received)] {
-        let slots = network.slots(NodeId(node), end).unwrap();
+        let slots = network.mac().slots(NodeId(node), end).unwrap();
         assert_eq!(slots.tx_data_rx_ack + slots.rx_data_tx_ack, 50, "{slots:?}");
         let of = plan.energy(&network, NodeId(node), end);
         let radio_uc = (of.tx_mj + of.rx_mj + of.listen_mj) * 1e3 / 3.3;
         let of_used = (radio_uc - idle * slots.rx_idle as f64) / 50.0;
         assert!((of_used / used - 1.0).abs() < 0.002, "node {node}: {of_used} uC a used slot, published {used} uC");
         // In each of its slots the radio starts: 380 us of 0.4 mA. It ramps up once, or twice if it turns around: 110 us of 5.6 mA.
-        let work = network.radio_work(NodeId(node), end);
+        let work = network.mac().radio_work(NodeId(node), end);
         assert_eq!((work.starts, work.ramps), (slots.rx_idle + 50, slots.rx_idle + 2 * 50));
         let startup = (380e-6 * 0.4 * work.starts as f64 + 110e-6 * 5.6 * work.ramps as f64) * 3.3;
         assert!((of.startup_mj / startup - 1.0).abs() < 1e-9, "{of:?}");
@@ -135,12 +135,12 @@ fn a_slot_of_an_openmote_takes_at_most_a_fifth_more_than_was_measured() {
     let (plan, network, end) = slotted("openmote-cc2538", TIMING_15_MS, 40);
     let [idle, receives, sends] = MEASURED;
     let ours = |node: u16| {
-        let slots = network.slots(NodeId(node), end).unwrap();
+        let slots = network.mac().slots(NodeId(node), end).unwrap();
         let of = plan.energy(&network, NodeId(node), end);
         let uc = |mj: f64| mj * 1e3 / 3.0;
         (uc(of.tx_mj), uc(of.rx_mj), uc(of.listen_mj), slots)
     };
-    let frame_us = network.radio_times(NodeId(1), end).transmit.as_secs_f64() / 50.0 * 1e6;
+    let frame_us = network.mac().radio_times(NodeId(1), end).transmit.as_secs_f64() / 50.0 * 1e6;
     let (sent, acknowledgement, listened, slots) = ours(1);
     assert!((sent / 50.0 - frame_us * 24e-3).abs() < 1e-6, "only data frames are sent");
     let after = (acknowledgement + listened - idle.2 * slots.rx_idle as f64) / 50.0;

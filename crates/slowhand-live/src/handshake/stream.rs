@@ -83,17 +83,18 @@ impl Stream {
 
     /// Takes more of the server's first messages, up to its ServerHello.
     fn read_server_hello(&mut self, content: &[u8]) -> Result<(), Other> {
-        self.server_hello.extend_from_slice(content);
+        let mut octets = std::mem::take(&mut self.server_hello);
+        octets.extend_from_slice(content);
         let mut read = 0;
-        for message in tls::messages(&self.server_hello).flatten() {
+        for message in tls::messages(&octets).flatten() {
             if message.message_type == MessageType::ServerHello {
                 self.version = Some(tls::chosen_version(message.body)?);
-                self.server_hello = Vec::new();
                 return Ok(());
             }
             read += tls::HANDSHAKE_HEADER + message.body.len();
         }
-        self.server_hello.drain(..read);
+        octets.drain(..read);
+        self.server_hello = octets;
         (self.server_hello.len() <= LONGEST_SERVER_HELLO).then_some(()).ok_or(Other)
     }
 

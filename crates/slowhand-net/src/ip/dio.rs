@@ -13,8 +13,14 @@ pub enum Mode {
     Storing = 1 << 7 | 2 << 3,
 }
 
-/// MinHopRankIncrease: DEFAULT_MIN_HOP_RANK_INCREASE (section 17). A hop costs as much.
+/// MinHopRankIncrease: DEFAULT_MIN_HOP_RANK_INCREASE (section 17). It is the rank of the root, and each hop adds it once, as with the
+/// hop count as metric (assumed).
 pub const RANK_OF_HOP: u16 = 256;
+
+/// The rank of a node that is so many hops from the root.
+pub const fn rank(hops: u16) -> u16 {
+    RANK_OF_HOP.saturating_mul(hops.saturating_add(1))
+}
 
 /// The Trickle timer of a node, as its DIO tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +36,7 @@ pub struct DioTimer {
 /// The packet with the DIO of a node that is so many hops from the root: to one neighbour, or to all RPL nodes on the link, with the
 /// DODAG configuration option (section 6.7.6), which RFC 8180 asks for.
 pub fn dio(node: NodeId, to: Option<NodeId>, hops: u16, mode: Mode, timer: DioTimer) -> Vec<u8> {
-    let [high, low] = RANK_OF_HOP.saturating_mul(hops.saturating_add(1)).to_be_bytes();
+    let [high, low] = rank(hops).to_be_bytes();
     let [increase_high, increase_low] = RANK_OF_HOP.to_be_bytes();
     // Instance 0, version 0, rank, mode; no DTSN, flags, reserved.
     let mut message = vec![0, 0, high, low, mode as u8, 0, 0, 0];

@@ -77,15 +77,8 @@ pub(super) fn packet(
     let mut message = [&[kind, code, 0, 0], body].concat();
     let sum = checksum::transport(source, destination, next_header::ICMPV6, &message);
     message[2..4].copy_from_slice(&sum.to_be_bytes());
-    let header = Ipv6Header {
-        traffic_class: 0,
-        flow_label: 0,
-        payload_length: message.len() as u16,
-        next_header: next_header::ICMPV6,
-        hop_limit,
-        source,
-        destination,
-    };
+    let header = Ipv6Header::new(source, destination, next_header::ICMPV6, message.len() as u16);
+    let header = Ipv6Header { hop_limit, ..header };
     [&header.emit()[..], &message].concat()
 }
 

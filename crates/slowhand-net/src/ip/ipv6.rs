@@ -65,6 +65,12 @@ impl Ipv6Header {
     /// The largest value of the 20-bit flow label.
     pub const MAX_FLOW_LABEL: u32 = 0xf_ffff;
 
+    /// The header of a new packet: no DSCP, no ECN, no flow label, and the [default](Self::DEFAULT_HOP_LIMIT) hop limit.
+    pub const fn new(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, payload_length: u16) -> Self {
+        let hop_limit = Self::DEFAULT_HOP_LIMIT;
+        Self { traffic_class: 0, flow_label: 0, payload_length, next_header, hop_limit, source, destination }
+    }
+
     /// Reads the header at the beginning of `octets`, and ignores the rest.
     ///
     /// # Errors

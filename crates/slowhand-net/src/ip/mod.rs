@@ -73,6 +73,15 @@ pub struct TcpPacket<'a> {
     pub segment: &'a [u8],
 }
 
+impl<'a> TcpPacket<'a> {
+    /// The segment in a packet. `None` if the packet has none, or is damaged.
+    pub fn of(packet: &'a [u8]) -> Option<Self> {
+        let (header, segment) = Ipv6Header::parse_packet(packet).ok()?;
+        let Ipv6Header { source, destination, .. } = header;
+        (header.next_header == next_header::TCP).then_some(Self { source, destination, ecn: header.ecn(), segment })
+    }
+}
+
 /// Why octets are not a packet, or a packet cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -293,9 +293,7 @@ pub fn insert(packet: &mut Vec<u8>, number: u8, header: &[u8]) -> Result<(), Err
     let payload = usize::from(ip.payload_length) + header.len();
     let payload_length = payload.try_into().map_err(|_| Error::PayloadTooLong(payload))?;
     make_room(packet, Ipv6Header::LENGTH, header.len());
-    packet[..Ipv6Header::LENGTH].copy_from_slice(&Ipv6Header { payload_length, next_header: number, ..ip }.emit());
-    packet[Ipv6Header::LENGTH..Ipv6Header::LENGTH + header.len()].copy_from_slice(header);
-    packet[Ipv6Header::LENGTH] = ip.next_header;
+    put_headers(packet, &Ipv6Header { payload_length, next_header: number, ..ip }, header, ip.next_header);
     Ok(())
 }
 
@@ -323,19 +321,10 @@ pub fn encapsulate(
 ) -> Result<(), Error> {
     let inner = Ipv6Header::parse(packet)?;
     let payload = packet.len() + header.len();
-    let outer = Ipv6Header {
-        traffic_class: inner.ecn() as u8,
-        flow_label: 0,
-        payload_length: payload.try_into().map_err(|_| Error::PayloadTooLong(payload))?,
-        next_header: number,
-        hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
-        source,
-        destination,
-    };
+    let payload_length = payload.try_into().map_err(|_| Error::PayloadTooLong(payload))?;
+    let outer = Ipv6Header::new(source, destination, number, payload_length).with_ecn(inner.ecn());
     make_room(packet, 0, Ipv6Header::LENGTH + header.len());
-    packet[..Ipv6Header::LENGTH].copy_from_slice(&outer.emit());
-    packet[Ipv6Header::LENGTH..Ipv6Header::LENGTH + header.len()].copy_from_slice(header);
-    packet[Ipv6Header::LENGTH] = next_header::IPV6;
+    put_headers(packet, &outer, header, next_header::IPV6);
     Ok(())
 }
 
@@ -348,6 +337,13 @@ pub fn decapsulate(packet: &mut Vec<u8>, headers: &RplHeaders) {
         // It cannot fail: the header was parsed just before.
         let _ = super::ipv6::mark(packet, Ecn::CongestionExperienced);
     }
+}
+
+/// Writes an IPv6 header and an extension header, behind which comes the header `next`, to the beginning of a packet.
+fn put_headers(packet: &mut [u8], ip: &Ipv6Header, extension: &[u8], next: u8) {
+    packet[..Ipv6Header::LENGTH].copy_from_slice(&ip.emit());
+    packet[Ipv6Header::LENGTH..][..extension.len()].copy_from_slice(extension);
+    packet[Ipv6Header::LENGTH] = next;
 }
 
 /// Moves everything from `at` on back by `length` octets.

@@ -65,11 +65,7 @@ impl<'a> UdpDatagram<'a> {
     /// [`Error::Length`] or [`Error::Checksum`] if the datagram is damaged. A zero checksum counts as damaged
     /// (RFC 8200 section 8.1).
     pub fn parse(packet: &'a [u8]) -> Result<Self, Error> {
-        let (ip, segment) = Ipv6Header::parse_packet(packet)?;
-        if ip.next_header != next_header::UDP {
-            return Err(Error::Protocol { expected: next_header::UDP, found: ip.next_header });
-        }
-        let udp = UdpHeader::parse(segment)?;
+        let (ip, udp, segment) = headers(packet)?;
         if usize::from(udp.length) != segment.len() {
             return Err(Error::Length { field: udp.length.into(), found: segment.len() });
         }
@@ -86,6 +82,15 @@ impl<'a> UdpDatagram<'a> {
     }
 }
 
+/// Both headers of a packet, and its payload from the UDP header on.
+fn headers(packet: &[u8]) -> Result<(Ipv6Header, UdpHeader, &[u8]), Error> {
+    let (ip, segment) = Ipv6Header::parse_packet(packet)?;
+    if ip.next_header != next_header::UDP {
+        return Err(Error::Protocol { expected: next_header::UDP, found: ip.next_header });
+    }
+    Ok((ip, UdpHeader::parse(segment)?, segment))
+}
+
 /// Writes a whole IPv6 packet with a UDP datagram into `out`. Returns the number of octets.
 ///
 /// Traffic class and flow label are zero and the hop limit is [`Ipv6Header::DEFAULT_HOP_LIMIT`].
@@ -98,15 +103,7 @@ pub fn udp_datagram(source: Endpoint, destination: Endpoint, payload: &[u8], out
     let found = out.len();
     let packet = out.get_mut(..total).ok_or(Error::BufferTooSmall { needed: total, found })?;
 
-    let ip = Ipv6Header {
-        traffic_class: 0,
-        flow_label: 0,
-        payload_length: length,
-        next_header: next_header::UDP,
-        hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
-        source: source.address,
-        destination: destination.address,
-    };
+    let ip = Ipv6Header::new(source.address, destination.address, next_header::UDP, length);
     let udp = UdpHeader { source_port: source.port, destination_port: destination.port, length, checksum: 0 };
     packet[..Ipv6Header::LENGTH].copy_from_slice(&ip.emit());
     packet[Ipv6Header::LENGTH..UdpDatagram::HEADERS].copy_from_slice(&udp.emit());
@@ -120,11 +117,7 @@ pub fn udp_datagram(source: Endpoint, destination: Endpoint, payload: &[u8], out
 /// # Errors
 /// As [`Ipv6Header::parse_packet`]; [`Error::Protocol`] if it is not UDP; [`Error::Truncated`].
 pub fn fill_checksum(packet: &mut [u8]) -> Result<(), Error> {
-    let (ip, segment) = Ipv6Header::parse_packet(packet)?;
-    if ip.next_header != next_header::UDP {
-        return Err(Error::Protocol { expected: next_header::UDP, found: ip.next_header });
-    }
-    UdpHeader::parse(segment)?;
+    let (ip, ..) = headers(packet)?;
     let field = Ipv6Header::LENGTH + 6..Ipv6Header::LENGTH + 8;
     packet[field.clone()].fill(0);
     let segment = &packet[Ipv6Header::LENGTH..];

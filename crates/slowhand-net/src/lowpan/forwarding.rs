@@ -217,21 +217,17 @@ impl Forwarder {
             }
             (None, Route::None) => return Err(Discard::NoRoute),
         };
-        let outcome = match next {
-            None => Outcome::Local,
-            Some(_) if done.checksum_elided => return Err(Discard::ChecksumElided),
-            Some(NextHop { to, tag, capacity }) => {
-                take_hop(headers, is_congested)?;
-                let link = Link { source: self.own, destination: to };
-                let mut out = Writer::new(first_octets(out, capacity));
-                FragmentHeader { datagram_tag: tag, ..header }
-                    .emit(&mut out)
-                    .and_then(|()| emit_headers(headers, done.form(), link, &self.contexts, &mut out))
-                    .and_then(|()| out.slice(rest))
-                    .map_err(|_| Discard::NoSlack)?;
-                Outcome::Forward { to, length: out.written() }
+        if next.is_some() {
+            if done.checksum_elided {
+                return Err(Discard::ChecksumElided);
             }
-        };
+            take_hop(headers, is_congested)?;
+        }
+        let outcome = pass_on(next, header, out, |to, out| {
+            let link = Link { source: self.own, destination: to };
+            emit_headers(headers, done.form(), link, &self.contexts, out)?;
+            out.slice(rest)
+        })?;
         let index = match known {
             Some(index) => index,
             None if self.entries.len() == self.limits.entries => return Err(Discard::Full),
@@ -256,17 +252,7 @@ impl Forwarder {
     ) -> Result<Outcome, Discard> {
         let index = self.position(from, &header).ok_or(Discard::Unknown)?;
         let passed = header.passed(usize::from(offset) * UNIT, rest.len())?;
-        let outcome = match self.entries[index].next {
-            None => Outcome::Local,
-            Some(NextHop { to, tag, capacity }) => {
-                let mut out = Writer::new(first_octets(out, capacity));
-                FragmentHeader { datagram_tag: tag, ..header }
-                    .emit(&mut out)
-                    .and_then(|()| out.slice(rest))
-                    .map_err(|_| Discard::NoSlack)?;
-                Outcome::Forward { to, length: out.written() }
-            }
-        };
+        let outcome = pass_on(self.entries[index].next, header, out, |_, out| out.slice(rest))?;
         self.pass(index, passed);
         Ok(outcome)
     }
@@ -285,6 +271,20 @@ impl Forwarder {
             self.entries.remove(index);
         }
     }
+}
+
+/// Writes a fragment for the next hop, if there is one: the header with another tag, and behind it what `write` writes for that node.
+fn pass_on(
+    next: Option<NextHop>,
+    header: FragmentHeader,
+    out: &mut [u8],
+    write: impl FnOnce(Eui64, &mut Writer<'_>) -> Result<(), Error>,
+) -> Result<Outcome, Discard> {
+    let Some(NextHop { to, tag, capacity }) = next else { return Ok(Outcome::Local) };
+    let mut out = Writer::new(first_octets(out, capacity));
+    let header = FragmentHeader { datagram_tag: tag, ..header };
+    header.emit(&mut out).and_then(|()| write(to, &mut out)).map_err(|_| Discard::NoSlack)?;
+    Ok(Outcome::Forward { to, length: out.written() })
 }
 
 /// Changes headers as a node does that forwards them: the hop limit is lower by one. If the node is congested and the

@@ -76,34 +76,22 @@ pub(super) fn compress(payload: &[u8], length: usize, out: &mut Writer<'_>) -> R
     if usize::from(record.length) + RECORD_HEADER != length {
         return Ok(None);
     }
-    let behind = &payload[RECORD_HEADER..];
-    match Handshake::of_whole_message(&record, behind) {
-        Some(handshake) => {
-            record.emit_with(&handshake, out)?;
-            let headers = RECORD_HEADER + HANDSHAKE_HEADER;
-            let before = out.written();
-            let hello = match handshake.kind {
-                TYPE_CLIENT_HELLO => ClientHello::read(&payload[headers..], record.version)
-                    .map(|(hello, octets)| (hello.emit(out), octets)),
-                TYPE_SERVER_HELLO => {
-                    ServerHello::read(&payload[headers..]).map(|(hello, octets)| (hello.emit(out), octets))
-                }
-                _ => None,
-            };
-            Ok(Some(match hello {
-                Some((Ok(()), octets)) => headers + octets,
-                Some((Err(_), _)) => {
-                    out.truncate(before); // the hello is too long for the first frame
-                    headers
-                }
-                None => headers,
-            }))
-        }
-        None => {
-            record.emit(out)?;
-            Ok(Some(RECORD_HEADER))
-        }
+    let Some(handshake) = Handshake::of_whole_message(&record, &payload[RECORD_HEADER..]) else {
+        record.emit(out)?;
+        return Ok(Some(RECORD_HEADER));
+    };
+    record.emit_with(&handshake, out)?;
+    let headers = RECORD_HEADER + HANDSHAKE_HEADER;
+    let (before, hello) = (out.written(), &payload[headers..]);
+    let compressed = match handshake.kind {
+        TYPE_CLIENT_HELLO => ClientHello::compress(hello, record.version, out),
+        TYPE_SERVER_HELLO => ServerHello::compress(hello, out),
+        _ => None,
+    };
+    if compressed.is_none() {
+        out.truncate(before); // the hello is another one, or too long for the first frame
     }
+    Ok(Some(headers + compressed.unwrap_or(0)))
 }
 
 /// Reads what [`compress`] has written, and writes it as it was. `length` is that of the payload of the datagram; `None` if all
@@ -271,14 +259,15 @@ const CS: u8 = 0b0010;
 const CM: u8 = 0b0001;
 
 impl<'a> ClientHello<'a> {
-    /// The hello at the beginning of `octets`, and how long it is. None if it has another version than its record.
-    fn read(octets: &'a [u8], version: u16) -> Option<(Self, usize)> {
+    /// Writes the hello at the beginning of `octets`. Returns how long it was; `None` if it has another version than its record, or has no
+    /// room.
+    fn compress(octets: &'a [u8], version: u16, out: &mut Writer<'_>) -> Option<usize> {
         let mut input = Reader::new(octets);
         if input.u16() != Ok(version) {
             return None;
         }
-        let hello = Self::read_fields(&mut input, |_| true).ok()?;
-        Some((hello, input.position()))
+        Self::read_fields(&mut input, |_| true).and_then(|hello| hello.emit(out)).ok()?;
+        Some(input.position())
     }
 
     /// The fields of which `is_here` says that they are there.
@@ -331,11 +320,11 @@ struct ServerHello<'a> {
 const SI_SERVER: u8 = 0b0100;
 
 impl<'a> ServerHello<'a> {
-    /// The hello at the beginning of `octets`, and how long it is.
-    fn read(octets: &'a [u8]) -> Option<(Self, usize)> {
+    /// Writes the hello at the beginning of `octets`. Returns how long it was; `None` if it has no room.
+    fn compress(octets: &'a [u8], out: &mut Writer<'_>) -> Option<usize> {
         let mut input = Reader::new(octets);
-        let hello = Self::read_fields(&mut input, |_| true).ok()?;
-        Some((hello, input.position()))
+        Self::read_fields(&mut input, |_| true).and_then(|hello| hello.emit(out)).ok()?;
+        Some(input.position())
     }
 
     /// The fields of which `is_here` says that they are there.

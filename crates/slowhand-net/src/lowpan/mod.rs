@@ -86,7 +86,7 @@ impl Compressed {
 }
 
 /// The result of header decompression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decompressed {
     /// The octets of the compressed header in the frame payload.
     pub consumed: usize,
@@ -301,6 +301,5 @@ fn copy_header(packet: &[u8], out: &mut [u8]) -> Result<Decompressed, Error> {
     let header = Reader::new(packet).array::<{ ip::Ipv6Header::LENGTH }>()?;
     ip::Ipv6Header::parse(&header)?;
     Writer::new(out).slice(&header)?;
-    let (consumed, written) = (1 + header.len(), header.len());
-    Ok(Decompressed { consumed, written, hidden: 0, checksum_elided: false, payload: false })
+    Ok(Decompressed { consumed: 1 + header.len(), written: header.len(), ..Decompressed::default() })
 }

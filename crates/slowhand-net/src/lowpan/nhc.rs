@@ -112,13 +112,9 @@ impl PortMode {
         }
     }
 
+    /// The mode that the lower two bits say.
     fn from_bits(bits: u8) -> Self {
-        match bits & 0b11 {
-            0b00 => Self::Full,
-            0b01 => Self::Destination8,
-            0b10 => Self::Source8,
-            _ => Self::Both4,
-        }
+        [Self::Full, Self::Destination8, Self::Source8, Self::Both4][usize::from(bits & 0b11)]
     }
 }
 

@@ -87,9 +87,14 @@ impl Limits {
         Self { datagram, timeout: self.timeout.min(MAX_TIMEOUT), ..self }
     }
 
-    /// When a packet is discarded whose timer began at `since`. `None` if no timer does it.
-    pub(super) fn deadline(&self, since: Instant) -> Option<Instant> {
-        (self.timer != Timer::OnDemand).then(|| since + self.timeout)
+    /// When the next packet in these buffers is discarded. `None` if no timer does it.
+    pub(super) fn deadline<B>(&self, buffers: &Buffers<B>) -> Option<Instant> {
+        buffers.oldest().filter(|_| self.timer != Timer::OnDemand).map(|(_, since)| since + self.timeout)
+    }
+
+    /// The buffer of that packet, if it is time.
+    pub(super) fn overdue<B>(&self, buffers: &Buffers<B>, now: Instant) -> Option<usize> {
+        self.deadline(buffers).filter(|&at| at <= now).and(buffers.oldest()).map(|(index, _)| index)
     }
 
     /// True if a packet whose timer began at `since` makes room for another.
@@ -187,11 +192,15 @@ pub struct Occupancy {
 impl Occupancy {
     /// The maximum of each number.
     pub fn max(self, other: Self) -> Self {
+        self.with(other, usize::max)
+    }
+
+    fn with(self, other: Self, join: fn(usize, usize) -> usize) -> Self {
         Self {
-            buffers: self.buffers.max(other.buffers),
-            fragments: self.fragments.max(other.fragments),
-            received: self.received.max(other.received),
-            reserved: self.reserved.max(other.reserved),
+            buffers: join(self.buffers, other.buffers),
+            fragments: join(self.fragments, other.fragments),
+            received: join(self.received, other.received),
+            reserved: join(self.reserved, other.reserved),
         }
     }
 }
@@ -200,12 +209,7 @@ impl std::ops::Add for Occupancy {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self {
-            buffers: self.buffers + other.buffers,
-            fragments: self.fragments + other.fragments,
-            received: self.received + other.received,
-            reserved: self.reserved + other.reserved,
-        }
+        self.with(other, |one, other| one + other)
     }
 }
 
@@ -265,15 +269,12 @@ impl Reassembler {
 
     /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
-        self.buffers.oldest().and_then(|(_, since)| self.limits.deadline(since))
+        self.limits.deadline(&self.buffers)
     }
 
     /// Discards one packet whose timeout has come. Call it until it returns `None`.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<Expired> {
-        if self.deadline()? > now {
-            return None;
-        }
-        let (index, _) = self.buffers.oldest()?;
+        let index = self.limits.overdue(&self.buffers, now)?;
         Some(self.expire(index, Expiry::Timeout))
     }
 
@@ -477,7 +478,7 @@ impl<'a> Fragment<'a> {
         let offset = usize::from(header.datagram_offset.unwrap_or(0)) * UNIT;
         let done = match header.datagram_offset {
             None => decompress(rest, link, contexts, Some(size), headers)?,
-            Some(_) => Decompressed { consumed: 0, written: 0, hidden: 0, checksum_elided: false, payload: false },
+            Some(_) => Decompressed::default(),
         };
         let rest = &rest[done.consumed..];
         Ok(Self {

@@ -41,7 +41,7 @@ use super::cursor::Reader;
 const DISPATCH_FRAGMENT: u8 = 0b111_0100;
 
 /// 1110101 in the first seven bits: an acknowledgement (RFC 8931 section 5.2).
-const DISPATCH_ACKNOWLEDGMENT: u8 = 0b111_0101;
+const DISPATCH_ACKNOWLEDGEMENT: u8 = 0b111_0101;
 
 /// The largest number of fragments of a packet: the sequence has five bits.
 pub const MAX_FRAGMENTS: usize = 32;
@@ -50,14 +50,14 @@ pub const MAX_FRAGMENTS: usize = 32;
 pub const MAX_FRAGMENT_SIZE: usize = 0x3ff;
 
 /// The header of a recoverable fragment (RFC 8931 section 5.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rfrag {
     /// E: a router on the path is congested.
     pub congestion: bool,
     /// It is the same in all fragments of a packet from one sender.
     pub tag: u8,
     /// X: the sender requests an acknowledgement.
-    pub wants_acknowledgment: bool,
+    pub wants_acknowledgement: bool,
     /// The number of the fragment, 0 to 31.
     pub sequence: u8,
     /// The octets that follow the header, at most 1023.
@@ -91,7 +91,7 @@ impl Rfrag {
         let header = Self {
             congestion: first & 1 == 1,
             tag,
-            wants_acknowledgment: word >> 15 == 1,
+            wants_acknowledgement: word >> 15 == 1,
             sequence: (word >> 10) as u8 & 0x1f,
             fragment_size: word & MAX_FRAGMENT_SIZE as u16,
             fragment_offset: input.u16()?,
@@ -102,7 +102,7 @@ impl Rfrag {
 
     /// The octets of the header. A sequence above 31 or a size above 1023 loses its high bits.
     pub fn emit(&self) -> [u8; Self::LENGTH] {
-        let word = u16::from(self.wants_acknowledgment) << 15
+        let word = u16::from(self.wants_acknowledgement) << 15
             | u16::from(self.sequence & 0x1f) << 10
             | self.fragment_size & MAX_FRAGMENT_SIZE as u16;
         let [size_high, size_low] = word.to_be_bytes();
@@ -135,7 +135,7 @@ impl RfragAck {
 
     /// True if a frame payload that begins with `octet` is an acknowledgement.
     pub const fn is_dispatch(octet: u8) -> bool {
-        octet >> 1 == DISPATCH_ACKNOWLEDGMENT
+        octet >> 1 == DISPATCH_ACKNOWLEDGEMENT
     }
 
     /// Reads a frame payload.
@@ -156,7 +156,7 @@ impl RfragAck {
     /// The octets of the acknowledgement.
     pub fn emit(&self) -> [u8; Self::LENGTH] {
         let [a, b, c, d] = self.bitmap.to_be_bytes();
-        [DISPATCH_ACKNOWLEDGMENT << 1 | u8::from(self.congestion), self.tag, a, b, c, d]
+        [DISPATCH_ACKNOWLEDGEMENT << 1 | u8::from(self.congestion), self.tag, a, b, c, d]
     }
 }
 

@@ -120,35 +120,26 @@ pub(super) fn decompress(
     let mut input = Reader::new(&payload[1..]);
     let found = Found::read(&mut input, encoding)?;
     let begin = 1 + input.position();
-    let size_with = |hidden| datagram_size.map(|size| size + hidden);
     let Some((hop_limit, source)) = found.ip_in_ip else {
         let option = found.option.filter(|_| found.hops == 0).ok_or(Error::RoutingHeader)?;
-        return decompress_option(&option, &payload[begin..], link, contexts, size_with(RplOption::HEADER), out)
+        return decompress_option(&option, &payload[begin..], link, contexts, datagram_size, out)
             .map(|done| Decompressed { consumed: done.consumed + begin, ..done });
     };
     // The inner packet is read first: the outer destination may follow from it.
     let mut headers = [0; super::MAX_COMPRESSED + 16 * MAX_ROUTE];
     let extensions = found.emit_extensions(&mut headers)?;
     let hidden = Ipv6Header::LENGTH + extensions;
-    let found_octets = out.len();
-    let (front, _) = out.split_at_mut_checked(hidden).ok_or(Error::BufferTooSmall(found_octets))?;
-    front.fill(0);
     let mut writer = Writer::new(out);
     writer.skip(hidden)?;
-    let done = iphc::decompress(&payload[begin..], link, contexts, size_with(hidden), &mut writer)?;
-    let size = datagram_size.map_or(done.written + payload.len() - begin - done.consumed, |size| size + hidden);
+    let datagram_size = datagram_size.map(|size| size + hidden);
+    let done = iphc::decompress(&payload[begin..], link, contexts, datagram_size, &mut writer)?;
+    let size = datagram_size.unwrap_or(done.written + payload.len() - begin - done.consumed);
     let inner = Ipv6Header::parse(&out[hidden..])?;
     let implicit = implicit_destination(found.option.as_ref(), encoding, &inner);
     let destination = found.route().first().copied().or(implicit).ok_or(Error::RoutingHeader)?;
-    let outer = Ipv6Header {
-        traffic_class: inner.ecn() as u8,
-        flow_label: 0,
-        payload_length: u16::try_from(size - Ipv6Header::LENGTH).map_err(|_| Error::TooLong(size))?,
-        next_header: found.first_header(),
-        hop_limit,
-        source,
-        destination,
-    };
+    let payload_length = u16::try_from(size - Ipv6Header::LENGTH).map_err(|_| Error::TooLong(size))?;
+    let outer = Ipv6Header::new(source, destination, found.first_header(), payload_length).with_ecn(inner.ecn());
+    let outer = Ipv6Header { hop_limit, ..outer };
     out[..Ipv6Header::LENGTH].copy_from_slice(&outer.emit());
     out[Ipv6Header::LENGTH..hidden].copy_from_slice(&headers[..extensions]);
     Ok(Decompressed { consumed: begin + done.consumed, hidden, ..done })
@@ -164,7 +155,6 @@ fn decompress_option(
     out: &mut [u8],
 ) -> Result<Decompressed, Error> {
     let hidden = RplOption::HEADER;
-    let size = size.map(|size| size - hidden);
     let done = iphc::decompress(payload, link, contexts, size, &mut Writer::new(out))?;
     let written = done.written + hidden;
     let found = out.len();

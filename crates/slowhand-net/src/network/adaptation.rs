@@ -79,7 +79,9 @@ impl AdaptationLayer {
         match &self.fragments {
             FragmentHandling::Reassemble => (own, 0),
             FragmentHandling::Forward(forwarder) => (own, forwarder.occupancy()),
-            FragmentHandling::Recover(recovering) => (own + recovering.receiver.occupancy(), recovering.paths()),
+            FragmentHandling::Recover(recovering) => {
+                (own + recovering.receiver.occupancy(), recovering.router.occupancy())
+            }
         }
     }
 

@@ -20,90 +20,78 @@ impl Network {
     }
 
     /// Gives the gateway a whole packet that is at the border router. Returns true if the gateway keeps it.
-    pub(super) fn intercept(&mut self, now: Instant, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
+    pub(super) fn intercept(&mut self, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
         if self.gateway.is_none() {
             return false;
         }
         let Some(side) = side_of(packet) else { return false };
-        match Ipv6Header::parse_packet(packet) {
-            Ok((header, segment)) if header.next_header == next_header::TCP => {
-                let Ipv6Header { source, destination, .. } = header;
-                let packet = TcpPacket { source, destination, ecn: header.ecn(), segment };
-                self.give_to_proxy(now, side, packet, datagram, events)
-            }
-            Ok(_) => {
-                self.validate(now, side, packet, datagram, events) || self.suppress(now, side, packet, datagram, events)
-            }
-            Err(_) => false,
+        match TcpPacket::of(packet) {
+            Some(packet) => self.give_to_proxy(side, packet, datagram, events),
+            None => self.validate(side, packet, datagram, events) || self.suppress(side, packet, datagram, events),
         }
     }
 
     /// Does what is due at the gateway. `first` is the index of the first event of this instant: the gateway learns of
     /// the losses in the border router's own queue.
-    pub(super) fn handle_gateway(&mut self, now: Instant, first: usize, events: &mut Events) {
-        let Some((gateway, path)) = self.gateway_and_path() else { return };
+    pub(super) fn handle_gateway(&mut self, first: usize, events: &mut Events) {
+        let Some((gateway, path, now)) = self.gateway_and_path() else { return };
         if let Some(suppression) = &mut gateway.suppression {
             suppression.handle_timeout(now, &path);
         }
         if let Some(proxy) = &mut gateway.proxy {
             proxy.handle_timeout(now);
         }
-        self.carry_out_actions(now, events);
-        self.handle_losses(now, first, events);
-        self.transmit(now, events);
+        self.carry_out_actions(events);
+        self.handle_losses(first, events);
+        self.transmit(events);
     }
 
     /// Tells the suppression which frames the border router's own link layer has given up, from event `first` on. A
     /// datagram that is released because of that may find the queue full: then this is told too. The loop ends, because
     /// no datagram is released twice.
-    fn handle_losses(&mut self, now: Instant, first: usize, events: &mut Events) {
+    fn handle_losses(&mut self, first: usize, events: &mut Events) {
         let mut told = first;
         while told < events.count() {
-            let Some((Gateway { suppression: Some(suppression), .. }, path)) = self.gateway_and_path() else { return };
+            let Some((Gateway { suppression: Some(suppression), .. }, path, now)) = self.gateway_and_path() else {
+                return;
+            };
             for (_, datagram, _) in events.losses_from(told).filter(is_given_up_at_border) {
                 suppression.handle_loss(now, datagram, &path);
             }
             told = events.count();
-            self.carry_out_actions(now, events);
+            self.carry_out_actions(events);
         }
     }
 
     /// The border router begins to send a datagram in fragments that it recovers.
-    pub(super) fn tell_gateway_of_recovery(&mut self, now: Instant, datagram: DatagramId) {
+    pub(super) fn tell_gateway_of_recovery(&mut self, datagram: DatagramId) {
         if let Some(Gateway { suppression: Some(suppression), .. }) = self.gateway.as_deref_mut() {
-            suppression.handle_recovery(now, datagram);
+            suppression.handle_recovery(self.now, datagram);
         }
     }
 
     /// All fragments of a datagram of the border router are acknowledged.
-    pub(super) fn tell_gateway_of_arrival(&mut self, now: Instant, datagram: DatagramId) {
-        let Some((Gateway { suppression: Some(suppression), .. }, path)) = self.gateway_and_path() else { return };
+    pub(super) fn tell_gateway_of_arrival(&mut self, datagram: DatagramId) {
+        let Some((Gateway { suppression: Some(suppression), .. }, path, now)) = self.gateway_and_path() else { return };
         suppression.handle_arrival(now, datagram, &path);
     }
 
     /// Gives the proxy a segment. Returns true if there is a proxy.
-    fn give_to_proxy(
-        &mut self,
-        now: Instant,
-        side: Side,
-        packet: TcpPacket<'_>,
-        datagram: DatagramId,
-        events: &mut Events,
-    ) -> bool {
-        let Some((Gateway { proxy: Some(proxy), .. }, _)) = self.gateway_and_path() else { return false };
+    fn give_to_proxy(&mut self, side: Side, packet: TcpPacket<'_>, datagram: DatagramId, events: &mut Events) -> bool {
+        let Some((Gateway { proxy: Some(proxy), .. }, _, now)) = self.gateway_and_path() else { return false };
         match proxy.handle_segment(now, side, packet) {
             Ok(()) => events.intercepted(Host::Node(NodeId::ROOT), datagram),
             Err(_) => events.lost(Host::Node(NodeId::ROOT), datagram, DropReason::Malformed),
         }
-        self.transmit(now, events);
+        self.transmit(events);
         true
     }
 
     /// Sends all segments that the proxy has ready.
-    fn transmit(&mut self, now: Instant, events: &mut Events) {
-        while let Some((mut packet, datagram)) = self.next_of_proxy(now) {
+    fn transmit(&mut self, events: &mut Events) {
+        while let Some((mut packet, datagram)) = self.next_of_proxy() {
             events.originated(datagram, &packet);
-            self.originate(now, Host::Node(NodeId::ROOT), &mut packet, datagram, events);
+            self.originate(Host::Node(NodeId::ROOT), &mut packet, datagram, events);
             if let Some(gateway) = &mut self.gateway {
                 gateway.packet = packet;
             }
@@ -111,35 +99,28 @@ impl Network {
     }
 
     /// The next packet of the proxy. The caller returns its memory to the gateway.
-    fn next_of_proxy(&mut self, now: Instant) -> Option<(Vec<u8>, DatagramId)> {
-        let (Gateway { proxy: Some(proxy), packet, .. }, path) = self.gateway_and_path()? else {
+    fn next_of_proxy(&mut self) -> Option<(Vec<u8>, DatagramId)> {
+        let (Gateway { proxy: Some(proxy), packet, .. }, path, now) = self.gateway_and_path()? else {
             return None;
         };
         packet.resize(Ipv6Header::LENGTH + proxy.max_segment_len(), 0);
         let transmit = proxy.poll_transmit(now, &path, &mut packet[Ipv6Header::LENGTH..])?;
-        let header = Ipv6Header {
-            traffic_class: transmit.ecn as u8,
-            flow_label: 0,
-            payload_length: transmit.length as u16, // fits: an MSS has 16 bits, and the proxy's is far smaller
-            next_header: next_header::TCP,
-            hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
-            source: transmit.source,
-            destination: transmit.destination,
-        };
-        packet[..Ipv6Header::LENGTH].copy_from_slice(&header.emit());
+        let length = transmit.length as u16; // fits: an MSS has 16 bits, and the proxy's is far smaller
+        let header = Ipv6Header::new(transmit.source, transmit.destination, next_header::TCP, length);
+        packet[..Ipv6Header::LENGTH].copy_from_slice(&header.with_ecn(transmit.ecn).emit());
         packet.truncate(Ipv6Header::LENGTH + transmit.length);
         let packet = std::mem::take(packet);
         Some((packet, self.next_datagram()))
     }
 
     /// Shows the validation a UDP datagram. Returns true if it may not enter the mesh.
-    fn validate(&mut self, now: Instant, side: Side, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
+    fn validate(&mut self, side: Side, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
         let Some(Gateway { validation: Some(validation), .. }) = self.gateway.as_deref_mut() else { return false };
         let Ok(udp) = UdpDatagram::parse(packet) else { return false };
         let is_admitted = match side {
-            Side::Internet => validation.admits(now, &udp),
+            Side::Internet => validation.admits(self.now, &udp),
             Side::Mesh => {
-                validation.handle_upward(now, &udp);
+                validation.handle_upward(self.now, &udp);
                 true
             }
         };
@@ -150,8 +131,8 @@ impl Network {
     }
 
     /// Asks the suppression about a UDP datagram. Returns true if it holds the datagram back.
-    fn suppress(&mut self, now: Instant, side: Side, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
-        let Some((Gateway { suppression: Some(suppression), .. }, path)) = self.gateway_and_path() else {
+    fn suppress(&mut self, side: Side, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
+        let Some((Gateway { suppression: Some(suppression), .. }, path, now)) = self.gateway_and_path() else {
             return false;
         };
         let Ok(udp) = UdpDatagram::parse(packet) else { return false };
@@ -159,32 +140,33 @@ impl Network {
             Side::Internet => suppression.handle_downward(now, &udp, packet, datagram, &path),
             Side::Mesh => suppression.handle_upward(now, &udp, &path),
         };
-        self.carry_out_actions(now, events);
+        self.carry_out_actions(events);
         verdict == Verdict::Hold
     }
 
     /// Carries out the decisions of the suppression about the datagrams that it held.
-    fn carry_out_actions(&mut self, now: Instant, events: &mut Events) {
+    fn carry_out_actions(&mut self, events: &mut Events) {
         while let Some(action) = self.gateway.as_mut().and_then(|gateway| gateway.suppression.as_mut()?.poll_action()) {
             match action {
                 Action::Discard { datagram } => {
                     events.lost(Host::Node(NodeId::ROOT), datagram, DropReason::Suppressed);
                 }
                 Action::Release { datagram, mut packet } => {
-                    self.forward(now, NodeId::ROOT, &mut packet, datagram, events);
+                    self.forward(NodeId::ROOT, &mut packet, datagram, events);
                 }
             }
         }
     }
 
-    fn gateway_and_path(&mut self) -> Option<(&mut Gateway, SchedulePath<'_>)> {
-        let Self { gateway, mac, routes, config, .. } = self;
-        Some((gateway.as_deref_mut()?, SchedulePath::new(&**mac, routes, config)))
+    /// The gateway, and what it is told: the paths through the mesh, and the time.
+    fn gateway_and_path(&mut self) -> Option<(&mut Gateway, SchedulePath<'_>, Instant)> {
+        let Self { gateway, mac, routes, config, now, .. } = self;
+        Some((gateway.as_deref_mut()?, SchedulePath { mac: &**mac, routes, config }, *now))
     }
 
     /// The paths through the mesh, with the times of its schedule.
     pub(super) fn schedule_path(&self) -> SchedulePath<'_> {
-        SchedulePath::new(&*self.mac, &self.routes, &self.config)
+        SchedulePath { mac: &*self.mac, routes: &self.routes, config: &self.config }
     }
 }
 

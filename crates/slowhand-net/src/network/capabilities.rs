@@ -68,16 +68,16 @@ fn interval(sent: u32) -> Duration {
 
 impl Network {
     /// A node solicits its parent, unless it has had an advertisement.
-    pub(super) fn solicit(&mut self, now: Instant, node: NodeId, events: &mut Events) {
+    pub(super) fn solicit(&mut self, node: NodeId, events: &mut Events) {
         let waiting = self.capabilities.as_mut().and_then(|capabilities| capabilities.sent[node.index()].as_mut());
         let (Some(sent), Some(parent)) = (waiting, self.routes.parent(node)) else { return };
         *sent += 1;
-        self.timers.push(now + interval(*sent), Timer::Solicitation(node));
-        self.tell(now, (node, parent), Kind::RouterSolicitation, events);
+        self.timers.push(self.now + interval(*sent), Timer::Solicitation(node));
+        self.tell((node, parent), Kind::RouterSolicitation, events);
     }
 
     /// Handles a packet at a node if it is a message of neighbour discovery of a neighbour. Returns true if it is.
-    pub(super) fn discover(&mut self, now: Instant, node: NodeId, packet: &[u8], events: &mut Events) -> bool {
+    pub(super) fn discover(&mut self, node: NodeId, packet: &[u8], events: &mut Events) -> bool {
         let Some((source, Message { kind, ghc })) = discovery::parse(packet) else { return false };
         let from = Eui64::of_address(source).node();
         if link_local_address(from) != source || from.index() >= self.routes.nodes() {
@@ -88,7 +88,7 @@ impl Network {
             capabilities.known.insert((node, from));
         }
         match kind {
-            Kind::RouterSolicitation => self.tell(now, (node, from), Kind::RouterAdvertisement, events),
+            Kind::RouterSolicitation => self.tell((node, from), Kind::RouterAdvertisement, events),
             Kind::RouterAdvertisement => capabilities.sent[node.index()] = None,
         }
         true
@@ -107,13 +107,12 @@ impl Network {
     }
 
     /// Sends a message from a node to a neighbour.
-    fn tell(&mut self, now: Instant, (from, to): (NodeId, NodeId), kind: Kind, events: &mut Events) {
+    fn tell(&mut self, (from, to): (NodeId, NodeId), kind: Kind, events: &mut Events) {
         let ghc = self.understands_compression(from);
         let mut packet = discovery::packet(from, to, self.addressing, Message { kind, ghc });
         let datagram = self.next_datagram();
-        if let Err(reason) = self.send_over_hop(now, from, to, &mut packet, datagram, events) {
-            events.lost(Host::Node(from), datagram, reason);
-        }
+        let sent = self.send_over_hop(from, to, &mut packet, datagram, events);
+        events.lost_if_failed(Host::Node(from), datagram, sent);
     }
 }
 

@@ -8,6 +8,8 @@ use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::lowpan::reassembly::Limits;
 use crate::lowpan::{Contexts, FRAME_CAPACITY, forwarding, recovery};
+use crate::radio::Mac;
+use crate::radio::frame::MAX_FRAME;
 use crate::random::Probability;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,9 +70,29 @@ pub struct NetworkConfig {
 }
 
 impl NetworkConfig {
+    /// The most octets that 6LoWPAN puts into a frame from a node to a neighbour: the limit of the link, and
+    /// [`frame_capacity`](Self::frame_capacity). No frame has more than [`MAX_FRAME`].
+    pub(super) fn payload_capacity(&self, mac: &dyn Mac, node: NodeId, next_hop: NodeId) -> usize {
+        mac.payload_capacity(node, next_hop).min(self.frame_capacity).min(MAX_FRAME)
+    }
+
     /// True if a node understands compressed payloads.
     pub(super) fn understands_compression(&self, node: NodeId) -> bool {
         !self.without_payload_compression.contains(&node)
+    }
+
+    /// The limits of reassembly at a node.
+    pub(super) fn reassembly_of(&self, node: NodeId) -> Limits {
+        match self.buffers_of.get(&node).and_then(|own| own.reassembly) {
+            Some(buffers) => Limits { buffers, memory: None, ..self.reassembly },
+            None => self.reassembly,
+        }
+    }
+
+    /// The limits of fragment forwarding at a node, where those of the other nodes are `limits`.
+    pub(super) fn forwarding_of(&self, node: NodeId, limits: forwarding::Limits) -> forwarding::Limits {
+        let own = self.buffers_of.get(&node).and_then(|own| own.forwarding);
+        forwarding::Limits { entries: own.unwrap_or(limits.entries), ..limits }
     }
 }
 
@@ -119,22 +141,6 @@ pub struct BufferCounts {
     pub reassembly: Option<usize>,
     /// The number of virtual reassembly buffers ([`forwarding::Limits::entries`]).
     pub forwarding: Option<usize>,
-}
-
-impl NetworkConfig {
-    /// The limits of reassembly at a node.
-    pub(super) fn reassembly_of(&self, node: NodeId) -> Limits {
-        match self.buffers_of.get(&node).and_then(|own| own.reassembly) {
-            Some(buffers) => Limits { buffers, memory: None, ..self.reassembly },
-            None => self.reassembly,
-        }
-    }
-
-    /// The limits of fragment forwarding at a node, where those of the other nodes are `limits`.
-    pub(super) fn forwarding_of(&self, node: NodeId, limits: forwarding::Limits) -> forwarding::Limits {
-        let own = self.buffers_of.get(&node).and_then(|own| own.forwarding);
-        forwarding::Limits { entries: own.unwrap_or(limits.entries), ..limits }
-    }
 }
 
 /// The way in which the nodes between the two ends of a path forward fragments. A packet that fits one frame has no fragments: each

@@ -9,21 +9,13 @@ use super::destination::{NextHop, destination, next_hop};
 use super::events::Events;
 use super::rpl;
 use crate::address::{Host, NodeId};
-use crate::clock::Instant;
 use crate::drop_reason::DropReason;
 use crate::ip::icmpv6::{MINIMUM_MTU, RouterError};
 use crate::lowpan::fragment::MAX_DATAGRAM;
 
 impl Network {
     /// Sends the source of a packet the error that says why the router at `node` does not forward it.
-    pub(super) fn report_error(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        packet: &[u8],
-        reason: DropReason,
-        events: &mut Events,
-    ) {
+    pub(super) fn report_error(&mut self, node: NodeId, packet: &[u8], reason: DropReason, events: &mut Events) {
         let mtu = self.mtu();
         let error = match reason {
             DropReason::HopLimit => RouterError::HopLimitExceeded,
@@ -33,9 +25,9 @@ impl Network {
         };
         let router = Host::Node(node);
         let Some(mut message) = error.message(router.address(), packet) else { return };
-        if self.error_limits[node.index()].take(now) {
+        if self.error_limits[node.index()].take(self.now) {
             let datagram = self.next_datagram();
-            self.originate(now, router, &mut message, datagram, events);
+            self.originate(router, &mut message, datagram, events);
         }
     }
 

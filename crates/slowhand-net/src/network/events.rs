@@ -4,7 +4,7 @@ use crate::address::{Host, NodeId};
 use crate::clock::Instant;
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
-use crate::ip::{self, Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header};
+use crate::ip::{self, Endpoint, TcpPacket, UdpDatagram};
 use std::ops::Range;
 
 /// Something that happened.
@@ -115,20 +115,14 @@ struct Happened {
     what: What,
 }
 
+/// The content of an event. A UDP datagram that was delivered has its ends here: its checksum is verified once.
 #[derive(Debug)]
 enum What {
-    Delivered { host: Host, packet: Range<usize>, udp: Option<Udp> },
+    Delivered { host: Host, packet: Range<usize>, udp: Option<[Endpoint; 2]> },
     Originated { packet: Range<usize> },
     Intercepted { host: Host },
     Beacon { node: NodeId, from: NodeId, join_metric: u8 },
     Lost { host: Host, reason: DropReason, holders: Range<usize> },
-}
-
-/// The ends of a delivered UDP datagram: its checksum is verified once.
-#[derive(Debug)]
-struct Udp {
-    source: Endpoint,
-    destination: Endpoint,
 }
 
 impl Events {
@@ -141,15 +135,15 @@ impl Events {
             What::Beacon { node, from, join_metric } => Some(Event::Beacon { at, node, from, join_metric }),
             What::Intercepted { host } => Some(Event::Intercepted { at, host, datagram }),
             What::Originated { ref packet } => {
-                Some(Event::Originated { at, datagram, packet: tcp_packet(&self.octets[packet.clone()])? })
+                Some(Event::Originated { at, datagram, packet: TcpPacket::of(&self.octets[packet.clone()])? })
             }
-            What::Delivered { host, ref packet, udp: Some(Udp { source, destination }) } => {
+            What::Delivered { host, ref packet, udp: Some([source, destination]) } => {
                 let payload = &self.octets[packet.start + UdpDatagram::HEADERS..packet.end];
                 Some(Event::Delivered { at, host, datagram, source, destination, payload })
             }
             What::Delivered { host, ref packet, udp: None } => {
                 let packet = &self.octets[packet.clone()];
-                Some(match tcp_packet(packet) {
+                Some(match TcpPacket::of(packet) {
                     Some(packet) => Event::Segment { at, host, datagram, packet },
                     None => Event::Packet { at, host, datagram, packet },
                 })
@@ -200,7 +194,7 @@ impl Events {
 
     pub(super) fn delivered(&mut self, host: Host, datagram: DatagramId, packet: &[u8]) {
         let udp = match UdpDatagram::parse(packet) {
-            Ok(UdpDatagram { source, destination, .. }) => Some(Udp { source, destination }),
+            Ok(UdpDatagram { source, destination, .. }) => Some([source, destination]),
             Err(ip::Error::Protocol { .. }) => None,
             Err(_) => return self.lost(host, datagram, DropReason::Malformed),
         };
@@ -225,6 +219,13 @@ impl Events {
         self.push(datagram, What::Lost { host, reason, holders: 0..0 });
     }
 
+    /// A datagram is lost at this host if what the host did with it has failed.
+    pub(super) fn lost_if_failed(&mut self, host: Host, datagram: DatagramId, done: Result<(), DropReason>) {
+        if let Err(reason) = done {
+            self.lost(host, datagram, reason);
+        }
+    }
+
     /// A datagram found no reassembly buffer at this host, or lost its own to another: these were in the buffers.
     pub(super) fn lost_to(&mut self, holders: impl Iterator<Item = DatagramId>, host: Host, datagram: DatagramId) {
         let start = self.holders.len();
@@ -242,11 +243,4 @@ impl Events {
         self.octets.extend_from_slice(packet);
         start..self.octets.len()
     }
-}
-
-/// The TCP segment in a packet, if it is one.
-fn tcp_packet(packet: &[u8]) -> Option<TcpPacket<'_>> {
-    let (header, segment) = Ipv6Header::parse_packet(packet).ok()?;
-    let Ipv6Header { source, destination, .. } = header;
-    (header.next_header == next_header::TCP).then_some(TcpPacket { source, destination, ecn: header.ecn(), segment })
 }

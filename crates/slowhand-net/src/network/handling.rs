@@ -1,14 +1,12 @@
 //! Received frames, and those of them that the processors of their nodes have not handled yet.
 
 use crate::address::NodeId;
-use crate::clock::Instant;
 use crate::datagram::DatagramId;
 use crate::radio::Indication;
 
 /// A received frame payload, which its node handles now.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received<'a> {
-    pub(super) now: Instant,
     pub(super) node: NodeId,
     pub(super) from: NodeId,
     pub(super) payload: &'a [u8],

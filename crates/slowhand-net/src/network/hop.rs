@@ -1,14 +1,12 @@
 //! One hop of a packet: how a node cuts it into frames, and what the next node does with these frames.
 
 use super::adaptation::{AdaptationLayer, FragmentHandling, send_failure};
-use super::capacity::payload_capacity;
 use super::destination::{NextHop, destination, host, last_node, next_hop};
 use super::events::Events;
 use super::handling::Received;
 use super::on_link::to_all;
 use super::{Network, Timer, rpl};
 use crate::address::{Host, NodeId};
-use crate::clock::Instant;
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::ip::{self, Ecn, Ipv6Header};
@@ -23,50 +21,44 @@ use crate::radio::{Indication, Msdu};
 use crate::route::Routes;
 
 impl Network {
-    pub(super) fn handle_indication(&mut self, now: Instant, indication: &Indication, events: &mut Events) {
-        let node = match *indication {
-            Indication::Received { handled_at, .. } if handled_at > now => {
+    pub(super) fn handle_indication(&mut self, indication: &Indication, events: &mut Events) {
+        let (Indication::Received { node, .. }
+        | Indication::Beacon { node, .. }
+        | Indication::Multicast { node, .. }
+        | Indication::Lost { node, .. }
+        | Indication::Dropped { node, .. }
+        | Indication::Sent { node, .. }) = *indication;
+        match *indication {
+            Indication::Received { handled_at, .. } if handled_at > self.now => {
                 let place = self.unhandled.keep(indication.clone());
                 return self.timers.push(handled_at, Timer::Handled(place));
             }
-            Indication::Received { node, from, datagram, ref payload, discard, .. } => {
-                self.receptions.note(Reception { at: now, node, from, datagram, discarded: discard });
+            Indication::Received { from, datagram, ref payload, discard, .. } => {
+                self.receptions.note(Reception { at: self.now, node, from, datagram, discarded: discard });
                 match discard {
                     true => self.lose_frame(node, datagram, DropReason::InjectedLoss, events),
-                    false => self.receive(Received { now, node, from, payload, datagram }, events),
+                    false => self.receive(Received { node, from, payload, datagram }, events),
                 }
-                node
             }
-            Indication::Beacon { node, from, join_metric } => {
-                events.beacon(node, from, join_metric);
-                node
-            }
-            Indication::Multicast { node, from, ref payload } => {
-                let received = Received { now, node, from, payload, datagram: NO_DATAGRAM };
+            Indication::Beacon { from, join_metric, .. } => events.beacon(node, from, join_metric),
+            Indication::Multicast { from, ref payload, .. } => {
+                let received = Received { node, from, payload, datagram: NO_DATAGRAM };
                 self.reassemble_over(to_all(from), received, events);
-                node
             }
-            Indication::Lost { node, datagram, reason } => {
+            Indication::Lost { datagram, reason, .. } => self.lose_frame(node, datagram, reason, events),
+            Indication::Dropped { datagram, reason, .. } => {
                 self.lose_frame(node, datagram, reason, events);
-                node
+                self.handle_departure(node, datagram);
             }
-            Indication::Dropped { node, datagram, reason } => {
-                self.lose_frame(node, datagram, reason, events);
-                self.handle_departure(now, node, datagram);
-                node
-            }
-            Indication::Sent { node, datagram } => {
-                self.handle_departure(now, node, datagram);
-                node
-            }
-        };
-        self.note_level(now, node);
+            Indication::Sent { datagram, .. } => self.handle_departure(node, datagram),
+        }
+        self.note_level(node);
     }
 
     /// The processor of its node has handled a received frame.
-    pub(super) fn handle_received(&mut self, now: Instant, place: u32, events: &mut Events) {
+    pub(super) fn handle_received(&mut self, place: u32, events: &mut Events) {
         let received = self.unhandled.take(place);
-        self.handle_indication(now, &received, events);
+        self.handle_indication(&received, events);
     }
 
     /// A frame of a datagram is lost at a node. That is no loss of the datagram if its source sends the frame again.
@@ -76,13 +68,9 @@ impl Network {
         }
     }
 
-    /// Gives the MAC of `node` the frames of a packet. If the MAC refuses a frame, that is an event.
-    ///
-    /// # Errors
-    /// Why the packet cannot be sent at all.
+    /// Gives the MAC of `node` the frames of a packet. If the MAC refuses a frame, that is an event, and no error.
     pub(super) fn send_over_hop(
         &mut self,
-        now: Instant,
         node: NodeId,
         next_hop: NodeId,
         packet: &mut [u8],
@@ -105,15 +93,14 @@ impl Network {
             .map_err(|error| send_failure(&error))?;
         let mut sent = Ok(());
         if let Some(length) = fragment::complete_frame(packet, headers, capacity, payload) {
-            if let Err(reason) = self.enqueue(now, Msdu::new(node, next_hop, &frame[..before + length], datagram)) {
-                events.lost(Host::Node(node), datagram, reason);
-            }
+            let given = self.enqueue(Msdu::new(node, next_hop, &frame[..before + length], datagram));
+            events.lost_if_failed(Host::Node(node), datagram, given);
         } else {
             let fragmenter = Fragmenter::with_headers(packet, headers, payload, capacity);
             let fragmenter = fragmenter.map_err(|error| send_failure(&error))?;
-            sent = self.send_fragments(now, fragmenter, (link, mesh), (node, next_hop), packet, datagram, events);
+            sent = self.send_fragments(fragmenter, (link, mesh), (node, next_hop), packet, datagram, events);
         }
-        self.note_level(now, node);
+        self.note_level(node);
         sent
     }
 
@@ -121,7 +108,6 @@ impl Network {
     #[allow(clippy::too_many_arguments)] // the arguments of `send_over_hop`, and what it has worked out
     fn send_fragments(
         &mut self,
-        now: Instant,
         fragmenter: Fragmenter,
         (link, mesh): (Link, Option<MeshHeader>),
         (node, next_hop): (NodeId, NodeId),
@@ -132,7 +118,7 @@ impl Network {
         let slack = self.slack(node, next_hop, packet);
         let AdaptationLayer { next_tag, fragments, .. } = &mut self.nodes[node.index()];
         if matches!(fragments, FragmentHandling::Recover(_)) {
-            return self.recover(now, link, (node, next_hop), slack, packet, datagram, events);
+            return self.recover(link, (node, next_hop), slack, packet, datagram, events);
         }
         let mut fragmenter = fragmenter.with_tag(*next_tag).with_slack(slack);
         if self.config.whole_packets && self.mac.queue(node).len() + fragmenter.frames() > self.mac.queue(node).limit()
@@ -143,9 +129,8 @@ impl Network {
         let mut frame = [0; MAX_FRAME];
         let before = mesh.map_or(0, |mesh| mesh.emit(&mut frame).unwrap_or(0));
         while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame[before..]) {
-            if let Err(reason) = self.enqueue(now, Msdu::new(node, next_hop, &frame[..before + length], datagram)) {
-                events.lost(Host::Node(node), datagram, reason);
-            }
+            let given = self.enqueue(Msdu::new(node, next_hop, &frame[..before + length], datagram));
+            events.lost_if_failed(Host::Node(node), datagram, given);
         }
         Ok(())
     }
@@ -163,7 +148,7 @@ impl Network {
 
     /// The octets of a frame from a node to a neighbour that 6LoWPAN may use.
     pub(super) fn payload_capacity(&self, node: NodeId, next_hop: NodeId) -> usize {
-        payload_capacity(&*self.mac, self.config.frame_capacity, node, next_hop)
+        self.config.payload_capacity(&*self.mac, node, next_hop)
     }
 
     /// True if a node's queue is so full that the node marks packets.
@@ -173,25 +158,25 @@ impl Network {
     }
 
     /// Notes the level of a node's buffers, if the observer watches it.
-    fn note_level(&mut self, now: Instant, node: NodeId) {
+    fn note_level(&mut self, node: NodeId) {
         if self.levels.are_watched() {
             let (Occupancy { fragments, received, .. }, forwarding) = self.nodes[node.index()].occupancy();
             let queued = self.mac.queue(node).len();
-            self.levels.note(BufferLevel { at: now, node, queued, fragments, octets: received, forwarding });
+            self.levels.note(BufferLevel { at: self.now, node, queued, fragments, octets: received, forwarding });
         }
     }
 
     /// Gives the MAC of a node a frame payload. Here the scenario decides if its receiver discards it.
-    pub(super) fn enqueue(&mut self, now: Instant, msdu: Msdu<'_>) -> Result<(), DropReason> {
+    pub(super) fn enqueue(&mut self, msdu: Msdu<'_>) -> Result<(), DropReason> {
         let discard = self.losses.takes(msdu.node, msdu.datagram, msdu.payload);
-        self.mac.enqueue(now, Msdu { discard, ..msdu })
+        self.mac.enqueue(self.now, Msdu { discard, ..msdu })
     }
 
     fn receive(&mut self, received: Received<'_>, events: &mut Events) {
-        if self.mesh_under.is_some() {
+        if self.config.mesh_under.is_some() {
             return self.receive_of_mesh(received, events);
         }
-        let Received { now, node, from, payload, datagram } = received;
+        let Received { node, from, payload, datagram } = received;
         let congested = self.is_congested(node);
         let Self { nodes, routes, mac, config, .. } = self;
         let AdaptationLayer { fragments, next_tag, .. } = &mut nodes[node.index()];
@@ -204,22 +189,20 @@ impl Network {
                     NextHop::Neighbor(to) => {
                         let tag = *next_tag;
                         *next_tag = tag.wrapping_add(u16::from(is_new));
-                        let capacity = payload_capacity(&**mac, config.frame_capacity, node, to);
+                        let capacity = config.payload_capacity(&**mac, node, to);
                         Route::Next { to: self.addressing.of_node(to), tag, congested, capacity }
                     }
                 };
                 let mut frame = [0; MAX_FRAME];
                 let source = self.addressing.of_node(from);
-                let done = match forwarder.handle_fragment(now, source, payload, datagram, route, &mut frame) {
+                let done = match forwarder.handle_fragment(self.now, source, payload, datagram, route, &mut frame) {
                     forwarding::Outcome::Local => return self.reassemble(received, events),
                     forwarding::Outcome::Forward { to, length } => {
-                        self.enqueue(now, Msdu::new(node, to.node(), &frame[..length], datagram))
+                        self.enqueue(Msdu::new(node, to.node(), &frame[..length], datagram))
                     }
                     forwarding::Outcome::Discarded(reason) => Err(forwarding_failure(reason)),
                 };
-                if let Err(reason) = done {
-                    events.lost(Host::Node(node), datagram, reason);
-                }
+                events.lost_if_failed(Host::Node(node), datagram, done);
                 self.arm_timer(node);
             }
             FragmentHandling::Recover(_) => self.receive_recoverable(received, events),
@@ -236,15 +219,15 @@ impl Network {
     pub(super) fn reassemble_over(
         &mut self,
         Link { source, destination }: Link,
-        Received { now, node, payload, datagram, .. }: Received<'_>,
+        Received { node, payload, datagram, .. }: Received<'_>,
         events: &mut Events,
     ) {
         let reassembler = &mut self.nodes[node.index()].reassembler;
-        match reassembler.handle_fragment(now, source, destination, payload, datagram) {
+        match reassembler.handle_fragment(self.now, source, destination, payload, datagram) {
             Outcome::Complete { packet, datagram } => {
                 self.packet.clear();
                 self.packet.extend_from_slice(packet);
-                self.arrive_reassembled(now, node, datagram, events);
+                self.arrive_reassembled(node, datagram, events);
             }
             Outcome::Incomplete => {}
             Outcome::Discarded(reason) => {
@@ -286,9 +269,9 @@ impl Network {
     }
 
     /// Handles the reassembled packet in `self.packet`.
-    pub(super) fn arrive_reassembled(&mut self, now: Instant, node: NodeId, datagram: DatagramId, events: &mut Events) {
+    pub(super) fn arrive_reassembled(&mut self, node: NodeId, datagram: DatagramId, events: &mut Events) {
         let mut packet = std::mem::take(&mut self.packet);
-        self.arrive(now, node, &mut packet, datagram, events);
+        self.arrive(node, &mut packet, datagram, events);
         self.packet = packet;
     }
 
@@ -301,23 +284,23 @@ impl Network {
         }
     }
 
-    pub(super) fn handle_timer(&mut self, now: Instant, node: NodeId, events: &mut Events) {
+    pub(super) fn handle_timer(&mut self, node: NodeId, events: &mut Events) {
         let own = &mut self.nodes[node.index()];
         own.timer = None;
-        while let Some(expired) = own.reassembler.handle_timeout(now) {
+        while let Some(expired) = own.reassembler.handle_timeout(self.now) {
             events.lost(Host::Node(node), expired.datagram, DropReason::ReassemblyTimeout);
         }
         match &mut own.fragments {
             FragmentHandling::Reassemble => {}
             FragmentHandling::Forward(forwarder) => {
-                while let Some(expired) = forwarder.handle_timeout(now) {
+                while let Some(expired) = forwarder.handle_timeout(self.now) {
                     events.lost(Host::Node(node), expired.datagram, DropReason::ForwardingTimeout);
                 }
             }
-            FragmentHandling::Recover(_) => self.handle_overdue(now, node, events),
+            FragmentHandling::Recover(_) => self.handle_overdue(node, events),
         }
         self.arm_timer(node);
-        self.note_level(now, node);
+        self.note_level(node);
     }
 }
 

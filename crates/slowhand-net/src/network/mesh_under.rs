@@ -15,6 +15,7 @@ use crate::lowpan::Link;
 use crate::lowpan::mesh::MeshHeader;
 use crate::radio::Msdu;
 use crate::radio::frame::MAX_FRAME;
+use std::collections::BTreeSet;
 
 /// The nodes that may pass a frame on (`MeshForwarder::kMeshHeaderHopsLeft`: `kMaxRouteCost`, which is 16, and 3).
 pub const HOPS: u8 = 19;
@@ -23,27 +24,7 @@ pub const HOPS: u8 = 19;
 #[derive(Clone, Debug, Default)]
 pub struct MeshUnderConfig {
     /// The nodes that are end devices: all their packets go through their parent. They have no children.
-    pub end_devices: Vec<NodeId>,
-}
-
-/// The state of forwarding below IPv6.
-#[derive(Debug)]
-pub(super) struct MeshUnder {
-    /// By node.
-    is_end_device: Vec<bool>,
-}
-
-impl MeshUnder {
-    /// None if nodes forward packets of IPv6.
-    pub(super) fn new(config: Option<&MeshUnderConfig>, nodes: usize) -> Option<Self> {
-        let mut is_end_device = vec![false; nodes];
-        config?.end_devices.iter().for_each(|device| is_end_device[device.index()] = true);
-        Some(Self { is_end_device })
-    }
-
-    pub(super) fn is_end_device(&self, node: NodeId) -> bool {
-        self.is_end_device.get(node.index()).is_some_and(|is| *is)
-    }
+    pub end_devices: BTreeSet<NodeId>,
 }
 
 impl Network {
@@ -52,10 +33,10 @@ impl Network {
     #[inline] // for every packet at every hop
     pub(super) fn framing(&self, node: NodeId, next_hop: NodeId, packet: &[u8]) -> (Link, Option<MeshHeader>) {
         let one_hop = || (self.link(node, next_hop), None);
-        let Some(mesh) = &self.mesh_under else { return one_hop() };
+        let Some(mesh) = &self.config.mesh_under else { return one_hop() };
         let Some(to) = destination(packet) else { return one_hop() };
         let last = last_node(host(&self.routes, to));
-        if to.is_unicast_link_local() || last == next_hop || mesh.is_end_device(node) {
+        if to.is_unicast_link_local() || last == next_hop || mesh.end_devices.contains(&node) {
             return one_hop();
         }
         let header = MeshHeader { hops_left: HOPS, originator: node.0, destination: last.0 };
@@ -65,27 +46,25 @@ impl Network {
     /// Handles a frame payload that may have a mesh header (`MeshForwarder::HandleMesh`).
     pub(super) fn receive_of_mesh(&mut self, received: Received<'_>, events: &mut Events) {
         let Received { node, payload, datagram, .. } = received;
-        let Some(mesh) =
-            self.mesh_under.as_ref().filter(|_| payload.first().is_some_and(|&o| MeshHeader::is_dispatch(o)))
-        else {
+        let has_header = payload.first().is_some_and(|&octet| MeshHeader::is_dispatch(octet));
+        let Some(mesh) = self.config.mesh_under.as_ref().filter(|_| has_header) else {
             return self.reassemble(received, events);
         };
         let Ok((header, rest)) = MeshHeader::parse(payload) else {
             return events.lost(Host::Node(node), datagram, DropReason::Malformed);
         };
         let (originator, last) = (NodeId(header.originator), NodeId(header.destination));
-        if last == node || mesh.is_end_device(last) && self.routes.parent(last) == Some(node) {
+        if last == node || mesh.end_devices.contains(&last) && self.routes.parent(last) == Some(node) {
             return self.reassemble_over(self.link(originator, last), Received { payload: rest, ..received }, events);
         }
-        if let Err(reason) = self.pass_frame_on(header, Received { payload: rest, ..received }) {
-            events.lost(Host::Node(node), datagram, reason);
-        }
+        let passed = self.pass_frame_on(header, Received { payload: rest, ..received });
+        events.lost_if_failed(Host::Node(node), datagram, passed);
     }
 
     fn pass_frame_on(
         &mut self,
         header: MeshHeader,
-        Received { now, node, payload, datagram, .. }: Received<'_>,
+        Received { node, payload, datagram, .. }: Received<'_>,
     ) -> Result<(), DropReason> {
         let last = NodeId(header.destination);
         let hops_left = header.hops_left.checked_sub(1).ok_or(DropReason::HopLimit)?;
@@ -95,6 +74,6 @@ impl Network {
         let length = MeshHeader { hops_left, ..header }.emit(&mut frame).map_err(|_| DropReason::Malformed)?;
         let space = frame.get_mut(length..length + payload.len()).ok_or(DropReason::Malformed)?;
         space.copy_from_slice(payload);
-        self.enqueue(now, Msdu::new(node, next_hop, &frame[..length + payload.len()], datagram))
+        self.enqueue(Msdu::new(node, next_hop, &frame[..length + payload.len()], datagram))
     }
 }

@@ -15,7 +15,7 @@
 //! | `mod.rs` | `send`, `send_packet`, `send_segment`, `deadline`, `handle_deadline` |
 //! | `events` | what the network tells its caller: delivered, lost, sent by a router |
 //! | `destination`, `errors`, `error_limit` | where a packet goes next; the ICMPv6 errors of routers, and their rate limit |
-//! | `hop`, `adaptation`, `capacity` | one hop: from a packet to frames and back; what each node keeps for that; how much fits into a frame |
+//! | `hop`, `adaptation` | one hop: from a packet to frames and back; what each node keeps for that |
 //! | `handling` | received frames that the processors of their nodes have not handled yet |
 //! | `payload`, `capabilities` | to whom a node sends compressed payloads; what neighbours tell each other of that |
 //! | `config` | the settings of a network |
@@ -24,7 +24,7 @@
 //! | `recovering`, `recovery` | fragments that are acknowledged and sent again (RFC 8931) |
 //! | `internet`, `loss` | delay and loss behind the border router; injected losses |
 //! | `on_link` | packets that do not leave their link, and parents that change: for a network that forms |
-//! | `levels`, `receptions` | buffer levels, and frames that nodes have handled, for the observer |
+//! | `levels` | buffer levels, and frames that nodes have handled, for the observer |
 //! | `joiner_router`, `relaying` | who joins, and the messages of joiner routers; what the nodes between a joiner and the commissioner do |
 //! | `schedule_path` | how long packets take through the mesh, by its schedule |
 //! | `gateway`, `border_router` | state of the TCP proxy, of the suppression of flights and of the validation of certificates; what the network does with it |
@@ -32,7 +32,6 @@
 mod adaptation;
 mod border_router;
 mod capabilities;
-mod capacity;
 mod config;
 mod destination;
 mod error_limit;
@@ -48,7 +47,6 @@ mod loss;
 mod mesh_under;
 mod on_link;
 mod payload;
-mod receptions;
 mod recovering;
 mod recovery;
 mod relaying;
@@ -63,7 +61,7 @@ use crate::ip::{self, Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header}
 use crate::link::{Course, LinkQuality};
 use crate::lowpan::Contexts;
 use crate::lowpan::reassembly::Occupancy;
-use crate::observer::{HandledFrames, Observer, RadioTimes, RadioWork, Slots};
+use crate::observer::{HandledFrames, Observer, Reception};
 use crate::queue::EventQueue;
 use crate::radio::{Indication, Mac};
 use crate::random::{Probability, Streams};
@@ -76,10 +74,8 @@ use gateway::Gateway;
 use handling::Unhandled;
 use internet::{Direction, Internet};
 use joiner_router::Joining;
-use levels::Levels;
+use levels::{Levels, Watched};
 use loss::Losses;
-use mesh_under::MeshUnder;
-use receptions::Receptions;
 use std::net::Ipv6Addr;
 
 pub use config::{BufferCounts, Fragments, LossSpread, NetworkConfig, Outage, RplConfig, RplEncoding, RplMode};
@@ -106,10 +102,9 @@ pub struct Network {
     gateway: Option<Box<Gateway>>,
     joining: Option<Box<Joining>>,
     capabilities: Option<Capabilities>,
-    mesh_under: Option<MeshUnder>,
     losses: Losses,
     levels: Levels,
-    receptions: Receptions,
+    receptions: Watched<Reception>,
     /// Received frames that are not handled yet.
     unhandled: Unhandled,
     timers: EventQueue<Timer>,
@@ -183,10 +178,9 @@ impl Network {
             error_limits: vec![ErrorLimit::default(); nodes],
             losses: Losses::new(&config, nodes, streams),
             levels: Levels::new(nodes),
-            receptions: Receptions::new(),
+            receptions: Watched::default(),
             internet: Internet::new(config.internet.clone(), streams),
             gateway: Gateway::new(&config.gateway, streams),
-            mesh_under: MeshUnder::new(config.mesh_under.as_ref(), nodes),
             joining: Joining::new(config.joining.as_ref(), nodes, streams),
             capabilities,
             mac,
@@ -220,18 +214,11 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) -> Result<(), SendError> {
-        let (now, from) = self.admit(now, source.address, destination.address)?;
-        let mut packet = std::mem::take(&mut self.packet);
-        packet.resize(UdpDatagram::HEADERS + payload.len(), 0);
-        let written = ip::udp_datagram(source, destination, payload, &mut packet);
-        if written.is_ok() {
-            self.now = now;
-            events.set_now(now);
-            self.originate(now, from, &mut packet, datagram, events);
-            self.deadline = self.earliest_deadline();
-        }
-        self.packet = packet;
-        Ok(written.map(drop)?)
+        let write = |packet: &mut Vec<u8>| {
+            packet.resize(UdpDatagram::HEADERS + payload.len(), 0);
+            ip::udp_datagram(source, destination, payload, packet).map(drop)
+        };
+        self.send_written(now, [source.address, destination.address], write, datagram, events)
     }
 
     /// Sends a TCP segment from the host that has the address `source`. For `now` see [`send`](Self::send).
@@ -245,18 +232,13 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) -> Result<(), SendError> {
-        let (now, from) = self.admit(now, source, destination)?;
-        let header = Ipv6Header {
-            traffic_class: ecn as u8,
-            flow_label: 0,
-            payload_length: segment.len().try_into().map_err(|_| ip::Error::PayloadTooLong(segment.len()))?,
-            next_header: next_header::TCP,
-            hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
-            source,
-            destination,
+        let write = |packet: &mut Vec<u8>| {
+            let length = segment.len().try_into().map_err(|_| ip::Error::PayloadTooLong(segment.len()))?;
+            packet.extend(Ipv6Header::new(source, destination, next_header::TCP, length).with_ecn(ecn).emit());
+            packet.extend_from_slice(segment);
+            Ok(())
         };
-        self.send_octets(now, from, &[&header.emit(), segment], datagram, events);
-        Ok(())
+        self.send_written(now, [source, destination], write, datagram, events)
     }
 
     /// Sends an IPv6 packet of any protocol, unchanged, from the host that has its source address. For `now` see
@@ -277,9 +259,11 @@ impl Network {
         events: &mut Events,
     ) -> Result<(), SendError> {
         let (header, _) = Ipv6Header::parse_packet(packet)?;
-        let (now, from) = self.admit(now, header.source, header.destination)?;
-        self.send_octets(now, from, &[packet], datagram, events);
-        Ok(())
+        let write = |octets: &mut Vec<u8>| {
+            octets.extend_from_slice(packet);
+            Ok(())
+        };
+        self.send_written(now, [header.source, header.destination], write, datagram, events)
     }
 
     /// The time at which the network has something to do next.
@@ -302,34 +286,34 @@ impl Network {
         while let Some(at) = self.deadline.filter(|&at| at <= now) {
             debug_assert!(self.now <= at, "the time went back from {} to {at}", self.now);
             self.now = at;
-            self.handle_instant(at, events, observer);
+            self.handle_instant(events, observer);
             self.deadline = self.earliest_deadline();
         }
         self.now = self.now.max(now);
     }
 
     /// Does everything that is due at one instant.
-    fn handle_instant(&mut self, now: Instant, events: &mut Events, observer: &mut dyn Observer) {
-        events.set_now(now);
+    fn handle_instant(&mut self, events: &mut Events, observer: &mut dyn Observer) {
+        events.set_now(self.now);
         let earlier = events.count();
-        if self.mac.deadline() == Some(now) {
+        if self.mac.deadline() == Some(self.now) {
             let mut indications = std::mem::take(&mut self.indications);
-            self.mac.handle_deadline(now, &mut indications, observer);
+            self.mac.handle_deadline(self.now, &mut indications, observer);
             for indication in &indications {
-                self.handle_indication(now, indication, events);
+                self.handle_indication(indication, events);
             }
             indications.clear();
             self.indications = indications;
         }
-        while let Some(timer) = self.timers.pop_due(now) {
+        while let Some(timer) = self.timers.pop_due(self.now) {
             match timer {
-                Timer::Fragments(node) => self.handle_timer(now, node, events),
-                Timer::Solicitation(node) => self.solicit(now, node, events),
-                Timer::Radio(node, on) => drop(self.mac.switch_radio(now, node, on)),
-                Timer::Handled(place) => self.handle_received(now, place, events),
+                Timer::Fragments(node) => self.handle_timer(node, events),
+                Timer::Solicitation(node) => self.solicit(node, events),
+                Timer::Radio(node, on) => drop(self.mac.switch_radio(self.now, node, on)),
+                Timer::Handled(place) => self.handle_received(place, events),
             }
         }
-        while let Some(arrival) = self.internet.pop_due(now) {
+        while let Some(arrival) = self.internet.pop_due(self.now) {
             match arrival.direction {
                 Direction::ToInternet => {
                     events.delivered(Host::Internet, arrival.datagram, self.internet.packet(&arrival));
@@ -338,35 +322,20 @@ impl Network {
                     let mut packet = std::mem::take(&mut self.packet);
                     packet.clear();
                     packet.extend_from_slice(self.internet.packet(&arrival));
-                    self.arrive(now, NodeId::ROOT, &mut packet, arrival.datagram, events);
+                    self.arrive(NodeId::ROOT, &mut packet, arrival.datagram, events);
                     self.packet = packet;
                 }
             }
             self.internet.release(arrival);
         }
-        self.handle_gateway(now, earlier, events);
+        self.handle_gateway(earlier, events);
         self.levels.show(observer);
-        self.receptions.show(observer);
+        self.receptions.show(observer.watches_receptions(), |reception| observer.reception(reception));
     }
 
     /// The MAC.
     pub fn mac(&self) -> &dyn Mac {
         &*self.mac
-    }
-
-    /// The time that a node's radio has been in each state since the world began.
-    pub fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
-        self.mac.radio_times(node, now)
-    }
-
-    /// See [`Mac::radio_work`].
-    pub fn radio_work(&self, node: NodeId, now: Instant) -> RadioWork {
-        self.mac.radio_work(node, now)
-    }
-
-    /// See [`Mac::slots`].
-    pub fn slots(&self, node: NodeId, now: Instant) -> Option<Slots> {
-        self.mac.slots(node, now)
     }
 
     /// See [`Mac::report_radios`].
@@ -377,25 +346,18 @@ impl Network {
     /// See [`Mac::begin_burst`]. If `now` is earlier than the latest time that was passed to the network, that time
     /// counts. Handle every deadline before `now` first.
     pub fn begin_burst(&mut self, now: Instant, node: NodeId) {
-        let now = self.advance(now);
-        self.mac.begin_burst(now, node);
-        self.deadline = self.earliest_deadline();
+        self.with_mac(now, |mac, now| mac.begin_burst(now, node));
     }
 
     /// See [`Mac::end_burst`]. For `now` see [`begin_burst`](Self::begin_burst).
     pub fn end_burst(&mut self, now: Instant, node: NodeId) {
-        let now = self.advance(now);
-        self.mac.end_burst(now, node);
-        self.deadline = self.earliest_deadline();
+        self.with_mac(now, |mac, now| mac.end_burst(now, node));
     }
 
     /// Switches the radio of a node off or on ([`Mac::switch_radio`]). Returns false if the link layer cannot do this.
     /// For `now` see [`begin_burst`](Self::begin_burst).
     pub fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) -> bool {
-        let now = self.advance(now);
-        let switched = self.mac.switch_radio(now, node, on);
-        self.deadline = self.earliest_deadline();
-        switched
+        self.with_mac(now, |mac, now| mac.switch_radio(now, node, on))
     }
 
     /// Sets the delivery ratio of a link in one direction ([`Links::set_delivery`](crate::link::Links::set_delivery))
@@ -434,11 +396,6 @@ impl Network {
         self.internet.set(delay, jitter, loss);
     }
 
-    /// See [`Mac::processor_time`].
-    pub fn processor_time(&self, node: NodeId) -> Duration {
-        self.mac.processor_time(node)
-    }
-
     /// The time that frames have kept a node's processor busy until `now` ([`NetworkConfig::frame_handling`]).
     pub fn handling_time(&self, node: NodeId, now: Instant) -> Duration {
         self.mac.queue(node).processor().busy(now)
@@ -461,6 +418,14 @@ impl Network {
         self.nodes[node.index()].reassembly_peak()
     }
 
+    /// Changes the MAC at a time.
+    fn with_mac<T>(&mut self, now: Instant, act: impl FnOnce(&mut dyn Mac, Instant) -> T) -> T {
+        let now = self.advance(now);
+        let done = act(&mut *self.mac, now);
+        self.deadline = self.earliest_deadline();
+        done
+    }
+
     /// The time that counts for a call that cannot be refused: not earlier than the latest time, not later than the
     /// deadline.
     fn advance(&mut self, now: Instant) -> Instant {
@@ -469,8 +434,15 @@ impl Network {
         self.now
     }
 
-    /// Checks that a host may send now. Returns the time that counts, and the host.
-    fn admit(&self, now: Instant, source: Ipv6Addr, destination: Ipv6Addr) -> Result<(Instant, Host), SendError> {
+    /// Sends a packet from one address to another, if the source may send now: what `write` appends to nothing.
+    fn send_written(
+        &mut self,
+        now: Instant,
+        [source, destination]: [Ipv6Addr; 2],
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), ip::Error>,
+        datagram: DatagramId,
+        events: &mut Events,
+    ) -> Result<(), SendError> {
         let from = host(&self.routes, source).filter(|_| is_global_unicast(source)).ok_or(SendError::Source(source))?;
         if !is_global_unicast(destination) {
             return Err(SendError::Destination(destination));
@@ -478,19 +450,17 @@ impl Network {
         if let Some(at) = self.deadline.filter(|&at| at < now) {
             return Err(SendError::Overdue(at));
         }
-        Ok((self.now.max(now), from))
-    }
-
-    /// Sends a packet that is given in pieces.
-    fn send_octets(&mut self, now: Instant, from: Host, octets: &[&[u8]], datagram: DatagramId, events: &mut Events) {
         let mut packet = std::mem::take(&mut self.packet);
         packet.clear();
-        octets.iter().for_each(|octets| packet.extend_from_slice(octets));
-        self.now = now;
-        events.set_now(now);
-        self.originate(now, from, &mut packet, datagram, events);
+        let written = write(&mut packet);
+        if written.is_ok() {
+            self.now = self.now.max(now);
+            events.set_now(self.now);
+            self.originate(from, &mut packet, datagram, events);
+            self.deadline = self.earliest_deadline();
+        }
         self.packet = packet;
-        self.deadline = self.earliest_deadline();
+        Ok(written?)
     }
 
     /// The number of the next datagram that a router sends itself.
@@ -501,68 +471,63 @@ impl Network {
     }
 
     /// Handles a whole packet at a node: the node delivers it, or forwards it.
-    fn arrive(&mut self, now: Instant, node: NodeId, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
+    fn arrive(&mut self, node: NodeId, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
         if self.config.rpl.is_some() {
             rpl::receive(&self.routes, node, packet);
         }
-        if self.joining.is_some() && self.relay(now, node, packet, datagram, events) {
+        if self.joining.is_some() && self.relay(node, packet, datagram, events) {
             return;
         }
-        if self.capabilities.is_some() && self.discover(now, node, packet, events) {
+        if self.capabilities.is_some() && self.discover(node, packet, events) {
             return;
         }
         let to = destination(packet);
         if to.is_some_and(is_on_link) || to.and_then(Host::of_address) == Some(Host::Node(node)) {
             return events.delivered(Host::Node(node), datagram, packet);
         }
-        if node == NodeId::ROOT && self.intercept(now, packet, datagram, events) {
+        if node == NodeId::ROOT && self.intercept(packet, datagram, events) {
             return;
         }
-        self.forward(now, node, packet, datagram, events);
+        self.forward(node, packet, datagram, events);
     }
 
     /// Forwards a packet at a node, with a hop limit that is lower by one. Reports an error to the source if that is
     /// not possible.
-    fn forward(&mut self, now: Instant, node: NodeId, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
+    fn forward(&mut self, node: NodeId, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
         let forwarded = match ip::ipv6::take_hop(packet) {
             Ok(1..) if self.is_too_big(node, packet) => Err(DropReason::ReassemblyTooLong),
             Ok(1..) => self
                 .forward_by_rpl(node, packet)
-                .and_then(|()| self.send_to_next_hop(now, Host::Node(node), packet, datagram, events)),
+                .and_then(|()| self.send_to_next_hop(Host::Node(node), packet, datagram, events)),
             Ok(0) => Err(DropReason::HopLimit),
             Err(_) => Err(DropReason::Malformed),
         };
         if let Err(reason) = forwarded {
             events.lost(Host::Node(node), datagram, reason);
-            self.report_error(now, node, packet, reason, events);
+            self.report_error(node, packet, reason, events);
         }
     }
 
     /// Sends a packet from its source host over the first hop.
-    fn originate(&mut self, now: Instant, from: Host, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
+    fn originate(&mut self, from: Host, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
         if let Some(to) = destination(packet) {
-            self.losses.sent(now, from, to, datagram);
+            self.losses.sent(self.now, from, to, datagram);
         }
         if let (Host::Node(node), true) = (from, self.joining.is_some())
-            && self.relay(now, node, packet, datagram, events)
+            && self.relay(node, packet, datagram, events)
         {
             return;
         }
-        let sent =
-            self.enter_rpl(from, packet).and_then(|()| self.send_to_next_hop(now, from, packet, datagram, events));
+        let sent = self.enter_rpl(from, packet).and_then(|()| self.send_to_next_hop(from, packet, datagram, events));
         if let Err(reason) = sent {
             events.lost(from, datagram, reason);
         }
     }
 
-    /// Sends a packet from a host over the next hop.
-    ///
-    /// # Errors
-    /// Why this host cannot send it.
+    /// Sends a packet from a host over the next hop, if this host can.
     #[inline] // for every frame that a node passes on
     fn send_to_next_hop(
         &mut self,
-        now: Instant,
         from: Host,
         packet: &mut [u8],
         datagram: DatagramId,
@@ -573,7 +538,7 @@ impl Network {
         if let Host::Node(node) = from
             && let Some(next_hop) = self.routes.next_hop(node, last_node(to))
         {
-            return self.send_over_hop(now, node, next_hop, packet, datagram, events);
+            return self.send_over_hop(node, next_hop, packet, datagram, events);
         }
         // The packet leaves the mesh here, or comes from the Internet.
         let (direction, host) = match (from, to) {
@@ -589,7 +554,7 @@ impl Network {
             (Host::Node(_), Some(to)) => (Direction::ToInternet, to),
             (Host::Internet, to) => (Direction::ToMesh, to.unwrap_or(Host::Node(NodeId::ROOT))),
         };
-        if !self.internet.send(now, direction, packet, datagram) {
+        if !self.internet.send(self.now, direction, packet, datagram) {
             events.lost(host, datagram, DropReason::Internet);
         }
         Ok(())

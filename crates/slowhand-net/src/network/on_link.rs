@@ -39,9 +39,8 @@ impl Network {
         let mut octets = std::mem::take(&mut self.packet);
         octets.clear();
         octets.extend_from_slice(packet);
-        if let Err(reason) = self.send_over_hop(now, node, to, &mut octets, datagram, events) {
-            events.lost(Host::Node(node), datagram, reason);
-        }
+        let sent = self.send_over_hop(node, to, &mut octets, datagram, events);
+        events.lost_if_failed(Host::Node(node), datagram, sent);
         self.packet = octets;
         self.deadline = self.earliest_deadline();
         Ok(())
@@ -71,11 +70,10 @@ impl Network {
 
     /// Changes the TSCH network below. `None` if the link layer is another one. For `now` see [`send`](Self::send).
     pub fn with_tsch<T>(&mut self, now: Instant, act: impl FnOnce(&mut Tsch, Instant) -> T) -> Option<T> {
-        let now = self.advance(now);
-        let mac: &mut dyn Any = &mut *self.mac;
-        let done = mac.downcast_mut::<Tsch>().map(|tsch| act(tsch, now));
-        self.deadline = self.earliest_deadline();
-        done
+        self.with_mac(now, |mac, now| {
+            let mac: &mut dyn Any = mac;
+            mac.downcast_mut::<Tsch>().map(|tsch| act(tsch, now))
+        })
     }
 
     /// Gives a node another parent.

@@ -40,10 +40,10 @@ impl Network {
         if !understands(&node) {
             return false;
         }
-        if let (Some(header), Some(mesh)) = (mesh, &self.mesh_under) {
+        if let (Some(header), Some(mesh)) = (mesh, &self.config.mesh_under) {
             // Routers pass its frames on unread. For an end device, its parent puts the packet together.
             let last = NodeId(header.destination);
-            let parent = self.routes.parent(last).filter(|_| mesh.is_end_device(last));
+            let parent = self.routes.parent(last).filter(|_| mesh.end_devices.contains(&last));
             return understands(&parent.unwrap_or(last));
         }
         match self.nodes[node.index()].fragments {

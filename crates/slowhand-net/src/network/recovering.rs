@@ -1,7 +1,6 @@
 //! Fragment recovery (RFC 8931): the source keeps a packet until it is acknowledged.
 
 use super::adaptation::{AdaptationLayer, FragmentHandling};
-use super::capacity::payload_capacity;
 use super::config::Fragments;
 use super::destination::{NextHop, host, last_node};
 use super::events::Events;
@@ -10,7 +9,7 @@ use super::hop::next_hop_of;
 use super::recovery::{Outgoing, Recovery, free_tag};
 use super::{Network, adaptation, rpl};
 use crate::address::{Host, NodeId};
-use crate::clock::{Duration, Instant};
+use crate::clock::Duration;
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::ip::Ipv6Header;
@@ -23,13 +22,9 @@ use crate::transport::Path;
 
 impl Network {
     /// Starts to send a packet in recoverable fragments.
-    ///
-    /// # Errors
-    /// Why the packet cannot be sent at all.
     #[allow(clippy::too_many_arguments)] // the arguments of `send_over_hop`, and its results
     pub(super) fn recover(
         &mut self,
-        now: Instant,
         link: Link,
         (node, next_hop): (NodeId, NodeId),
         slack: usize,
@@ -39,7 +34,7 @@ impl Network {
     ) -> Result<(), DropReason> {
         let capacity = self.payload_capacity(node, next_hop);
         let end = last_node(rpl::last_destination(packet).and_then(|to| host(&self.routes, to)));
-        let timeout = self.acknowledgment_timeout(node, end);
+        let timeout = self.acknowledgement_timeout(node, end);
         let Some(Recovery { config, router, outgoing, spare, next_tag, .. }) = self.recovering(node) else {
             return Ok(());
         };
@@ -55,28 +50,23 @@ impl Network {
             sender.set_timeout(timeout);
         }
         if node == NodeId::ROOT {
-            self.tell_gateway_of_recovery(now, datagram);
+            self.tell_gateway_of_recovery(datagram);
         }
-        self.send_recoverable(
-            now,
-            node,
-            Outgoing { sender, packet: kept, datagram, next_hop, end, waiting: 0 },
-            events,
-        );
+        self.send_recoverable(node, Outgoing { sender, packet: kept, datagram, next_hop, end, waiting: 0 }, events);
         Ok(())
     }
 
     /// Sends all frames that a sender has ready. Keeps the sender until the packet is delivered or given up.
-    fn send_recoverable(&mut self, now: Instant, node: NodeId, mut outgoing: Outgoing, events: &mut Events) {
+    fn send_recoverable(&mut self, node: NodeId, mut outgoing: Outgoing, events: &mut Events) {
         let mut frame = [0; MAX_FRAME];
-        while let Ok(Some(length)) = outgoing.sender.next_frame(now, &outgoing.packet, &mut frame) {
+        while let Ok(Some(length)) = outgoing.sender.next_frame(self.now, &outgoing.packet, &mut frame) {
             // If the MAC refuses a frame, the fragment is lost: the acknowledgement will not confirm it.
-            let given = self.enqueue(now, Msdu::new(node, outgoing.next_hop, &frame[..length], outgoing.datagram));
+            let given = self.enqueue(Msdu::new(node, outgoing.next_hop, &frame[..length], outgoing.datagram));
             outgoing.waiting += usize::from(given.is_ok());
         }
         let state = outgoing.sender.state();
         match state {
-            State::Delivered if node == NodeId::ROOT => self.tell_gateway_of_arrival(now, outgoing.datagram),
+            State::Delivered if node == NodeId::ROOT => self.tell_gateway_of_arrival(outgoing.datagram),
             State::Failed => events.lost(Host::Node(node), outgoing.datagram, DropReason::RecoveryFailed),
             _ => {}
         }
@@ -92,12 +82,12 @@ impl Network {
     pub(super) fn receive_recoverable(&mut self, received: Received<'_>, events: &mut Events) {
         match received.payload.first() {
             Some(&octet) if Rfrag::is_dispatch(octet) => self.receive_fragment(received, events),
-            Some(&octet) if RfragAck::is_dispatch(octet) => self.receive_acknowledgment(received, events),
+            Some(&octet) if RfragAck::is_dispatch(octet) => self.receive_acknowledgement(received, events),
             _ => self.reassemble(received, events),
         }
     }
 
-    fn receive_fragment(&mut self, Received { now, node, from, payload, datagram }: Received<'_>, events: &mut Events) {
+    fn receive_fragment(&mut self, Received { node, from, payload, datagram }: Received<'_>, events: &mut Events) {
         let congested = self.is_congested(node);
         let Self { nodes, routes, mac, config, .. } = self;
         let FragmentHandling::Recover(recovering) = &mut nodes[node.index()].fragments else { return };
@@ -110,61 +100,62 @@ impl Network {
                 if is_new {
                     *next_tag = tag.wrapping_add(1);
                 }
-                let capacity = payload_capacity(&**mac, config.frame_capacity, node, to);
+                let capacity = config.payload_capacity(&**mac, node, to);
                 Route::Next { to: self.addressing.of_node(to), tag: tag.into(), congested, capacity }
             }
             (NextHop::Neighbor(_), None) => Route::None,
         };
         let (source, own) = (self.addressing.of_node(from), self.addressing.of_node(node));
         let mut frame = [0; MAX_FRAME];
-        let answer = match router.handle_fragment(now, source, payload, congested, route, &mut frame) {
+        let answer = match router.handle_fragment(self.now, source, payload, congested, route, &mut frame) {
             Outcome::Forward { to, length } => {
                 // If the MAC refuses the frame, the acknowledgement will not confirm it.
-                let _ = self.enqueue(now, Msdu::new(node, to.node(), &frame[..length], datagram));
+                let _ = self.enqueue(Msdu::new(node, to.node(), &frame[..length], datagram));
                 None
             }
-            Outcome::Unknown(refusal) if !receiver.knows(now, source, own, tag_of(payload)) => refusal,
+            Outcome::Unknown(refusal) if !receiver.knows(self.now, source, own, tag_of(payload)) => refusal,
             Outcome::Discarded(_, refusal) => refusal,
             Outcome::Local | Outcome::Unknown(_) => {
-                let Reception { outcome, acknowledgment } =
-                    receiver.handle_fragment(now, source, own, payload, datagram);
+                let Reception { outcome, acknowledgement } =
+                    receiver.handle_fragment(self.now, source, own, payload, datagram);
                 // The source learns of a discarded packet from the acknowledgement, and reports the loss.
                 if let reassembly::Outcome::Complete { packet, datagram } = outcome {
                     self.packet.clear();
                     self.packet.extend_from_slice(packet);
-                    self.arrive_reassembled(now, node, datagram, events);
+                    self.arrive_reassembled(node, datagram, events);
                 }
-                acknowledgment
+                acknowledgement
             }
         };
         if let Some(answer) = answer {
-            let _ = self.enqueue(now, Msdu::new(node, from, &answer.emit(), datagram));
+            let _ = self.enqueue(Msdu::new(node, from, &answer.emit(), datagram));
         }
         self.arm_timer(node);
     }
 
     /// Handles an acknowledgement: it is for a packet of this node, or goes back along the path of the fragments.
-    fn receive_acknowledgment(
+    fn receive_acknowledgement(
         &mut self,
-        Received { now, node, from, payload, datagram }: Received<'_>,
+        Received { node, from, payload, datagram }: Received<'_>,
         events: &mut Events,
     ) {
-        let Ok(acknowledgment) = RfragAck::parse(payload) else { return };
-        let source = self.addressing.of_node(from);
+        let Ok(acknowledgement) = RfragAck::parse(payload) else { return };
+        let (now, source) = (self.now, self.addressing.of_node(from));
         let Some(Recovery { router, outgoing, .. }) = self.recovering(node) else { return };
-        let is_its = |own: &Outgoing| own.next_hop == from && own.sender.tag() == acknowledgment.tag;
+        let is_its = |own: &Outgoing| own.next_hop == from && own.sender.tag() == acknowledgement.tag;
         if let Some(index) = outgoing.iter().position(is_its) {
             let mut own = outgoing.swap_remove(index);
-            self.learn_round_trip(now, node, &mut own);
-            own.sender.handle_acknowledgment(&acknowledgment);
-            self.send_recoverable(now, node, own, events);
-        } else if let Some((to, on)) = router.handle_acknowledgment(now, source, &acknowledgment) {
-            let _ = self.enqueue(now, Msdu::new(node, to.node(), &on.emit(), datagram));
+            self.learn_round_trip(node, &mut own);
+            own.sender.handle_acknowledgement(&acknowledgement);
+            self.send_recoverable(node, own, events);
+        } else if let Some((to, on)) = router.handle_acknowledgement(now, source, &acknowledgement) {
+            let _ = self.enqueue(Msdu::new(node, to.node(), &on.emit(), datagram));
         }
     }
 
     /// Measures the round trip that an acknowledgement ends, if the node adapts its timer.
-    fn learn_round_trip(&mut self, now: Instant, node: NodeId, own: &mut Outgoing) {
+    fn learn_round_trip(&mut self, node: NodeId, own: &mut Outgoing) {
+        let now = self.now;
         let Some(recovering) = self.recovering(node).filter(|recovering| recovering.config.adaptive) else { return };
         if let Some(measured) = own.sender.round_trip(now) {
             let timeout = recovering.note_round_trip(own.end, measured);
@@ -174,7 +165,7 @@ impl Network {
 
     /// The time that a node that adapts its timer waits for the acknowledgement of another one: as measured. Before the first
     /// measurement the border router computes it from the schedule of the mesh; other nodes know only their own cells.
-    fn acknowledgment_timeout(&self, node: NodeId, end: NodeId) -> Option<Duration> {
+    fn acknowledgement_timeout(&self, node: NodeId, end: NodeId) -> Option<Duration> {
         let FragmentHandling::Recover(recovering) = &self.nodes[node.index()].fragments else { return None };
         let by_schedule = || {
             let (path, one_frame) = (self.schedule_path(), Ipv6Header::LENGTH);
@@ -185,7 +176,8 @@ impl Network {
     }
 
     /// Notes that a frame has left the MAC, sent or given up.
-    pub(super) fn handle_departure(&mut self, now: Instant, node: NodeId, datagram: DatagramId) {
+    pub(super) fn handle_departure(&mut self, node: NodeId, datagram: DatagramId) {
+        let now = self.now;
         let Some(Recovery { outgoing, .. }) = self.recovering(node) else { return };
         let Some(own) = outgoing.iter_mut().find(|own| own.datagram == datagram) else { return };
         own.waiting = own.waiting.saturating_sub(1);
@@ -196,7 +188,8 @@ impl Network {
     }
 
     /// Sends fragments again that were not acknowledged in time, and deletes packets and paths that have timed out.
-    pub(super) fn handle_overdue(&mut self, now: Instant, node: NodeId, events: &mut Events) {
+    pub(super) fn handle_overdue(&mut self, node: NodeId, events: &mut Events) {
+        let now = self.now;
         if let Some(Recovery { router, receiver, .. }) = self.recovering(node) {
             router.handle_timeout(now);
             // The source learns of it when it asks for an acknowledgement, or has given up already.
@@ -208,7 +201,7 @@ impl Network {
         {
             let mut own = outgoing.swap_remove(index);
             own.sender.handle_timeout(now);
-            self.send_recoverable(now, node, own, events);
+            self.send_recoverable(node, own, events);
         }
     }
 

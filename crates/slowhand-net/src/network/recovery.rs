@@ -65,11 +65,6 @@ impl Recovery {
         }
     }
 
-    /// The number of virtual reassembly buffers in use.
-    pub(super) fn paths(&self) -> usize {
-        self.router.occupancy()
-    }
-
     /// The time to wait for the acknowledgement of a node, if a round trip to it was measured.
     pub(super) fn timeout(&self, end: NodeId) -> Option<Duration> {
         self.round_trips.get(&end).map(RttEstimator::timeout)

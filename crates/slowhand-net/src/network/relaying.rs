@@ -8,7 +8,6 @@ use super::joiner_router::{JOINER_PORT, Joining, MANAGEMENT_PORT};
 use crate::address::{
     Addressing, Eui64, Host, NodeId, address_of_identifier, link_local_address, locator_address, mesh_address,
 };
-use crate::clock::Instant;
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::ip::{Endpoint, UdpDatagram, udp_datagram};
@@ -38,19 +37,12 @@ impl Network {
     }
 
     /// Handles a packet at a node if it is on its way between a joiner and the commissioner. Returns true if it is.
-    pub(super) fn relay(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        packet: &[u8],
-        datagram: DatagramId,
-        events: &mut Events,
-    ) -> bool {
+    pub(super) fn relay(&mut self, node: NodeId, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
         let Some(joining) = self.joining.as_deref() else { return false };
         let Ok(udp) = UdpDatagram::parse(packet) else { return false };
         let (source, destination) = (udp.source, udp.destination);
         let step = if destination.address.is_unicast_link_local() {
-            Ok(self.take_from_link(joining, node, &udp))
+            Ok((self.take_from_link(joining, node, &udp), udp.payload))
         } else if destination == Endpoint::new(locator_address(node), MANAGEMENT_PORT) {
             self.take_from_message(joining, node, udp.payload)
         } else if joining.has(node) && destination == joining.commissioner {
@@ -58,32 +50,29 @@ impl Network {
         } else {
             match Host::of_address(destination.address) {
                 Some(Host::Node(joiner)) if joining.has(joiner) && node == joining.border_agent() => {
-                    self.take_from_commissioner(node, joiner, destination.port, udp.payload)
+                    self.take_from_commissioner(node, joiner, destination.port).map(|step| (step, udp.payload))
                 }
                 _ => return false,
             }
         };
-        let done = step.and_then(|(step, payload)| self.pass_on(now, node, step, payload, datagram, events));
-        if let Err(reason) = done {
-            events.lost(Host::Node(node), datagram, reason);
-        }
+        let done = step.and_then(|(step, payload)| self.pass_on(node, step, payload, datagram, events));
+        events.lost_if_failed(Host::Node(node), datagram, done);
         true
     }
 
     /// A joiner or its joiner router has received a datagram over their link.
-    fn take_from_link<'a>(&self, joining: &Joining, node: NodeId, udp: &UdpDatagram<'a>) -> (Step, &'a [u8]) {
+    fn take_from_link(&self, joining: &Joining, node: NodeId, udp: &UdpDatagram<'_>) -> Step {
         if joining.has(node) {
-            return (Step::ToJoiner { port: udp.destination.port }, udp.payload);
+            return Step::ToJoiner { port: udp.destination.port };
         }
         let identifier = Eui64::of_address(udp.source.address).interface_identifier();
         let (to, joiner_port) = (joining.border_agent(), udp.source.port);
-        let step = match to == node {
+        match to == node {
             true => to_commissioner(identifier, joiner_port),
             false => {
                 Step::Relayed { to, direction: Direction::FromJoiner, joiner_port, identifier, joiner_router: node }
             }
-        };
-        (step, udp.payload)
+        }
     }
 
     /// The border agent or a joiner router has received a message.
@@ -110,23 +99,16 @@ impl Network {
     }
 
     /// The border agent has a datagram of the commissioner for a joiner.
-    fn take_from_commissioner<'a>(
-        &self,
-        node: NodeId,
-        joiner: NodeId,
-        joiner_port: u16,
-        payload: &'a [u8],
-    ) -> Result<(Step, &'a [u8]), DropReason> {
+    fn take_from_commissioner(&self, node: NodeId, joiner: NodeId, joiner_port: u16) -> Result<Step, DropReason> {
         let joiner_router = self.parent(joiner)?;
         let identifier = Eui64::of_node(joiner).interface_identifier();
-        let step = match joiner_router == node {
+        Ok(match joiner_router == node {
             true => Step::OverLink { to: joiner, ports: [JOINER_PORT, joiner_port] },
             false => {
                 let direction = Direction::ToJoiner;
                 Step::Relayed { to: joiner_router, direction, joiner_port, identifier, joiner_router }
             }
-        };
-        Ok((step, payload))
+        })
     }
 
     fn parent(&self, joiner: NodeId) -> Result<NodeId, DropReason> {
@@ -136,7 +118,6 @@ impl Network {
     /// Writes the next packet of a datagram, and sends it.
     fn pass_on(
         &mut self,
-        now: Instant,
         node: NodeId,
         step: Step,
         payload: &[u8],
@@ -175,10 +156,10 @@ impl Network {
         packet.resize(UdpDatagram::HEADERS + payload.len(), 0);
         let written = udp_datagram(source, destination, payload, &mut packet).map_err(|_| DropReason::Malformed);
         let sent = written.and_then(|_| match step {
-            Step::OverLink { to, .. } => self.send_over_hop(now, node, to, &mut packet, datagram, events),
-            Step::Relayed { .. } => self.send_to_next_hop(now, Host::Node(node), &mut packet, datagram, events),
+            Step::OverLink { to, .. } => self.send_over_hop(node, to, &mut packet, datagram, events),
+            Step::Relayed { .. } => self.send_to_next_hop(Host::Node(node), &mut packet, datagram, events),
             Step::ToCommissioner { .. } if Host::of_address(commissioner.address) == Some(Host::Internet) => {
-                self.send_to_next_hop(now, Host::Node(node), &mut packet, datagram, events)
+                self.send_to_next_hop(Host::Node(node), &mut packet, datagram, events)
             }
             Step::ToCommissioner { .. } | Step::ToJoiner { .. } => {
                 events.delivered(Host::Node(node), datagram, &packet);

@@ -21,6 +21,7 @@ use super::config::{Fragments, NetworkConfig, RplConfig, RplEncoding, RplMode};
 use super::destination::{NextHop, destination, host, last_node, next_hop};
 use crate::address::{Eui64, Host, NodeId, internet_address, mesh_address};
 use crate::drop_reason::DropReason;
+use crate::ip::dio;
 use crate::ip::rpl::{self, RplHeaders, RplOption, SourceRoute};
 use crate::ip::{self, Endpoint, Ipv6Header, UdpDatagram, next_header, udp_datagram};
 use crate::lowpan::context::RoutingHeaders;
@@ -29,10 +30,6 @@ use crate::lowpan::recovery::Rfrag;
 use crate::lowpan::{Contexts, Link, MAX_COMPRESSED, MAX_PLAIN, compress};
 use crate::route::Routes;
 use std::net::Ipv6Addr;
-
-/// MinHopRankIncrease (RFC 6550 section 17: DEFAULT_MIN_HOP_RANK_INCREASE). It is the rank of the root, and here each
-/// hop adds it once, as with the hop count as metric (assumed).
-const MIN_HOP_RANK_INCREASE: u16 = 256;
 
 /// The instance of the mesh.
 const INSTANCE: u8 = 0;
@@ -114,9 +111,6 @@ pub(super) fn contexts(config: Option<RplConfig>, contexts: Contexts) -> Context
 
 impl Network {
     /// Adds the headers of RPL to a packet at its source.
-    ///
-    /// # Errors
-    /// Why it cannot be sent.
     #[inline]
     pub(super) fn enter_rpl(&mut self, from: Host, packet: &mut Vec<u8>) -> Result<(), DropReason> {
         match (self.config.rpl, from) {
@@ -127,9 +121,6 @@ impl Network {
 
     /// Does with the headers of RPL what a node does that forwards a packet. The root adds them to packets that have
     /// none.
-    ///
-    /// # Errors
-    /// Why it cannot be sent.
     #[inline]
     pub(super) fn forward_by_rpl(&mut self, node: NodeId, packet: &mut Vec<u8>) -> Result<(), DropReason> {
         let Some(config) = self.config.rpl else { return Ok(()) };
@@ -264,6 +255,6 @@ fn option(routes: &Routes, node: NodeId, to: NodeId) -> RplOption {
         NextHop::Neighbor(next) => routes.parent(next) == Some(node),
         NextHop::Here => false,
     };
-    let sender_rank = MIN_HOP_RANK_INCREASE.saturating_mul(routes.depth(node).saturating_add(1));
+    let sender_rank = dio::rank(routes.depth(node));
     RplOption { down, rank_error: false, forwarding_error: false, instance: INSTANCE, sender_rank }
 }

@@ -1,7 +1,6 @@
 //! The time that packets take through the mesh, computed from its schedule.
 
-use super::capacity::payload_capacity;
-use super::config::{Fragments, NetworkConfig, RplConfig};
+use super::config::{Fragments, NetworkConfig};
 use crate::address::NodeId;
 use crate::clock::Duration;
 use crate::ip::rpl::RplOption;
@@ -14,16 +13,9 @@ use crate::transport::Path;
 /// The paths through the mesh, with the times of its schedule.
 #[derive(Debug)]
 pub(super) struct SchedulePath<'a> {
-    mac: &'a dyn Mac,
-    routes: &'a Routes,
-    /// The most octets of a frame that 6LoWPAN uses, in addition to the limit of each link.
-    frame_capacity: usize,
-    /// The nodes recover lost fragments (RFC 8931).
-    is_recovered: bool,
-    /// The octets of a frame that a mesh header may take.
-    mesh_header: usize,
-    /// The headers that RPL adds to each packet.
-    rpl: Option<RplConfig>,
+    pub(super) mac: &'a dyn Mac,
+    pub(super) routes: &'a Routes,
+    pub(super) config: &'a NetworkConfig,
 }
 
 impl Path for SchedulePath<'_> {
@@ -39,14 +31,15 @@ impl Path for SchedulePath<'_> {
     }
 
     fn upward(&self, node: NodeId, octets: usize) -> Duration {
-        let octets = octets + if self.rpl.is_some() { RplOption::HEADER } else { 0 };
+        let octets = octets + if self.config.rpl.is_some() { RplOption::HEADER } else { 0 };
         self.over_all_hops(node, |above, below| self.mac.sending_time(below, above, self.frames(below, above, octets)))
     }
 
     /// With recovery, a fragment for which the queue has no room costs the time until its acknowledgement is missed.
     fn has_room(&self, node: NodeId, octets: usize) -> bool {
         let queued = self.mac.queue(NodeId::ROOT).len();
-        if !self.is_recovered || queued == 0 || node.index() >= self.routes.nodes() {
+        let is_recovered = matches!(self.config.fragments, Fragments::Recovered { .. });
+        if !is_recovered || queued == 0 || node.index() >= self.routes.nodes() {
             return true;
         }
         let octets = octets + self.headers_down(node);
@@ -56,13 +49,7 @@ impl Path for SchedulePath<'_> {
     }
 }
 
-impl<'a> SchedulePath<'a> {
-    pub(super) fn new(mac: &'a dyn Mac, routes: &'a Routes, config: &NetworkConfig) -> Self {
-        let is_recovered = matches!(config.fragments, Fragments::Recovered { .. });
-        let mesh_header = config.mesh_under.as_ref().map_or(0, |_| MeshHeader::MAX_LENGTH);
-        Self { mac, routes, frame_capacity: config.frame_capacity, is_recovered, mesh_header, rpl: config.rpl }
-    }
-
+impl SchedulePath<'_> {
     /// Each hop begins when the hop before has ended, as with reassembly at every hop. Fragment forwarding is faster.
     fn over_all_hops(&self, node: NodeId, time: impl Fn(NodeId, NodeId) -> Duration) -> Duration {
         if node.index() >= self.routes.nodes() {
@@ -75,7 +62,7 @@ impl<'a> SchedulePath<'a> {
 
     /// The octets that RPL adds to a packet from the Internet.
     fn headers_down(&self, node: NodeId) -> usize {
-        match self.rpl {
+        match self.config.rpl {
             Some(rpl) if node.index() < self.routes.nodes() => rpl.headers_down(self.routes.depth(node)),
             _ => 0,
         }
@@ -83,8 +70,8 @@ impl<'a> SchedulePath<'a> {
 
     /// The largest number of frames of a packet on the link from a node to a neighbour.
     fn frames(&self, node: NodeId, next_hop: NodeId, octets: usize) -> u64 {
-        let capacity = payload_capacity(self.mac, self.frame_capacity, node, next_hop);
-        frames(octets, capacity.saturating_sub(self.mesh_header))
+        let mesh_header = self.config.mesh_under.as_ref().map_or(0, |_| MeshHeader::MAX_LENGTH);
+        frames(octets, self.config.payload_capacity(self.mac, node, next_hop).saturating_sub(mesh_header))
     }
 }
 

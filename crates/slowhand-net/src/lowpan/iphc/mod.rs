@@ -51,9 +51,6 @@ pub(super) enum Depth {
 /// Compresses `header`, and the headers behind it in `packet`, which begins with an IPv6 header. The packet may end
 /// after its headers: a node that forwards fragments has no more. The payload of UDP is compressed as `plan` says. Returns the
 /// octets that were compressed.
-///
-/// # Errors
-/// As [`compress`](super::compress).
 #[inline]
 pub(super) fn compress(
     header: &Ipv6Header,
@@ -171,9 +168,6 @@ fn emit_base(
 ///
 /// `datagram_size` is as in [`decompress`](super::decompress), with the octets that `out` holds already: an outer header
 /// that was decompressed before.
-///
-/// # Errors
-/// As [`decompress`](super::decompress).
 #[inline]
 pub(super) fn decompress(
     payload: &[u8],
@@ -202,13 +196,8 @@ pub(super) fn decompress(
     if let Some(udp) = udp {
         out.slice(&udp.header(header.payload_length).emit())?;
     }
-    Ok(Decompressed {
-        consumed: input.position(),
-        written: out.written(),
-        hidden: 0,
-        checksum_elided: udp.is_some_and(|udp| udp.checksum.is_none()),
-        payload: false,
-    })
+    let checksum_elided = udp.is_some_and(|udp| udp.checksum.is_none());
+    Ok(Decompressed { consumed: input.position(), written: out.written(), checksum_elided, ..Decompressed::default() })
 }
 
 /// Decompresses the headers behind an IPv6 header, whatever they are, and a payload that is compressed.
@@ -329,13 +318,9 @@ impl TrafficMode {
         }
     }
 
+    /// The mode that these two bits say.
     fn from_bits(bits: u8) -> Self {
-        match bits {
-            0b00 => Self::Full,
-            0b01 => Self::EcnAndFlow,
-            0b10 => Self::Class,
-            _ => Self::Elided,
-        }
+        [Self::Full, Self::EcnAndFlow, Self::Class, Self::Elided][usize::from(bits & 0b11)]
     }
 
     /// In the compressed header, ECN comes before DSCP. In the IPv6 header, DSCP comes first.

@@ -23,7 +23,7 @@ pub struct Reception<'a> {
     /// As in reassembly without recovery. If the packet was delivered before, it is [`Outcome::Incomplete`].
     pub outcome: Outcome<'a>,
     /// The acknowledgement to send back to the neighbour that sent the fragment.
-    pub acknowledgment: Option<RfragAck>,
+    pub acknowledgement: Option<RfragAck>,
 }
 
 /// Reassembles packets from recoverable fragments.
@@ -87,8 +87,8 @@ impl Receiver {
         };
         let key = Key { link: Link { source: from, destination: to }, tag: header.tag };
         if self.was_delivered(now, key) {
-            let acknowledgment = header.wants_acknowledgment.then(|| header.answer(RfragAck::FULL));
-            return Reception { outcome: Outcome::Incomplete, acknowledgment };
+            let acknowledgement = header.wants_acknowledgement.then(|| header.answer(RfragAck::FULL));
+            return Reception { outcome: Outcome::Incomplete, acknowledgement };
         }
         if header.fragment_offset == 0 {
             return self.give_up(key, datagram);
@@ -105,11 +105,11 @@ impl Receiver {
             self.buffers.release(index);
             return Reception::discarded(reason, Some(header.answer(RfragAck::NULL)));
         }
-        let acknowledgment = buffer.acknowledge(&header);
+        let acknowledgement = buffer.acknowledge(&header);
         let is_complete = buffer.is_complete();
         self.peak = self.peak.max(self.occupancy());
         if !is_complete {
-            return Reception { outcome: Outcome::Incomplete, acknowledgment };
+            return Reception { outcome: Outcome::Incomplete, acknowledgement };
         }
         self.buffers.release(index);
         let buffer = &self.buffers[index];
@@ -119,7 +119,7 @@ impl Receiver {
             Ok(size) => {
                 remember(&mut self.delivered, now, key);
                 let packet = &mut self.whole[..size];
-                Reception { outcome: Outcome::Complete { packet, datagram }, acknowledgment }
+                Reception { outcome: Outcome::Complete { packet, datagram }, acknowledgement }
             }
             Err(reason) => Reception::discarded(reason, Some(header.answer(RfragAck::NULL))),
         }
@@ -127,16 +127,13 @@ impl Receiver {
 
     /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
-        self.buffers.oldest().and_then(|(_, since)| self.limits.deadline(since))
+        self.limits.deadline(&self.buffers)
     }
 
     /// Discards one packet whose timeout has come. Call it until it returns `None`. [`Expired::size`] is that of the
     /// compressed packet, or zero if its first fragment is missing.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<Expired> {
-        if self.deadline()? > now {
-            return None;
-        }
-        let (index, _) = self.buffers.oldest()?;
+        let index = self.limits.overdue(&self.buffers, now)?;
         self.buffers.release(index);
         let buffer = &self.buffers[index];
         Some(Expired {
@@ -200,8 +197,8 @@ impl Receiver {
 }
 
 impl Reception<'_> {
-    fn discarded(reason: Discard, acknowledgment: Option<RfragAck>) -> Self {
-        Self { outcome: Outcome::Discarded(reason), acknowledgment }
+    fn discarded(reason: Discard, acknowledgement: Option<RfragAck>) -> Self {
+        Self { outcome: Outcome::Discarded(reason), acknowledgement }
     }
 }
 
@@ -319,7 +316,7 @@ impl Buffer {
 
     /// The acknowledgement, if the sender requests it or the packet is complete.
     fn acknowledge(&mut self, header: &Rfrag) -> Option<RfragAck> {
-        if !header.wants_acknowledgment && !self.is_complete() {
+        if !header.wants_acknowledgement && !self.is_complete() {
             return None;
         }
         let bitmap = if self.is_complete() { RfragAck::FULL } else { self.bitmap };

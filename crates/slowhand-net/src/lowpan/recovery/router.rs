@@ -101,22 +101,22 @@ impl Router {
 
     /// Handles an acknowledgement from the neighbour `from`. Returns the previous hop and the acknowledgement to send to
     /// it; `None` if no path is known.
-    pub fn handle_acknowledgment(
+    pub fn handle_acknowledgement(
         &mut self,
         now: Instant,
         from: Eui64,
-        acknowledgment: &RfragAck,
+        acknowledgement: &RfragAck,
     ) -> Option<(Eui64, RfragAck)> {
-        let index = self.paths.iter().position(|path| path.to == (from, acknowledgment.tag))?;
+        let index = self.paths.iter().position(|path| path.to == (from, acknowledgement.tag))?;
         let (to, tag) = self.paths[index].from;
-        match acknowledgment.bitmap {
+        match acknowledgement.bitmap {
             RfragAck::NULL => drop(self.paths.remove(index)),
             bitmap => {
                 self.paths[index].used = now;
                 self.paths[index].is_over |= bitmap == RfragAck::FULL;
             }
         }
-        Some((to, RfragAck { tag, ..*acknowledgment }))
+        Some((to, RfragAck { tag, ..*acknowledgement }))
     }
 
     /// The time of the next timeout.

@@ -179,7 +179,7 @@ impl Sender {
     pub fn next_frame(&mut self, now: Instant, packet: &[u8], out: &mut [u8]) -> Result<Option<usize>, Error> {
         let mut out = Writer::new(out);
         if self.abort {
-            self.emit_abort(&mut out)?;
+            out.slice(&Rfrag { tag: self.tag, ..Rfrag::default() }.emit())?;
             self.abort = false;
             return Ok(Some(out.written()));
         }
@@ -199,19 +199,19 @@ impl Sender {
     }
 
     /// Handles an acknowledgement. Ignores one with another tag.
-    pub fn handle_acknowledgment(&mut self, acknowledgment: &RfragAck) {
+    pub fn handle_acknowledgement(&mut self, acknowledgement: &RfragAck) {
         let is_over = matches!(self.state, State::Delivered | State::Failed);
-        if is_over || acknowledgment.tag != self.tag {
+        if is_over || acknowledgement.tag != self.tag {
             return;
         }
-        if acknowledgment.bitmap == RfragAck::NULL {
+        if acknowledgement.bitmap == RfragAck::NULL {
             return self.finish(State::Failed);
         }
-        self.acknowledged |= acknowledgment.bitmap & self.all();
+        self.acknowledged |= acknowledgement.bitmap & self.all();
         if self.acknowledged == self.all() {
             return self.finish(State::Delivered);
         }
-        self.resize_window(acknowledgment.congestion);
+        self.resize_window(acknowledgement.congestion);
         match self.state {
             State::Waiting => self.start_window(),
             // The acknowledgement is late: a retransmission has begun. The fragments that it confirms need not be sent
@@ -301,7 +301,7 @@ impl Sender {
     fn emit(
         &self,
         sequence: usize,
-        wants_acknowledgment: bool,
+        wants_acknowledgement: bool,
         packet: &[u8],
         out: &mut Writer<'_>,
     ) -> Result<(), Error> {
@@ -311,7 +311,7 @@ impl Sender {
         let header = Rfrag {
             congestion: false,
             tag: self.tag,
-            wants_acknowledgment,
+            wants_acknowledgement,
             sequence: sequence as u8,
             fragment_size: (end - begin) as u16,
             fragment_offset: if sequence == 0 { self.size } else { begin } as u16,
@@ -325,17 +325,5 @@ impl Sender {
         };
         let end = end - self.compressed + self.uncompressed;
         out.slice(packet.get(begin..end).ok_or(Error::Truncated)?)
-    }
-
-    fn emit_abort(&self, out: &mut Writer<'_>) -> Result<(), Error> {
-        let header = Rfrag {
-            congestion: false,
-            tag: self.tag,
-            wants_acknowledgment: false,
-            sequence: 0,
-            fragment_size: 0,
-            fragment_offset: 0,
-        };
-        out.slice(&header.emit())
     }
 }

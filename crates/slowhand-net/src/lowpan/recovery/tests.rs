@@ -47,7 +47,7 @@ fn flight(sender: &mut Sender, now: Instant, packet: &[u8]) -> Vec<Vec<u8>> {
 
 fn sequences(frames: &[Vec<u8>]) -> Vec<(u8, bool)> {
     let headers = frames.iter().map(|frame| Rfrag::parse(frame).unwrap().0);
-    headers.map(|header| (header.sequence, header.wants_acknowledgment)).collect()
+    headers.map(|header| (header.sequence, header.wants_acknowledgement)).collect()
 }
 
 fn deliver<'a>(receiver: &'a mut Receiver, now: Instant, frame: &[u8]) -> Reception<'a> {
@@ -60,7 +60,7 @@ fn layouts() {
     let header = Rfrag {
         congestion: true,
         tag: 0x42,
-        wants_acknowledgment: true,
+        wants_acknowledgement: true,
         sequence: 0b10101,
         fragment_size: 3,
         fragment_offset: 0x1234,
@@ -71,14 +71,14 @@ fn layouts() {
     assert_eq!(Rfrag::parse(&payload), Ok((header, &[7, 8, 9][..])));
     assert_eq!(Rfrag::parse(&payload[..8]), Err(Error::Truncated));
 
-    let plain = Rfrag { congestion: false, wants_acknowledgment: false, sequence: 1, fragment_size: 0x3ff, ..header };
+    let plain = Rfrag { congestion: false, wants_acknowledgement: false, sequence: 1, fragment_size: 0x3ff, ..header };
     assert_eq!(plain.emit(), [0b1110_1000, 0x42, 0b0000_0111, 0xff, 0x12, 0x34]);
 
     // The first and the third fragment.
-    let acknowledgment = RfragAck { congestion: false, tag: 0x42, bitmap: bit(0) | bit(2) };
+    let acknowledgement = RfragAck { congestion: false, tag: 0x42, bitmap: bit(0) | bit(2) };
     let octets = [0b1110_1010, 0x42, 0b1010_0000, 0, 0, 0];
-    assert_eq!(acknowledgment.emit(), octets);
-    assert_eq!(RfragAck::parse(&octets), Ok(acknowledgment));
+    assert_eq!(acknowledgement.emit(), octets);
+    assert_eq!(RfragAck::parse(&octets), Ok(acknowledgement));
     assert_eq!(RfragAck::parse(&octets[..5]), Err(Error::Truncated));
     assert_eq!(RfragAck::parse(&payload), Err(Error::Dispatch(0b1110_1001)));
     assert_eq!(Rfrag::parse(&octets), Err(Error::Dispatch(0b1110_1010)));
@@ -100,18 +100,18 @@ fn only_what_is_missing_is_sent_again() {
     for lost in [0, 1, 2, 3, 4, 5].iter().filter(|sequence| ![1, 4].contains(*sequence)) {
         let reception = deliver(&mut receiver, at(1), &frames[*lost]);
         assert_eq!(reception.outcome, reassembly::Outcome::Incomplete);
-        answer = reception.acknowledgment;
+        answer = reception.acknowledgement;
     }
     let answer = answer.unwrap();
     assert_eq!(answer.bitmap >> 26, 0b101101);
-    sender.handle_acknowledgment(&answer);
+    sender.handle_acknowledgement(&answer);
     let frames = flight(&mut sender, at(2), &packet);
     assert_eq!(sequences(&frames), [(1, false), (4, true)]);
 
-    assert_eq!(deliver(&mut receiver, at(3), &frames[0]).acknowledgment, None);
+    assert_eq!(deliver(&mut receiver, at(3), &frames[0]).acknowledgement, None);
     let reception = deliver(&mut receiver, at(4), &frames[1]);
     assert_eq!(reception.outcome, reassembly::Outcome::Complete { packet: &mut packet.clone()[..], datagram: 5 });
-    let answer = reception.acknowledgment.unwrap();
+    let answer = reception.acknowledgement.unwrap();
     assert_eq!(answer.bitmap, RfragAck::FULL);
 
     // The acknowledgement is lost: the sender requests it again, and the receiver repeats it.
@@ -119,14 +119,14 @@ fn only_what_is_missing_is_sent_again() {
     let frames = flight(&mut sender, at(702), &packet);
     assert_eq!(sequences(&frames), [(1, false), (4, true)]);
     let reception = deliver(&mut receiver, at(703), &frames[1]);
-    assert_eq!(reception, Reception { outcome: reassembly::Outcome::Incomplete, acknowledgment: Some(answer) });
-    sender.handle_acknowledgment(&answer);
+    assert_eq!(reception, Reception { outcome: reassembly::Outcome::Incomplete, acknowledgement: Some(answer) });
+    sender.handle_acknowledgement(&answer);
     assert_eq!((sender.state(), sender.deadline()), (State::Delivered, None));
     assert_eq!(sender.frames_sent(), 10);
     assert_eq!(receiver.occupancy().buffers, 0);
     // Later, another packet may have this tag.
     let reception = deliver(&mut receiver, at(4_000), &frames[1]);
-    assert_eq!(reception.acknowledgment.unwrap().bitmap, bit(4));
+    assert_eq!(reception.acknowledgement.unwrap().bitmap, bit(4));
 }
 
 /// The sender measures from the departure of the fragment that asks until the acknowledgement, and only if nothing was sent
@@ -158,12 +158,12 @@ fn a_window_at_a_time_narrower_after_congestion() {
     let packet = packet(1000);
     let mut sender = sender(&packet, RecoveryConfig { window: 4, ..all_at_once() });
     assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, false), (1, false), (2, false), (3, true)]);
-    sender.handle_acknowledgment(&RfragAck { congestion: true, tag: 0x42, bitmap: 0xf << 28 });
+    sender.handle_acknowledgement(&RfragAck { congestion: true, tag: 0x42, bitmap: 0xf << 28 });
     assert_eq!(sequences(&flight(&mut sender, at(1), &packet)), [(4, false), (5, true)]);
     // An acknowledgement with another tag is ignored.
-    sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x43, bitmap: RfragAck::FULL });
+    sender.handle_acknowledgement(&RfragAck { congestion: false, tag: 0x43, bitmap: RfragAck::FULL });
     assert_eq!(sender.state(), State::Waiting);
-    sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: 0x3f << 26 });
+    sender.handle_acknowledgement(&RfragAck { congestion: false, tag: 0x42, bitmap: 0x3f << 26 });
     assert_eq!(sequences(&flight(&mut sender, at(2), &packet)), [(6, false), (7, false), (8, true)]);
 }
 
@@ -206,7 +206,7 @@ fn without_a_buffer_the_sender_is_told_to_give_up() {
     let frames = flight(&mut second, at(0), &packet);
     let reception = deliver(&mut receiver, at(1), &frames[0]);
     assert_eq!(reception.outcome, reassembly::Outcome::Discarded(Discard::Full));
-    second.handle_acknowledgment(&reception.acknowledgment.unwrap());
+    second.handle_acknowledgement(&reception.acknowledgement.unwrap());
     assert_eq!(second.state(), State::Failed);
     // The first packet is discarded at its timeout.
     assert_eq!(receiver.deadline(), Some(at(60_000)));
@@ -220,7 +220,7 @@ fn fragments_that_contradict_each_other_end_the_packet() {
         let header = Rfrag {
             congestion: false,
             tag: 0x42,
-            wants_acknowledgment: false,
+            wants_acknowledgement: false,
             sequence,
             fragment_size: fragment.len() as u16,
             fragment_offset,
@@ -241,7 +241,7 @@ fn fragments_that_contradict_each_other_end_the_packet() {
         deliver(&mut receiver, at(0), &fragment(1, 60, &[0; 20]));
         let reception = deliver(&mut receiver, at(0), &frame);
         assert_eq!(reception.outcome, reassembly::Outcome::Discarded(reason));
-        assert_eq!(reception.acknowledgment.unwrap().bitmap, RfragAck::NULL);
+        assert_eq!(reception.acknowledgement.unwrap().bitmap, RfragAck::NULL);
         assert_eq!(receiver.occupancy().buffers, 0);
     }
 }
@@ -305,25 +305,25 @@ fn offsets_follow_the_header_that_grows() {
 }
 
 #[test]
-fn acknowledgments_find_their_way_back() {
+fn acknowledgements_find_their_way_back() {
     let mut between = Between::new(1);
-    let acknowledgment = RfragAck { congestion: false, tag: 9, bitmap: bit(0) };
-    assert_eq!(between.0.handle_acknowledgment(at(0), LINK.destination, &acknowledgment), None, "no path");
+    let acknowledgement = RfragAck { congestion: false, tag: 9, bitmap: bit(0) };
+    assert_eq!(between.0.handle_acknowledgement(at(0), LINK.destination, &acknowledgement), None, "no path");
     between.take(&fragments_from_afar(0x42)[0], 9, false);
-    let back = Some((Eui64::of_node(NodeId(2)), RfragAck { tag: 0x42, ..acknowledgment }));
-    assert_eq!(between.0.handle_acknowledgment(at(0), LINK.destination, &acknowledgment), back);
-    assert_eq!(between.0.handle_acknowledgment(at(0), LINK.source, &acknowledgment), None, "from elsewhere");
+    let back = Some((Eui64::of_node(NodeId(2)), RfragAck { tag: 0x42, ..acknowledgement }));
+    assert_eq!(between.0.handle_acknowledgement(at(0), LINK.destination, &acknowledgement), back);
+    assert_eq!(between.0.handle_acknowledgement(at(0), LINK.source, &acknowledgement), None, "from elsewhere");
     // While the packet is not complete, there is no room for another; afterwards there is.
     let other = fragments_from_afar(0x43);
     let refusal = RfragAck { congestion: false, tag: 0x43, bitmap: RfragAck::NULL };
     let full = Outcome::Discarded(forwarding::Discard::Full, Some(refusal));
     assert_eq!(between.take(&other[0], 10, false).0, full);
     assert_eq!(between.take(&other[1], 10, false).0, Outcome::Unknown(Some(refusal)));
-    between.0.handle_acknowledgment(at(0), LINK.destination, &RfragAck { bitmap: RfragAck::FULL, ..acknowledgment });
+    between.0.handle_acknowledgement(at(0), LINK.destination, &RfragAck { bitmap: RfragAck::FULL, ..acknowledgement });
     assert!(matches!(between.take(&other[0], 10, false).0, Outcome::Forward { .. }));
     // The receiver gives the packet up: the router deletes the path.
     let null = RfragAck { tag: 10, bitmap: RfragAck::NULL, congestion: false };
-    assert!(between.0.handle_acknowledgment(at(0), LINK.destination, &null).is_some());
+    assert!(between.0.handle_acknowledgement(at(0), LINK.destination, &null).is_some());
     assert_eq!((between.0.occupancy(), between.0.peak()), (0, 1));
 }
 
@@ -337,7 +337,7 @@ fn the_first_fragment_goes_alone_where_it_has_to() {
     // The frame leaves only now: the timer of the acknowledgement starts again.
     sender.handle_departure(at(1_000));
     assert_eq!(sender.deadline(), Some(at(1_700)));
-    sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: bit(0) });
+    sender.handle_acknowledgement(&RfragAck { congestion: false, tag: 0x42, bitmap: bit(0) });
     let rest = [(1, false), (2, false), (3, false), (4, false), (5, true)];
     assert_eq!(sequences(&flight(&mut sender, at(1_100), &packet)), rest);
 }
@@ -348,11 +348,11 @@ fn what_was_never_sent_goes_before_what_is_missing() {
     let packet = packet(600);
     let mut sender = sender(&packet, RecoveryConfig { window: 2, ..all_at_once() });
     assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, false), (1, true)]);
-    sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: bit(1) });
+    sender.handle_acknowledgement(&RfragAck { congestion: false, tag: 0x42, bitmap: bit(1) });
     assert_eq!(sequences(&flight(&mut sender, at(1), &packet)), [(2, false), (3, true)]);
-    sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: bit(1) | bit(2) | bit(3) });
+    sender.handle_acknowledgement(&RfragAck { congestion: false, tag: 0x42, bitmap: bit(1) | bit(2) | bit(3) });
     assert_eq!(sequences(&flight(&mut sender, at(2), &packet)), [(4, false), (5, true)]);
-    sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: 0b011111 << 26 });
+    sender.handle_acknowledgement(&RfragAck { congestion: false, tag: 0x42, bitmap: 0b011111 << 26 });
     assert_eq!(sequences(&flight(&mut sender, at(3), &packet)), [(0, true)]);
 }
 

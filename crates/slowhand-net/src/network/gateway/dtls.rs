@@ -3,9 +3,6 @@
 use slowhand_wire::flight::RecordId;
 use slowhand_wire::{ContentType, FlightPart, MessageType, WireError, dtls, flight};
 
-/// Octets of the header of a record without a connection ID (RFC 6347 section 4.1).
-const HEADER: usize = 13;
-
 /// The content of a DTLS datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
@@ -42,7 +39,7 @@ pub fn parse(datagram: &[u8], parts: &mut Vec<FlightPart>) -> Option<Content> {
             }
             Err(_) => return None,
         };
-        read += HEADER + record.fragment.len();
+        read += dtls::RECORD_HEADER + record.fragment.len();
         match record.content_type {
             ContentType::Handshake | ContentType::ChangeCipherSpec => {
                 for part in flight::parts(&record) {

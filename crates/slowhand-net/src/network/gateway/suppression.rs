@@ -23,6 +23,7 @@
 //! This module handles only handshakes of DTLS 1.2 and 1.0 ([`dtls`]), on any port. Everything else passes: other
 //! protocols, application data, alerts, a record with a connection ID that stands alone, the encrypted flights of DTLS 1.3.
 
+use super::super::destination::last_node;
 use super::dtls::{self, Content};
 use crate::address::{Host, NodeId};
 use crate::clock::{Duration, Instant};
@@ -159,14 +160,12 @@ struct Held {
 impl Conversation {
     /// The latest flight that `parts` belong to; none if some of them are new.
     fn flight_down(&self, parts: &[FlightPart]) -> Option<u32> {
-        let repeats = parts.iter().all(|part| self.covered_down.covers(part));
-        self.copies(parts).map(|sent| sent.flight).max().filter(|_| repeats)
+        latest_flight(parts, &self.covered_down, self.copies(parts).map(|sent| sent.flight))
     }
 
     fn flight_up(&self, parts: &[FlightPart]) -> Option<u32> {
-        let repeats = parts.iter().all(|part| self.covered_up.covers(part));
         let copies = self.up.iter().filter(|(sent, _)| parts.iter().any(|part| part.overlaps(sent)));
-        copies.map(|&(_, flight)| flight).max().filter(|_| repeats)
+        latest_flight(parts, &self.covered_up, copies.map(|&(_, flight)| flight))
     }
 
     /// The copies of these parts that went into the mesh.
@@ -459,6 +458,11 @@ impl Suppression {
     }
 }
 
+/// The latest of the flights of these parts' copies; none if some of the parts are new.
+fn latest_flight(parts: &[FlightPart], covered: &Coverage, copies: impl Iterator<Item = u32>) -> Option<u32> {
+    copies.max().filter(|_| parts.iter().all(|part| covered.covers(part)))
+}
+
 /// Computes when a packet of `octets` that goes into the mesh now arrives, and when its answer is due. It assumes that
 /// the answer is as long as the `flight` that the packet belongs to. The caller fills in part and flight number.
 fn estimate(
@@ -479,10 +483,7 @@ fn estimate(
 
 /// The node of a conversation. If the address is not that of a node: the border router itself, zero hops away.
 fn node_of((_, client): Key) -> NodeId {
-    match Host::of_address(client.address) {
-        Some(Host::Node(node)) => node,
-        _ => NodeId::ROOT,
-    }
+    last_node(Host::of_address(client.address))
 }
 
 #[cfg(test)]

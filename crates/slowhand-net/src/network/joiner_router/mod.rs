@@ -10,9 +10,11 @@
 
 pub mod relay;
 
+use super::destination::last_node;
 use crate::address::{Host, NodeId};
 use crate::ip::Endpoint;
 use crate::random::{Stream, Streams};
+use std::collections::BTreeSet;
 
 /// The UDP port of a joiner and of a joiner router (`OPENTHREAD_CONFIG_JOINER_UDP_PORT`).
 pub const JOINER_PORT: u16 = 1_000;
@@ -33,8 +35,7 @@ pub struct JoiningConfig {
 #[derive(Debug)]
 pub(super) struct Joining {
     pub(super) commissioner: Endpoint,
-    /// By node.
-    is_joiner: Vec<bool>,
+    joiners: BTreeSet<NodeId>,
     /// The message IDs of CoAP, by the node that sends.
     message_ids: Vec<u16>,
     tokens: Stream,
@@ -48,12 +49,10 @@ impl Joining {
     /// None if no node joins.
     pub(super) fn new(config: Option<&JoiningConfig>, nodes: usize, streams: &Streams) -> Option<Box<Self>> {
         let config = config?;
-        let mut is_joiner = vec![false; nodes];
-        config.joiners.iter().for_each(|joiner| is_joiner[joiner.index()] = true);
         let mut first_ids = streams.stream("joining, message IDs", 0);
         Some(Box::new(Self {
             commissioner: config.commissioner,
-            is_joiner,
+            joiners: config.joiners.iter().copied().collect(),
             message_ids: (0..nodes).map(|_| first_ids.below(1 << 16) as u16).collect(),
             tokens: streams.stream("joining, tokens", 0),
             message: Vec::new(),
@@ -61,17 +60,14 @@ impl Joining {
         }))
     }
 
-    /// True if there is such a node, and it is a joiner.
+    /// True if the node is a joiner.
     pub(super) fn has(&self, node: NodeId) -> bool {
-        self.is_joiner.get(node.index()).is_some_and(|joins| *joins)
+        self.joiners.contains(&node)
     }
 
     /// The node that gives the commissioner what joiner routers send.
     pub(super) fn border_agent(&self) -> NodeId {
-        match Host::of_address(self.commissioner.address) {
-            Some(Host::Node(node)) => node,
-            _ => NodeId::ROOT,
-        }
+        last_node(Host::of_address(self.commissioner.address))
     }
 
     /// The message ID and the token of the next message of a node. OpenThread counts the IDs from a random one, and draws

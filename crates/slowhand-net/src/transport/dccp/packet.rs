@@ -106,35 +106,25 @@ pub enum Body {
 }
 
 impl Body {
-    const fn kind(self) -> u8 {
+    /// The number of the type, and its name, as the RFC has it.
+    const fn kind(self) -> (u8, &'static str) {
         match self {
-            Self::Request { .. } => kind::REQUEST,
-            Self::Response { .. } => kind::RESPONSE,
-            Self::Data => kind::DATA,
-            Self::Ack { .. } => kind::ACK,
-            Self::DataAck { .. } => kind::DATA_ACK,
-            Self::CloseReq { .. } => kind::CLOSE_REQ,
-            Self::Close { .. } => kind::CLOSE,
-            Self::Reset { .. } => kind::RESET,
-            Self::Sync { .. } => kind::SYNC,
-            Self::SyncAck { .. } => kind::SYNC_ACK,
+            Self::Request { .. } => (kind::REQUEST, "DCCP-Request"),
+            Self::Response { .. } => (kind::RESPONSE, "DCCP-Response"),
+            Self::Data => (kind::DATA, "DCCP-Data"),
+            Self::Ack { .. } => (kind::ACK, "DCCP-Ack"),
+            Self::DataAck { .. } => (kind::DATA_ACK, "DCCP-DataAck"),
+            Self::CloseReq { .. } => (kind::CLOSE_REQ, "DCCP-CloseReq"),
+            Self::Close { .. } => (kind::CLOSE, "DCCP-Close"),
+            Self::Reset { .. } => (kind::RESET, "DCCP-Reset"),
+            Self::Sync { .. } => (kind::SYNC, "DCCP-Sync"),
+            Self::SyncAck { .. } => (kind::SYNC_ACK, "DCCP-SyncAck"),
         }
     }
 
     /// The name of the type, as the RFC has it.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Request { .. } => "DCCP-Request",
-            Self::Response { .. } => "DCCP-Response",
-            Self::Data => "DCCP-Data",
-            Self::Ack { .. } => "DCCP-Ack",
-            Self::DataAck { .. } => "DCCP-DataAck",
-            Self::CloseReq { .. } => "DCCP-CloseReq",
-            Self::Close { .. } => "DCCP-Close",
-            Self::Reset { .. } => "DCCP-Reset",
-            Self::Sync { .. } => "DCCP-Sync",
-            Self::SyncAck { .. } => "DCCP-SyncAck",
-        }
+        self.kind().1
     }
 
     /// The acknowledgement number, which all but Request and Data have.
@@ -306,7 +296,7 @@ impl<'a> Packet<'a> {
         out[0..2].copy_from_slice(&self.source_port.to_be_bytes());
         out[2..4].copy_from_slice(&self.destination_port.to_be_bytes());
         out[4] = (offset / 4) as u8;
-        out[8] = self.body.kind() << 1 | 1;
+        out[8] = self.body.kind().0 << 1 | 1;
         out[10..16].copy_from_slice(&self.seq.get().to_be_bytes()[2..]);
         if let Some(ack) = self.body.ack() {
             out[18..24].copy_from_slice(&ack.get().to_be_bytes()[2..]);

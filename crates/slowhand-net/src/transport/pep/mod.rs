@@ -42,13 +42,10 @@ pub struct Proxy {
     random: Stream,
     /// In the order in which they were opened.
     flows: Vec<Flow>,
-    /// The reset that answers a segment of no connection.
-    reset: Option<(TcpAddresses, Segment<'static>)>,
+    /// The reset that answers a segment of no connection, with its source and destination.
+    reset: Option<([Ipv6Addr; 2], Segment<'static>)>,
     relay: Box<[u8; RELAY]>,
 }
-
-/// Source and destination.
-type TcpAddresses = (Ipv6Addr, Ipv6Addr);
 
 /// A segment that was written to the caller's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +84,7 @@ impl Proxy {
             Some(flow) => flow.handle_segment(now, side, packet, &mut *self.relay),
             None => {
                 let reply = segment.reset_reply();
-                self.reset = reply.map(|reply| ((packet.destination, packet.source), reply));
+                self.reset = reply.map(|reply| ([packet.destination, packet.source], reply));
                 Ok(())
             }
         }
@@ -107,7 +104,7 @@ impl Proxy {
     /// Writes the next segment to `out`. Call it until it returns `None`. If `out` is smaller than
     /// [`max_segment_len`](Self::max_segment_len), it writes nothing.
     pub fn poll_transmit(&mut self, now: Instant, path: &impl Path, out: &mut [u8]) -> Option<Transmit> {
-        if let Some(((source, destination), segment)) = self.reset.take() {
+        if let Some(([source, destination], segment)) = self.reset.take() {
             let length = segment.emit(source, destination, out).ok()?;
             return Some(Transmit { source, destination, ecn: Ecn::NotCapable, length });
         }

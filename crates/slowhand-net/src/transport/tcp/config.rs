@@ -158,11 +158,11 @@ pub enum CongestionControl {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Recovery {
-    /// Fast retransmit, and fast recovery that ends with the first new acknowledgment
+    /// Fast retransmit, and fast recovery that ends with the first new acknowledgement
     /// (RFC 5681 section 3.2).
     Reno,
     /// Fast recovery that lasts until all data is acknowledged that was in flight when it began
-    /// (RFC 6582, the variant that restarts the timer with each partial acknowledgment).
+    /// (RFC 6582, the variant that restarts the timer with each partial acknowledgement).
     NewReno,
 }
 
@@ -264,38 +264,31 @@ impl TcpConfig {
     /// from 200 ms. The preset keeps 200 ms: it is for any such device, and it is the delay that Linux
     /// expects of a peer (its tail loss probe waits so long for the acknowledgement of one segment).
     pub fn constrained() -> Self {
+        let linux = Self::linux();
         Self {
             mss: 536,
             send_buffer: 2_144,
             receive_buffer: 2_144,
             window_scale: None,
             timestamps: false,
-            sack: true,
             duplicate_sack: false,
             ecn: Ecn::Off,
             nagle: Nagle::Off,
             delayed_ack: Some(DelayedAck::new(Duration::from_millis(200))),
             initial_window: 1,
-            slow_start: true,
             slow_start_limit: 1,
             congestion: CongestionControl::Reno,
-            recovery: Recovery::NewReno,
-            limited_transmit: true,
             early_retransmit: false,
-            rescue_retransmission: false,
-            single_segment: false,
             tail_loss_probe: false,
             rto: Rto {
-                initial: Duration::from_secs(1),
-                after_syn_loss: Duration::from_secs(3),
                 min: Duration::from_secs(1),
                 max: Duration::from_secs(60),
                 granularity: Duration::from_millis(1),
+                ..linux.rto
             },
-            syn: Syn { timeout: None, measured: true, retries: 6, linear_timeouts: 0 },
+            syn: Syn { linear_timeouts: 0, ..linux.syn },
             retries: 12,
-            keep_alive: None,
-            time_wait: Duration::from_secs(60),
+            ..linux
         }
     }
 

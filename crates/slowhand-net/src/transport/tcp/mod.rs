@@ -14,7 +14,7 @@
 
 mod buffer;
 mod config;
-pub mod congestion;
+mod congestion;
 mod connection;
 mod error;
 mod options;

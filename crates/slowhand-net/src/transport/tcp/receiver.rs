@@ -6,7 +6,7 @@ use super::config::{DelayedAck, TcpConfig};
 use super::options::SackBlocks;
 use super::ranges::SeqRange;
 use super::receive_buffer::ReceiveBuffer;
-use super::segment::Segment;
+use super::segment::{Flags, Segment};
 use super::sender::ranges_for;
 use super::seq::SeqNumber;
 use super::statistics::Statistics;
@@ -20,18 +20,19 @@ pub(super) struct Receiver {
     buffer: ReceiveBuffer,
     /// The MSS that this side announced.
     mss: u32,
-    /// The window scale of this side.
-    shift: u8,
+    /// The window scale of this side, once the handshake is over.
+    pub(super) shift: u8,
     /// The right edge of the announced window.
     announced: SeqNumber,
     /// The latest acknowledgement number that was sent.
-    acknowledged: SeqNumber,
+    pub(super) acknowledged: SeqNumber,
     sack: bool,
     report_duplicates: bool,
     /// The duplicate to report with the next acknowledgement.
     duplicate: Option<SeqRange>,
     delayed_ack: Option<DelayedAck>,
-    ack_due: bool,
+    /// True if an acknowledgement must be sent now.
+    pub(super) ack_due: bool,
     /// The largest payload seen: what counts as a full segment.
     full_segment: u32,
     /// The number of acknowledgements that are still to be sent without delay.
@@ -40,7 +41,7 @@ pub(super) struct Receiver {
     interactive: bool,
     last_data: Option<Instant>,
     /// True if this side must tell the peer that a router marked a segment (RFC 3168 section 6.1.3).
-    echo_congestion: bool,
+    pub(super) echo_congestion: bool,
 }
 
 impl Receiver {
@@ -75,17 +76,8 @@ impl Receiver {
         self.sack = sack;
     }
 
-    /// Scales windows from now on: the handshake is over.
-    pub(super) fn scale_windows(&mut self, shift: u8) {
-        self.shift = shift;
-    }
-
     pub(super) fn next(&self) -> SeqNumber {
         self.buffer.next()
-    }
-
-    pub(super) fn last_acknowledged(&self) -> SeqNumber {
-        self.acknowledged
     }
 
     pub(super) fn unread(&self) -> usize {
@@ -153,12 +145,11 @@ impl Receiver {
     pub(super) fn on_segment(
         &mut self,
         now: Instant,
-        seq: SeqNumber,
-        payload: &[u8],
-        fin: bool,
+        segment: &Segment<'_>,
         timers: &mut Timers,
         statistics: &mut Statistics,
     ) {
+        let (seq, payload, fin) = (segment.seq, segment.payload, segment.flags.contains(Flags::FIN));
         if self.is_finished() || (payload.is_empty() && !fin) {
             return;
         }
@@ -243,14 +234,6 @@ impl Receiver {
         self.buffer.sack_blocks(self.duplicate, limit)
     }
 
-    pub(super) fn ack_is_due(&self) -> bool {
-        self.ack_due
-    }
-
-    pub(super) fn acknowledge_now(&mut self) {
-        self.ack_due = true;
-    }
-
     /// Sends the delayed acknowledgement now: no data came to carry it.
     pub(super) fn on_delayed_ack_timer(&mut self) {
         self.ack_due = true;
@@ -281,10 +264,6 @@ impl Receiver {
     /// RFC 3168 section 6.1.3: echoes a mark until the peer says that it has reduced its window.
     pub(super) fn on_ecn(&mut self, window_reduced: bool, marked: bool) {
         self.echo_congestion = marked || (self.echo_congestion && !window_reduced);
-    }
-
-    pub(super) fn echoes_congestion(&self) -> bool {
-        self.echo_congestion
     }
 }
 

@@ -7,12 +7,10 @@ use std::ops::{BitOr, BitOrAssign};
 use super::error::SegmentError;
 use super::options::Options;
 use super::seq::SeqNumber;
+use crate::ip::{checksum, next_header};
 
 /// The octets of the header without options.
 pub const HEADER_LEN: usize = 20;
-
-/// The protocol number of TCP, part of the pseudo-header (RFC 8200 section 8.1).
-const PROTOCOL: u32 = 6;
 
 /// The control bits, with the ECN bits of RFC 3168.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,7 +84,7 @@ impl fmt::Display for Flags {
 }
 
 /// One segment. Its payload is borrowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment<'a> {
     /// The sender's port.
     pub source_port: u16,
@@ -161,17 +159,8 @@ impl<'a> Segment<'a> {
         } else {
             (SeqNumber(0), self.seq + self.seq_len(), Flags::RST | Flags::ACK)
         };
-        Some(Segment {
-            source_port: self.destination_port,
-            destination_port: self.source_port,
-            seq,
-            ack,
-            flags,
-            window: 0,
-            urgent: 0,
-            options: Options::default(),
-            payload: &[],
-        })
+        let (source_port, destination_port) = (self.destination_port, self.source_port);
+        Some(Segment { source_port, destination_port, seq, ack, flags, ..Segment::default() })
     }
 
     /// Writes the segment with its checksum. Returns the number of octets written.
@@ -208,7 +197,7 @@ impl<'a> Segment<'a> {
         out[18..20].copy_from_slice(&self.urgent.to_be_bytes());
         self.options.emit(&mut out[HEADER_LEN..offset]);
         fill(&mut out[offset..]);
-        let sum = !fold(pseudo_header_sum(source, destination, needed) + sum(out));
+        let sum = checksum::transport(source, destination, next_header::TCP, out);
         out[16..18].copy_from_slice(&sum.to_be_bytes());
         Ok(needed)
     }
@@ -217,23 +206,5 @@ impl<'a> Segment<'a> {
 /// True if the checksum of a segment from `source` to `destination` is right (RFC 8200 section
 /// 8.1).
 pub fn checksum_holds(source: Ipv6Addr, destination: Ipv6Addr, segment: &[u8]) -> bool {
-    fold(pseudo_header_sum(source, destination, segment.len()) + sum(segment)) == 0xffff
-}
-
-fn pseudo_header_sum(source: Ipv6Addr, destination: Ipv6Addr, len: usize) -> u64 {
-    sum(&source.octets()) + sum(&destination.octets()) + len as u64 + u64::from(PROTOCOL)
-}
-
-/// The sum of the 16-bit words. An odd last octet is padded with zero (RFC 1071).
-fn sum(bytes: &[u8]) -> u64 {
-    let words = bytes.chunks_exact(2);
-    let odd = words.remainder().first().map_or(0, |last| u64::from(*last) << 8);
-    words.map(|word| u64::from(u16::from_be_bytes([word[0], word[1]]))).sum::<u64>() + odd
-}
-
-fn fold(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
+    checksum::transport(source, destination, next_header::TCP, segment) == 0
 }

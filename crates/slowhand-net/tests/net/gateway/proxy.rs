@@ -68,7 +68,7 @@ fn the_internet_host_measures_the_internet_alone() {
     let mut conversation = conversation(&Setting::proxied(), [0, 1_500]);
     conversation.exchange();
     let server = &conversation.ends[1];
-    assert_eq!(server.smoothed_rtt(), Some(Duration::from_millis(100)), "each acknowledgment comes at once");
+    assert_eq!(server.smoothed_rtt(), Some(Duration::from_millis(100)), "each acknowledgement comes at once");
     assert_eq!(server.statistics().retransmissions, 0);
 }
 

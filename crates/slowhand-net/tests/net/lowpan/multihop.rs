@@ -176,11 +176,11 @@ proptest! {
                 reassembly::Outcome::Incomplete => {}
                 reassembly::Outcome::Discarded(reason) => prop_assert!(false, "{}", reason),
             }
-            if let Some(acknowledgment) = reception.acknowledgment
+            if let Some(acknowledgement) = reception.acknowledgement
                 && !losses.next().unwrap_or(false)
             {
-                let octets = acknowledgment.emit();
-                sender.handle_acknowledgment(&RfragAck::parse(&octets).unwrap());
+                let octets = acknowledgement.emit();
+                sender.handle_acknowledgement(&RfragAck::parse(&octets).unwrap());
             }
         }
         prop_assert!(delivered <= 1);
@@ -192,7 +192,7 @@ proptest! {
 
     #[test]
     fn no_octets_make_it_panic(
-        frames in vec((select_dispatch(), vec(any::<u8>(), 0..60)), 1..30), acknowledgments in vec(any::<[u8; 5]>(), 0..20),
+        frames in vec((select_dispatch(), vec(any::<u8>(), 0..60)), 1..30), acknowledgements in vec(any::<[u8; 5]>(), 0..20),
     ) {
         let mut forwarder = Forwarder::new(node(1), forwarding::Limits::default(), Contexts::mesh());
         let linger = RecoveryConfig::default().persistence();
@@ -209,11 +209,11 @@ proptest! {
         let packet = packet(1, 900);
         let link = Link { source: node(1), destination: node(0) };
         let mut sender = Sender::new(&packet, link, &Contexts::mesh(), 1, RecoveryConfig::default()).unwrap();
-        for rest in &acknowledgments {
+        for rest in &acknowledgements {
             let octets = [&[0xea, 1], &rest[..4]].concat();
             let _ = sender.next_frame(Instant::ZERO, &packet, &mut out);
-            sender.handle_acknowledgment(&RfragAck::parse(&octets).unwrap());
-            router.handle_acknowledgment(Instant::ZERO, node(0), &RfragAck::parse(&octets).unwrap());
+            sender.handle_acknowledgement(&RfragAck::parse(&octets).unwrap());
+            router.handle_acknowledgement(Instant::ZERO, node(0), &RfragAck::parse(&octets).unwrap());
         }
     }
 }

@@ -137,10 +137,10 @@ fn recoverable_fragments() {
         let frame = &payload[..length];
         capture.frame(LINK, frame);
         let reception = receiver.handle_fragment(Instant::ZERO, LINK.source, LINK.destination, frame, 0);
-        if let Some(acknowledgment) = reception.acknowledgment {
+        if let Some(acknowledgement) = reception.acknowledgement {
             let back = Link { source: LINK.destination, destination: LINK.source };
-            capture.frame(back, &acknowledgment.emit());
-            sender.handle_acknowledgment(&acknowledgment);
+            capture.frame(back, &acknowledgement.emit());
+            sender.handle_acknowledgement(&acknowledgement);
         }
     }
     // 348 octets, of which 48 compress to 2 + 1 (contexts) + 8 (destination) + 6 = 17: 317 in pieces of 98.

@@ -92,7 +92,7 @@ fn what_the_link_layer_loses_is_not_lost_again() {
 
 /// The dispatch octets of RFC 4944 section 5.1, RFC 6282 section 3.1.1 and RFC 8931 section 5.
 #[test]
-fn acknowledgments_and_whole_datagrams_are_no_fragments() {
+fn acknowledgements_and_whole_datagrams_are_no_fragments() {
     for fragment in [0b1100_0000, 0b1100_0111, 0b1110_0000, 0b1110_0111, 0b1110_1000, 0b1110_1001] {
         assert!(is_fragment(&[fragment]), "{fragment:#010b}");
     }

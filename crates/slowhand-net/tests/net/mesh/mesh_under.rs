@@ -11,6 +11,7 @@ use slowhand_net::radio::csma::{Csma, CsmaConfig, Polling};
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::route::Routes;
 use slowhand_testing::wireshark::Tshark;
+use std::collections::BTreeSet;
 
 /// A line with 16-bit addresses, whose routers forward frames. Its last node is an end device that sleeps, or a router.
 fn mesh_under(hops: u16, sleepy: bool, config: NetworkConfig) -> Network {
@@ -19,7 +20,7 @@ fn mesh_under(hops: u16, sleepy: bool, config: NetworkConfig) -> Network {
     let routes = Routes::shortest(nodes, &links).unwrap();
     let polling = Polling { period: Duration::from_millis(200), ..Polling::openthread() };
     let csma = CsmaConfig { addressing: Addressing::Short, polling, ..CsmaConfig::openthread() };
-    let end_devices: Vec<_> = Some(NodeId(hops)).filter(|_| sleepy).into_iter().collect();
+    let end_devices: BTreeSet<_> = Some(NodeId(hops)).filter(|_| sleepy).into_iter().collect();
     let sleepy: Vec<_> = (0..=hops).map(|node| end_devices.contains(&NodeId(node))).collect();
     let links = Links::new(nodes, &links, &streams);
     let mac = Csma::new(csma, links, &routes.parents(), &sleepy, &streams).unwrap();

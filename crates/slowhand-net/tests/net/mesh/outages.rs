@@ -77,7 +77,7 @@ fn an_exchange_that_has_begun_is_finished() {
     network.handle_deadline(seconds(5), &mut events, &mut air);
     let frames: Vec<_> = air.frames.iter().map(|frame| (frame.kind, frame.at, frame.received)).collect();
     assert_eq!(frames, [(FrameKind::Data, begin, true), (FrameKind::Ack, begin + DATA + 192, true)]);
-    let times = network.radio_times(CLIENT, seconds(5));
+    let times = network.mac().radio_times(CLIENT, seconds(5));
     assert_eq!((times.transmit, times.receive), (us(DATA), us(11 * 32)));
     assert_eq!(times.listen, us(begin + 192), "before its frame, and before the acknowledgement");
 }
@@ -106,10 +106,10 @@ fn a_radio_that_is_off_takes_no_energy() {
         // A poll that has begun is finished.
         let awake = air.timeline.iter().filter(|interval| interval.node == CLIENT && interval.to > at(OFF + 10_000));
         assert_eq!(awake.count(), 0);
-        assert!(network.radio_times(CLIENT, at(ON)).sleep >= us(ON - OFF - 10_000));
+        assert!(network.mac().radio_times(CLIENT, at(ON)).sleep >= us(ON - OFF - 10_000));
         network.handle_deadline(at(3_000_000), &mut Events::default(), &mut air);
         network.report_radios(at(3_000_000), &mut air);
-        assert_eq!(air.radio_times(CLIENT, at(3_000_000)), network.radio_times(CLIENT, at(3_000_000)));
+        assert_eq!(air.radio_times(CLIENT, at(3_000_000)), network.mac().radio_times(CLIENT, at(3_000_000)));
         assert!(air.timeline.iter().any(|interval| interval.node == CLIENT && interval.from >= at(ON)));
     }
 }
@@ -159,8 +159,8 @@ proptest! {
         prop_assert!(air.frames.iter().all(|frame| frame.kind == FrameKind::Ack || !is_off(frame)));
         network.report_radios(end, &mut air);
         for node in (0..3).map(NodeId) {
-            prop_assert_eq!(air.radio_times(node, end), network.radio_times(node, end));
-            prop_assert_eq!(air.ramps(node), network.radio_work(node, end).ramps);
+            prop_assert_eq!(air.radio_times(node, end), network.mac().radio_times(node, end));
+            prop_assert_eq!(air.ramps(node), network.mac().radio_work(node, end).ramps);
         }
     }
 }

@@ -79,7 +79,7 @@ fn two_losses_in_one_window() {
 /// no duplicate; the next three let out 15 to 17; the acknowledgement up to 8 takes six off the
 /// window and gives one back, 11.5 with 10 in flight: 8 again, and 18.
 #[test]
-fn a_partial_acknowledgment_deflates_the_window() {
+fn a_partial_acknowledgement_deflates_the_window() {
     let path = Path { drop: |side, _, nth| side == Side::A && (nth == 2 || nth == 8), ..Path::default() };
     let mut pair = established(&plain(), &plain(), path);
     pair.a.write(&message(20_000)).unwrap();
@@ -471,7 +471,7 @@ fn keep_alive_and_nagle_can_be_changed_later() {
         }
         count
     };
-    assert_eq!(segments_of_two_writes(&mut pair), 1, "the second one waits for an acknowledgment");
+    assert_eq!(segments_of_two_writes(&mut pair), 1, "the second one waits for an acknowledgement");
     pair.a.set_nagle(Nagle::Off);
     assert_eq!(segments_of_two_writes(&mut pair), 2);
 }

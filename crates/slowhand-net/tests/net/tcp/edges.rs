@@ -505,7 +505,7 @@ fn a_segment_at_half_of_the_sequence_space_is_not_acceptable() {
             let segment = machine.segment(seq, machine.next_new(), Flags::ACK, &payload);
             machine.arrive(&Segment { options: machine.stamped(), ..segment }, EcnMark::NotCapable);
             let mut out = [0; 2048];
-            let transmit = machine.connection.poll_transmit(machine.now, &mut out).expect("an acknowledgment");
+            let transmit = machine.connection.poll_transmit(machine.now, &mut out).expect("an acknowledgement");
             let answer = Segment::parse(&out[..transmit.len]).unwrap();
             assert_eq!((answer.ack, answer.payload.len()), (machine.expected, 0), "{state:?}, {distance}, {length}");
             assert_eq!(machine.connection.readable(), 0);

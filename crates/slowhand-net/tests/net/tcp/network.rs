@@ -31,7 +31,7 @@ fn a_connection_opens_and_carries_an_octet() {
     let [client, server] = conversation.opened.map(|at| at.unwrap().as_micros());
     assert_eq!(client, 4 * 20_000 + exchange(28));
     let with_data = 6 * 20_000 + exchange(21);
-    assert_eq!(server, with_data, "the acknowledgment of the SYN rides with the octet");
+    assert_eq!(server, with_data, "the acknowledgement of the SYN rides with the octet");
     // The server delays its acknowledgement by 200 ms. It is ready in slot 16 and leaves in slot 19.
     assert_eq!(end.as_micros(), 19 * 20_000 + exchange(20));
     assert_eq!(conversation.sent, 4);

@@ -45,9 +45,9 @@ fn a_radio_that_is_off_does_not_listen() {
     let mut network = with_outage();
     let mut air = Recorder::default();
     network.handle_deadline(seconds(2), &mut Events::default(), &mut air);
-    let times = network.radio_times(CLIENT, seconds(2));
+    let times = network.mac().radio_times(CLIENT, seconds(2));
     assert_eq!((times.listen, times.transmit), (us(12 * 2_622), us(0)));
-    let during = network.radio_times(CLIENT, seconds(2)).since(times);
+    let during = network.mac().radio_times(CLIENT, seconds(2)).since(times);
     assert_eq!(during.listen, us(0));
 }
 
@@ -62,7 +62,7 @@ fn a_radio_can_be_switched_while_the_network_runs() {
     network.handle_deadline(at(1_050_000), &mut events, &mut ());
     assert!(events.is_empty());
     // While it is off its time is sleep, at any instant.
-    let [early, late] = [at(400_000), at(1_050_000)].map(|now| network.radio_times(CLIENT, now));
+    let [early, late] = [at(400_000), at(1_050_000)].map(|now| network.mac().radio_times(CLIENT, now));
     assert_eq!((late.since(early).sleep, late.listen), (us(650_000), us(2 * 2_622)));
     assert!(network.switch_radio(at(1_050_000), CLIENT, true));
     network.handle_deadline(seconds(2), &mut events, &mut ());
@@ -106,6 +106,6 @@ fn the_timeline_has_what_was_before_an_outage() {
     run(&mut network, &[send], seconds(3), &mut air);
     network.report_radios(seconds(3), &mut air);
     for node in [NodeId::ROOT, CLIENT] {
-        assert_eq!(air.radio_times(node, seconds(3)), network.radio_times(node, seconds(3)), "node {node}");
+        assert_eq!(air.radio_times(node, seconds(3)), network.mac().radio_times(node, seconds(3)), "node {node}");
     }
 }

@@ -128,7 +128,7 @@ impl World {
                     let queued = network.mac().queue(node).len();
                     assert!(queued <= QUEUE && queued <= network.queue_peak(node));
                     if step % 16 == 0 {
-                        let RadioTimes { transmit, receive, listen, sleep } = network.radio_times(node, now);
+                        let RadioTimes { transmit, receive, listen, sleep } = network.mac().radio_times(node, now);
                         let sum = transmit + receive + listen + sleep;
                         assert_eq!(sum, now.since(Instant::ZERO), "node {node} at {now}");
                     }
@@ -148,13 +148,13 @@ impl World {
         assert_eq!(waiting, [], "everything is sent or given up");
         network.report_radios(end, &mut air);
         for node in nodes() {
-            let times = network.radio_times(node, end);
+            let times = network.mac().radio_times(node, end);
             assert_eq!(times, air.radio_times(node, end), "node {node}");
-            let work = network.radio_work(node, end);
+            let work = network.mac().radio_work(node, end);
             assert_eq!(work.ramps, air.ramps(node), "node {node}");
             assert!(work.ready <= times.sleep, "node {node}: {work:?}");
             // The slot that begins at the end has not counted yet.
-            let slots = network.slots(node, end).unwrap();
+            let slots = network.mac().slots(node, end).unwrap();
             assert_eq!(work.starts, slots.sum(), "node {node}: {slots:?}");
         }
         (fates, air)

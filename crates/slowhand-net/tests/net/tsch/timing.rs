@@ -78,11 +78,11 @@ fn radios_are_on_as_long_as_their_cells_say() {
     // After two slotframes, 200,000 us. The client: one frame of 3,136 us sent; 700 us of guard and 800 us of
     // acknowledgement; it listened in slots 4 and 9 for 2 * 1,311 us each.
     let us = Duration::from_micros;
-    let client = network.radio_times(CLIENT, Instant::from_micros(200_000));
+    let client = network.mac().radio_times(CLIENT, Instant::from_micros(200_000));
     assert_eq!((client.transmit, client.receive, client.listen), (us(3_136), us(800), us(700 + 2 * 2_622)));
     assert_eq!(client.transmit + client.receive + client.listen + client.sleep, us(200_000));
     // The root: 1,311 us until the frame, the frame, its acknowledgement; idle in slots 3, 6 and 8.
-    let root = network.radio_times(NodeId::ROOT, Instant::from_micros(200_000));
+    let root = network.mac().radio_times(NodeId::ROOT, Instant::from_micros(200_000));
     assert_eq!((root.transmit, root.receive, root.listen), (us(800), us(3_136), us(1_311 + 3 * 2_622)));
 }
 
@@ -124,7 +124,7 @@ fn offsets_to_the_sfd_take_160_us_from_the_listener() {
     assert_eq!(delivered, Instant::from_micros(34_352));
     let us = Duration::from_micros;
     let times = |node| {
-        let times = network.radio_times(node, Instant::from_micros(100_000));
+        let times = network.mac().radio_times(node, Instant::from_micros(100_000));
         (times.transmit, times.receive, times.listen)
     };
     // The guard times begin where they begin without the difference: 1,311 and 700 us before the offsets.

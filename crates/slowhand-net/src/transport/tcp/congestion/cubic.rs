@@ -2,7 +2,7 @@
 
 use crate::clock::{Duration, Instant};
 
-use super::{Acked, Controller, Start};
+use super::{Acked, Algorithm};
 
 /// The multiplicative decrease, beta_cubic = 0.7 (RFC 9438 section 4.6), in tenths.
 const BETA: u64 = 7;
@@ -12,10 +12,8 @@ const C: u64 = 4;
 
 /// The window as a cubic function of the time since the last decrease.
 #[derive(Debug)]
-pub struct Cubic {
-    start: Start,
-    window: u32,
-    threshold: u32,
+pub(super) struct Cubic {
+    mss: u32,
     /// The fraction of an octet by which the window will grow next, times the window.
     credit: u64,
     /// The window before the last decrease, W_max.
@@ -40,39 +38,18 @@ struct Epoch {
 
 impl Cubic {
     /// The state of a new connection.
-    pub fn new(start: Start) -> Self {
-        Self { start, window: start.window, threshold: start.threshold(), credit: 0, max: 0, epoch: None }
+    pub(super) fn new(mss: u32) -> Self {
+        Self { mss, credit: 0, max: 0, epoch: None }
     }
 
-    /// `octets` times beta, at least two segments (RFC 9438 section 4.6).
-    fn reduced(&self, octets: u32) -> u32 {
-        let reduced = (u64::from(octets) * BETA / 10) as u32;
-        reduced.max(2 * self.start.mss)
-    }
-
-    /// Stores the window as the new maximum. If it had not reached the last maximum, stores less, to
-    /// leave bandwidth to other connections (fast convergence, RFC 9438 section 4.7).
-    fn remember_max(&mut self) {
-        let window = self.window;
-        self.max = if window < self.max { (u64::from(window) * (10 + BETA) / 20) as u32 } else { window };
-        self.epoch = None;
-        self.credit = 0;
-    }
-
-    fn begin_epoch(&self, now: Instant) -> Epoch {
-        let mss = u64::from(self.start.mss);
-        let missing = u64::from(self.max.saturating_sub(self.window));
+    fn begin_epoch(&self, now: Instant, window: u32) -> Epoch {
+        let mss = u64::from(self.mss);
+        let missing = u64::from(self.max.saturating_sub(window));
         // K = cbrt((W_max - cwnd) / C), windows in segments (RFC 9438 equation 2). The factor 10^9
         // converts cubic seconds to cubic milliseconds.
         let k_ms = cube_root(u128::from(missing) * 10 * 1_000_000_000 / u128::from(mss * C));
-        Epoch {
-            began: now,
-            k_ms,
-            origin: self.max.max(self.window),
-            reno: self.window.into(),
-            reno_credit: 0,
-            prior: self.max,
-        }
+        let origin = self.max.max(window);
+        Epoch { began: now, k_ms, origin, reno: window.into(), reno_credit: 0, prior: self.max }
     }
 
     /// W_cubic(t) (RFC 9438 equation 1).
@@ -80,39 +57,13 @@ impl Cubic {
         let t = since_began.as_micros() / 1_000;
         let distance = u128::from(t.abs_diff(epoch.k_ms));
         let cubed = distance.saturating_pow(3);
-        let change = cubed.saturating_mul(u128::from(C * u64::from(self.start.mss))) / (10 * 1_000_000_000);
+        let change = cubed.saturating_mul(u128::from(C * u64::from(self.mss))) / (10 * 1_000_000_000);
         let change = u64::try_from(change).unwrap_or(u64::MAX);
         if t < epoch.k_ms {
             u64::from(epoch.origin).saturating_sub(change)
         } else {
             u64::from(epoch.origin).saturating_add(change)
         }
-    }
-
-    fn avoid_congestion(&mut self, acked: Acked) {
-        let mss = u64::from(self.start.mss);
-        let window = u64::from(self.window);
-        let mut epoch = match self.epoch {
-            Some(epoch) => epoch,
-            None => self.begin_epoch(acked.now),
-        };
-        epoch.follow_reno(acked.octets.into(), window, mss);
-        let rtt = acked.smoothed_rtt.unwrap_or(Duration::ZERO);
-        let elapsed = acked.now.since(epoch.began);
-        if self.cubic_window(&epoch, elapsed) < epoch.reno {
-            // Reno-friendly (RFC 9438 section 4.3).
-            self.window = u32::try_from(epoch.reno).unwrap_or(u32::MAX).max(self.window);
-        } else {
-            // Concave and convex region (RFC 9438 sections 4.4 and 4.5): the window grows towards the
-            // target, the value one round trip later, by (target - cwnd) / cwnd for each octet.
-            let target = self.cubic_window(&epoch, elapsed + rtt);
-            let target = target.clamp(window, window * 3 / 2);
-            self.credit += (target - window) * u64::from(acked.octets);
-            let gained = self.credit / window;
-            self.credit %= window;
-            self.window = self.window.saturating_add(gained as u32);
-        }
-        self.epoch = Some(epoch);
     }
 }
 
@@ -128,41 +79,37 @@ impl Epoch {
     }
 }
 
-impl Controller for Cubic {
-    fn window(&self) -> u32 {
-        self.window
-    }
-
-    fn slow_start_threshold(&self) -> u32 {
-        self.threshold
-    }
-
-    fn on_acked(&mut self, acked: Acked) {
-        if self.window < self.threshold {
-            self.window = self.start.slow_start(self.window, acked.octets);
-        } else {
-            self.avoid_congestion(acked);
+impl Algorithm for Cubic {
+    fn grow(&mut self, octets: u32, acked: Acked) -> u32 {
+        let window = u64::from(octets);
+        let mut epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(acked.now, octets));
+        epoch.follow_reno(acked.octets.into(), window, self.mss.into());
+        self.epoch = Some(epoch);
+        let elapsed = acked.now.since(epoch.began);
+        if self.cubic_window(&epoch, elapsed) < epoch.reno {
+            // Reno-friendly (RFC 9438 section 4.3).
+            return u32::try_from(epoch.reno).unwrap_or(u32::MAX).max(octets);
         }
+        // Concave and convex region (RFC 9438 sections 4.4 and 4.5): the window grows towards the
+        // target, the value one round trip later, by (target - cwnd) / cwnd for each octet.
+        let target = self.cubic_window(&epoch, elapsed + acked.smoothed_rtt.unwrap_or(Duration::ZERO));
+        let target = target.clamp(window, window * 3 / 2);
+        self.credit += (target - window) * u64::from(acked.octets);
+        let gained = self.credit / window;
+        self.credit %= window;
+        octets.saturating_add(gained as u32)
     }
 
-    fn on_congestion(&mut self, _now: Instant, in_flight: u32) {
-        self.remember_max();
-        self.threshold = self.reduced(in_flight);
-        self.window = self.threshold;
-    }
-
-    fn on_timeout(&mut self, _now: Instant, in_flight: u32, first: bool) {
-        if first {
-            self.remember_max();
-            let reduced = self.reduced(in_flight);
-            self.threshold = self.start.threshold_after_timeout(reduced);
-        }
+    /// Stores the window as the new maximum. If it had not reached the last maximum, stores less, to
+    /// leave bandwidth to other connections (fast convergence, RFC 9438 section 4.7). What is left is beta (section 4.6).
+    fn reduce(&mut self, window: u32, in_flight: u32) -> u32 {
+        self.max = if window < self.max { (u64::from(window) * (10 + BETA) / 20) as u32 } else { window };
         self.epoch = None;
-        self.window = self.start.mss;
+        self.credit = 0;
+        (u64::from(in_flight) * BETA / 10) as u32
     }
 
-    fn on_idle(&mut self, initial_window: u32) {
-        self.window = self.window.min(initial_window);
+    fn restart(&mut self) {
         self.epoch = None;
     }
 }
@@ -187,8 +134,11 @@ mod tests {
 
     const MSS: u32 = 1000;
 
-    fn cubic(segments: u32) -> Cubic {
-        Cubic::new(Start { mss: MSS, window: segments * MSS, slow_start: true, slow_start_limit: 1 })
+    /// CUBIC after a loss at this window, and the window after it.
+    fn after_loss_at(window: u32) -> (Cubic, u32) {
+        let mut cubic = Cubic::new(MSS);
+        let window = cubic.reduce(window, window);
+        (cubic, window)
     }
 
     #[test]
@@ -203,10 +153,9 @@ mod tests {
     /// W_max = 1000 segments: K = cbrt(1000 * 0.3 / 0.4) = 9.0856 s (RFC 9438 equation 2).
     #[test]
     fn is_back_at_the_maximum_after_k() {
-        let mut cubic = cubic(1000);
-        cubic.on_congestion(Instant::ZERO, 1000 * MSS);
-        assert_eq!(cubic.window(), 700 * MSS);
-        let epoch = cubic.begin_epoch(Instant::ZERO);
+        let (cubic, window) = after_loss_at(1000 * MSS);
+        assert_eq!(window, 700 * MSS);
+        let epoch = cubic.begin_epoch(Instant::ZERO, window);
         assert_eq!(epoch.k_ms, 9085);
         // W(t) = 0.4 (t - K)^3 + 1000, computed by hand, within a segment.
         for (seconds, segments) in [(0, 700), (5, 973), (9, 1000), (13, 1024), (20, 1520)] {
@@ -219,38 +168,33 @@ mod tests {
     /// 2 = 59.5. From 49 segments, K = cbrt(10.5 / 0.4) = 2.972 s; without fast convergence it would be 3.744 s.
     #[test]
     fn a_loss_below_the_last_maximum_leaves_room_for_others() {
-        let mut cubic = cubic(100);
-        cubic.on_congestion(Instant::ZERO, 100 * MSS);
-        assert_eq!((cubic.max, cubic.window()), (100 * MSS, 70 * MSS));
-        cubic.on_acked(Acked { now: Instant::ZERO, octets: MSS, smoothed_rtt: None });
+        let (mut cubic, window) = after_loss_at(100 * MSS);
+        assert_eq!((cubic.max, window), (100 * MSS, 70 * MSS));
+        cubic.grow(window, Acked { now: Instant::ZERO, octets: MSS, smoothed_rtt: None });
         assert!(cubic.epoch.is_some());
-        cubic.window = 70 * MSS;
-        cubic.on_congestion(Instant::ZERO, 70 * MSS);
+        let window = cubic.reduce(window, window);
         assert!(cubic.epoch.is_none(), "a decrease begins a new epoch");
-        assert_eq!((cubic.max, cubic.window(), cubic.credit), (59_500, 49 * MSS, 0));
-        assert_eq!(cubic.begin_epoch(Instant::ZERO).k_ms, 2_971);
+        assert_eq!((cubic.max, window, cubic.credit), (59_500, 49 * MSS, 0));
+        assert_eq!(cubic.begin_epoch(Instant::ZERO, window).k_ms, 2_971);
         // At the last maximum the whole window counts.
-        cubic.window = 59_500;
-        cubic.on_congestion(Instant::ZERO, 59_500);
+        cubic.reduce(59_500, 59_500);
         assert_eq!(cubic.max, 59_500);
     }
 
     /// On a short path CUBIC is as fast as Reno: about 9/17 of a segment a window at first.
     #[test]
     fn is_reno_friendly_on_short_paths() {
-        let mut cubic = cubic(20);
-        cubic.on_congestion(Instant::ZERO, 20 * MSS);
-        assert_eq!(cubic.window(), 14 * MSS);
+        let (mut cubic, mut window) = after_loss_at(20 * MSS);
+        assert_eq!(window, 14 * MSS);
         let mut now = Instant::ZERO;
         for _ in 0..17 {
-            let window = cubic.window();
             now += Duration::from_millis(10);
             for _ in 0..window / MSS {
-                cubic.on_acked(Acked { now, octets: MSS, smoothed_rtt: Some(Duration::from_millis(10)) });
+                window = cubic.grow(window, Acked { now, octets: MSS, smoothed_rtt: Some(Duration::from_millis(10)) });
             }
         }
         // Six segments at 9/17 a window take 11.3 windows, the other 5.7 windows give one each;
         // the cubic alone gains 0.03 in 170 ms.
-        assert!((24 * MSS..27 * MSS).contains(&cubic.window()), "{}", cubic.window());
+        assert!((24 * MSS..27 * MSS).contains(&window), "{window}");
     }
 }

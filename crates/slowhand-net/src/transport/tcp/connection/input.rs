@@ -87,7 +87,7 @@ impl Connection {
         self.negotiated.ecn = accepted && self.config.ecn == Ecn::Request;
         self.negotiate(segment.seq, segment.window, &segment.options);
         self.establish(now, segment);
-        self.receiver.acknowledge_now();
+        self.receiver.ack_due = true;
     }
 
     /// Opens the connection: the SYN of this side was acknowledged.
@@ -95,12 +95,12 @@ impl Connection {
         self.state = State::Established;
         self.handshake.due = false;
         self.timers.stop(Timer::Retransmit);
-        self.receiver.scale_windows(self.negotiated.own_shift.unwrap_or(0));
+        self.receiver.shift = self.negotiated.own_shift.unwrap_or(0);
         self.measure_handshake(now, segment);
         if let Some(keep) = self.config.keep_alive {
             self.timers.set(Timer::KeepAlive, now + keep.idle);
         }
-        if self.sender.buffer().is_finished() {
+        if self.sender.buffer.is_finished() {
             self.state = State::FinWait1;
         }
     }
@@ -161,7 +161,7 @@ impl Connection {
             let marked = ecn == EcnMark::CongestionExperienced && !segment.payload.is_empty();
             self.receiver.on_ecn(reduced, marked);
         }
-        self.on_text(now, segment);
+        self.receiver.on_segment(now, segment, &mut self.timers, &mut self.statistics);
         self.advance_state(now);
     }
 
@@ -176,7 +176,7 @@ impl Connection {
     fn remember_peer_clock(&mut self, segment: &Segment<'_>) {
         let stamps = segment.options.timestamps.filter(|_| self.negotiated.timestamps);
         if let Some(stamps) = stamps
-            && segment.seq.at_or_before(self.receiver.last_acknowledged())
+            && segment.seq.at_or_before(self.receiver.acknowledged)
         {
             self.peer_clock = stamps.value;
         }
@@ -205,7 +205,7 @@ impl Connection {
         let acknowledged = segment.flags.contains(Flags::ACK);
         if acknowledged && segment.ack == self.initial_seq + 1 {
             self.establish(now, segment);
-            self.receiver.acknowledge_now();
+            self.receiver.ack_due = true;
         } else if !acknowledged {
             self.handshake.due = true;
             self.timers.stop(Timer::Retransmit);
@@ -227,7 +227,7 @@ impl Connection {
         let recently = |last: Instant| now.since(last) < CHALLENGE_INTERVAL;
         if !self.last_challenge.is_some_and(recently) {
             self.last_challenge = Some(now);
-            self.receiver.acknowledge_now();
+            self.receiver.ack_due = true;
         }
     }
 
@@ -257,17 +257,6 @@ impl Connection {
         self.sender.on_ack(now, &ack, &mut self.timers, &mut self.statistics);
     }
 
-    fn on_text(&mut self, now: Instant, segment: &Segment<'_>) {
-        self.receiver.on_segment(
-            now,
-            segment.seq,
-            segment.payload,
-            segment.flags.contains(Flags::FIN),
-            &mut self.timers,
-            &mut self.statistics,
-        );
-    }
-
     /// Changes the state after an acknowledgement of this side's FIN, or a FIN of the peer.
     fn advance_state(&mut self, now: Instant) {
         let ours_done = self.sender.is_done();
@@ -275,7 +264,7 @@ impl Connection {
         match (self.state, ours_done, peer_done) {
             (State::Established, _, true) => self.state = State::CloseWait,
             (State::FinWait1, true, true) | (State::FinWait2, _, true) | (State::Closing, true, _) => {
-                self.receiver.acknowledge_now();
+                self.receiver.ack_due = true;
                 self.enter_time_wait(now);
             }
             (State::FinWait1, true, false) => self.state = State::FinWait2,

@@ -262,7 +262,7 @@ impl Connection {
 
     /// The congestion window, in octets.
     pub fn congestion_window(&self) -> u32 {
-        self.sender.congestion().window()
+        self.sender.congestion.window()
     }
 
     /// The octets sent and not acknowledged.
@@ -272,12 +272,12 @@ impl Connection {
 
     /// The octets written and not acknowledged, sent or not.
     pub fn unacknowledged(&self) -> u32 {
-        self.sender.buffer().end().since(self.sender.una())
+        self.sender.buffer.end().since(self.sender.una())
     }
 
     /// The octets of payload in a full segment, when the connection is open.
     pub fn segment_size(&self) -> u32 {
-        self.sender.mss()
+        self.sender.mss
     }
 
     /// The longest segment that [`poll_transmit`](Self::poll_transmit) can write: its buffer must be at
@@ -293,7 +293,7 @@ impl Connection {
 
     /// The number of octets that [`write`](Self::write) would accept.
     pub fn writable(&self) -> usize {
-        if self.can_write() { self.sender.buffer().room() } else { 0 }
+        if self.can_write() { self.sender.buffer.room() } else { 0 }
     }
 
     /// The number of octets that can be [`read`](Self::read) now.
@@ -308,12 +308,12 @@ impl Connection {
 
     /// True if all written data, and the FIN after [`close`](Self::close), are acknowledged.
     pub fn all_acknowledged(&self) -> bool {
-        self.sender.una() == self.sender.buffer().end()
+        self.sender.una() == self.sender.buffer.end()
     }
 
     fn can_write(&self) -> bool {
         let open = matches!(self.state, State::SynSent | State::SynReceived | State::Established | State::CloseWait);
-        open && !self.sender.buffer().is_finished()
+        open && !self.sender.buffer.is_finished()
     }
 
     /// Writes as many octets as fit into the send buffer, and returns their number.
@@ -327,7 +327,7 @@ impl Connection {
         if !self.can_write() {
             return Err(ConnectionError::Closed);
         }
-        Ok(self.sender.buffer_mut().write(bytes))
+        Ok(self.sender.buffer.write(bytes))
     }
 
     /// Reads octets that arrived in order, and returns their number. Zero means that there are none now;
@@ -348,13 +348,13 @@ impl Connection {
         match self.state {
             State::Listen => self.enter_closed(),
             // Data that was written before the connection opened is still delivered.
-            State::SynSent | State::SynReceived => self.sender.buffer_mut().finish(),
+            State::SynSent | State::SynReceived => self.sender.buffer.finish(),
             State::Established => {
-                self.sender.buffer_mut().finish();
+                self.sender.buffer.finish();
                 self.state = State::FinWait1;
             }
             State::CloseWait => {
-                self.sender.buffer_mut().finish();
+                self.sender.buffer.finish();
                 self.state = State::LastAck;
             }
             _ => {}

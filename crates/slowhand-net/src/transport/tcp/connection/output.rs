@@ -91,7 +91,7 @@ impl Connection {
                 return self.emit_probe(now, remote, out);
             }
         }
-        self.receiver.ack_is_due().then(|| self.emit_ack(now, remote, out))?
+        self.receiver.ack_due.then(|| self.emit_ack(now, remote, out))?
     }
 
     fn emit_data(&mut self, now: Instant, remote: Endpoint, out: &mut [u8]) -> Option<Transmit> {
@@ -99,7 +99,7 @@ impl Connection {
         // `Sender::mss` does not include the timestamps.
         let stamps = if self.negotiated.timestamps { usize::from(TIMESTAMPS_LEN) } else { 0 };
         let sack = (options.len() - stamps) as u32;
-        let room = self.sender.mss().saturating_sub(sack).max(1);
+        let room = self.sender.mss.saturating_sub(sack).max(1);
         let sent = self.sender.next(now, room, &mut self.timers, &mut self.statistics)?;
         let new = sent.kind == Kind::New;
         let reduced = new && self.negotiated.ecn && self.sender.take_reduced_window();
@@ -112,7 +112,7 @@ impl Connection {
         }
         let capable = self.negotiated.ecn && new && sent.len > 0;
         let ecn = if capable { EcnMark::Capable0 } else { EcnMark::NotCapable };
-        let buffer = self.sender.buffer();
+        let buffer = &self.sender.buffer;
         let len = segment
             .emit_with(
                 self.local.address,
@@ -127,29 +127,30 @@ impl Connection {
 
     fn data_flags(&self, sent: &Transmission) -> Flags {
         let end = sent.seq + sent.len;
-        let push = sent.len > 0 && end == self.sender.buffer().data_end();
+        let push = sent.len > 0 && end == self.sender.buffer.data_end();
         self.ack_flags().with(Flags::PSH, push).with(Flags::FIN, sent.fin)
     }
 
     fn ack_flags(&self) -> Flags {
-        Flags::ACK.with(Flags::ECE, self.receiver.echoes_congestion())
+        Flags::ACK.with(Flags::ECE, self.receiver.echo_congestion)
     }
 
     fn emit_ack(&mut self, now: Instant, remote: Endpoint, out: &mut [u8]) -> Option<Transmit> {
-        let options = self.options(now);
-        let window = self.receiver.announce_window();
-        let seq = self.sender.next_new();
-        let segment = self.segment(remote, seq, self.ack_flags(), window, options);
+        let transmit = self.emit_empty(now, remote, self.sender.next_new(), out);
         self.receiver.on_ack_sent(&mut self.timers);
-        self.emit(&segment, remote, EcnMark::NotCapable, out)
+        transmit
     }
 
     /// Writes a keep-alive probe: a segment before the window, which a live peer answers (RFC 9293
     /// section 3.8.4).
     fn emit_probe(&mut self, now: Instant, remote: Endpoint, out: &mut [u8]) -> Option<Transmit> {
+        self.emit_empty(now, remote, self.sender.una() - 1, out)
+    }
+
+    /// Writes a segment without data.
+    fn emit_empty(&mut self, now: Instant, remote: Endpoint, seq: SeqNumber, out: &mut [u8]) -> Option<Transmit> {
         let options = self.options(now);
         let window = self.receiver.announce_window();
-        let seq = self.sender.una() - 1;
         let segment = self.segment(remote, seq, self.ack_flags(), window, options);
         self.emit(&segment, remote, EcnMark::NotCapable, out)
     }
@@ -176,17 +177,9 @@ impl Connection {
         window: u16,
         options: Options,
     ) -> Segment<'static> {
-        Segment {
-            source_port: self.local.port,
-            destination_port: remote.port,
-            seq,
-            ack: self.receiver.next(),
-            flags,
-            window,
-            urgent: 0,
-            options,
-            payload: &[],
-        }
+        let (source_port, destination_port) = (self.local.port, remote.port);
+        let ack = self.receiver.next();
+        Segment { source_port, destination_port, seq, ack, flags, window, options, ..Segment::default() }
     }
 
     fn emit(&self, segment: &Segment<'_>, remote: Endpoint, ecn: EcnMark, out: &mut [u8]) -> Option<Transmit> {

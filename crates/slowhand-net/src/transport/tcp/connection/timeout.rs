@@ -10,7 +10,7 @@ impl Connection {
             match timer {
                 Timer::Retransmit => self.on_retransmit_timer(now),
                 Timer::TailLossProbe => self.sender.on_probe_timer(now, &mut self.timers),
-                Timer::EarlyRetransmit => self.sender.on_early_retransmit_timer(now, &mut self.statistics),
+                Timer::EarlyRetransmit => self.sender.on_early_retransmit_timer(&mut self.statistics),
                 Timer::Persist => self.sender.on_persist_timer(),
                 Timer::DelayedAck => self.receiver.on_delayed_ack_timer(),
                 Timer::KeepAlive => self.on_keep_alive_timer(now),
@@ -23,7 +23,7 @@ impl Connection {
         if matches!(self.state, State::SynSent | State::SynReceived) {
             return self.on_syn_timer();
         }
-        if self.sender.retries() >= self.config.retries.into() {
+        if self.sender.retries >= self.config.retries.into() {
             return self.fail(ConnectionError::TimedOut);
         }
         self.sender.on_timeout(now, &mut self.timers, &mut self.statistics);

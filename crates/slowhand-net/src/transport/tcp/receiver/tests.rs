@@ -1,5 +1,4 @@
 use super::super::options::Options;
-use super::super::segment::Flags;
 use super::*;
 use crate::clock::Duration;
 
@@ -24,8 +23,9 @@ impl Reader {
     /// The next octets arrive, and are acknowledged. Returns the window field.
     fn arrive(&mut self, octets: u32) -> u16 {
         let (seq, payload) = (self.receiver.next(), vec![0; octets as usize]);
-        self.receiver.on_segment(Instant::ZERO, seq, &payload, false, &mut self.timers, &mut self.statistics);
-        assert!(self.receiver.ack_is_due());
+        let segment = segment_at(seq, &payload, Flags::ACK);
+        self.receiver.on_segment(Instant::ZERO, &segment, &mut self.timers, &mut self.statistics);
+        assert!(self.receiver.ack_due);
         self.acknowledge()
     }
 
@@ -38,16 +38,20 @@ impl Reader {
     /// The application reads. True if the peer must hear of it.
     fn read(&mut self, octets: usize) -> bool {
         assert_eq!(self.receiver.read(&mut vec![0; octets]), octets);
-        self.receiver.ack_is_due()
+        self.receiver.ack_due
     }
 }
 
 /// A segment at a distance from the next octet.
 fn segment<'a>(receiver: &Receiver, distance: i32, payload: &'a [u8], flags: Flags) -> Segment<'a> {
+    segment_at(SeqNumber(receiver.next().0.wrapping_add_signed(distance)), payload, flags)
+}
+
+fn segment_at(seq: SeqNumber, payload: &[u8], flags: Flags) -> Segment<'_> {
     Segment {
         source_port: 1,
         destination_port: 2,
-        seq: SeqNumber(receiver.next().0.wrapping_add_signed(distance)),
+        seq,
         ack: SeqNumber(0),
         flags,
         window: 0,
@@ -148,7 +152,7 @@ fn an_open_window_is_announced_again_when_it_has_doubled() {
 fn the_window_field_is_scaled() {
     for (shift, field, window) in [(0, 65_535, 65_535), (1, 50_000, 100_000), (7, 781, 99_968), (14, 6, 98_304)] {
         let mut reader = Reader::new(100_000, 1_000);
-        reader.receiver.scale_windows(shift);
+        reader.receiver.shift = shift;
         assert_eq!(reader.acknowledge(), field);
         assert_eq!(reader.receiver.window(), window);
     }
@@ -176,7 +180,7 @@ fn octets_that_arrived_before_are_reported_as_duplicates() {
         let (payload, next) = (vec![0; octets], reader.receiver.next());
         let segment = segment(&reader.receiver, distance, &payload, flags);
         reader.receiver.on_old_segment(&segment, &mut reader.statistics);
-        assert!(reader.receiver.ack_is_due());
+        assert!(reader.receiver.ack_due);
         let at = |distance| SeqNumber(next.0.wrapping_add_signed(distance));
         let expected: Vec<_> = block.map(|(start, end)| SeqRange::new(at(start), at(end))).into_iter().collect();
         assert_eq!(
@@ -202,7 +206,7 @@ fn duplicates_in_acceptable_segments_are_reported() {
     ];
     for (seq, octets, duplicate, count) in rows {
         let Reader { receiver, timers, statistics } = &mut reader;
-        receiver.on_segment(Instant::ZERO, seq, &vec![0; octets], false, timers, statistics);
+        receiver.on_segment(Instant::ZERO, &segment_at(seq, &vec![0; octets], Flags::ACK), timers, statistics);
         let first = receiver.sack_blocks(3).iter().next();
         let reported = duplicate.map(|(start, end)| SeqRange::new(start, end));
         // Without a duplicate, the first block is that of the segment that arrived last after a gap.
@@ -226,14 +230,16 @@ fn delaying(quick: u8) -> Reader {
 /// The next octets arrive at a time. Returns true if an acknowledgement is due, and the time of the timer.
 fn arrive_at(reader: &mut Reader, us: u64, octets: usize) -> (bool, Option<u64>) {
     let Reader { receiver, timers, statistics } = reader;
-    receiver.on_segment(Instant::from_micros(us), receiver.next(), &vec![0; octets], false, timers, statistics);
-    (receiver.ack_is_due(), timers.get(Timer::DelayedAck).map(|at| at.as_micros()))
+    let payload = vec![0; octets];
+    let segment = segment_at(receiver.next(), &payload, Flags::ACK);
+    receiver.on_segment(Instant::from_micros(us), &segment, timers, statistics);
+    (receiver.ack_due, timers.get(Timer::DelayedAck).map(|at| at.as_micros()))
 }
 
 /// RFC 9293 section 3.8.6.3 and RFC 5681 section 4.2: at least every second full-sized segment, and the delay counts
 /// from the first octet.
 #[test]
-fn an_acknowledgment_is_delayed_until_the_second_full_segment_or_the_timer() {
+fn an_acknowledgement_is_delayed_until_the_second_full_segment_or_the_timer() {
     let mut reader = delaying(0);
     assert_eq!(arrive_at(&mut reader, 0, 1_000), (false, Some(40_000)));
     assert!(arrive_at(&mut reader, 10_000, 1_000).0);
@@ -242,12 +248,12 @@ fn an_acknowledgment_is_delayed_until_the_second_full_segment_or_the_timer() {
     assert_eq!(arrive_at(&mut reader, 50_000, 100), (false, Some(90_000)));
     assert_eq!(arrive_at(&mut reader, 60_000, 100), (false, Some(90_000)));
     reader.receiver.on_delayed_ack_timer();
-    assert!(reader.receiver.ack_is_due());
+    assert!(reader.receiver.ack_due);
 }
 
 /// Quick acknowledgements are suspended while this side answers data with data before the timer expires.
 #[test]
-fn an_answer_before_the_timer_ends_quick_acknowledgments() {
+fn an_answer_before_the_timer_ends_quick_acknowledgements() {
     for (answer, quick) in [(39_999, false), (40_000, true), (60_000, true)] {
         let mut reader = delaying(16);
         assert!(arrive_at(&mut reader, 0, 100).0);
@@ -273,7 +279,7 @@ fn duplicates_are_reported_only_where_both_options_are_on() {
         let mut reader = Reader { receiver, timers: Timers::default(), statistics: Statistics::default() };
         reader.arrive(100);
         let Reader { receiver, timers, statistics } = &mut reader;
-        receiver.on_segment(Instant::ZERO, START, &[0; 100], false, timers, statistics);
+        receiver.on_segment(Instant::ZERO, &segment_at(START, &[0; 100], Flags::ACK), timers, statistics);
         assert_eq!(receiver.sack_blocks(3).iter().count(), usize::from(duplicate_sack && sack));
         assert_eq!(statistics.duplicates_received, 1);
     }
@@ -285,8 +291,8 @@ fn duplicates_are_reported_only_where_both_options_are_on() {
 fn the_end_is_reached_when_everything_before_the_fin_has_arrived() {
     let mut reader = Reader::new(2_000, 536);
     let Reader { receiver, timers, statistics } = &mut reader;
-    receiver.on_segment(Instant::ZERO, START + 100, &[0; 50], true, timers, statistics);
+    receiver.on_segment(Instant::ZERO, &segment_at(START + 100, &[0; 50], Flags::FIN), timers, statistics);
     assert_eq!((receiver.is_finished(), receiver.next()), (false, START));
-    receiver.on_segment(Instant::ZERO, START, &[0; 100], false, timers, statistics);
+    receiver.on_segment(Instant::ZERO, &segment_at(START, &[0; 100], Flags::ACK), timers, statistics);
     assert_eq!((receiver.is_finished(), receiver.next()), (true, START + 151));
 }

@@ -6,7 +6,7 @@ mod recovery;
 use crate::clock::{Duration, Instant};
 
 use super::config::{Nagle, Recovery, TcpConfig};
-use super::congestion::{self, Acked, Controller};
+use super::congestion::{Acked, Congestion};
 use super::options::SackBlocks;
 use super::ranges::SeqRange;
 use super::rtt::RttEstimator;
@@ -63,12 +63,12 @@ struct TailLossProbe {
 #[derive(Debug)]
 pub(super) struct Sender {
     config: TcpConfig,
-    buffer: SendBuffer,
+    pub(super) buffer: SendBuffer,
     board: Scoreboard,
-    congestion: Box<dyn Controller>,
+    pub(super) congestion: Congestion,
     pub(super) rtt: RttEstimator,
     /// The octets of a full segment, without the timestamps option.
-    mss: u32,
+    pub(super) mss: u32,
     sack: bool,
     /// The peer's window, and the largest one so far.
     window: u32,
@@ -85,7 +85,8 @@ pub(super) struct Sender {
     retransmit_now: bool,
     /// True if this recovery has had a rescue retransmission.
     rescued: bool,
-    retries: u32,
+    /// The number of timeouts for the data that is not acknowledged.
+    pub(super) retries: u32,
     /// The segment whose round trip is measured: its end, and when it was sent.
     timed: Option<(SeqNumber, Instant)>,
     /// The end of the last segment that was smaller than the MSS, for Minshall's variant of Nagle.
@@ -106,7 +107,7 @@ impl Sender {
         Self {
             buffer: SendBuffer::new(config.send_buffer as usize, start),
             board: Scoreboard::new(start, ranges_for(config.send_buffer, mss)),
-            congestion: congestion::controller(config, mss),
+            congestion: Congestion::new(config, mss),
             rtt: RttEstimator::new(config.rto),
             mss,
             sack: false,
@@ -144,21 +145,13 @@ impl Sender {
         self.window = window;
         self.max_window = window;
         self.window_from = (seq, self.board.una());
-        self.congestion = congestion::controller(&self.config, mss);
+        self.congestion = Congestion::new(&self.config, mss);
     }
 
     /// Sets the window to one segment, because the SYN was lost more than once (RFC 5681 section 3.1).
     /// That a single loss has no effect, since the first timeout is 1 s, is Linux's reading of RFC 6298.
     pub(super) fn start_with_one_segment(&mut self) {
         self.congestion.on_idle(self.mss);
-    }
-
-    pub(super) fn buffer(&self) -> &SendBuffer {
-        &self.buffer
-    }
-
-    pub(super) fn buffer_mut(&mut self) -> &mut SendBuffer {
-        &mut self.buffer
     }
 
     pub(super) fn una(&self) -> SeqNumber {
@@ -171,18 +164,6 @@ impl Sender {
 
     pub(super) fn in_flight(&self) -> u32 {
         self.board.flight()
-    }
-
-    pub(super) fn congestion(&self) -> &dyn Controller {
-        &*self.congestion
-    }
-
-    pub(super) fn mss(&self) -> u32 {
-        self.mss
-    }
-
-    pub(super) fn retries(&self) -> u32 {
-        self.retries
     }
 
     /// True if all data and the FIN are acknowledged.

@@ -38,7 +38,7 @@ impl Sender {
         let advanced = ack.ack.since(self.board.una());
         if advanced > 0 {
             if ack.congestion {
-                self.on_congestion_echo(now, flight, statistics);
+                self.on_congestion_echo(flight, statistics);
             }
             self.board.acknowledge(ack.ack);
             self.buffer.acknowledge(ack.ack);
@@ -55,9 +55,9 @@ impl Sender {
         if self.sack {
             self.detect_loss_by_sack(now, timers, statistics);
         } else if duplicate {
-            self.on_duplicate_without_sack(now, statistics);
+            self.on_duplicate_without_sack(statistics);
         }
-        self.end_probe(now, ack, advanced == 0 && news == 0, flight, statistics);
+        self.end_probe(ack, advanced == 0 && news == 0, flight, statistics);
 
         if advanced > 0 {
             self.restart_timer(now, timers);
@@ -117,8 +117,7 @@ impl Sender {
             Phase::Fast => self.on_partial_ack(octets),
         }
         if self.phase == Phase::Open {
-            self.duplicates = 0;
-            self.inflation = 0;
+            (self.duplicates, self.inflation) = (0, 0);
         }
     }
 
@@ -133,12 +132,11 @@ impl Sender {
         }
     }
 
-    /// Lets the congestion window grow if it limited the sender (RFC 7661 section 4.1). In slow start,
+    /// Lets the congestion window grow if it limited the sender (RFC 7661 sections 4.3 and 4.4). In slow start,
     /// half of it in use is enough, because it doubles in each round trip.
     fn open_window(&mut self, now: Instant, octets: u32, flight: u32) {
         let window = self.congestion.window();
-        let in_slow_start = window < self.congestion.slow_start_threshold();
-        let used = if in_slow_start { flight.saturating_mul(2) } else { flight + self.mss };
+        let used = if self.congestion.is_in_slow_start() { flight.saturating_mul(2) } else { flight + self.mss };
         if used >= window || self.phase == Phase::Timeout {
             self.congestion.on_acked(Acked { now, octets, smoothed_rtt: self.rtt.smoothed() });
         }
@@ -166,7 +164,7 @@ impl Sender {
         self.retransmit_now = true;
     }
 
-    fn on_duplicate_without_sack(&mut self, now: Instant, statistics: &mut Statistics) {
+    fn on_duplicate_without_sack(&mut self, statistics: &mut Statistics) {
         match self.phase {
             Phase::Fast => self.inflation = self.inflation.saturating_add(self.mss),
             Phase::Timeout => {}
@@ -174,7 +172,7 @@ impl Sender {
                 // RFC 6582 section 3.2 step 2: duplicates that a timeout's retransmissions cause are no loss.
                 let new_loss = self.board.una().after(self.recover);
                 if self.duplicates >= DUPLICATE_THRESHOLD && new_loss {
-                    self.begin_fast_recovery(now, statistics);
+                    self.begin_fast_recovery(statistics);
                     self.inflation = self.duplicates * self.mss;
                     self.retransmit_first();
                 } else if self.duplicates < DUPLICATE_THRESHOLD && self.config.limited_transmit {
@@ -192,7 +190,7 @@ impl Sender {
                 self.board.find_lost(self.early_threshold(), self.mss);
             }
             Phase::Open => {
-                self.recover_from_loss(now, DUPLICATE_THRESHOLD, statistics);
+                self.recover_from_loss(DUPLICATE_THRESHOLD, statistics);
                 self.wait_for_reordered(now, timers);
             }
         }
@@ -200,9 +198,9 @@ impl Sender {
 
     /// Begins fast recovery if a segment is lost. Outside of a recovery, everything before `recover` is acknowledged:
     /// each loss is new.
-    fn recover_from_loss(&mut self, now: Instant, threshold: u32, statistics: &mut Statistics) {
+    fn recover_from_loss(&mut self, threshold: u32, statistics: &mut Statistics) {
         if self.board.find_lost(threshold, self.mss) {
-            self.begin_fast_recovery(now, statistics);
+            self.begin_fast_recovery(statistics);
             self.board.begin_recovery();
             self.retransmit_now = true;
         }
@@ -220,8 +218,8 @@ impl Sender {
         }
     }
 
-    pub(in super::super) fn on_early_retransmit_timer(&mut self, now: Instant, statistics: &mut Statistics) {
-        self.recover_from_loss(now, self.early_threshold(), statistics);
+    pub(in super::super) fn on_early_retransmit_timer(&mut self, statistics: &mut Statistics) {
+        self.recover_from_loss(self.early_threshold(), statistics);
     }
 
     /// `DupThresh`. With too few segments in flight for so many duplicates: their number minus one (RFC
@@ -240,14 +238,19 @@ impl Sender {
         (self.board.una() + self.window).at_or_before(self.board.next())
     }
 
-    fn begin_fast_recovery(&mut self, now: Instant, statistics: &mut Statistics) {
+    fn begin_fast_recovery(&mut self, statistics: &mut Statistics) {
         statistics.fast_retransmits += 1;
-        self.congestion.on_congestion(now, self.board.flight());
+        self.reduce_window(self.board.flight());
         self.phase = Phase::Fast;
         self.recover = self.board.next();
-        self.congestion_until = self.recover;
-        self.reduced_window = true;
         self.rescued = false;
+    }
+
+    /// Reduces the congestion window, once for the data in flight.
+    fn reduce_window(&mut self, flight: u32) {
+        self.congestion.on_congestion(flight);
+        self.congestion_until = self.board.next();
+        self.reduced_window = true;
     }
 
     fn end_recovery(&mut self) {
@@ -263,7 +266,7 @@ impl Sender {
     pub(in super::super) fn on_timeout(&mut self, now: Instant, timers: &mut Timers, statistics: &mut Statistics) {
         statistics.timeouts += 1;
         let first = self.retries == 0;
-        self.congestion.on_timeout(now, self.board.flight(), first);
+        self.congestion.on_timeout(self.board.flight(), first);
         self.retries += 1;
         self.rtt.back_off();
         self.phase = Phase::Timeout;
@@ -284,7 +287,7 @@ impl Sender {
 
     /// Evaluates the acknowledgement of a tail loss probe. If the probe repaired a loss, the window is
     /// reduced as for any other loss (RFC 8985 section 7.4).
-    fn end_probe(&mut self, now: Instant, ack: &Ack, nothing_new: bool, flight: u32, statistics: &mut Statistics) {
+    fn end_probe(&mut self, ack: &Ack, nothing_new: bool, flight: u32, statistics: &mut Statistics) {
         let Some(probe) = self.probe else { return };
         if ack.ack.before(probe.end) {
             return;
@@ -295,9 +298,7 @@ impl Sender {
             self.probe = None;
             if self.phase == Phase::Open {
                 statistics.losses_repaired_by_probe += 1;
-                self.congestion.on_congestion(now, flight);
-                self.congestion_until = self.board.next();
-                self.reduced_window = true;
+                self.reduce_window(flight);
             }
         } else if nothing_new {
             self.probe = None;
@@ -306,13 +307,11 @@ impl Sender {
 
     /// Handles ECN-Echo: reacts as to a loss, but only once for each window of data (RFC 3168 section
     /// 6.1.2).
-    fn on_congestion_echo(&mut self, now: Instant, flight: u32, statistics: &mut Statistics) {
+    fn on_congestion_echo(&mut self, flight: u32, statistics: &mut Statistics) {
         let new_window = self.congestion_until.at_or_before(self.board.una());
         if self.phase == Phase::Open && new_window {
             statistics.congestion_echoes += 1;
-            self.congestion.on_congestion(now, flight);
-            self.congestion_until = self.board.next();
-            self.reduced_window = true;
+            self.reduce_window(flight);
         }
     }
 }

@@ -25,7 +25,7 @@ impl Transfer {
 
     /// Sends what the windows allow.
     fn send(&mut self, octets: &[u8]) {
-        self.sender.buffer_mut().write(octets);
+        self.sender.buffer.write(octets);
         while let Some(sent) = self.sender.next(self.now, MSS, &mut self.timers, &mut self.statistics) {
             self.sent += u64::from(sent.len);
         }
@@ -59,10 +59,10 @@ fn two_gigabytes_without_a_loss_leave_the_window_growing_and_fast_retransmit_wor
     // An idle connection begins with the initial window again, 10 segments (RFC 5681 section 4.1).
     transfer.now += Duration::from_secs(600);
     transfer.send(&octets);
-    let window = transfer.sender.congestion().window();
+    let window = transfer.sender.congestion.window();
     assert_eq!(window, 10 * MSS);
     transfer.acknowledge(transfer.sender.next_new());
-    assert!(transfer.sender.congestion().window() > window);
+    assert!(transfer.sender.congestion.window() > window);
 
     transfer.send(&octets);
     for _ in 0..DUPLICATES {
@@ -112,7 +112,7 @@ impl Flight {
     }
 
     fn write(&mut self, segments: u32) {
-        self.sender.buffer_mut().write(&vec![0; (segments * SEGMENT) as usize]);
+        self.sender.buffer.write(&vec![0; (segments * SEGMENT) as usize]);
     }
 
     /// Sends what may be sent: the first octet of each segment, and true if it is a retransmission.
@@ -142,7 +142,7 @@ impl Flight {
     }
 
     fn window(&self) -> u32 {
-        self.sender.congestion().window() / SEGMENT
+        self.sender.congestion.window() / SEGMENT
     }
 
     /// The first segment is lost; the window becomes five segments.
@@ -260,7 +260,7 @@ fn early_retransmit_waits_from_the_first_news_of_a_hole() {
     flight.acknowledge(7, 8..10);
     assert_eq!((due(&flight), flight.send(), flight.statistics.fast_retransmits), (Some(60_000), vec![], 0));
     flight.now = Instant::from_micros(60_000);
-    flight.sender.on_early_retransmit_timer(flight.now, &mut flight.statistics);
+    flight.sender.on_early_retransmit_timer(&mut flight.statistics);
     assert_eq!((flight.send(), flight.statistics.fast_retransmits), (vec![(at(7), true)], 1));
 
     // The segment was only late.
