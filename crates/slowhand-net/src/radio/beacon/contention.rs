@@ -6,7 +6,6 @@ use super::config::{BACKOFF_PERIOD, CONTENTION_WINDOW, Downward, TURNAROUND, int
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::drop_reason::DropReason;
-use crate::radio::Indication;
 use crate::radio::contention::{ACK, Backoff, Event, Node, Phase, Role, StationId, Task};
 use crate::radio::medium::CCA_DURATION;
 use crate::radio::phy::air_time;
@@ -61,7 +60,7 @@ impl Beacon {
     }
 
     /// Steps 3 to 5: an assessment is over.
-    pub(super) fn assessed(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
+    pub(super) fn assessed(&mut self, now: Instant, id: StationId) {
         let is_clear = self.finds_clear(now, id.node);
         let ((_, max_exponent), max_backoffs) = (self.config.backoff_exponents, self.config.max_csma_backoffs);
         let station = self.station_mut(id);
@@ -76,7 +75,7 @@ impl Beacon {
         if station.backoff.goes_on(max_exponent, max_backoffs) {
             self.back_off(now, id);
         } else {
-            self.give_up(now, id, DropReason::ChannelAccessFailure, indications);
+            self.give_up(now, id, DropReason::ChannelAccessFailure);
         }
     }
 

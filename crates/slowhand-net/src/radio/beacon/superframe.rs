@@ -9,7 +9,6 @@ use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::NO_DATAGRAM;
 use crate::observer::{FrameKind, RadioState, Transmission};
-use crate::radio::Indication;
 use crate::radio::contention::{Entry, Event, Node, Phase, Role, StationId, Task};
 use crate::radio::frame::MAX_FRAME;
 use crate::radio::phy::air_time;
@@ -61,9 +60,9 @@ impl Beacon {
     }
 
     /// Sends the beacon, if frames wait in the cluster or the observer wants to see all beacons.
-    pub(super) fn begin_superframe(&mut self, now: Instant, coordinator: NodeId, indications: &mut Vec<Indication>) {
+    pub(super) fn begin_superframe(&mut self, now: Instant, coordinator: NodeId) {
         let Some(number) = self.node(coordinator).mac.cluster.scheduled.take() else { return };
-        self.expire(now, coordinator, indications);
+        self.expire(now, coordinator);
         if self.is_quiet(coordinator) && !self.config.trace_idle_beacons {
             return;
         }
@@ -112,14 +111,14 @@ impl Beacon {
     }
 
     /// Drops the frames that have waited for a child longer than macTransactionPersistenceTime.
-    fn expire(&mut self, now: Instant, coordinator: NodeId, indications: &mut Vec<Indication>) {
+    fn expire(&mut self, now: Instant, coordinator: NodeId) {
         if self.config.downward != Downward::Indirect {
             return;
         }
         let persistence = self.config.superframe.interval * u64::from(self.config.transaction_persistence);
         for position in 0..self.tree.children(coordinator).len() {
             let child = self.tree.children(coordinator)[position];
-            self.drop_expired(now, child, persistence, indications);
+            self.drop_expired(now, child, persistence);
         }
     }
 

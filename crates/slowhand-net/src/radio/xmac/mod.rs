@@ -55,6 +55,8 @@ pub struct XMac {
     nodes: Vec<XmacNode>,
     pool: FramePool,
     events: EventQueue<Event>,
+    /// What the layer above must know: the list of the caller while events are handled, else empty.
+    indications: Vec<Indication>,
     /// The receptions of the frame that ends. Kept between frames to reuse the memory.
     receptions: Vec<Reception>,
     /// True while timelines are kept: until an observer says that it does not watch radios.
@@ -84,6 +86,7 @@ impl XMac {
             nodes,
             pool: FramePool::default(),
             events: EventQueue::default(),
+            indications: Vec::new(),
             receptions: Vec::new(),
             watched: true,
         }
@@ -190,23 +193,25 @@ impl Mac for XMac {
 
     fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut dyn Observer) {
         self.keep_timelines(observer.watches_radios());
+        std::mem::swap(&mut self.indications, indications);
         while let Some(event) = self.events.pop_due(now) {
             match event {
-                Event::Attempt { node, neighbor } => self.attempt(now, node, neighbor, indications),
+                Event::Attempt { node, neighbor } => self.attempt(now, node, neighbor),
                 Event::Step { node, step } if step == self.nodes[node.index()].step => {
-                    self.step(now, node, indications);
+                    self.step(now, node);
                 }
                 Event::Step { .. } => {} // the node does something else now
                 Event::End { node, frame } => {
                     let receptions = self.end(now, node, frame, observer);
                     for reception in &receptions {
-                        self.hear(now, node, *reception, indications);
+                        self.hear(now, node, *reception);
                     }
                     self.receptions = receptions;
-                    self.sent(now, node, indications);
+                    self.sent(now, node);
                 }
             }
         }
+        std::mem::swap(&mut self.indications, indications);
     }
 
     /// The longest train of strobes for each frame.

@@ -21,7 +21,7 @@ const YIELD_TO_SENDER: u64 = 1;
 
 impl XMac {
     /// Handles the end of a frame of `from` at a node that had synchronised with it. `from` still has it on the air.
-    pub fn hear(&mut self, now: Instant, from: NodeId, reception: Reception, indications: &mut Vec<Indication>) {
+    pub fn hear(&mut self, now: Instant, from: NodeId, reception: Reception) {
         let (node, Some(sent)) = (reception.node, self.on_air(from)) else { return };
         if !reception.is_received() {
             return;
@@ -34,17 +34,17 @@ impl XMac {
         }
         if kind == FrameKind::Data && is_for_us && !is_idle && !self.config.data_ack {
             // The processor does not take the frame from the radio, and the sender does not learn of it.
-            indications.push(Indication::Lost { node, datagram, reason: DropReason::FrameLost });
+            self.indications.push(Indication::Lost { node, datagram, reason: DropReason::FrameLost });
         }
         match self.nodes[node.index()].activity {
             Activity::Sending(sending) => {
-                self.hear_while_sending(now, node, sending, kind, is_for_us, indications);
+                self.hear_while_sending(now, node, sending, kind, is_for_us);
             }
             Activity::Answering(_) => {} // the processor is busy with the answer
             Activity::Idle => match kind {
                 FrameKind::Strobe if is_for_us => self.hear_own_strobe(now, node, from),
                 FrameKind::Strobe => self.nodes[node.index()].yield_for(now, YIELD_TO_OTHERS),
-                FrameKind::Data if is_for_us => self.hear_data(now, node, from, indications),
+                FrameKind::Data if is_for_us => self.hear_data(now, node, from),
                 FrameKind::Data => self.nodes[node.index()].yield_for(now, 0),
                 _ => {} // an answer to another node
             },
@@ -71,7 +71,7 @@ impl XMac {
     }
 
     /// Passes a data frame up, unless it is a retransmission of the last one.
-    fn hear_data(&mut self, now: Instant, node: NodeId, from: NodeId, indications: &mut Vec<Indication>) {
+    fn hear_data(&mut self, now: Instant, node: NodeId, from: NodeId) {
         let Some(sent) = self.on_air(from) else { return };
         let Ok(frame) = FrameView::parse(sent.octets) else { return };
         let Some(sequence) = frame.sequence() else { return };
@@ -81,7 +81,7 @@ impl XMac {
         listener.yield_for(now, 0);
         listener.go_quiet(now);
         if listener.accepts(from, sequence) {
-            indications.push(listener.queue.receive(now, node, from, datagram, payload, discard));
+            self.indications.push(listener.queue.receive(now, node, from, datagram, payload, discard));
         } else {
             listener.queue.handle_own(1);
         }
