@@ -9,11 +9,11 @@ use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::link::Kind;
 use crate::observer::{FrameKind, Transmission};
-use crate::radio::frame::{FCS, FrameView, MAX_FRAME, set_frame_pending};
+use crate::radio::Indication;
+use crate::radio::frame::{FCS, MAX_FRAME, set_frame_pending};
 use crate::radio::medium::{CCA_DURATION, OnAir};
 use crate::radio::phy::air_time;
 use crate::radio::pool::{FrameIndex, QueuedFrame};
-use crate::radio::{Indication, Payload};
 
 impl<R: Rules> Pan<R> {
     /// An idle station begins a task.
@@ -227,17 +227,12 @@ impl<R: Rules> Pan<R> {
 
     /// Passes the station's frame up at its receiver, unless it is a retransmission or a data request.
     fn deliver(&mut self, now: Instant, id: StationId, to: NodeId) {
-        let frame = self.frame_of(id);
-        let sequence = frame.map_or(self.station(id).request_sequence, |frame| self.pool.get(frame).sequence);
+        let sequence = self.sequence_of(id);
         let is_new = self.link(id.node, to).accepts(sequence);
-        let Some(sent) = frame.filter(|_| is_new).map(|frame| self.pool.get(frame)) else {
+        let Some(sent) = self.frame_of(id).filter(|_| is_new).map(|frame| self.pool.get(frame)) else {
             return self.nodes[to.index()].queue.handle_own(1);
         };
-        if let Ok(frame) = FrameView::parse(sent.octets()) {
-            let (payload, &QueuedFrame { datagram, discard, .. }) = (Payload::new(frame.payload()), sent);
-            let queue = &mut self.nodes[to.index()].queue;
-            self.indications.push(queue.receive(now, to, id.node, datagram, payload, discard));
-        }
+        self.indications.extend(self.nodes[to.index()].queue.receive_frame(now, to, id.node, sent));
     }
 
     /// Copies a data frame to send it, and returns its length. A frame for a child that has asked for it has the frame

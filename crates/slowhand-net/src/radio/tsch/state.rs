@@ -15,8 +15,8 @@ use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{Observer, RadioInterval};
 use crate::queue::EventQueue;
-use crate::radio::frame::{Error, FrameView, MAX_FRAME, Security};
-use crate::radio::pool::{FramePool, QueuedFrame};
+use crate::radio::frame::{Error, MAX_FRAME, Security};
+use crate::radio::pool::FramePool;
 use crate::radio::{Indication, Msdu, Payload};
 use crate::random::Streams;
 
@@ -248,20 +248,14 @@ impl TschState {
         let to = neighbor.id;
         // The frame is still there: only this event removes it from the queue.
         let index = neighbor.queue.head()?;
-        let QueuedFrame { datagram, discard, .. } = *self.pool.get(index);
-        let mut arrived = false;
-        if received
-            && let Ok(frame) = FrameView::parse(self.pool.get(index).octets())
-            && let Some(sequence) = frame.sequence()
-        {
-            arrived = self.nodes[to.index()].accepts(node, sequence);
-            if arrived && datagram != NO_DATAGRAM {
-                let payload = Payload::new(frame.payload());
-                let queue = &mut self.nodes[to.index()].queue;
-                indications.push(queue.receive(now, to, node, datagram, payload, discard));
-            } else if datagram != NO_DATAGRAM {
-                self.nodes[to.index()].queue.handle_own(1);
-            }
+        let frame = self.pool.get(index);
+        let datagram = frame.datagram;
+        let receiver = &mut self.nodes[to.index()];
+        let arrived = received && receiver.accepts(node, frame.sequence);
+        if arrived && datagram != NO_DATAGRAM {
+            indications.extend(receiver.queue.receive_frame(now, to, node, frame));
+        } else if received && datagram != NO_DATAGRAM {
+            receiver.queue.handle_own(1);
         }
         if let Some(load) = &mut self.load {
             if received {

@@ -1,13 +1,13 @@
 //! Sending: waiting for the phase, strobe train, data frame.
 
 use super::XMac;
-use super::frame::write_strobe;
+use super::frame::{STROBE, write_control};
 use super::node::{Activity, Event, Sending, Stage};
 use super::retry::Ending;
-use crate::address::{Eui64, NodeId};
+use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::drop_reason::DropReason;
-use crate::observer::FrameKind;
+use crate::observer::{FrameKind, Transmission};
 use crate::radio::Indication;
 use crate::radio::frame::FCS;
 
@@ -36,7 +36,6 @@ impl XMac {
             neighbor: position,
             to,
             frame: index,
-            datagram: frame.datagram,
             attempt: frame.attempts,
             started: now,
             missed: sender.radio.pattern.cycle.next_edge(now),
@@ -44,12 +43,16 @@ impl XMac {
             decided: train,
         };
         frame.attempts = frame.attempts.saturating_add(1);
-        let sequence = frame.sequence;
-        let (from, receiver, security) = (Eui64::of_node(node), Eui64::of_node(to), self.config.security);
-        sender.control_length = write_strobe(&mut sender.control, sequence, from, receiver, security);
+        let (sequence, security) = (frame.sequence, self.config.security);
+        sender.control_length = write_control(&mut sender.control, STROBE, sequence, node, to, security);
         self.stop_receiving(now, node);
-        self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
+        self.go_on_to(now, node, sending, Stage::AwaitPhase);
         self.plan(train, node);
+    }
+
+    /// Goes on with the next stage of sending.
+    fn go_on_to(&mut self, now: Instant, node: NodeId, sending: Sending, stage: Stage) {
+        self.nodes[node.index()].turn_to(now, Activity::Sending(Sending { stage, ..sending }));
     }
 
     /// Does the next step of the node's activity.
@@ -74,8 +77,7 @@ impl XMac {
 
     /// Listens until the next strobe, which follows one gap after the decision to send the last one.
     fn listen_for_strobe_ack(&mut self, now: Instant, node: NodeId, sending: Sending) {
-        let sending = Sending { stage: Stage::Listen, ..sending };
-        self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
+        self.go_on_to(now, node, sending, Stage::Listen);
         self.plan(sending.decided + self.config.strobe_gap + self.config.strobe_delay, node);
     }
 
@@ -83,8 +85,7 @@ impl XMac {
     fn strobe(&mut self, now: Instant, node: NodeId, sending: Sending) {
         let sending = Sending { decided: now - self.config.strobe_delay, ..sending };
         if self.channel_is_clear(now, node) {
-            let sending = Sending { stage: Stage::Strobe, ..sending };
-            self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
+            self.go_on_to(now, node, sending, Stage::Strobe);
             let psdu = self.nodes[node.index()].control_length + FCS;
             self.begin(now, node, psdu);
         } else {
@@ -104,27 +105,17 @@ impl XMac {
     }
 
     /// A frame arrived between two strobes, or while the node waits for the acknowledgement of the data frame.
-    pub fn hear_while_sending(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        sending: Sending,
-        kind: FrameKind,
-        is_for_us: bool,
-    ) {
-        match (sending.stage, kind) {
+    pub fn hear_while_sending(&mut self, now: Instant, node: NodeId, sending: Sending, sent: &Transmission<'_>) {
+        let is_for_us = sent.to == node;
+        match (sending.stage, sent.kind) {
             (Stage::Listen, FrameKind::StrobeAck) if is_for_us => {
-                let acknowledged = Sending { stage: Stage::Acknowledged, ..sending };
-                let sender = &mut self.nodes[node.index()];
-                sender.remember(sending.to, now, self.config.encounters);
-                sender.turn_to(now, Activity::Sending(acknowledged));
+                self.nodes[node.index()].remember(sending.to, now, self.config.encounters);
+                self.go_on_to(now, node, sending, Stage::Acknowledged);
                 self.plan(now + self.config.data_delay, node);
             }
             (Stage::Listen, FrameKind::StrobeAck | FrameKind::Ack) => {} // of another exchange
             (Stage::Listen, _) => self.finish(now, node, sending, Ending::Collision),
-            (Stage::AwaitDataAck, FrameKind::Ack) if is_for_us => {
-                self.finish(now, node, sending, Ending::Sent);
-            }
+            (Stage::AwaitDataAck, FrameKind::Ack) if is_for_us => self.finish(now, node, sending, Ending::Sent),
             _ => {}
         }
     }
@@ -132,15 +123,14 @@ impl XMac {
     /// Sends the data frame, unless the channel is busy. Without acknowledgements, the sender does not notice that.
     fn send_data(&mut self, now: Instant, node: NodeId, sending: Sending) {
         if self.channel_is_clear(now, node) {
-            let sending = Sending { stage: Stage::Data, ..sending };
-            self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
+            self.go_on_to(now, node, sending, Stage::Data);
             let psdu = self.pool.get(sending.frame).octets().len() + FCS;
             self.begin(now, node, psdu);
         } else {
             let ending = if self.config.data_ack { Ending::NoAck } else { Ending::Sent };
             if ending == Ending::Sent {
-                let Sending { to, datagram, .. } = sending;
-                self.indications.push(Indication::Lost { node: to, datagram, reason: DropReason::FrameLost });
+                let (node, datagram) = (sending.to, self.pool.get(sending.frame).datagram);
+                self.indications.push(Indication::Lost { node, datagram, reason: DropReason::FrameLost });
             }
             self.finish(now, node, sending, ending);
         }
@@ -154,8 +144,7 @@ impl XMac {
             Activity::Sending(sending) => match sending.stage {
                 Stage::Strobe => self.continue_train(now, node, sending),
                 Stage::Data if self.config.data_ack => {
-                    let sending = Sending { stage: Stage::AwaitDataAck, ..sending };
-                    self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
+                    self.go_on_to(now, node, sending, Stage::AwaitDataAck);
                     self.plan(now + self.config.data_ack_wait, node);
                 }
                 Stage::Data => self.finish(now, node, sending, Ending::Sent),
