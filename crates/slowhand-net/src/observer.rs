@@ -2,7 +2,7 @@
 
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::datagram::DatagramId;
+use crate::datagram::{DatagramId, NO_DATAGRAM};
 
 /// The purpose of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,7 +73,7 @@ pub struct Transmission<'a> {
     pub from: NodeId,
     /// The destination.
     pub to: NodeId,
-    /// The datagram of which it carries or acknowledges a part; else [`NO_DATAGRAM`](crate::datagram::NO_DATAGRAM).
+    /// The datagram of which it carries or acknowledges a part; else [`NO_DATAGRAM`].
     pub datagram: DatagramId,
     /// When the data frame that it is, asks for or acknowledges came into the queue of its sender. Of other frames, the
     /// time at which the MAC made them.
@@ -84,6 +84,14 @@ pub struct Transmission<'a> {
     pub received: bool,
     /// The frame without its FCS.
     pub octets: &'a [u8],
+}
+
+impl Transmission<'_> {
+    /// A frame that the MAC made now, without its octets, that no node received.
+    pub const fn new(at: Instant, channel: u8, kind: FrameKind, from: NodeId, to: NodeId) -> Self {
+        let (datagram, queued_at, octets) = (NO_DATAGRAM, at, &[]);
+        Self { at, asn: None, channel, kind, from, to, datagram, queued_at, attempt: 0, received: false, octets }
+    }
 }
 
 /// Sees what happens on the air, in the radios and in the buffers. By default, every method does nothing.

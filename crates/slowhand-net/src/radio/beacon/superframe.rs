@@ -7,9 +7,8 @@ use super::rules::Timer;
 use super::{Beacon, EVERY_CHILD};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
-use crate::datagram::NO_DATAGRAM;
 use crate::observer::{FrameKind, RadioState, Transmission};
-use crate::radio::contention::{Entry, Event, Node, Phase, Role, StationId, Task};
+use crate::radio::contention::{Event, Node, Phase, Role, StationId, Task};
 use crate::radio::frame::MAX_FRAME;
 use crate::radio::phy::air_time;
 
@@ -157,20 +156,9 @@ impl Beacon {
             write_beacon(&mut octets, number as u8, from, orders, pan_coordinator, listed, self.config.security);
         let children = self.tree.children(coordinator);
         let received = children.iter().all(|child| self.nodes[child.index()].mac.tracking.receives(number));
-        let transmission = Transmission {
-            at: now,
-            asn: None,
-            channel: self.config.channel,
-            kind: FrameKind::Beacon,
-            from: coordinator,
-            to: EVERY_CHILD,
-            datagram: NO_DATAGRAM,
-            queued_at: now,
-            attempt: 0,
-            received,
-            octets: &[],
-        };
-        self.trace.begin(Entry { transmission, octets, length: length as u8, has_ended: true });
+        let beacon = Transmission::new(now, self.config.channel, FrameKind::Beacon, coordinator, EVERY_CHILD);
+        let shown = self.trace.begin(beacon, octets, length);
+        self.trace.end(shown, received);
     }
 
     /// Children that receive a beacon with addresses stay on until its end.

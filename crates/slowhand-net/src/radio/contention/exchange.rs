@@ -2,7 +2,7 @@
 
 use super::pan::{Event, FrameRadio, Node, Pan, Rules};
 use super::station::{Phase, Station, StationId, Task};
-use super::{ACK_WAIT, Entry, Sequence, TraceIndex, interframe_space};
+use super::{ACK_WAIT, Sequence, TraceIndex, interframe_space};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::{DatagramId, NO_DATAGRAM};
@@ -278,20 +278,8 @@ impl<R: Rules> Pan<R> {
         for reception in medium.receptions(on_air) {
             nodes[reception.node.index()].radio.begin_receiving(now);
         }
-        let transmission = Transmission {
-            at: now,
-            asn: None,
-            channel: medium.channel(),
-            kind,
-            from,
-            to,
-            datagram,
-            queued_at,
-            attempt,
-            received: false,
-            octets: &[],
-        };
-        let trace = self.trace.begin(Entry { transmission, octets, length: length as u8, has_ended: false });
+        let sent = Transmission::new(now, medium.channel(), kind, from, to);
+        let trace = self.trace.begin(Transmission { datagram, queued_at, attempt, ..sent }, octets, length);
         (on_air, trace, end)
     }
 

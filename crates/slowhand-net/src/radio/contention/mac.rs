@@ -20,7 +20,7 @@ impl<R: Rules> Mac for Pan<R> {
         }
         let (form, sequence) = (R::form(self, node, next_hop), self.link(node, next_hop).next());
         let write = |octets: &mut _| form.write_data(octets, sequence, node, next_hop, payload);
-        let frame = self.pool.allocate(now, datagram, discard, sequence, write).map_err(|_| DropReason::Malformed)?;
+        let frame = self.pool.allocate(now, datagram, discard, sequence, write)?;
         self.link(node, next_hop).take();
         match self.destinations.get_mut(frame as usize) {
             Some(place) => *place = next_hop,

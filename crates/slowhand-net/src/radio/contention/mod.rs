@@ -30,5 +30,5 @@ pub use radio::{Account, Mode, Pattern, Radio, Span};
 pub use sequence::Sequence;
 pub use spans::{ACK_WAIT, BACKOFF_PERIOD, LIFS, TURNAROUND, interframe_space, symbols};
 pub use station::{Phase, Role, Station, StationId, Task};
-pub use trace::{Entry, Trace, TraceIndex};
+pub use trace::{Trace, TraceIndex};
 pub use tree::Tree;

@@ -165,12 +165,9 @@ impl Mac for XMac {
         let neighbor = &mut sender.neighbors[position];
         let (sequence, acknowledged) = (neighbor.sequence.next(), self.config.data_ack);
         let security = self.config.security;
-        let frame = self
-            .pool
-            .allocate(now, datagram, discard, sequence, |octets| {
-                frame::write_data(octets, sequence, node, next_hop, payload, acknowledged, security)
-            })
-            .map_err(|_| DropReason::Malformed)?;
+        let write =
+            |octets: &mut _| frame::write_data(octets, sequence, node, next_hop, payload, acknowledged, security);
+        let frame = self.pool.allocate(now, datagram, discard, sequence, write)?;
         neighbor.sequence.take();
         neighbor.queue.push(&mut self.pool, frame);
         sender.queue.enter(now);
@@ -277,10 +274,9 @@ impl XMac {
         let link = if matches!(kind, FrameKind::Ack | FrameKind::StrobeAck) { Kind::Ack } else { Kind::Data };
         medium.end(frame, link, &mut receptions);
         let received = receptions.iter().any(|reception| reception.node == to && reception.is_received());
-        let asn = None;
-        let sent = Transmission { at, asn, channel, kind, from, to, datagram, queued_at, attempt, received, octets };
-        observer.transmission(&sent);
-        let sent = Transmission { octets: &[], ..sent };
+        let sent = Transmission::new(at, channel, kind, from, to);
+        let sent = Transmission { datagram, queued_at, attempt, received, ..sent };
+        observer.transmission(&Transmission { octets, ..sent });
         for Reception { node, .. } in &receptions {
             nodes[node.index()].radio.set_receiving(now, medium.receiving_until(now, *node).is_some());
         }
