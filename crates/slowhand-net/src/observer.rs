@@ -4,30 +4,32 @@ use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 
-/// The purpose of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum FrameKind {
-    /// A data frame.
-    Data,
-    /// A link-layer acknowledgement.
-    Ack,
-    /// A message of the 6top protocol (RFC 8480): neighbours negotiate the cells they share.
-    SixTop,
-    /// A beacon.
-    Beacon,
-    /// A data request command: a child asks its parent for its pending frames.
-    DataRequest,
-    /// A strobe of a preamble-sampling MAC. It asks the destination to stay awake.
-    Strobe,
-    /// The answer to a strobe: the node is awake.
-    StrobeAck,
-    /// A DIO of RPL (RFC 6550): a node tells its neighbours of its rank.
-    Dio,
-    /// An empty data frame that keeps a node synchronised with its parent.
-    KeepAlive,
-    /// A DIS of RPL (RFC 6550) to all neighbours: a node asks for their DIOs.
-    Dis,
+named! {
+    /// The purpose of a frame.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum FrameKind {
+        /// A data frame.
+        Data = "data",
+        /// A link-layer acknowledgement.
+        Ack = "acknowledgement",
+        /// A message of the 6top protocol (RFC 8480): neighbours negotiate the cells they share.
+        SixTop = "6P message",
+        /// A beacon.
+        Beacon = "beacon",
+        /// A data request command: a child asks its parent for its pending frames.
+        DataRequest = "data request",
+        /// A strobe of a preamble-sampling MAC. It asks the destination to stay awake.
+        Strobe = "strobe",
+        /// The answer to a strobe: the node is awake.
+        StrobeAck = "strobe acknowledgement",
+        /// A DIO of RPL (RFC 6550): a node tells its neighbours of its rank.
+        Dio = "DIO",
+        /// An empty data frame that keeps a node synchronised with its parent.
+        KeepAlive = "keep-alive",
+        /// A DIS of RPL (RFC 6550) to all neighbours: a node asks for their DIOs.
+        Dis = "DIS",
+    }
 }
 
 impl FrameKind {
@@ -39,22 +41,6 @@ impl FrameKind {
     /// True if one neighbour is to receive it, so that it can be lost. Strobes are sent until their receiver is awake.
     pub const fn is_for_one(self) -> bool {
         !self.is_for_all() && !matches!(self, Self::Strobe)
-    }
-
-    /// Its name in timelines.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Data => "data",
-            Self::Ack => "acknowledgement",
-            Self::SixTop => "6P message",
-            Self::Beacon => "beacon",
-            Self::DataRequest => "data request",
-            Self::Strobe => "strobe",
-            Self::StrobeAck => "strobe acknowledgement",
-            Self::Dio => "DIO",
-            Self::Dis => "DIS",
-            Self::KeepAlive => "keep-alive",
-        }
     }
 }
 
@@ -146,25 +132,16 @@ pub struct Reception {
     pub discarded: bool,
 }
 
-/// The states of a radio that is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RadioState {
-    /// It sends.
-    Transmit,
-    /// It receives a frame.
-    Receive,
-    /// It listens, and receives no frame (idle listening).
-    Listen,
-}
-
-impl RadioState {
-    /// The name of the state in timelines.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Transmit => "transmit",
-            Self::Receive => "receive",
-            Self::Listen => "listen",
-        }
+named! {
+    /// The states of a radio that is on.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum RadioState {
+        /// It sends.
+        Transmit = "transmit",
+        /// It receives a frame.
+        Receive = "receive",
+        /// It listens, and receives no frame (idle listening).
+        Listen = "listen",
     }
 }
 
