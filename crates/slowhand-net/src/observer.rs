@@ -189,13 +189,12 @@ pub struct RadioTimes {
 }
 
 impl RadioTimes {
-    /// The difference to `earlier`.
-    pub fn since(self, earlier: Self) -> Self {
-        Self {
-            transmit: self.transmit.saturating_sub(earlier.transmit),
-            receive: self.receive.saturating_sub(earlier.receive),
-            listen: self.listen.saturating_sub(earlier.listen),
-            sleep: self.sleep.saturating_sub(earlier.sleep),
+    /// The time in a state.
+    pub(crate) fn of_mut(&mut self, state: RadioState) -> &mut Duration {
+        match state {
+            RadioState::Transmit => &mut self.transmit,
+            RadioState::Receive => &mut self.receive,
+            RadioState::Listen => &mut self.listen,
         }
     }
 }
@@ -212,18 +211,6 @@ pub struct RadioWork {
     pub ramps_from_ready: u64,
     /// The time that it was ready: its oscillator ran, and it neither listened nor sent. It is a part of [`RadioTimes::sleep`].
     pub ready: Duration,
-}
-
-impl RadioWork {
-    /// The difference to `earlier`.
-    pub fn since(self, earlier: Self) -> Self {
-        Self {
-            starts: self.starts.saturating_sub(earlier.starts),
-            ramps: self.ramps.saturating_sub(earlier.ramps),
-            ramps_from_ready: self.ramps_from_ready.saturating_sub(earlier.ramps_from_ready),
-            ready: self.ready.saturating_sub(earlier.ready),
-        }
-    }
 }
 
 /// The slots of TSCH in which a node's radio was on, by what was sent and received. The names are those of Vilajosana et al., "A
@@ -250,18 +237,6 @@ impl Slots {
         let Self { rx_idle, tx_data_rx_ack, tx_data_rx_ack_none, tx_data, rx_data_tx_ack, rx_data } = self;
         rx_idle + tx_data_rx_ack + tx_data_rx_ack_none + tx_data + rx_data_tx_ack + rx_data
     }
-
-    /// The difference to `earlier`.
-    pub fn since(self, earlier: Self) -> Self {
-        Self {
-            rx_idle: self.rx_idle.saturating_sub(earlier.rx_idle),
-            tx_data_rx_ack: self.tx_data_rx_ack.saturating_sub(earlier.tx_data_rx_ack),
-            tx_data_rx_ack_none: self.tx_data_rx_ack_none.saturating_sub(earlier.tx_data_rx_ack_none),
-            tx_data: self.tx_data.saturating_sub(earlier.tx_data),
-            rx_data_tx_ack: self.rx_data_tx_ack.saturating_sub(earlier.rx_data_tx_ack),
-            rx_data: self.rx_data.saturating_sub(earlier.rx_data),
-        }
-    }
 }
 
 /// The frames that a node's processor handled.
@@ -273,9 +248,21 @@ pub struct HandledFrames {
     pub untimed: u64,
 }
 
-impl HandledFrames {
-    /// The difference to `earlier`.
-    pub fn since(self, earlier: Self) -> Self {
-        Self { all: self.all.saturating_sub(earlier.all), untimed: self.untimed.saturating_sub(earlier.untimed) }
-    }
+/// The difference of two counts of one node.
+macro_rules! differences {
+    ($($counts:ident { $($field:ident)* })*) => {
+        $(impl $counts {
+            /// The difference to `earlier`.
+            pub fn since(self, earlier: Self) -> Self {
+                Self { $($field: self.$field.saturating_sub(earlier.$field)),* }
+            }
+        })*
+    };
+}
+
+differences! {
+    RadioTimes { transmit receive listen sleep }
+    RadioWork { starts ramps ramps_from_ready ready }
+    Slots { rx_idle tx_data_rx_ack tx_data_rx_ack_none tx_data rx_data_tx_ack rx_data }
+    HandledFrames { all untimed }
 }

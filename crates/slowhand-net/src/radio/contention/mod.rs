@@ -26,7 +26,7 @@ pub use error::PanError;
 pub use form::{Form, Kind};
 pub use frame::{ACK, version_of};
 pub use pan::{Event, FrameRadio, Node, Pan, Rules};
-pub use radio::{Account, Mode, Pattern, Radio, Span};
+pub use radio::{Account, Mode, Pattern, Radio};
 pub use sequence::Sequence;
 pub use spans::{ACK_WAIT, BACKOFF_PERIOD, LIFS, TURNAROUND, interframe_space, symbols};
 pub use station::{Phase, Role, Station, StationId, Task};
