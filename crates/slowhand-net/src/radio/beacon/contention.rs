@@ -92,8 +92,7 @@ impl Beacon {
             return;
         }
         let coordinator = self.cluster_of(id);
-        let beacon = self.config.idle_beacon();
-        let over = self.superframe(now, coordinator).map(|active| active.beacon_over(beacon));
+        let over = self.superframe(now, coordinator).map(|active| active.begin + self.config.idle_beacon());
         let at = over.map_or(now, |over| now.max(over));
         self.node(id.node).radio.wake(at, over == Some(at));
     }
