@@ -6,7 +6,7 @@
 use super::frame::{MAX_PENDING_ADDRESSES, beacon_octets};
 use crate::address::{Addressing, NodeId};
 use crate::clock::Duration;
-use crate::radio::contention::{ACK, Form, Kind, PanError, symbols};
+use crate::radio::contention::{Form, Kind, PanError, symbols};
 use crate::radio::frame::Security;
 use crate::radio::phy::{MAX_PSDU, air_time};
 
@@ -188,7 +188,7 @@ impl BeaconConfig {
     /// The exchange of a longest frame: its data request with indirect transmission, the frame, the acknowledgements, and
     /// the interframe space.
     fn longest_exchange(&self) -> Duration {
-        let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(ACK);
+        let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(self.form().ack_octets());
         let request = match self.downward {
             Downward::Indirect => acknowledged(self.form().data_request_octets()) + TURNAROUND + BACKOFF_PERIOD,
             Downward::Direct => Duration::ZERO,

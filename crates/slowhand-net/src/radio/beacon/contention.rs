@@ -6,7 +6,7 @@ use super::config::{BACKOFF_PERIOD, CONTENTION_WINDOW, Downward, TURNAROUND, int
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::drop_reason::DropReason;
-use crate::radio::contention::{ACK, Backoff, Event, Node, Phase, Role, StationId, Task};
+use crate::radio::contention::{Backoff, Event, Node, Phase, Role, StationId, Task};
 use crate::radio::medium::CCA_DURATION;
 use crate::radio::phy::air_time;
 use crate::radio::pool::FrameIndex;
@@ -83,7 +83,7 @@ impl Beacon {
     pub(super) fn transaction_end(&self, active: &Active, id: StationId, transmission: Instant) -> Instant {
         let psdu = self.psdu(id);
         let acknowledgement = active.boundary(transmission + air_time(psdu) + TURNAROUND);
-        acknowledgement + air_time(ACK) + interframe_space(psdu)
+        acknowledgement + air_time(self.config.form().ack_octets()) + interframe_space(psdu)
     }
 
     /// Switches the node's radio on to contend, unless it is on already.

@@ -11,7 +11,6 @@ mod backoff;
 mod error;
 mod exchange;
 mod form;
-mod frame;
 mod mac;
 mod pan;
 mod radio;
@@ -23,8 +22,7 @@ mod tree;
 
 pub use backoff::Backoff;
 pub use error::PanError;
-pub use form::{Form, Kind};
-pub use frame::{ACK, version_of};
+pub use form::{Form, Kind, version_of};
 pub use pan::{Event, FrameRadio, Node, Pan, Rules};
 pub use radio::{Account, Mode, Pattern, Radio};
 pub use sequence::Sequence;

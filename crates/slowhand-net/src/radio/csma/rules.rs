@@ -217,7 +217,7 @@ impl Rules for CsmaRules {
 
     /// A device whose application polls fast in bursts begins to do so.
     fn set_burst(pan: &mut Csma, now: Instant, node: NodeId, in_burst: bool) {
-        pan.set_burst(now, node, in_burst);
+        pan.change_polls(now, node, |polls| polls.in_burst = in_burst);
     }
 }
 

@@ -26,9 +26,10 @@ mod receive;
 mod retry;
 mod send;
 
-pub use config::{TURNAROUND, XmacConfig};
+pub use config::XmacConfig;
 pub use retry::Retry;
 
+use super::contention::TURNAROUND;
 use super::medium::{Medium, OnAir, Reception};
 use super::phy::{MAX_PSDU, air_time};
 use super::pool::FramePool;
@@ -36,8 +37,7 @@ use super::{Indication, Mac, NodeQueue};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
-use crate::link::Kind;
-use crate::link::Links;
+use crate::link::{Kind, Links};
 use crate::observer::{FrameKind, Observer, RadioTimes, RadioWork, Transmission};
 use crate::queue::EventQueue;
 use crate::radio::Msdu;

@@ -1,7 +1,6 @@
 //! Receiving: how a node handles the frames that it hears.
 
 use super::XMac;
-use super::config::TURNAROUND;
 use super::frame::{STROBE_ACK, write_ack, write_control};
 use super::node::{Activity, Answering, Sending, XmacNode};
 use crate::address::NodeId;
@@ -9,6 +8,7 @@ use crate::clock::Instant;
 use crate::drop_reason::DropReason;
 use crate::observer::{FrameKind, Transmission};
 use crate::radio::Indication;
+use crate::radio::contention::TURNAROUND;
 use crate::radio::frame::FCS;
 use crate::radio::pool::QueuedFrame;
 
