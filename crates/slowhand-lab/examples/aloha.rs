@@ -26,17 +26,14 @@ use slowhand_net::observer::{FrameKind, Observer, RadioTimes, Transmission};
 use slowhand_net::queue::EventQueue;
 use slowhand_net::radio::frame::{FCS, Frame, FrameType, FrameView, Header, MAX_FRAME, Version};
 use slowhand_net::radio::medium::{Medium, OnAir, Reception};
-use slowhand_net::radio::phy::{MAX_PSDU, SYMBOL, air_time};
-use slowhand_net::radio::{Indication, Mac, Msdu, NodeQueue, Payload};
+use slowhand_net::radio::phy::{MAX_PSDU, air_time};
+use slowhand_net::radio::{Indication, Mac, Msdu, NodeQueue, Payload, Sequence, TURNAROUND};
 use slowhand_net::random::{Stream, Streams};
 use std::collections::{BTreeMap, VecDeque};
 use std::error::Error;
 use std::fmt::Write;
 
 const CHANNEL: u8 = 26;
-
-/// From a frame to its acknowledgement: aTurnaroundTime of IEEE 802.15.4.
-const TURNAROUND: Duration = Duration::from_micros(12 * SYMBOL.as_micros());
 
 /// The longest wait before a frame is sent again. Assumed: ten of the longest frames.
 const LONGEST_WAIT: Duration = Duration::from_micros(10 * air_time(MAX_PSDU).as_micros());
@@ -50,6 +47,8 @@ struct Aloha {
     medium: Medium,
     nodes: Vec<Node>,
     events: EventQueue<Event>,
+    /// What the layer above must know: the list of the caller while events are handled, else empty.
+    indications: Vec<Indication>,
 }
 
 #[derive(Debug)]
@@ -60,10 +59,8 @@ struct Node {
     is_sending: bool,
     /// When it has sent its last frame or acknowledgement, also one that is due.
     sends_until: Instant,
-    /// The next sequence number for each neighbour.
-    next: BTreeMap<NodeId, u8>,
-    /// The last sequence number of each neighbour.
-    last: BTreeMap<NodeId, u8>,
+    /// The number of the next frame to each neighbour, and of the last from it.
+    sequences: BTreeMap<NodeId, Sequence>,
     waits: Stream,
     transmit: Duration,
     receive: Duration,
@@ -100,14 +97,13 @@ impl Aloha {
             frames: VecDeque::new(),
             is_sending: false,
             sends_until: Instant::ZERO,
-            next: BTreeMap::new(),
-            last: BTreeMap::new(),
+            sequences: BTreeMap::new(),
             waits: streams.stream("aloha", index),
             transmit: Duration::ZERO,
             receive: Duration::ZERO,
         };
         let nodes = (0..links.nodes() as u64).map(node).collect();
-        Self { medium: Medium::new(CHANNEL, links), nodes, events: EventQueue::default() }
+        Self { medium: Medium::new(CHANNEL, links), nodes, events: EventQueue::default(), indications: Vec::new() }
     }
 
     /// Sends the first frame, when the processor has prepared it and the radio sends nothing else.
@@ -125,25 +121,18 @@ impl Aloha {
     }
 
     /// The node's frame ends. Its destination acknowledges it, and passes it up if it is no repetition.
-    fn sent(
-        &mut self,
-        now: Instant,
-        id: NodeId,
-        on_air: OnAir,
-        indications: &mut Vec<Indication>,
-        observer: &mut dyn Observer,
-    ) {
+    fn sent(&mut self, now: Instant, id: NodeId, on_air: OnAir, observer: &mut dyn Observer) {
         let Some(frame) = self.nodes[id.index()].frames.front().cloned() else { return };
-        let end = End { now, from: id, to: frame.to, kind: FrameKind::Data, octets: &frame.octets };
-        if !self.end(&end, &frame, on_air, observer) {
-            return self.try_again(now, id, indications);
+        let data = Transmission::new(self.medium.begun(on_air), CHANNEL, FrameKind::Data, id, frame.to);
+        if !self.end(now, on_air, Transmission { octets: &frame.octets, ..data }, &frame, observer) {
+            return self.try_again(now, id);
         }
         let receiver = &mut self.nodes[frame.to.index()];
-        if receiver.last.insert(id, frame.sequence) != Some(frame.sequence)
+        if receiver.sequences.entry(id).or_default().accepts(frame.sequence)
             && let Ok(view) = FrameView::parse(&frame.octets)
         {
             let payload = Payload::new(view.payload());
-            indications.push(receiver.queue.receive(now, frame.to, id, frame.datagram, payload, frame.discard));
+            self.indications.push(receiver.queue.receive(now, frame.to, id, frame.datagram, payload, frame.discard));
         }
         receiver.sends_until = now + TURNAROUND + air_time(ack(0).len() + FCS);
         self.events.push(now + TURNAROUND, Event::Acknowledge(id));
@@ -156,26 +145,18 @@ impl Aloha {
         self.events.push(now + air, Event::Acknowledged(id, on_air));
     }
 
-    fn acknowledged(
-        &mut self,
-        now: Instant,
-        id: NodeId,
-        on_air: OnAir,
-        indications: &mut Vec<Indication>,
-        observer: &mut dyn Observer,
-    ) {
+    fn acknowledged(&mut self, now: Instant, id: NodeId, on_air: OnAir, observer: &mut dyn Observer) {
         let Some(frame) = self.nodes[id.index()].frames.front().cloned() else { return };
-        let octets = ack(frame.sequence);
-        let end = End { now, from: frame.to, to: id, kind: FrameKind::Ack, octets: &octets };
-        if !self.end(&end, &frame, on_air, observer) {
-            return self.try_again(now, id, indications);
+        let answer = Transmission::new(self.medium.begun(on_air), CHANNEL, FrameKind::Ack, frame.to, id);
+        if !self.end(now, on_air, Transmission { octets: &ack(frame.sequence), ..answer }, &frame, observer) {
+            return self.try_again(now, id);
         }
-        indications.push(Indication::Sent { node: id, datagram: frame.datagram });
+        self.indications.push(Indication::Sent { node: id, datagram: frame.datagram });
         self.next_frame(now, id);
     }
 
     /// No acknowledgement comes: the node waits, at least as long as one takes, or gives the frame up.
-    fn try_again(&mut self, now: Instant, id: NodeId, indications: &mut Vec<Indication>) {
+    fn try_again(&mut self, now: Instant, id: NodeId) {
         let node = &mut self.nodes[id.index()];
         let Some(frame) = node.frames.front_mut() else { return };
         frame.attempt += 1;
@@ -186,7 +167,7 @@ impl Aloha {
             return self.events.push(now + least + wait, Event::Send(id));
         }
         let (datagram, reason) = (frame.datagram, DropReason::RetriesExhausted);
-        indications.push(Indication::Dropped { node: id, datagram, reason });
+        self.indications.push(Indication::Dropped { node: id, datagram, reason });
         self.next_frame(now, id);
     }
 
@@ -201,41 +182,26 @@ impl Aloha {
     }
 
     /// Ends a frame, accounts for it and shows it. Returns true if its destination received it.
-    fn end(&mut self, end: &End<'_>, data: &Waiting, on_air: OnAir, observer: &mut dyn Observer) -> bool {
-        let &End { now, from, to, kind, octets } = end;
-        let air = air_time(octets.len() + FCS);
+    fn end(
+        &mut self,
+        now: Instant,
+        on_air: OnAir,
+        sent: Transmission<'_>,
+        data: &Waiting,
+        observer: &mut dyn Observer,
+    ) -> bool {
+        let air = now.since(sent.at);
         let mut receptions: Vec<Reception> = Vec::new();
-        let link = if kind == FrameKind::Ack { Kind::Ack } else { Kind::Data };
+        let link = if sent.kind == FrameKind::Ack { Kind::Ack } else { Kind::Data };
         self.medium.end(on_air, link, &mut receptions);
-        self.nodes[from.index()].transmit += air;
+        self.nodes[sent.from.index()].transmit += air;
         receptions.retain(Reception::is_received);
         receptions.iter().for_each(|reception| self.nodes[reception.node.index()].receive += air);
-        let received = receptions.iter().any(|reception| reception.node == to);
+        let received = receptions.iter().any(|reception| reception.node == sent.to);
         let &Waiting { datagram, queued_at, attempt, .. } = data;
-        observer.transmission(&Transmission {
-            at: now - air,
-            asn: None,
-            channel: CHANNEL,
-            kind,
-            from,
-            to,
-            datagram,
-            queued_at,
-            attempt,
-            received,
-            octets,
-        });
+        observer.transmission(&Transmission { datagram, queued_at, attempt, received, ..sent });
         received
     }
-}
-
-/// A frame that ends now.
-struct End<'a> {
-    now: Instant,
-    from: NodeId,
-    to: NodeId,
-    kind: FrameKind,
-    octets: &'a [u8],
 }
 
 fn data_header(sequence: u8, from: NodeId, to: NodeId) -> Header {
@@ -257,20 +223,19 @@ impl Mac for Aloha {
         if sender.queue.is_full() {
             return Err(DropReason::QueueFull);
         }
-        let sequence = sender.next.entry(next_hop).or_default();
+        let sequence = sender.sequences.entry(next_hop).or_default();
         let mut octets = [0; MAX_FRAME];
-        let frame = Frame { payload, ..Frame::new(data_header(*sequence, node, next_hop)) };
+        let frame = Frame { payload, ..Frame::new(data_header(sequence.next(), node, next_hop)) };
         let length = frame.emit(&mut octets).map_err(|_| DropReason::Malformed)?;
         sender.frames.push_back(Waiting {
             to: next_hop,
-            sequence: *sequence,
+            sequence: sequence.take(),
             octets: octets[..length].to_vec(),
             datagram,
             discard,
             queued_at: now,
             attempt: 0,
         });
-        *sequence = sequence.wrapping_add(1);
         sender.queue.enter(now); // the processor begins to prepare it, if it is the first
         if !std::mem::replace(&mut sender.is_sending, true) {
             self.events.push(now, Event::Send(node));
@@ -287,14 +252,16 @@ impl Mac for Aloha {
     }
 
     fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut dyn Observer) {
+        std::mem::swap(&mut self.indications, indications);
         while let Some(event) = self.events.pop_due(now) {
             match event {
                 Event::Send(node) => self.send(now, node),
-                Event::Sent(node, on_air) => self.sent(now, node, on_air, indications, observer),
+                Event::Sent(node, on_air) => self.sent(now, node, on_air, observer),
                 Event::Acknowledge(node) => self.acknowledge(now, node),
-                Event::Acknowledged(node, on_air) => self.acknowledged(now, node, on_air, indications, observer),
+                Event::Acknowledged(node, on_air) => self.acknowledged(now, node, on_air, observer),
             }
         }
+        std::mem::swap(&mut self.indications, indications);
     }
 
     fn sending_time(&self, _node: NodeId, _next_hop: NodeId, frames: u64) -> Duration {

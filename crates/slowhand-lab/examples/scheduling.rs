@@ -23,7 +23,7 @@ use slowhand_net::link::{Course, LinkQuality, Links, Variation};
 use slowhand_net::radio::Mac;
 use slowhand_net::radio::sixtop::{CellOptions, CellRequest, Request, ReturnCode};
 use slowhand_net::radio::tsch::layout::Layout;
-use slowhand_net::radio::tsch::scheduling::{Outcome, Plane, SchedulingFunction};
+use slowhand_net::radio::tsch::scheduling::{Outcome, Plane, SchedulingFunction, Transaction};
 use slowhand_net::radio::tsch::{Tsch, TschConfig};
 use slowhand_net::random::{Stream, Streams};
 use slowhand_net::route::Routes;
@@ -83,17 +83,10 @@ impl SchedulingFunction for Threshold {
         plane.set_timer(node, slotframe, timer);
     }
 
-    fn handle_outcome(
-        &mut self,
-        node: NodeId,
-        peer: NodeId,
-        _request: &Request,
-        outcome: Outcome<'_>,
-        plane: &mut Plane<'_>,
-    ) {
+    fn handle_outcome(&mut self, transaction: Transaction<'_>, outcome: Outcome<'_>, plane: &mut Plane<'_>) {
         if let Outcome::Refused(ReturnCode::Sequence) = outcome {
             // The two schedules differ. If this fails, the next request finds it again.
-            let _ = plane.request(node, peer, Request::Clear { metadata: 0 });
+            let _ = plane.request(transaction.node, transaction.peer, Request::Clear { metadata: 0 });
         }
     }
 }

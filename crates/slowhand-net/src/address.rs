@@ -47,7 +47,7 @@ impl Eui64 {
     /// The address from which the interface identifier of an IPv6 address follows.
     pub const fn of_address(address: Ipv6Addr) -> Self {
         let [_, _, _, _, _, _, _, _, identifier @ ..] = address.octets();
-        Self(Self(identifier).interface_identifier())
+        Self::of_identifier(identifier)
     }
 
     /// The address with this interface identifier.

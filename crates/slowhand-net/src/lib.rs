@@ -131,6 +131,21 @@
 
 #![forbid(unsafe_code)]
 
+/// An enum with a name for each variant.
+macro_rules! named {
+    ($(#[$attribute:meta])* pub enum $enum:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$attribute])*
+        pub enum $enum { $($(#[$doc])* $variant),* }
+
+        impl $enum {
+            /// Its name in records, messages and timelines.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),* }
+            }
+        }
+    };
+}
+
 pub mod address;
 pub mod clock;
 mod cursor;

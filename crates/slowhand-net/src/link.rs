@@ -145,7 +145,9 @@ impl Links {
     pub fn set_course(&mut self, from: NodeId, to: NodeId, course: Course) {
         if self.hears(from, to) {
             let receivers = self.of_node.iter().map(|outgoing| &*outgoing.receivers);
-            let varying = self.varying.get_or_insert_with(|| Box::new(Varying::of_courses(receivers)));
+            // Without causes, nothing is drawn.
+            let constant = || Box::new(Varying::new(Arc::default(), receivers, &Streams::new(0)));
+            let varying = self.varying.get_or_insert_with(constant);
             varying.replace(from, to, Some(course));
         }
     }

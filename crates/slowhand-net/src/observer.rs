@@ -2,32 +2,34 @@
 
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::datagram::DatagramId;
+use crate::datagram::{DatagramId, NO_DATAGRAM};
 
-/// The purpose of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum FrameKind {
-    /// A data frame.
-    Data,
-    /// A link-layer acknowledgement.
-    Ack,
-    /// A message of the 6top protocol (RFC 8480): neighbours negotiate the cells they share.
-    SixTop,
-    /// A beacon.
-    Beacon,
-    /// A data request command: a child asks its parent for its pending frames.
-    DataRequest,
-    /// A strobe of a preamble-sampling MAC. It asks the destination to stay awake.
-    Strobe,
-    /// The answer to a strobe: the node is awake.
-    StrobeAck,
-    /// A DIO of RPL (RFC 6550): a node tells its neighbours of its rank.
-    Dio,
-    /// An empty data frame that keeps a node synchronised with its parent.
-    KeepAlive,
-    /// A DIS of RPL (RFC 6550) to all neighbours: a node asks for their DIOs.
-    Dis,
+named! {
+    /// The purpose of a frame.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum FrameKind {
+        /// A data frame.
+        Data = "data",
+        /// A link-layer acknowledgement.
+        Ack = "acknowledgement",
+        /// A message of the 6top protocol (RFC 8480): neighbours negotiate the cells they share.
+        SixTop = "6P message",
+        /// A beacon.
+        Beacon = "beacon",
+        /// A data request command: a child asks its parent for its pending frames.
+        DataRequest = "data request",
+        /// A strobe of a preamble-sampling MAC. It asks the destination to stay awake.
+        Strobe = "strobe",
+        /// The answer to a strobe: the node is awake.
+        StrobeAck = "strobe acknowledgement",
+        /// A DIO of RPL (RFC 6550): a node tells its neighbours of its rank.
+        Dio = "DIO",
+        /// An empty data frame that keeps a node synchronised with its parent.
+        KeepAlive = "keep-alive",
+        /// A DIS of RPL (RFC 6550) to all neighbours: a node asks for their DIOs.
+        Dis = "DIS",
+    }
 }
 
 impl FrameKind {
@@ -39,22 +41,6 @@ impl FrameKind {
     /// True if one neighbour is to receive it, so that it can be lost. Strobes are sent until their receiver is awake.
     pub const fn is_for_one(self) -> bool {
         !self.is_for_all() && !matches!(self, Self::Strobe)
-    }
-
-    /// Its name in timelines.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Data => "data",
-            Self::Ack => "acknowledgement",
-            Self::SixTop => "6P message",
-            Self::Beacon => "beacon",
-            Self::DataRequest => "data request",
-            Self::Strobe => "strobe",
-            Self::StrobeAck => "strobe acknowledgement",
-            Self::Dio => "DIO",
-            Self::Dis => "DIS",
-            Self::KeepAlive => "keep-alive",
-        }
     }
 }
 
@@ -73,7 +59,7 @@ pub struct Transmission<'a> {
     pub from: NodeId,
     /// The destination.
     pub to: NodeId,
-    /// The datagram of which it carries or acknowledges a part; else [`NO_DATAGRAM`](crate::datagram::NO_DATAGRAM).
+    /// The datagram of which it carries or acknowledges a part; else [`NO_DATAGRAM`].
     pub datagram: DatagramId,
     /// When the data frame that it is, asks for or acknowledges came into the queue of its sender. Of other frames, the
     /// time at which the MAC made them.
@@ -84,6 +70,14 @@ pub struct Transmission<'a> {
     pub received: bool,
     /// The frame without its FCS.
     pub octets: &'a [u8],
+}
+
+impl Transmission<'_> {
+    /// A frame that the MAC made now, without its octets, that no node received.
+    pub const fn new(at: Instant, channel: u8, kind: FrameKind, from: NodeId, to: NodeId) -> Self {
+        let (datagram, queued_at, octets) = (NO_DATAGRAM, at, &[]);
+        Self { at, asn: None, channel, kind, from, to, datagram, queued_at, attempt: 0, received: false, octets }
+    }
 }
 
 /// Sees what happens on the air, in the radios and in the buffers. By default, every method does nothing.
@@ -138,25 +132,16 @@ pub struct Reception {
     pub discarded: bool,
 }
 
-/// The states of a radio that is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RadioState {
-    /// It sends.
-    Transmit,
-    /// It receives a frame.
-    Receive,
-    /// It listens, and receives no frame (idle listening).
-    Listen,
-}
-
-impl RadioState {
-    /// The name of the state in timelines.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Transmit => "transmit",
-            Self::Receive => "receive",
-            Self::Listen => "listen",
-        }
+named! {
+    /// The states of a radio that is on.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum RadioState {
+        /// It sends.
+        Transmit = "transmit",
+        /// It receives a frame.
+        Receive = "receive",
+        /// It listens, and receives no frame (idle listening).
+        Listen = "listen",
     }
 }
 
@@ -204,13 +189,12 @@ pub struct RadioTimes {
 }
 
 impl RadioTimes {
-    /// The difference to `earlier`.
-    pub fn since(self, earlier: Self) -> Self {
-        Self {
-            transmit: self.transmit.saturating_sub(earlier.transmit),
-            receive: self.receive.saturating_sub(earlier.receive),
-            listen: self.listen.saturating_sub(earlier.listen),
-            sleep: self.sleep.saturating_sub(earlier.sleep),
+    /// The time in a state.
+    pub(crate) fn of_mut(&mut self, state: RadioState) -> &mut Duration {
+        match state {
+            RadioState::Transmit => &mut self.transmit,
+            RadioState::Receive => &mut self.receive,
+            RadioState::Listen => &mut self.listen,
         }
     }
 }
@@ -227,18 +211,6 @@ pub struct RadioWork {
     pub ramps_from_ready: u64,
     /// The time that it was ready: its oscillator ran, and it neither listened nor sent. It is a part of [`RadioTimes::sleep`].
     pub ready: Duration,
-}
-
-impl RadioWork {
-    /// The difference to `earlier`.
-    pub fn since(self, earlier: Self) -> Self {
-        Self {
-            starts: self.starts.saturating_sub(earlier.starts),
-            ramps: self.ramps.saturating_sub(earlier.ramps),
-            ramps_from_ready: self.ramps_from_ready.saturating_sub(earlier.ramps_from_ready),
-            ready: self.ready.saturating_sub(earlier.ready),
-        }
-    }
 }
 
 /// The slots of TSCH in which a node's radio was on, by what was sent and received. The names are those of Vilajosana et al., "A
@@ -265,18 +237,6 @@ impl Slots {
         let Self { rx_idle, tx_data_rx_ack, tx_data_rx_ack_none, tx_data, rx_data_tx_ack, rx_data } = self;
         rx_idle + tx_data_rx_ack + tx_data_rx_ack_none + tx_data + rx_data_tx_ack + rx_data
     }
-
-    /// The difference to `earlier`.
-    pub fn since(self, earlier: Self) -> Self {
-        Self {
-            rx_idle: self.rx_idle.saturating_sub(earlier.rx_idle),
-            tx_data_rx_ack: self.tx_data_rx_ack.saturating_sub(earlier.tx_data_rx_ack),
-            tx_data_rx_ack_none: self.tx_data_rx_ack_none.saturating_sub(earlier.tx_data_rx_ack_none),
-            tx_data: self.tx_data.saturating_sub(earlier.tx_data),
-            rx_data_tx_ack: self.rx_data_tx_ack.saturating_sub(earlier.rx_data_tx_ack),
-            rx_data: self.rx_data.saturating_sub(earlier.rx_data),
-        }
-    }
 }
 
 /// The frames that a node's processor handled.
@@ -288,9 +248,21 @@ pub struct HandledFrames {
     pub untimed: u64,
 }
 
-impl HandledFrames {
-    /// The difference to `earlier`.
-    pub fn since(self, earlier: Self) -> Self {
-        Self { all: self.all.saturating_sub(earlier.all), untimed: self.untimed.saturating_sub(earlier.untimed) }
-    }
+/// The difference of two counts of one node.
+macro_rules! differences {
+    ($($counts:ident { $($field:ident)* })*) => {
+        $(impl $counts {
+            /// The difference to `earlier`.
+            pub fn since(self, earlier: Self) -> Self {
+                Self { $($field: self.$field.saturating_sub(earlier.$field)),* }
+            }
+        })*
+    };
+}
+
+differences! {
+    RadioTimes { transmit receive listen sleep }
+    RadioWork { starts ramps ramps_from_ready ready }
+    Slots { rx_idle tx_data_rx_ack tx_data_rx_ack_none tx_data rx_data_tx_ack rx_data }
+    HandledFrames { all untimed }
 }

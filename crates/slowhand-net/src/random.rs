@@ -29,8 +29,13 @@ impl Streams {
 
     /// Streams for something that has streams of its own, such as a later session of the same client.
     pub fn substreams(&self, name: &str, index: u64) -> Self {
+        Self::new(self.number(name, index))
+    }
+
+    /// One number of 64 bits.
+    pub(crate) fn number(&self, name: &str, index: u64) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = self.derive(name, index);
-        Self::new(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
 
     /// 32 octets for a user that has its own generator, such as a TLS session.

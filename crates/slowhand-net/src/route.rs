@@ -42,7 +42,6 @@ impl Routes {
             links.iter().filter(|link| link.data > 0.0).map(|link| (link.from, link.to)).collect();
         delivers.sort();
         let mut parents: Vec<Option<NodeId>> = vec![None; nodes];
-        let mut depths = vec![0; nodes];
         parents[NodeId::ROOT.index()] = Some(NodeId::ROOT);
         let mut reached = VecDeque::from([NodeId::ROOT]);
         while let Some(parent) = reached.pop_front() {
@@ -50,14 +49,11 @@ impl Routes {
             for &(_, child) in delivers[first..].iter().take_while(|&&(from, _)| from == parent) {
                 if parents[child.index()].is_none() && delivers.binary_search(&(child, parent)).is_ok() {
                     parents[child.index()] = Some(parent);
-                    depths[child.index()] = depths[parent.index()] + 1;
                     reached.push_back(child);
                 }
             }
         }
-        let reachable = |(node, parent): (usize, Option<NodeId>)| parent.ok_or(Unreachable(NodeId(node as u16)));
-        let parents = parents.into_iter().enumerate().map(reachable).collect::<Result<_, _>>()?;
-        Ok(Self { parents, depths })
+        Self::of_reached(parents)
     }
 
     /// The tree in which every node has the path of the smallest expected transmission count (ETX) to the root (RFC 6551
@@ -96,10 +92,14 @@ impl Routes {
                 }
             }
         }
+        Self::of_reached(parents)
+    }
+
+    /// The tree with these parents, which lead to the root. `None` for a node that cannot reach it.
+    fn of_reached(parents: Vec<Option<NodeId>>) -> Result<Self, Unreachable> {
         let reachable = |(node, parent): (usize, Option<NodeId>)| parent.ok_or(Unreachable(NodeId(node as u16)));
         let parents: Vec<NodeId> = parents.into_iter().enumerate().map(reachable).collect::<Result<_, _>>()?;
-        // Every hop costs more than nothing, so there is no loop.
-        let depths = depths_of(&parents).unwrap_or_default();
+        let depths = depths_of(&parents).unwrap_or_default(); // each hop leads nearer to the root, so there is no loop
         Ok(Self { parents, depths })
     }
 

@@ -150,17 +150,6 @@ impl Varying {
         }
     }
 
-    /// The state of links that do not vary yet, but get courses.
-    pub(super) fn of_courses<'a>(receivers: impl Iterator<Item = &'a [NodeId]>) -> Self {
-        Self {
-            shift: Duration::ZERO,
-            bad: receivers.map(|_| Vec::new()).collect(),
-            busy: Vec::new(),
-            replaced: BTreeMap::new(),
-            variation: Arc::default(),
-        }
-    }
-
     /// The probability that a frame arrives, on a link where it is `fixed` if nothing changes it. `position` is that of
     /// the receiver among those of the sender.
     pub(super) fn probability(

@@ -18,8 +18,7 @@
 use super::phy::{SYMBOL, SYNCHRONISATION_HEADER};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::link::Kind;
-use crate::link::Links;
+use crate::link::{Kind, Links};
 
 /// The time that a clear channel assessment listens: 8 symbols (IEEE 802.15.4-2015, 10.2.8).
 pub const CCA_DURATION: Duration = Duration::from_micros(8 * SYMBOL.as_micros());

@@ -1,7 +1,24 @@
 //! The number of times that one radio starts and ramps up, and the time that it is ready.
 
+use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::observer::RadioWork;
+use crate::observer::{RadioInterval, RadioState, RadioWork};
+
+/// A state of a radio, with start and end.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub state: RadioState,
+    pub from: Instant,
+    pub to: Instant,
+}
+
+impl Span {
+    /// As the observer sees it.
+    pub fn of(self, node: NodeId) -> RadioInterval {
+        let Self { state, from, to } = self;
+        RadioInterval { node, state, from, to }
+    }
+}
 
 /// The number of times that a radio listens, and for how long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

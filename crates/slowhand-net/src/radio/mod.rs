@@ -24,7 +24,7 @@ use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{Observer, RadioTimes, RadioWork, Slots};
-pub use contention::PanError;
+pub use contention::{PanError, Sequence, TURNAROUND};
 use phy::MAX_PSDU;
 pub use processor::Processor;
 pub use queue::NodeQueue;

@@ -3,6 +3,7 @@
 use super::frame::{Error, MAX_FRAME};
 use crate::clock::Instant;
 use crate::datagram::DatagramId;
+use crate::drop_reason::DropReason;
 
 /// A frame buffer of the pool.
 pub type FrameIndex = u32;
@@ -55,7 +56,7 @@ impl FramePool {
     /// Takes a buffer for a frame that comes into a queue now; `write` fills it and returns the frame's length.
     ///
     /// # Errors
-    /// The errors of `write`; the buffer stays free.
+    /// [`DropReason::Malformed`] if `write` fails; the buffer stays free.
     pub fn allocate(
         &mut self,
         now: Instant,
@@ -63,7 +64,7 @@ impl FramePool {
         discard: bool,
         sequence: u8,
         write: impl FnOnce(&mut [u8; MAX_FRAME]) -> Result<usize, Error>,
-    ) -> Result<FrameIndex, Error> {
+    ) -> Result<FrameIndex, DropReason> {
         if self.free == NONE {
             self.frames.push(QueuedFrame {
                 octets: [0; MAX_FRAME],
@@ -80,7 +81,7 @@ impl FramePool {
         }
         let index = self.free;
         let frame = &mut self.frames[index as usize];
-        frame.length = write(&mut frame.octets)? as u8;
+        frame.length = write(&mut frame.octets).map_err(|_| DropReason::Malformed)? as u8;
         self.free = frame.next;
         frame.sequence = sequence;
         frame.attempts = 0;

@@ -1,5 +1,7 @@
 //! The queue of a node, as far as all link layers have it: how many frames wait, and what the processor does with them.
 
+use super::frame::FrameView;
+use super::pool::QueuedFrame;
 use super::{Indication, Payload, Processor};
 use crate::address::NodeId;
 use crate::clock::Instant;
@@ -130,5 +132,18 @@ impl NodeQueue {
             Some(handled_at) => Indication::Received { node, from, datagram, payload, discard, handled_at },
             None => Indication::Lost { node, datagram, reason: DropReason::QueueFull },
         }
+    }
+
+    /// [`receive`](Self::receive), for the payload of a frame from the queue of `from`.
+    #[inline]
+    pub(super) fn receive_frame(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        from: NodeId,
+        frame: &QueuedFrame,
+    ) -> Option<Indication> {
+        let payload = Payload::new(FrameView::parse(frame.octets()).ok()?.payload());
+        Some(self.receive(now, node, from, frame.datagram, payload, frame.discard))
     }
 }

@@ -431,7 +431,7 @@ mod tests {
     fn each_key_reaches_the_link_layer() {
         let keys = Csma {
             poll_period_ms: Some(PositiveMilliseconds::constant(750.0)),
-            fast_poll: FastPoll::Session,
+            fast_poll: FastPoll::Burst,
             fast_poll_period_ms: PositiveMilliseconds::constant(50.0),
             fast_polls: Integer::constant(3),
             data_wait_ms: PositiveMilliseconds::constant(30.0),
@@ -471,7 +471,7 @@ mod tests {
             polling: Polling {
                 period: us(750_000),
                 fast_period: us(50_000),
-                fast: FastPoll::Session,
+                fast: FastPoll::Burst,
                 fast_polls: 3,
                 data_wait: us(30_000),
             },

@@ -34,11 +34,6 @@ pub struct Active {
 }
 
 impl Active {
-    /// The end of a beacon of this length.
-    pub fn beacon_over(&self, air_time: Duration) -> Instant {
-        self.begin + air_time
-    }
-
     /// The first back-off period boundary at or after an instant. Back-off periods begin with the beacon (7.5.1.4).
     pub fn boundary(&self, at: Instant) -> Instant {
         let periods = at.since(self.begin).as_micros().div_ceil(BACKOFF_PERIOD.as_micros());

@@ -6,7 +6,7 @@
 use super::frame::{MAX_PENDING_ADDRESSES, beacon_octets};
 use crate::address::{Addressing, NodeId};
 use crate::clock::Duration;
-use crate::radio::contention::{ACK, Form, Kind, PanError, symbols};
+use crate::radio::contention::{Form, Kind, PanError, symbols};
 use crate::radio::frame::Security;
 use crate::radio::phy::{MAX_PSDU, air_time};
 
@@ -153,12 +153,7 @@ impl BeaconConfig {
     /// and without contention. At least one.
     pub(super) fn frames_per_superframe(&self) -> u64 {
         let contention = BACKOFF_PERIOD * ((1 << self.backoff_exponents.0) / 2 + u64::from(CONTENTION_WINDOW));
-        let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(ACK);
-        let request = match self.downward {
-            Downward::Indirect => acknowledged(self.form().data_request_octets()) + TURNAROUND + BACKOFF_PERIOD,
-            Downward::Direct => Duration::ZERO,
-        };
-        let frame = contention + request + acknowledged(MAX_PSDU) + LIFS;
+        let frame = contention + self.longest_exchange();
         (self.superframe.cap.as_micros() / frame.as_micros()).max(1)
     }
 
@@ -185,14 +180,20 @@ impl BeaconConfig {
     /// The shortest active period in which the longest frame can be exchanged after the longest beacon. With indirect
     /// transmission, this includes the data request.
     fn shortest_cap(&self) -> Duration {
-        let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(ACK);
         let beacon = air_time(beacon_octets(MAX_PENDING_ADDRESSES, self.security)) + LIFS + BACKOFF_PERIOD;
+        let contention = BACKOFF_PERIOD * u64::from(CONTENTION_WINDOW);
+        (beacon + contention + self.longest_exchange()).max(MIN_CAP)
+    }
+
+    /// The exchange of a longest frame: its data request with indirect transmission, the frame, the acknowledgements, and
+    /// the interframe space.
+    fn longest_exchange(&self) -> Duration {
+        let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(self.form().ack_octets());
         let request = match self.downward {
             Downward::Indirect => acknowledged(self.form().data_request_octets()) + TURNAROUND + BACKOFF_PERIOD,
             Downward::Direct => Duration::ZERO,
         };
-        let contention = BACKOFF_PERIOD * u64::from(CONTENTION_WINDOW);
-        (beacon + contention + request + acknowledged(MAX_PSDU) + LIFS).max(MIN_CAP)
+        request + acknowledged(MAX_PSDU) + LIFS
     }
 }
 

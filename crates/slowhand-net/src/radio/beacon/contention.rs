@@ -6,8 +6,7 @@ use super::config::{BACKOFF_PERIOD, CONTENTION_WINDOW, Downward, TURNAROUND, int
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::drop_reason::DropReason;
-use crate::radio::Indication;
-use crate::radio::contention::{ACK, Backoff, Event, Node, Phase, Role, StationId, Task};
+use crate::radio::contention::{Backoff, Event, Node, Phase, Role, StationId, Task};
 use crate::radio::medium::CCA_DURATION;
 use crate::radio::phy::air_time;
 use crate::radio::pool::FrameIndex;
@@ -61,7 +60,7 @@ impl Beacon {
     }
 
     /// Steps 3 to 5: an assessment is over.
-    pub(super) fn assessed(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
+    pub(super) fn assessed(&mut self, now: Instant, id: StationId) {
         let is_clear = self.finds_clear(now, id.node);
         let ((_, max_exponent), max_backoffs) = (self.config.backoff_exponents, self.config.max_csma_backoffs);
         let station = self.station_mut(id);
@@ -76,7 +75,7 @@ impl Beacon {
         if station.backoff.goes_on(max_exponent, max_backoffs) {
             self.back_off(now, id);
         } else {
-            self.give_up(now, id, DropReason::ChannelAccessFailure, indications);
+            self.give_up(now, id, DropReason::ChannelAccessFailure);
         }
     }
 
@@ -84,7 +83,7 @@ impl Beacon {
     pub(super) fn transaction_end(&self, active: &Active, id: StationId, transmission: Instant) -> Instant {
         let psdu = self.psdu(id);
         let acknowledgement = active.boundary(transmission + air_time(psdu) + TURNAROUND);
-        acknowledgement + air_time(ACK) + interframe_space(psdu)
+        acknowledgement + air_time(self.config.form().ack_octets()) + interframe_space(psdu)
     }
 
     /// Switches the node's radio on to contend, unless it is on already.
@@ -93,8 +92,7 @@ impl Beacon {
             return;
         }
         let coordinator = self.cluster_of(id);
-        let beacon = self.config.idle_beacon();
-        let over = self.superframe(now, coordinator).map(|active| active.beacon_over(beacon));
+        let over = self.superframe(now, coordinator).map(|active| active.begin + self.config.idle_beacon());
         let at = over.map_or(now, |over| now.max(over));
         self.node(id.node).radio.wake(at, over == Some(at));
     }

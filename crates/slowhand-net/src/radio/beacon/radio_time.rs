@@ -51,9 +51,7 @@ impl Beacon {
             sleep: elapsed.saturating_sub(awake),
         }
     }
-}
 
-impl Beacon {
     /// The number of starts of the node's radio: for each of its active periods, each beacon of its parent, and for traffic. It is on
     /// while it contends, so it is never just ready. Two of them that touch count as two.
     pub(super) fn work(&self, node: NodeId, now: Instant) -> RadioWork {

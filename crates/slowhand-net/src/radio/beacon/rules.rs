@@ -9,7 +9,6 @@ use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
 use crate::observer::{Observer, RadioTimes, RadioWork};
-use crate::radio::Indication;
 use crate::radio::contention::{Event, Form, Node, Phase, Role, Rules, Station, StationId, Task, Tree};
 
 /// Events besides exchanges.
@@ -72,8 +71,8 @@ impl Rules for BeaconRules {
         pan.contend(now, id);
     }
 
-    fn assessed(pan: &mut Beacon, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
-        pan.assessed(now, id, indications);
+    fn assessed(pan: &mut Beacon, now: Instant, id: StationId) {
+        pan.assessed(now, id);
     }
 
     /// An answer goes without an assessment of the channel. It waits while its coordinator acknowledges another child's frame, which
@@ -148,12 +147,12 @@ impl Rules for BeaconRules {
     }
 
     /// The frame is sent again, or given up after macMaxFrameRetries.
-    fn unacknowledged(pan: &mut Beacon, now: Instant, id: StationId, attempts: u8, indications: &mut Vec<Indication>) {
+    fn unacknowledged(pan: &mut Beacon, now: Instant, id: StationId, attempts: u8) {
         if id.role == Role::Coordinator && pan.config.downward == Downward::Indirect {
             // The coordinator keeps an indirect frame until the child asks again.
             pan.station_mut(id).phase = Phase::Idle;
         } else if attempts > pan.config.max_retries {
-            pan.give_up(now, id, DropReason::RetriesExhausted, indications);
+            pan.give_up(now, id, DropReason::RetriesExhausted);
         } else {
             pan.contend(now, id);
         }
@@ -173,9 +172,9 @@ impl Rules for BeaconRules {
         pan.node(node).mac.to_fetch = false;
     }
 
-    fn handle(pan: &mut Beacon, now: Instant, event: Timer, indications: &mut Vec<Indication>) {
+    fn handle(pan: &mut Beacon, now: Instant, event: Timer) {
         match event {
-            Timer::Beacon(coordinator) => pan.begin_superframe(now, coordinator, indications),
+            Timer::Beacon(coordinator) => pan.begin_superframe(now, coordinator),
             Timer::Contention(coordinator) => pan.open_contention(now, coordinator),
         }
     }

@@ -7,10 +7,8 @@ use super::rules::Timer;
 use super::{Beacon, EVERY_CHILD};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
-use crate::datagram::NO_DATAGRAM;
 use crate::observer::{FrameKind, RadioState, Transmission};
-use crate::radio::Indication;
-use crate::radio::contention::{Entry, Event, Node, Phase, Role, StationId, Task};
+use crate::radio::contention::{Event, Node, Phase, Role, StationId, Task};
 use crate::radio::frame::MAX_FRAME;
 use crate::radio::phy::air_time;
 
@@ -61,9 +59,9 @@ impl Beacon {
     }
 
     /// Sends the beacon, if frames wait in the cluster or the observer wants to see all beacons.
-    pub(super) fn begin_superframe(&mut self, now: Instant, coordinator: NodeId, indications: &mut Vec<Indication>) {
+    pub(super) fn begin_superframe(&mut self, now: Instant, coordinator: NodeId) {
         let Some(number) = self.node(coordinator).mac.cluster.scheduled.take() else { return };
-        self.expire(now, coordinator, indications);
+        self.expire(now, coordinator);
         if self.is_quiet(coordinator) && !self.config.trace_idle_beacons {
             return;
         }
@@ -112,14 +110,14 @@ impl Beacon {
     }
 
     /// Drops the frames that have waited for a child longer than macTransactionPersistenceTime.
-    fn expire(&mut self, now: Instant, coordinator: NodeId, indications: &mut Vec<Indication>) {
+    fn expire(&mut self, now: Instant, coordinator: NodeId) {
         if self.config.downward != Downward::Indirect {
             return;
         }
         let persistence = self.config.superframe.interval * u64::from(self.config.transaction_persistence);
         for position in 0..self.tree.children(coordinator).len() {
             let child = self.tree.children(coordinator)[position];
-            self.drop_expired(now, child, persistence, indications);
+            self.drop_expired(now, child, persistence);
         }
     }
 
@@ -158,20 +156,9 @@ impl Beacon {
             write_beacon(&mut octets, number as u8, from, orders, pan_coordinator, listed, self.config.security);
         let children = self.tree.children(coordinator);
         let received = children.iter().all(|child| self.nodes[child.index()].mac.tracking.receives(number));
-        let transmission = Transmission {
-            at: now,
-            asn: None,
-            channel: self.config.channel,
-            kind: FrameKind::Beacon,
-            from: coordinator,
-            to: EVERY_CHILD,
-            datagram: NO_DATAGRAM,
-            queued_at: now,
-            attempt: 0,
-            received,
-            octets: &[],
-        };
-        self.trace.begin(Entry { transmission, octets, length: length as u8, has_ended: true });
+        let beacon = Transmission::new(now, self.config.channel, FrameKind::Beacon, coordinator, EVERY_CHILD);
+        let shown = self.trace.begin(beacon, octets, length);
+        self.trace.end(shown, received);
     }
 
     /// Children that receive a beacon with addresses stay on until its end.

@@ -8,7 +8,8 @@ use super::config::Superframe;
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::observer::{Observer, RadioInterval, RadioState};
-use crate::radio::contention::{Node, Span};
+use crate::radio::contention::Node;
+use crate::radio::meter::Span;
 
 impl Beacon {
     /// Reports a node's timeline up to `now`. A frame on the air is reported as listening until it has ended.

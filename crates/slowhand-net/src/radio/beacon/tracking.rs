@@ -58,13 +58,12 @@ impl Tracking {
         streams: &Streams,
     ) -> Self {
         let index = u64::from(parent.0) << 16 | u64::from(child.0);
-        let [a, b, c, d, e, f, g, h, ..] = streams.derive("beacon loss", index);
+        let key = streams.number("beacon loss", index);
         let delivered = limit(links.probability(parent, child, channel, Kind::Data));
         let varying = |link| {
             let varying = Varying { link, times, counted: 0, received: 0, last: (u64::MAX, false) };
             Box::new(RefCell::new(varying))
         };
-        let key = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         let varying = links.varying_link(parent, child, channel).map(varying);
         Self { key, varying, delivered, counted: 0, received: 0 }
     }

@@ -2,18 +2,18 @@
 
 use super::pan::{Event, FrameRadio, Node, Pan, Rules};
 use super::station::{Phase, Station, StationId, Task};
-use super::{ACK_WAIT, Entry, Sequence, TraceIndex, interframe_space};
+use super::{ACK_WAIT, Sequence, TraceIndex, interframe_space};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::link::Kind;
 use crate::observer::{FrameKind, Transmission};
-use crate::radio::frame::{FCS, FrameView, MAX_FRAME, set_frame_pending};
+use crate::radio::Indication;
+use crate::radio::frame::{FCS, MAX_FRAME, set_frame_pending};
 use crate::radio::medium::{CCA_DURATION, OnAir};
 use crate::radio::phy::air_time;
 use crate::radio::pool::{FrameIndex, QueuedFrame};
-use crate::radio::{Indication, Payload};
 
 impl<R: Rules> Pan<R> {
     /// An idle station begins a task.
@@ -63,14 +63,7 @@ impl<R: Rules> Pan<R> {
     }
 
     /// The station's frame is over.
-    pub(super) fn sent(
-        &mut self,
-        now: Instant,
-        id: StationId,
-        on_air: OnAir,
-        trace: TraceIndex,
-        indications: &mut Vec<Indication>,
-    ) {
+    pub(super) fn sent(&mut self, now: Instant, id: StationId, on_air: OnAir, trace: TraceIndex) {
         let to = self.peer(id);
         let received = self.end_frame(now, [id.node, to], Kind::Data, on_air, trace);
         let station = self.station_mut(id);
@@ -78,7 +71,7 @@ impl<R: Rules> Pan<R> {
         let Some(ack_begins) = R::ack_begins(self, now, id).filter(|_| received) else {
             return self.events.push(now + ACK_WAIT, Event::NoAcknowledgement(id));
         };
-        self.deliver(now, id, to, indications);
+        self.deliver(now, id, to);
         self.node(to).is_acknowledging = true;
         R::received(self, now, id, to);
         self.events.push(ack_begins, Event::Acknowledge(id));
@@ -109,14 +102,7 @@ impl<R: Rules> Pan<R> {
     }
 
     /// The acknowledgement of the station's frame is over.
-    pub(super) fn acknowledged(
-        &mut self,
-        now: Instant,
-        id: StationId,
-        on_air: OnAir,
-        trace: TraceIndex,
-        indications: &mut Vec<Indication>,
-    ) {
+    pub(super) fn acknowledged(&mut self, now: Instant, id: StationId, on_air: OnAir, trace: TraceIndex) {
         let from = self.peer(id);
         let received = self.end_frame(now, [from, id.node], Kind::Ack, on_air, trace);
         self.node(from).is_acknowledging = false;
@@ -130,7 +116,7 @@ impl<R: Rules> Pan<R> {
         }
         if received {
             self.station_mut(id).ready = space_over;
-            self.succeeded(now, id, indications);
+            self.succeeded(now, id);
         } else {
             self.events.push(now.max(self.station(id).sent_at + ACK_WAIT), Event::NoAcknowledgement(id));
         }
@@ -151,14 +137,14 @@ impl<R: Rules> Pan<R> {
     }
 
     /// No acknowledgement has come in time (7.5.6.4.3).
-    pub(super) fn no_acknowledgement(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
+    pub(super) fn no_acknowledgement(&mut self, now: Instant, id: StationId) {
         let attempts = match self.frame_of(id) {
             Some(frame) => &mut self.pool.get_mut(frame).attempts,
             None => &mut self.station_mut(id).request_attempts,
         };
         *attempts = attempts.saturating_add(1);
         let attempts = *attempts;
-        R::unacknowledged(self, now, id, attempts, indications);
+        R::unacknowledged(self, now, id, attempts);
     }
 
     /// The child has waited too long for the frame that was announced, unless that frame is arriving now.
@@ -178,7 +164,7 @@ impl<R: Rules> Pan<R> {
     }
 
     /// The station has received the acknowledgement.
-    fn succeeded(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
+    fn succeeded(&mut self, now: Instant, id: StationId) {
         let datagram = self.datagram_of(id);
         let is_request = self.station(id).task == Task::Request;
         let frame_pending = self.station(id).frame_pending;
@@ -189,7 +175,7 @@ impl<R: Rules> Pan<R> {
         self.station_mut(id).phase = Phase::Idle;
         R::succeeded(self, now, id, frame_pending);
         if !is_request {
-            indications.push(Indication::Sent { node: id.node, datagram });
+            self.indications.push(Indication::Sent { node: id.node, datagram });
         }
         self.resume(now, id);
     }
@@ -204,37 +190,25 @@ impl<R: Rules> Pan<R> {
     }
 
     /// Gives up the station's task, and its frame.
-    pub(crate) fn give_up(
-        &mut self,
-        now: Instant,
-        id: StationId,
-        reason: DropReason,
-        indications: &mut Vec<Indication>,
-    ) {
+    pub(crate) fn give_up(&mut self, now: Instant, id: StationId, reason: DropReason) {
         if self.station(id).task == Task::Request {
             R::request_failed(self, now, id.node, reason);
         } else {
             let datagram = self.datagram_of(id);
             self.take(now, id);
-            indications.push(Indication::Dropped { node: id.node, datagram, reason });
+            self.indications.push(Indication::Dropped { node: id.node, datagram, reason });
         }
         self.finish(now, id);
     }
 
     /// Drops the frames that a parent has kept for a child for this time.
-    pub(crate) fn drop_expired(
-        &mut self,
-        now: Instant,
-        child: NodeId,
-        timeout: Duration,
-        indications: &mut Vec<Indication>,
-    ) {
+    pub(crate) fn drop_expired(&mut self, now: Instant, child: NodeId, timeout: Duration) {
         while let Some(frame) = self.nodes[child.index()].kept.head()
             && self.pool.get(frame).queued_at + timeout <= now
         {
             let (datagram, reason) = (self.pool.get(frame).datagram, DropReason::TransactionExpired);
             self.take_kept(now, child);
-            indications.push(Indication::Dropped { node: self.parent(child), datagram, reason });
+            self.indications.push(Indication::Dropped { node: self.parent(child), datagram, reason });
         }
     }
 
@@ -252,18 +226,13 @@ impl<R: Rules> Pan<R> {
     }
 
     /// Passes the station's frame up at its receiver, unless it is a retransmission or a data request.
-    fn deliver(&mut self, now: Instant, id: StationId, to: NodeId, indications: &mut Vec<Indication>) {
-        let frame = self.frame_of(id);
-        let sequence = frame.map_or(self.station(id).request_sequence, |frame| self.pool.get(frame).sequence);
+    fn deliver(&mut self, now: Instant, id: StationId, to: NodeId) {
+        let sequence = self.sequence_of(id);
         let is_new = self.link(id.node, to).accepts(sequence);
-        let Some(sent) = frame.filter(|_| is_new).map(|frame| self.pool.get(frame)) else {
+        let Some(sent) = self.frame_of(id).filter(|_| is_new).map(|frame| self.pool.get(frame)) else {
             return self.nodes[to.index()].queue.handle_own(1);
         };
-        if let Ok(frame) = FrameView::parse(sent.octets()) {
-            let (payload, &QueuedFrame { datagram, discard, .. }) = (Payload::new(frame.payload()), sent);
-            let queue = &mut self.nodes[to.index()].queue;
-            indications.push(queue.receive(now, to, id.node, datagram, payload, discard));
-        }
+        self.indications.extend(self.nodes[to.index()].queue.receive_frame(now, to, id.node, sent));
     }
 
     /// Copies a data frame to send it, and returns its length. A frame for a child that has asked for it has the frame
@@ -309,20 +278,8 @@ impl<R: Rules> Pan<R> {
         for reception in medium.receptions(on_air) {
             nodes[reception.node.index()].radio.begin_receiving(now);
         }
-        let transmission = Transmission {
-            at: now,
-            asn: None,
-            channel: medium.channel(),
-            kind,
-            from,
-            to,
-            datagram,
-            queued_at,
-            attempt,
-            received: false,
-            octets: &[],
-        };
-        let trace = self.trace.begin(Entry { transmission, octets, length: length as u8, has_ended: false });
+        let sent = Transmission::new(now, medium.channel(), kind, from, to);
+        let trace = self.trace.begin(Transmission { datagram, queued_at, attempt, ..sent }, octets, length);
         (on_air, trace, end)
     }
 

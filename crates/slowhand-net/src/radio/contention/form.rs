@@ -1,7 +1,6 @@
 //! The form of the frames between two nodes. Those between a CSL receiver and its parent are of version 2, all others of
 //! the earlier versions, as OpenThread chooses them (`MeshForwarder::CalcFrameVersion`).
 
-use super::frame::{self, ACK, version_of};
 use crate::address::{Addressing, Eui64, NodeId, PAN_ID};
 use crate::radio::frame::{
     Address, DATA_REQUEST_COMMAND, Error, FCS, Frame, FrameType, Header, HeaderIe, MAX_FRAME, Security, Version,
@@ -62,10 +61,7 @@ impl Form {
 
     /// Octets of an acknowledgement, FCS included.
     pub const fn ack_octets(self) -> usize {
-        match self.kind {
-            Kind::Plain => ACK,
-            _ => MAX_FRAME - self.enhanced_ack(0, false, NodeId::ROOT).payload_capacity() + self.ie_length(false) + FCS,
-        }
+        MAX_FRAME - self.ack_header(0, false, NodeId::ROOT).payload_capacity() + self.ie_length(false) + FCS
     }
 
     /// Writes a data frame that asks for an acknowledgement, and returns its length.
@@ -95,16 +91,11 @@ impl Form {
             .expect("a data request is shorter than the longest frame")
     }
 
-    /// Writes an acknowledgement and returns its length. Those of frames of version 2 are enhanced ones (IEEE
-    /// 802.15.4-2015, 6.7.4.2), and secured if the frames are (`TxFrame::GenerateEnhAck` of OpenThread).
+    /// Writes an acknowledgement and returns its length.
     #[inline]
     pub fn write_ack(self, out: &mut [u8; MAX_FRAME], sequence: u8, frame_pending: bool, to: NodeId) -> usize {
-        match self.kind {
-            Kind::Plain => frame::write_ack(out, sequence, frame_pending),
-            _ => self
-                .write(out, self.enhanced_ack(sequence, frame_pending, to), &[])
-                .expect("an acknowledgment is shorter than the longest frame"),
-        }
+        self.write(out, self.ack_header(sequence, frame_pending, to), &[])
+            .expect("an acknowledgement is shorter than the longest frame")
     }
 
     /// Sets the phase in the CSL IE of a data frame or data request: the time from the first symbol of its MAC header to
@@ -115,7 +106,7 @@ impl Form {
 
     /// Sets the phase in the CSL IE of an acknowledgement.
     pub fn set_ack_phase(self, octets: &mut [u8; MAX_FRAME], phase: u16) {
-        set_phase(octets, self.enhanced_ack(0, false, NodeId::ROOT).length(), phase);
+        set_phase(octets, self.ack_header(0, false, NodeId::ROOT).length(), phase);
     }
 
     #[inline]
@@ -160,15 +151,21 @@ impl Form {
         }
     }
 
-    const fn enhanced_ack(self, sequence: u8, frame_pending: bool, to: NodeId) -> Header {
-        Header {
-            frame_pending,
-            sequence: Some(sequence),
-            destination_pan: Some(PAN_ID),
-            destination: Some(self.address(to)),
-            security: self.security,
-            ..Header::new(FrameType::Ack, Version::V2)
-        }
+    /// The header of an acknowledgement. Those of frames of version 2 are enhanced ones (IEEE 802.15.4-2015, 6.7.4.2), and
+    /// secured if the frames are (`TxFrame::GenerateEnhAck` of OpenThread). Others have no security (IEEE Std
+    /// 802.15.4-2006, 7.2.2.3).
+    #[inline]
+    const fn ack_header(self, sequence: u8, frame_pending: bool, to: NodeId) -> Header {
+        let header = match self.kind {
+            Kind::Plain => Header::new(FrameType::Ack, Version::V0),
+            _ => Header {
+                destination_pan: Some(PAN_ID),
+                destination: Some(self.address(to)),
+                security: self.security,
+                ..Header::new(FrameType::Ack, Version::V2)
+            },
+        };
+        Header { frame_pending, sequence: Some(sequence), ..header }
     }
 
     #[inline]
@@ -179,6 +176,11 @@ impl Form {
         let content = [0, 0, low, high]; // the phase is known when the frame is sent
         Frame { header_ies: &[HeaderIe::Other { id: CSL_IE, content: &content }], ..frame }.emit(out)
     }
+}
+
+/// The earliest version that can have this security (IEEE Std 802.15.4-2006, 7.2.3).
+pub const fn version_of(security: Option<Security>) -> Version {
+    if security.is_some() { Version::V1 } else { Version::V0 }
 }
 
 fn set_phase(octets: &mut [u8; MAX_FRAME], header: usize, phase: u16) {

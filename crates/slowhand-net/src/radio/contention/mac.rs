@@ -20,7 +20,7 @@ impl<R: Rules> Mac for Pan<R> {
         }
         let (form, sequence) = (R::form(self, node, next_hop), self.link(node, next_hop).next());
         let write = |octets: &mut _| form.write_data(octets, sequence, node, next_hop, payload);
-        let frame = self.pool.allocate(now, datagram, discard, sequence, write).map_err(|_| DropReason::Malformed)?;
+        let frame = self.pool.allocate(now, datagram, discard, sequence, write)?;
         self.link(node, next_hop).take();
         match self.destinations.get_mut(frame as usize) {
             Some(place) => *place = next_hop,
@@ -52,19 +52,21 @@ impl<R: Rules> Mac for Pan<R> {
 
     fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut dyn Observer) {
         self.keep_timelines(observer.watches_radios());
+        std::mem::swap(&mut self.indications, indications);
         while let Some(event) = self.events.pop_due(now) {
             self.handled += 1;
             match event {
-                Event::Assessed(id) => R::assessed(self, now, id, indications),
+                Event::Assessed(id) => R::assessed(self, now, id),
                 Event::Send(id) => self.send(now, id),
-                Event::Sent(id, on_air, trace) => self.sent(now, id, on_air, trace, indications),
+                Event::Sent(id, on_air, trace) => self.sent(now, id, on_air, trace),
                 Event::Acknowledge(id) => self.acknowledge(now, id),
-                Event::Acknowledged(id, on_air, trace) => self.acknowledged(now, id, on_air, trace, indications),
-                Event::NoAcknowledgement(id) => self.no_acknowledgement(now, id, indications),
+                Event::Acknowledged(id, on_air, trace) => self.acknowledged(now, id, on_air, trace),
+                Event::NoAcknowledgement(id) => self.no_acknowledgement(now, id),
                 Event::NoData(node, wait) => self.no_data(now, node, wait),
-                Event::Mac(event) => R::handle(self, now, event, indications),
+                Event::Mac(event) => R::handle(self, now, event),
             }
         }
+        std::mem::swap(&mut self.indications, indications);
         self.trace.show(observer);
     }
 

@@ -24,6 +24,8 @@ pub struct Pan<R: Rules> {
     /// By buffer of the pool.
     pub(crate) destinations: Vec<NodeId>,
     pub(crate) events: EventQueue<Event<R::Event>>,
+    /// What the layer above must know: the list of the caller while events are handled, else empty.
+    pub(super) indications: Vec<Indication>,
     pub(super) handled: u64,
     pub(crate) trace: Trace,
     /// True while timelines are kept: until an observer says that it does not watch radios.
@@ -146,7 +148,7 @@ pub trait Rules: Debug + Sized + Send + 'static {
     fn contend(pan: &mut Pan<Self>, now: Instant, id: StationId);
 
     /// Steps 3 to 5: an assessment is over.
-    fn assessed(pan: &mut Pan<Self>, now: Instant, id: StationId, indications: &mut Vec<Indication>);
+    fn assessed(pan: &mut Pan<Self>, now: Instant, id: StationId);
 
     /// True if the station may send its frame now. If not, this has done what follows.
     fn may_send(_pan: &mut Pan<Self>, _now: Instant, _id: StationId) -> bool {
@@ -193,13 +195,7 @@ pub trait Rules: Debug + Sized + Send + 'static {
     fn succeeded(pan: &mut Pan<Self>, now: Instant, id: StationId, frame_pending: bool);
 
     /// No acknowledgement has come in time. `attempts`: those at this frame so far.
-    fn unacknowledged(
-        pan: &mut Pan<Self>,
-        now: Instant,
-        id: StationId,
-        attempts: u8,
-        indications: &mut Vec<Indication>,
-    );
+    fn unacknowledged(pan: &mut Pan<Self>, now: Instant, id: StationId, attempts: u8);
 
     /// A data request is given up.
     fn request_failed(pan: &mut Pan<Self>, now: Instant, node: NodeId, reason: DropReason);
@@ -211,7 +207,7 @@ pub trait Rules: Debug + Sized + Send + 'static {
     fn no_data(pan: &mut Pan<Self>, now: Instant, node: NodeId);
 
     /// An event that only this MAC has.
-    fn handle(pan: &mut Pan<Self>, now: Instant, event: Self::Event, indications: &mut Vec<Indication>);
+    fn handle(pan: &mut Pan<Self>, now: Instant, event: Self::Event);
 
     /// See [`Mac::sending_time`](crate::radio::Mac::sending_time).
     fn sending_time(pan: &Pan<Self>, next_hop: NodeId, frames: u64) -> Duration;
@@ -260,6 +256,7 @@ impl<R: Rules> Pan<R> {
             pool: FramePool::default(),
             destinations: Vec::new(),
             events: EventQueue::default(),
+            indications: Vec::new(),
             handled: 0,
             trace: Trace::default(),
             watched: true,

@@ -5,8 +5,8 @@
 
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::observer::{Observer, RadioInterval, RadioState, RadioTimes, RadioWork};
-use crate::radio::meter::{Listening, Meter};
+use crate::observer::{Observer, RadioState, RadioTimes, RadioWork};
+use crate::radio::meter::{Listening, Meter, Span};
 
 /// The times of a radio, and its timeline.
 #[derive(Debug)]
@@ -15,14 +15,6 @@ pub struct Account {
     times: RadioTimes,
     /// The spans that no observer has seen. Kept only while an observer watches radios.
     timeline: Option<Vec<Span>>,
-}
-
-/// A state of a radio, with start and end.
-#[derive(Clone, Copy, Debug)]
-pub struct Span {
-    pub state: RadioState,
-    pub from: Instant,
-    pub to: Instant,
 }
 
 impl Default for Account {
@@ -34,7 +26,7 @@ impl Default for Account {
 impl Account {
     /// The radio was in a state.
     pub fn add(&mut self, state: RadioState, from: Instant, to: Instant) {
-        *time_in(&mut self.times, state) += to.since(from);
+        *self.times.of_mut(state) += to.since(from);
         if let Some(timeline) = &mut self.timeline {
             show(timeline, state, from, to);
         }
@@ -63,14 +55,6 @@ impl Account {
     /// Takes all spans that no observer has seen, in the order in which they were added.
     pub fn drain(&mut self) -> impl Iterator<Item = Span> + '_ {
         self.timeline.iter_mut().flat_map(|timeline| timeline.drain(..))
-    }
-}
-
-fn time_in(times: &mut RadioTimes, state: RadioState) -> &mut Duration {
-    match state {
-        RadioState::Transmit => &mut times.transmit,
-        RadioState::Receive => &mut times.receive,
-        RadioState::Listen => &mut times.listen,
     }
 }
 
@@ -193,7 +177,7 @@ impl<P: Pattern> Radio<P> {
     pub fn times(&self, now: Instant) -> RadioTimes {
         let mut times = self.account.times();
         match self.state() {
-            Some(state) => *time_in(&mut times, state) += now.since(self.settled),
+            Some(state) => *times.of_mut(state) += now.since(self.settled),
             None => times.listen += self.idle(self.settled, now).0,
         }
         let RadioTimes { transmit, receive, listen, .. } = times;
@@ -239,9 +223,7 @@ impl<P: Pattern> Radio<P> {
     /// Shows the observer the timeline until `now`.
     pub fn report(&mut self, now: Instant, node: NodeId, observer: &mut dyn Observer) {
         self.settle(now);
-        for Span { state, from, to } in self.account.drain() {
-            observer.radio(&RadioInterval { node, state, from, to });
-        }
+        self.account.drain().for_each(|span| observer.radio(&span.of(node)));
     }
 
     /// Its state. `None` if it is off or follows its pattern.

@@ -14,12 +14,12 @@ pub struct Trace {
 
 /// A frame on the air.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+struct Entry {
     /// The transmission that the observer sees, without the octets.
-    pub transmission: Transmission<'static>,
-    pub octets: [u8; MAX_FRAME],
-    pub length: u8,
-    pub has_ended: bool,
+    transmission: Transmission<'static>,
+    octets: [u8; MAX_FRAME],
+    length: usize,
+    has_ended: bool,
 }
 
 /// The position of a frame in the trace.
@@ -28,8 +28,8 @@ pub struct TraceIndex(u64);
 
 impl Trace {
     /// A frame begins.
-    pub fn begin(&mut self, entry: Entry) -> TraceIndex {
-        self.frames.push_back(entry);
+    pub fn begin(&mut self, transmission: Transmission<'static>, octets: [u8; MAX_FRAME], length: usize) -> TraceIndex {
+        self.frames.push_back(Entry { transmission, octets, length, has_ended: false });
         TraceIndex(self.shown + self.frames.len() as u64 - 1)
     }
 
@@ -43,7 +43,7 @@ impl Trace {
     /// Shows the frames up to the first one that has not ended.
     pub fn show(&mut self, observer: &mut dyn Observer) {
         while let Some(Entry { transmission, octets, length, has_ended: true }) = self.frames.front() {
-            observer.transmission(&Transmission { octets: &octets[..usize::from(*length)], ..*transmission });
+            observer.transmission(&Transmission { octets: &octets[..*length], ..*transmission });
             self.frames.pop_front();
             self.shown += 1;
         }

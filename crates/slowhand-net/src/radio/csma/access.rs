@@ -6,7 +6,6 @@ use super::{Csma, Event};
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::drop_reason::DropReason;
-use crate::radio::Indication;
 use crate::radio::contention::{BACKOFF_PERIOD, Backoff, Mode, Phase, Station, StationId, TURNAROUND, Task};
 use crate::radio::medium::CCA_DURATION;
 
@@ -83,7 +82,7 @@ impl Csma {
     }
 
     /// Steps 3 to 5: the assessment is over.
-    pub(super) fn assessed(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
+    pub(super) fn assessed(&mut self, now: Instant, id: StationId) {
         let this = self.node(id.node);
         this.radio.set_ready(now, false);
         this.radio.pattern.assesses_at = None;
@@ -100,7 +99,7 @@ impl Csma {
             _ if self.may_back_off(id) => self.back_off(now, id),
             Task::Kept(_) => self.finish(now, id), // the child asks again
             _ if self.config.retries_busy_channel && self.may_retry(id) => self.contend(now, id),
-            _ => self.give_up(now, id, DropReason::ChannelAccessFailure, indications),
+            _ => self.give_up(now, id, DropReason::ChannelAccessFailure),
         }
     }
 
@@ -117,7 +116,7 @@ impl Csma {
     }
 
     /// No acknowledgement has come in time (7.5.6.4.3).
-    pub(super) fn unacknowledged(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
+    pub(super) fn unacknowledged(&mut self, now: Instant, id: StationId) {
         let limit = self.config.indirect_attempts;
         let Station { task, mac: Attempts { into_sample, .. }, .. } = *self.station(id);
         match task {
@@ -134,10 +133,10 @@ impl Csma {
                     return self.finish(now, id); // the child asks again
                 }
                 *failures = 0;
-                self.give_up(now, id, DropReason::RetriesExhausted, indications);
+                self.give_up(now, id, DropReason::RetriesExhausted);
             }
             _ if self.may_retry(id) => self.contend_later(now, id),
-            _ => self.give_up(now, id, DropReason::RetriesExhausted, indications),
+            _ => self.give_up(now, id, DropReason::RetriesExhausted),
         }
     }
 

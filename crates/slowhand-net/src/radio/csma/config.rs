@@ -110,7 +110,8 @@ pub enum FastPoll {
     Data,
     /// While the client on it opens a session.
     // Its application announces that by `Mac::begin_burst`.
-    Session,
+    #[cfg_attr(feature = "serde", serde(rename = "session"))]
+    Burst,
     /// Never.
     Never,
 }

@@ -6,7 +6,6 @@ use super::node::Known;
 use super::{Csma, CsmaRules, Event, Timer};
 use crate::address::NodeId;
 use crate::clock::Instant;
-use crate::radio::Indication;
 use crate::radio::contention::{Node, Phase, Rules, Station, StationId, Task};
 
 impl Csma {
@@ -26,7 +25,7 @@ impl Csma {
     }
 
     /// Drops the frames that have waited too long for a child. A frame on the air stays.
-    pub(super) fn expire(&mut self, now: Instant, child: NodeId, indications: &mut Vec<Indication>) {
+    pub(super) fn expire(&mut self, now: Instant, child: NodeId) {
         self.node(child).mac.expires_at = None;
         let Some(parent) = self.tree.parent(child) else { return };
         let Station { phase, task, .. } = self.nodes[parent.index()].stations[0];
@@ -35,7 +34,7 @@ impl Csma {
             self.node(child).mac.expires_at = Some(later);
             return self.events.push(later, Event::Mac(Timer::Expire(child)));
         }
-        self.drop_expired(now, child, self.config.indirect_timeout, indications);
+        self.drop_expired(now, child, self.config.indirect_timeout);
         self.arm_expiry(child);
     }
 

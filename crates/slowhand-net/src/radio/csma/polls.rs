@@ -31,7 +31,7 @@ pub struct Polls {
     /// Fast polls that are left.
     fast: u8,
     /// True during a burst that the application has announced.
-    in_burst: bool,
+    pub in_burst: bool,
 }
 
 impl Polls {
@@ -57,7 +57,7 @@ impl Polls {
         let is_fast = match polling.fast {
             FastPoll::Never => false,
             FastPoll::Data => self.fast > 0,
-            FastPoll::Session => self.in_burst,
+            FastPoll::Burst => self.in_burst,
         };
         let fast = if is_fast { polling.fast_period } else { polling.period };
         let retry = if self.is_retrying { RETRY_POLL_PERIOD } else { polling.period };
@@ -111,11 +111,6 @@ impl Csma {
         }
     }
 
-    /// The application begins or ends a burst of frames.
-    pub(super) fn set_burst(&mut self, now: Instant, node: NodeId, in_burst: bool) {
-        self.change_polls(now, node, |polls| polls.in_burst = in_burst);
-    }
-
     /// `HandlePollTxDone` after an acknowledgement.
     pub(super) fn poll_succeeded(&mut self, now: Instant, node: NodeId) {
         self.change_polls(now, node, |polls| {
@@ -160,7 +155,7 @@ impl Csma {
         }
     }
 
-    fn change_polls(&mut self, now: Instant, node: NodeId, change: impl FnOnce(&mut Polls)) {
+    pub(super) fn change_polls(&mut self, now: Instant, node: NodeId, change: impl FnOnce(&mut Polls)) {
         let Some(polls) = &mut self.nodes[node.index()].mac.polls else { return };
         change(polls);
         polls.adapt(now, &self.config.polling);

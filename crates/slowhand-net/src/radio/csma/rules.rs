@@ -8,7 +8,6 @@ use crate::address::{Addressing, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
 use crate::observer::{Observer, RadioTimes, RadioWork};
-use crate::radio::Indication;
 use crate::radio::contention::{
     Form, FrameRadio, Kind, Node, Phase, Radio, Rules, Station, StationId, TURNAROUND, Task, Tree,
 };
@@ -88,8 +87,8 @@ impl Rules for CsmaRules {
         pan.contend(now, id);
     }
 
-    fn assessed(pan: &mut Csma, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
-        pan.assessed(now, id, indications);
+    fn assessed(pan: &mut Csma, now: Instant, id: StationId) {
+        pan.assessed(now, id);
     }
 
     fn may_send(pan: &mut Csma, now: Instant, id: StationId) -> bool {
@@ -161,8 +160,8 @@ impl Rules for CsmaRules {
         }
     }
 
-    fn unacknowledged(pan: &mut Csma, now: Instant, id: StationId, _: u8, indications: &mut Vec<Indication>) {
-        pan.unacknowledged(now, id, indications);
+    fn unacknowledged(pan: &mut Csma, now: Instant, id: StationId, _: u8) {
+        pan.unacknowledged(now, id);
     }
 
     fn request_failed(pan: &mut Csma, now: Instant, node: NodeId, reason: DropReason) {
@@ -177,10 +176,10 @@ impl Rules for CsmaRules {
         pan.poll_timed_out(now, node);
     }
 
-    fn handle(pan: &mut Csma, now: Instant, event: Timer, indications: &mut Vec<Indication>) {
+    fn handle(pan: &mut Csma, now: Instant, event: Timer) {
         match event {
             Timer::Poll(node) => pan.poll_timer(now, node),
-            Timer::Expire(child) => pan.expire(now, child, indications),
+            Timer::Expire(child) => pan.expire(now, child),
             Timer::Sample(child) => pan.sample(now, child),
         }
     }
@@ -218,7 +217,7 @@ impl Rules for CsmaRules {
 
     /// A device whose application polls fast in bursts begins to do so.
     fn set_burst(pan: &mut Csma, now: Instant, node: NodeId, in_burst: bool) {
-        pan.set_burst(now, node, in_burst);
+        pan.change_polls(now, node, |polls| polls.in_burst = in_burst);
     }
 }
 

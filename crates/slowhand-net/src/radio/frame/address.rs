@@ -14,16 +14,6 @@ pub enum Address {
     Extended(Eui64),
 }
 
-impl Address {
-    /// Octets of the address.
-    pub const fn length(self) -> usize {
-        match self {
-            Self::Short(_) => 2,
-            Self::Extended(_) => 8,
-        }
-    }
-}
-
 /// The addressing mode of an address field: two bits of the frame control field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -42,7 +32,9 @@ impl Mode {
         }
     }
 
-    const fn length(self) -> u8 {
+    /// Octets of the address.
+    #[inline]
+    pub(super) const fn length(self) -> usize {
         match self {
             Self::None => 0,
             Self::Short => 2,
@@ -130,17 +122,12 @@ const ADDRESSING_LENGTH: [u8; 1 << 7] = {
     let mut index = 0;
     while index < table.len() {
         let bits = index as u16;
-        let version = match bits >> 3 & 0b11 {
-            0 => Some(Version::V0),
-            1 => Some(Version::V1),
-            2 => Some(Version::V2),
-            _ => Option::None,
-        };
         let (destination, source) = (Mode::from_bits(bits >> 1), Mode::from_bits(bits >> 5));
-        if let (Some(version), Ok(destination), Ok(source)) = (version, destination, source)
+        if let (Ok(version), Ok(destination), Ok(source)) = (Version::from_bits(bits >> 3), destination, source)
             && let Ok((to_pan, from_pan)) = pan_ids(version, destination, source, bits & 1 != 0)
         {
-            table[index] = destination.length() + source.length() + 2 * (to_pan as u8 + from_pan as u8);
+            let pans = to_pan as usize + from_pan as usize;
+            table[index] = (destination.length() + source.length() + 2 * pans) as u8;
         }
         index += 1;
     }

@@ -102,12 +102,6 @@ impl Header {
     /// Octets of the header.
     #[inline]
     pub const fn length(&self) -> usize {
-        const fn address(address: Option<Address>) -> usize {
-            match address {
-                None => 0,
-                Some(address) => address.length(),
-            }
-        }
         const fn pan(pan: Option<u16>) -> usize {
             if pan.is_some() { 2 } else { 0 }
         }
@@ -116,8 +110,8 @@ impl Header {
             None => 0,
             Some(security) => security.length(),
         };
-        let destination = pan(self.destination_pan) + address(self.destination);
-        let source = pan(self.source_pan) + address(self.source);
+        let destination = pan(self.destination_pan) + Mode::of(self.destination).length();
+        let source = pan(self.source_pan) + Mode::of(self.source).length();
         2 + sequence + destination + source + security
     }
 
@@ -178,12 +172,7 @@ impl Header {
             3 => FrameType::Command,
             unknown => return Err(Error::FrameType(unknown as u8)),
         };
-        let version = match control >> 12 & 0b11 {
-            0 => Version::V0,
-            1 => Version::V1,
-            2 => Version::V2,
-            reserved => return Err(Error::Version(reserved as u8)),
-        };
+        let version = Version::from_bits(control >> 12)?;
         let (destination, source) = (Mode::from_bits(control >> 10)?, Mode::from_bits(control >> 14)?);
         let (destination_has_pan, source_has_pan) =
             address::pan_ids(version, destination, source, is_set(PAN_ID_COMPRESSION))?;

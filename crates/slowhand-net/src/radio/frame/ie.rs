@@ -11,6 +11,7 @@
 
 use super::cursor::{Reader, Writer};
 use super::error::Error;
+use std::marker::PhantomData;
 
 /// Octets of the descriptor in front of the content.
 const DESCRIPTOR: usize = 2;
@@ -139,6 +140,43 @@ pub(super) fn write_header_termination(follows: Follows, writer: &mut Writer<'_>
     }
 }
 
+/// An information element of one of the three lists.
+pub(super) trait Ie<'a>: Sized {
+    /// Reads the next one. `None` at the end of the list.
+    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Error>;
+}
+
+/// A list of information elements without termination IEs, as checked octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ies<'a, I>(&'a [u8], PhantomData<I>);
+
+impl<'a, I> Ies<'a, I> {
+    pub(super) const fn new(octets: &'a [u8]) -> Self {
+        Self(octets, PhantomData)
+    }
+}
+
+impl<'a, I: Ie<'a>> Iterator for Ies<'a, I> {
+    type Item = I;
+
+    fn next(&mut self) -> Option<I> {
+        let mut reader = Reader::new(self.0);
+        // The octets were checked when the frame was parsed, or written by `emit`: this cannot fail before the end.
+        let ie = I::read(&mut reader).ok()?;
+        self.0 = reader.rest();
+        ie
+    }
+}
+
+/// The header IEs of a frame.
+pub type HeaderIes<'a> = Ies<'a, HeaderIe<'a>>;
+
+impl<'a> Ie<'a> for HeaderIe<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Error> {
+        read_header_ie(reader).map(Result::ok)
+    }
+}
+
 /// Reads the next header IE. The inner `Err` is the end of the list.
 fn read_header_ie<'a>(reader: &mut Reader<'a>) -> Result<Result<HeaderIe<'a>, Follows>, Error> {
     if reader.rest().is_empty() {
@@ -167,28 +205,6 @@ pub(super) fn check_header_ies(reader: &mut Reader<'_>) -> Result<Follows, Error
         if let Err(follows) = read_header_ie(reader)? {
             return Ok(follows);
         }
-    }
-}
-
-/// The header IEs of a frame, without termination IEs.
-#[derive(Clone, Debug)]
-pub struct HeaderIes<'a>(&'a [u8]);
-
-impl<'a> HeaderIes<'a> {
-    pub(super) const fn new(octets: &'a [u8]) -> Self {
-        Self(octets)
-    }
-}
-
-impl<'a> Iterator for HeaderIes<'a> {
-    type Item = HeaderIe<'a>;
-
-    fn next(&mut self) -> Option<HeaderIe<'a>> {
-        let mut reader = Reader::new(self.0);
-        // The octets were checked when the frame was parsed: this cannot fail before the end of the list.
-        let ie = read_header_ie(&mut reader).ok()?.ok();
-        self.0 = reader.rest();
-        ie
     }
 }
 
@@ -272,21 +288,25 @@ pub(super) fn write_payload_termination(writer: &mut Writer<'_>) -> Result<(), E
     writer.u16(long_descriptor(PAYLOAD_TERMINATION, 0)?)
 }
 
-/// Reads the next payload IE. `None` at the end of the list.
-fn read_payload_ie<'a>(reader: &mut Reader<'a>) -> Result<Option<PayloadIe<'a>>, Error> {
-    if reader.rest().is_empty() {
-        return Ok(None);
-    }
-    let descriptor = reader.u16()?;
-    if descriptor & LONG == 0 {
-        return Err(Error::IeType);
-    }
-    let group = (descriptor >> 11 & 0xf) as u8;
-    let content = reader.slice(usize::from(descriptor) & MAX_LONG_CONTENT)?;
-    match group {
-        PAYLOAD_TERMINATION if content.is_empty() => Ok(None),
-        PAYLOAD_TERMINATION => Err(Error::IeLength(content.len())),
-        _ => PayloadIe::new(group, content).map(Some),
+/// The payload IEs of a frame.
+pub type PayloadIes<'a> = Ies<'a, PayloadIe<'a>>;
+
+impl<'a> Ie<'a> for PayloadIe<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Error> {
+        if reader.rest().is_empty() {
+            return Ok(None);
+        }
+        let descriptor = reader.u16()?;
+        if descriptor & LONG == 0 {
+            return Err(Error::IeType);
+        }
+        let group = (descriptor >> 11 & 0xf) as u8;
+        let content = reader.slice(usize::from(descriptor) & MAX_LONG_CONTENT)?;
+        match group {
+            PAYLOAD_TERMINATION if content.is_empty() => Ok(None),
+            PAYLOAD_TERMINATION => Err(Error::IeLength(content.len())),
+            _ => PayloadIe::new(group, content).map(Some),
+        }
     }
 }
 
@@ -296,30 +316,8 @@ pub(super) fn check_payload_ies(reader: &mut Reader<'_>) -> Result<(), Error> {
         // Header termination 1 means that there is at least one.
         return Err(Error::Truncated);
     }
-    while read_payload_ie(reader)?.is_some() {}
+    while PayloadIe::read(reader)?.is_some() {}
     Ok(())
-}
-
-/// The payload IEs of a frame, without the termination IE.
-#[derive(Clone, Debug)]
-pub struct PayloadIes<'a>(&'a [u8]);
-
-impl<'a> PayloadIes<'a> {
-    pub(super) const fn new(octets: &'a [u8]) -> Self {
-        Self(octets)
-    }
-}
-
-impl<'a> Iterator for PayloadIes<'a> {
-    type Item = PayloadIe<'a>;
-
-    fn next(&mut self) -> Option<PayloadIe<'a>> {
-        let mut reader = Reader::new(self.0);
-        // Checked when the frame was parsed.
-        let ie = read_payload_ie(&mut reader).ok()?;
-        self.0 = reader.rest();
-        ie
-    }
 }
 
 /// An IE inside the MLME's payload IE.
@@ -341,9 +339,8 @@ pub enum NestedIe<'a> {
     },
 }
 
-/// IEs inside the MLME's payload IE, as checked octets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NestedIes<'a>(&'a [u8]);
+/// IEs inside the MLME's payload IE.
+pub type NestedIes<'a> = Ies<'a, NestedIe<'a>>;
 
 impl<'a> NestedIes<'a> {
     /// Checks the octets of nested IEs.
@@ -352,8 +349,8 @@ impl<'a> NestedIes<'a> {
     /// [`Error::Truncated`].
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(octets);
-        while read_nested_ie(&mut reader)?.is_some() {}
-        Ok(Self(octets))
+        while NestedIe::read(&mut reader)?.is_some() {}
+        Ok(Self::new(octets))
     }
 
     /// Writes nested IEs into `out`.
@@ -378,31 +375,21 @@ impl<'a> NestedIes<'a> {
             writer.slice(content)?;
         }
         let written = writer.written();
-        Ok(Self(&out[..written]))
+        Ok(Self::new(&out[..written]))
     }
 }
 
-impl<'a> Iterator for NestedIes<'a> {
-    type Item = NestedIe<'a>;
-
-    fn next(&mut self) -> Option<NestedIe<'a>> {
-        let mut reader = Reader::new(self.0);
-        // Checked by `parse`, or written by `emit`.
-        let ie = read_nested_ie(&mut reader).ok()?;
-        self.0 = reader.rest();
-        ie
+impl<'a> Ie<'a> for NestedIe<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Error> {
+        if reader.rest().is_empty() {
+            return Ok(None);
+        }
+        let descriptor = reader.u16()?;
+        Ok(Some(if descriptor & LONG == 0 {
+            NestedIe::Short { id: (descriptor >> 8) as u8, content: reader.slice(usize::from(descriptor & 0xff))? }
+        } else {
+            let content = reader.slice(usize::from(descriptor) & MAX_LONG_CONTENT)?;
+            NestedIe::Long { id: (descriptor >> 11 & 0xf) as u8, content }
+        }))
     }
-}
-
-fn read_nested_ie<'a>(reader: &mut Reader<'a>) -> Result<Option<NestedIe<'a>>, Error> {
-    if reader.rest().is_empty() {
-        return Ok(None);
-    }
-    let descriptor = reader.u16()?;
-    Ok(Some(if descriptor & LONG == 0 {
-        NestedIe::Short { id: (descriptor >> 8) as u8, content: reader.slice(usize::from(descriptor & 0xff))? }
-    } else {
-        let content = reader.slice(usize::from(descriptor) & MAX_LONG_CONTENT)?;
-        NestedIe::Long { id: (descriptor >> 11 & 0xf) as u8, content }
-    }))
 }

@@ -1,5 +1,6 @@
 //! Sizes, frame types and frame versions.
 
+use super::error::Error;
 use crate::radio::phy::MAX_PSDU;
 
 /// Octets of the frame check sequence.
@@ -35,4 +36,17 @@ pub enum Version {
     V1 = 1,
     /// IEEE Std 802.15.4-2015 and later.
     V2 = 2,
+}
+
+impl Version {
+    /// The version in these two bits.
+    #[inline]
+    pub(super) const fn from_bits(bits: u16) -> Result<Self, Error> {
+        match bits & 0b11 {
+            0 => Ok(Self::V0),
+            1 => Ok(Self::V1),
+            2 => Ok(Self::V2),
+            reserved => Err(Error::Version(reserved as u8)),
+        }
+    }
 }

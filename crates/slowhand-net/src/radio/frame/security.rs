@@ -14,6 +14,9 @@ use super::kind::Version;
 const FRAME_COUNTER_SUPPRESSION: u8 = 1 << 5;
 const ASN_IN_NONCE: u8 = 1 << 6;
 
+/// The bits of a security level for the message integrity code. The other bit is encryption (table 9-6).
+const MIC: usize = 0b11;
+
 /// Octets of the longest message integrity code.
 pub(super) const MAX_MIC: usize = 16;
 
@@ -60,29 +63,22 @@ impl SecurityLevel {
         Self::EncMic128,
     ];
 
-    /// Octets of the message integrity code.
+    /// Octets of the message integrity code, which the two low bits of the level stand for.
     pub const fn mic_length(self) -> usize {
-        match self {
-            Self::None | Self::Enc => 0,
-            Self::Mic32 | Self::EncMic32 => 4,
-            Self::Mic64 | Self::EncMic64 => 8,
-            Self::Mic128 | Self::EncMic128 => MAX_MIC,
-        }
+        [0, 4, 8, MAX_MIC][self as usize & MIC]
     }
 
     /// The level with the same message integrity code and no encryption. `None` if it has no code.
     pub const fn without_encryption(self) -> Option<Self> {
-        match self {
-            Self::None | Self::Enc => None,
-            Self::Mic32 | Self::EncMic32 => Some(Self::Mic32),
-            Self::Mic64 | Self::EncMic64 => Some(Self::Mic64),
-            Self::Mic128 | Self::EncMic128 => Some(Self::Mic128),
+        match Self::ALL[self as usize & MIC] {
+            Self::None => None,
+            level => Some(level),
         }
     }
 
     /// True if payload IEs and payload are encrypted.
     pub const fn is_encrypted(self) -> bool {
-        matches!(self, Self::Enc | Self::EncMic32 | Self::EncMic64 | Self::EncMic128)
+        self as usize & !MIC != 0
     }
 }
 
@@ -120,12 +116,7 @@ impl KeyIdentifier {
     }
 
     const fn length(self) -> usize {
-        match self {
-            Self::Implicit => 0,
-            Self::Index(_) => 1,
-            Self::Source4 { .. } => 4 + 1,
-            Self::Source8 { .. } => 8 + 1,
-        }
+        [0, 1, 4 + 1, 8 + 1][self.mode() as usize]
     }
 }
 

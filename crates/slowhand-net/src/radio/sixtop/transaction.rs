@@ -34,8 +34,6 @@ struct Answered {
     request: Request,
     reply: Reply,
     cells: Vec<CellId>,
-    /// True if the response has arrived and the confirmation is still missing.
-    delivered: bool,
 }
 
 /// The result of a transaction, agreed by both ends.
@@ -96,10 +94,7 @@ impl Peer {
 
     /// Handles a response. `None` if it does not belong to the open transaction.
     pub fn handle_response(&mut self, sequence: u8, reply: Reply) -> Option<Progress> {
-        if sequence != self.sequence || self.opened.as_ref()?.confirming.is_some() {
-            return None;
-        }
-        let opened = self.opened.as_ref()?;
+        let opened = self.opened.as_ref().filter(|opened| sequence == self.sequence && opened.confirming.is_none())?;
         if opened.request.takes_three_steps() && reply.code == ReturnCode::Success {
             // An invalid list counts as empty: the node can confirm nothing of it.
             return Some(Progress::Proposal(opened.request.clone(), reply.cells().unwrap_or_default()));
@@ -159,20 +154,17 @@ impl Peer {
     pub fn answer(&mut self, function: u8, request: Request, reply: Reply, cells: Vec<CellId>) -> (Message, u32) {
         let serial = self.next_serial();
         let content = Content::Response(reply.clone());
-        self.answered = Some(Answered { serial, request, reply, cells, delivered: false });
+        self.answered = Some(Answered { serial, request, reply, cells });
         (Message { function, sequence: self.expected, content }, serial)
     }
 
     /// The response with this sequence number was acknowledged. Returns the agreement, unless a confirmation must
     /// follow.
     pub fn response_delivered(&mut self, sequence: u8) -> Option<Agreement> {
-        let is_current = sequence == self.expected;
-        let answered = self.answered.as_mut().filter(|_| is_current)?;
-        if answered.request.takes_three_steps() && answered.reply.code == ReturnCode::Success {
-            answered.delivered = true;
-            return None;
-        }
-        let answered = self.answered.take()?;
+        let is_over = |answered: &mut Answered| {
+            !answered.request.takes_three_steps() || answered.reply.code != ReturnCode::Success
+        };
+        let answered = self.answered.take_if(|answered| sequence == self.expected && is_over(answered))?;
         if !answered.reply.code.is_success() {
             return None;
         }

@@ -5,7 +5,7 @@ use super::timing::{AirTimes, Timing};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::observer::{RadioInterval, RadioState, RadioTimes, RadioWork, Slots};
-use crate::radio::meter::Meter;
+use crate::radio::meter::{Meter, Span};
 use crate::radio::phy::SYMBOL;
 
 /// The use of a slot in which a radio sends or receives. See [`Slots`].
@@ -16,17 +16,6 @@ pub enum Use {
     TxData,
     RxDataTxAck,
     RxData,
-}
-
-/// A part of a slot in which a radio is on.
-#[derive(Clone, Copy, Debug)]
-pub struct Span {
-    /// The state of the radio.
-    pub state: RadioState,
-    /// Start.
-    pub from: Instant,
-    /// End.
-    pub to: Instant,
 }
 
 /// In a slot at most: waiting, frame, acknowledgement.
@@ -68,7 +57,7 @@ impl Activity {
         self.used += u64::from(listens);
         self.spans = to.spans(air, timing);
         for span in self.spans.iter().flatten() {
-            *sum(&mut self.sums, span.state) += span.to.since(span.from);
+            *self.sums.of_mut(span.state) += span.to.since(span.from);
         }
     }
 
@@ -93,7 +82,7 @@ impl Activity {
         // Subtracts the part of the current slot after `now`. `changed` may be the next slot already.
         for span in self.spans.iter().flatten() {
             let ahead = span.to.since(now.clamp(span.from, span.to));
-            let total = sum(&mut times, span.state);
+            let total = times.of_mut(span.state);
             *total = total.saturating_sub(ahead);
         }
         let (idle, idle_now) = self.idle_slots(now, timing, schedule);
@@ -190,13 +179,13 @@ impl Activity {
     fn show_listening(&self, node: NodeId, span: Span, timeline: &mut Vec<RadioInterval>) {
         let from = span.from.max(self.reported);
         if from < span.to {
-            timeline.push(interval(node, Span { from, ..span }));
+            timeline.push(Span { from, ..span }.of(node));
         }
     }
 
     /// Adds the use of the last used slot to the timeline.
     pub fn show_used(&mut self, node: NodeId, timeline: &mut Vec<RadioInterval>) {
-        timeline.extend(self.spans.iter().flatten().map(|span| interval(node, *span)));
+        timeline.extend(self.spans.iter().flatten().map(|span| span.of(node)));
         self.shown = self.last.map_or(0, |last| last + 1);
     }
 
@@ -251,20 +240,8 @@ fn work_of(spans: &Spans, now: Instant) -> RadioWork {
     meter.work()
 }
 
-fn sum(times: &mut RadioTimes, state: RadioState) -> &mut Duration {
-    match state {
-        RadioState::Transmit => &mut times.transmit,
-        RadioState::Receive => &mut times.receive,
-        RadioState::Listen => &mut times.listen,
-    }
-}
-
 /// A receiver listens from the guard time before the expected start of a frame to the guard time after it.
 fn idle_span(asn: u64, timing: &Timing) -> Span {
     let expected = timing.start(asn) + timing.transmit_offset + timing.lead;
     Span { state: RadioState::Listen, from: expected - timing.guard, to: expected + timing.guard }
-}
-
-fn interval(node: NodeId, Span { state, from, to }: Span) -> RadioInterval {
-    RadioInterval { node, state, from, to }
 }

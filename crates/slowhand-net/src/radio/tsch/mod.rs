@@ -39,7 +39,7 @@ use event::Event;
 use node::TschNode;
 use schedule::{Cell, Schedule};
 use scheduling::{Control, Plane, SchedulingFunction};
-use state::TschState;
+use state::{TschState, limit_of};
 
 pub use config::TschConfig;
 pub use load::{Load, Member, Trickle};
@@ -78,30 +78,6 @@ impl Tsch {
     pub fn with_load(mut self, load: Load, members: Vec<Member>, streams: &Streams) -> Self {
         self.state.add_load(load, members, streams);
         self
-    }
-
-    /// This network before it forms: only the root is synchronised and has keys. The caller says what the other nodes do.
-    ///
-    /// Autonomous cells to neighbours are there on demand: while frames wait for them (RFC 9033 section 3).
-    pub fn forming(mut self, streams: &Streams) -> Self {
-        self.state.form(streams);
-        self
-    }
-
-    /// A node listens for beacons: `dwell` on a channel of the hopping sequence, then on another one, each drawn at random. It is no
-    /// longer synchronised, and does not send the broadcasts that wait.
-    pub fn scan(&mut self, now: Instant, node: NodeId, dwell: Duration) {
-        self.state.scan(now, node, dwell);
-    }
-
-    /// A node that scans is synchronised, from the next slot on.
-    pub fn synchronise(&mut self, now: Instant, node: NodeId) {
-        self.state.synchronise(now, node);
-    }
-
-    /// A node gets the keys of the network, or loses them.
-    pub fn set_key(&mut self, node: NodeId, has_key: bool) {
-        self.state.set_key(node, has_key);
     }
 
     /// Sets the parent and the hops of a node, which its beacons tell.
@@ -155,7 +131,10 @@ impl Mac for Tsch {
 
     fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut dyn Observer) {
         debug_assert!(self.state.slot.is_empty());
-        self.state.keep_timeline(observer.watches_radios());
+        self.state.watched = observer.watches_radios();
+        if !self.state.watched {
+            self.state.timeline.clear();
+        }
         while let Some(event) = self.state.events.pop_due(now) {
             match event {
                 Event::Wake(node) => self.state.wake(now, node),
@@ -204,7 +183,8 @@ impl Mac for Tsch {
     }
 
     fn set_queue(&mut self, node: NodeId, frames: usize) {
-        self.state.set_queue(node, frames);
+        let limit = limit_of(frames, self.control.is_some());
+        self.queue_mut(node).set_limit(limit);
     }
 
     fn links_mut(&mut self) -> Option<&mut Links> {

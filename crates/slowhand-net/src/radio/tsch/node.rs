@@ -9,6 +9,7 @@ use crate::address::{Eui64, NodeId};
 use crate::clock::Duration;
 use crate::link::Links;
 use crate::radio::NodeQueue;
+use crate::radio::contention::Sequence;
 use crate::radio::frame::{Security, Template};
 use crate::radio::phy::air_time;
 use crate::radio::pool::{FramePool, FrameQueue};
@@ -48,7 +49,7 @@ pub(super) struct Neighbor {
     /// Template of the data frames to the neighbour.
     pub(super) data: Template,
     /// Template of the acknowledgements with which the neighbour answers.
-    pub(super) acknowledgment: Template,
+    pub(super) acknowledgement: Template,
     /// The time that this acknowledgement is on the air.
     pub(super) ack_air: Duration,
     pub(super) cells: TransmitCells,
@@ -56,9 +57,8 @@ pub(super) struct Neighbor {
     /// The number of frames in `queue`.
     pub(super) waiting: usize,
     pub(super) on_air: bool,
-    /// The next sequence number. Each neighbour has its own count, so that consecutive frames differ.
-    pub(super) sequence: u8,
-    last_received: Option<u8>,
+    /// The number of the next frame to the neighbour, and of the last from it.
+    pub(super) sequence: Sequence,
     backoff_exponent: u8,
     /// The node does not use shared cells before this slot.
     backed_off: u64,
@@ -83,25 +83,22 @@ impl TschNode {
         config: &TschConfig,
         streams: &Streams,
     ) -> Self {
-        let own = Eui64::of_node(id);
-        let neighbor = |(id, cells)| Neighbor {
-            id,
-            data: frame::data(own, Eui64::of_node(id), config.security),
-            acknowledgment: frame::enhanced_ack(
-                config.ack_source_address.then_some(Eui64::of_node(id)),
-                own,
-                config.security,
-            ),
-            ack_air: air_time(frame::ack_octets(config.security, config.ack_source_address)),
-            cells,
-            queue: FrameQueue::default(),
-            waiting: 0,
-            on_air: false,
-            sequence: 0,
-            last_received: None,
-            backoff_exponent: config.backoff_exponents.0,
-            backed_off: 0,
-            used: CellsUsed::default(),
+        let neighbor = |(to, cells)| {
+            let (data, acknowledgement, ack_air) = templates(id, to, config.security, config.ack_source_address);
+            Neighbor {
+                id: to,
+                data,
+                acknowledgement,
+                ack_air,
+                cells,
+                queue: FrameQueue::default(),
+                waiting: 0,
+                on_air: false,
+                sequence: Sequence::default(),
+                backoff_exponent: config.backoff_exponents.0,
+                backed_off: 0,
+                used: CellsUsed::default(),
+            }
         };
         let neighbors: Vec<Neighbor> =
             links.audience(id).zip(schedule.cells_to_each(links.audience(id))).map(neighbor).collect();
@@ -146,23 +143,19 @@ impl TschNode {
         };
     }
 
-    /// True if a frame is new. The same sequence number twice in a row is a retransmission after a lost
-    /// acknowledgement.
+    /// True if a frame is new.
     pub(super) fn accepts(&mut self, from: NodeId, sequence: u8) -> bool {
         let Some(position) = self.position(from) else {
             return true; // a link in one direction only: the receiver keeps no state of the sender
         };
-        self.neighbors[position].last_received.replace(sequence) != Some(sequence)
+        self.neighbors[position].sequence.accepts(sequence)
     }
 }
 
 impl Neighbor {
     /// From now on, the frames to this neighbour and its acknowledgements have this security.
     pub(super) fn secure(&mut self, own: NodeId, security: Option<Security>, config: &TschConfig) {
-        let (own, neighbor, has_source) = (Eui64::of_node(own), Eui64::of_node(self.id), config.ack_source_address);
-        self.data = frame::data(own, neighbor, security);
-        self.acknowledgment = frame::enhanced_ack(has_source.then_some(neighbor), own, security);
-        self.ack_air = air_time(frame::ack_octets(security, has_source));
+        (self.data, self.acknowledgement, self.ack_air) = templates(own, self.id, security, config.ack_source_address);
     }
 
     /// The back-off in shared cells after an attempt in slot `asn` (IEEE 802.15.4-2015, 6.2.5.3). A failure in a shared
@@ -186,4 +179,11 @@ impl Neighbor {
             self.backed_off = self.cells.backed_off(asn + 1, cells);
         }
     }
+}
+
+/// The templates of the data frames to a neighbour and of its acknowledgements, and the time that one of these is on the air.
+fn templates(own: NodeId, to: NodeId, security: Option<Security>, has_source: bool) -> (Template, Template, Duration) {
+    let (own, to) = (Eui64::of_node(own), Eui64::of_node(to));
+    let acknowledgement = frame::enhanced_ack(has_source.then_some(to), own, security);
+    (frame::data(own, to, security), acknowledgement, air_time(frame::ack_octets(security, has_source)))
 }

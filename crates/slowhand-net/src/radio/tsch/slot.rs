@@ -144,42 +144,29 @@ impl TschState {
 
     /// Shows the observer the frames in the order of their first symbols.
     fn report(&self, attempts: &[Attempt], asn: u64, observer: &mut dyn Observer) {
-        for attempt in attempts {
+        let sent = |attempt: &Attempt| {
             let frame = self.pool.get(attempt.frame);
-            observer.transmission(&Transmission {
-                at: attempt.air.start,
+            let kind = attempt.broadcast.unwrap_or_else(|| kind_of(frame));
+            Transmission {
                 asn: Some(asn),
-                channel: attempt.channel,
-                kind: attempt.broadcast.unwrap_or_else(|| kind_of(frame)),
-                from: attempt.from,
-                to: attempt.to,
                 datagram: frame.datagram,
                 queued_at: frame.queued_at,
                 attempt: frame.attempts,
                 received: attempt.received || attempt.reached,
                 octets: frame.octets(),
-            });
-        }
+                ..Transmission::new(attempt.air.start, attempt.channel, kind, attempt.from, attempt.to)
+            }
+        };
+        attempts.iter().for_each(|attempt| observer.transmission(&sent(attempt)));
         for attempt in attempts.iter().filter(|attempt| attempt.received) {
-            let frame = self.pool.get(attempt.frame);
+            let Attempt { from, to, frame, neighbor, acknowledged, .. } = *attempt;
+            let (at, kind, sequence) = (attempt.air.ack_start, FrameKind::Ack, self.pool.get(frame).sequence);
+            let acknowledgement = &self.nodes[from.index()].neighbors[usize::from(neighbor)].acknowledgement;
             let mut octets = [0; MAX_FRAME];
-            let acknowledgment =
-                &self.nodes[attempt.from.index()].neighbors[usize::from(attempt.neighbor)].acknowledgment;
             // A template without payload is never too long.
-            let Ok(length) = acknowledgment.emit(frame.sequence, &[], &mut octets) else { continue };
-            observer.transmission(&Transmission {
-                at: attempt.air.ack_start,
-                asn: Some(asn),
-                channel: attempt.channel,
-                kind: FrameKind::Ack,
-                from: attempt.to,
-                to: attempt.from,
-                datagram: frame.datagram,
-                queued_at: frame.queued_at,
-                attempt: frame.attempts,
-                received: attempt.acknowledged,
-                octets: &octets[..length],
-            });
+            let Ok(length) = acknowledgement.emit(sequence, &[], &mut octets) else { continue };
+            let (octets, received) = (&octets[..length], acknowledged);
+            observer.transmission(&Transmission { at, kind, from: to, to: from, received, octets, ..sent(attempt) });
         }
     }
 

@@ -5,18 +5,18 @@ use super::config::TschConfig;
 use super::event::{Event, Exchange};
 use super::frame;
 use super::load::{Load, LoadState, Member};
-use super::node::{NEVER, TschNode};
+use super::node::{NEVER, Neighbor, TschNode};
 use super::scan::Formation;
 use super::schedule::{Cell, Schedule, handle};
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
-use crate::datagram::NO_DATAGRAM;
+use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{Observer, RadioInterval};
 use crate::queue::EventQueue;
-use crate::radio::frame::{Error, FrameView, MAX_FRAME, Security};
-use crate::radio::pool::{FramePool, QueuedFrame};
+use crate::radio::frame::{Error, MAX_FRAME, Security};
+use crate::radio::pool::FramePool;
 use crate::radio::{Indication, Msdu, Payload};
 use crate::random::Streams;
 
@@ -50,7 +50,7 @@ pub struct TschState {
 }
 
 /// The frames of the layer above that fit into a queue, if a scheduling function needs room in it too.
-fn limit_of(queue: usize, has_function: bool) -> usize {
+pub(super) fn limit_of(queue: usize, has_function: bool) -> usize {
     queue.saturating_sub(if has_function { RESERVED_FOR_CONTROL } else { 0 })
 }
 
@@ -104,35 +104,65 @@ impl TschState {
         self.load = Some(Box::new(LoadState::new(load, members, cells, &mut self.events, streams)));
     }
 
-    /// See [`Mac::set_queue`](crate::radio::Mac::set_queue).
-    pub(super) fn set_queue(&mut self, node: NodeId, frames: usize) {
-        self.nodes[node.index()].queue.set_limit(limit_of(frames, self.counts_use));
-    }
-
     /// See [`Mac::enqueue`](crate::radio::Mac::enqueue).
     #[inline]
     pub(super) fn enqueue(&mut self, now: Instant, msdu: Msdu<'_>) -> Result<(), DropReason> {
         let Msdu { node, next_hop, payload, datagram, discard } = msdu;
+        let emit = |to: &Neighbor, octets: &mut _| to.data.emit(to.sequence.next(), payload, octets);
+        self.insert(now, [node, next_hop], (datagram, discard), false, emit)
+    }
+
+    /// Enqueues a frame of the link layer itself, in front of all data frames if it is urgent. `write` gets the frame, its
+    /// sequence number, source, destination and security.
+    pub(super) fn enqueue_own(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        to: NodeId,
+        is_urgent: bool,
+        write: impl FnOnce(&mut [u8; MAX_FRAME], u8, Eui64, Eui64, Option<Security>) -> Result<usize, Error>,
+    ) -> Result<(), DropReason> {
+        let (source, destination, security) = (Eui64::of_node(node), Eui64::of_node(to), self.config.security);
+        let write = |to: &Neighbor, octets: &mut _| write(octets, to.sequence.next(), source, destination, security);
+        self.insert(now, [node, to], (NO_DATAGRAM, false), is_urgent, write)
+    }
+
+    /// Enqueues the frame that `write` makes.
+    #[inline]
+    fn insert(
+        &mut self,
+        now: Instant,
+        [node, to]: [NodeId; 2],
+        (datagram, discard): (DatagramId, bool),
+        is_urgent: bool,
+        write: impl FnOnce(&Neighbor, &mut [u8; MAX_FRAME]) -> Result<usize, Error>,
+    ) -> Result<(), DropReason> {
         let after_now = self.config.timing.asn(now) + 1;
         let sender = &mut self.nodes[node.index()];
-        let position = sender.position(next_hop).ok_or(DropReason::NoCell)?;
+        let position = sender.position(to).ok_or(DropReason::NoCell)?;
         let neighbor = &mut sender.neighbors[position];
         if neighbor.cells.is_empty() {
             return Err(DropReason::NoCell);
         }
-        if sender.queue.is_full() {
+        // Urgent frames have room of their own.
+        let room = if is_urgent { self.config.queue } else { sender.queue.limit() };
+        if sender.queue.len() >= room {
             return Err(DropReason::QueueFull);
         }
-        let frame = self
-            .pool
-            .allocate(now, datagram, discard, neighbor.sequence, |octets| {
-                neighbor.data.emit(neighbor.sequence, payload, octets)
-            })
-            .map_err(|_| DropReason::Malformed)?;
-        neighbor.sequence = neighbor.sequence.wrapping_add(1);
-        neighbor.queue.push(&mut self.pool, frame);
+        let write = |octets: &mut _| write(neighbor, octets);
+        let frame = self.pool.allocate(now, datagram, discard, neighbor.sequence.next(), write)?;
+        neighbor.sequence.take();
+        if is_urgent {
+            self.pool.get_mut(frame).age = 0; // older than any data
+            neighbor.queue.push_urgent(&mut self.pool, frame, neighbor.on_air);
+        } else {
+            neighbor.queue.push(&mut self.pool, frame);
+        }
         neighbor.waiting += 1;
-        sender.queue.enter(now);
+        match datagram {
+            NO_DATAGRAM => sender.queue.enter_own(),
+            _ => sender.queue.enter(now),
+        }
         if sender.next[position] == NEVER {
             sender.plan(position, after_now);
             self.schedule_wake(node);
@@ -248,20 +278,14 @@ impl TschState {
         let to = neighbor.id;
         // The frame is still there: only this event removes it from the queue.
         let index = neighbor.queue.head()?;
-        let QueuedFrame { datagram, discard, .. } = *self.pool.get(index);
-        let mut arrived = false;
-        if received
-            && let Ok(frame) = FrameView::parse(self.pool.get(index).octets())
-            && let Some(sequence) = frame.sequence()
-        {
-            arrived = self.nodes[to.index()].accepts(node, sequence);
-            if arrived && datagram != NO_DATAGRAM {
-                let payload = Payload::new(frame.payload());
-                let queue = &mut self.nodes[to.index()].queue;
-                indications.push(queue.receive(now, to, node, datagram, payload, discard));
-            } else if datagram != NO_DATAGRAM {
-                self.nodes[to.index()].queue.handle_own(1);
-            }
+        let frame = self.pool.get(index);
+        let datagram = frame.datagram;
+        let receiver = &mut self.nodes[to.index()];
+        let arrived = received && receiver.accepts(node, frame.sequence);
+        if arrived && datagram != NO_DATAGRAM {
+            indications.extend(receiver.queue.receive_frame(now, to, node, frame));
+        } else if received && datagram != NO_DATAGRAM {
+            receiver.queue.handle_own(1);
         }
         if let Some(load) = &mut self.load {
             if received {
@@ -346,69 +370,6 @@ impl TschState {
             changed.plan(position, next);
         }
         self.schedule_wake(node);
-    }
-
-    /// Enqueues a 6P message in front of all data frames.
-    pub(super) fn enqueue_message(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        to: NodeId,
-        message: &[u8],
-    ) -> Result<(), DropReason> {
-        self.enqueue_own(now, node, to, true, |octets, sequence, source, destination, security| {
-            frame::write_sixtop(octets, sequence, source, destination, security, message)
-        })
-    }
-
-    /// Enqueues a frame of the link layer itself, in front of all data frames if it is urgent. `write` gets the frame, its
-    /// sequence number, source, destination and security.
-    pub(super) fn enqueue_own(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        to: NodeId,
-        is_urgent: bool,
-        write: impl FnOnce(&mut [u8; MAX_FRAME], u8, Eui64, Eui64, Option<Security>) -> Result<usize, Error>,
-    ) -> Result<(), DropReason> {
-        let after_now = self.config.timing.asn(now) + 1;
-        let sender = &mut self.nodes[node.index()];
-        let position = sender.position(to).ok_or(DropReason::NoCell)?;
-        let neighbor = &mut sender.neighbors[position];
-        if neighbor.cells.is_empty() {
-            return Err(DropReason::NoCell);
-        }
-        // Urgent frames have room of their own.
-        let room = if is_urgent { self.config.queue } else { sender.queue.limit() };
-        if sender.queue.len() >= room {
-            return Err(DropReason::QueueFull);
-        }
-        let (source, destination, security) = (Eui64::of_node(node), Eui64::of_node(to), self.config.security);
-        let sequence = neighbor.sequence;
-        let write = |octets: &mut _| write(octets, sequence, source, destination, security);
-        let frame = self.pool.allocate(now, NO_DATAGRAM, false, sequence, write).map_err(|_| DropReason::Malformed)?;
-        neighbor.sequence = sequence.wrapping_add(1);
-        if is_urgent {
-            self.pool.get_mut(frame).age = 0; // older than any data
-            neighbor.queue.push_urgent(&mut self.pool, frame, neighbor.on_air);
-        } else {
-            neighbor.queue.push(&mut self.pool, frame);
-        }
-        neighbor.waiting += 1;
-        sender.queue.enter_own();
-        if sender.next[position] == NEVER {
-            sender.plan(position, after_now);
-            self.schedule_wake(node);
-        }
-        Ok(())
-    }
-
-    /// Starts or stops keeping the timeline.
-    pub(super) fn keep_timeline(&mut self, watched: bool) {
-        self.watched = watched;
-        if !watched {
-            self.timeline.clear();
-        }
     }
 
     pub(super) fn show_timeline(&mut self, observer: &mut dyn Observer) {

@@ -14,7 +14,6 @@ use crate::observer::FrameKind;
 impl TschState {
     /// A timer of the load expires.
     pub(super) fn load_timer(&mut self, now: Instant, id: NodeId, timer: LoadTimer) {
-        let after_now = self.config.timing.asn(now) + 1;
         let Some(load) = &mut self.load else { return };
         let (config, node) = (load.config, &mut load.nodes[id.index()]);
         let mut arm = |at, timer| self.events.push(at, Event::Load(id, timer));
@@ -56,15 +55,11 @@ impl TschState {
                 return;
             }
         }
-        if load.next(id) == NEVER {
-            load.plan(id, after_now);
-            self.schedule_wake(id);
-        }
+        self.plan_broadcast(now, id);
     }
 
     /// Lets a node send a broadcast in its next minimal cell: a beacon without `packet`. One of each kind waits at most.
     pub(super) fn announce(&mut self, now: Instant, id: NodeId, packet: Option<(FrameKind, Vec<u8>)>) {
-        let after_now = self.config.timing.asn(now) + 1;
         let Some(load) = &mut self.load else { return };
         let node = &mut load.nodes[id.index()];
         match packet {
@@ -72,7 +67,13 @@ impl TschState {
             Some((kind, _)) if node.packets.iter().any(|(waits, _)| *waits == kind) => return,
             Some(packet) => node.packets.push_back(packet),
         }
-        if load.next(id) == NEVER {
+        self.plan_broadcast(now, id);
+    }
+
+    /// Plans the node's next broadcast, unless it has planned one already.
+    fn plan_broadcast(&mut self, now: Instant, id: NodeId) {
+        let after_now = self.config.timing.asn(now) + 1;
+        if let Some(load) = self.load.as_mut().filter(|load| load.next(id) == NEVER) {
             load.plan(id, after_now);
             self.schedule_wake(id);
         }

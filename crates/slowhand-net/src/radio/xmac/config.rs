@@ -3,10 +3,9 @@
 use super::frame::ack_octets;
 use super::retry::Retry;
 use crate::clock::Duration;
+use crate::radio::contention::{BACKOFF_PERIOD, TURNAROUND};
 use crate::radio::frame::{FCS, Security};
-use crate::radio::phy::{SYMBOL, air_time};
-
-pub use crate::radio::contention::TURNAROUND;
+use crate::radio::phy::air_time;
 
 /// The constants of an X-MAC network. [`XmacConfig::cxmac`] gives those of Contiki.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,8 +121,8 @@ impl XmacConfig {
     const ON_TIME: Duration = Duration::from_micros(204 * 1_000_000 / 32_768);
 }
 
-/// macAckWaitDuration (IEEE 802.15.4-2015, table 8-94): a unit back-off period of 20 symbols, turnaround, and the
+/// macAckWaitDuration (IEEE 802.15.4-2015, table 8-94): a unit back-off period, turnaround, and the
 /// acknowledgement itself.
 fn data_ack_wait(security: Option<Security>) -> Duration {
-    SYMBOL * 20 + TURNAROUND + air_time(ack_octets(security) + FCS)
+    BACKOFF_PERIOD + TURNAROUND + air_time(ack_octets(security) + FCS)
 }

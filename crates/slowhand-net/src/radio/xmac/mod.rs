@@ -26,26 +26,24 @@ mod receive;
 mod retry;
 mod send;
 
-pub use config::{TURNAROUND, XmacConfig};
+pub use config::XmacConfig;
 pub use retry::Retry;
 
-use super::frame::FCS;
+use super::contention::TURNAROUND;
 use super::medium::{Medium, OnAir, Reception};
 use super::phy::{MAX_PSDU, air_time};
 use super::pool::FramePool;
 use super::{Indication, Mac, NodeQueue};
-use crate::address::{Eui64, NodeId};
+use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
-use crate::link::Kind;
-use crate::link::Links;
+use crate::link::{Kind, Links};
 use crate::observer::{FrameKind, Observer, RadioTimes, RadioWork, Transmission};
 use crate::queue::EventQueue;
 use crate::radio::Msdu;
 use crate::random::Streams;
 use cycle::Cycle;
-use node::{Activity, Event, Neighbor, Stage, XmacNode};
+use node::{Activity, Answering, Event, Neighbor, Sending, Stage, XmacNode};
 
 /// All nodes of one X-MAC network.
 #[derive(Debug)]
@@ -55,6 +53,8 @@ pub struct XMac {
     nodes: Vec<XmacNode>,
     pool: FramePool,
     events: EventQueue<Event>,
+    /// What the layer above must know: the list of the caller while events are handled, else empty.
+    indications: Vec<Indication>,
     /// The receptions of the frame that ends. Kept between frames to reuse the memory.
     receptions: Vec<Reception>,
     /// True while timelines are kept: until an observer says that it does not watch radios.
@@ -84,6 +84,7 @@ impl XMac {
             nodes,
             pool: FramePool::default(),
             events: EventQueue::default(),
+            indications: Vec::new(),
             receptions: Vec::new(),
             watched: true,
         }
@@ -162,15 +163,11 @@ impl Mac for XMac {
             return Err(DropReason::QueueFull);
         }
         let neighbor = &mut sender.neighbors[position];
-        let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
         let (sequence, acknowledged) = (neighbor.sequence.next(), self.config.data_ack);
         let security = self.config.security;
-        let frame = self
-            .pool
-            .allocate(now, datagram, discard, sequence, |octets| {
-                frame::write_data(octets, sequence, from, to, payload, acknowledged, security)
-            })
-            .map_err(|_| DropReason::Malformed)?;
+        let write =
+            |octets: &mut _| frame::write_data(octets, sequence, node, next_hop, payload, acknowledged, security);
+        let frame = self.pool.allocate(now, datagram, discard, sequence, write)?;
         neighbor.sequence.take();
         neighbor.queue.push(&mut self.pool, frame);
         sender.queue.enter(now);
@@ -190,23 +187,18 @@ impl Mac for XMac {
 
     fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut dyn Observer) {
         self.keep_timelines(observer.watches_radios());
+        std::mem::swap(&mut self.indications, indications);
         while let Some(event) = self.events.pop_due(now) {
             match event {
-                Event::Attempt { node, neighbor } => self.attempt(now, node, neighbor, indications),
+                Event::Attempt { node, neighbor } => self.attempt(now, node, neighbor),
                 Event::Step { node, step } if step == self.nodes[node.index()].step => {
-                    self.step(now, node, indications);
+                    self.step(now, node);
                 }
                 Event::Step { .. } => {} // the node does something else now
-                Event::End { node, frame } => {
-                    let receptions = self.end(now, node, frame, observer);
-                    for reception in &receptions {
-                        self.hear(now, node, *reception, indications);
-                    }
-                    self.receptions = receptions;
-                    self.sent(now, node, indications);
-                }
+                Event::End { node, frame } => self.end(now, node, frame, observer),
             }
         }
+        std::mem::swap(&mut self.indications, indications);
     }
 
     /// The longest train of strobes for each frame.
@@ -257,80 +249,41 @@ impl Mac for XMac {
     }
 }
 
-/// The frame that a node has on the air.
-struct Sent<'a> {
-    kind: FrameKind,
-    to: NodeId,
-    datagram: DatagramId,
-    queued_at: Instant,
-    /// True if its receiver discards it.
-    discard: bool,
-    attempt: u8,
-    octets: &'a [u8],
-}
-
 impl XMac {
-    /// Ends the node's frame, shows it to the observer, and returns the outcome at each radio that had synchronised
-    /// with it.
-    fn end(&mut self, now: Instant, node: NodeId, frame: OnAir, observer: &mut dyn Observer) -> Vec<Reception> {
+    /// The node's frame ends: the observer sees it, and the nodes that have received it handle it.
+    fn end(&mut self, now: Instant, from: NodeId, frame: OnAir, observer: &mut dyn Observer) {
         let mut receptions = std::mem::take(&mut self.receptions);
-        receptions.clear();
-        let Some(Sent { kind, to, .. }) = self.on_air(node) else { return receptions };
-        let link = if matches!(kind, FrameKind::Ack | FrameKind::StrobeAck) { Kind::Ack } else { Kind::Data };
-        self.medium.end(frame, link, &mut receptions);
-        for reception in &receptions {
-            let receiving = self.medium.receiving_until(now, reception.node).is_some();
-            self.nodes[reception.node.index()].radio.set_receiving(now, receiving);
-        }
-        if let Some(Sent { datagram, queued_at, attempt, octets, .. }) = self.on_air(node) {
-            let at = now - air_time(octets.len() + FCS);
-            let received = receptions.iter().any(|reception| reception.node == to && reception.is_received());
-            let (asn, channel, from) = (None, self.medium.channel(), node);
-            observer.transmission(&Transmission {
-                at,
-                asn,
-                channel,
-                kind,
-                from,
-                to,
-                datagram,
-                queued_at,
-                attempt,
-                received,
-                octets,
-            });
-        }
-        receptions
-    }
-
-    /// The node's frame on the air.
-    fn on_air(&self, node: NodeId) -> Option<Sent<'_>> {
-        let sender = &self.nodes[node.index()];
+        let Self { medium, nodes, pool, .. } = self;
+        let (at, channel) = (medium.begun(frame), medium.channel());
+        let sender = &nodes[from.index()];
         let control = &sender.control[..sender.control_length];
-        match &sender.activity {
-            Activity::Answering(answering) if answering.on_air => Some(Sent {
-                kind: answering.kind,
-                to: answering.to,
-                datagram: answering.datagram,
-                queued_at: answering.queued_at,
-                discard: false,
-                attempt: answering.attempt,
-                octets: control,
-            }),
-            Activity::Sending(sending) if matches!(sending.stage, Stage::Strobe | Stage::Data) => {
-                let strobe = sending.stage == Stage::Strobe;
-                let frame = self.pool.get(sending.frame);
-                Some(Sent {
-                    kind: if strobe { FrameKind::Strobe } else { FrameKind::Data },
-                    to: sending.to,
-                    datagram: sending.datagram,
-                    queued_at: frame.queued_at,
-                    discard: frame.discard,
-                    attempt: sending.attempt,
-                    octets: if strobe { control } else { frame.octets() },
-                })
+        let (kind, to, datagram, queued_at, attempt, octets) = match sender.activity {
+            Activity::Idle => return, // cannot happen: a frame that has begun is finished
+            Activity::Answering(Answering { kind, to, datagram, queued_at, attempt, .. }) => {
+                (kind, to, datagram, queued_at, attempt, control)
             }
-            _ => None,
+            Activity::Sending(Sending { stage, to, frame, attempt, .. }) => {
+                let frame = pool.get(frame);
+                let (kind, octets) = match stage {
+                    Stage::Strobe => (FrameKind::Strobe, control),
+                    _ => (FrameKind::Data, frame.octets()),
+                };
+                (kind, to, frame.datagram, frame.queued_at, attempt, octets)
+            }
+        };
+        let link = if matches!(kind, FrameKind::Ack | FrameKind::StrobeAck) { Kind::Ack } else { Kind::Data };
+        medium.end(frame, link, &mut receptions);
+        let received = receptions.iter().any(|reception| reception.node == to && reception.is_received());
+        let sent = Transmission::new(at, channel, kind, from, to);
+        let sent = Transmission { datagram, queued_at, attempt, received, ..sent };
+        observer.transmission(&Transmission { octets, ..sent });
+        for Reception { node, .. } in &receptions {
+            nodes[node.index()].radio.set_receiving(now, medium.receiving_until(now, *node).is_some());
         }
+        for reception in receptions.iter().filter(|reception| reception.is_received()) {
+            self.hear(now, reception.node, &sent);
+        }
+        self.receptions = receptions;
+        self.sent(now, from);
     }
 }

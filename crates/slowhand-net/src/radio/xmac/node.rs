@@ -58,7 +58,6 @@ pub struct Sending {
     pub neighbor: usize,
     pub to: NodeId,
     pub frame: FrameIndex,
-    pub datagram: DatagramId,
     pub attempt: u8,
     pub started: Instant,
     /// The first action of the power cycle's timer after `started`.

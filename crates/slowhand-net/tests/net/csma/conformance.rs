@@ -152,7 +152,7 @@ fn a_parent_that_hears_nothing_does_not_send_into_samples() {
 /// The application polls fast while its session opens, and only then.
 #[test]
 fn polls_are_fast_in_a_burst() {
-    let polling = Polling { period: us(10_000_000), fast: FastPoll::Session, ..Polling::openthread() };
+    let polling = Polling { period: us(10_000_000), fast: FastPoll::Burst, ..Polling::openthread() };
     let mut mac = pair(CsmaConfig { polling, ..CsmaConfig::openthread() }, true, &line(1, 1.0));
     let mut air = Recorder::default();
     run(&mut mac, at(19_999_999), &mut air);

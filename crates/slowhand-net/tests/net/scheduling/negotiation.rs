@@ -2,7 +2,7 @@
 
 use super::*;
 use slowhand_net::radio::sixtop::{CellId, CellRequest, Request, ReturnCode};
-use slowhand_net::radio::tsch::scheduling::{Outcome, Plane};
+use slowhand_net::radio::tsch::scheduling::{Outcome, Plane, Transaction};
 use std::sync::{Arc, Mutex};
 
 /// The outcomes of transactions: when, of which node, and what the root answered.
@@ -33,7 +33,8 @@ impl SchedulingFunction for SameCell {
         plane.request(node, NodeId::ROOT, Request::Add(request)).unwrap();
     }
 
-    fn handle_outcome(&mut self, node: NodeId, _: NodeId, _: &Request, outcome: Outcome<'_>, plane: &mut Plane<'_>) {
+    fn handle_outcome(&mut self, transaction: Transaction<'_>, outcome: Outcome<'_>, plane: &mut Plane<'_>) {
+        let node = transaction.node;
         let outcome = match outcome {
             Outcome::Agreed(cells) => Some(Ok(cells.len())),
             Outcome::Refused(code) => Some(Err(code)),

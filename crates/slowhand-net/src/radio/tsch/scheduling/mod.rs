@@ -20,7 +20,7 @@ use super::schedule::handle;
 use crate::address::NodeId;
 use crate::clock::Duration;
 use crate::radio::sixtop::transaction::Peer;
-use crate::radio::sixtop::{CellId, Request, ReturnCode};
+use crate::radio::sixtop::{CellId, CellOptions, Request, ReturnCode};
 use crate::random::Stream;
 use std::fmt;
 
@@ -39,26 +39,11 @@ pub trait SchedulingFunction: fmt::Debug + Send {
     /// A timer that it set with [`Plane::set_timer`] fires.
     fn handle_timer(&mut self, node: NodeId, timer: u32, plane: &mut Plane<'_>);
 
-    /// A transaction that `node` opened is over. The node's schedule has the agreed cells already.
-    fn handle_outcome(
-        &mut self,
-        node: NodeId,
-        peer: NodeId,
-        request: &Request,
-        outcome: Outcome<'_>,
-        plane: &mut Plane<'_>,
-    );
+    /// A transaction that its node opened is over. The node's schedule has the agreed cells already.
+    fn handle_outcome(&mut self, transaction: Transaction<'_>, outcome: Outcome<'_>, plane: &mut Plane<'_>);
 
-    /// A transaction that `peer` opened with `node` has succeeded. The node's schedule has the agreed cells already.
-    fn handle_agreement(
-        &mut self,
-        _node: NodeId,
-        _peer: NodeId,
-        _request: &Request,
-        _cells: &[CellId],
-        _plane: &mut Plane<'_>,
-    ) {
-    }
+    /// A transaction that its peer opened has succeeded. The node's schedule has the agreed cells already.
+    fn handle_agreement(&mut self, _transaction: Transaction<'_>, _cells: &[CellId], _plane: &mut Plane<'_>) {}
 
     /// A node has chosen its parent, in a network that forms.
     fn choose_parent(&mut self, _node: NodeId, _parent: NodeId, _plane: &mut Plane<'_>) {}
@@ -80,6 +65,17 @@ pub trait SchedulingFunction: fmt::Debug + Send {
     fn end_burst(&mut self, _node: NodeId, _plane: &mut Plane<'_>) {}
 }
 
+/// A transaction, at one of its two nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction<'a> {
+    /// The node.
+    pub node: NodeId,
+    /// The neighbour.
+    pub peer: NodeId,
+    /// The request.
+    pub request: &'a Request,
+}
+
 /// The outcome of a transaction, for the node that opened it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
@@ -89,6 +85,23 @@ pub enum Outcome<'a> {
     Refused(ReturnCode),
     /// A message did not arrive, or no response came in time.
     Failed,
+}
+
+/// The direction of the cells that a node asks its parent for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Up = 0,
+    Down = 1,
+}
+
+impl Direction {
+    /// The cell options of the child.
+    fn options(self) -> CellOptions {
+        match self {
+            Self::Up => CellOptions::TRANSMIT,
+            Self::Down => CellOptions::RECEIVE,
+        }
+    }
 }
 
 /// Draws a wait, uniformly.

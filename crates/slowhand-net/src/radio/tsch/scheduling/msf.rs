@@ -4,7 +4,7 @@
 //! depending on how many of its cells are used. It relocates a cell that delivers much worse than others. Autonomous
 //! cells ([`autonomous`](crate::radio::tsch::autonomous)) and the minimal cell are part of the initial schedule.
 
-use super::{Outcome, Plane, SchedulingFunction, WAIT, draw_wait};
+use super::{Direction, Outcome, Plane, SchedulingFunction, Transaction, WAIT, draw_wait};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::radio::sixtop::{CellId, CellRequest, Request, ReturnCode};
@@ -95,14 +95,7 @@ struct ElapsedCells {
     generation: u32,
 }
 
-/// The direction of a cell. Also the index into `elapsed` and the number of the timer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Up = 0,
-    Down = 1,
-}
-
-/// The timers. The bits above the lowest two are a generation.
+/// The timers. Those of cells have the numbers of their [`Direction`]. The bits above the lowest two are a generation.
 mod timer {
     pub const UP: u32 = 0;
     pub const DOWN: u32 = 1;
@@ -113,26 +106,26 @@ mod timer {
     pub const GENERATIONS: u32 = u32::MAX >> (BITS + 1);
 }
 
-impl MsfNode {
-    fn new(parent: Option<NodeId>, random: Stream) -> Self {
-        let elapsed = [ElapsedCells::default(); 2];
-        Self { parent, random, elapsed, quarantined_until: Instant::ZERO, retry_is_set: false }
-    }
-}
-
 impl Msf {
     /// MSF for the nodes of a routing tree.
     pub fn new(config: MsfConfig, routes: &Routes, streams: &Streams) -> Self {
-        let node = |id: usize| {
-            MsfNode::new(routes.parent(NodeId(id as u16)), streams.stream("scheduling function", id as u64))
-        };
-        Self { config, nodes: (0..routes.nodes()).map(node).collect() }
+        Self::with_parents(config, routes.parents(), streams)
     }
 
     /// MSF for nodes that have no parents yet. They ask for their first cell when they choose one.
     pub fn forming(config: MsfConfig, nodes: usize, streams: &Streams) -> Self {
-        let node = |id: usize| MsfNode::new(None, streams.stream("scheduling function", id as u64));
-        Self { config, nodes: (0..nodes).map(node).collect() }
+        Self::with_parents(config, vec![None; nodes], streams)
+    }
+
+    fn with_parents(config: MsfConfig, parents: Vec<Option<NodeId>>, streams: &Streams) -> Self {
+        let node = |(id, parent)| MsfNode {
+            parent,
+            random: streams.stream("scheduling function", id),
+            elapsed: Default::default(),
+            quarantined_until: Instant::ZERO,
+            retry_is_set: false,
+        };
+        Self { config, nodes: (0..).zip(parents).map(node).collect() }
     }
 
     /// Asks for the first cell to the parent if there is none.
@@ -281,14 +274,8 @@ impl SchedulingFunction for Msf {
     }
 
     /// The reaction to each code: RFC 9033, section 12, table 1.
-    fn handle_outcome(
-        &mut self,
-        node: NodeId,
-        parent: NodeId,
-        request: &Request,
-        outcome: Outcome<'_>,
-        plane: &mut Plane<'_>,
-    ) {
+    fn handle_outcome(&mut self, transaction: Transaction<'_>, outcome: Outcome<'_>, plane: &mut Plane<'_>) {
+        let Transaction { node, peer: parent, request } = transaction;
         match outcome {
             Outcome::Agreed(_) => {
                 for direction in [Direction::Up, Direction::Down] {
@@ -325,15 +312,6 @@ fn cells<'a>(
 ) -> impl Iterator<Item = &'a Cell> {
     let negotiated = |cell: &&Cell| cell.handle == handle::NEGOTIATED;
     plane.schedule(node).agreed(parent, direction.options()).filter(negotiated)
-}
-
-impl Direction {
-    fn options(self) -> CellOptions {
-        match self {
-            Self::Up => CellOptions::TRANSMIT,
-            Self::Down => CellOptions::RECEIVE,
-        }
-    }
 }
 
 #[cfg(test)]

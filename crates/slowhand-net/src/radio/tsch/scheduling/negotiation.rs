@@ -1,6 +1,6 @@
 //! 6P transactions between the nodes: what happens when a message arrives, and when it is lost.
 
-use super::{Control, Outcome, Plane, SchedulingFunction};
+use super::{Control, Outcome, Plane, SchedulingFunction, Transaction};
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::radio::sixtop::CellId;
@@ -49,7 +49,7 @@ impl Control {
         self.act(now, state, |function, plane| {
             let peer = plane.state.nodes[node.index()].neighbors[position].id;
             if let Some(request) = plane.peers[node.index()][position].expire(serial) {
-                function.handle_outcome(node, peer, &request, Outcome::Failed, plane);
+                function.handle_outcome(Transaction { node, peer, request: &request }, Outcome::Failed, plane);
             }
         });
     }
@@ -116,7 +116,8 @@ impl Plane<'_> {
                 self.conclude_opened(function, node, from, Agreement { request, cells });
             }
             Some(Progress::Over(request, reply)) => {
-                function.handle_outcome(node, from, &request, Outcome::Refused(reply.code), self);
+                let transaction = Transaction { node, peer: from, request: &request };
+                function.handle_outcome(transaction, Outcome::Refused(reply.code), self);
             }
             Some(Progress::Proposal(request, proposed)) => {
                 let cells = self.choose(node, from, &request, proposed);
@@ -160,22 +161,23 @@ impl Plane<'_> {
 
     fn fail(&mut self, function: Function<'_>, node: NodeId, to: NodeId, sequence: u8) {
         if let Some(request) = self.peer(node, to).and_then(|peer| peer.abandon(sequence)) {
-            function.handle_outcome(node, to, &request, Outcome::Failed, self);
+            function.handle_outcome(Transaction { node, peer: to, request: &request }, Outcome::Failed, self);
         }
     }
 
     /// The end of a transaction at the node that opened it.
     fn conclude_opened(&mut self, function: Function<'_>, node: NodeId, peer: NodeId, agreement: Agreement) {
         self.apply(function, node, peer, &agreement, |options| options);
-        let Agreement { request, cells } = agreement;
-        function.handle_outcome(node, peer, &request, Outcome::Agreed(&cells), self);
+        let transaction = Transaction { node, peer, request: &agreement.request };
+        function.handle_outcome(transaction, Outcome::Agreed(&agreement.cells), self);
     }
 
     /// The end of a transaction at the node that answered it.
     fn conclude_answered(&mut self, function: Function<'_>, node: NodeId, peer: NodeId, agreement: Option<Agreement>) {
         let Some(agreement) = agreement else { return };
         self.apply(function, node, peer, &agreement, CellOptions::of_other_end);
-        function.handle_agreement(node, peer, &agreement.request, &agreement.cells, self);
+        let transaction = Transaction { node, peer, request: &agreement.request };
+        function.handle_agreement(transaction, &agreement.cells, self);
     }
 
     /// Changes a node's schedule as agreed. `options` converts the cell options of the request into those of this node.

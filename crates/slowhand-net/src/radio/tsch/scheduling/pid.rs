@@ -17,7 +17,7 @@
 //!
 //! The gains of the letter are not known. Gains, setpoint, period and the treatment of the sum are assumed.
 
-use super::{Outcome, Plane, SchedulingFunction, WAIT, draw_wait};
+use super::{Outcome, Plane, SchedulingFunction, Transaction, WAIT, draw_wait};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::radio::sixtop::{CellId, CellRequest, Request, ReturnCode};
@@ -143,10 +143,6 @@ impl Pid {
         }
     }
 
-    fn set_timer(&mut self, node: NodeId, position: usize, after: Duration, plane: &mut Plane<'_>) {
-        plane.set_timer(node, after, position as u32);
-    }
-
     fn period(&self, plane: &Plane<'_>) -> Duration {
         plane.slots(self.config.period * u64::from(plane.slotframe()))
     }
@@ -175,25 +171,18 @@ impl SchedulingFunction for Pid {
         for node in (0..self.nodes.len()).map(|id| NodeId(id as u16)) {
             for position in 0..self.nodes[node.index()].controllers.len() {
                 let first = Duration::from_micros(self.nodes[node.index()].random.below(period.as_micros()));
-                self.set_timer(node, position, first, plane);
+                plane.set_timer(node, first, position as u32);
             }
         }
     }
 
     fn handle_timer(&mut self, node: NodeId, timer: u32, plane: &mut Plane<'_>) {
         self.control(node, timer as usize, plane);
-        let period = self.period(plane);
-        self.set_timer(node, timer as usize, period, plane);
+        plane.set_timer(node, self.period(plane), timer);
     }
 
-    fn handle_outcome(
-        &mut self,
-        node: NodeId,
-        peer: NodeId,
-        request: &Request,
-        outcome: Outcome<'_>,
-        plane: &mut Plane<'_>,
-    ) {
+    fn handle_outcome(&mut self, transaction: Transaction<'_>, outcome: Outcome<'_>, plane: &mut Plane<'_>) {
+        let Transaction { node, peer, request } = transaction;
         match outcome {
             Outcome::Refused(ReturnCode::Sequence | ReturnCode::CellList) => {
                 // The two schedules differ. If this fails, the next request detects it again.

@@ -7,6 +7,7 @@ use crate::drop_reason::DropReason;
 use crate::radio::sixtop::transaction::Peer;
 use crate::radio::sixtop::{CellId, Message, Request};
 use crate::radio::tsch::event::Event;
+use crate::radio::tsch::frame::write_sixtop;
 use crate::radio::tsch::node::CellsUsed;
 use crate::radio::tsch::schedule::{Cell, CellUse, Schedule};
 use crate::radio::tsch::state::TschState;
@@ -142,7 +143,9 @@ impl Plane<'_> {
     pub(super) fn send(&mut self, node: NodeId, to: NodeId, message: &Message) -> Result<(), DropReason> {
         let mut octets = Vec::new();
         message.emit(&mut octets);
-        self.state.enqueue_message(self.now, node, to, &octets)
+        self.state.enqueue_own(self.now, node, to, true, |out, sequence, source, destination, security| {
+            write_sixtop(out, sequence, source, destination, security, &octets)
+        })
     }
 
     /// Sets the timeout of a transaction (RFC 9033, section 9): ((2^macMaxBe) - 1) * retries * slotframe length. This

@@ -10,11 +10,11 @@
 //! - The cells of a tunnel are in a slotframe of their own. The function below (for example
 //!   [`Msf`](super::Msf)) neither counts nor deletes them.
 
-use super::{Outcome, Plane, SchedulingFunction};
+use super::{Direction, Outcome, Plane, SchedulingFunction, Transaction};
 use crate::address::NodeId;
 use crate::clock::Duration;
 use crate::radio::sixtop::{CellId, CellRequest, Request, ReturnCode};
-use crate::radio::tsch::schedule::{CellOptions, handle};
+use crate::radio::tsch::schedule::handle;
 use crate::route::Routes;
 use std::collections::VecDeque;
 
@@ -65,12 +65,6 @@ struct Step {
 enum Action {
     Open,
     Close,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    Up,
-    Down,
 }
 
 /// The cells that one tunnel has at one node, in one direction.
@@ -170,18 +164,20 @@ impl TunnelNode {
     }
 }
 
-impl Direction {
-    /// The cell options of the child.
-    fn options(self) -> CellOptions {
-        match self {
-            Self::Up => CellOptions::TRANSMIT,
-            Self::Down => CellOptions::RECEIVE,
-        }
-    }
+/// The tunnel whose cells a request asks for.
+fn tunnel_of(request: &Request) -> Option<NodeId> {
+    let metadata = request.metadata();
+    (metadata & MARK != 0).then_some(NodeId(metadata & !MARK))
+}
 
-    fn of(options: CellOptions) -> Self {
-        if options.transmit { Self::Up } else { Self::Down }
-    }
+/// What an agreed request of a tunnel has done, in which direction, and the cells that there are now.
+fn done(request: &Request, agreed: &[CellId]) -> Option<(Action, Direction, Vec<CellId>)> {
+    let (action, options, cells) = match request {
+        Request::Add(CellRequest { options, .. }) => (Action::Open, options, agreed.to_vec()),
+        Request::Delete(CellRequest { options, .. }) => (Action::Close, options, Vec::new()),
+        _ => return None,
+    };
+    Some((action, if options.transmit { Direction::Up } else { Direction::Down }, cells))
 }
 
 /// Candidates for the next hop, two for each cell, and the number of cells to ask for. Upwards they are the first free
@@ -232,64 +228,39 @@ impl SchedulingFunction for Tunnel {
         }
     }
 
-    fn handle_outcome(
-        &mut self,
-        node: NodeId,
-        peer: NodeId,
-        request: &Request,
-        outcome: Outcome<'_>,
-        plane: &mut Plane<'_>,
-    ) {
-        if request.metadata() & MARK == 0 {
-            self.below.handle_outcome(node, peer, request, outcome, plane);
+    fn handle_outcome(&mut self, transaction: Transaction<'_>, outcome: Outcome<'_>, plane: &mut Plane<'_>) {
+        let Transaction { node, request, .. } = transaction;
+        let Some(tunnel) = tunnel_of(request) else {
+            self.below.handle_outcome(transaction, outcome, plane);
             return self.take_step(node, plane);
-        }
-        match (request, outcome) {
-            (Request::Add(CellRequest { options, .. }), Outcome::Agreed(cells)) => {
-                let tunnel = NodeId(request.metadata() & !MARK);
-                self.nodes[node.index()].hop(tunnel, Direction::of(*options)).above = cells.to_vec();
-                self.finish_step(node, plane);
+        };
+        match outcome {
+            Outcome::Agreed(cells) => {
+                if let Some((_, direction, cells)) = done(request, cells) {
+                    self.nodes[node.index()].hop(tunnel, direction).above = cells;
+                    self.finish_step(node, plane);
+                }
             }
-            (Request::Delete(CellRequest { options, .. }), Outcome::Agreed(_)) => {
-                let tunnel = NodeId(request.metadata() & !MARK);
-                self.nodes[node.index()].hop(tunnel, Direction::of(*options)).above.clear();
-                self.finish_step(node, plane);
-            }
-            (_, Outcome::Failed | Outcome::Refused(ReturnCode::Busy | ReturnCode::Locked | ReturnCode::Reset)) => {
+            Outcome::Failed | Outcome::Refused(ReturnCode::Busy | ReturnCode::Locked | ReturnCode::Reset) => {
                 self.retry(node, plane);
             }
-            (_, Outcome::Refused(code)) => {
+            Outcome::Refused(_) => {
                 self.finish_step(node, plane);
-                self.below.handle_outcome(node, peer, request, Outcome::Refused(code), plane);
+                self.below.handle_outcome(transaction, outcome, plane);
             }
-            (_, Outcome::Agreed(_)) => {}
         }
     }
 
-    fn handle_agreement(
-        &mut self,
-        node: NodeId,
-        peer: NodeId,
-        request: &Request,
-        cells: &[CellId],
-        plane: &mut Plane<'_>,
-    ) {
-        if request.metadata() & MARK == 0 {
-            return self.below.handle_agreement(node, peer, request, cells, plane);
-        }
-        let tunnel = NodeId(request.metadata() & !MARK);
-        match request {
-            Request::Add(CellRequest { options, .. }) if !cells.is_empty() => {
-                let direction = Direction::of(*options);
-                self.nodes[node.index()].hop(tunnel, direction).below = cells.to_vec();
-                self.push(node, tunnel, Action::Open, &[direction], plane);
-            }
-            Request::Delete(CellRequest { options, .. }) => {
-                let direction = Direction::of(*options);
-                self.nodes[node.index()].hop(tunnel, direction).below.clear();
-                self.push(node, tunnel, Action::Close, &[direction], plane);
-            }
-            _ => {}
+    fn handle_agreement(&mut self, transaction: Transaction<'_>, cells: &[CellId], plane: &mut Plane<'_>) {
+        let Transaction { node, request, .. } = transaction;
+        let Some(tunnel) = tunnel_of(request) else {
+            return self.below.handle_agreement(transaction, cells, plane);
+        };
+        if let Some((action, direction, cells)) = done(request, cells)
+            && (action == Action::Close || !cells.is_empty())
+        {
+            self.nodes[node.index()].hop(tunnel, direction).below = cells;
+            self.push(node, tunnel, action, &[direction], plane);
         }
     }
 
