@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use slowhand_lab::joining::{self, JoinCaptureError, JoinPlan};
+use slowhand_lab::joining::{self, JoinCaptureError, JoinPlan, JoinRecord};
+use slowhand_lab::record::{columns, schema};
 
 use crate::interruptible::{interruptible, kept};
 use crate::number::natural;
@@ -25,7 +26,7 @@ pub fn join<'py>(
         (natural("seed", seed)?, natural("count", count)?, natural::<usize>("threads", threads)?);
     let plan = JoinPlan::new(&scenario.0).map_err(refused)?;
     let (records, stopped) = kept(py, move |interrupt| plan.run_all(seed, count, threads, interrupt))?;
-    Ok((table(py, joining::columns(&records))?, stopped))
+    Ok((table(py, columns(&records))?, stopped))
 }
 
 /// Runs the world of `seed` and writes its frames to `path` as pcapng.
@@ -42,5 +43,5 @@ pub fn capture_join(py: Python<'_>, scenario: &Scenario, seed: i128, path: PathB
 /// The JSON Schema of a record of joining.
 #[pyfunction]
 pub fn join_schema() -> PyResult<String> {
-    to_json(&joining::schema())
+    to_json(&schema::<JoinRecord>())
 }

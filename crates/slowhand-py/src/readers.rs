@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use slowhand_lab::readers::{self, ReadersCaptureError, ReadersPlan, Way};
+use slowhand_lab::readers::{self, ReadersCaptureError, ReadersPlan, ReadersRecord, Way};
+use slowhand_lab::record::{columns, schema};
 
 use crate::argument::wrong;
 use crate::interruptible::{interruptible, kept};
@@ -52,7 +53,7 @@ impl Reading {
             (natural("seed", seed)?, natural("count", count)?, natural::<usize>("threads", threads)?);
         let plan = Arc::clone(&self.0);
         let (records, stopped) = kept(py, move |interrupt| plan.run_all(&[readers], seed, count, threads, interrupt))?;
-        Ok((table(py, readers::columns(&records))?, stopped))
+        Ok((table(py, columns(&records))?, stopped))
     }
 }
 
@@ -79,5 +80,5 @@ pub fn capture_readers(
 /// The JSON Schema of a record of readers.
 #[pyfunction]
 pub fn readers_schema() -> PyResult<String> {
-    to_json(&readers::schema())
+    to_json(&schema::<ReadersRecord>())
 }

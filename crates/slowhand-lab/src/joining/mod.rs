@@ -42,7 +42,7 @@ use crate::scenario::{Capabilities, Join, MacError, Mesh, PreparedMac, Scenario}
 use crate::sniffer::LiveCapture;
 use crate::threads;
 
-pub use record::{JoinRecord, Phase, columns, schema};
+pub use record::{JoinRecord, Phase};
 
 /// Everything that a forming network of any seed is made from.
 #[derive(Debug)]

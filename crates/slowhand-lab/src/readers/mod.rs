@@ -49,7 +49,7 @@ use crate::scenario::{Readers, ReadersAt, Scenario, ServerAt};
 use crate::sniffer::LiveCapture;
 use crate::threads;
 
-pub use record::{ReadersRecord, Way, columns, schema};
+pub use record::{ReadersRecord, Way};
 use world::octets_of;
 
 /// The most readers of a world. *Assumed*: each has ports of its own, and nobody has asked for more.
