@@ -2,12 +2,11 @@
 
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
-use slowhand_net::radio::Mac;
 use slowhand_net::radio::PanError;
 use slowhand_net::radio::beacon::{self, BeaconConfig, BeaconConfigError, Downward, Superframe};
 use slowhand_net::random::Streams;
 
-use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
+use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac, prepared};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::Profile;
 use crate::scenario::keys::table;
@@ -131,20 +130,8 @@ impl LinkLayer for Beacon {
     fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
         let config = self.config();
         build(config.clone(), mesh, &Streams::new(0)).map_err(|error| MacError::new("mac", error))?;
-        Ok(Box::new(Prepared { config }))
-    }
-}
-
-/// A beacon-enabled network without its randomness.
-#[derive(Debug)]
-struct Prepared {
-    config: BeaconConfig,
-}
-
-impl PreparedMac for Prepared {
-    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
-        // `prepare` has built a network of the same tree and constants. The seed changes nothing in that.
-        Box::new(build(self.config.clone(), mesh, streams).expect("a checked cluster tree"))
+        // That was a network of the same tree and constants. The seed changes nothing in that.
+        Ok(prepared(move |mesh, streams| build(config.clone(), mesh, streams).expect("a checked cluster tree")))
     }
 }
 

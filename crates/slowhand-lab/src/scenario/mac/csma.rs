@@ -9,13 +9,12 @@ use serde::{Deserialize, Serialize};
 use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
-use slowhand_net::radio::Mac;
 use slowhand_net::radio::PanError;
 use slowhand_net::radio::csma::config::{CSL_UNIT, MAX_SHORT_ADDRESSES};
 use slowhand_net::radio::csma::{self, CsmaConfig, CsmaConfigError, FastPoll, Polling};
 use slowhand_net::random::Streams;
 
-use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
+use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac, prepared};
 use crate::input::{Document, InputError, Integer, Milliseconds, PositiveMilliseconds, PositiveSeconds};
 use crate::scenario::Profile;
 use crate::scenario::keys::table;
@@ -265,22 +264,10 @@ impl LinkLayer for Csma {
     }
 
     fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
-        let config = self.config();
-        build(config, self, mesh, &Streams::new(0)).map_err(|error| MacError::new("mac", error))?;
-        Ok(Box::new(Prepared { keys: self.clone() }))
-    }
-}
-
-/// A non-beacon network without its randomness.
-#[derive(Debug)]
-struct Prepared {
-    keys: Csma,
-}
-
-impl PreparedMac for Prepared {
-    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
-        // `prepare` has built a network of the same tree and constants. The seed changes nothing in that.
-        Box::new(build(self.keys.config(), &self.keys, mesh, streams).expect("a checked network"))
+        let (config, keys) = (self.config(), self.clone());
+        build(config.clone(), self, mesh, &Streams::new(0)).map_err(|error| MacError::new("mac", error))?;
+        // That was a network of the same tree and constants. The seed changes nothing in that.
+        Ok(prepared(move |mesh, streams| build(config.clone(), &keys, mesh, streams).expect("a checked network")))
     }
 }
 

@@ -4,11 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
-use slowhand_net::radio::Mac;
 use slowhand_net::radio::xmac::{self, Retry, XmacConfig};
-use slowhand_net::random::Streams;
 
-use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
+use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac, prepared};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::Profile;
 use crate::scenario::keys::table;
@@ -113,20 +111,8 @@ impl LinkLayer for XMac {
     }
 
     fn prepare(&self, _mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
-        Ok(Box::new(Prepared { config: self.config(), channel: self.channel.get() as u8 }))
-    }
-}
-
-/// An X-MAC network without its randomness.
-#[derive(Debug)]
-struct Prepared {
-    config: XmacConfig,
-    channel: u8,
-}
-
-impl PreparedMac for Prepared {
-    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
-        Box::new(xmac::XMac::new(self.config.clone(), self.channel, mesh.links(streams), streams))
+        let (config, channel) = (self.config(), self.channel.get() as u8);
+        Ok(prepared(move |mesh, streams| xmac::XMac::new(config.clone(), channel, mesh.links(streams), streams)))
     }
 }
 
