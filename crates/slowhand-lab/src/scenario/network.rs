@@ -14,6 +14,7 @@ use slowhand_net::random::Streams;
 use slowhand_net::route::{Loop, Routes, Unreachable};
 
 use super::handling::FrameHandling;
+use super::keys::table;
 use super::nodes::{MAX_NODE, node};
 use super::profile::Profile;
 use super::variation::{Change, GilbertElliott, Outage, Trace, Walk, WiFi, certain};
@@ -78,22 +79,17 @@ pub struct Network {
     pub outages: Vec<Outage>,
 }
 
-/// Which frames survive a collision: those that are received with enough power above the sum of the others. Each link has
-/// a power of its own, the same in both directions (shadowing), which does not change with time.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Capture {
-    /// How much stronger a frame must be, in dB, at all times. Of two frames that overlap at most one survives. Default: 3 (CC2420
-    /// data sheet, co-channel rejection).
-    pub threshold_db: PositiveDecibels,
-    /// The standard deviation of the powers of links, in dB: each is drawn from the normal distribution, anew for each
-    /// seed. Default: 4 (assumed).
-    pub spread_db: Decibels,
-}
-
-impl Default for Capture {
-    fn default() -> Self {
-        Self { threshold_db: PositiveDecibels::constant(3.0), spread_db: Decibels::constant(4.0) }
+table! {
+    /// Which frames survive a collision: those that are received with enough power above the sum of the others. Each link has
+    /// a power of its own, the same in both directions (shadowing), which does not change with time.
+    #[derive(Copy, PartialEq)]
+    pub struct Capture {
+        /// How much stronger a frame must be, in dB, at all times. Of two frames that overlap at most one survives. Default: 3 (CC2420
+        /// data sheet, co-channel rejection).
+        pub threshold_db: PositiveDecibels { PositiveDecibels::constant(3.0) },
+        /// The standard deviation of the powers of links, in dB: each is drawn from the normal distribution, anew for each
+        /// seed. Default: 4 (assumed).
+        pub spread_db: Decibels { Decibels::constant(4.0) },
     }
 }
 
