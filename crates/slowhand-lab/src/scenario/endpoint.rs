@@ -1,21 +1,19 @@
 //! `[client]` and `[server]`: the two ends of a session.
 
-use std::borrow::Cow;
-use std::fmt;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserializer, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::network::internet::InternetConfig;
 use slowhand_sessions::Carrier;
 
 use super::keys::table;
-use super::nodes::MAX_NODE;
+use super::nodes::{MAX_NODE, written_node};
 use super::{Ordinal, Session, ascending};
 use crate::admission::{Policy, SlotRules};
-use crate::input::{Document, Factor, InputError, Integer, Milliseconds, PositiveSeconds, Probability, Seconds};
+use crate::input::{
+    Document, Factor, Forms, InputError, Integer, Milliseconds, PositiveSeconds, Probability, Seconds, inline_schema,
+};
 
 /// The nodes that open sessions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -202,34 +200,15 @@ impl Server {
 
 impl<'de> Deserialize<'de> for ServerAt {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Place;
-
-        impl Visitor<'_> for Place {
-            type Value = ServerAt;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "\"internet\", \"root\", \"leaves\" or the number of a node, 0 to {MAX_NODE}")
-            }
-
-            fn visit_str<E: de::Error>(self, place: &str) -> Result<ServerAt, E> {
-                match place {
-                    "internet" => Ok(ServerAt::Internet),
-                    "root" => Ok(ServerAt::Node(NodeId::ROOT)),
-                    "leaves" => Ok(ServerAt::Leaves),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(place), &self)),
-                }
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<ServerAt, E> {
-                u16::try_from(number)
-                    .ok()
-                    .filter(|&number| u32::from(number) <= MAX_NODE)
-                    .map(|number| ServerAt::Node(NodeId(number)))
-                    .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
-            }
-        }
-
-        deserializer.deserialize_any(Place)
+        let text = |place: &str| match place {
+            "internet" => Some(Self::Internet),
+            "root" => Some(Self::Node(NodeId::ROOT)),
+            "leaves" => Some(Self::Leaves),
+            _ => None,
+        };
+        let allowed = format!("\"internet\", \"root\", \"leaves\" or the number of a node, 0 to {MAX_NODE}");
+        Forms { number: |number| written_node(number).map(Self::Node), ..Forms::text(&allowed, text) }
+            .read(deserializer)
     }
 }
 
@@ -243,19 +222,7 @@ impl Serialize for ServerAt {
     }
 }
 
-impl JsonSchema for ServerAt {
-    fn schema_name() -> Cow<'static, str> {
-        "ServerAt".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [
-            { "enum": ["internet", "root", "leaves"] },
-            { "type": "integer", "minimum": 0, "maximum": MAX_NODE },
-        ] })
-    }
-}
+inline_schema!(ServerAt, { "anyOf": [
+    { "enum": ["internet", "root", "leaves"] },
+    { "type": "integer", "minimum": 0, "maximum": MAX_NODE },
+] });

@@ -1,12 +1,10 @@
 //! `[network]`: the nodes, and how well they hear each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::{self, Deserializer, Visitor};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use slowhand_net::address::NodeId;
 use slowhand_net::link::{self, LinkQuality, Links, Variation};
 use slowhand_net::network::BufferCounts;
@@ -18,7 +16,9 @@ use super::keys::table;
 use super::nodes::{MAX_NODE, node};
 use super::profile::Profile;
 use super::variation::{Change, GilbertElliott, Outage, Trace, Walk, WiFi, certain};
-use crate::input::{Decibels, Integer, Milliseconds, NumberKey, PositiveDecibels, Probability, RelativeDecibels};
+use crate::input::{
+    Decibels, Forms, Integer, Milliseconds, NumberKey, PositiveDecibels, Probability, RelativeDecibels,
+};
 
 /// The nodes of the mesh and the links between them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -406,21 +406,7 @@ impl Topology {
 
 impl<'de> Deserialize<'de> for Channel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Key;
-
-        impl Visitor<'_> for Key {
-            type Value = Channel;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a channel from 11 to 26")
-            }
-
-            fn visit_str<E: de::Error>(self, key: &str) -> Result<Channel, E> {
-                let number = key.parse().ok().filter(|number| (11..=26).contains(number));
-                number.map(Channel).ok_or_else(|| E::invalid_value(de::Unexpected::Str(key), &self))
-            }
-        }
-
-        deserializer.deserialize_str(Key)
+        let of_key = |key: &str| key.parse().ok().filter(|number| (11..=26).contains(number)).map(Self);
+        Forms::text("a channel from 11 to 26", of_key).read(deserializer)
     }
 }

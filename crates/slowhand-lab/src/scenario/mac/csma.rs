@@ -1,11 +1,7 @@
 //! `[mac] kind = "csma"`.
 
-use std::borrow::Cow;
-use std::fmt;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
 use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
@@ -15,12 +11,14 @@ use slowhand_net::radio::csma::{self, CsmaConfig, CsmaConfigError, FastPoll, Pol
 use slowhand_net::random::Streams;
 
 use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac, prepared};
-use crate::input::{Document, InputError, Integer, Milliseconds, PositiveMilliseconds, PositiveSeconds};
+use crate::input::{
+    Document, Forms, InputError, Integer, Milliseconds, PositiveMilliseconds, PositiveSeconds, inline_schema,
+};
 use crate::scenario::Profile;
 use crate::scenario::keys::table;
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
-use crate::scenario::nodes::MAX_NODE;
+use crate::scenario::nodes::{MAX_NODE, node};
 
 table! {
     /// Unslotted CSMA/CA, as Thread and Zigbee use it. Nodes always listen, except sleepy devices, which poll their parents.
@@ -353,33 +351,17 @@ impl Csl {
 
 impl<'de> Deserialize<'de> for Sleepy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Nodes;
-
-        impl<'de> Visitor<'de> for Nodes {
-            type Value = Sleepy;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "\"none\", \"leaves\" or a list of nodes, 1 to {MAX_NODE}")
-            }
-
-            fn visit_str<E: de::Error>(self, nodes: &str) -> Result<Sleepy, E> {
-                match nodes {
-                    "none" => Ok(Sleepy::None),
-                    "leaves" => Ok(Sleepy::Leaves),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(nodes), &self)),
-                }
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut nodes: A) -> Result<Sleepy, A::Error> {
-                let mut sleepy = Vec::new();
-                while let Some(node) = nodes.next_element::<Integer<1, MAX_NODE>>()? {
-                    sleepy.push(NodeId(node.get() as u16));
-                }
-                Ok(if sleepy.is_empty() { Sleepy::None } else { Sleepy::Nodes(sleepy) })
-            }
-        }
-
-        deserializer.deserialize_any(Nodes)
+        let text = |nodes: &str| match nodes {
+            "none" => Some(Self::None),
+            "leaves" => Some(Self::Leaves),
+            _ => None,
+        };
+        let list = |nodes: Vec<Integer<1, MAX_NODE>>| match nodes.as_slice() {
+            [] => Some(Self::None),
+            nodes => Some(Self::Nodes(nodes.iter().map(|number| node(number.get())).collect())),
+        };
+        let allowed = format!("\"none\", \"leaves\" or a list of nodes, 1 to {MAX_NODE}");
+        Forms { allowed: &allowed, text, number: |_| None, list }.read(deserializer)
     }
 }
 
@@ -393,22 +375,10 @@ impl Serialize for Sleepy {
     }
 }
 
-impl JsonSchema for Sleepy {
-    fn schema_name() -> Cow<'static, str> {
-        "Sleepy".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [
-            { "enum": ["none", "leaves"] },
-            { "type": "array", "items": { "type": "integer", "minimum": 1, "maximum": MAX_NODE } },
-        ] })
-    }
-}
+inline_schema!(Sleepy, { "anyOf": [
+    { "enum": ["none", "leaves"] },
+    { "type": "array", "items": { "type": "integer", "minimum": 1, "maximum": MAX_NODE } },
+] });
 
 #[cfg(test)]
 mod tests {
