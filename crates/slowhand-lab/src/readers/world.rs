@@ -270,7 +270,7 @@ impl<'a> World<'a> {
         if busy_until > now {
             return self.due.push(busy_until, Due::Open(end));
         }
-        self.due.push(now + self.plan.plan.give_up(), Due::GiveUp(end));
+        self.due.push(now + self.plan.plan.give_up, Due::GiveUp(end));
         if let Some(session) = &mut self.ends[end].session {
             session.start(to_std(now));
         }
@@ -331,7 +331,7 @@ impl<'a> World<'a> {
         if self.readers[reader].has_slot {
             return true;
         }
-        match of_datagrams(octets, self.plan.plan.has_cookie()) {
+        match of_datagrams(octets, self.plan.plan.has_cookie) {
             Sent::Stateless => true,
             Sent::Request if self.slots_held < slots.get() as usize => {
                 self.slots_held += 1;
