@@ -9,7 +9,6 @@
 //! - the battery gives its whole capacity until the cut-off voltage, whatever the current, at the temperature of its file;
 //! - its self-discharge is the same share of the first capacity in each year.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema};
@@ -55,7 +54,8 @@ pub struct Battery {
 }
 
 /// A battery that cannot be loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.blame())]
 pub enum BatteryError {
     /// There is no such battery.
     Unknown {
@@ -65,7 +65,7 @@ pub enum BatteryError {
         allowed: String,
     },
     /// The battery's file is wrong.
-    Invalid(InputError),
+    Invalid(#[from] InputError),
     /// The client has no supply voltage: it runs on mains power.
     Mains {
         /// The device.
@@ -88,20 +88,6 @@ impl BatteryError {
                 Blame { place: None, key: "battery".to_owned(), reason, together: true }
             }
         }
-    }
-}
-
-impl std::error::Error for BatteryError {}
-
-impl fmt::Display for BatteryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.blame().fmt(f)
-    }
-}
-
-impl From<InputError> for BatteryError {
-    fn from(error: InputError) -> Self {
-        Self::Invalid(error)
     }
 }
 

@@ -115,7 +115,7 @@ row! {
 pub fn inspect(scenario: &Scenario, seed: u64, interrupt: &Interrupt) -> Result<Option<Inspection>, PlanError> {
     let plan = Plan::new(scenario)?;
     let mut watch = Watch::default();
-    let Some(finished) = plan.run_world(seed, &of_a_run(plan.exchange()), interrupt, &mut watch) else {
+    let Some(finished) = plan.run_world(seed, &of_a_run(plan.exchange), interrupt, &mut watch) else {
         return Ok(None);
     };
     let (records, end) = (Conversation::handshakes(finished.conversations), finished.end);
