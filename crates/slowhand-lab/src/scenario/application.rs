@@ -13,7 +13,7 @@ use slowhand_net::clock::Duration;
 use slowhand_sessions::{Delivery, Protocol, REQUEST_OVERHEAD, RESPONSE_OVERHEAD};
 
 table! {
-    /// What runs above the sessions.
+    /// The application above the sessions.
     ///
     /// `retry`, `requests`, `request_bytes` and `response_bytes` count in every run. The other keys say what a client does over a
     /// long time, for `slowhand battery`. Messages are those of CoAP: a request that is not answered is sent again after 2 to 3 s,
@@ -21,13 +21,14 @@ table! {
     /// is not sent again, and fails after 93 s (section 4.8.2). A client that is still busy with a request when the next one is due
     /// leaves that one out. After a request that failed, the next one opens a new session (assumed).
     pub struct Application {
-        /// What a client does after a handshake that failed. `never`: it gives up at once. `fixed`: it tries again after equal
-        /// waits. `exponential`: after waits that double. Each attempt may take `session.give_up_s`. A live network does not
-        /// retry. Default: `never`.
+        /// The client's action after a handshake that failed. `never`: it gives up at once. `fixed`: it tries again after
+        /// equal waits. `exponential`: after waits that double. Each attempt may take `session.give_up_s`. A live network
+        /// does not retry. Default: `never`.
         pub retry: Retry,
-        /// How many requests the client of a run sends after its handshake, each when the one before is answered; the columns
-        /// `data_...` of the result are about them. The protocol has CoAP (`session.protocol`), or it is QUIC or a version of TLS: what
-        /// DTLS alone carries is not sent again after a loss. Default: 0, a run opens its sessions and stops.
+        /// The number of requests that the client of a run sends after its handshake, each when the one before is answered;
+        /// the columns `data_...` of the result are about them. The protocol has CoAP (`session.protocol`), or it is QUIC or
+        /// a version of TLS: what DTLS alone carries is not sent again after a loss. Default: 0, a run opens its sessions and
+        /// stops.
         pub requests: Integer<0, 1_000> { Integer::constant(0) },
         /// The client of a run observes (RFC 7641): it asks once, with FETCH, and the other `requests` less 1 answers are notifications, which
         /// the server sends by itself. The protocol has CoAP. An answer that is lost for good, or that a later one replaces before it
@@ -50,9 +51,9 @@ table! {
         pub bytes: Option<Integer<1, 100_000_000>>,
         /// Octets of a piece. Default: 64 (assumed: a size of RFC 7959 section 2.2 that leaves few fragments).
         pub piece_bytes: Integer<16, 1_024> { Integer::constant(64) },
-        /// What becomes of a session after a request. `kept`: the next request uses it. `resumed`: it is closed, and the next
-        /// request resumes it (`session.resumption` says how). `anew`: it is closed, and the next request opens a new one with a
-        /// full handshake. The first handshake is always a full one. Default: `kept`.
+        /// The fate of a session after a request. `kept`: the next request uses it. `resumed`: it is closed, and the next
+        /// request resumes it (`session.resumption` says how). `anew`: it is closed, and the next request opens a new one
+        /// with a full handshake. The first handshake is always a full one. Default: `kept`.
         pub session: SessionUse,
         /// A NAT on the way forgets the session after so long without a datagram. RFC 4787 REQ-5 asks for at least 120, and
         /// recommends 300. With a connection ID (`session.connection_id`), with OSCORE, and with CoAP alone over UDP a kept session goes
@@ -68,7 +69,7 @@ table! {
     }
 }
 
-/// How a server sends what a client observes.
+/// The answers of a server to a client that observes.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Observe {
@@ -92,7 +93,7 @@ pub enum RequestPattern {
     Once,
 }
 
-/// What becomes of a session after a request.
+/// The fate of a session after a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionUse {
@@ -105,7 +106,7 @@ pub enum SessionUse {
     Anew,
 }
 
-/// What a client does after a handshake that failed.
+/// The client's action after a handshake that failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 #[schemars(tag = "kind")]
@@ -121,7 +122,7 @@ pub enum Retry {
         /// this share to `wait_s` times 1 plus this share. Default: 0.2 (gRPC, doc/connection-backoff.md).
         #[serde(default = "share")]
         jitter: Probability,
-        /// How many attempts there are in all, the first included. Then the client gives up for good. Default: 10 (assumed).
+        /// The number of attempts in all, the first included. Then the client gives up for good. Default: 10 (assumed).
         #[serde(default = "ten")]
         attempts: Integer<1, MAX_ATTEMPTS>,
     },
@@ -137,7 +138,7 @@ pub enum Retry {
         /// doc/connection-backoff.md).
         #[serde(default = "share")]
         jitter: Probability,
-        /// How many attempts there are in all, the first included. Then the client gives up for good. Default: 10 (assumed).
+        /// The number of attempts in all, the first included. Then the client gives up for good. Default: 10 (assumed).
         #[serde(default = "ten")]
         attempts: Integer<1, MAX_ATTEMPTS>,
     },

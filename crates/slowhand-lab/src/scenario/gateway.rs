@@ -15,7 +15,7 @@ use super::{Scenario, ServerAt};
 use crate::input::{Document, InputError, Integer, PositiveSeconds};
 
 table! {
-    /// What the border router does beyond forwarding, for sessions between the mesh and the Internet.
+    /// The services of the border router beyond forwarding, for sessions between the mesh and the Internet.
     pub struct Gateway {
         /// True if the border router is a TCP proxy (RFC 3135; Claeys et al., Sensors 2021, section 5). It acknowledges
         /// each segment at once, in the name of the other end. It sends lost segments into the mesh again, after a timeout

@@ -10,7 +10,8 @@ use crate::input::{Document, Factor, InputError, Integer, PositiveSeconds, Proba
 
 // The numbers of the standards are defaults that those of the profile replace before anybody sees them.
 table! {
-    /// How the nodes of a 6TiSCH network join it: `slowhand join` runs this. All other commands begin when the nodes have joined.
+    /// The way in which the nodes of a 6TiSCH network join it: `slowhand join` runs this. All other commands begin when the
+    /// nodes have joined.
     ///
     /// The link layer is that of `[mac]`, which must be TSCH. A node joins with the shared cells, and with autonomous cells if
     /// `mac.autonomous` is true. If `mac.scheduling` is not `static`, it then negotiates its first cell by MSF (RFC 9033). The nodes have
@@ -20,8 +21,8 @@ table! {
         /// All nodes but the root are switched on within this time from the start: each at a random moment, as after a power cut.
         /// Default: 1 (assumed).
         pub start_spread_s: Seconds { Seconds::constant(1.0) },
-        /// How long a pledge listens on a channel before it goes to another one, drawn at random from the hopping sequence. Default:
-        /// that of `network.profile`.
+        /// The time for which a pledge listens on a channel before it goes to another one, drawn at random from the hopping
+        /// sequence. Default: that of `network.profile`.
         #[schemars(extend("default" = null))]
         pub channel_s: PositiveSeconds { RFC_JOIN.channel_s.value },
         /// The probability that a node sends an enhanced beacon in a slotframe. Default: that of `network.profile`.
@@ -35,8 +36,8 @@ table! {
         /// first. Default: that of `network.profile`.
         #[schemars(extend("default" = null))]
         pub beacon_sources: Integer<1, 255> { RFC_JOIN.beacon_sources.value },
-        /// How long after its first beacon a pledge waits for others, with its radio on, if there are fewer. Default: that of
-        /// `network.profile`.
+        /// The time for which a pledge waits for others after its first beacon, with its radio on, if there are fewer.
+        /// Default: that of `network.profile`.
         #[schemars(extend("default" = null))]
         pub beacon_wait_s: Seconds { RFC_JOIN.beacon_wait_s.value },
         /// A timer of this length at most, drawn at random when a node is switched on, runs again and again: a synchronised pledge
@@ -47,7 +48,8 @@ table! {
         /// that of `network.profile`.
         #[schemars(extend("default" = null))]
         pub confirmable: bool { RFC_JOIN.confirmable.value },
-        /// How long a pledge waits for the response before it sends its request again, at least. Default: that of `network.profile`.
+        /// The least time for which a pledge waits for the response before it sends its request again. Default: that of
+        /// `network.profile`.
         #[schemars(extend("default" = null))]
         pub timeout_s: PositiveSeconds { RFC_JOIN.timeout_s.value },
         /// The longest first wait as a multiple of the shortest: each is drawn between both. Less than 1 counts as 1. Default: that of
@@ -57,13 +59,14 @@ table! {
         /// True if each wait is twice as long as the one before. Default: that of `network.profile`.
         #[schemars(extend("default" = null))]
         pub timeout_doubles: bool { RFC_JOIN.timeout_doubles.value },
-        /// How often a pledge sends its request again before it scans anew. Default: that of `network.profile`.
+        /// The number of times that a pledge sends its request again before it scans anew. Default: that of
+        /// `network.profile`.
         #[schemars(extend("default" = null))]
         pub retries: Integer<0, 65_535> { RFC_JOIN.retries.value },
-        /// How a node that has joined asks for DIOs. Default: that of `network.profile`.
+        /// The way in which a node that has joined asks for DIOs. Default: that of `network.profile`.
         #[schemars(extend("default" = null))]
         pub dis: Dis { RFC_JOIN.dis.value },
-        /// How long a node waits for a DIO before it asks all its neighbours. Default: that of `network.profile`.
+        /// The time for which a node waits for a DIO before it asks all its neighbours. Default: that of `network.profile`.
         #[schemars(extend("default" = null))]
         pub dis_period_s: PositiveSeconds { RFC_JOIN.dis_period_s.value },
         /// The probability that a node sends a DIO in a slotframe. 0: a Trickle timer (RFC 6206) says when. Default: that of
@@ -74,7 +77,7 @@ table! {
         /// `network.profile`.
         #[schemars(extend("default" = null))]
         pub dio_interval_min: Integer<0, 20> { RFC_JOIN.dio_interval_min.value },
-        /// How often the interval doubles (DIOIntervalDoublings). Default: that of `network.profile`.
+        /// The number of times that the interval doubles (DIOIntervalDoublings). Default: that of `network.profile`.
         #[schemars(extend("default" = null))]
         pub dio_doublings: Integer<0, 20> { RFC_JOIN.dio_doublings.value },
         /// A node that has heard this many DIOs in an interval sends none (DIORedundancyConstant). 0: it always sends. Default: that of
@@ -95,14 +98,14 @@ table! {
         /// The octets of the first datagram that a node sends to the root when it has joined, has a parent and has a cell. Default:
         /// 20 (assumed: a reading).
         pub packet_octets: Integer<0, 1_000> { Integer::constant(20) },
-        /// How often it sends such a datagram until one has arrived. Default: 60 (assumed).
+        /// The time between two such datagrams until one has arrived. Default: 60 (assumed).
         pub packet_period_s: PositiveSeconds { PositiveSeconds::constant(60.0) },
         /// The world ends after this time at the latest. Default: 7200 (assumed).
         pub give_up_s: PositiveSeconds { PositiveSeconds::constant(7_200.0) },
     }
 }
 
-/// How a node that has joined asks for DIOs.
+/// The way in which a node that has joined asks for DIOs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Dis {

@@ -4,7 +4,7 @@ use super::keys::table;
 use crate::input::Integer;
 
 table! {
-    /// What a scenario may take of the machine that runs it. A scenario that needs more is refused.
+    /// The bounds of what a scenario may take of the machine that runs it. A scenario that needs more is refused.
     pub struct Limits {
         /// The most memory of one world, in millions of octets. Each thread runs one world at a time. Default: 2000. That
         /// is enough for 12,000 clients, or for a mesh of 65,535 nodes with a few thousand clients.

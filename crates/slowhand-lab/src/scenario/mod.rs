@@ -129,7 +129,7 @@ pub struct Sections {
     pub network: Network,
     /// The link layer.
     pub mac: Mac,
-    /// How IPv6 datagrams travel in 802.15.4 frames.
+    /// The way in which IPv6 datagrams travel in 802.15.4 frames.
     #[serde(default)]
     pub lowpan: Lowpan,
     /// The nodes that open sessions.
@@ -142,16 +142,16 @@ pub struct Sections {
     /// TCP below a session of TLS, or DCCP below one of DTLS.
     #[serde(default)]
     pub transport: Transport,
-    /// What the border router does beyond forwarding.
+    /// The services of the border router beyond forwarding.
     #[serde(default)]
     pub gateway: Gateway,
     /// Other traffic: flows of datagrams beside the sessions. Default: none.
     #[serde(default)]
     pub traffic: Vec<Traffic>,
-    /// What runs above the sessions.
+    /// The application above the sessions.
     #[serde(default)]
     pub application: Application,
-    /// How the nodes join a TSCH network.
+    /// The way in which the nodes join a TSCH network.
     #[serde(default)]
     pub join: Join,
     /// Who reads the value of a node, and how often.
@@ -165,7 +165,7 @@ pub struct Sections {
     /// sessions. Default: none.
     #[serde(default)]
     pub programs: Vec<Program>,
-    /// What a scenario may take of the machine that runs it.
+    /// The bounds of what a scenario may take of the machine that runs it.
     #[serde(default)]
     pub limits: Limits,
 }

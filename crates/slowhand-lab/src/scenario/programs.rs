@@ -22,19 +22,19 @@ pub struct Program {
     /// the `"root"`, or at the node with this number. A list of numbers: at each of these nodes. A world is over when the programs of
     /// all clients have ended.
     pub at: ProgramAt,
-    /// What runs: a text whose words are quoted as in a shell, or a list of words. There is no shell: for pipes write
-    /// `["sh", "-c", "..."]`.
+    /// The program and its arguments: a text whose words are quoted as in a shell, or a list of words. There is no shell: for
+    /// pipes write `["sh", "-c", "..."]`.
     pub command: Command,
     /// When it starts. Default: 1 at a client (assumed: until then a server listens), 0 elsewhere.
     pub start_s: Option<Seconds>,
-    /// What comes to its standard input: pairs of a time and a text, such as `[[5, "on\n"], [60, ""]]`. An empty text ends the input.
-    /// Default: nothing comes, and the input does not end.
+    /// The texts that come to its standard input: pairs of a time and a text, such as `[[5, "on\n"], [60, ""]]`. An empty
+    /// text ends the input. Default: nothing comes, and the input does not end.
     #[serde(default)]
     pub stdin: Vec<Input>,
     /// Variables of its environment, beside those of slowhand itself, which they replace. Default: none.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// How long it computes before it sends, after it has received something. Default: 0, computing takes no time.
+    /// The time for which it computes before it sends, after it has received something. Default: 0, computing takes no time.
     #[serde(default = "no_time")]
     pub compute_s: Seconds,
     /// When it has done what it was to do. All that is given must be true. Default: nobody asks.

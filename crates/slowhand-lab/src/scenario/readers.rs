@@ -25,22 +25,22 @@ table! {
         /// With objects: true if a proxy at the border router keeps the object for `max_age_s` and answers the readers. Then they ask it,
         /// not the producer. With DTLS nobody can keep anything: the proxy has no part in it. Default: true.
         pub proxy: bool { true },
-        /// How long an object is fresh, in whole seconds. The producer makes a new one when it is asked after that. Default: 60 (Max-Age,
-        /// RFC 7252 section 5.10.5).
+        /// The time for which an object is fresh, in whole seconds. The producer makes a new one when it is asked after that.
+        /// Default: 60 (Max-Age, RFC 7252 section 5.10.5).
         pub max_age_s: Integer<1, 31_536_000> { Integer::constant(60) },
         /// Octets of the value. Default: 8 (assumed: a few readings).
         pub value_bytes: Integer<1, 512> { Integer::constant(8) },
-        /// How often a reader reads. Each begins at a random moment of the first such period. If this is shorter
-        /// than `max_age_s`, a single reader gets the same object again. Default: 120 (assumed).
+        /// The time between two readings of a reader. Each reader begins at a random moment of the first such period. If this
+        /// is shorter than `max_age_s`, a single reader gets the same object again. Default: 120 (assumed).
         pub period_s: PositiveSeconds { PositiveSeconds::constant(120.0) },
-        /// How many times each reader reads. Default: 10 (assumed).
+        /// The number of readings of each reader. Default: 10 (assumed).
         pub readings: Integer<1, 100_000> { Integer::constant(10) },
         /// The authorization server changes the access secret so often, for example to shut out a reader. The producer and the readers then
         /// ask for the new one, in the session that they have. Default: never.
         pub secret_lifetime_s: Option<PositiveSeconds>,
-        /// How many sessions of readers the producer holds at the same time. It ignores the ClientHello of one more reader (assumed: as
-        /// `server.policy = "refuse"`). The sessions stay open to the end; one that fails gives its slot back at once (assumed). Default:
-        /// one for each reader.
+        /// The number of sessions of readers that the producer holds at the same time. It ignores the ClientHello of one more
+        /// reader (assumed: as `server.policy = "refuse"`). The sessions stay open to the end; one that fails gives its slot
+        /// back at once (assumed). Default: one for each reader.
         pub slots: Option<Integer<1, 1_000>>,
     }
 }

@@ -23,7 +23,7 @@ table! {
         /// The time from the first symbol of the beacon to the end of the contention access period. The standard allows
         /// 15.36 ms times 2^SO. Default: 61.44 (SO 2, assumed).
         pub cap_ms: PositiveMilliseconds = superframe.cap,
-        /// How frames go from a coordinator to its children. Default: `indirect`, as in the standard.
+        /// The way of frames from a coordinator to its children. Default: `indirect`, as in the standard.
         pub downward: Downward = downward,
         /// True if a child listens throughout the active period of its parent (macRxOnWhenIdle). Default: false.
         pub rx_on_when_idle: bool = rx_on_when_idle,
@@ -34,10 +34,11 @@ table! {
         pub min_be: Integer<0, 8> = backoff_exponents.0,
         /// The maximum backoff exponent (macMaxBE). Default: 5 (same table).
         pub max_be: Integer<0, 8> = backoff_exponents.1,
-        /// How often CSMA-CA backs off again because the channel is busy, before the frame is dropped (macMaxCSMABackoffs).
-        /// Default: 4 (same table).
+        /// The number of times that CSMA-CA backs off again because the channel is busy, before the frame is dropped
+        /// (macMaxCSMABackoffs). Default: 4 (same table).
         pub max_csma_backoffs: Integer<0, 5> = max_csma_backoffs,
-        /// How often a frame is sent again when no acknowledgement comes (macMaxFrameRetries). Default: 3 (same table).
+        /// The number of times that a frame is sent again when no acknowledgement comes (macMaxFrameRetries). Default: 3
+        /// (same table).
         pub max_retries: Integer<0, 7> = max_retries,
         /// For how many beacon intervals a coordinator keeps a frame that its child does not request
         /// (macTransactionPersistenceTime). Default: 500 (same table).
@@ -46,7 +47,7 @@ table! {
         pub security: Option<LinkSecurity>,
         /// The channel. Default: 26 (assumed).
         pub channel: Integer<11, 26> = channel,
-        /// How many frames a node's queue holds. Default: 8 (assumed).
+        /// The number of frames that a node's queue holds. Default: 8 (assumed).
         pub queue: Integer<1, 65_535> = queue,
     }
 }

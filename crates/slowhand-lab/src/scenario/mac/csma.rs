@@ -34,10 +34,10 @@ table! {
         pub fast_poll: FastPoll = polling.fast,
         /// The poll period while a device polls fast. Default: 188 (OpenThread, kFastPollPeriod).
         pub fast_poll_period_ms: PositiveMilliseconds = polling.fast_period,
-        /// How many fast polls follow a frame that the device has to send, with `fast_poll = "data"`. Default: 8
+        /// The number of fast polls that follow a frame that the device has to send, with `fast_poll = "data"`. Default: 8
         /// (OpenThread, kDefaultFastPolls).
         pub fast_polls: Integer<1, 15> = polling.fast_polls,
-        /// How long a device listens for a frame that an acknowledgement has announced. Default: 100 (OpenThread,
+        /// The time for which a device listens for a frame that an acknowledgement has announced. Default: 100 (OpenThread,
         /// OPENTHREAD_CONFIG_MAC_DATA_POLL_TIMEOUT).
         pub data_wait_ms: PositiveMilliseconds = polling.data_wait,
         /// Coordinated sampled listening of the sleepy devices. Default: they only poll.
@@ -53,12 +53,12 @@ table! {
         /// The maximum backoff exponent (macMaxBE). Default: that of `network.profile`; 5 in OpenThread.
         #[schemars(extend("default" = null))]
         pub max_be: Integer<0, 8> = backoff_exponents.1,
-        /// How often CSMA-CA backs off again because the channel is busy (macMaxCSMABackoffs). Default: that of
-        /// `network.profile`; 4 in OpenThread.
+        /// The number of times that CSMA-CA backs off again because the channel is busy (macMaxCSMABackoffs). Default: that
+        /// of `network.profile`; 4 in OpenThread.
         #[schemars(extend("default" = null))]
         pub max_csma_backoffs: Integer<0, 5> = max_csma_backoffs,
-        /// How often a frame is sent again (macMaxFrameRetries). Default: that of `network.profile`; 15 in OpenThread, 3 in the
-        /// standard.
+        /// The number of times that a frame is sent again (macMaxFrameRetries). Default: that of `network.profile`; 15 in
+        /// OpenThread, 3 in the standard.
         #[schemars(extend("default" = null))]
         pub max_retries: Integer<0, 255> = max_retries,
         /// The largest exponent of the random delay before a frame without acknowledgement is sent again: before its n-th
@@ -73,17 +73,17 @@ table! {
         /// True if the acknowledgement of a sleepy device's data frame says whether frames wait for it. If false, only that
         /// of a poll does. Default: true (OpenThread).
         pub pending_in_data_acks: bool = pending_in_data_acks,
-        /// How often a parent sends a frame to a sleepy device, each time after a poll, until the device acknowledges it.
-        /// Default: 4 (OpenThread, OPENTHREAD_CONFIG_MAC_MAX_TX_ATTEMPTS_INDIRECT_POLLS).
+        /// The number of times that a parent sends a frame to a sleepy device, each time after a poll, until the device
+        /// acknowledges it. Default: 4 (OpenThread, OPENTHREAD_CONFIG_MAC_MAX_TX_ATTEMPTS_INDIRECT_POLLS).
         pub indirect_attempts: Integer<1, 255> = indirect_attempts,
-        /// How long a parent keeps a frame for a sleepy device (macTransactionPersistenceTime). Default: 240 (OpenThread's
-        /// child timeout; 7.68 in the standard and in Zigbee).
+        /// The time for which a parent keeps a frame for a sleepy device (macTransactionPersistenceTime). Default: 240
+        /// (OpenThread's child timeout; 7.68 in the standard and in Zigbee).
         pub indirect_timeout_s: PositiveSeconds = indirect_timeout,
         /// Link security of data frames, polls and enhanced acknowledgements. Default: none.
         pub security: Option<LinkSecurity>,
         /// The channel. Default: 26 (assumed).
         pub channel: Integer<11, 26> = channel,
-        /// How many frames a node's queue holds. Default: that of `network.profile`; 44 in OpenThread.
+        /// The number of frames that a node's queue holds. Default: that of `network.profile`; 44 in OpenThread.
         #[schemars(extend("default" = null))]
         pub queue: Integer<1, 65_535> = queue,
     }
@@ -103,12 +103,12 @@ pub struct Csl {
     /// have last exchanged a frame. Default: 20 (several ports of OpenThread, otPlatRadioGetCslAccuracy).
     #[serde(default = "accuracy")]
     pub accuracy_ppm: Integer<0, 255>,
-    /// How exactly each node knows when a frame begins. Default: 0.2 (several ports of OpenThread,
+    /// The accuracy with which each node knows when a frame begins. Default: 0.2 (several ports of OpenThread,
     /// otPlatRadioGetCslUncertainty: 20 units of 10 us).
     #[serde(default = "uncertainty")]
     pub uncertainty_ms: Milliseconds,
-    /// How long a sample lasts after the time at which the header of a frame is expected. Default: 5.504 (OpenThread,
-    /// OPENTHREAD_CONFIG_MIN_RECEIVE_ON_AFTER: the longest frame and acknowledgement).
+    /// The time for which a sample lasts after the time at which the header of a frame is expected. Default: 5.504
+    /// (OpenThread, OPENTHREAD_CONFIG_MIN_RECEIVE_ON_AFTER: the longest frame and acknowledgement).
     #[serde(default = "receive_after")]
     pub receive_after_ms: Milliseconds,
 }

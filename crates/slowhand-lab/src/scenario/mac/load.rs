@@ -26,8 +26,8 @@ table! {
         /// The smallest interval of the Trickle timer is 2 to the power of this, in milliseconds (DIOIntervalMin). Default: 12,
         /// 4 s (Contiki-NG, rpl-conf.h RPL_DIO_INTERVAL_MIN; RFC 6550 section 17 has 3, 8 ms).
         pub dio_interval_min: Integer<0, 20> { Integer::constant(12) },
-        /// How often the interval doubles (DIOIntervalDoublings). Default: 8 (Contiki-NG, RPL_DIO_INTERVAL_DOUBLINGS; RFC 6550
-        /// has 20).
+        /// The number of times that the interval doubles (DIOIntervalDoublings). Default: 8 (Contiki-NG,
+        /// RPL_DIO_INTERVAL_DOUBLINGS; RFC 6550 has 20).
         pub dio_doublings: Integer<0, 20> { Integer::constant(8) },
         /// A node that has heard this many DIOs in an interval sends none (DIORedundancyConstant). 0: it always sends. Default:
         /// 10 (RFC 6550 section 17).

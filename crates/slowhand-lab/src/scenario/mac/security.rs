@@ -16,8 +16,8 @@ use crate::input::{Document, Forms, InputError, Integer, inline_schema};
 pub struct LinkSecurity {
     /// The security level of all frames that can be secured. 6TiSCH (OpenWSN) and Thread have `enc-mic-32`.
     pub level: SecurityLevel,
-    /// How a frame names its key: 0, not at all; 1, by `key_index`; 2 and 3, by `key_index` and the address of the root (4
-    /// or 8 octets). Default: 1, as in Thread and OpenWSN; Contiki has 0.
+    /// The way in which a frame names its key: 0, not at all; 1, by `key_index`; 2 and 3, by `key_index` and the address of
+    /// the root (4 or 8 octets). Default: 1, as in Thread and OpenWSN; Contiki has 0.
     #[serde(default = "key_id_mode")]
     pub key_id_mode: Integer<0, 3>,
     /// The key index in each frame. Default: 1.

@@ -35,7 +35,7 @@ table! {
         pub start_of_frame: StartOfFrame,
         /// The length of the slotframe in slots. Default: 101 (OpenWSN, schedule.h SLOTFRAME_LENGTH).
         pub slotframe: Integer<1, 65_535> = slotframe,
-        /// How many cells of each kind the schedule gets.
+        /// The number of cells of each kind in the schedule.
         pub cells: Cells,
         /// True if each node listens in an autonomous cell of its own, placed by the SAX hash of its
         /// address, in which any neighbour may send to it (MSF, RFC 9033 section 3). Default: true.
@@ -48,7 +48,8 @@ table! {
         /// The number of cells of a tunnel at each hop and in each direction, with `scheduling = "tunnel"`. Default: 4
         /// (assumed).
         pub tunnel_cells: Integer<1, MAX_TUNNEL_CELLS> { Integer::constant(4) },
-        /// How often a frame is sent again before it is dropped. Default: that of `network.profile`; 15 in OpenWSN.
+        /// The number of times that a frame is sent again before it is dropped. Default: that of `network.profile`; 15 in
+        /// OpenWSN.
         #[schemars(extend("default" = null))]
         pub max_retries: Integer<0, 254> = max_retries,
         /// The minimum backoff exponent BE: the backoff is up to 2^BE shared cells. Default: that of `network.profile`; 2 in
@@ -66,7 +67,7 @@ table! {
         pub ack_source_address: bool = ack_source_address,
         /// Beacons, DIOs and keep-alives in the shared cell. Default: none, nodes have joined and clocks do not drift.
         pub load: Option<Load>,
-        /// How many frames a node's queue holds. Default: that of `network.profile`; 20 in OpenWSN.
+        /// The number of frames that a node's queue holds. Default: that of `network.profile`; 20 in OpenWSN.
         #[schemars(extend("default" = null))]
         pub queue: Integer<1, 65_535> = queue,
         /// The hopping sequence: the channels in order. Default: all 16 channels, in the order of RFC 8180 section 4.1.
@@ -111,18 +112,17 @@ pub enum StartOfFrame {
 pub struct SlotTiming {
     /// From the start of the slot to the start of the frame (macTsTxOffset).
     pub tx_offset_us: Integer<0, 1_000_000>,
-    /// How long before and after `tx_offset_us` the receiver listens for the frame's start (half of
-    /// macTsRxWait).
+    /// The time for which the receiver listens before and after `tx_offset_us` for the frame's start (half of macTsRxWait).
     pub long_guard_us: Integer<0, 1_000_000>,
     /// From the end of the frame to the start of the acknowledgement (macTsTxAckDelay).
     pub tx_ack_delay_us: Integer<0, 1_000_000>,
-    /// How long before and after `tx_ack_delay_us` the sender listens for the acknowledgement (half of
+    /// The time for which the sender listens before and after `tx_ack_delay_us` for the acknowledgement (half of
     /// macTsAckWait).
     pub short_guard_us: Integer<0, 1_000_000>,
 }
 
 table! {
-    /// How many cells of each kind the schedule gets.
+    /// The number of cells of each kind in the schedule.
     #[derive(Serialize)]
     pub struct Cells {
         /// Cells shared by all nodes, for sending and receiving. Default: 1 (6TiSCH minimal
@@ -155,7 +155,7 @@ pub struct Cell {
     pub kind: CellKind,
 }
 
-/// How many nodes may send in a cell.
+/// The number of nodes that may send in a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CellKind {

@@ -17,7 +17,7 @@ table! {
     /// Preamble sampling: a node wakes up once in every check interval. A node that has a frame for it sends strobes until
     /// then.
     pub struct XMac(XmacConfig = XmacConfig::cxmac(Duration::from_millis(125))) {
-        /// How often a node wakes up. Default: 125 (Contiki's channel check rate of 8 a second).
+        /// The time between two wake-ups of a node. Default: 125 (Contiki's channel check rate of 8 a second).
         pub check_interval_ms: PositiveMilliseconds = check_interval,
         /// The version of X-MAC in Contiki. Default: `cxmac`.
         pub model: Generation,
@@ -31,7 +31,7 @@ table! {
         pub security: Option<LinkSecurity>,
         /// The channel. Default: 26 (WiSMote, contiki-conf.h).
         pub channel: Integer<11, 26> { Integer::constant(26) },
-        /// How many frames a node's queue holds. Default: 8 (WiSMote, contiki-conf.h QUEUEBUF_CONF_NUM).
+        /// The number of frames that a node's queue holds. Default: 8 (WiSMote, contiki-conf.h QUEUEBUF_CONF_NUM).
         pub queue: Integer<1, 65_535> = queue,
         /// The most neighbours for which a node can queue frames at the same time. Default: 2 (Contiki, csma.c
         /// CSMA_MAX_NEIGHBOR_QUEUES).
