@@ -6,7 +6,7 @@ use slowhand_lab::explanation::Explanation;
 use slowhand_lab::record::Record;
 
 /// The result of a run of programs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The seed of the world.
     pub seed: u64,
@@ -15,6 +15,7 @@ pub struct Report {
     /// When it ended, in seconds of the network.
     pub virtual_s: f64,
     /// The conversations of the programs, by node and port of the client.
+    #[serde(skip)]
     pub conversations: Vec<Conversation>,
     /// The programs, as in the setup.
     pub programs: Vec<ProgramReport>,

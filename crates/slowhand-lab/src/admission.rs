@@ -8,7 +8,7 @@ use slowhand_net::clock::{Duration, Instant};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// What the server does with a request when all slots are taken.
+/// The server's treatment of a request when all slots are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {

@@ -9,7 +9,6 @@
 //! - the battery gives its whole capacity until the cut-off voltage, whatever the current, at the temperature of its file;
 //! - its self-discharge is the same share of the first capacity in each year.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema};
@@ -34,19 +33,19 @@ const BUILT_IN: [(&str, &str); 4] = [
 pub struct Battery {
     /// A description for the reader.
     pub description: String,
-    /// What it gives until the cut-off voltage, in milliampere-hours.
+    /// The charge that it gives until the cut-off voltage, in milliampere-hours.
     pub capacity_mah: Constant<1_000_000_000>,
     /// Its voltage, in volts.
     pub nominal_v: Constant<1_000>,
     /// Its voltage when it counts as empty, in volts.
     pub cut_off_v: Constant<1_000>,
-    /// What it loses in a year by itself, in percent of its capacity.
+    /// The charge that it loses in a year by itself, in percent of its capacity.
     pub self_discharge_percent: Constant<100>,
     /// The temperature at which that is so, in degrees Celsius. Default: not known.
     pub at_c: Option<Constant<200>>,
-    /// How long it is kept at most, in years. A life beyond it is told with a warning. Default: not known.
+    /// The longest time that it is kept, in years. A life beyond it is told with a warning. Default: not known.
     pub shelf_life_years: Option<Constant<200>>,
-    /// What messages call its file.
+    /// The name of its file in messages.
     #[serde(skip)]
     pub file: PathBuf,
     /// The keys of the constants that are assumed.
@@ -55,7 +54,8 @@ pub struct Battery {
 }
 
 /// A battery that cannot be loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.blame())]
 pub enum BatteryError {
     /// There is no such battery.
     Unknown {
@@ -65,7 +65,7 @@ pub enum BatteryError {
         allowed: String,
     },
     /// The battery's file is wrong.
-    Invalid(InputError),
+    Invalid(#[from] InputError),
     /// The client has no supply voltage: it runs on mains power.
     Mains {
         /// The device.
@@ -91,30 +91,16 @@ impl BatteryError {
     }
 }
 
-impl std::error::Error for BatteryError {}
-
-impl fmt::Display for BatteryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.blame().fmt(f)
-    }
-}
-
-impl From<InputError> for BatteryError {
-    fn from(error: InputError) -> Self {
-        Self::Invalid(error)
-    }
-}
-
-/// How long a battery lasts.
+/// The life of a battery.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BatteryLife {
-    /// How many years.
+    /// Its length in years.
     pub years: f64,
     /// The 95 % confidence interval of that, from the one of the energy a day. `None`: there is none.
     pub years_ci95: Option<[f64; 2]>,
-    /// What the device takes from it in a day, in milliampere-hours.
+    /// The charge that the device takes from it in a day, in milliampere-hours.
     pub charge_a_day_mah: f64,
-    /// What it loses in a day by itself, in milliampere-hours.
+    /// The charge that it loses in a day by itself, in milliampere-hours.
     pub self_discharge_a_day_mah: f64,
     /// True if the battery has less than the voltage of the device, so that a step-up converter is assumed.
     pub needs_step_up: bool,

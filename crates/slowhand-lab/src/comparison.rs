@@ -21,13 +21,14 @@ pub struct Difference {
 /// Equal seeds draw the same random numbers, so that differences of pairs have a narrower interval than those of two
 /// independent runs.
 pub fn differences(records: &[Record], others: &[Record]) -> Vec<(&'static str, Difference)> {
-    let of =
-        |quantity: Quantity| Some((quantity.name, difference(&worlds(records, quantity), &worlds(others, quantity))?));
+    let of = |quantity: Quantity| {
+        Some((quantity.field.name, difference(&worlds(records, &quantity), &worlds(others, &quantity))?))
+    };
     quantities().filter_map(of).collect()
 }
 
 /// The mean of a quantity over the completed handshakes of each world, by seed.
-fn worlds(records: &[Record], quantity: Quantity) -> Vec<(u64, f64)> {
+fn worlds(records: &[Record], quantity: &Quantity) -> Vec<(u64, f64)> {
     let worlds = records.chunk_by(|one, next| one.seed == next.seed);
     let mean = |world: &[Record]| {
         let completed = world.iter().filter(|record| record.outcome == Outcome::Completed);

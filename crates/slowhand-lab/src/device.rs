@@ -54,7 +54,7 @@ pub struct Device {
     pub supply_v: Volts,
     /// The current in each state.
     pub current: Currents,
-    /// What its radio needs between sleep, listening and sending.
+    /// The needs of its radio between sleep, listening and sending.
     #[serde(default)]
     pub radio: Radio,
     /// Its processor and memory.
@@ -65,7 +65,7 @@ pub struct Device {
     pub crypto: CryptoTimes,
     /// The Trusted Platform Module that computes RSA. Without it, the processor computes RSA.
     pub tpm: Option<Tpm>,
-    /// What messages call its file.
+    /// The name of its file in messages.
     #[serde(skip)]
     pub file: PathBuf,
     /// The keys of the constants that are assumed, without the section where the key alone says what it is.
@@ -122,7 +122,7 @@ pub struct Currents {
     pub radio_rampup_ma: Option<Milliamperes>,
 }
 
-/// What a radio needs between its states. These times are energy only: nothing waits for them.
+/// The needs of a radio between its states. These times are energy only: nothing waits for them.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Radio {
@@ -140,17 +140,17 @@ pub struct Machine {
     pub clock_mhz: Option<Megahertz>,
     /// RAM in kibibytes, for `slowhand capacity`.
     pub ram_kib: Option<Kibibytes>,
-    /// How long the processor is active for each frame that the node receives or sends, in microseconds: timers, back-off, copying,
-    /// security. It counts in the energy of each frame, also where frames take no time of the network.
-    /// `network.frame_handling_ms = "device"` lets data frames take this time. Acknowledgements that radios send by themselves do not
-    /// count. Default: none, which takes no time.
+    /// The time for which the processor is active for each frame that the node receives or sends, in microseconds: timers,
+    /// back-off, copying, security. It counts in the energy of each frame, also where frames take no time of the network.
+    /// `network.frame_handling_ms = "device"` lets data frames take this time. Acknowledgements that radios send by
+    /// themselves do not count. Default: none, which takes no time.
     pub frame_handling_us: Option<Microseconds>,
     /// From sleep until the processor runs, in microseconds. It counts in the energy of every frame and of every start of the radio,
     /// with the current of the active processor. Default: none, which takes no time.
     pub wakeup_us: Option<Microseconds>,
 }
 
-/// How long cryptographic operations take.
+/// The times that cryptographic operations take.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CryptoTimes {
@@ -177,7 +177,7 @@ pub struct CryptoTimes {
     pub rsa3072: RsaTimes,
 }
 
-/// How long RSA takes with keys of one length, in milliseconds.
+/// The times that RSA takes with keys of one length, in milliseconds.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RsaTimes {
@@ -187,7 +187,7 @@ pub struct RsaTimes {
     pub public_ms: Option<Milliseconds>,
 }
 
-/// How long operations on a curve take, in milliseconds.
+/// The times that operations on a curve take, in milliseconds.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CurveTimes {

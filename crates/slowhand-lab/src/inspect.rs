@@ -4,7 +4,8 @@ use crate::energy::{Times, energy};
 use crate::exchange::of_a_run;
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
-use crate::record::{Column, Conversation, Energy, Field, Record, Table, columns, row_schema};
+use crate::record::Value::{F64, Text, U64};
+use crate::record::{Conversation, Described, Energy, Record, Row, described, row, schema};
 use crate::scenario::Scenario;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
@@ -24,37 +25,87 @@ pub struct Inspection {
     pub buffers: Vec<BufferLevel>,
 }
 
-/// The time and the energy of a node, by state.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NodeReport {
-    /// The node.
-    pub node: u16,
-    /// The device of the node: the server's device where the server is, else the client's.
-    pub device: String,
-    /// All of the time. The states of the radio add up to it.
-    pub elapsed: std::time::Duration,
-    /// The states of its radio.
-    pub radio: RadioTimes,
-    /// The other work of its radio.
-    pub work: RadioWork,
-    /// The slots in which its radio was on, by what was sent and received. Under TSCH; else there are none.
-    pub slots: Slots,
-    /// The time for which it computed cryptography.
-    pub computed: std::time::Duration,
-    /// The time for which its MAC kept the CPU waiting actively; a wait that is not over does not count.
-    pub waited: std::time::Duration,
-    /// The time for which frames kept its CPU busy in time of the network.
-    pub handled: std::time::Duration,
-    /// The frames that its CPU handled.
-    pub frames: HandledFrames,
-    /// The time for which its CPU was active: all of this, and what its device takes for frames and for waking up.
-    pub active: std::time::Duration,
-    /// The energy that it used.
-    pub energy: Energy,
-    /// The most frames that ever waited in its queue.
-    pub queue_peak: u64,
-    /// The most octets that were ever in reassembly.
-    pub reassembly_peak_bytes: u64,
+row! {
+    /// The time and the energy of a node, by state.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct NodeReport = "One node of the mesh in the world of one seed." {
+        /// The node.
+        pub node: u16 => (U64(|n| n.node.into())),
+        /// What it runs on: the server's device where the server is, else the client's.
+        pub device: String => (Text(|n| n.device.clone())),
+        /// All of the time, in seconds. The states of the radio add up to it.
+        pub elapsed: std::time::Duration => (elapsed_s: F64(|n| n.elapsed.as_secs_f64())),
+        /// The states of its radio.
+        pub radio: RadioTimes => {
+            /// How long its radio sent.
+            radio_transmit_s: F64(|n| n.radio.transmit.as_secs_f64()),
+            /// How long it received frames.
+            radio_receive_s: F64(|n| n.radio.receive.as_secs_f64()),
+            /// How long it listened and received nothing.
+            radio_listen_s: F64(|n| n.radio.listen.as_secs_f64()),
+            /// How long it was off.
+            radio_sleep_s: F64(|n| n.radio.sleep.as_secs_f64()),
+        },
+        /// The other work of its radio.
+        pub work: RadioWork => {
+            /// The part of that in which it was ready: its oscillator ran.
+            radio_ready_s: F64(|n| n.work.ready.as_secs_f64()),
+            /// How often it left sleep: its oscillator started.
+            radio_starts: U64(|n| n.work.starts),
+            /// How often it began to listen or to send, after sleep or when it was ready.
+            radio_rampups: U64(|n| n.work.ramps),
+        },
+        /// The slots in which its radio was on, by what was sent and received. Under TSCH; else there are none.
+        pub slots: Slots => {
+            /// Slots of TSCH in which it listened, and nothing came.
+            slots_rx_idle: U64(|n| n.slots.rx_idle),
+            /// Those in which it sent a frame, and received an acknowledgement.
+            slots_tx_data_rx_ack: U64(|n| n.slots.tx_data_rx_ack),
+            /// Those in which it listened in vain for an acknowledgement.
+            slots_tx_data_rx_ack_none: U64(|n| n.slots.tx_data_rx_ack_none),
+            /// Those in which it sent a frame that asks for no acknowledgement.
+            slots_tx_data: U64(|n| n.slots.tx_data),
+            /// Those in which it received a frame, and acknowledged it.
+            slots_rx_data_tx_ack: U64(|n| n.slots.rx_data_tx_ack),
+            /// Those in which it received a frame that it did not acknowledge.
+            slots_rx_data: U64(|n| n.slots.rx_data),
+        },
+        /// How long the node computed cryptography.
+        pub computed: std::time::Duration => (cpu_compute_s: F64(|n| n.computed.as_secs_f64())),
+        /// How long its MAC kept the CPU waiting actively; a wait that is not over does not count.
+        pub waited: std::time::Duration => (cpu_wait_s: F64(|n| n.waited.as_secs_f64())),
+        /// How long frames kept its CPU busy in time of the network.
+        pub handled: std::time::Duration => (cpu_handling_s: F64(|n| n.handled.as_secs_f64())),
+        /// The frames that its CPU handled, those of the link layer itself included.
+        pub frames: HandledFrames => (frames_handled: U64(|n| n.frames.all)),
+        /// How long its CPU was active: all of this, and what its device takes for frames and for waking up.
+        pub active: std::time::Duration => (cpu_active_s: F64(|n| n.active.as_secs_f64())),
+        /// The energy that it used.
+        pub energy: Energy => {
+            /// The energy that it used, in millijoules: the sum of the columns below.
+            energy_mj: F64(|n| n.energy.total_mj()),
+            /// The CPU while it is active.
+            energy_cpu_mj: F64(|n| n.energy.cpu_mj),
+            /// The TPM while it computes, where the device has one.
+            energy_tpm_mj: F64(|n| n.energy.tpm_mj),
+            /// The radio while it sends.
+            energy_tx_mj: F64(|n| n.energy.tx_mj),
+            /// The radio while it receives a frame.
+            energy_rx_mj: F64(|n| n.energy.rx_mj),
+            /// The radio while it listens and receives nothing.
+            energy_listen_mj: F64(|n| n.energy.listen_mj),
+            /// The radio while it starts or ramps up, where the device says what that takes.
+            energy_startup_mj: F64(|n| n.energy.startup_mj),
+            /// The radio while it is ready, and neither listens nor sends, where the device says what that takes.
+            energy_idle_mj: F64(|n| n.energy.idle_mj),
+            /// CPU and radio asleep.
+            energy_sleep_mj: F64(|n| n.energy.sleep_mj),
+        },
+        /// The most frames that ever waited in its queue.
+        pub queue_peak: u64 => (U64(|n| n.queue_peak)),
+        /// The most octets that were ever in reassembly.
+        pub reassembly_peak_bytes: u64 => (U64(|n| n.reassembly_peak_bytes)),
+    }
 }
 
 /// Runs the world of one seed, and reports it in detail. `None` if it is interrupted.
@@ -64,7 +115,7 @@ pub struct NodeReport {
 pub fn inspect(scenario: &Scenario, seed: u64, interrupt: &Interrupt) -> Result<Option<Inspection>, PlanError> {
     let plan = Plan::new(scenario)?;
     let mut watch = Watch::default();
-    let Some(finished) = plan.run_world(seed, &of_a_run(plan.exchange()), interrupt, &mut watch) else {
+    let Some(finished) = plan.run_world(seed, &of_a_run(plan.exchange), interrupt, &mut watch) else {
         return Ok(None);
     };
     let (records, end) = (Conversation::handshakes(finished.conversations), finished.end);
@@ -139,180 +190,52 @@ impl Observer for Watch {
     }
 }
 
-impl Inspection {
-    /// The nodes as a table: fixed columns, units in their names.
-    pub fn node_columns(&self) -> Table {
-        let whole = |value: fn(&NodeReport) -> u64| Column::U64(self.nodes.iter().map(value).collect());
-        let number = |value: fn(&NodeReport) -> f64| Column::F64(self.nodes.iter().map(value).collect());
-        vec![
-            (field("node", "The node."), whole(|n| n.node.into())),
-            (
-                field("device", "What it runs on: the server's device where the server is, else the client's."),
-                Column::Text(self.nodes.iter().map(|n| n.device.clone()).collect()),
-            ),
-            (
-                field("elapsed_s", "All of the time, in seconds. The states of the radio add up to it."),
-                number(|n| n.elapsed.as_secs_f64()),
-            ),
-            (field("radio_transmit_s", "How long its radio sent."), number(|n| n.radio.transmit.as_secs_f64())),
-            (field("radio_receive_s", "How long it received frames."), number(|n| n.radio.receive.as_secs_f64())),
-            (
-                field("radio_listen_s", "How long it listened and received nothing."),
-                number(|n| n.radio.listen.as_secs_f64()),
-            ),
-            (field("radio_sleep_s", "How long it was off."), number(|n| n.radio.sleep.as_secs_f64())),
-            (
-                field("radio_ready_s", "The part of that in which it was ready: its oscillator ran."),
-                number(|n| n.work.ready.as_secs_f64()),
-            ),
-            (field("radio_starts", "How often it left sleep: its oscillator started."), whole(|n| n.work.starts)),
-            (
-                field("radio_rampups", "How often it began to listen or to send, after sleep or when it was ready."),
-                whole(|n| n.work.ramps),
-            ),
-            (
-                field("slots_rx_idle", "Slots of TSCH in which it listened, and nothing came."),
-                whole(|n| n.slots.rx_idle),
-            ),
-            (
-                field("slots_tx_data_rx_ack", "Those in which it sent a frame, and received an acknowledgement."),
-                whole(|n| n.slots.tx_data_rx_ack),
-            ),
-            (
-                field("slots_tx_data_rx_ack_none", "Those in which it listened in vain for an acknowledgement."),
-                whole(|n| n.slots.tx_data_rx_ack_none),
-            ),
-            (
-                field("slots_tx_data", "Those in which it sent a frame that asks for no acknowledgement."),
-                whole(|n| n.slots.tx_data),
-            ),
-            (
-                field("slots_rx_data_tx_ack", "Those in which it received a frame, and acknowledged it."),
-                whole(|n| n.slots.rx_data_tx_ack),
-            ),
-            (
-                field("slots_rx_data", "Those in which it received a frame that it did not acknowledge."),
-                whole(|n| n.slots.rx_data),
-            ),
-            (field("cpu_compute_s", "How long the node computed cryptography."), number(|n| n.computed.as_secs_f64())),
-            (
-                field(
-                    "cpu_wait_s",
-                    "How long its MAC kept the CPU waiting actively; a wait that is not over does not count.",
-                ),
-                number(|n| n.waited.as_secs_f64()),
-            ),
-            (
-                field("cpu_handling_s", "How long frames kept its CPU busy in time of the network."),
-                number(|n| n.handled.as_secs_f64()),
-            ),
-            (
-                field("frames_handled", "The frames that its CPU handled, those of the link layer itself included."),
-                whole(|n| n.frames.all),
-            ),
-            (
-                field(
-                    "cpu_active_s",
-                    "How long its CPU was active: all of this, and what its device takes for frames and for waking up.",
-                ),
-                number(|n| n.active.as_secs_f64()),
-            ),
-            (
-                field("energy_mj", "The energy that it used, in millijoules: the sum of the columns below."),
-                number(|n| n.energy.total_mj()),
-            ),
-            (field("energy_cpu_mj", "The CPU while it is active."), number(|n| n.energy.cpu_mj)),
-            (
-                field("energy_tpm_mj", "The TPM while it computes, where the device has one."),
-                number(|n| n.energy.tpm_mj),
-            ),
-            (field("energy_tx_mj", "The radio while it sends."), number(|n| n.energy.tx_mj)),
-            (field("energy_rx_mj", "The radio while it receives a frame."), number(|n| n.energy.rx_mj)),
-            (
-                field("energy_listen_mj", "The radio while it listens and receives nothing."),
-                number(|n| n.energy.listen_mj),
-            ),
-            (
-                field(
-                    "energy_startup_mj",
-                    "The radio while it starts or ramps up, where the device says what that takes.",
-                ),
-                number(|n| n.energy.startup_mj),
-            ),
-            (
-                field(
-                    "energy_idle_mj",
-                    "The radio while it is ready, and neither listens nor sends, where the device says what that takes.",
-                ),
-                number(|n| n.energy.idle_mj),
-            ),
-            (field("energy_sleep_mj", "CPU and radio asleep."), number(|n| n.energy.sleep_mj)),
-            (field("queue_peak", "The most frames that ever waited in its queue."), whole(|n| n.queue_peak)),
-            (
-                field("reassembly_peak_bytes", "The most octets that were ever in reassembly."),
-                whole(|n| n.reassembly_peak_bytes),
-            ),
-        ]
-    }
+impl Row for RadioInterval {
+    const ABOUT: &'static str = "An interval in which the radio of a node was on.";
 
-    /// The timeline as a table.
-    pub fn timeline_columns(&self) -> Table {
-        let seconds = |at: Instant| at.since(Instant::ZERO).as_secs_f64();
-        vec![
-            (field("node", "The node."), Column::U64(self.timeline.iter().map(|i| i.node.0.into()).collect())),
-            (
-                field(
-                    "state",
-                    "What its radio did: transmit, receive or listen. Between the intervals of a node its radio was off.",
-                ),
-                Column::Text(self.timeline.iter().map(|i| i.state.name().to_owned()).collect()),
-            ),
-            (
-                field("from_s", "The beginning, in seconds of virtual time."),
-                Column::F64(self.timeline.iter().map(|i| seconds(i.from)).collect()),
-            ),
-            (field("to_s", "The end."), Column::F64(self.timeline.iter().map(|i| seconds(i.to)).collect())),
-        ]
-    }
-
-    /// The buffers as a table.
-    pub fn buffer_columns(&self) -> Table {
-        let count = |value: fn(&BufferLevel) -> usize| {
-            Column::U64(self.buffers.iter().map(|level| value(level) as u64).collect())
-        };
-        let from = self.buffers.iter().map(|level| level.at.since(Instant::ZERO).as_secs_f64());
-        vec![
-            (field("node", "The node."), count(|level| level.node.index())),
-            (
-                field(
-                    "from_s",
-                    "From when on, in seconds of virtual time, its buffers held the following. Before the first row of a node they are empty.",
-                ),
-                Column::F64(from.collect()),
-            ),
-            (field("queued_frames", "Frames in the queue of the link layer."), count(|level| level.queued)),
-            (field("reassembly_fragments", "Fragments in reassembly."), count(|level| level.fragments)),
-            (field("reassembly_bytes", "The octets of these fragments."), count(|level| level.octets)),
-            (
-                field("forwarding_entries", "Virtual reassembly buffers in use (fragment forwarding)."),
-                count(|level| level.forwarding),
-            ),
-        ]
+    fn described() -> Vec<Described<Self>> {
+        described! {
+            /// The node.
+            node: U64(|i| i.node.0.into()),
+            /// What its radio did: transmit, receive or listen. Between the intervals of a node its radio was off.
+            state: Text(|i| i.state.name().to_owned()),
+            /// The beginning, in seconds of virtual time.
+            from_s: F64(|i| i.from.as_secs_f64()),
+            /// The end.
+            to_s: F64(|i| i.to.as_secs_f64()),
+        }
     }
 }
 
-fn field(name: &'static str, about: &'static str) -> Field {
-    Field { name, about }
+impl Row for BufferLevel {
+    const ABOUT: &'static str = "A change in the buffers of a node.";
+
+    fn described() -> Vec<Described<Self>> {
+        described! {
+            /// The node.
+            node: U64(|level| level.node.0.into()),
+            /// From when on, in seconds of virtual time, its buffers held the following. Before the first row of a node they are
+            /// empty.
+            from_s: F64(|level| level.at.as_secs_f64()),
+            /// Frames in the queue of the link layer.
+            queued_frames: U64(|level| level.queued as u64),
+            /// Fragments in reassembly.
+            reassembly_fragments: U64(|level| level.fragments as u64),
+            /// The octets of these fragments.
+            reassembly_bytes: U64(|level| level.octets as u64),
+            /// Virtual reassembly buffers in use (fragment forwarding).
+            forwarding_entries: U64(|level| level.forwarding as u64),
+        }
+    }
 }
 
 /// The JSON Schema of a row of each table: of the records, and of those of an inspection.
 pub fn table_schemas() -> [(&'static str, serde_json::Value); 4] {
-    let nothing = Inspection::default();
     [
-        ("records", row_schema("One handshake. Rows are ordered by seed, then client.", &columns(&[]))),
-        ("nodes", row_schema("One node of the mesh in the world of one seed.", &nothing.node_columns())),
-        ("timeline", row_schema("An interval in which the radio of a node was on.", &nothing.timeline_columns())),
-        ("buffers", row_schema("A change in the buffers of a node.", &nothing.buffer_columns())),
+        ("records", schema::<Record>()),
+        ("nodes", schema::<NodeReport>()),
+        ("timeline", schema::<RadioInterval>()),
+        ("buffers", schema::<BufferLevel>()),
     ]
 }
 

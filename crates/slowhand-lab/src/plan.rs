@@ -22,7 +22,6 @@ use slowhand_sessions::{
     BuildError, Carrier, Edhoc, Negotiated, Operation, Processor, Protocol, Resumable, Role, Security, Session,
     SessionConfig, Stack, Status, Suite, memory,
 };
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -36,7 +35,7 @@ pub struct Plan {
     mesh: Arc<Mesh>,
     mac: Box<dyn PreparedMac>,
     /// True if the link layer acknowledges data frames.
-    is_acknowledged: bool,
+    pub(crate) is_acknowledged: bool,
     /// The nodes whose queues are not as long as those of the others.
     queues: Vec<(NodeId, usize)>,
     network: NetworkConfig,
@@ -46,17 +45,24 @@ pub struct Plan {
     start: Duration,
     start_spread: Duration,
     walk: Option<Walk>,
-    give_up: Duration,
-    retry: Option<RetryPolicy>,
-    requests: Option<Requests>,
-    exchange: Option<Exchange>,
-    slots: Option<SlotRules>,
+    /// The longest time of a handshake.
+    pub(crate) give_up: Duration,
+    /// The way in which clients try again after a handshake that failed. `None`: they do not.
+    pub(crate) retry: Option<RetryPolicy>,
+    /// The requests of a client over a long time. `None`: nothing.
+    pub(crate) requests: Option<Requests>,
+    /// The messages that each end of a run sends above its session. `None`: nothing.
+    pub(crate) exchange: Option<Exchange>,
+    /// The number of sessions that a server holds. `None`: all.
+    pub(crate) slots: Option<SlotRules>,
     /// True if a server keeps nothing of a client before its cookie has returned.
-    has_cookie: bool,
+    pub(crate) has_cookie: bool,
     /// The time after which the timing of the link layer repeats.
-    period: Duration,
-    traffic: Table<FlowId, Flow>,
-    traffic_start: Duration,
+    pub(crate) period: Duration,
+    /// The flows beside the sessions.
+    pub(crate) traffic: Table<FlowId, Flow>,
+    /// When the flows begin.
+    pub(crate) traffic_start: Duration,
     sessions: [SessionConfig; 2],
     /// The number of sets of random numbers that the sessions have. `None`: each world has its own.
     nonces: Option<u64>,
@@ -79,6 +85,7 @@ struct Ports {
 
 /// A scenario that cannot run.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.blame())]
 #[non_exhaustive]
 pub enum PlanError {
     /// The link layer cannot have this configuration.
@@ -136,12 +143,6 @@ impl PlanError {
 impl From<PlanError> for Blame {
     fn from(error: PlanError) -> Self {
         error.blame()
-    }
-}
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.blame().fmt(f)
     }
 }
 
@@ -261,11 +262,6 @@ impl Plan {
         Streams::new(self.nonces.map_or(seed, |nonces| seed % nonces))
     }
 
-    /// True if the link layer acknowledges data frames.
-    pub(crate) fn is_acknowledged(&self) -> bool {
-        self.is_acknowledged
-    }
-
     /// Where the client and the server of a session are.
     pub(crate) fn hosts(&self, client: NodeId) -> [Host; 2] {
         self.server.hosts(client)
@@ -286,54 +282,9 @@ impl Plan {
         })
     }
 
-    /// The longest time of a handshake.
-    pub(crate) fn give_up(&self) -> Duration {
-        self.give_up
-    }
-
-    /// The way in which clients try again after a handshake that failed.
-    pub(crate) fn retry(&self) -> Option<RetryPolicy> {
-        self.retry
-    }
-
-    /// The number of sessions that a server holds. `None`: all.
-    pub(crate) fn slots(&self) -> Option<SlotRules> {
-        self.slots
-    }
-
-    /// True if a server keeps nothing of a client before its cookie has returned.
-    pub(crate) fn has_cookie(&self) -> bool {
-        self.has_cookie
-    }
-
-    /// The messages that each end of a run sends above its session. `None`: nothing.
-    pub(crate) fn exchange(&self) -> Option<Exchange> {
-        self.exchange
-    }
-
-    /// The requests of a client over a long time. `None`: nothing.
-    pub(crate) fn requests(&self) -> Option<&Requests> {
-        self.requests.as_ref()
-    }
-
-    /// The time after which the timing of the link layer repeats.
-    pub(crate) fn period(&self) -> Duration {
-        self.period
-    }
-
     /// True if a later session resumes an earlier one.
     pub(crate) fn resumes(&self) -> bool {
         self.sessions[0].family.tls().is_some_and(|tls| tls.resumption.is_some())
-    }
-
-    /// The flows beside the sessions.
-    pub(crate) fn traffic(&self) -> &Table<FlowId, Flow> {
-        &self.traffic
-    }
-
-    /// When the flows begin.
-    pub(crate) fn traffic_start(&self) -> Duration {
-        self.traffic_start
     }
 
     /// Octets of the connection IDs in the sessions' records.

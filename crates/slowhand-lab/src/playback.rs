@@ -111,7 +111,7 @@ pub fn play(
     let plan = Plan::new(scenario)?;
     let position = position(&plan, client)?;
     let mut watch = Watch { sniffer: Sniffer::new(scenario), inspected: inspect::Watch::default() };
-    let applications = of_a_run(plan.exchange());
+    let applications = of_a_run(plan.exchange);
     let world = World::new(&plan, seed, &applications, interrupt).map(World::with_trace);
     let Some(finished) = world.and_then(|world| world.run(interrupt, &mut watch)) else { return Ok(None) };
     let Watch { sniffer, inspected } = watch;

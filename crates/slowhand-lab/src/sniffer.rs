@@ -1,6 +1,6 @@
 //! Runs a world and writes all its frames to a capture.
 
-use crate::capture::{CaptureError, CaptureWriter};
+use crate::capture::{CaptureError, CaptureWriter, create_private};
 use crate::exchange::of_a_run;
 use crate::explanation::air::Air;
 use crate::explanation::comments;
@@ -17,15 +17,16 @@ use slowhand_net::observer::{Observer, RadioInterval, Reception, Transmission};
 use slowhand_net::radio::frame::{self, MAX_FRAME};
 use slowhand_net::radio::security::OutgoingSecurity;
 use slowhand_sessions::{Carrier, Credential, OSCORE_IDS, Protocol, Role};
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// A capture that could not be made.
+/// A capture that could not be made, of a scenario that `E` refuses.
 #[derive(Debug, thiserror::Error)]
-pub enum CaptureRunError {
+pub enum CaptureRunError<E = PlanError> {
     /// The scenario cannot be run.
     #[error(transparent)]
-    Plan(#[from] PlanError),
+    Plan(E),
     /// The file cannot be written.
     #[error(transparent)]
     Capture(#[from] CaptureError),
@@ -42,7 +43,7 @@ pub fn capture_run(
     path: &Path,
     interrupt: &Interrupt,
 ) -> Result<Option<Vec<Record>>, CaptureRunError> {
-    let plan = Plan::new(scenario)?;
+    let plan = Plan::new(scenario).map_err(CaptureRunError::Plan)?;
     if interrupt.is_set() {
         return Ok(None);
     }
@@ -60,7 +61,7 @@ pub fn capture_octets(
     seed: u64,
     interrupt: &Interrupt,
 ) -> Result<Option<Vec<u8>>, CaptureRunError> {
-    let plan = Plan::new(scenario)?;
+    let plan = Plan::new(scenario).map_err(CaptureRunError::Plan)?;
     let writer = CaptureWriter::new(Vec::new(), Path::new("memory"), comment(scenario).as_deref())?;
     Ok(capture(scenario, &plan, seed, writer, interrupt)?.map(|(_, octets)| octets))
 }
@@ -74,7 +75,7 @@ fn capture<W: Write>(
     interrupt: &Interrupt,
 ) -> Result<Option<(Vec<Record>, W)>, CaptureRunError> {
     let mut sniffer = Sniffer::new(scenario);
-    let applications = of_a_run(plan.exchange());
+    let applications = of_a_run(plan.exchange);
     let world = World::new(plan, seed, &applications, interrupt).map(World::with_trace);
     let Some(finished) = world.and_then(|world| world.run(interrupt, &mut sniffer)) else { return Ok(None) };
     sniffer.air.finish();
@@ -261,6 +262,23 @@ pub struct LiveCapture<W: Write> {
 /// frame takes 4,256 us on the air (IEEE 802.15.4 section 12.3: 133 octets of 32 us), and a slot of TSCH is handled as a whole;
 /// a slot of 10 or 20 ms is usual.
 const SETTLING_US: u64 = 100_000;
+
+impl LiveCapture<BufWriter<File>> {
+    /// Creates the file, or empties it; only its owner may read it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn create(scenario: &Scenario, path: &Path) -> Result<Self, CaptureError> {
+        let file = create_private(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
+        Self::new(scenario, BufWriter::new(file), path)
+    }
+}
+
+impl<W: Write> Observer for LiveCapture<W> {
+    fn transmission(&mut self, frame: &Transmission<'_>) {
+        self.sniffer.hear(frame);
+    }
+}
 
 impl<W: Write> LiveCapture<W> {
     /// Starts a capture in `writer`, which errors call `path`.

@@ -205,12 +205,12 @@ impl std::fmt::Debug for Summariser {
 #[derive(Clone)]
 struct Metrics {
     handshakes: u64,
-    distributions: Vec<(Quantity, Distribution)>,
+    distributions: Vec<(Distribution, Quantity)>,
 }
 
 impl Default for Metrics {
     fn default() -> Self {
-        let distributions = quantities().map(|quantity| (quantity, Distribution::new(quantity.is_whole())));
+        let distributions = quantities().map(|quantity| (Distribution::new(quantity.is_whole()), quantity));
         Self { handshakes: 0, distributions: distributions.collect() }
     }
 }
@@ -218,7 +218,7 @@ impl Default for Metrics {
 impl Metrics {
     fn add(&mut self, record: &Record) {
         self.handshakes += 1;
-        for (quantity, distribution) in &mut self.distributions {
+        for (distribution, quantity) in &mut self.distributions {
             if let Some(value) = quantity.of(record) {
                 distribution.add(value, record.seed);
             }
@@ -226,13 +226,13 @@ impl Metrics {
     }
 
     fn sketch(&mut self) {
-        self.distributions.iter_mut().for_each(|(_, distribution)| distribution.sketch());
+        self.distributions.iter_mut().for_each(|(distribution, _)| distribution.sketch());
     }
 
     /// All metrics that have values. Nothing that a record measures is negative, so no interval is.
     fn all(&self) -> Vec<(&'static str, Metric)> {
-        let of = |(quantity, distribution): &(Quantity, Distribution)| {
-            Some((quantity.name, distribution.metric()?.not_negative()))
+        let of = |(distribution, quantity): &(Distribution, Quantity)| {
+            Some((quantity.field.name, distribution.metric()?.not_negative()))
         };
         self.distributions.iter().filter_map(of).collect()
     }

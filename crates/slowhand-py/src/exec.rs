@@ -7,8 +7,7 @@ use std::time::Duration;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
-use slowhand_exec::{Conversation, DATE_S, Ending, ExecError, Note, Program, ProgramReport, Report, Setup, Until};
-use slowhand_lab::explanation::Explanation;
+use slowhand_exec::{Conversation, DATE_S, ExecError, Program, Report, Setup, Until};
 use slowhand_lab::plan::Plan;
 use slowhand_net::address::{Host, NodeId};
 
@@ -44,22 +43,6 @@ struct Listed {
     compute_s: f64,
     /// True if the scenario says when it has done what it was to do.
     has_success: bool,
-}
-
-/// The result of a world.
-#[derive(Serialize)]
-struct Answer<'a> {
-    seed: u64,
-    ending: Ending,
-    virtual_s: f64,
-    programs: &'a [ProgramReport],
-    frames: u64,
-    bytes_phy: u64,
-    refused: u64,
-    traps: u64,
-    notes: &'a [Note],
-    explanation: Option<&'a Explanation>,
-    digest: &'a str,
 }
 
 /// The programs of a scenario, as an array of JSON. `{seed}` is still in their commands.
@@ -101,22 +84,7 @@ pub fn exec(scenario: &Scenario, told: &str, seed: i128) -> PyResult<String> {
 }
 
 fn answer(report: &Report) -> PyResult<String> {
-    let Report {
-        seed, ending, virtual_s, programs, frames, bytes_phy, refused, traps, notes, explanation, digest, ..
-    } = report;
-    let answer = to_json(&Answer {
-        seed: *seed,
-        ending: *ending,
-        virtual_s: *virtual_s,
-        programs,
-        frames: *frames,
-        bytes_phy: *bytes_phy,
-        refused: *refused,
-        traps: *traps,
-        notes,
-        explanation: explanation.as_ref(),
-        digest,
-    })?;
+    let answer = to_json(report)?;
     let conversations: Vec<String> = report
         .conversations
         .iter()

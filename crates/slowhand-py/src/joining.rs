@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use slowhand_lab::joining::{self, JoinCaptureError, JoinPlan};
+use slowhand_lab::joining::{self, JoinPlan, JoinRecord};
+use slowhand_lab::record::{columns, schema};
 
-use crate::interruptible::{interruptible, kept};
+use crate::interruptible::kept;
 use crate::number::natural;
 use crate::run::{Table, table};
-use crate::scenario::{Scenario, not_captured, refused};
+use crate::scenario::{Scenario, refused, written};
 use crate::to_json;
 
 /// The records of the worlds of `count` seeds; if a handler of a signal raises, of those that were complete, and what it raised.
@@ -25,22 +26,18 @@ pub fn join<'py>(
         (natural("seed", seed)?, natural("count", count)?, natural::<usize>("threads", threads)?);
     let plan = JoinPlan::new(&scenario.0).map_err(refused)?;
     let (records, stopped) = kept(py, move |interrupt| plan.run_all(seed, count, threads, interrupt))?;
-    Ok((table(py, joining::columns(&records))?, stopped))
+    Ok((table(py, columns(&records))?, stopped))
 }
 
 /// Runs the world of `seed` and writes its frames to `path` as pcapng.
 #[pyfunction]
 pub fn capture_join(py: Python<'_>, scenario: &Scenario, seed: i128, path: PathBuf) -> PyResult<()> {
     let (seed, scenario) = (natural("seed", seed)?, Arc::clone(&scenario.0));
-    match interruptible(py, move |interrupt| joining::capture_join(&scenario, seed, &path, interrupt))? {
-        Ok(_) => Ok(()),
-        Err(JoinCaptureError::Join(error)) => Err(refused(error)),
-        Err(JoinCaptureError::Capture(error)) => Err(not_captured(py, &error)),
-    }
+    written(py, move |interrupt| joining::capture_join(&scenario, seed, &path, interrupt))
 }
 
 /// The JSON Schema of a record of joining.
 #[pyfunction]
 pub fn join_schema() -> PyResult<String> {
-    to_json(&joining::schema())
+    to_json(&schema::<JoinRecord>())
 }

@@ -42,33 +42,23 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::argument::ArgumentError;
-    #[pymodule_export]
-    use crate::capacity::{capacity, policies, ram};
-    #[pymodule_export]
-    use crate::estimate::{Estimate, percentile};
-    #[pymodule_export]
-    use crate::exec::{exec, exec_programs, prepare_exec};
-    #[pymodule_export]
-    use crate::joining::{capture_join, join, join_schema};
-    #[pymodule_export]
-    use crate::life::{Lives, batteries, battery_schema, life};
-    #[pymodule_export]
-    use crate::live::{Live, Recording, mesh_address};
-    #[pymodule_export]
-    use crate::profiles;
-    #[pymodule_export]
-    use crate::readers::{Reading, capture_readers, readers_schema};
-    #[pymodule_export]
-    use crate::records::open_ccm_8;
-    #[pymodule_export]
-    use crate::run::{Run, inspect, table_schemas};
-    #[pymodule_export]
-    use crate::scenario::{Scenario, ScenarioError, capture, device_schema, override_value, schema};
-    #[pymodule_export]
-    use crate::stacks::{
-        built_in_stacks, is_stack_loaded, own_stacks, stack_build, stack_file, stacks, stacks_folder, stacks_named,
-        try_stack,
+    use crate::{
+        argument::ArgumentError,
+        capacity::{capacity, policies, ram},
+        estimate::{Estimate, percentile},
+        exec::{exec, exec_programs, prepare_exec},
+        joining::{capture_join, join, join_schema},
+        life::{Lives, batteries, battery_schema, life},
+        live::{Live, Recording, mesh_address},
+        profiles,
+        readers::{Reading, capture_readers, readers_schema},
+        records::open_ccm_8,
+        run::{Run, inspect, table_schemas},
+        scenario::{Scenario, ScenarioError, capture, device_schema, override_value, schema},
+        stacks::{
+            built_in_stacks, is_stack_loaded, own_stacks, stack_build, stack_file, stacks, stacks_folder, stacks_named,
+            try_stack,
+        },
     };
 
     #[pymodule_init]

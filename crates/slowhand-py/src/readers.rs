@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use slowhand_lab::readers::{self, ReadersCaptureError, ReadersPlan, Way};
+use slowhand_lab::readers::{self, ReadersPlan, ReadersRecord, Way};
+use slowhand_lab::record::{columns, schema};
 
 use crate::argument::wrong;
-use crate::interruptible::{interruptible, kept};
+use crate::interruptible::kept;
 use crate::number::natural;
 use crate::run::{Table, table};
-use crate::scenario::{Scenario, not_captured, refused};
+use crate::scenario::{Scenario, refused, written};
 use crate::to_json;
 
 /// A scenario whose readers can read, in both ways.
@@ -52,7 +53,7 @@ impl Reading {
             (natural("seed", seed)?, natural("count", count)?, natural::<usize>("threads", threads)?);
         let plan = Arc::clone(&self.0);
         let (records, stopped) = kept(py, move |interrupt| plan.run_all(&[readers], seed, count, threads, interrupt))?;
-        Ok((table(py, readers::columns(&records))?, stopped))
+        Ok((table(py, columns(&records))?, stopped))
     }
 }
 
@@ -68,16 +69,11 @@ pub fn capture_readers(
 ) -> PyResult<()> {
     let way = Way::named(way).ok_or_else(|| wrong("way", &format!("found '{way}', allowed: dtls, oscar")))?;
     let (readers, seed, scenario) = (natural("readers", readers)?, natural("seed", seed)?, Arc::clone(&scenario.0));
-    match interruptible(py, move |interrupt| readers::capture_readers(&scenario, way, readers, seed, &path, interrupt))?
-    {
-        Ok(_) => Ok(()),
-        Err(ReadersCaptureError::Readers(error)) => Err(refused(error)),
-        Err(ReadersCaptureError::Capture(error)) => Err(not_captured(py, &error)),
-    }
+    written(py, move |interrupt| readers::capture_readers(&scenario, way, readers, seed, &path, interrupt))
 }
 
 /// The JSON Schema of a record of readers.
 #[pyfunction]
 pub fn readers_schema() -> PyResult<String> {
-    to_json(&readers::schema())
+    to_json(&schema::<ReadersRecord>())
 }

@@ -107,9 +107,9 @@ pub fn inspect<'py>(py: Python<'py>, scenario: &Scenario, seed: i128) -> PyResul
     let inspect = move |interrupt: &Interrupt| slowhand_lab::inspect::inspect(&scenario, seed, interrupt);
     let inspection = interruptible(py, inspect)?.map_err(refused)?.expect("what is interrupted has returned an error");
     Ok([
-        table(py, inspection.node_columns())?,
-        table(py, inspection.timeline_columns())?,
-        table(py, inspection.buffer_columns())?,
+        table(py, record::columns(&inspection.nodes))?,
+        table(py, record::columns(&inspection.timeline))?,
+        table(py, record::columns(&inspection.buffers))?,
     ])
 }
 

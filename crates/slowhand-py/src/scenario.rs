@@ -12,6 +12,7 @@ use serde_json::json;
 use slowhand_lab::capture::CaptureError;
 use slowhand_lab::explanation::{ExplainError, explain};
 use slowhand_lab::input::{Blame, Setting};
+use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::plan::Plan;
 use slowhand_lab::playback::play;
 use slowhand_lab::scenario::{self as lab, Override};
@@ -133,7 +134,15 @@ fn told(told: Result<impl serde::Serialize, ExplainError>) -> PyResult<String> {
 #[pyfunction]
 pub fn capture(py: Python<'_>, scenario: &Scenario, seed: i128, path: PathBuf) -> PyResult<()> {
     let (seed, scenario) = (natural("seed", seed)?, Arc::clone(&scenario.0));
-    match interruptible(py, move |interrupt| slowhand_lab::capture_run(&scenario, seed, &path, interrupt))? {
+    written(py, move |interrupt| slowhand_lab::capture_run(&scenario, seed, &path, interrupt))
+}
+
+/// Writes a capture.
+pub fn written<T: Send + 'static, E: Into<Blame> + Send + 'static>(
+    py: Python<'_>,
+    capture: impl FnOnce(&Interrupt) -> Result<T, CaptureRunError<E>> + Send + 'static,
+) -> PyResult<()> {
+    match interruptible(py, capture)? {
         Ok(_) => Ok(()),
         Err(CaptureRunError::Plan(error)) => Err(refused(error)),
         Err(CaptureRunError::Capture(error)) => Err(not_captured(py, &error)),

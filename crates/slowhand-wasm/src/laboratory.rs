@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use slowhand_lab::comparison::differences;
 use slowhand_lab::explanation::{ExplainError, explain};
-use slowhand_lab::input::{Blame, Setting};
+use slowhand_lab::input::Blame;
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::plan::Plan;
 use slowhand_lab::playback::play;
@@ -168,10 +168,8 @@ impl Open {
 
     /// The facts that a page shows of a scenario.
     fn told(&self, keys: &[String]) -> Value {
-        let values: Map<String, Value> = keys
-            .iter()
-            .map(|key| (key.clone(), self.scenario.value(key).as_ref().map_or(Value::Null, plain)))
-            .collect();
+        let values: Map<String, Value> =
+            keys.iter().map(|key| (key.clone(), json!(self.scenario.value(key)))).collect();
         json!({
             "about": about(&self.scenario),
             "settings": self.scenario.session.settings(),
@@ -209,20 +207,6 @@ fn columns(records: &[Record]) -> Value {
         (field.name.to_owned(), (0..records.len()).map(|row| column.json(row)).collect())
     };
     Value::Object(record::columns(records).into_iter().map(column).collect())
-}
-
-/// A value of a scenario as JSON.
-fn plain(setting: &Setting) -> Value {
-    match setting {
-        Setting::String(text) => json!(text),
-        Setting::Integer(number) => json!(number),
-        Setting::Float(number) => json!(number),
-        Setting::Boolean(boolean) => json!(boolean),
-        Setting::Array(items) => items.iter().map(plain).collect(),
-        Setting::Table(entries) => {
-            Value::Object(entries.iter().map(|(key, item)| (key.clone(), plain(item))).collect())
-        }
-    }
 }
 
 fn unexplained(error: ExplainError) -> Refusal {

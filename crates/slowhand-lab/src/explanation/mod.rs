@@ -114,7 +114,7 @@ impl Told {
 
     fn of_world(plan: &Plan, seed: u64, interrupt: &Interrupt) -> Option<Self> {
         let mut air = Air::default();
-        let applications = of_a_run(plan.exchange());
+        let applications = of_a_run(plan.exchange);
         let world = World::new(plan, seed, &applications, interrupt)?.with_trace();
         let finished = world.run(interrupt, &mut air)?;
         let records = Conversation::handshakes(finished.conversations);
@@ -136,7 +136,7 @@ impl Told {
         let conversation = attempts.last()?.conversation;
         let context = Context::new(scenario, trace);
         let (names, written) = names(trace, conversation, plan.connection_id());
-        let losses = losses::losses(trace, air, plan.is_acknowledged());
+        let losses = losses::losses(trace, air, plan.is_acknowledged);
         if interrupt.is_set() {
             return None;
         }

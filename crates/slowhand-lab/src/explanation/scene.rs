@@ -149,7 +149,7 @@ impl Told {
         for conversation in trace.clients.ids() {
             carried.extend(names(trace, conversation, plan.connection_id()).0);
         }
-        let losses = losses::losses(trace, air, plan.is_acknowledged());
+        let losses = losses::losses(trace, air, plan.is_acknowledged);
         let in_order = in_order(&trace.sent);
         let places: BTreeMap<DatagramId, usize> =
             in_order.iter().enumerate().map(|(place, (datagram, _))| (*datagram, place)).collect();

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -28,7 +29,8 @@ pub(super) enum Value {
 }
 
 /// A value of a scenario as it was written, without its places.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Setting {
     /// A text; also a date, and a number that does not fit into 64 bits, which no key has.
     String(String),
@@ -41,7 +43,12 @@ pub enum Setting {
     /// Several values.
     Array(Vec<Setting>),
     /// Values with names, in the order of the file.
+    #[serde(serialize_with = "as_map")]
     Table(Vec<(String, Setting)>),
+}
+
+fn as_map<S: Serializer>(entries: &[(String, Setting)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(entries.iter().map(|(key, setting)| (key, setting)))
 }
 
 /// A key of a table.

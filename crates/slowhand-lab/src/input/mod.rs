@@ -8,6 +8,7 @@ mod de;
 mod document;
 mod error;
 mod files;
+mod forms;
 mod item;
 mod number;
 mod prefix;
@@ -18,10 +19,11 @@ pub(crate) use document::Document;
 pub use document::Override;
 pub use error::{Blame, InputError, Place};
 pub(crate) use files::Files;
+pub(crate) use forms::Forms;
 pub use item::Setting;
 pub use number::{
     Decibels, Factor, Integer, Milliseconds, NumberKey, PositiveDecibels, PositiveMilliseconds, PositiveSeconds,
     Probability, RelativeDecibels, Seconds, Spread, UpTo,
 };
 pub use prefix::Prefix;
-pub(crate) use schema::schema_of;
+pub(crate) use schema::{inline_schema, schema_of};

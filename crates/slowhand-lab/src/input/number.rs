@@ -9,6 +9,8 @@ use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer, Unexpected, Visitor};
 use slowhand_net::clock::Duration;
 
+use super::forms::Forms;
+
 /// Defines a real number with a range.
 macro_rules! real {
     ($(#[$doc:meta])* $name:ident, $allowed:literal, $least:literal $bound:tt .. $most:literal) => {
@@ -287,22 +289,8 @@ impl<const MAX: u32> NumberKey<MAX> {
 
 impl<'de, const MAX: u32> Deserialize<'de> for NumberKey<MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Key<const MAX: u32>;
-
-        impl<const MAX: u32> Visitor<'_> for Key<MAX> {
-            type Value = NumberKey<MAX>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a number from 0 to {MAX}")
-            }
-
-            fn visit_str<E: de::Error>(self, key: &str) -> Result<Self::Value, E> {
-                // Only its shortest form: `01` beside `1` would be the same number twice.
-                let number = key.parse().ok().filter(|number: &u32| *number <= MAX && number.to_string() == key);
-                number.map(NumberKey).ok_or_else(|| E::invalid_value(de::Unexpected::Str(key), &self))
-            }
-        }
-
-        deserializer.deserialize_str(Key)
+        // Only its shortest form: `01` beside `1` would be the same number twice.
+        let of_key = |key: &str| key.parse().ok().filter(|number: &u32| number.to_string() == key).and_then(Self::new);
+        Forms::text(&format!("a number from 0 to {MAX}"), of_key).read(deserializer)
     }
 }

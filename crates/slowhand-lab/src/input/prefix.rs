@@ -5,8 +5,9 @@ use std::fmt;
 use std::net::Ipv6Addr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserialize, Deserializer, Unexpected, Visitor};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::forms::Forms;
 
 /// A prefix of IPv6 addresses, such as `2001:db8::/64`. The bits behind it are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,23 +59,11 @@ impl Serialize for Prefix {
 
 impl<'de> Deserialize<'de> for Prefix {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-
-        impl Visitor<'_> for Text {
-            type Value = Prefix;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a prefix such as \"2001:db8::/64\", with zeros behind its length")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Prefix, E> {
-                let parsed = text
-                    .split_once('/')
-                    .and_then(|(address, length)| Prefix::new(address.parse().ok()?, length.parse().ok()?));
-                parsed.ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
-            }
-        }
-
-        deserializer.deserialize_str(Text)
+        let of_text = |text: &str| {
+            let (address, length) = text.split_once('/')?;
+            Self::new(address.parse().ok()?, length.parse().ok()?)
+        };
+        let allowed = "a prefix such as \"2001:db8::/64\", with zeros behind its length";
+        Forms::text(allowed, of_text).read(deserializer)
     }
 }

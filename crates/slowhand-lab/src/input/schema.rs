@@ -11,6 +11,27 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Schema {
     Schema::try_from(schema).unwrap_or_default()
 }
 
+/// Gives a type this schema, which stands where its key stands.
+macro_rules! inline_schema {
+    ($type:ident, $schema:tt) => {
+        impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!($schema)
+            }
+        }
+    };
+}
+
+pub(crate) use inline_schema;
+
 /// TOML has no null: a key that is not there is left out. An editor that fills in a default of null would write a wrong
 /// file.
 fn remove_null(value: &mut Value) {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::device::Device;
+use crate::record::{Table, columns};
 use crate::scenario::Override;
 use proptest::prelude::*;
 use slowhand_net::clock::Duration;
@@ -249,9 +250,9 @@ fn each_column_has_its_value() {
         "queue_peak U64([7])",
         "reassembly_peak_bytes U64([8])",
     ];
-    assert_eq!(told(inspection.node_columns()), nodes);
+    assert_eq!(told(columns(&inspection.nodes)), nodes);
     let timeline = ["node U64([3])", "state Text([\"listen\"])", "from_s F64([0.5])", "to_s F64([0.75])"];
-    assert_eq!(told(inspection.timeline_columns()), timeline);
+    assert_eq!(told(columns(&inspection.timeline)), timeline);
     let buffers = [
         "node U64([3])",
         "from_s F64([1.5])",
@@ -260,5 +261,5 @@ fn each_column_has_its_value() {
         "reassembly_bytes U64([300])",
         "forwarding_entries U64([4])",
     ];
-    assert_eq!(told(inspection.buffer_columns()), buffers);
+    assert_eq!(told(columns(&inspection.buffers)), buffers);
 }

@@ -31,18 +31,17 @@ use std::sync::Arc;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
 use slowhand_net::network::{Network, NetworkConfig};
-use slowhand_net::observer::{Observer, Transmission};
+use slowhand_net::observer::Observer;
 use slowhand_net::random::Streams;
 
-use crate::capture::CaptureError;
 use crate::device::Device;
 use crate::input::Blame;
 use crate::interrupt::Interrupt;
 use crate::scenario::{Capabilities, Join, MacError, Mesh, PreparedMac, Scenario};
-use crate::sniffer::LiveCapture;
+use crate::sniffer::{CaptureRunError, LiveCapture};
 use crate::threads;
 
-pub use record::{JoinRecord, Phase, columns, schema};
+pub use record::{JoinRecord, Phase};
 
 /// Everything that a forming network of any seed is made from.
 #[derive(Debug)]
@@ -85,17 +84,6 @@ impl From<JoinError> for Blame {
         };
         Self { place: None, key: key.to_owned(), reason, together: true }
     }
-}
-
-/// A capture that could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum JoinCaptureError {
-    /// The network cannot form.
-    #[error(transparent)]
-    Join(#[from] JoinError),
-    /// The file cannot be written.
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
 }
 
 impl JoinPlan {
@@ -161,19 +149,10 @@ pub fn capture_join(
     seed: u64,
     path: &Path,
     interrupt: &Interrupt,
-) -> Result<Option<Vec<JoinRecord>>, JoinCaptureError> {
-    struct Writing(LiveCapture<std::io::BufWriter<std::fs::File>>);
-    impl Observer for Writing {
-        fn transmission(&mut self, transmission: &Transmission<'_>) {
-            self.0.transmission(transmission);
-        }
-    }
-
-    let plan = JoinPlan::new(scenario)?;
-    let file =
-        crate::capture::create_private(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
-    let mut writing = Writing(LiveCapture::new(scenario, std::io::BufWriter::new(file), path)?);
-    let records = plan.run(seed, interrupt, &mut writing);
-    writing.0.finish()?;
+) -> Result<Option<Vec<JoinRecord>>, CaptureRunError<JoinError>> {
+    let plan = JoinPlan::new(scenario).map_err(CaptureRunError::Plan)?;
+    let mut capture = LiveCapture::create(scenario, path)?;
+    let records = plan.run(seed, interrupt, &mut capture);
+    capture.finish()?;
     Ok(records)
 }

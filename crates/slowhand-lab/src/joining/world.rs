@@ -120,7 +120,12 @@ impl<'a> World<'a> {
                     is_advertising: false,
                     trickle: Trickle::default(),
                     random,
-                    record: empty(seed, number, start),
+                    record: JoinRecord {
+                        seed,
+                        node: number,
+                        start: start.since(Instant::ZERO),
+                        ..JoinRecord::default()
+                    },
                 }
             })
             .collect();
@@ -657,26 +662,4 @@ impl Observer for Watch<'_> {
 fn secret(streams: &Streams, name: &str, number: u64) -> [u8; 16] {
     let [secret, _] = *streams.derive(name, number).as_chunks::<16>().0 else { return [0; 16] };
     secret
-}
-
-/// The record of a node that has done nothing.
-fn empty(seed: u64, node: u16, start: Instant) -> JoinRecord {
-    JoinRecord {
-        seed,
-        node,
-        hops: None,
-        proxy: None,
-        parent: None,
-        start: start.since(Instant::ZERO),
-        phases: [None; Phase::ALL.len()],
-        scans: 0,
-        requests: 0,
-        join_frames: 0,
-        join_repeated_frames: 0,
-        join_octets: 0,
-        sixtop_frames: 0,
-        packets: 0,
-        scan_mj: None,
-        energy_mj: 0.0,
-    }
 }

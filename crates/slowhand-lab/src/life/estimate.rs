@@ -212,7 +212,7 @@ impl World {
         let mut world = Simulated::new(subject, seed, interrupt);
         let mut random = Streams::new(seed).stream("pause", subject.client.0.into());
         world.wait_until(subject.start(seed))?;
-        let period = subject.plan.period().as_micros().max(1);
+        let period = subject.plan.period.as_micros().max(1);
         let periods = (IDLE_S * 1_000_000).div_ceil(period).max(IDLE_PERIODS);
         let (from, before) = (world.now, world.energy());
         world.wait_until(from + Duration::from_micros(periods * period))?;

@@ -37,14 +37,14 @@ use crate::summary::MOST_EXACT;
 use serde::Serialize;
 use slowhand_net::address::NodeId;
 use slowhand_sessions::Role;
-use std::fmt;
 
 /// A life that cannot be simulated.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.blame())]
 #[non_exhaustive]
 pub enum LifeError {
     /// The scenario cannot be run.
-    Plan(PlanError),
+    Plan(#[from] PlanError),
     /// The scenario does not say what its clients ask for.
     NoRequests,
     /// No client has this node.
@@ -90,20 +90,6 @@ impl LifeError {
         };
         let reason = format!("found {found}, allowed: {allowed}");
         Blame { place: None, key: key.to_owned(), reason, together: false }
-    }
-}
-
-impl std::error::Error for LifeError {}
-
-impl fmt::Display for LifeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.blame().fmt(f)
-    }
-}
-
-impl From<PlanError> for LifeError {
-    fn from(error: PlanError) -> Self {
-        Self::Plan(error)
     }
 }
 
@@ -273,7 +259,7 @@ impl Subject {
             return Err(LifeError::Seconds(seconds));
         }
         let plan = Plan::new(scenario)?;
-        let requests = *plan.requests().ok_or(LifeError::NoRequests)?;
+        let requests = plan.requests.ok_or(LifeError::NoRequests)?;
         let first = plan.clients()[0];
         let client = client.map_or(first, NodeId);
         if !plan.clients().contains(&client) {

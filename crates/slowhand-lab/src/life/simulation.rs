@@ -321,7 +321,7 @@ impl Subject {
         let protocol = self.plan.protocol();
         Habits {
             requests: self.requests,
-            retry: self.plan.retry(),
+            retry: self.plan.retry,
             resumes: self.plan.resumes(),
             outlives_address: self.plan.connection_id() > 0 || !protocol.is_bound_to_address(),
             has_handshake: protocol.has_handshake(),

@@ -35,21 +35,20 @@ use slowhand_coap::endpoint;
 use slowhand_coap::objects::{self, AccessSecret, Grant};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
-use slowhand_net::observer::{Observer, Transmission};
+use slowhand_net::observer::Observer;
 use slowhand_sessions::{
     Aead, AeadMode, Carrier, Coap, Curve, Family, Operation, Processor, Role, Security, SessionConfig,
 };
 
-use crate::capture::CaptureError;
 use crate::device::Missing;
 use crate::input::{Blame, Place};
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError, check_devices};
 use crate::scenario::{Readers, ReadersAt, Scenario, ServerAt};
-use crate::sniffer::LiveCapture;
+use crate::sniffer::{CaptureRunError, LiveCapture};
 use crate::threads;
 
-pub use record::{ReadersRecord, Way, columns, schema};
+pub use record::{ReadersRecord, Way};
 use world::octets_of;
 
 /// The most readers of a world. *Assumed*: each has ports of its own, and nobody has asked for more.
@@ -122,17 +121,6 @@ impl From<ReadersError> for Blame {
             }
         }
     }
-}
-
-/// A capture that could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadersCaptureError {
-    /// The readers cannot read.
-    #[error(transparent)]
-    Readers(#[from] ReadersError),
-    /// The file cannot be written.
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
 }
 
 impl ReadersPlan {
@@ -387,20 +375,11 @@ pub fn capture_readers(
     seed: u64,
     path: &Path,
     interrupt: &Interrupt,
-) -> Result<Option<ReadersRecord>, ReadersCaptureError> {
-    struct Writing(LiveCapture<std::io::BufWriter<std::fs::File>>);
-    impl Observer for Writing {
-        fn transmission(&mut self, transmission: &Transmission<'_>) {
-            self.0.transmission(transmission);
-        }
-    }
-
-    let plan = ReadersPlan::new(scenario)?;
-    plan.check_readers(readers)?;
-    let file =
-        crate::capture::create_private(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
-    let mut writing = Writing(LiveCapture::new(scenario, std::io::BufWriter::new(file), path)?);
-    let record = plan.run(way, readers, seed, interrupt, &mut writing);
-    writing.0.finish()?;
+) -> Result<Option<ReadersRecord>, CaptureRunError<ReadersError>> {
+    let plan = ReadersPlan::new(scenario).map_err(CaptureRunError::Plan)?;
+    plan.check_readers(readers).map_err(CaptureRunError::Plan)?;
+    let mut capture = LiveCapture::create(scenario, path)?;
+    let record = plan.run(way, readers, seed, interrupt, &mut capture);
+    capture.finish()?;
     Ok(record)
 }

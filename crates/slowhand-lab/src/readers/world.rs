@@ -158,7 +158,14 @@ impl<'a> World<'a> {
             slots_held: 0,
             later: (Duration::ZERO, 0),
             first: (Duration::ZERO, 0),
-            record: empty(seed, way, readers as u32, u64::from(plan.readers.readings.get()), plan.duration()),
+            record: ReadersRecord {
+                seed,
+                way,
+                readers: readers as u32,
+                readings: readers as u64 * u64::from(plan.readers.readings.get()),
+                world: plan.duration(),
+                ..ReadersRecord::default()
+            },
         };
         if way == Way::Oscar {
             let client = world.connect_to_authority(Member::Producer, Host::Node(plan.producer), readers);
@@ -263,7 +270,7 @@ impl<'a> World<'a> {
         if busy_until > now {
             return self.due.push(busy_until, Due::Open(end));
         }
-        self.due.push(now + self.plan.plan.give_up(), Due::GiveUp(end));
+        self.due.push(now + self.plan.plan.give_up, Due::GiveUp(end));
         if let Some(session) = &mut self.ends[end].session {
             session.start(to_std(now));
         }
@@ -324,7 +331,7 @@ impl<'a> World<'a> {
         if self.readers[reader].has_slot {
             return true;
         }
-        match of_datagrams(octets, self.plan.plan.has_cookie()) {
+        match of_datagrams(octets, self.plan.plan.has_cookie) {
             Sent::Stateless => true,
             Sent::Request if self.slots_held < slots.get() as usize => {
                 self.slots_held += 1;
@@ -547,34 +554,4 @@ fn private_key(streams: &Streams) -> [u8; 32] {
     let mut key = streams.derive("key of the producer", 0);
     key[0] = key[0] >> 1 | 1;
     key
-}
-
-/// The record of a world in which nothing has happened.
-fn empty(seed: u64, way: Way, readers: u32, readings: u64, world: Duration) -> ReadersRecord {
-    ReadersRecord {
-        seed,
-        way,
-        readers,
-        readings: u64::from(readers) * readings,
-        got: 0,
-        failed_sessions: 0,
-        unsent: 0,
-        unsent_reason: None,
-        refused: 0,
-        signatures: 0,
-        requests_to_producer: 0,
-        setup_frames: 0,
-        setup_octets: 0,
-        reading_frames: 0,
-        reading_octets: 0,
-        first_s: None,
-        first_longest_s: None,
-        later_s: None,
-        producer_compute_s: 0.0,
-        producer_mj: 0.0,
-        producer_idle_mj: 0.0,
-        others_mj: 0.0,
-        others_idle_mj: 0.0,
-        world,
-    }
 }

@@ -1,7 +1,7 @@
 //! Tables: columns with their names, what they mean, and their values.
 
 use super::Loss;
-use serde_json::{Map, Value, json};
+use serde_json::{self as json, Map, json};
 use std::sync::Arc;
 
 /// A table, column by column.
@@ -15,6 +15,104 @@ pub struct Field {
     /// Its meaning.
     pub about: &'static str,
 }
+
+/// A row of a table.
+pub trait Row: Sized {
+    /// The meaning of a row.
+    const ABOUT: &'static str;
+
+    /// The columns of the table, in their order.
+    fn described() -> Vec<Described<Self>>;
+}
+
+/// A column of a table whose rows are of type `R`.
+#[derive(Clone)]
+pub struct Described<R> {
+    /// Its name and its meaning.
+    pub field: Field,
+    pub(crate) value: Value<R>,
+}
+
+/// The way in which the value of a column follows from a row.
+#[derive(Clone)]
+pub(crate) enum Value<R> {
+    U64(fn(&R) -> u64),
+    OptU64(fn(&R) -> Option<u64>),
+    F64(fn(&R) -> f64),
+    OptF64(fn(&R) -> Option<f64>),
+    Text(fn(&R) -> String),
+    OptText(fn(&R) -> Option<String>),
+    Lists(fn(&R) -> &Arc<[u64]>),
+    Losses(fn(&R) -> &Vec<Loss>),
+}
+
+impl<R> Described<R> {
+    pub(crate) fn new(name: &'static str, about: &'static str, value: Value<R>) -> Self {
+        Self { field: Field { name, about: about.trim_start() }, value }
+    }
+
+    fn column(&self, rows: &[R]) -> Column {
+        let rows = rows.iter();
+        match self.value {
+            Value::U64(value) => Column::U64(rows.map(value).collect()),
+            Value::OptU64(value) => Column::OptU64(rows.map(value).collect()),
+            Value::F64(value) => Column::F64(rows.map(value).collect()),
+            Value::OptF64(value) => Column::OptF64(rows.map(value).collect()),
+            Value::Text(value) => Column::Text(rows.map(value).collect()),
+            Value::OptText(value) => Column::OptText(rows.map(value).collect()),
+            Value::Lists(value) => Column::Lists(rows.map(|row| Arc::clone(value(row))).collect()),
+            Value::Losses(value) => Column::Losses(rows.map(|row| value(row).clone()).collect()),
+        }
+    }
+}
+
+/// The rows as a table: fixed columns, units in their names.
+pub fn columns<R: Row>(rows: &[R]) -> Table {
+    R::described().iter().map(|described| (described.field, described.column(rows))).collect()
+}
+
+/// Columns: the meaning of each as a comment, its name, and its [`Value`].
+macro_rules! described {
+    ($($(#[doc = $about:literal])* $name:ident: $value:expr,)*) => {
+        vec![$($crate::record::Described::new(stringify!($name), concat!($($about),*), $value),)*]
+    };
+}
+
+/// Defines a row of a table: what a row is, its fields, and after each field the columns that follow from it. In parentheses stands
+/// the value of one column, which has the comment of the field, and its name unless another one is given. In braces stand several
+/// columns with comments of their own, or none.
+macro_rules! row {
+    (
+        $(#[$attribute:meta])*
+        pub struct $row:ident = $about:literal {
+            $($(#[doc = $doc:literal])* pub $field:ident: $type:ty => $columns:tt,)*
+        }
+    ) => {
+        $(#[$attribute])*
+        pub struct $row {
+            $($(#[doc = $doc])* pub $field: $type,)*
+        }
+
+        impl $crate::record::Row for $row {
+            const ABOUT: &'static str = $about;
+
+            fn described() -> Vec<$crate::record::Described<Self>> {
+                let columns: Vec<Vec<$crate::record::Described<Self>>> =
+                    vec![$($crate::record::row!(@ $field [$($doc)*] $columns)),*];
+                columns.into_iter().flatten().collect()
+            }
+        }
+    };
+    (@ $field:ident [$($doc:literal)*] ($name:ident: $value:expr)) => {
+        $crate::record::described!($(#[doc = $doc])* $name: $value,)
+    };
+    (@ $field:ident [$($doc:literal)*] ($value:expr)) => {
+        $crate::record::described!($(#[doc = $doc])* $field: $value,)
+    };
+    (@ $field:ident $doc:tt {$($columns:tt)*}) => { $crate::record::described!($($columns)*) };
+}
+
+pub(crate) use {described, row};
 
 /// The values of one column.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +137,7 @@ pub enum Column {
 
 impl Column {
     /// The value of a row, as JSON has it. Numbers that JSON does not have are missing.
-    pub fn json(&self, row: usize) -> Value {
+    pub fn json(&self, row: usize) -> json::Value {
         match self {
             Self::U64(values) => json!(values[row]),
             Self::OptU64(values) => json!(values[row]),
@@ -56,7 +154,7 @@ impl Column {
     }
 
     /// The type of a value, as JSON Schema has it.
-    fn schema(&self) -> Value {
+    fn schema(&self) -> json::Value {
         match self {
             Self::U64(_) => json!({"type": "integer"}),
             Self::OptU64(_) => json!({"type": ["integer", "null"]}),
@@ -77,8 +175,9 @@ impl Column {
     }
 }
 
-/// The JSON Schema of one row of a table, of which only the columns count. `about` says what a row is.
-pub fn row_schema(about: &str, table: &Table) -> Value {
+/// The JSON Schema of a row.
+pub fn schema<R: Row>() -> json::Value {
+    let table = columns::<R>(&[]);
     let property = |(field, column): &(Field, Column)| {
         let mut property = column.schema();
         property["description"] = json!(field.about);
@@ -87,7 +186,7 @@ pub fn row_schema(about: &str, table: &Table) -> Value {
     let names: Vec<&str> = table.iter().map(|(field, _)| field.name).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "description": about,
+        "description": R::ABOUT,
         "type": "object",
         "properties": table.iter().map(property).collect::<Map<_, _>>(),
         "required": names,

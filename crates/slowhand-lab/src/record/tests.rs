@@ -138,14 +138,14 @@ fn each_column_has_its_value() {
 
 #[test]
 fn a_quantity_of_a_list_is_its_greatest_element() {
-    let of = |name| quantities().find(|quantity| quantity.name == name).unwrap();
+    let of = |name| quantities().find(|quantity| quantity.field.name == name).unwrap();
     assert_eq!(of("queue_peak").of(&record()), Some(5.0));
     assert_eq!(of("queue_peak").of(&Record { queue_peak: [].into(), ..record() }), Some(0.0));
     assert_eq!(of("duration_s").of(&record()), None);
     assert_eq!(of("duration_s").of(&Record { duration_s: Some(1.5), ..record() }), Some(1.5));
     assert!(of("queue_peak").is_whole() && of("frames").is_whole() && !of("duration_s").is_whole());
     assert!(!of("energy_client_mj").is_whole());
-    assert!(quantities().all(|quantity| !["seed", "client", "outcome", "losses"].contains(&quantity.name)));
+    assert!(quantities().all(|quantity| !["seed", "client", "outcome", "losses"].contains(&quantity.field.name)));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::keys::table;
 use super::{Scenario, Session};
 use crate::exchange::Exchange;
 use crate::input::{Document, InputError, Integer, PositiveSeconds, Probability};
@@ -11,63 +12,64 @@ use crate::retry::RetryPolicy;
 use slowhand_net::clock::Duration;
 use slowhand_sessions::{Delivery, Protocol, REQUEST_OVERHEAD, RESPONSE_OVERHEAD};
 
-/// What runs above the sessions.
-///
-/// `retry`, `requests`, `request_bytes` and `response_bytes` count in every run. The other keys say what a client does over a
-/// long time, for `slowhand battery`. Messages are those of CoAP: a request that is not answered is sent again after 2 to 3 s,
-/// then after twice as long, four times at most (RFC 7252 section 4.8; `session.coap` where the protocol has CoAP); over TCP it
-/// is not sent again, and fails after 93 s (section 4.8.2). A client that is still busy with a request when the next one is due
-/// leaves that one out. After a request that failed, the next one opens a new session (assumed).
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Application {
-    /// What a client does after a handshake that failed. `never`: it gives up at once. `fixed`: it tries again after equal
-    /// waits. `exponential`: after waits that double. Each attempt may take `session.give_up_s`. A live network does not
-    /// retry. Default: `never`.
-    pub retry: Retry,
-    /// How many requests the client of a run sends after its handshake, each when the one before is answered; the columns
-    /// `data_...` of the result are about them. The protocol has CoAP (`session.protocol`), or it is QUIC or a version of TLS: what
-    /// DTLS alone carries is not sent again after a loss. Default: 0, a run opens its sessions and stops.
-    pub requests: Integer<0, 1_000>,
-    /// The client of a run observes (RFC 7641): it asks once, with FETCH, and the other `requests` less 1 answers are notifications, which
-    /// the server sends by itself. The protocol has CoAP. An answer that is lost for good, or that a later one replaces before it
-    /// is sent (section 4.5.2), never comes: then `data_outcome` is `gave_up` after `session.give_up_s`. Default: none, the client
-    /// asks for each answer.
-    pub observe: Option<Observe>,
-    /// When the client sends requests in `slowhand battery`. `periodic`: every `period_s`, from a random phase on. `poisson`:
-    /// after times drawn from
-    /// the exponential distribution with the mean `period_s`. `once`: it fetches `bytes` once, for example a firmware image, in
-    /// pieces of `piece_bytes`, one after the other (RFC 7959). Default: none, it sends no requests.
-    pub pattern: Option<RequestPattern>,
-    /// The time between two requests, or its mean. Needed with `periodic` and `poisson`, and only there.
-    pub period_s: Option<PositiveSeconds>,
-    /// Octets of a request, above the session: the header of CoAP, its options, the payload. In a run over TCP or TLS a message
-    /// with the same payload has up to two octets less (RFC 8323 section 3.2). Default: 40 (assumed).
-    pub request_bytes: Integer<4, 1_024>,
-    /// Octets of a response; with `once` those beside the piece. Default: 12 (assumed).
-    pub response_bytes: Integer<4, 1_024>,
-    /// The octets to fetch. Needed with `once`, and only there.
-    pub bytes: Option<Integer<1, 100_000_000>>,
-    /// Octets of a piece. Default: 64 (assumed: a size of RFC 7959 section 2.2 that leaves few fragments).
-    pub piece_bytes: Integer<16, 1_024>,
-    /// What becomes of a session after a request. `kept`: the next request uses it. `resumed`: it is closed, and the next
-    /// request resumes it (`session.resumption` says how). `anew`: it is closed, and the next request opens a new one with a
-    /// full handshake. The first handshake is always a full one. Default: `kept`.
-    pub session: SessionUse,
-    /// A NAT on the way forgets the session after so long without a datagram. RFC 4787 REQ-5 asks for at least 120, and
-    /// recommends 300. With a connection ID (`session.connection_id`), with OSCORE, and with CoAP alone over UDP a kept session goes
-    /// on all the same; else the next request needs a new handshake, which resumes the session if `session.resumption` is set.
-    /// The client knows this time (assumed). With `kept` only. Default: none, it never forgets.
-    pub idle_timeout_s: Option<PositiveSeconds>,
-    /// The client sends an empty message (RFC 7252 section 4.3) after so long without a datagram, and the server answers it.
-    /// With `kept` only, and where the protocol has no CoAP (`session.protocol`). Default: none, it sends none.
-    pub keep_alive_s: Option<PositiveSeconds>,
-    /// A session that is so old when a request is due is closed, and replaced by a new one, which resumes it if
-    /// `session.resumption` is set. With `kept` only. Default: none, the session is kept forever.
-    pub rekey_after_s: Option<PositiveSeconds>,
+table! {
+    /// The application above the sessions.
+    ///
+    /// `retry`, `requests`, `request_bytes` and `response_bytes` count in every run. The other keys say what a client does over a
+    /// long time, for `slowhand battery`. Messages are those of CoAP: a request that is not answered is sent again after 2 to 3 s,
+    /// then after twice as long, four times at most (RFC 7252 section 4.8; `session.coap` where the protocol has CoAP); over TCP it
+    /// is not sent again, and fails after 93 s (section 4.8.2). A client that is still busy with a request when the next one is due
+    /// leaves that one out. After a request that failed, the next one opens a new session (assumed).
+    pub struct Application {
+        /// The client's action after a handshake that failed. `never`: it gives up at once. `fixed`: it tries again after
+        /// equal waits. `exponential`: after waits that double. Each attempt may take `session.give_up_s`. A live network
+        /// does not retry. Default: `never`.
+        pub retry: Retry,
+        /// The number of requests that the client of a run sends after its handshake, each when the one before is answered;
+        /// the columns `data_...` of the result are about them. The protocol has CoAP (`session.protocol`), or it is QUIC or
+        /// a version of TLS: what DTLS alone carries is not sent again after a loss. Default: 0, a run opens its sessions and
+        /// stops.
+        pub requests: Integer<0, 1_000> { Integer::constant(0) },
+        /// The client of a run observes (RFC 7641): it asks once, with FETCH, and the other `requests` less 1 answers are notifications, which
+        /// the server sends by itself. The protocol has CoAP. An answer that is lost for good, or that a later one replaces before it
+        /// is sent (section 4.5.2), never comes: then `data_outcome` is `gave_up` after `session.give_up_s`. Default: none, the client
+        /// asks for each answer.
+        pub observe: Option<Observe>,
+        /// When the client sends requests in `slowhand battery`. `periodic`: every `period_s`, from a random phase on. `poisson`:
+        /// after times drawn from
+        /// the exponential distribution with the mean `period_s`. `once`: it fetches `bytes` once, for example a firmware image, in
+        /// pieces of `piece_bytes`, one after the other (RFC 7959). Default: none, it sends no requests.
+        pub pattern: Option<RequestPattern>,
+        /// The time between two requests, or its mean. Needed with `periodic` and `poisson`, and only there.
+        pub period_s: Option<PositiveSeconds>,
+        /// Octets of a request, above the session: the header of CoAP, its options, the payload. In a run over TCP or TLS a message
+        /// with the same payload has up to two octets less (RFC 8323 section 3.2). Default: 40 (assumed).
+        pub request_bytes: Integer<4, 1_024> { Integer::constant(40) },
+        /// Octets of a response; with `once` those beside the piece. Default: 12 (assumed).
+        pub response_bytes: Integer<4, 1_024> { Integer::constant(12) },
+        /// The octets to fetch. Needed with `once`, and only there.
+        pub bytes: Option<Integer<1, 100_000_000>>,
+        /// Octets of a piece. Default: 64 (assumed: a size of RFC 7959 section 2.2 that leaves few fragments).
+        pub piece_bytes: Integer<16, 1_024> { Integer::constant(64) },
+        /// The fate of a session after a request. `kept`: the next request uses it. `resumed`: it is closed, and the next
+        /// request resumes it (`session.resumption` says how). `anew`: it is closed, and the next request opens a new one
+        /// with a full handshake. The first handshake is always a full one. Default: `kept`.
+        pub session: SessionUse,
+        /// A NAT on the way forgets the session after so long without a datagram. RFC 4787 REQ-5 asks for at least 120, and
+        /// recommends 300. With a connection ID (`session.connection_id`), with OSCORE, and with CoAP alone over UDP a kept session goes
+        /// on all the same; else the next request needs a new handshake, which resumes the session if `session.resumption` is set.
+        /// The client knows this time (assumed). With `kept` only. Default: none, it never forgets.
+        pub idle_timeout_s: Option<PositiveSeconds>,
+        /// The client sends an empty message (RFC 7252 section 4.3) after so long without a datagram, and the server answers it.
+        /// With `kept` only, and where the protocol has no CoAP (`session.protocol`). Default: none, it sends none.
+        pub keep_alive_s: Option<PositiveSeconds>,
+        /// A session that is so old when a request is due is closed, and replaced by a new one, which resumes it if
+        /// `session.resumption` is set. With `kept` only. Default: none, the session is kept forever.
+        pub rekey_after_s: Option<PositiveSeconds>,
+    }
 }
 
-/// How a server sends what a client observes.
+/// The answers of a server to a client that observes.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Observe {
@@ -91,7 +93,7 @@ pub enum RequestPattern {
     Once,
 }
 
-/// What becomes of a session after a request.
+/// The fate of a session after a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionUse {
@@ -104,27 +106,7 @@ pub enum SessionUse {
     Anew,
 }
 
-impl Default for Application {
-    fn default() -> Self {
-        Self {
-            retry: Retry::default(),
-            requests: Integer::constant(0),
-            observe: None,
-            pattern: None,
-            period_s: None,
-            request_bytes: Integer::constant(40),
-            response_bytes: Integer::constant(12),
-            bytes: None,
-            piece_bytes: Integer::constant(64),
-            session: SessionUse::default(),
-            idle_timeout_s: None,
-            keep_alive_s: None,
-            rekey_after_s: None,
-        }
-    }
-}
-
-/// What a client does after a handshake that failed.
+/// The client's action after a handshake that failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 #[schemars(tag = "kind")]
@@ -140,7 +122,7 @@ pub enum Retry {
         /// this share to `wait_s` times 1 plus this share. Default: 0.2 (gRPC, doc/connection-backoff.md).
         #[serde(default = "share")]
         jitter: Probability,
-        /// How many attempts there are in all, the first included. Then the client gives up for good. Default: 10 (assumed).
+        /// The number of attempts in all, the first included. Then the client gives up for good. Default: 10 (assumed).
         #[serde(default = "ten")]
         attempts: Integer<1, MAX_ATTEMPTS>,
     },
@@ -156,7 +138,7 @@ pub enum Retry {
         /// doc/connection-backoff.md).
         #[serde(default = "share")]
         jitter: Probability,
-        /// How many attempts there are in all, the first included. Then the client gives up for good. Default: 10 (assumed).
+        /// The number of attempts in all, the first included. Then the client gives up for good. Default: 10 (assumed).
         #[serde(default = "ten")]
         attempts: Integer<1, MAX_ATTEMPTS>,
     },

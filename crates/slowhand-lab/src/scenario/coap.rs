@@ -8,11 +8,10 @@ use slowhand_sessions::{Coap, Congestion, Edhoc, Security, Transfer};
 
 use crate::input::{Document, InputError, Integer, PositiveSeconds, Spread};
 
-/// How CoAP messages are sent, where `protocol` has CoAP. A message that is not acknowledged is sent again (RFC 7252 section
-/// 4.2): these are the timers of `coap`, `oscore`, `edhoc` and `less`, also of the handshakes of the last two. Below `coap+dtls1.2`
-/// and `coap+dtls1.3` the handshake has the timers of DTLS, `timeout_s`, if `session.carrier` is not `coap`. Over TCP and TLS nothing
-/// is sent again but by TCP, so the
-/// timers have no effect there.
+/// The message layer of CoAP, where `protocol` has CoAP. A message that is not acknowledged is sent again (RFC 7252 section
+/// 4.2): these are the timers of `coap`, `oscore`, `edhoc` and `less`, also of the handshakes of the last two. Below
+/// `coap+dtls1.2` and `coap+dtls1.3` the handshake has the timers of DTLS, `timeout_s`, if `session.carrier` is not `coap`.
+/// Over TCP and TLS nothing is sent again but by TCP, so the timers have no effect there.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoapSettings {
@@ -21,10 +20,10 @@ pub struct CoapSettings {
     /// The longest first wait is this many times the shortest one; the wait is drawn between them. From 1 to 10. Default: 1.5
     /// (ACK_RANDOM_FACTOR, RFC 7252 section 4.8).
     pub ack_random_factor: Spread,
-    /// How many times a message is sent again. Default: 4 (MAX_RETRANSMIT, RFC 7252 section 4.8).
+    /// The number of times that a message is sent again. Default: 4 (MAX_RETRANSMIT, RFC 7252 section 4.8).
     pub max_retransmit: Integer<0, 20>,
-    /// How the waits follow each other. `default`: each is twice as long as the one before (RFC 7252 section 4.2). `cocoa`: as
-    /// measured round trips have it (draft-ietf-core-cocoa-03). Default: `default`.
+    /// The rule by which the waits follow each other. `default`: each is twice as long as the one before (RFC 7252 section
+    /// 4.2). `cocoa`: as measured round trips have it (draft-ietf-core-cocoa-03). Default: `default`.
     pub congestion: Congestion,
     /// Octets of a block (RFC 7959): 16, 32, 64, 128, 256, 512 or 1024. Longer data of a request or a response are sent in blocks,
     /// each in a message of its own; over TCP and TLS only what does not fit into a message of 1,152 octets. Where `session.mtu` leaves
@@ -75,8 +74,8 @@ impl CoapSettings {
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EdhocSettings {
-    /// How the ends send their credentials: `kid` by the key identifier, which takes an octet, if the peer has them already; `ccs` as
-    /// a whole, a CWT Claims Set of about a hundred octets. Default: `kid`.
+    /// The form in which the ends send their credentials: `kid` by the key identifier, which takes an octet, if the peer has
+    /// them already; `ccs` as a whole, a CWT Claims Set of about a hundred octets. Default: `kid`.
     pub credentials: Transfer,
     /// True if the server answers message_3 with message_4, from which the client knows that the server has it (RFC 9528 section
     /// 5.5). Default: false, the client learns it from the first protected response.

@@ -1,21 +1,19 @@
 //! `[client]` and `[server]`: the two ends of a session.
 
-use std::borrow::Cow;
-use std::fmt;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserializer, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::network::internet::InternetConfig;
 use slowhand_sessions::Carrier;
 
 use super::keys::table;
-use super::nodes::MAX_NODE;
+use super::nodes::{MAX_NODE, written_node};
 use super::{Ordinal, Session, ascending};
 use crate::admission::{Policy, SlotRules};
-use crate::input::{Document, Factor, InputError, Integer, Milliseconds, PositiveSeconds, Probability, Seconds};
+use crate::input::{
+    Document, Factor, Forms, InputError, Integer, Milliseconds, PositiveSeconds, Probability, Seconds, inline_schema,
+};
 
 /// The nodes that open sessions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -32,7 +30,7 @@ pub struct Client {
     /// tree or a list of links.
     #[schemars(extend("minItems" = 1, "uniqueItems" = true))]
     pub nodes: Option<Vec<Integer<1, MAX_NODE>>>,
-    /// How many of these nodes are clients: so many, evenly spread over the list. Default: all of them.
+    /// The number of these nodes that are clients: so many, evenly spread over the list. Default: all of them.
     pub count: Option<Integer<1, MAX_NODE>>,
     /// True if the clients join the network while they open their sessions, as in Thread. They have no key of the network
     /// yet: they speak with their parent only, without link security and with 64-bit addresses. The parent is their
@@ -82,25 +80,25 @@ table! {
         /// The numbers of the server's datagrams that are lost on the way to the border router, for losses that you choose.
         /// Datagrams are counted from 1 over all sessions. Default: none.
         pub internet_dropped: Vec<Ordinal>,
-        /// How many sessions the server holds at the same time; a half-open one takes a slot too. With DTLS a client asks for a slot
-        /// with the ClientHello that brings its cookie (without `session.cookie`: with its first one), with TLS by the SYN of its
-        /// connection. A client without a slot gets no answer, and may ask again with a repeated message. It costs the server no
-        /// time to ignore it (assumed). A live network takes every client, and `slowhand battery` has only one. Default: none, a
-        /// slot for each client.
+        /// The number of sessions that the server holds at the same time; a half-open one takes a slot too. With DTLS a
+        /// client asks for a slot with the ClientHello that brings its cookie (without `session.cookie`: with its first one),
+        /// with TLS by the SYN of its connection. A client without a slot gets no answer, and may ask again with a repeated
+        /// message. It costs the server no time to ignore it (assumed). A live network takes every client, and
+        /// `slowhand battery` has only one. Default: none, a slot for each client.
         pub slots: Option<Integer<1, 1_000>>,
-        /// What the server does with a client that finds all slots taken, by the names of `slowhand capacity`. `refuse`: it ignores
-        /// the client. The others end a session without an alert: `evict-least-recently-used` that whose client was heard longest
-        /// ago, `evict-oldest` that which was admitted first, `evict-idle-longest` that whose client was heard longest ago, of the
-        /// established ones that have not been heard for `idle_after_s`; if there is none, it ignores the client. The client of an
-        /// established session notices at once (assumed), that of a half-open one when it gives up. Either may try again
-        /// (`application.retry`). Only with `slots`. Default: `refuse`.
+        /// The server's treatment of a client that finds all slots taken, by the names of `slowhand capacity`. `refuse`: it
+        /// ignores the client. The others end a session without an alert: `evict-least-recently-used` that whose client was
+        /// heard longest ago, `evict-oldest` that which was admitted first, `evict-idle-longest` that whose client was heard
+        /// longest ago, of the established ones that have not been heard for `idle_after_s`; if there is none, it ignores the
+        /// client. The client of an established session notices at once (assumed), that of a half-open one when it gives up.
+        /// Either may try again (`application.retry`). Only with `slots`. Default: `refuse`.
         pub policy: Policy,
-        /// How long a session keeps its slot after its handshake; then both ends forget it, without a message (assumed). Only with
-        /// `slots`. Default: for ever, because a run opens its sessions and does not close them.
+        /// The time for which a session keeps its slot after its handshake; then both ends forget it, without a message
+        /// (assumed). Only with `slots`. Default: for ever, because a run opens its sessions and does not close them.
         pub session_s: Option<PositiveSeconds>,
-        /// How long a half-open session keeps its slot for certain. After that any client that finds no free slot gets it, under every
-        /// policy; the oldest first. A client that has given up tells nobody, and leaves its session half-open. Only with `slots`.
-        /// Default: `session.give_up_s`.
+        /// The time for which a half-open session keeps its slot for certain. After that any client that finds no free slot
+        /// gets it, under every policy; the oldest first. A client that has given up tells nobody, and leaves its session
+        /// half-open. Only with `slots`. Default: `session.give_up_s`.
         pub half_open_s: Option<PositiveSeconds>,
         /// After so long without a datagram of its client a session counts as idle. Needed with `policy = "evict-idle-longest"`, and
         /// only there.
@@ -202,34 +200,15 @@ impl Server {
 
 impl<'de> Deserialize<'de> for ServerAt {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Place;
-
-        impl Visitor<'_> for Place {
-            type Value = ServerAt;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "\"internet\", \"root\", \"leaves\" or the number of a node, 0 to {MAX_NODE}")
-            }
-
-            fn visit_str<E: de::Error>(self, place: &str) -> Result<ServerAt, E> {
-                match place {
-                    "internet" => Ok(ServerAt::Internet),
-                    "root" => Ok(ServerAt::Node(NodeId::ROOT)),
-                    "leaves" => Ok(ServerAt::Leaves),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(place), &self)),
-                }
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<ServerAt, E> {
-                u16::try_from(number)
-                    .ok()
-                    .filter(|&number| u32::from(number) <= MAX_NODE)
-                    .map(|number| ServerAt::Node(NodeId(number)))
-                    .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
-            }
-        }
-
-        deserializer.deserialize_any(Place)
+        let text = |place: &str| match place {
+            "internet" => Some(Self::Internet),
+            "root" => Some(Self::Node(NodeId::ROOT)),
+            "leaves" => Some(Self::Leaves),
+            _ => None,
+        };
+        let allowed = format!("\"internet\", \"root\", \"leaves\" or the number of a node, 0 to {MAX_NODE}");
+        Forms { number: |number| written_node(number).map(Self::Node), ..Forms::text(&allowed, text) }
+            .read(deserializer)
     }
 }
 
@@ -243,19 +222,7 @@ impl Serialize for ServerAt {
     }
 }
 
-impl JsonSchema for ServerAt {
-    fn schema_name() -> Cow<'static, str> {
-        "ServerAt".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [
-            { "enum": ["internet", "root", "leaves"] },
-            { "type": "integer", "minimum": 0, "maximum": MAX_NODE },
-        ] })
-    }
-}
+inline_schema!(ServerAt, { "anyOf": [
+    { "enum": ["internet", "root", "leaves"] },
+    { "type": "integer", "minimum": 0, "maximum": MAX_NODE },
+] });

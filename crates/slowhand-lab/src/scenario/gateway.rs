@@ -10,39 +10,40 @@ use slowhand_net::network::gateway::{GatewayConfig, suppression};
 use slowhand_net::transport::{pep, tcp};
 use slowhand_sessions::{Protocol, Role, Validator};
 
+use super::keys::table;
 use super::{Scenario, ServerAt};
 use crate::input::{Document, InputError, Integer, PositiveSeconds};
 
-/// What the border router does beyond forwarding, for sessions between the mesh and the Internet.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Gateway {
-    /// True if the border router is a TCP proxy (RFC 3135; Claeys et al., Sensors 2021, section 5). It acknowledges
-    /// each segment at once, in the name of the other end. It sends lost segments into the mesh again, after a timeout
-    /// that follows from the schedule. No effect on DTLS. Default: false.
-    pub tcp_proxy: bool,
-    /// The proxy's initial congestion window towards the mesh, in segments. Default: 2. Two segments of 844 octets
-    /// (Claeys et al. 2021, table 2) are 20 frames, which is the queue of OpenWSN. Two segments of 1,220 octets are 28
-    /// frames.
-    pub tcp_initial_window: Integer<1, 10>,
-    /// True if the border router holds back a DTLS 1.2 flight that the Internet side sends again, while the first copy
-    /// or its answer is still in the mesh. No effect on TLS. Default: false.
-    pub suppress_spurious_flights: bool,
-    /// The time that the device may take to compute its answer. The border router holds back a flight for at most this
-    /// time plus the time in which the schedule carries the flight and its answer. Default: 9 (the timeout that
-    /// RFC 7925 section 11 recommends for slow devices).
-    pub answer_time_s: PositiveSeconds,
-    /// Who opens sessions in the name of the clients (Hummen et al. 2014): the `border-router`, or another host on the `internet`,
-    /// as far from the server as the border router is (assumed). A client asks its delegate by a message of CoAP that OSCORE protects
-    /// (`session.coap`, with the key `session.psk`). The delegate opens the session with a full handshake, computed as fast as
-    /// `server.device`, and hands it over. The client resumes it with the server, as `session.resumption` says. Then the delegate
-    /// knows the master secret, and the client's private key. With DTLS 1.2 and certificates or raw public keys. Default: none,
-    /// each client opens its own session.
-    pub delegation: Option<Delegate>,
-    /// True if the border router validates the certificates of servers (Hummen et al. 2013): it forwards a chain only if it is good,
-    /// which takes it no time (assumed: it is a computer). So clients verify no signatures of certificates, and must trust
-    /// the border router to know servers. With DTLS 1.2, and with mbedTLS or lean-dtls at the client. Default: false.
-    pub pre_validation: bool,
+table! {
+    /// The services of the border router beyond forwarding, for sessions between the mesh and the Internet.
+    pub struct Gateway {
+        /// True if the border router is a TCP proxy (RFC 3135; Claeys et al., Sensors 2021, section 5). It acknowledges
+        /// each segment at once, in the name of the other end. It sends lost segments into the mesh again, after a timeout
+        /// that follows from the schedule. No effect on DTLS. Default: false.
+        pub tcp_proxy: bool,
+        /// The proxy's initial congestion window towards the mesh, in segments. Default: 2. Two segments of 844 octets
+        /// (Claeys et al. 2021, table 2) are 20 frames, which is the queue of OpenWSN. Two segments of 1,220 octets are 28
+        /// frames.
+        pub tcp_initial_window: Integer<1, 10> { Integer::constant(pep::ProxyConfig::default().mesh.initial_window.into()) },
+        /// True if the border router holds back a DTLS 1.2 flight that the Internet side sends again, while the first copy
+        /// or its answer is still in the mesh. No effect on TLS. Default: false.
+        pub suppress_spurious_flights: bool,
+        /// The time that the device may take to compute its answer. The border router holds back a flight for at most this
+        /// time plus the time in which the schedule carries the flight and its answer. Default: 9 (the timeout that
+        /// RFC 7925 section 11 recommends for slow devices).
+        pub answer_time_s: PositiveSeconds { PositiveSeconds::of(suppression::SuppressionConfig::default().answer_time) },
+        /// Who opens sessions in the name of the clients (Hummen et al. 2014): the `border-router`, or another host on the `internet`,
+        /// as far from the server as the border router is (assumed). A client asks its delegate by a message of CoAP that OSCORE protects
+        /// (`session.coap`, with the key `session.psk`). The delegate opens the session with a full handshake, computed as fast as
+        /// `server.device`, and hands it over. The client resumes it with the server, as `session.resumption` says. Then the delegate
+        /// knows the master secret, and the client's private key. With DTLS 1.2 and certificates or raw public keys. Default: none,
+        /// each client opens its own session.
+        pub delegation: Option<Delegate>,
+        /// True if the border router validates the certificates of servers (Hummen et al. 2013): it forwards a chain only if it is good,
+        /// which takes it no time (assumed: it is a computer). So clients verify no signatures of certificates, and must trust
+        /// the border router to know servers. With DTLS 1.2, and with mbedTLS or lean-dtls at the client. Default: false.
+        pub pre_validation: bool,
+    }
 }
 
 /// Who opens sessions in the name of clients.
@@ -61,20 +62,6 @@ impl Delegate {
         match self {
             Self::BorderRouter => "\"border-router\"",
             Self::Internet => "\"internet\"",
-        }
-    }
-}
-
-impl Default for Gateway {
-    fn default() -> Self {
-        let (forwarding, proxy) = (GatewayConfig::default(), pep::ProxyConfig::default());
-        Self {
-            tcp_proxy: forwarding.tcp_proxy.is_some(),
-            tcp_initial_window: Integer::constant(proxy.mesh.initial_window.into()),
-            suppress_spurious_flights: forwarding.suppression.is_some(),
-            answer_time_s: PositiveSeconds::of(suppression::SuppressionConfig::default().answer_time),
-            delegation: None,
-            pre_validation: forwarding.judge.is_some(),
         }
     }
 }

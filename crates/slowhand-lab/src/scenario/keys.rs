@@ -94,8 +94,8 @@ as_they_are! {
 }
 
 /// Defines a table: its keys, their defaults and the fields of a configuration that they set. In parentheses stands the type
-/// of the configuration and one with the defaults. After a key stands ` = field` if it sets a field, which has its default. Another
-/// key has the default that stands in braces, or that of its type.
+/// of the configuration and one with the defaults, if there is one. After a key stands ` = field` if it sets a field, which has its
+/// default. Another key has the default that stands in braces, or that of its type.
 macro_rules! table {
     (
         $(#[$about:meta])*
@@ -121,6 +121,25 @@ macro_rules! table {
             /// Sets the fields for which there are keys.
             fn set(&self, config: &mut $config) {
                 $($($crate::scenario::keys::Key::set(self.$key, &mut config.$($field).+);)?)*
+            }
+        }
+    };
+    (
+        $(#[$about:meta])*
+        pub struct $name:ident {
+            $($(#[$doc:meta])* pub $key:ident: $type:ty $({ $default:expr })?,)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$doc])* pub $key: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($key: $crate::scenario::keys::table!(@ defaults $({ $default })?),)* }
             }
         }
     };

@@ -1,22 +1,14 @@
 //! `[limits]`: what a scenario may take of the machine that runs it.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-
+use super::keys::table;
 use crate::input::Integer;
 
-/// What a scenario may take of the machine that runs it. A scenario that needs more is refused.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Limits {
-    /// The most memory of one world, in millions of octets. Each thread runs one world at a time. Default: 2000. That
-    /// is enough for 12,000 clients, or for a mesh of 65,535 nodes with a few thousand clients.
-    pub memory_mb: Integer<1, 1_000_000>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { memory_mb: Integer::constant(2_000) }
+table! {
+    /// The bounds of what a scenario may take of the machine that runs it. A scenario that needs more is refused.
+    pub struct Limits {
+        /// The most memory of one world, in millions of octets. Each thread runs one world at a time. Default: 2000. That
+        /// is enough for 12,000 clients, or for a mesh of 65,535 nodes with a few thousand clients.
+        pub memory_mb: Integer<1, 1_000_000> { Integer::constant(2_000) },
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Remedy {
     pub advice: Option<Advice>,
 }
 
-/// What to do with a key.
+/// The change of a key that helps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Advice {

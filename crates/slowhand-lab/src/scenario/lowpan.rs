@@ -19,16 +19,16 @@ table! {
     /// The adaptation layer between IPv6 and 802.15.4 (RFC 4944, RFC 6282).
     pub struct Lowpan(NetworkConfig = NetworkConfig::default()) {
         /// The probability that a fragment of a datagram is lost at a hop: FRAG1 and FRAGN (RFC 4944), RFRAG (RFC 8931). A
-        /// datagram that fits one frame has no fragments and is not lost, nor are acknowledgments of fragments (RFRAG-ACK).
-        /// A lost fragment has been sent: the receiver's link layer acknowledges it, its octets and its energy count at
-        /// both ends, then the receiver discards it. A fragment that the link layer itself loses is lost there. (Claeys et
-        /// al., Sensors 2021, section 3.3: "6LoWPAN fragments have a 5% probability of being dropped when traversing the
+        /// datagram that fits one frame has no fragments and is not lost, nor are acknowledgements of fragments (RFRAG-ACK).
+        /// A lost fragment has been sent: the receiver's link layer acknowledges it, its octets and its energy count at both
+        /// ends, then the receiver discards it. A fragment that the link layer itself loses is lost there. (Claeys et al.,
+        /// Sensors 2021, section 3.3: "6LoWPAN fragments have a 5% probability of being dropped when traversing the
         /// network".) Default: 0.
         pub fragment_loss: Probability = fragment_loss,
-        /// The same for every frame that 6LoWPAN gives to the link layer, fragment or not (Kothmayr et al. 2013,
-        /// section 5.2: an artificial drop rate on the link layer). A fragment is exposed to both. Default: 0.
+        /// The probability of such a loss for every frame that 6LoWPAN gives to the link layer, fragment or not (Kothmayr et
+        /// al. 2013, section 5.2: an artificial drop rate on the link layer). A fragment is exposed to both. Default: 0.
         pub frame_loss: Probability = frame_loss,
-        /// What else is lost with a frame. Default: `fragment`.
+        /// The other frames that are lost with a frame. Default: `fragment`.
         pub loss_spread: LossSpread = loss_spread,
         /// The numbers of frames that are lost in the same way, for losses that you choose. Frames are counted from 1, over
         /// all nodes, in the order in which the link layer gets them. Default: none.
@@ -46,59 +46,63 @@ table! {
         /// `network.profile`.
         #[schemars(extend("default" = null))]
         pub whole_datagrams: bool = whole_packets,
-        /// How many datagrams a node can reassemble at the same time. Default: that of `network.profile`.
+        /// The number of datagrams that a node can reassemble at the same time. Default: that of `network.profile`.
         #[schemars(extend("default" = null))]
         pub reassembly_buffers: Integer<1, 65_535> = reassembly.buffers,
-        /// The same at the border router, which is often a stronger machine. Default: `reassembly_buffers`.
+        /// The number of datagrams that the border router can reassemble at the same time: it is often a stronger machine.
+        /// Default: `reassembly_buffers`.
         pub border_router_reassembly_buffers: Option<Integer<1, 65_535>>,
         /// The longest datagram that a node can reassemble, in octets. Default: that of `network.profile`.
         #[schemars(extend("default" = null))]
         pub reassembly_buffer_octets: Integer<1, 2_047> = reassembly.datagram,
-        /// How many octets all datagrams in reassembly at a node have together, each with its length when it is complete. A
-        /// datagram that is alone has room. It has no effect with `reassembly = "recovery"`, nor at nodes that have a number of
-        /// buffers of their own. Default: that of `network.profile`; no limit where `reassembly_buffers` is given.
+        /// The most octets that all datagrams in reassembly at a node have together, each with its length when it is
+        /// complete. A datagram that is alone has room. It has no effect with `reassembly = "recovery"`, nor at nodes that
+        /// have a number of buffers of their own. Default: that of `network.profile`; no limit where `reassembly_buffers` is
+        /// given.
         pub reassembly_octets: Option<Integer<1, 4_294_967_295>>,
-        /// How long a node waits for the missing fragments of a datagram; RFC 4944 section 5.3 allows at most 60, and longer
-        /// times are lowered to it. Default: that of `network.profile`.
+        /// The time for which a node waits for the missing fragments of a datagram; RFC 4944 section 5.3 allows at most 60,
+        /// and longer times are lowered to it. Default: that of `network.profile`.
         #[schemars(extend("default" = null))]
         pub reassembly_timeout_s: PositiveSeconds = reassembly.timeout,
         /// When this time begins, and what happens at its end. No effect with `reassembly = "recovery"`. Default: that of
         /// `network.profile`.
         #[schemars(extend("default" = null))]
         pub reassembly_timer: Timer = reassembly.timer,
-        /// What happens to a datagram for which there is no room. No effect with `reassembly = "recovery"`: it is refused. Default:
-        /// that of `network.profile`.
+        /// The fate of a datagram for which there is no room. No effect with `reassembly = "recovery"`: it is refused.
+        /// Default: that of `network.profile`.
         #[schemars(extend("default" = null))]
         pub reassembly_when_full: WhenFull = reassembly.when_full,
         /// A node marks packets with Congestion Experienced (ECN, RFC 3168) when at least this share of its queue is full.
         /// It marks only packets of a transport that uses ECN. Default: none, it marks no packet (Claeys et al. 2021,
         /// section 4.3: 0.75).
         pub ecn_threshold: Option<Probability>,
-        /// How the payloads of UDP datagrams are compressed. A node sends one that is compressed only to neighbours that understand it
-        /// (`network.nodes.N.payload_compression`), and only where it is shorter. It takes no computing time (assumed). Default: `none`.
+        /// The compression of the payloads of UDP datagrams. A node sends one that is compressed only to neighbours that
+        /// understand it (`network.nodes.N.payload_compression`), and only where it is shorter. It takes no computing time
+        /// (assumed). Default: `none`.
         pub payload_compression: PayloadCompression,
-        /// How a node learns which neighbours understand `payload_compression = "ghc"`. Only with `reassembly = "per-hop"`, and without
-        /// joiners (`client.joining`). Default: `known`.
+        /// The way in which a node learns which neighbours understand `payload_compression = "ghc"`. Only with
+        /// `reassembly = "per-hop"`, and without joiners (`client.joining`). Default: `known`.
         pub capabilities: Capabilities,
-        /// What happens to the fragments of a datagram on their way through the mesh. Default: `per-hop`.
+        /// The handling of the fragments of a datagram on their way through the mesh. Default: `per-hop`.
         pub reassembly: Reassembly,
-        /// How nodes forward fragments. Only with `reassembly = "forwarding"` or `"recovery"`.
+        /// The forwarding of fragments. Only with `reassembly = "forwarding"` or `"recovery"`.
         pub forwarding: Forwarding,
-        /// How lost fragments are sent again. Only with `reassembly = "recovery"`.
+        /// The recovery of lost fragments. Only with `reassembly = "recovery"`.
         pub recovery: Recovery,
-        /// What the routing protocol RPL adds to each packet. Default: `none`, packets follow the routes without it.
+        /// The headers that the routing protocol RPL adds to each packet. Default: `none`, packets follow the routes without
+        /// it.
         pub rpl: Rpl,
-        /// How the headers of RPL travel in frames. Only with `rpl`. Default: `extension-headers`.
+        /// The form of RPL's headers in frames. Only with `rpl`. Default: `extension-headers`.
         pub rpl_encoding: RplEncoding,
-        /// How many octets each address in a source route keeps at least: the last ones. It keeps more where the addresses
-        /// of the route differ before them (CmprI and CmprE of RFC 6554; an SRH-6LoRH has 1, 2, 4, 8 or 16). Only with
-        /// `rpl = "non-storing"`. Default: 8, the interface identifier: the EUI-64 of real devices have little in common,
-        /// while the nodes of a scenario differ in their last two octets only.
+        /// The number of octets that each address in a source route keeps at least: the last ones. It keeps more where the
+        /// addresses of the route differ before them (CmprI and CmprE of RFC 6554; an SRH-6LoRH has 1, 2, 4, 8 or 16). Only
+        /// with `rpl = "non-storing"`. Default: 8, the interface identifier: the EUI-64 of real devices have little in
+        /// common, while the nodes of a scenario differ in their last two octets only.
         pub source_route_octets: Integer<1, 16> { Integer::constant(RplConfig::ADDRESS_OCTETS as u32) },
     }
 }
 
-/// How the payloads of UDP datagrams are compressed.
+/// The compression of the payloads of UDP datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PayloadCompression {
@@ -112,7 +116,7 @@ pub enum PayloadCompression {
     Lithe,
 }
 
-/// How a node learns which neighbours understand compressed payloads.
+/// The way in which a node learns which neighbours understand compressed payloads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Capabilities {
@@ -127,7 +131,7 @@ pub enum Capabilities {
     Exchanged,
 }
 
-/// What RPL adds to each packet (RFC 6550 section 11.2; who adds what: RFC 9008).
+/// The headers that RPL adds to each packet (RFC 6550 section 11.2; who adds what: RFC 9008).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rpl {
@@ -143,7 +147,7 @@ pub enum Rpl {
     NonStoring,
 }
 
-/// What happens to the fragments of a datagram on their way through the mesh.
+/// The handling of the fragments of a datagram on their way through the mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reassembly {
@@ -165,14 +169,14 @@ pub enum Reassembly {
 table! {
     /// Virtual reassembly buffers: what a node remembers of the datagrams whose fragments it forwards.
     pub struct Forwarding(forwarding::Limits = forwarding::Limits::default()) {
-        /// How many datagrams a node can forward at the same time. Default: 16 (RIOT, gnrc/sixlowpan/config.h; 2 in
+        /// The number of datagrams that a node can forward at the same time. Default: 16 (RIOT, gnrc/sixlowpan/config.h; 2 in
         /// OpenWSN).
         pub entries: Integer<1, 65_535> = entries,
-        /// The same at the border router. Default: `entries`.
+        /// The number of datagrams that the border router can forward at the same time. Default: `entries`.
         pub border_router_entries: Option<Integer<1, 65_535>>,
-        /// How long a node remembers where it forwards the fragments of a datagram. The time starts with the first fragment
-        /// under `forwarding`, and again with each fragment under `recovery`. Default: 60 (the longest time that RFC 4944
-        /// section 5.3 allows for reassembly).
+        /// The time for which a node remembers where it forwards the fragments of a datagram. The time starts with the first
+        /// fragment under `forwarding`, and again with each fragment under `recovery`. Default: 60 (the longest time that RFC
+        /// 4944 section 5.3 allows for reassembly).
         pub timeout_s: PositiveSeconds = timeout,
     }
 }
@@ -180,26 +184,28 @@ table! {
 table! {
     /// Selective fragment recovery; the names of RFC 8931 section 7.1 in parentheses.
     pub struct Recovery(RecoveryConfig = RecoveryConfig::default()) {
-        /// The number of fragments after which the sender requests an acknowledgment (OptWindowSize). Default: 16 (RIOT,
+        /// The number of fragments after which the sender requests an acknowledgement (OptWindowSize). Default: 16 (RIOT,
         /// gnrc/sixlowpan/config.h).
         pub window: Integer<1, 32> = window,
         /// The most octets of a fragment, without its header (OptFragmentSize). Default: 98, for which the longest frame
         /// payload has room (RIOT: 96 to 112). It is less if `max_frame_payload` is less.
         pub fragment_size: Integer<40, 98> { Integer::constant((FRAME_CAPACITY - recovery::Rfrag::LENGTH) as u32) },
-        /// How long the sender waits for an acknowledgment (OptARQTimeOut). The time starts when the fragment that requests
-        /// the acknowledgment has left the node. Default: four periods of the link layer (slotframe, check interval or
-        /// beacon interval) for each hop to the farthest node, at least 0.7. RIOT has 0.7. Two periods in each direction of
-        /// a hop are assumed.
+        /// The time for which the sender waits for an acknowledgement (OptARQTimeOut). The time starts when the fragment that
+        /// requests the acknowledgement has left the node. Default: four periods of the link layer (slotframe, check interval
+        /// or beacon interval) for each hop to the farthest node, at least 0.7. RIOT has 0.7. Two periods in each direction
+        /// of a hop are assumed.
         pub arq_timeout_s: Option<PositiveSeconds> = timeout,
-        /// True if each node measures how long acknowledgments take, and waits for as long as RFC 6298 computes from that: at
-        /// most `arq_timeout_s`, at least 0.7 s. Before the first measurement the border router computes this time from the
-        /// schedule. (RFC 8931 section 7.1 has a least, a first and a greatest time. How it changes is assumed.) Default: false.
+        /// True if each node measures how long acknowledgements take, and waits for as long as RFC 6298 computes from that:
+        /// at most `arq_timeout_s`, at least 0.7 s. Before the first measurement the border router computes this time from
+        /// the schedule. (RFC 8931 section 7.1 has a least, a first and a greatest time. How it changes is assumed.) Default:
+        /// false.
         pub adaptive: bool = adaptive,
-        /// How often a fragment is sent again before the sender drops the datagram (MaxFragRetries). Default: 2 (RIOT).
+        /// The number of times that a fragment is sent again before the sender drops the datagram (MaxFragRetries). Default:
+        /// 2 (RIOT).
         pub retries: Integer<0, 254> = max_retries,
-        /// True if the sender waits for the acknowledgment of the first fragment, which sets up the path, before it sends
-        /// the others. Default: true (assumed; RIOT does not wait). If false and the first fragment is lost, the datagram
-        /// is lost: a router that gets another fragment first aborts the datagram (RFC 8931 section 6.1.2).
+        /// True if the sender waits for the acknowledgement of the first fragment, which sets up the path, before it sends
+        /// the others. Default: true (assumed; RIOT does not wait). If false and the first fragment is lost, the datagram is
+        /// lost: a router that gets another fragment first aborts the datagram (RFC 8931 section 6.1.2).
         pub first_alone: bool = first_alone,
     }
 }

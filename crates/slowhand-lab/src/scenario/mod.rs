@@ -31,6 +31,7 @@ mod validate;
 mod variation;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -82,47 +83,28 @@ use crate::input::{Document, Files, Integer, Setting, schema_of};
 pub use crate::input::{InputError, Override};
 use crate::traffic::Flow;
 
-/// Everything that is simulated, read and checked.
+/// Everything that is simulated, read and checked: the [`Sections`] of its file, and what follows from them.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The name of the scenario: its file's, without directory and extension.
     pub name: String,
-    /// The nodes, and how well they hear each other.
-    pub network: Network,
-    /// The link layer.
-    pub mac: Mac,
-    /// The way in which IPv6 datagrams travel in 802.15.4 frames.
-    pub lowpan: Lowpan,
-    /// The nodes that open sessions.
-    pub client: Client,
-    /// The node or host that accepts them.
-    pub server: Server,
-    /// The protocol, the libraries and their settings.
-    pub session: Session,
-    /// TCP below a session of TLS, or DCCP below one of DTLS.
-    pub transport: Transport,
-    /// The services of the border router beyond forwarding.
-    pub gateway: Gateway,
-    /// Flows of datagrams beside the sessions.
-    pub traffic: Vec<Traffic>,
-    /// The application above the sessions.
-    pub application: Application,
-    /// The way in which the nodes join the network.
-    pub join: Join,
-    /// Who reads the value of a node.
-    pub readers: Readers,
-    /// Programs in the place of the libraries.
-    pub programs: Vec<Program>,
-    /// The bounds of what a scenario may take of the machine that runs it.
-    pub limits: Limits,
     /// The device of a client.
     pub client_device: Arc<Device>,
     /// The device of the server.
     pub server_device: Arc<Device>,
+    sections: Sections,
     mesh: Arc<Mesh>,
     sources: Arc<Sources>,
     document: Arc<Document>,
     holds_keys: bool,
+}
+
+impl Deref for Scenario {
+    type Target = Sections;
+
+    fn deref(&self) -> &Sections {
+        &self.sections
+    }
 }
 
 /// The keys of a scenario whose values are secret. The commands of programs may have keys in them.
@@ -139,42 +121,42 @@ fn ascending(numbers: &[Ordinal]) -> Vec<u64> {
 }
 
 /// A scenario: which network, which devices, which session.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Scenario")]
-struct Sections {
+pub struct Sections {
     /// The nodes, and how well they hear each other.
-    network: Network,
+    pub network: Network,
     /// The link layer.
-    mac: Mac,
-    /// How IPv6 datagrams travel in 802.15.4 frames.
+    pub mac: Mac,
+    /// The way in which IPv6 datagrams travel in 802.15.4 frames.
     #[serde(default)]
-    lowpan: Lowpan,
+    pub lowpan: Lowpan,
     /// The nodes that open sessions.
-    client: Client,
+    pub client: Client,
     /// The node or host that accepts them.
     #[serde(default)]
-    server: Server,
+    pub server: Server,
     /// The protocol, the libraries and their settings.
-    session: Session,
+    pub session: Session,
     /// TCP below a session of TLS, or DCCP below one of DTLS.
     #[serde(default)]
-    transport: Transport,
-    /// What the border router does beyond forwarding.
+    pub transport: Transport,
+    /// The services of the border router beyond forwarding.
     #[serde(default)]
-    gateway: Gateway,
+    pub gateway: Gateway,
     /// Other traffic: flows of datagrams beside the sessions. Default: none.
     #[serde(default)]
-    traffic: Vec<Traffic>,
-    /// What runs above the sessions.
+    pub traffic: Vec<Traffic>,
+    /// The application above the sessions.
     #[serde(default)]
-    application: Application,
-    /// How the nodes join a TSCH network.
+    pub application: Application,
+    /// The way in which the nodes join a TSCH network.
     #[serde(default)]
-    join: Join,
+    pub join: Join,
     /// Who reads the value of a node, and how often.
     #[serde(default)]
-    readers: Readers,
+    pub readers: Readers,
     /// Programs that run as they are, unmodified, in the place of the libraries: docs/exec.md. `slowhand exec`, `slowhand sweep` and
     /// `slowhand compare` run them. All other commands ignore this table, and run the libraries of `[session]`.
     ///
@@ -182,10 +164,17 @@ struct Sections {
     /// `{port}` its port, `{node}` the node of the program, `{seed}` the seed of the world, `{keylog}` a file for the secrets of its
     /// sessions. Default: none.
     #[serde(default)]
-    programs: Vec<Program>,
-    /// What a scenario may take of the machine that runs it.
+    pub programs: Vec<Program>,
+    /// The bounds of what a scenario may take of the machine that runs it.
     #[serde(default)]
-    limits: Limits,
+    pub limits: Limits,
+}
+
+impl Sections {
+    /// The software of the nodes.
+    pub fn profile(&self) -> Profile {
+        self.network.profile.unwrap_or_else(|| self.mac.link_layer().default_profile())
+    }
 }
 
 /// The JSON Schema of a scenario file. Editors use it to check a file while it is written.
@@ -200,7 +189,7 @@ impl Scenario {
     /// # Errors
     /// A certificate could not be issued.
     pub fn credentials(&self) -> Result<BTreeMap<String, String>, BuildError> {
-        let [client, server] = [Role::Client, Role::Server].map(|role| self.session.config(role));
+        let [client, server] = Role::BOTH.map(|role| self.session.config(role));
         credential_files([&client, &server])
     }
 
@@ -270,30 +259,16 @@ impl Scenario {
             document.set(change)?;
             holds_keys |= has_keys(&document);
         }
-        let Sections {
-            network,
-            mut mac,
-            mut lowpan,
-            client,
-            server,
-            session,
-            transport,
-            gateway,
-            traffic,
-            application,
-            mut join,
-            readers,
-            programs,
-            limits,
-        } = document.deserialize().map_err(|error| mac::name_kind(error, &document))?;
-        let profile = network.profile.unwrap_or_else(|| mac.link_layer().default_profile());
-        profile.fill_lowpan(&mut lowpan, &document);
-        profile.fill_mac(&mut mac, &document);
-        profile.fill_join(&mut join, &document);
+        let deserialized = document.deserialize();
+        let mut sections: Sections = deserialized.map_err(|error| mac::name_kind(error, &document))?;
+        let profile = sections.profile();
+        profile.fill_lowpan(&mut sections.lowpan, &document);
+        profile.fill_mac(&mut sections.mac, &document);
+        profile.fill_join(&mut sections.join, &document);
         let mut device = |name: &str, key| validate::device(name, key, &mut files, &document).map(Arc::new);
         let (client_device, server_device) =
-            (device(&client.device, "client.device")?, device(&server.device, "server.device")?);
-        let mesh = validate::mesh(&network, running, &mut files, &document)?;
+            (device(&sections.client.device, "client.device")?, device(&sections.server.device, "server.device")?);
+        let mesh = validate::mesh(&sections.network, running, &mut files, &document)?;
         let sources = Sources {
             scenario: name.to_string_lossy().into_owned(),
             files: files.into_read(),
@@ -305,20 +280,7 @@ impl Scenario {
             name: name.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
             client_device,
             server_device,
-            network,
-            mac,
-            lowpan,
-            client,
-            server,
-            session,
-            transport,
-            gateway,
-            traffic,
-            application,
-            join,
-            readers,
-            programs,
-            limits,
+            sections,
             sources: Arc::new(sources),
             document: Arc::clone(&document),
             holds_keys,
@@ -375,11 +337,6 @@ impl Scenario {
     /// who reads a result that carries them knows the key. It stays true if an override replaces or removes the key.
     pub fn holds_keys(&self) -> bool {
         self.holds_keys
-    }
-
-    /// The software of the nodes.
-    pub fn profile(&self) -> Profile {
-        self.network.profile.unwrap_or_else(|| self.mac.link_layer().default_profile())
     }
 
     /// The links and routes that follow from `network`, as it was when the scenario was loaded.

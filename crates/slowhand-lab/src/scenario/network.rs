@@ -1,12 +1,10 @@
 //! `[network]`: the nodes, and how well they hear each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::{self, Deserializer, Visitor};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use slowhand_net::address::NodeId;
 use slowhand_net::link::{self, LinkQuality, Links, Variation};
 use slowhand_net::network::BufferCounts;
@@ -14,10 +12,13 @@ use slowhand_net::random::Streams;
 use slowhand_net::route::{Loop, Routes, Unreachable};
 
 use super::handling::FrameHandling;
+use super::keys::table;
 use super::nodes::{MAX_NODE, node};
 use super::profile::Profile;
 use super::variation::{Change, GilbertElliott, Outage, Trace, Walk, WiFi, certain};
-use crate::input::{Decibels, Integer, Milliseconds, NumberKey, PositiveDecibels, Probability, RelativeDecibels};
+use crate::input::{
+    Decibels, Forms, Integer, Milliseconds, NumberKey, PositiveDecibels, Probability, RelativeDecibels,
+};
 
 /// The nodes of the mesh and the links between them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -42,8 +43,8 @@ pub struct Network {
     /// The parent of each node, for routes that you choose: `{ 1 = 0, 2 = 0, 3 = 2 }`. Every node but the root needs one,
     /// to which it has a link. Default: none, the parents follow from `routing`.
     pub parents: Option<BTreeMap<NumberKey<MAX_NODE>, Integer<0, MAX_NODE>>>,
-    /// What single nodes have that the others have not, by their numbers: `{ 0 = { queue = 60 }, 5 = { queue = 4 } }`.
-    /// Default: all nodes are alike.
+    /// The properties of single nodes that differ from those of the others, by their numbers:
+    /// `{ 0 = { queue = 60 }, 5 = { queue = 4 } }`. Default: all nodes are alike.
     #[serde(default)]
     pub nodes: BTreeMap<NumberKey<MAX_NODE>, NodeBuffers>,
     /// The software of the nodes: the defaults of the keys that say how many frames and datagrams a node keeps, for how
@@ -52,7 +53,7 @@ pub struct Network {
     /// docs/reference/nodes.md compares them: in the default schedule of TSCH no handshake with certificates completes with the
     /// timers of OpenThread and Zephyr, 2 % do with RIOT's, 39 % with Contiki-NG's numbers, all with OpenWSN's.
     pub profile: Option<Profile>,
-    /// How long the processor of a node takes for each frame that it receives or sends: a time, or `"device"`: the
+    /// The time that the processor of a node takes for each frame that it receives or sends: a time, or `"device"`: the
     /// `processor.frame_handling_us` of its device (the server's where the server is, else the client's). Default: 0,
     /// processors take no time for frames.
     #[serde(default)]
@@ -78,37 +79,32 @@ pub struct Network {
     pub outages: Vec<Outage>,
 }
 
-/// Which frames survive a collision: those that are received with enough power above the sum of the others. Each link has
-/// a power of its own, the same in both directions (shadowing), which does not change with time.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Capture {
-    /// How much stronger a frame must be, in dB, at all times. Of two frames that overlap at most one survives. Default: 3 (CC2420
-    /// data sheet, co-channel rejection).
-    pub threshold_db: PositiveDecibels,
-    /// The standard deviation of the powers of links, in dB: each is drawn from the normal distribution, anew for each
-    /// seed. Default: 4 (assumed).
-    pub spread_db: Decibels,
-}
-
-impl Default for Capture {
-    fn default() -> Self {
-        Self { threshold_db: PositiveDecibels::constant(3.0), spread_db: Decibels::constant(4.0) }
+table! {
+    /// Which frames survive a collision: those that are received with enough power above the sum of the others. Each link has
+    /// a power of its own, the same in both directions (shadowing), which does not change with time.
+    #[derive(Copy, PartialEq)]
+    pub struct Capture {
+        /// The power by which a frame must be stronger at all times, in dB. Of two frames that overlap at most one survives.
+        /// Default: 3 (CC2420 data sheet, co-channel rejection).
+        pub threshold_db: PositiveDecibels { PositiveDecibels::constant(3.0) },
+        /// The standard deviation of the powers of links, in dB: each is drawn from the normal distribution, anew for each
+        /// seed. Default: 4 (assumed).
+        pub spread_db: Decibels { Decibels::constant(4.0) },
     }
 }
 
-/// What one node has.
+/// The properties of one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NodeBuffers {
-    /// How many frames its queue holds. Default: `mac.queue`.
+    /// The number of frames that its queue holds. Default: `mac.queue`.
     pub queue: Option<Integer<1, 65_535>>,
-    /// How many datagrams it can reassemble at the same time. Default: `lowpan.reassembly_buffers`.
+    /// The number of datagrams that it can reassemble at the same time. Default: `lowpan.reassembly_buffers`.
     pub reassembly_buffers: Option<Integer<1, 65_535>>,
-    /// How many datagrams it can forward at the same time, with `lowpan.reassembly = "forwarding"` or `"recovery"`.
+    /// The number of datagrams that it can forward at the same time, with `lowpan.reassembly = "forwarding"` or `"recovery"`.
     /// Default: `lowpan.forwarding.entries`.
     pub forwarding_entries: Option<Integer<1, 65_535>>,
-    /// How long its processor takes for a frame. Default: `network.frame_handling_ms`.
+    /// The time that its processor takes for a frame. Default: `network.frame_handling_ms`.
     pub frame_handling_ms: Option<Milliseconds>,
     /// False if the node does not understand `lowpan.payload_compression`. `lowpan.capabilities` says how its neighbours learn that.
     /// Default: true.
@@ -151,7 +147,7 @@ pub enum Topology {
         depth: Integer<1, MAX_NODE>,
         /// The number of children of each node that is not a leaf.
         fan_out: Integer<1, MAX_NODE>,
-        /// How many nodes there are, the root included: those with higher numbers are left out. Default: the whole tree.
+        /// The number of nodes, the root included: those with higher numbers are left out. Default: the whole tree.
         nodes: Option<Integer<2, 65_535>>,
     },
     /// A list of links. Every node from 0 to the highest number used must have a path to the root.
@@ -410,21 +406,7 @@ impl Topology {
 
 impl<'de> Deserialize<'de> for Channel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Key;
-
-        impl Visitor<'_> for Key {
-            type Value = Channel;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a channel from 11 to 26")
-            }
-
-            fn visit_str<E: de::Error>(self, key: &str) -> Result<Channel, E> {
-                let number = key.parse().ok().filter(|number| (11..=26).contains(number));
-                number.map(Channel).ok_or_else(|| E::invalid_value(de::Unexpected::Str(key), &self))
-            }
-        }
-
-        deserializer.deserialize_str(Key)
+        let of_key = |key: &str| key.parse().ok().filter(|number| (11..=26).contains(number)).map(Self);
+        Forms::text("a channel from 11 to 26", of_key).read(deserializer)
     }
 }

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Unexpected, Visitor};
 use slowhand_net::address::NodeId;
 
-use super::nodes::MAX_NODE;
+use super::nodes::{MAX_NODE, node, written_node};
 use super::{Mesh, ServerAt};
-use crate::input::{Document, InputError, Integer, Seconds};
+use crate::input::{Document, Forms, InputError, Integer, Seconds, inline_schema};
 
 /// A program in the place of a library.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -22,19 +22,19 @@ pub struct Program {
     /// the `"root"`, or at the node with this number. A list of numbers: at each of these nodes. A world is over when the programs of
     /// all clients have ended.
     pub at: ProgramAt,
-    /// What runs: a text whose words are quoted as in a shell, or a list of words. There is no shell: for pipes write
-    /// `["sh", "-c", "..."]`.
+    /// The program and its arguments: a text whose words are quoted as in a shell, or a list of words. There is no shell: for
+    /// pipes write `["sh", "-c", "..."]`.
     pub command: Command,
     /// When it starts. Default: 1 at a client (assumed: until then a server listens), 0 elsewhere.
     pub start_s: Option<Seconds>,
-    /// What comes to its standard input: pairs of a time and a text, such as `[[5, "on\n"], [60, ""]]`. An empty text ends the input.
-    /// Default: nothing comes, and the input does not end.
+    /// The texts that come to its standard input: pairs of a time and a text, such as `[[5, "on\n"], [60, ""]]`. An empty
+    /// text ends the input. Default: nothing comes, and the input does not end.
     #[serde(default)]
     pub stdin: Vec<Input>,
     /// Variables of its environment, beside those of slowhand itself, which they replace. Default: none.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// How long it computes before it sends, after it has received something. Default: 0, computing takes no time.
+    /// The time for which it computes before it sends, after it has received something. Default: 0, computing takes no time.
     #[serde(default = "no_time")]
     pub compute_s: Seconds,
     /// When it has done what it was to do. All that is given must be true. Default: nobody asks.
@@ -166,49 +166,15 @@ impl Command {
 
 impl<'de> Deserialize<'de> for Command {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Words;
-
-        impl<'de> Visitor<'de> for Words {
-            type Value = Command;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(Command::ALLOWED)
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Command, E> {
-                let words = shlex::split(text).and_then(Command::of);
-                words.ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut words: A) -> Result<Command, A::Error> {
-                let mut found = Vec::new();
-                while let Some(word) = words.next_element()? {
-                    found.push(word);
-                }
-                Command::of(found).ok_or_else(|| de::Error::invalid_value(Unexpected::Seq, &self))
-            }
-        }
-
-        deserializer.deserialize_any(Words)
+        let (allowed, number) = (Self::ALLOWED, |_| None);
+        Forms { allowed, text: |text| shlex::split(text).and_then(Self::of), number, list: Self::of }.read(deserializer)
     }
 }
 
-impl JsonSchema for Command {
-    fn schema_name() -> Cow<'static, str> {
-        "Command".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [
-            { "type": "string", "minLength": 1 },
-            { "type": "array", "items": { "type": "string" }, "minItems": 1 },
-        ] })
-    }
-}
+inline_schema!(Command, { "anyOf": [
+    { "type": "string", "minLength": 1 },
+    { "type": "array", "items": { "type": "string" }, "minItems": 1 },
+] });
 
 impl<'de> Deserialize<'de> for Input {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -254,65 +220,27 @@ impl JsonSchema for Input {
 
 impl<'de> Deserialize<'de> for ProgramAt {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Place;
-
-        impl<'de> Visitor<'de> for Place {
-            type Value = ProgramAt;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(
-                    f,
-                    "\"client\", \"server\", \"internet\", \"root\", the number of a node, 0 to {MAX_NODE}, or a list of numbers"
-                )
-            }
-
-            fn visit_str<E: de::Error>(self, place: &str) -> Result<ProgramAt, E> {
-                match place {
-                    "client" => Ok(ProgramAt::Client),
-                    "server" => Ok(ProgramAt::Server),
-                    "internet" => Ok(ProgramAt::Internet),
-                    "root" => Ok(ProgramAt::Nodes(vec![NodeId::ROOT])),
-                    _ => Err(E::invalid_value(Unexpected::Str(place), &self)),
-                }
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<ProgramAt, E> {
-                let node = u32::try_from(number).ok().filter(|&number| number <= MAX_NODE);
-                let node = node.ok_or_else(|| E::invalid_value(Unexpected::Signed(number), &self))?;
-                Ok(ProgramAt::Nodes(vec![NodeId(node as u16)]))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<ProgramAt, A::Error> {
-                let mut nodes = Vec::new();
-                while let Some(number) = numbers.next_element::<Integer<0, MAX_NODE>>()? {
-                    nodes.push(NodeId(number.get() as u16));
-                }
-                match nodes.is_empty() {
-                    true => Err(de::Error::invalid_value(Unexpected::Seq, &self)),
-                    false => Ok(ProgramAt::Nodes(nodes)),
-                }
-            }
-        }
-
-        deserializer.deserialize_any(Place)
+        let text = |place: &str| match place {
+            "client" => Some(Self::Client),
+            "server" => Some(Self::Server),
+            "internet" => Some(Self::Internet),
+            "root" => Some(Self::Nodes(vec![NodeId::ROOT])),
+            _ => None,
+        };
+        let list = |numbers: Vec<Integer<0, MAX_NODE>>| {
+            let nodes: Vec<NodeId> = numbers.into_iter().map(|number| node(number.get())).collect();
+            (!nodes.is_empty()).then_some(Self::Nodes(nodes))
+        };
+        let number = |number| written_node(number).map(|node| Self::Nodes(vec![node]));
+        let allowed = format!(
+            "\"client\", \"server\", \"internet\", \"root\", the number of a node, 0 to {MAX_NODE}, or a list of numbers"
+        );
+        Forms { allowed: &allowed, text, number, list }.read(deserializer)
     }
 }
 
-impl JsonSchema for ProgramAt {
-    fn schema_name() -> Cow<'static, str> {
-        "ProgramAt".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let node = json_schema!({ "type": "integer", "minimum": 0, "maximum": MAX_NODE });
-        json_schema!({ "anyOf": [
-            { "enum": ["client", "server", "internet", "root"] },
-            node,
-            { "type": "array", "items": node, "minItems": 1, "uniqueItems": true },
-        ] })
-    }
-}
+inline_schema!(ProgramAt, { "anyOf": [
+    { "enum": ["client", "server", "internet", "root"] },
+    { "type": "integer", "minimum": 0, "maximum": MAX_NODE },
+    { "type": "array", "items": { "type": "integer", "minimum": 0, "maximum": MAX_NODE }, "minItems": 1, "uniqueItems": true },
+] });

@@ -1,10 +1,10 @@
 //! A pre-shared key, as a scenario has it.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use crate::input::{Forms, inline_schema};
 
 /// The most octets of a key: as many as lean-dtls takes. Other libraries take fewer, or more.
 const LONGEST: usize = 64;
@@ -35,34 +35,9 @@ impl fmt::Debug for Psk {
 
 impl<'de> Deserialize<'de> for Psk {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Digits;
-
-        impl Visitor<'_> for Digits {
-            type Value = Psk;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string in quotes of hexadecimal digits, two for each of 1 to 64 octets")
-            }
-
-            fn visit_str<E: de::Error>(self, digits: &str) -> Result<Psk, E> {
-                Psk::from_digits(digits).ok_or_else(|| E::invalid_value(de::Unexpected::Str(digits), &self))
-            }
-        }
-
-        deserializer.deserialize_str(Digits)
+        let allowed = "a string in quotes of hexadecimal digits, two for each of 1 to 64 octets";
+        Forms::text(allowed, Self::from_digits).read(deserializer)
     }
 }
 
-impl JsonSchema for Psk {
-    fn schema_name() -> Cow<'static, str> {
-        "Psk".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^([0-9a-fA-F]{2}){1,64}$" })
-    }
-}
+inline_schema!(Psk, { "type": "string", "pattern": "^([0-9a-fA-F]{2}){1,64}$" });

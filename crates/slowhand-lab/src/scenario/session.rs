@@ -39,7 +39,7 @@ pub struct Session {
     #[serde(default = "default_protocol")]
     #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
-    /// What carries the datagrams of DTLS: UDP (`udp`), or
+    /// The carrier of the datagrams of DTLS: UDP (`udp`), or
     ///
     /// - `coap`: each flight of the handshake is the body of a CoAP request or of its response (DTLS as a CoAP resource, Capossele et
     ///   al. 2015). `session.coap` has the timers and the size of blocks; `timeout_s` and `datagram_packing` have no effect. After the
@@ -93,22 +93,22 @@ pub struct Session {
     /// long; `timeout_s` is for its flights until then. Choose more than a peer computes for an answer. Only with lean-dtls at
     /// both ends. Default: none, nothing is measured.
     pub timeout_floor_s: Option<PositiveSeconds>,
-    /// How the retransmission timeouts of both ends grow. `double`: each is twice the one before (RFC 6347 section 4.2.4.1). `cocoa`:
-    /// by the variable back-off factor of CoCoA (draft-ietf-core-cocoa-03 section 4.2.1), which the first timeout of a flight decides:
-    /// threefold below 1 s, by half above 3 s, twofold between; and all timeouts of an end are longer by the same random share of up
-    /// to a half, so that ends that began
-    /// together do not repeat together. A handshake is too short for the estimators of CoCoA: see `timeout_floor_s`. Only with
-    /// lean-dtls at both ends. Default: `double`.
+    /// The growth of the retransmission timeouts of both ends. `double`: each is twice the one before (RFC 6347 section
+    /// 4.2.4.1). `cocoa`: by the variable back-off factor of CoCoA (draft-ietf-core-cocoa-03 section 4.2.1), which the first
+    /// timeout of a flight decides: threefold below 1 s, by half above 3 s, twofold between; and all timeouts of an end are
+    /// longer by the same random share of up to a half, so that ends that began together do not repeat together. A handshake
+    /// is too short for the estimators of CoCoA: see `timeout_floor_s`. Only with lean-dtls at both ends. Default: `double`.
     #[serde(default)]
     pub backoff: Growth,
     /// The maximum fragment length that the client asks for (RFC 6066 section 4). Default: none.
     #[schemars(extend("enum" = [512, 1_024, 2_048, 4_096]))]
     pub max_fragment_length: Option<Integer<1, 65_535>>,
-    /// What each end tells the other: the most octets of content in encrypted records for it (RFC 8449). Default: none.
+    /// The limit that each end tells the other: the most octets of content in encrypted records for it (RFC 8449). Default:
+    /// none.
     pub record_size_limit: Option<Integer<64, 16_384>>,
-    /// How the ends compress their certificates (RFC 8879): with `zlib`. Only with rustls at both ends, in TLS 1.3 and QUIC. It takes
-    /// no time and no energy here (assumed). What `certificate_length` adds to a certificate nearly vanishes, which is more than
-    /// compression does for a real one of that length. Default: none.
+    /// The compression of the ends' certificates (RFC 8879): with `zlib`. Only with rustls at both ends, in TLS 1.3 and QUIC.
+    /// It takes no time and no energy here (assumed). What `certificate_length` adds to a certificate nearly vanishes, which
+    /// is more than compression does for a real one of that length. Default: none.
     pub certificate_compression: Option<CertificateCompression>,
     /// The most octets of a datagram (the payload of UDP or DCCP) that either end sends. Default: no limit in the library.
     /// A 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them for IPv6 and UDP, and up to 320 for IPv6 and
@@ -148,14 +148,14 @@ pub struct Session {
     /// It shows in `data_s`, so it needs `application.requests` and `coap+dtls1.2`. Default: false.
     #[serde(default)]
     pub false_start: bool,
-    /// What both ends leave out of DTLS 1.2: switches of the lean profile of lean-dtls, or `slides` for those of Pittoli et
-    /// al. 2016, or `all`. `all` has `server_finished_first` too, which makes handshakes slower where an end computes slowly or
-    /// datagrams get lost: name the others there. Only with lean-dtls at both ends. Default: none.
+    /// The parts of DTLS 1.2 that both ends leave out: switches of the lean profile of lean-dtls, or `slides` for those of
+    /// Pittoli et al. 2016, or `all`. `all` has `server_finished_first` too, which makes handshakes slower where an end
+    /// computes slowly or datagrams get lost: name the others there. Only with lean-dtls at both ends. Default: none.
     #[serde(default)]
     #[schemars(extend("uniqueItems" = true))]
     pub lean: Vec<LeanSwitch>,
-    /// How a pre-shared key of DTLS 1.3 is used: alone (`psk_ke`), or with key agreement (`psk_dhe_ke`), which takes longer, and
-    /// after which who learns the key cannot read the session (RFC 8446 section 4.2.9). Default: `psk_ke`.
+    /// The use of a pre-shared key in DTLS 1.3: alone (`psk_ke`), or with key agreement (`psk_dhe_ke`), which takes longer,
+    /// and after which who learns the key cannot read the session (RFC 8446 section 4.2.9). Default: `psk_ke`.
     #[serde(default)]
     pub psk_mode: PskMode,
     /// True if the pre-shared key of DTLS is one that neither end had before (S3K, Raza et al. 2016): before each handshake the client asks
@@ -169,8 +169,8 @@ pub struct Session {
     /// The handshake of EDHOC.
     #[serde(default)]
     pub edhoc: EdhocSettings,
-    /// How the session resumes an earlier session of the two ends: by the session ID (`id`) or by a ticket. The earlier
-    /// session is not part of the run. Default: none, the handshake is a full handshake.
+    /// The way in which the session resumes an earlier session of the two ends: by the session ID (`id`) or by a ticket. The
+    /// earlier session is not part of the run. Default: none, the handshake is a full handshake.
     pub resumption: Option<Resumption>,
     /// The identity that goes with the pre-shared key, 1 to 32 octets. Default: `Client_identity`.
     #[schemars(length(min = 1, max = 32))]

@@ -10,7 +10,7 @@ use slowhand_sessions::{
 
 use super::session::{Auth, Session};
 
-/// How the ends are configured.
+/// The configuration of the ends.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionSettings {
     /// The client.
@@ -19,7 +19,7 @@ pub struct SessionSettings {
     pub server: EndSettings,
 }
 
-/// How an end is configured. Where the scenario leaves something out, it is the default of the scenario or of the library.
+/// The configuration of an end. Where the scenario leaves something out, it is the default of the scenario or of the library.
 #[derive(Clone, Debug, Serialize)]
 pub struct EndSettings {
     /// The library.
@@ -38,7 +38,7 @@ pub struct EndSettings {
     pub rsa_bits: Option<u32>,
     /// The identity that goes with a pre-shared key.
     pub psk_identity: Option<String>,
-    /// How DTLS 1.3 uses a pre-shared key; none with another version or credential.
+    /// The use of a pre-shared key in DTLS 1.3; none with another version or credential.
     pub psk_mode: Option<PskMode>,
     /// The retransmission timer; none over a stream, and where messages of CoAP carry DTLS.
     pub timer: Option<TimerSettings>,
@@ -52,13 +52,13 @@ pub struct EndSettings {
     pub connection_id: Option<u32>,
     /// True if a server asks for a cookie; none over a stream.
     pub cookie: Option<bool>,
-    /// How an earlier session is resumed.
+    /// The way in which an earlier session is resumed.
     pub resumption: Option<Resumption>,
     /// True if a client sends data before the server's Finished.
     pub false_start: bool,
-    /// How the ends compress certificates.
+    /// The compression of the ends' certificates.
     pub certificate_compression: Option<CertificateCompression>,
-    /// What is left out of DTLS 1.2.
+    /// The parts of DTLS 1.2 that are left out.
     pub lean: Vec<LeanSwitch>,
 }
 
@@ -71,7 +71,7 @@ pub struct TimerSettings {
     pub maximum_ms: f64,
     /// The least timeout of an end that measures round trips.
     pub floor_ms: Option<f64>,
-    /// How it grows.
+    /// Its growth.
     pub growth: Growth,
 }
 

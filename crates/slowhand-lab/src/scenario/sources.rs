@@ -29,6 +29,6 @@ pub struct Sources {
     /// The text of the scenario's file, and of each device file that it names. The names of device files are relative
     /// to the scenario's file. Devices that are built in are not among them.
     pub files: BTreeMap<String, String>,
-    /// What replaces values of the scenario's file, as `key=value`, in this order.
+    /// The replacements of values of the scenario's file, as `key=value`, in this order.
     pub overrides: Vec<String>,
 }

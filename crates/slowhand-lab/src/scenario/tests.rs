@@ -79,7 +79,7 @@ fn a_session_without_options_has_the_defaults_of_the_sessions_crate() {
     let certificate = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM;
     let psk = Suite::TLS_PSK_WITH_AES_128_GCM_SHA256;
     for (suite, kind) in [(certificate, CredentialKind::Certificate), (psk, CredentialKind::Psk)] {
-        let session = with(&format!("session={{ stack = \"mbedtls\", suite = \"{suite}\" }}")).session;
+        let session = with(&format!("session={{ stack = \"mbedtls\", suite = \"{suite}\" }}")).session.clone();
         for role in [Role::Client, Role::Server] {
             let family = Family::Tls(Tls { suite: Some(suite), ..Tls::new(Version::DTLS12) });
             let defaults = SessionConfig::new(role, Stack::MBEDTLS, family, Credential::from(kind));
@@ -107,7 +107,7 @@ fn the_credential_is_one_that_both_libraries_have() {
         ("stack = \"lean-dtls\", credential = \"psk\"", Psk),
         ("stack = \"lean-dtls\", suite = \"TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256\"", Psk),
     ] {
-        let session = with(&format!("session={{ {keys} }}")).session;
+        let session = with(&format!("session={{ {keys} }}")).session.clone();
         let ends = [Role::Client, Role::Server].map(|role| session.config(role));
         assert!(ends.iter().all(|end| end.credential.kind() == expected && end.validate().is_ok()), "{keys}: {ends:?}");
     }
@@ -137,7 +137,7 @@ fn a_section_becomes_the_configuration_of_its_layer() {
     let internet = with(server).server.internet_config();
     assert_eq!((internet.delay, internet.jitter), (Duration::from_micros(10_500), Duration::from_millis(2)));
     assert_eq!((internet.loss.get(), internet.dropped), (0.5, vec![1, 2]));
-    let client = with("client.start_s=3").client;
+    let client = with("client.start_s=3").client.clone();
     let (settling, period) = (Duration::from_secs(60), Duration::from_secs(2));
     assert_eq!((client.start(settling), client.start_spread(period)), (Duration::from_secs(3), period));
     assert_eq!(with("mac.queue=20").client.start(settling), settling);
@@ -300,7 +300,7 @@ fn clients_are_the_leaves_unless_named() {
     assert_eq!(with(part).clients(), nodes(&[3, 4, 5, 6, 7]));
     // Evenly spread: of five nodes, those at 0 * 5 / 3, 1 * 5 / 3 and 2 * 5 / 3.
     let mut some = with("network.topology={ kind = \"star\", leaves = 5 }");
-    some.client.count = Some(crate::input::Integer::constant(3));
+    some.sections.client.count = Some(crate::input::Integer::constant(3));
     assert_eq!(some.clients(), nodes(&[1, 2, 4]));
 }
 
@@ -314,7 +314,7 @@ fn links_have_the_ratios_that_are_given() {
         scenario.network.links().iter().map(|link| (link.from.0, link.to.0, link.data, link.ack)).collect()
     };
     assert_eq!(ratios(&scenario), [(0, 1, 0.8, 0.8), (1, 0, 0.7, 0.7), (1, 2, 0.9, 0.9), (2, 1, 0.9, 0.9)]);
-    scenario.network.ack_pdr = Some(crate::input::Probability::constant(0.99));
+    scenario.sections.network.ack_pdr = Some(crate::input::Probability::constant(0.99));
     assert_eq!(ratios(&scenario)[1], (1, 0, 0.7, 0.99));
     assert!(scenario.network.links().iter().all(|link| link.channels == [(20, 0.25)]));
 }
@@ -357,7 +357,7 @@ fn each_end_gets_its_own_configuration() {
 #[test]
 fn without_a_suite_the_libraries_have_their_best() {
     let suite = |session: &str| {
-        let session = with(&format!("session={{ {session} }}")).session;
+        let session = with(&format!("session={{ {session} }}")).session.clone();
         let configs = [Role::Client, Role::Server].map(|role| session.config(role));
         for config in configs {
             let Some(tls) = config.family.tls() else { panic!("a session of TLS or DTLS") };

@@ -1,15 +1,11 @@
 //! `[[traffic]]`: flows of datagrams beside the sessions.
 
-use std::borrow::Cow;
-use std::fmt;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
-use serde::de::{self, Deserializer, Visitor};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
 use slowhand_net::address::{Host, NodeId};
 
-use super::nodes::MAX_NODE;
-use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
+use super::nodes::{MAX_NODE, written_node};
+use crate::input::{Document, Forms, InputError, Integer, PositiveMilliseconds, inline_schema};
 use crate::traffic::{self, Flow};
 
 /// Other traffic: UDP datagrams that mean nothing. They begin when the link layer has settled, and end with the last
@@ -124,50 +120,19 @@ impl Traffic {
 
 impl<'de> Deserialize<'de> for Place {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct End;
-
-        impl Visitor<'_> for End {
-            type Value = Place;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "\"root\", \"internet\", \"nodes\" or the number of a node, 0 to {MAX_NODE}")
-            }
-
-            fn visit_str<E: de::Error>(self, place: &str) -> Result<Place, E> {
-                match place {
-                    "root" => Ok(Place::Host(Host::Node(NodeId::ROOT))),
-                    "internet" => Ok(Place::Host(Host::Internet)),
-                    "nodes" => Ok(Place::Nodes),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(place), &self)),
-                }
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Place, E> {
-                u16::try_from(number)
-                    .ok()
-                    .filter(|&number| u32::from(number) <= MAX_NODE)
-                    .map(|number| Place::Host(Host::Node(NodeId(number))))
-                    .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
-            }
-        }
-
-        deserializer.deserialize_any(End)
+        let text = |place: &str| match place {
+            "root" => Some(Self::Host(Host::Node(NodeId::ROOT))),
+            "internet" => Some(Self::Host(Host::Internet)),
+            "nodes" => Some(Self::Nodes),
+            _ => None,
+        };
+        let number = |number: i64| written_node(number).map(|node| Self::Host(Host::Node(node)));
+        let allowed = format!("\"root\", \"internet\", \"nodes\" or the number of a node, 0 to {MAX_NODE}");
+        Forms { number, ..Forms::text(&allowed, text) }.read(deserializer)
     }
 }
 
-impl JsonSchema for Place {
-    fn schema_name() -> Cow<'static, str> {
-        "Place".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [
-            { "enum": ["root", "internet", "nodes"] },
-            { "type": "integer", "minimum": 0, "maximum": MAX_NODE },
-        ] })
-    }
-}
+inline_schema!(Place, { "anyOf": [
+    { "enum": ["root", "internet", "nodes"] },
+    { "type": "integer", "minimum": 0, "maximum": MAX_NODE },
+] });

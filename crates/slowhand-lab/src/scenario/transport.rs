@@ -26,11 +26,11 @@ table! {
     pub struct Dccp(dccp::DccpConfig = dccp::DccpConfig::default()) {
         /// The initial congestion window, in packets. Default: 4 (RFC 4341 section 5, for packets of up to 1095 octets).
         pub initial_window: Option<Integer<1, 4>> = initial_window,
-        /// How many datagrams wait at an end while its congestion window is full. One more is lost (`send_queue_full`). Default: 5
-        /// (`tx_qlen` of Linux).
+        /// The number of datagrams that wait at an end while its congestion window is full. One more is lost
+        /// (`send_queue_full`). Default: 5 (`tx_qlen` of Linux).
         pub send_queue: Option<Integer<1, 1_000>> = send_queue,
-        /// How many data packets an end acknowledges together. It acknowledges fewer of them 0.2 s after the first (RFC 4340 section
-        /// 11.3). Default: 2 (RFC 4340 section 11.3); Linux uses 1.
+        /// The number of data packets that an end acknowledges together. It acknowledges fewer of them 0.2 s after the first
+        /// (RFC 4340 section 11.3). Default: 2 (RFC 4340 section 11.3); Linux uses 1.
         pub ack_ratio: Option<Integer<1, 2>> = ack_ratio,
         /// The first timeout of the connection's Request (RFC 4340 section 8.1.1), and the timeout after which data without an
         /// acknowledgement counts as lost, until a round trip is measured (RFC 6298 section 2.1): at most 60. Default: 1.
@@ -55,7 +55,7 @@ table! {
         /// The maximum segment size, in octets of payload and options. The end announces it to the peer, and never sends
         /// larger segments. Presets: 1220 (`linux`: the minimum MTU of IPv6 less 60), 536 (`constrained`, assumed).
         pub mss: Option<Integer<64, 65_535>>,
-        /// The size of the send buffer, in octets: data to send, and data without acknowledgment. Presets: 65536, 2144; at
+        /// The size of the send buffer, in octets: data to send, and data without acknowledgement. Presets: 65536, 2144; at
         /// least four segments.
         pub send_buffer: Option<Integer<64, 1_073_741_824>> = send_buffer,
         /// The size of the receive buffer, in octets, and so the largest window. Presets: 65536, 2144; at least four
@@ -63,8 +63,8 @@ table! {
         pub receive_buffer: Option<Integer<64, 1_073_741_824>> = receive_buffer,
         /// When a segment that is smaller than the MSS waits for more data. Presets: `minshall`, `off`.
         pub nagle: Option<Nagle> = nagle,
-        /// The longest delay of an acknowledgment; 0: each segment is acknowledged at once. Presets: 40 (with Linux's quick
-        /// acknowledgments at the beginning), 200 (assumed; the first author of Claeys et al. 2021 published 150).
+        /// The longest delay of an acknowledgement; 0: each segment is acknowledged at once. Presets: 40 (with Linux's quick
+        /// acknowledgements at the beginning), 200 (assumed; the first author of Claeys et al. 2021 published 150).
         pub delayed_ack_ms: Option<AckDelay>,
         /// True to offer SACK (RFC 2018) and to use it for loss recovery (RFC 6675). Presets: true, true.
         pub sack: Option<bool> = sack,
@@ -83,7 +83,7 @@ table! {
         pub ecn: Option<Ecn> = ecn,
         /// True if at most one segment is unacknowledged, as in uIP. Presets: false, false.
         pub single_segment: Option<bool> = single_segment,
-        /// True if the last segment of a flight is sent again after two round trips without an acknowledgment (tail loss
+        /// True if the last segment of a flight is sent again after two round trips without an acknowledgement (tail loss
         /// probe, RFC 8985 section 7). Presets: true, false.
         pub tail_loss_probe: Option<bool> = tail_loss_probe,
         /// The retransmission timeout before the first measurement of the round-trip time. Presets: 1, 1 (RFC 6298
@@ -127,7 +127,7 @@ pub enum Preset {
     Constrained,
 }
 
-/// The longest delay of an acknowledgment, in milliseconds; RFC 9293 section 3.8.6.3 allows less than 500.
+/// The longest delay of an acknowledgement, in milliseconds; RFC 9293 section 3.8.6.3 allows less than 500.
 pub type AckDelay = Integer<0, 500>;
 
 impl Tcp {

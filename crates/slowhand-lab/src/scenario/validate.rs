@@ -14,7 +14,8 @@ use super::mac::LinkLayer;
 use super::network::{Mesh, RouteError, Routing};
 use super::nodes::MAX_NODE;
 use super::{
-    Auth, Capabilities, Lowpan, Network, PayloadCompression, Reassembly, Rpl, Scenario, ServerAt, Session, Topology,
+    Auth, Capabilities, Lowpan, Network, PayloadCompression, Program, Reassembly, Rpl, Scenario, ServerAt, Session,
+    Topology,
 };
 use crate::device::Device;
 use crate::input::{Document, Files, InputError};
@@ -294,8 +295,9 @@ fn traffic(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
 
 /// Checks each program.
 fn programs(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
-    let Scenario { programs, mesh, server, .. } = scenario;
-    programs.iter().enumerate().try_for_each(|(index, program)| program.check(index, mesh, server.at, document))
+    let check =
+        |(index, program): (usize, &Program)| program.check(index, &scenario.mesh, scenario.server.at, document);
+    scenario.programs.iter().enumerate().try_for_each(check)
 }
 
 /// Checks the nodes and their links, works out the routes, and reads what changes with time.
@@ -517,7 +519,7 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     if session.auth() == Auth::Server && credentials.contains(&CredentialKind::Ecjpake) {
         return Err(document.blame("session.auth", "\"server\"", "\"mutual\" with a password"));
     }
-    for (role, credential) in [Role::Client, Role::Server].into_iter().zip(credentials) {
+    for (role, credential) in Role::BOTH.into_iter().zip(credentials) {
         let config = session.config(role);
         if let Some(length) = session.certificate_length.filter(|_| credential != CredentialKind::Certificate) {
             let found = length.get().to_string();

@@ -21,7 +21,7 @@ pub struct GilbertElliott {
     /// The share of frames that arrive in the good state, of those that the link's own ratio lets arrive. Default: 1.
     #[serde(default = "certain")]
     pub good_pdr: Probability,
-    /// The same in the bad state. Default: 0.
+    /// The share of such frames that arrive in the bad state. Default: 0.
     #[serde(default = "never")]
     pub bad_pdr: Probability,
 }
@@ -90,7 +90,7 @@ pub struct Change {
 pub struct Walk {
     /// The time from one node to the next. Node 1 is in reach when the network begins.
     pub every_s: PositiveSeconds,
-    /// How long a node is in reach.
+    /// The time for which a node is in reach.
     pub reach_s: PositiveSeconds,
 }
 

@@ -120,9 +120,7 @@ impl World<'_> {
             return;
         }
         dccp.connection.handle_timeout(now);
-        if let Some(trace) = &mut self.trace {
-            trace.expire(now, end, Timer::Dccp);
-        }
+        self.note(|trace| trace.expire(now, end, Timer::Dccp));
         self.transmit_dccp(now, end);
     }
 

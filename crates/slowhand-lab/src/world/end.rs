@@ -171,9 +171,7 @@ impl World<'_> {
             _ => phase.max(self.conversations[conversation].phase()),
         };
         let id = self.ledger.sent(end, phase, datagram);
-        if let Some(trace) = &mut self.trace {
-            trace.send(now, end, id, datagram);
-        }
+        self.note(|trace| trace.send(now, end, id, datagram));
         let mut events = std::mem::take(&mut self.network_events);
         let End { local, peer, .. } = self.ends[end];
         if let Err(error) = self.network.send(now, local, peer, &datagram.octets, id, &mut events) {
@@ -185,9 +183,7 @@ impl World<'_> {
 
     /// The timer of the connection below a session is due then, or no longer runs.
     pub(super) fn set_connection_timer(&mut self, end: EndId, timer: Timer, deadline: Option<Instant>, event: Event) {
-        if let Some(trace) = &mut self.trace {
-            trace.set_timer(end, timer, deadline);
-        }
+        self.note(|trace| trace.set_timer(end, timer, deadline));
         if let Some(at) = deadline {
             self.events.push(at, event);
         }
@@ -242,9 +238,7 @@ impl World<'_> {
             self.events.push(busy_until, Event::SessionTimeout { end });
             return;
         }
-        if let Some(trace) = &mut self.trace {
-            trace.expire(now, end, Timer::Session);
-        }
+        self.note(|trace| trace.expire(now, end, Timer::Session));
         self.ends[end].session.handle_timeout(to_std(now));
         self.after_call(now, end);
     }
@@ -320,9 +314,7 @@ impl World<'_> {
         let deadline = session.deadline().map(|at| from_std(at).max(now + MIN_TIMEOUT));
         if deadline != *session_timer {
             *session_timer = deadline;
-            if let Some(trace) = &mut self.trace {
-                trace.set_timer(end, Timer::Session, deadline);
-            }
+            self.note(|trace| trace.set_timer(end, Timer::Session, deadline));
             if let Some(at) = deadline {
                 self.events.push(at, Event::SessionTimeout { end });
             }
@@ -358,9 +350,7 @@ impl World<'_> {
         });
         if let Some((end, failure)) = failed {
             let outcome = outcome_of(failure.kind);
-            if let Some(trace) = &mut self.trace {
-                trace.fail(conversation);
-            }
+            self.note(|trace| trace.fail(conversation));
             let failure = Failure { end: end.role(), reason: std::mem::take(&mut failure.reason) };
             let mut at = now;
             if let [Some(client), Some(server)] = completed {

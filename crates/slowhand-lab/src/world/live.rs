@@ -273,9 +273,7 @@ impl<'a> World<'a> {
         }
         let payload = packet[UdpDatagram::HEADERS..].into();
         let datagram = self.ledger.sent(end, phase, &payload);
-        if let Some(trace) = &mut self.trace {
-            trace.send(now, end, datagram, &payload);
-        }
+        self.note(|trace| trace.send(now, end, datagram, &payload));
         Some(datagram)
     }
 

@@ -206,9 +206,9 @@ impl<'a> World<'a> {
     ) -> Option<Self> {
         let mut world = Self::empty(plan, seed);
         let (streams, nonces) = (Streams::new(seed), plan.nonces(seed));
-        world.retries = plan.retry().map(|policy| Retries::new(policy, streams));
+        world.retries = plan.retry.map(|policy| Retries::new(policy, streams));
         world.applications = Some(applications);
-        world.slots = plan.slots().map(Slots::new);
+        world.slots = plan.slots.map(Slots::new);
         for &client in plan.clients() {
             if interrupt.is_set() {
                 return None;
@@ -423,7 +423,7 @@ impl<'a> World<'a> {
 
     fn run_network(&mut self, now: Instant, observer: &mut dyn Observer) {
         let mut events = std::mem::take(&mut self.network_events);
-        let mut meter = Meter::new(&mut self.ledger, self.plan.is_acknowledged(), observer);
+        let mut meter = Meter::new(&mut self.ledger, self.plan.is_acknowledged, observer);
         self.network.handle_deadline(now, &mut events, &mut meter);
         self.handle_network_events(now, &mut events);
         self.network_events = events;
@@ -437,9 +437,7 @@ impl<'a> World<'a> {
             match event {
                 NetworkEvent::Lost { at, datagram, reason, host, holders } => {
                     let holders = self.ledger.holders(holders);
-                    if let Some(trace) = &mut self.trace {
-                        trace.lose(Lost { at, datagram, host, reason, holders });
-                    }
+                    self.note(|trace| trace.lose(Lost { at, datagram, host, reason, holders }));
                     self.ledger.lost(datagram, reason, host, holders);
                 }
                 NetworkEvent::Delivered { datagram, at, .. } if Traffic::has(datagram) => {
@@ -489,9 +487,7 @@ impl<'a> World<'a> {
             self.end_if_finished(now, conversation);
         }
         events.clear();
-        if let Some(trace) = &mut self.trace {
-            trace.resume(step);
-        }
+        self.note(|trace| trace.resume(step));
     }
 
     /// Keeps what became of datagrams, if someone asks.
@@ -518,18 +514,21 @@ impl<'a> World<'a> {
         self.trace = Some(trace);
     }
 
+    /// Keeps something in the trace, if there is one.
+    fn note(&mut self, keep: impl FnOnce(&mut Trace)) {
+        if let Some(trace) = &mut self.trace {
+            keep(trace);
+        }
+    }
+
     /// An end does something: a step of the trace.
     fn begin_step(&mut self, now: Instant, end: EndId, cause: Cause) {
-        if let Some(trace) = &mut self.trace {
-            trace.begin(now, end, cause);
-        }
+        self.note(|trace| trace.begin(now, end, cause));
     }
 
     /// An end outside of the world does something: the same.
     fn begin_outside(&mut self, now: Instant, end: EndId, arrived: Option<DatagramId>) {
-        if let Some(trace) = &mut self.trace {
-            trace.begin_outside(now, end, arrived);
-        }
+        self.note(|trace| trace.begin_outside(now, end, arrived));
     }
 
     /// The number of the present step.
@@ -554,7 +553,7 @@ impl<'a> World<'a> {
 
     fn start(&mut self, now: Instant, conversation: ConversationId, cause: Cause) {
         if self.conversations[conversation].gives_up != GivesUp::Never {
-            let at = self.attempt_began(now, conversation) + self.plan.give_up();
+            let at = self.attempt_began(now, conversation) + self.plan.give_up;
             self.events.push(at.max(now), Event::GaveUp { conversation });
         }
         self.network.begin_burst(now, self.client_node(conversation));

@@ -11,12 +11,12 @@ use slowhand_net::observer::Observer;
 impl Plan {
     /// Runs the world of a seed: one record for each handshake. The observer sees every frame on the air.
     pub fn run(&self, seed: u64, observer: &mut dyn Observer) -> Vec<Record> {
-        Conversation::handshakes(self.run_to_the_end(seed, &of_a_run(self.exchange()), observer).conversations)
+        Conversation::handshakes(self.run_to_the_end(seed, &of_a_run(self.exchange), observer).conversations)
     }
 
     /// As [`run`](Self::run), unless it is interrupted first: then there are no records.
     pub fn run_until(&self, interrupt: &Interrupt, seed: u64, observer: &mut dyn Observer) -> Option<Vec<Record>> {
-        let finished = self.run_world(seed, &of_a_run(self.exchange()), interrupt, observer)?;
+        let finished = self.run_world(seed, &of_a_run(self.exchange), interrupt, observer)?;
         Some(Conversation::handshakes(finished.conversations))
     }
 
@@ -32,7 +32,7 @@ impl Plan {
 
     /// Runs the world of a seed, and returns the lines of the key log (`SSLKEYLOGFILE`) of its sessions too.
     pub fn run_with_key_log(&self, seed: u64, observer: &mut dyn Observer) -> (Vec<Record>, Vec<String>) {
-        let Finished { conversations, key_log, .. } = self.run_to_the_end(seed, &of_a_run(self.exchange()), observer);
+        let Finished { conversations, key_log, .. } = self.run_to_the_end(seed, &of_a_run(self.exchange), observer);
         (Conversation::handshakes(conversations), key_log)
     }
 

@@ -48,7 +48,7 @@ impl World<'_> {
         let sent = match self.ends[end].stream {
             Some(_) => of_stream(octets),
             None if self.plan.protocol() == Protocol::Quic => of_packets(octets),
-            None => of_datagrams(octets, self.plan.has_cookie()),
+            None => of_datagrams(octets, self.plan.has_cookie),
         };
         match sent {
             Sent::Stateless => true,

@@ -58,9 +58,7 @@ impl World<'_> {
     pub(super) fn write(&mut self, now: Instant, end: EndId, octets: &[u8]) {
         let Some(stream) = &mut self.ends[end].stream else { return };
         stream.write(octets);
-        if let Some(trace) = &mut self.trace {
-            trace.write(octets);
-        }
+        self.note(|trace| trace.write(octets));
         self.transmit(now, end);
     }
 
@@ -81,9 +79,7 @@ impl World<'_> {
             return self.events.push(busy_until, Event::StreamTimeout { end });
         }
         stream.connection.handle_timeout(now);
-        if let Some(trace) = &mut self.trace {
-            trace.expire(now, end, Timer::Stream);
-        }
+        self.note(|trace| trace.expire(now, end, Timer::Stream));
         self.transmit(now, end);
     }
 
@@ -139,9 +135,7 @@ impl World<'_> {
                 (true, None) => NO_DATAGRAM,
                 (true, Some(_)) => self.ledger.sent_by_none(), // it arrives: the other end may be a program
             };
-            if let Some(trace) = &mut self.trace {
-                trace.send(now, end, id, &octets.into());
-            }
+            self.note(|trace| trace.send(now, end, id, &octets.into()));
             let packet =
                 TcpPacket { source: local.address, destination: peer.address, ecn: transmit.ecn, segment: octets };
             if let Err(error) = self.network.send_segment(now, packet, id, &mut events) {

@@ -138,10 +138,10 @@ impl World<'_> {
     /// Every flow begins.
     pub(super) fn begin_traffic(&mut self) {
         let streams = Streams::new(self.seed);
-        let flows = self.plan.traffic();
+        let flows = &self.plan.traffic;
         for flow in flows.ids() {
             let mut random = streams.stream("traffic", flow.row() as u64);
-            let first = Instant::ZERO + self.plan.traffic_start() + flows[flow].first(&mut random);
+            let first = Instant::ZERO + self.plan.traffic_start + flows[flow].first(&mut random);
             self.traffic.push(random);
             self.events.push(first, super::Event::Traffic { flow });
         }
@@ -149,7 +149,7 @@ impl World<'_> {
 
     /// A flow sends, and plans when it sends again.
     pub(super) fn send_traffic(&mut self, now: Instant, number: FlowId) {
-        let flow: Flow = self.plan.traffic()[number];
+        let flow: Flow = self.plan.traffic[number];
         let [from, to] = [flow.from, flow.to].map(|host| Endpoint::new(host.address(), PORT));
         let payload = [0; MAX_OCTETS];
         let mut events = std::mem::take(&mut self.network_events);

@@ -159,7 +159,7 @@ fn timers_may_be_too_short() {
 
 /// The sessions of a scenario without its network.
 fn meet(mode: Mode, more: &[&str], path: &Path) -> Transcript {
-    let sessions = scenario(mode, more).session;
+    let sessions = scenario(mode, more).session.clone();
     let configs = [(Role::Client, 1), (Role::Server, 2)]
         .map(|(role, seed)| SessionConfig { seed: [seed; 32], ..sessions.config(role) });
     let [mut client, mut server] =

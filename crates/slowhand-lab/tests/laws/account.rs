@@ -29,7 +29,7 @@ type Holds = Result<(), String>;
 /// Numbers are finite and not negative.
 pub(crate) fn numbers(world: &World<'_>) -> Holds {
     let is_number = |number: &f64| number.is_finite() && *number >= 0.0;
-    let nodes = world.inspection.node_columns();
+    let nodes = columns(&world.inspection.nodes);
     for (field, column) in columns(&world.records).into_iter().chain(nodes) {
         let holds = match &column {
             Column::F64(numbers) => numbers.iter().all(is_number),

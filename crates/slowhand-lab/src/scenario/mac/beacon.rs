@@ -2,12 +2,11 @@
 
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
-use slowhand_net::radio::Mac;
 use slowhand_net::radio::PanError;
 use slowhand_net::radio::beacon::{self, BeaconConfig, BeaconConfigError, Downward, Superframe};
 use slowhand_net::random::Streams;
 
-use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
+use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac, prepared};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::Profile;
 use crate::scenario::keys::table;
@@ -24,7 +23,7 @@ table! {
         /// The time from the first symbol of the beacon to the end of the contention access period. The standard allows
         /// 15.36 ms times 2^SO. Default: 61.44 (SO 2, assumed).
         pub cap_ms: PositiveMilliseconds = superframe.cap,
-        /// How frames go from a coordinator to its children. Default: `indirect`, as in the standard.
+        /// The way of frames from a coordinator to its children. Default: `indirect`, as in the standard.
         pub downward: Downward = downward,
         /// True if a child listens throughout the active period of its parent (macRxOnWhenIdle). Default: false.
         pub rx_on_when_idle: bool = rx_on_when_idle,
@@ -35,10 +34,11 @@ table! {
         pub min_be: Integer<0, 8> = backoff_exponents.0,
         /// The maximum backoff exponent (macMaxBE). Default: 5 (same table).
         pub max_be: Integer<0, 8> = backoff_exponents.1,
-        /// How often CSMA-CA backs off again because the channel is busy, before the frame is dropped (macMaxCSMABackoffs).
-        /// Default: 4 (same table).
+        /// The number of times that CSMA-CA backs off again because the channel is busy, before the frame is dropped
+        /// (macMaxCSMABackoffs). Default: 4 (same table).
         pub max_csma_backoffs: Integer<0, 5> = max_csma_backoffs,
-        /// How often a frame is sent again when no acknowledgement comes (macMaxFrameRetries). Default: 3 (same table).
+        /// The number of times that a frame is sent again when no acknowledgement comes (macMaxFrameRetries). Default: 3
+        /// (same table).
         pub max_retries: Integer<0, 7> = max_retries,
         /// For how many beacon intervals a coordinator keeps a frame that its child does not request
         /// (macTransactionPersistenceTime). Default: 500 (same table).
@@ -47,7 +47,7 @@ table! {
         pub security: Option<LinkSecurity>,
         /// The channel. Default: 26 (assumed).
         pub channel: Integer<11, 26> = channel,
-        /// How many frames a node's queue holds. Default: 8 (assumed).
+        /// The number of frames that a node's queue holds. Default: 8 (assumed).
         pub queue: Integer<1, 65_535> = queue,
     }
 }
@@ -131,20 +131,8 @@ impl LinkLayer for Beacon {
     fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
         let config = self.config();
         build(config.clone(), mesh, &Streams::new(0)).map_err(|error| MacError::new("mac", error))?;
-        Ok(Box::new(Prepared { config }))
-    }
-}
-
-/// A beacon-enabled network without its randomness.
-#[derive(Debug)]
-struct Prepared {
-    config: BeaconConfig,
-}
-
-impl PreparedMac for Prepared {
-    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
-        // `prepare` has built a network of the same tree and constants. The seed changes nothing in that.
-        Box::new(build(self.config.clone(), mesh, streams).expect("a checked cluster tree"))
+        // That was a network of the same tree and constants. The seed changes nothing in that.
+        Ok(prepared(move |mesh, streams| build(config.clone(), mesh, streams).expect("a checked cluster tree")))
     }
 }
 

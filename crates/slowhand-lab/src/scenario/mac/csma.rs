@@ -1,27 +1,24 @@
 //! `[mac] kind = "csma"`.
 
-use std::borrow::Cow;
-use std::fmt;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
 use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
-use slowhand_net::radio::Mac;
 use slowhand_net::radio::PanError;
 use slowhand_net::radio::csma::config::{CSL_UNIT, MAX_SHORT_ADDRESSES};
 use slowhand_net::radio::csma::{self, CsmaConfig, CsmaConfigError, FastPoll, Polling};
 use slowhand_net::random::Streams;
 
-use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
-use crate::input::{Document, InputError, Integer, Milliseconds, PositiveMilliseconds, PositiveSeconds};
+use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac, prepared};
+use crate::input::{
+    Document, Forms, InputError, Integer, Milliseconds, PositiveMilliseconds, PositiveSeconds, inline_schema,
+};
 use crate::scenario::Profile;
 use crate::scenario::keys::table;
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
-use crate::scenario::nodes::MAX_NODE;
+use crate::scenario::nodes::{MAX_NODE, node};
 
 table! {
     /// Unslotted CSMA/CA, as Thread and Zigbee use it. Nodes always listen, except sleepy devices, which poll their parents.
@@ -37,10 +34,10 @@ table! {
         pub fast_poll: FastPoll = polling.fast,
         /// The poll period while a device polls fast. Default: 188 (OpenThread, kFastPollPeriod).
         pub fast_poll_period_ms: PositiveMilliseconds = polling.fast_period,
-        /// How many fast polls follow a frame that the device has to send, with `fast_poll = "data"`. Default: 8
+        /// The number of fast polls that follow a frame that the device has to send, with `fast_poll = "data"`. Default: 8
         /// (OpenThread, kDefaultFastPolls).
         pub fast_polls: Integer<1, 15> = polling.fast_polls,
-        /// How long a device listens for a frame that an acknowledgement has announced. Default: 100 (OpenThread,
+        /// The time for which a device listens for a frame that an acknowledgement has announced. Default: 100 (OpenThread,
         /// OPENTHREAD_CONFIG_MAC_DATA_POLL_TIMEOUT).
         pub data_wait_ms: PositiveMilliseconds = polling.data_wait,
         /// Coordinated sampled listening of the sleepy devices. Default: they only poll.
@@ -56,12 +53,12 @@ table! {
         /// The maximum backoff exponent (macMaxBE). Default: that of `network.profile`; 5 in OpenThread.
         #[schemars(extend("default" = null))]
         pub max_be: Integer<0, 8> = backoff_exponents.1,
-        /// How often CSMA-CA backs off again because the channel is busy (macMaxCSMABackoffs). Default: that of
-        /// `network.profile`; 4 in OpenThread.
+        /// The number of times that CSMA-CA backs off again because the channel is busy (macMaxCSMABackoffs). Default: that
+        /// of `network.profile`; 4 in OpenThread.
         #[schemars(extend("default" = null))]
         pub max_csma_backoffs: Integer<0, 5> = max_csma_backoffs,
-        /// How often a frame is sent again (macMaxFrameRetries). Default: that of `network.profile`; 15 in OpenThread, 3 in the
-        /// standard.
+        /// The number of times that a frame is sent again (macMaxFrameRetries). Default: that of `network.profile`; 15 in
+        /// OpenThread, 3 in the standard.
         #[schemars(extend("default" = null))]
         pub max_retries: Integer<0, 255> = max_retries,
         /// The largest exponent of the random delay before a frame without acknowledgement is sent again: before its n-th
@@ -76,17 +73,17 @@ table! {
         /// True if the acknowledgement of a sleepy device's data frame says whether frames wait for it. If false, only that
         /// of a poll does. Default: true (OpenThread).
         pub pending_in_data_acks: bool = pending_in_data_acks,
-        /// How often a parent sends a frame to a sleepy device, each time after a poll, until the device acknowledges it.
-        /// Default: 4 (OpenThread, OPENTHREAD_CONFIG_MAC_MAX_TX_ATTEMPTS_INDIRECT_POLLS).
+        /// The number of times that a parent sends a frame to a sleepy device, each time after a poll, until the device
+        /// acknowledges it. Default: 4 (OpenThread, OPENTHREAD_CONFIG_MAC_MAX_TX_ATTEMPTS_INDIRECT_POLLS).
         pub indirect_attempts: Integer<1, 255> = indirect_attempts,
-        /// How long a parent keeps a frame for a sleepy device (macTransactionPersistenceTime). Default: 240 (OpenThread's
-        /// child timeout; 7.68 in the standard and in Zigbee).
+        /// The time for which a parent keeps a frame for a sleepy device (macTransactionPersistenceTime). Default: 240
+        /// (OpenThread's child timeout; 7.68 in the standard and in Zigbee).
         pub indirect_timeout_s: PositiveSeconds = indirect_timeout,
         /// Link security of data frames, polls and enhanced acknowledgements. Default: none.
         pub security: Option<LinkSecurity>,
         /// The channel. Default: 26 (assumed).
         pub channel: Integer<11, 26> = channel,
-        /// How many frames a node's queue holds. Default: that of `network.profile`; 44 in OpenThread.
+        /// The number of frames that a node's queue holds. Default: that of `network.profile`; 44 in OpenThread.
         #[schemars(extend("default" = null))]
         pub queue: Integer<1, 65_535> = queue,
     }
@@ -106,12 +103,12 @@ pub struct Csl {
     /// have last exchanged a frame. Default: 20 (several ports of OpenThread, otPlatRadioGetCslAccuracy).
     #[serde(default = "accuracy")]
     pub accuracy_ppm: Integer<0, 255>,
-    /// How exactly each node knows when a frame begins. Default: 0.2 (several ports of OpenThread,
+    /// The accuracy with which each node knows when a frame begins. Default: 0.2 (several ports of OpenThread,
     /// otPlatRadioGetCslUncertainty: 20 units of 10 us).
     #[serde(default = "uncertainty")]
     pub uncertainty_ms: Milliseconds,
-    /// How long a sample lasts after the time at which the header of a frame is expected. Default: 5.504 (OpenThread,
-    /// OPENTHREAD_CONFIG_MIN_RECEIVE_ON_AFTER: the longest frame and acknowledgement).
+    /// The time for which a sample lasts after the time at which the header of a frame is expected. Default: 5.504
+    /// (OpenThread, OPENTHREAD_CONFIG_MIN_RECEIVE_ON_AFTER: the longest frame and acknowledgement).
     #[serde(default = "receive_after")]
     pub receive_after_ms: Milliseconds,
 }
@@ -265,22 +262,10 @@ impl LinkLayer for Csma {
     }
 
     fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
-        let config = self.config();
-        build(config, self, mesh, &Streams::new(0)).map_err(|error| MacError::new("mac", error))?;
-        Ok(Box::new(Prepared { keys: self.clone() }))
-    }
-}
-
-/// A non-beacon network without its randomness.
-#[derive(Debug)]
-struct Prepared {
-    keys: Csma,
-}
-
-impl PreparedMac for Prepared {
-    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
-        // `prepare` has built a network of the same tree and constants. The seed changes nothing in that.
-        Box::new(build(self.keys.config(), &self.keys, mesh, streams).expect("a checked network"))
+        let (config, keys) = (self.config(), self.clone());
+        build(config.clone(), self, mesh, &Streams::new(0)).map_err(|error| MacError::new("mac", error))?;
+        // That was a network of the same tree and constants. The seed changes nothing in that.
+        Ok(prepared(move |mesh, streams| build(config.clone(), &keys, mesh, streams).expect("a checked network")))
     }
 }
 
@@ -366,33 +351,17 @@ impl Csl {
 
 impl<'de> Deserialize<'de> for Sleepy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Nodes;
-
-        impl<'de> Visitor<'de> for Nodes {
-            type Value = Sleepy;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "\"none\", \"leaves\" or a list of nodes, 1 to {MAX_NODE}")
-            }
-
-            fn visit_str<E: de::Error>(self, nodes: &str) -> Result<Sleepy, E> {
-                match nodes {
-                    "none" => Ok(Sleepy::None),
-                    "leaves" => Ok(Sleepy::Leaves),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(nodes), &self)),
-                }
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut nodes: A) -> Result<Sleepy, A::Error> {
-                let mut sleepy = Vec::new();
-                while let Some(node) = nodes.next_element::<Integer<1, MAX_NODE>>()? {
-                    sleepy.push(NodeId(node.get() as u16));
-                }
-                Ok(if sleepy.is_empty() { Sleepy::None } else { Sleepy::Nodes(sleepy) })
-            }
-        }
-
-        deserializer.deserialize_any(Nodes)
+        let text = |nodes: &str| match nodes {
+            "none" => Some(Self::None),
+            "leaves" => Some(Self::Leaves),
+            _ => None,
+        };
+        let list = |nodes: Vec<Integer<1, MAX_NODE>>| match nodes.as_slice() {
+            [] => Some(Self::None),
+            nodes => Some(Self::Nodes(nodes.iter().map(|number| node(number.get())).collect())),
+        };
+        let allowed = format!("\"none\", \"leaves\" or a list of nodes, 1 to {MAX_NODE}");
+        Forms { allowed: &allowed, text, number: |_| None, list }.read(deserializer)
     }
 }
 
@@ -406,22 +375,10 @@ impl Serialize for Sleepy {
     }
 }
 
-impl JsonSchema for Sleepy {
-    fn schema_name() -> Cow<'static, str> {
-        "Sleepy".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [
-            { "enum": ["none", "leaves"] },
-            { "type": "array", "items": { "type": "integer", "minimum": 1, "maximum": MAX_NODE } },
-        ] })
-    }
-}
+inline_schema!(Sleepy, { "anyOf": [
+    { "enum": ["none", "leaves"] },
+    { "type": "array", "items": { "type": "integer", "minimum": 1, "maximum": MAX_NODE } },
+] });
 
 #[cfg(test)]
 mod tests {

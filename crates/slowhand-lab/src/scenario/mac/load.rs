@@ -1,7 +1,6 @@
 //! `mac.load`: beacons, DIOs and keep-alives.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::ip::dio::{DioTimer, Mode, dio};
@@ -11,42 +10,31 @@ use slowhand_net::radio::tsch;
 use slowhand_net::route::Routes;
 
 use crate::input::{Document, InputError, Integer, Seconds};
+use crate::scenario::keys::table;
 
-/// The frames that keep a 6TiSCH network together, as load on the minimal cell (RFC 8180). The table alone, `mac.load = {}`,
-/// has those of Contiki-NG.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Load {
-    /// The longest time from one enhanced beacon of a node to its next, or 0 for no beacons. Each time is drawn from three
-    /// quarters of it to all of it (Contiki-NG, tsch.c tsch_send_eb_process). Default: 16 (Contiki-NG, tsch-conf.h
-    /// TSCH_EB_PERIOD).
-    pub beacon_period_s: Seconds,
-    /// True if nodes send DIOs of RPL, by a Trickle timer (RFC 6206) that begins with the world. Default: true.
-    pub dio: bool,
-    /// The smallest interval of the Trickle timer is 2 to the power of this, in milliseconds (DIOIntervalMin). Default: 12,
-    /// 4 s (Contiki-NG, rpl-conf.h RPL_DIO_INTERVAL_MIN; RFC 6550 section 17 has 3, 8 ms).
-    pub dio_interval_min: Integer<0, 20>,
-    /// How often the interval doubles (DIOIntervalDoublings). Default: 8 (Contiki-NG, RPL_DIO_INTERVAL_DOUBLINGS; RFC 6550
-    /// has 20).
-    pub dio_doublings: Integer<0, 20>,
-    /// A node that has heard this many DIOs in an interval sends none (DIORedundancyConstant). 0: it always sends. Default:
-    /// 10 (RFC 6550 section 17).
-    pub dio_redundancy: Integer<0, 255>,
-    /// A node that has not heard its parent for this time sends it an empty frame. 0: never. Default: 12 (Contiki-NG,
-    /// tsch-conf.h TSCH_KEEPALIVE_TIMEOUT).
-    pub keep_alive_s: Seconds,
-}
-
-impl Default for Load {
-    fn default() -> Self {
-        Self {
-            beacon_period_s: Seconds::constant(16.0),
-            dio: true,
-            dio_interval_min: Integer::constant(12),
-            dio_doublings: Integer::constant(8),
-            dio_redundancy: Integer::constant(10),
-            keep_alive_s: Seconds::constant(12.0),
-        }
+table! {
+    /// The frames that keep a 6TiSCH network together, as load on the minimal cell (RFC 8180). The table alone, `mac.load = {}`,
+    /// has those of Contiki-NG.
+    #[derive(PartialEq, Serialize)]
+    pub struct Load {
+        /// The longest time from one enhanced beacon of a node to its next, or 0 for no beacons. Each time is drawn from three
+        /// quarters of it to all of it (Contiki-NG, tsch.c tsch_send_eb_process). Default: 16 (Contiki-NG, tsch-conf.h
+        /// TSCH_EB_PERIOD).
+        pub beacon_period_s: Seconds { Seconds::constant(16.0) },
+        /// True if nodes send DIOs of RPL, by a Trickle timer (RFC 6206) that begins with the world. Default: true.
+        pub dio: bool { true },
+        /// The smallest interval of the Trickle timer is 2 to the power of this, in milliseconds (DIOIntervalMin). Default: 12,
+        /// 4 s (Contiki-NG, rpl-conf.h RPL_DIO_INTERVAL_MIN; RFC 6550 section 17 has 3, 8 ms).
+        pub dio_interval_min: Integer<0, 20> { Integer::constant(12) },
+        /// The number of times that the interval doubles (DIOIntervalDoublings). Default: 8 (Contiki-NG,
+        /// RPL_DIO_INTERVAL_DOUBLINGS; RFC 6550 has 20).
+        pub dio_doublings: Integer<0, 20> { Integer::constant(8) },
+        /// A node that has heard this many DIOs in an interval sends none (DIORedundancyConstant). 0: it always sends. Default:
+        /// 10 (RFC 6550 section 17).
+        pub dio_redundancy: Integer<0, 255> { Integer::constant(10) },
+        /// A node that has not heard its parent for this time sends it an empty frame. 0: never. Default: 12 (Contiki-NG,
+        /// tsch-conf.h TSCH_KEEPALIVE_TIMEOUT).
+        pub keep_alive_s: Seconds { Seconds::constant(12.0) },
     }
 }
 

@@ -15,7 +15,7 @@ pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, StartOfFrame, Tsch
 pub use xmac::{Generation, XMac};
 
 use std::error::Error;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,6 +23,7 @@ use serde_json::Value;
 use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
+use slowhand_net::radio;
 use slowhand_net::radio::frame::{self, SecurityLevel};
 use slowhand_net::random::Streams;
 
@@ -213,7 +214,29 @@ pub(super) fn name_kind(mut error: InputError, document: &Document) -> InputErro
 pub trait PreparedMac: Debug + Send + Sync {
     /// The medium access control of one world. All its randomness comes from `streams`, so that a seed repeats its
     /// world.
-    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn slowhand_net::radio::Mac>;
+    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn radio::Mac>;
+}
+
+/// A link layer that a function makes from all that it knows.
+struct Prepared<F>(F);
+
+impl<F> Debug for Prepared<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a prepared link layer")
+    }
+}
+
+impl<F: Fn(&Mesh, &Streams) -> Box<dyn radio::Mac> + Send + Sync> PreparedMac for Prepared<F> {
+    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn radio::Mac> {
+        self.0(mesh, streams)
+    }
+}
+
+/// The link layer that `build` makes.
+fn prepared<M: radio::Mac + 'static>(
+    build: impl Fn(&Mesh, &Streams) -> M + Send + Sync + 'static,
+) -> Box<dyn PreparedMac> {
+    Box::new(Prepared(move |mesh: &Mesh, streams: &Streams| Box::new(build(mesh, streams)) as Box<dyn radio::Mac>))
 }
 
 /// A link layer that cannot be prepared.

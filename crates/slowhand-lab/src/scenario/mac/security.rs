@@ -1,15 +1,13 @@
 //! `[mac.security]`: link security, the same keys under every link layer.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
-use serde::de::{self, Deserializer, Visitor};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
 use slowhand_net::address::{Eui64, NodeId, PAN_ID};
 use slowhand_net::radio::frame::{self, KeyIdentifier, Security, SecurityLevel};
 
-use crate::input::{Document, InputError, Integer};
+use crate::input::{Document, Forms, InputError, Integer, inline_schema};
 
 /// Link security (IEEE 802.15.4, clause 9): frames have a security header, and a code or a ciphertext. They are longer,
 /// and have room for fewer octets. Immediate acknowledgements cannot be secured.
@@ -18,8 +16,8 @@ use crate::input::{Document, InputError, Integer};
 pub struct LinkSecurity {
     /// The security level of all frames that can be secured. 6TiSCH (OpenWSN) and Thread have `enc-mic-32`.
     pub level: SecurityLevel,
-    /// How a frame names its key: 0, not at all; 1, by `key_index`; 2 and 3, by `key_index` and the address of the root (4
-    /// or 8 octets). Default: 1, as in Thread and OpenWSN; Contiki has 0.
+    /// The way in which a frame names its key: 0, not at all; 1, by `key_index`; 2 and 3, by `key_index` and the address of
+    /// the root (4 or 8 octets). Default: 1, as in Thread and OpenWSN; Contiki has 0.
     #[serde(default = "key_id_mode")]
     pub key_id_mode: Integer<0, 3>,
     /// The key index in each frame. Default: 1.
@@ -113,40 +111,16 @@ impl fmt::Display for Key {
 
 impl<'de> Deserialize<'de> for Key {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Digits;
-
-        impl Visitor<'_> for Digits {
-            type Value = Key;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a key of 32 hexadecimal digits")
-            }
-
-            fn visit_str<E: de::Error>(self, digits: &str) -> Result<Key, E> {
-                let is_key = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-                let number = u128::from_str_radix(digits, 16).ok().filter(|_| is_key);
-                let number = number.ok_or_else(|| E::invalid_value(de::Unexpected::Str(digits), &self))?;
-                Ok(Key(frame::Key(number.to_be_bytes())))
-            }
-        }
-
-        deserializer.deserialize_str(Digits)
+        let of_digits = |digits: &str| {
+            let is_key = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+            let number = u128::from_str_radix(digits, 16).ok().filter(|_| is_key)?;
+            Some(Self(frame::Key(number.to_be_bytes())))
+        };
+        Forms::text("a key of 32 hexadecimal digits", of_digits).read(deserializer)
     }
 }
 
-impl JsonSchema for Key {
-    fn schema_name() -> Cow<'static, str> {
-        "Key".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^[0-9a-fA-F]{32}$" })
-    }
-}
+inline_schema!(Key, { "type": "string", "pattern": "^[0-9a-fA-F]{32}$" });
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
-use slowhand_net::radio::Mac;
 use slowhand_net::radio::tsch::layout::{Crowded, Layout};
 use slowhand_net::radio::tsch::schedule::{self, CellOptions, handle};
 use slowhand_net::radio::tsch::scheduling::{Msf, Pid, SchedulingFunction, Tunnel, msf, pid, tunnel};
@@ -16,7 +15,7 @@ use slowhand_net::radio::tsch::{self, TschConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
-use super::{LinkLayer, LinkSecurity, Load, MacError, Opportunity, PreparedMac};
+use super::{LinkLayer, LinkSecurity, Load, MacError, Opportunity, PreparedMac, prepared};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::Profile;
 use crate::scenario::keys::table;
@@ -36,7 +35,7 @@ table! {
         pub start_of_frame: StartOfFrame,
         /// The length of the slotframe in slots. Default: 101 (OpenWSN, schedule.h SLOTFRAME_LENGTH).
         pub slotframe: Integer<1, 65_535> = slotframe,
-        /// How many cells of each kind the schedule gets.
+        /// The number of cells of each kind in the schedule.
         pub cells: Cells,
         /// True if each node listens in an autonomous cell of its own, placed by the SAX hash of its
         /// address, in which any neighbour may send to it (MSF, RFC 9033 section 3). Default: true.
@@ -49,7 +48,8 @@ table! {
         /// The number of cells of a tunnel at each hop and in each direction, with `scheduling = "tunnel"`. Default: 4
         /// (assumed).
         pub tunnel_cells: Integer<1, MAX_TUNNEL_CELLS> { Integer::constant(4) },
-        /// How often a frame is sent again before it is dropped. Default: that of `network.profile`; 15 in OpenWSN.
+        /// The number of times that a frame is sent again before it is dropped. Default: that of `network.profile`; 15 in
+        /// OpenWSN.
         #[schemars(extend("default" = null))]
         pub max_retries: Integer<0, 254> = max_retries,
         /// The minimum backoff exponent BE: the backoff is up to 2^BE shared cells. Default: that of `network.profile`; 2 in
@@ -67,7 +67,7 @@ table! {
         pub ack_source_address: bool = ack_source_address,
         /// Beacons, DIOs and keep-alives in the shared cell. Default: none, nodes have joined and clocks do not drift.
         pub load: Option<Load>,
-        /// How many frames a node's queue holds. Default: that of `network.profile`; 20 in OpenWSN.
+        /// The number of frames that a node's queue holds. Default: that of `network.profile`; 20 in OpenWSN.
         #[schemars(extend("default" = null))]
         pub queue: Integer<1, 65_535> = queue,
         /// The hopping sequence: the channels in order. Default: all 16 channels, in the order of RFC 8180 section 4.1.
@@ -112,28 +112,28 @@ pub enum StartOfFrame {
 pub struct SlotTiming {
     /// From the start of the slot to the start of the frame (macTsTxOffset).
     pub tx_offset_us: Integer<0, 1_000_000>,
-    /// How long before and after `tx_offset_us` the receiver listens for the frame's start (half of
-    /// macTsRxWait).
+    /// The time for which the receiver listens before and after `tx_offset_us` for the frame's start (half of macTsRxWait).
     pub long_guard_us: Integer<0, 1_000_000>,
     /// From the end of the frame to the start of the acknowledgement (macTsTxAckDelay).
     pub tx_ack_delay_us: Integer<0, 1_000_000>,
-    /// How long before and after `tx_ack_delay_us` the sender listens for the acknowledgement (half of
+    /// The time for which the sender listens before and after `tx_ack_delay_us` for the acknowledgement (half of
     /// macTsAckWait).
     pub short_guard_us: Integer<0, 1_000_000>,
 }
 
-/// How many cells of each kind the schedule gets.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Cells {
-    /// Cells shared by all nodes, for sending and receiving. Default: 1 (6TiSCH minimal
-    /// configuration, RFC 8180 section 4.1).
-    pub shared: Integer<0, 65_535>,
-    /// Dedicated cells from each node to its parent. They lie in turns with those of `down`: the first cell is upward.
-    /// Default: 1; with a scheduling function or a written `schedule`, none.
-    pub up: Option<Integer<0, 65_535>>,
-    /// Dedicated cells from the parent to each node. Default: as for `up`.
-    pub down: Option<Integer<0, 65_535>>,
+table! {
+    /// The number of cells of each kind in the schedule.
+    #[derive(Serialize)]
+    pub struct Cells {
+        /// Cells shared by all nodes, for sending and receiving. Default: 1 (6TiSCH minimal
+        /// configuration, RFC 8180 section 4.1).
+        pub shared: Integer<0, 65_535> { Integer::constant(1) },
+        /// Dedicated cells from each node to its parent. They lie in turns with those of `down`: the first cell is upward.
+        /// Default: 1; with a scheduling function or a written `schedule`, none.
+        pub up: Option<Integer<0, 65_535>>,
+        /// Dedicated cells from the parent to each node. Default: as for `up`.
+        pub down: Option<Integer<0, 65_535>>,
+    }
 }
 
 /// One cell of a schedule written out.
@@ -155,7 +155,7 @@ pub struct Cell {
     pub kind: CellKind,
 }
 
-/// How many nodes may send in a cell.
+/// The number of nodes that may send in a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CellKind {
@@ -164,12 +164,6 @@ pub enum CellKind {
     Dedicated,
     /// Senders that share slot and channel offset contend, and back off after a loss.
     Shared,
-}
-
-impl Default for Cells {
-    fn default() -> Self {
-        Self { shared: Integer::constant(1), up: None, down: None }
-    }
 }
 
 impl Tsch {
@@ -332,16 +326,29 @@ impl LinkLayer for Tsch {
         let cells = self.schedule(mesh.routes()).map_err(|crowded| MacError::new("mac.slotframe", crowded))?;
         let (scheduling, tunnel_cells) = (self.scheduling, self.tunnel_cells.get() as u8);
         let load = self.load.as_ref().map(|load| (load.config(), load.members(mesh.routes())));
-        Ok(Box::new(Prepared { config, cells, scheduling, tunnel_cells, load }))
+        Ok(prepared(move |mesh, streams| {
+            let function = scheduling.function(tunnel_cells, mesh.routes(), streams);
+            let tsch = build(&config, &cells, function, mesh, streams);
+            match &load {
+                Some((load, members)) => tsch.with_load(*load, members.clone(), streams),
+                None => tsch,
+            }
+        }))
     }
 
+    /// Whatever the scheduling function is, first cells are those of MSF.
     fn prepare_forming(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
         if self.cells.shared.get() == 0 {
             let reason = "found 0, allowed: 1 or more where a network forms: beacons and DIOs are in this cell";
             return Err(MacError::new("mac.cells.shared", reason));
         }
-        let cells = self.layout(0, 0).common(mesh.nodes());
-        Ok(Box::new(Forming { config: self.config()?, cells, has_function: self.negotiates_cells() }))
+        let (config, cells) = (self.config()?, self.layout(0, 0).common(mesh.nodes()));
+        let has_function = self.negotiates_cells();
+        Ok(prepared(move |mesh, streams| {
+            let msf = || Box::new(Msf::forming(msf::MsfConfig::default(), mesh.nodes(), streams));
+            let function = has_function.then(|| msf() as Box<dyn SchedulingFunction>);
+            build(&config, &cells, function, mesh, streams).forming(streams)
+        }))
     }
 
     fn negotiates_cells(&self) -> bool {
@@ -349,64 +356,30 @@ impl LinkLayer for Tsch {
     }
 }
 
-/// A TSCH network that has not formed yet, without its randomness. Whatever the scheduling function is, first cells are those of
-/// MSF.
-#[derive(Debug)]
-struct Forming {
-    config: TschConfig,
-    /// By node.
-    cells: Vec<Vec<schedule::Cell>>,
-    has_function: bool,
-}
-
-impl PreparedMac for Forming {
-    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
-        let (config, links, cells) = (self.config.clone(), mesh.links(streams), self.cells.clone());
-        let tsch = match self.has_function {
-            true => {
-                let msf = Box::new(Msf::forming(msf::MsfConfig::default(), mesh.nodes(), streams));
-                tsch::Tsch::with_function(config, links, cells, msf, streams)
-            }
-            false => tsch::Tsch::new(config, links, cells, streams),
-        };
-        Box::new(tsch.forming(streams))
+/// A network with these cells, by node, and the function that changes them.
+fn build(
+    config: &TschConfig,
+    cells: &[Vec<schedule::Cell>],
+    function: Option<Box<dyn SchedulingFunction>>,
+    mesh: &Mesh,
+    streams: &Streams,
+) -> tsch::Tsch {
+    let (config, links, cells) = (config.clone(), mesh.links(streams), cells.to_vec());
+    match function {
+        Some(function) => tsch::Tsch::with_function(config, links, cells, function, streams),
+        None => tsch::Tsch::new(config, links, cells, streams),
     }
 }
 
-/// A TSCH network without its randomness.
-#[derive(Debug)]
-struct Prepared {
-    config: TschConfig,
-    /// By node.
-    cells: Vec<Vec<schedule::Cell>>,
-    scheduling: Scheduling,
-    tunnel_cells: u8,
-    load: Option<(tsch::Load, Vec<tsch::Member>)>,
-}
-
-impl PreparedMac for Prepared {
-    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
-        let (config, links, cells) = (self.config.clone(), mesh.links(streams), self.cells.clone());
-        let tsch = match self.function(mesh.routes(), streams) {
-            Some(function) => tsch::Tsch::with_function(config, links, cells, function, streams),
-            None => tsch::Tsch::new(config, links, cells, streams),
-        };
-        Box::new(match &self.load {
-            Some((load, members)) => tsch.with_load(*load, members.clone(), streams),
-            None => tsch,
-        })
-    }
-}
-
-impl Prepared {
-    /// The scheduling function that changes the schedule while the network runs. None if the schedule is static.
-    fn function(&self, routes: &Routes, streams: &Streams) -> Option<Box<dyn SchedulingFunction>> {
+impl Scheduling {
+    /// The scheduling function that changes the schedule while the network runs. `None` if the schedule is static.
+    fn function(self, tunnel_cells: u8, routes: &Routes, streams: &Streams) -> Option<Box<dyn SchedulingFunction>> {
         let msf = || Box::new(Msf::new(msf::MsfConfig::default(), routes, streams));
-        match self.scheduling {
-            Scheduling::Static => None,
-            Scheduling::Msf => Some(msf()),
-            Scheduling::Pid => Some(Box::new(Pid::new(pid::PidConfig::default(), routes, streams))),
-            Scheduling::Tunnel => Some(Box::new(Tunnel::new(self.tunnel_cells, routes, msf()))),
+        match self {
+            Self::Static => None,
+            Self::Msf => Some(msf()),
+            Self::Pid => Some(Box::new(Pid::new(pid::PidConfig::default(), routes, streams))),
+            Self::Tunnel => Some(Box::new(Tunnel::new(tunnel_cells, routes, msf()))),
         }
     }
 }

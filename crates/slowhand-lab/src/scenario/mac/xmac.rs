@@ -4,11 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
-use slowhand_net::radio::Mac;
 use slowhand_net::radio::xmac::{self, Retry, XmacConfig};
-use slowhand_net::random::Streams;
 
-use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
+use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac, prepared};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::Profile;
 use crate::scenario::keys::table;
@@ -19,7 +17,7 @@ table! {
     /// Preamble sampling: a node wakes up once in every check interval. A node that has a frame for it sends strobes until
     /// then.
     pub struct XMac(XmacConfig = XmacConfig::cxmac(Duration::from_millis(125))) {
-        /// How often a node wakes up. Default: 125 (Contiki's channel check rate of 8 a second).
+        /// The time between two wake-ups of a node. Default: 125 (Contiki's channel check rate of 8 a second).
         pub check_interval_ms: PositiveMilliseconds = check_interval,
         /// The version of X-MAC in Contiki. Default: `cxmac`.
         pub model: Generation,
@@ -33,7 +31,7 @@ table! {
         pub security: Option<LinkSecurity>,
         /// The channel. Default: 26 (WiSMote, contiki-conf.h).
         pub channel: Integer<11, 26> { Integer::constant(26) },
-        /// How many frames a node's queue holds. Default: 8 (WiSMote, contiki-conf.h QUEUEBUF_CONF_NUM).
+        /// The number of frames that a node's queue holds. Default: 8 (WiSMote, contiki-conf.h QUEUEBUF_CONF_NUM).
         pub queue: Integer<1, 65_535> = queue,
         /// The most neighbours for which a node can queue frames at the same time. Default: 2 (Contiki, csma.c
         /// CSMA_MAX_NEIGHBOR_QUEUES).
@@ -113,20 +111,8 @@ impl LinkLayer for XMac {
     }
 
     fn prepare(&self, _mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
-        Ok(Box::new(Prepared { config: self.config(), channel: self.channel.get() as u8 }))
-    }
-}
-
-/// An X-MAC network without its randomness.
-#[derive(Debug)]
-struct Prepared {
-    config: XmacConfig,
-    channel: u8,
-}
-
-impl PreparedMac for Prepared {
-    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
-        Box::new(xmac::XMac::new(self.config.clone(), self.channel, mesh.links(streams), streams))
+        let (config, channel) = (self.config(), self.channel.get() as u8);
+        Ok(prepared(move |mesh, streams| xmac::XMac::new(config.clone(), channel, mesh.links(streams), streams)))
     }
 }
 
