@@ -142,9 +142,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// The public key in the peer's certificate.
     pub(crate) fn peers_key(&self) -> Option<&[u8; crate::crypto::MAX_PUBLIC]> {
         match self {
-            Self::Dtls12(connection) => borrow::<CERTIFICATES, _>(&connection.keys.get()?.certified),
+            Self::Dtls12(connection) => borrow::<CERTIFICATES, _>(&connection.keys.first()?.certified),
             #[cfg(feature = "dtls13")]
-            Self::Dtls13(connection) => connection.certificates.get()?.peers_key.as_ref(),
+            Self::Dtls13(connection) => connection.certificates.first()?.peers_key.as_ref(),
         }
     }
 

@@ -1,11 +1,12 @@
 //! The cargo features as constants, and what is kept for one of them only.
 //!
-//! Every module but `time/round_trips` is compiled with every set of features. What belongs to a feature stands behind its constant, or behind a value of
+//! Every module is compiled with every set of features. What belongs to a feature stands behind its constant, or behind a value of
 //! type [`If`], [`OrOff`] or [`Slot`], which takes no room without the feature. The compiler then leaves out what would be done with it.
-//! `cfg` is for what users of this crate see, for what needs another crate, and for `allowance` and `eviction`.
+//! `cfg` is for what users of this crate see, and for what needs another crate.
 
 #![allow(dead_code)] // some of it is for features that are on, and some for features that are off
 
+use core::borrow::Borrow;
 use core::convert::Infallible;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -19,6 +20,7 @@ pub(crate) const EVICTION: bool = cfg!(feature = "eviction");
 pub(crate) const FALSE_START: bool = cfg!(feature = "false-start");
 pub(crate) const GCM: bool = cfg!(feature = "gcm");
 pub(crate) const HEARTBEAT: bool = cfg!(feature = "heartbeat");
+pub(crate) const KNOWN_ADDRESSES: bool = cfg!(feature = "known-addresses");
 pub(crate) const LEAN: bool = cfg!(feature = "lean");
 pub(crate) const RECORD_LIMITS: bool = cfg!(feature = "record-limits");
 pub(crate) const RESUMPTION: bool = cfg!(feature = "resumption");
@@ -40,7 +42,7 @@ pub(crate) struct Feature<const IS_ON: bool>;
 /// A feature decides these types.
 pub(crate) trait Switch {
     /// See [`If`](type@If).
-    type If<T>;
+    type If<T>: Borrow<T>;
 
     /// See [`OrOff`](type@OrOff).
     type OrOff<T: Off>;
@@ -50,9 +52,6 @@ pub(crate) trait Switch {
 
     /// Makes a value, if the feature is on.
     fn make<T>(value: impl FnOnce() -> T) -> Option<Self::If<T>>;
-
-    /// Looks at a value.
-    fn look<T>(value: &Self::If<T>) -> &T;
 
     /// Keeps a value, if the feature is on.
     fn keep<T: Off>(value: T) -> Self::OrOff<T>;
@@ -64,16 +63,11 @@ pub(crate) trait Switch {
 impl Switch for Feature<true> {
     type If<T> = T;
     type OrOff<T: Off> = T;
-    type Slot<T> = Filled<T>;
+    type Slot<T> = [T; 1];
 
     #[inline(always)]
     fn make<T>(value: impl FnOnce() -> T) -> Option<T> {
         Some(value())
-    }
-
-    #[inline(always)]
-    fn look<T>(value: &T) -> &T {
-        value
     }
 
     #[inline(always)]
@@ -82,24 +76,19 @@ impl Switch for Feature<true> {
     }
 
     #[inline(always)]
-    fn fill<T>(value: impl FnOnce() -> T) -> Filled<T> {
-        Filled(value())
+    fn fill<T>(value: impl FnOnce() -> T) -> [T; 1] {
+        [value()]
     }
 }
 
 impl Switch for Feature<false> {
     type If<T> = Never<T>;
     type OrOff<T: Off> = Fixed<T>;
-    type Slot<T> = Empty<T>;
+    type Slot<T> = [T; 0];
 
     #[inline(always)]
     fn make<T>(_: impl FnOnce() -> T) -> Option<Never<T>> {
         None
-    }
-
-    #[inline(always)]
-    fn look<T>(value: &Never<T>) -> &T {
-        value
     }
 
     #[inline(always)]
@@ -108,8 +97,8 @@ impl Switch for Feature<false> {
     }
 
     #[inline(always)]
-    fn fill<T>(_: impl FnOnce() -> T) -> Empty<T> {
-        Empty(PhantomData)
+    fn fill<T>(_: impl FnOnce() -> T) -> [T; 0] {
+        []
     }
 }
 
@@ -137,7 +126,7 @@ pub(crate) fn borrow<const IS_ON: bool, T>(value: &Option<If<IS_ON, T>>) -> Opti
 where
     Feature<IS_ON>: Switch,
 {
-    value.as_ref().map(Feature::<IS_ON>::look)
+    value.as_ref().map(Borrow::borrow)
 }
 
 /// Puts a value into a slot, if the feature is on.
@@ -188,6 +177,13 @@ impl<T> DerefMut for Never<T> {
     }
 }
 
+impl<T> Borrow<T> for Never<T> {
+    #[inline(always)]
+    fn borrow(&self) -> &T {
+        self
+    }
+}
+
 /// A value of a feature that is off: always the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fixed<T>(PhantomData<T>);
@@ -198,33 +194,5 @@ impl<T: Off> Deref for Fixed<T> {
     #[inline(always)]
     fn deref(&self) -> &T {
         T::OFF
-    }
-}
-
-/// The slot of a feature that is on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Filled<T>(T);
-
-impl<T> Filled<T> {
-    pub(crate) const fn get(&self) -> Option<&T> {
-        Some(&self.0)
-    }
-
-    pub(crate) const fn get_mut(&mut self) -> Option<&mut T> {
-        Some(&mut self.0)
-    }
-}
-
-/// The slot of a feature that is off.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Empty<T>(PhantomData<T>);
-
-impl<T> Empty<T> {
-    pub(crate) const fn get(&self) -> Option<&T> {
-        None
-    }
-
-    pub(crate) const fn get_mut(&mut self) -> Option<&mut T> {
-        None
     }
 }

@@ -114,7 +114,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
     pub(crate) const fn clear(&mut self) {
         (self.length, self.change) = (0, None);
         self.restart();
-        if let Some(sent) = self.sent.get_mut() {
+        if let Some(sent) = self.sent.first_mut() {
             *sent = sent::Sent::new();
         }
     }
@@ -195,19 +195,19 @@ impl<const BUFFER: usize> Flight<BUFFER> {
             Part::BeforeChange => (0, change),
             Part::AfterChange => (change, self.length),
         };
-        self.sent.get_mut()?.acknowledge(first as u16, last as u16, sequence)
+        self.sent.first_mut()?.acknowledge(first as u16, last as u16, sequence)
     }
 
     /// Nothing of it has been acknowledged after all.
     pub(crate) const fn forget_acknowledged(&mut self) {
-        if let Some(sent) = self.sent.get_mut() {
+        if let Some(sent) = self.sent.first_mut() {
             sent.forget_acknowledged();
         }
     }
 
     /// True if the peer has acknowledged all of it.
     pub(crate) fn is_acknowledged(&self) -> bool {
-        self.sent.get().is_some_and(|sent| sent.is_acknowledged(self.length as u16))
+        self.sent.first().is_some_and(|sent| sent.is_acknowledged(self.length as u16))
     }
 
     /// Writes the next datagram: a record, or as many as it has room for. Returns 0 if there is nothing to send.
@@ -257,7 +257,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
             place[1] = self.octets.get(piece.body() + piece.begin..piece.last())?;
         }
         let (written, sequence) = records.write(part, is_last, &fragments[..2 * count], output).ok()?;
-        if let Some(sent) = self.sent.get_mut() {
+        if let Some(sent) = self.sent.first_mut() {
             sent.note(pieces[0].first() as u16, pieces[count - 1].last() as u16, sequence);
         }
         self.cursor = after;
@@ -325,7 +325,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
 
     /// The first part of a fragment that the peer does not have.
     fn missing(&self, piece: &Piece) -> Option<Piece> {
-        let Some(sent) = self.sent.get() else {
+        let Some(sent) = self.sent.first() else {
             return (piece.begin == 0 || piece.begin < piece.end).then_some(*piece);
         };
         let (begin, end) = sent.gap(piece.first() as u16, piece.last() as u16)?;

@@ -127,8 +127,8 @@
 //! | `client`, `server`, `reply`, `eviction` | the faces of the engine; the slots of a server, its answers to clients without one, and which of them ends for another |
 //! | `decisions` | a page of its documentation: what an engineer decides, and the price of each answer |
 //!
-//! `dtls12` and `dtls13` take nothing from each other: `connection`, `server` and `reply` know both. All modules but one are compiled
-//! with every set of features: `time/round_trips` has another one in its place. What a feature needs takes no room without it, and is in no image: see `features`.
+//! `dtls12` and `dtls13` take nothing from each other: `connection`, `server` and `reply` know both. All modules are compiled with every
+//! set of features. What a feature needs takes no room without it, and is in no image: see `features`.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -207,7 +207,7 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
             };
             sender.note(&header, body);
             connection.randoms[1] = hello.random;
-            if let Some(resumption) = connection.resumption.get_mut() {
+            if let Some(resumption) = connection.resumption.first_mut() {
                 resumption.id = SessionId::new(hello.session()).unwrap_or_default();
             }
             connection.agree(agreed);
@@ -227,7 +227,7 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
             let key = certificates::read(body, kind, Role::Server, &config.credentials);
             match key.and_then(|key| key.ok_or(alert::BAD_CERTIFICATE)) {
                 Ok(key) => {
-                    if let Some(keys) = connection.keys.get_mut() {
+                    if let Some(keys) = connection.keys.first_mut() {
                         keys.certified = only::<CERTIFICATES, _>(|| key);
                     }
                 }
@@ -241,7 +241,7 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
         }
         (Expects::ServerKeyExchange, Kind::ServerKeyExchange) if ECDHE => {
             let (suite, groups) = (connection.suite, offer.abilities.groups());
-            let Some(keys) = connection.keys.get_mut() else { return false };
+            let Some(keys) = connection.keys.first_mut() else { return false };
             if let Err(alert) = keys.read(crypto, body, suite, groups, &connection.randoms) {
                 connection.refuse(alert);
                 return false;
@@ -252,10 +252,10 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
         (Expects::ServerHelloDone, Kind::CertificateRequest)
             if CERTIFICATES
                 && connection.suite.key_exchange() == KeyExchange::EcdheEcdsa
-                && connection.keys.get().is_some_and(|keys| keys.request.is_none()) =>
+                && connection.keys.first().is_some_and(|keys| keys.request.is_none()) =>
         {
             let request = certificates::read_request(body);
-            if let Some(keys) = connection.keys.get_mut() {
+            if let Some(keys) = connection.keys.first_mut() {
                 keys.request = request.and_then(|suits| only::<CERTIFICATES, _>(|| suits));
             }
             if request.is_none() {
@@ -360,7 +360,7 @@ fn send_key_exchange<C: Crypto, const BUFFER: usize>(
         }
         KeyExchange::EcdhePsk => {
             let (psk, mut public) = (psk?, [0; MAX_PUBLIC]);
-            let keys = connection.keys.get().ok_or(alert::INTERNAL_ERROR)?;
+            let keys = connection.keys.first().ok_or(alert::INTERNAL_ERROR)?;
             let (secret, length) = keys.answer(crypto, &mut public)?;
             sender.send(Kind::ClientKeyExchange, |writer| {
                 writer.vector(2, |writer| writer.put(psk.identity))?;
@@ -370,7 +370,7 @@ fn send_key_exchange<C: Crypto, const BUFFER: usize>(
         }
         KeyExchange::EcdheEcdsa => {
             let mut public = [0; MAX_PUBLIC];
-            let keys = connection.keys.get().ok_or(alert::INTERNAL_ERROR)?;
+            let keys = connection.keys.first().ok_or(alert::INTERNAL_ERROR)?;
             let (secret, length) = keys.answer(crypto, &mut public)?;
             sender.send(Kind::ClientKeyExchange, |writer| writer.vector(1, |writer| writer.put(&public[..length])))?;
             Ok(Premaster::from_agreement(&secret))
@@ -384,7 +384,7 @@ fn send_certificate<'k, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     credentials: &'k impl Credentials,
 ) -> Result<Option<CertifiedKey<'k>>, Problem> {
-    let request = connection.keys.get().and_then(|keys| borrow::<CERTIFICATES, _>(&keys.request));
+    let request = connection.keys.first().and_then(|keys| borrow::<CERTIFICATES, _>(&keys.request));
     let Some(&suits) = request else { return Ok(None) };
     let kind = connection.agreed.public_keys.client_type();
     let own = credentials::certificate(credentials).filter(|own| suits && own.certificate.kind() == kind);

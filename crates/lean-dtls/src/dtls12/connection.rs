@@ -195,11 +195,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The connection ID that this end offers.
     pub(crate) fn own_id(&self) -> Option<ConnectionId> {
-        self.own_id.get().copied().flatten()
+        self.own_id.first().copied().flatten()
     }
 
     pub(crate) fn set_own_id(&mut self, id: Option<ConnectionId>) {
-        if let Some(own) = self.own_id.get_mut() {
+        if let Some(own) = self.own_id.first_mut() {
             *own = id;
         }
     }
@@ -238,7 +238,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             Some(Expired::SendAgain) if self.owes_acknowledgement() => self.received.acknowledge(),
             Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
             Some(Expired::SendAgain) if HEARTBEAT && self.is_asking() => {
-                self.heartbeat.get_mut().into_iter().for_each(Heartbeat::repeat)
+                self.heartbeat.first_mut().into_iter().for_each(Heartbeat::repeat)
             }
             Some(Expired::SendAgain) => self.sender.flight.restart(),
             Some(Expired::GiveUp) => self.end(Status::Failed(match self.has_no_room {
@@ -288,11 +288,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if a client may send data early, or if a server has to reckon with that.
     fn starts_early(&self) -> bool {
-        self.starts_early.get().is_some_and(is)
+        self.starts_early.first().is_some_and(is)
     }
 
     pub(super) fn set_starts_early(&mut self, starts_early: bool) {
-        if let Some(place) = self.starts_early.get_mut() {
+        if let Some(place) = self.starts_early.first_mut() {
             *place = starts_early;
         }
     }
@@ -341,7 +341,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.timer.stop();
         self.sender.flight.clear();
         self.master = None;
-        self.keys.get_mut().into_iter().for_each(Keys::wipe);
+        self.keys.first_mut().into_iter().for_each(Keys::wipe);
         self.dtls13.iter_mut().for_each(|offered| offered.wipe());
         self.postponed = None;
     }
@@ -443,7 +443,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if a heartbeat is in flight.
     fn is_asking(&self) -> bool {
-        self.heartbeat.get().is_some_and(|heartbeat| heartbeat.request.is_some())
+        self.heartbeat.first().is_some_and(|heartbeat| heartbeat.request.is_some())
     }
 
     fn receive_alert(&mut self, epoch: u16, content: &[u8]) {
@@ -470,7 +470,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if self.status != Status::Established {
             return Err(HeartbeatError::NotEstablished);
         }
-        let Some(heartbeat) = self.heartbeat.get_mut().filter(|_| heartbeat::may_ask(&self.agreed.heartbeat)) else {
+        let Some(heartbeat) = self.heartbeat.first_mut().filter(|_| heartbeat::may_ask(&self.agreed.heartbeat)) else {
             return Err(HeartbeatError::NotAgreed);
         };
         if heartbeat.request.is_some() {
@@ -485,7 +485,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     pub(crate) fn liveness(&self) -> Liveness {
-        let is_answered = self.heartbeat.get().is_some_and(|heartbeat| heartbeat.is_answered);
+        let is_answered = self.heartbeat.first().is_some_and(|heartbeat| heartbeat.is_answered);
         match (self.is_asking(), is_answered) {
             (true, _) => Liveness::Waiting,
             (false, true) => Liveness::Alive { round_trip_ms: self.timer.last_round_trip() },
@@ -501,7 +501,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if let Some(Message::Request(_)) = message {
             self.hear_established();
         }
-        let Some(heartbeat) = self.heartbeat.get_mut() else { return };
+        let Some(heartbeat) = self.heartbeat.first_mut() else { return };
         match message {
             Some(Message::Request(payload)) => heartbeat.receive_request(payload),
             Some(Message::Response(payload)) if heartbeat.receive_response(payload) => self.timer.stop(),
@@ -514,7 +514,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if self.status != Status::Established {
             return 0;
         }
-        let Some((message, length)) = self.heartbeat.get_mut().and_then(Heartbeat::next) else { return 0 };
+        let Some((message, length)) = self.heartbeat.first_mut().and_then(Heartbeat::next) else { return 0 };
         let mut padding = [0; heartbeat::PADDING];
         crypto.random(&mut padding);
         let content = [&message[..length], &padding];
@@ -745,7 +745,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     pub(crate) fn is_resumed(&self) -> bool {
-        self.resumption.get().is_some_and(|resumption| resumption.is_resumed)
+        self.resumption.first().is_some_and(|resumption| resumption.is_resumed)
     }
 
     /// The handshake is complete. The last flight answers the Finished of the other end.
@@ -757,7 +757,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             self.timer.stop();
         }
         // `take_state` takes one that is to be kept.
-        if !self.resumption.get().is_some_and(|resumption| resumption.is_to_keep) {
+        if !self.resumption.first().is_some_and(|resumption| resumption.is_to_keep) {
             self.master = None;
         }
     }

@@ -60,7 +60,7 @@ impl<'a> ClientHello<'a> {
 
     /// The name of the session that the client asks for.
     pub(crate) fn session(&self) -> &'a [u8] {
-        self.session.get().copied().unwrap_or_default()
+        self.session.first().copied().unwrap_or_default()
     }
 
     /// True if the client offers this suite.
@@ -132,7 +132,7 @@ impl<'a> ServerHello<'a> {
 
     /// The name of the session.
     pub(crate) fn session(&self) -> &'a [u8] {
-        self.session.get().copied().unwrap_or_default()
+        self.session.first().copied().unwrap_or_default()
     }
 
     /// Writes the body of a message.

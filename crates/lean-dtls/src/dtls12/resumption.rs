@@ -220,7 +220,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if self.suite.key_exchange() == KeyExchange::EcdheEcdsa {
             let kinds = self.agreed.public_keys;
             let kind = if self.is_client { kinds.server_type() } else { kinds.client_type() };
-            let key = self.keys.get().and_then(|keys| borrow::<CERTIFICATES, _>(&keys.certified));
+            let key = self.keys.first().and_then(|keys| borrow::<CERTIFICATES, _>(&keys.certified));
             let certified = key.and_then(|key| only::<CERTIFICATES, _>(|| Certified { kind, key: *key }));
             return Some(certified.map_or(Peer::Anyone, Peer::Certified));
         }
@@ -229,17 +229,17 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The server has given the session its name.
     pub(crate) fn is_named(&self) -> bool {
-        self.resumption.get().is_some_and(|resumption| resumption.is_named)
+        self.resumption.first().is_some_and(|resumption| resumption.is_named)
     }
 
     /// The name of the session. Empty if it has none.
     pub(crate) fn session_id(&self) -> SessionId {
-        self.resumption.get().map_or(SessionId::EMPTY, |resumption| resumption.id)
+        self.resumption.first().map_or(SessionId::EMPTY, |resumption| resumption.id)
     }
 
     /// Takes the master secret of another session in the place of a key exchange.
     pub(super) fn resume(&mut self, crypto: &mut C, session: &SessionState) {
-        if let Some(resumption) = self.resumption.get_mut() {
+        if let Some(resumption) = self.resumption.first_mut() {
             (resumption.is_resumed, resumption.is_named) = (true, !session.is_of_ticket);
             resumption.id = session.id;
         }
@@ -248,7 +248,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             Peer::Anyone => {}
             Peer::Psk(identity) => self.identity = identity,
             Peer::Certified(peer) => {
-                if let Some(keys) = self.keys.get_mut() {
+                if let Some(keys) = self.keys.first_mut() {
                     keys.certified = only::<CERTIFICATES, _>(|| peer.key);
                 }
             }
@@ -258,7 +258,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The server: what is to be kept of a session whose handshake is complete. Once.
     pub(crate) fn take_state(&mut self, kept_at: Instant) -> Option<SessionState> {
-        let resumption = self.resumption.get_mut()?;
+        let resumption = self.resumption.first_mut()?;
         if !core::mem::take(&mut resumption.is_to_keep) {
             return None;
         }
@@ -270,7 +270,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// The server: the name of a new session, if it is to have one.
     pub(super) fn name(&mut self, crypto: &mut C, resuming: &Resuming<'_>) {
         let has_name = resuming.gives_ids && !is(&self.agreed.session_ticket) && self.agreed.extended_master_secret;
-        if let Some(resumption) = self.resumption.get_mut().filter(|_| has_name) {
+        if let Some(resumption) = self.resumption.first_mut().filter(|_| has_name) {
             let mut id = [0; ID];
             crypto.random(&mut id);
             resumption.id = SessionId::new(&id).unwrap_or_default();

@@ -179,7 +179,7 @@ fn send_keys<C: Crypto, const BUFFER: usize>(
     hello: &ClientHello<'_>,
 ) -> Result<(), Problem> {
     let Connection { sender, keys, .. } = connection;
-    let keys = keys.get_mut().ok_or(alert::INTERNAL_ERROR)?;
+    let keys = keys.first_mut().ok_or(alert::INTERNAL_ERROR)?;
     let group = public_keys::group(hello.extensions, &offer.abilities).ok_or(alert::HANDSHAKE_FAILURE)?;
     if CERTIFICATES && connection.suite.key_exchange() == KeyExchange::EcdheEcdsa {
         let own = credentials::certificate(credentials).ok_or(alert::INTERNAL_ERROR)?;
@@ -259,7 +259,7 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
             let key = certificates::read(body, kind, Role::Client, credentials)?;
             // A client without a certificate (RFC 5246, section 7.4.6).
             let key = key.ok_or(alert::HANDSHAKE_FAILURE)?;
-            let keys = connection.keys.get_mut().ok_or(alert::INTERNAL_ERROR)?;
+            let keys = connection.keys.first_mut().ok_or(alert::INTERNAL_ERROR)?;
             keys.certified = only::<CERTIFICATES, _>(|| key);
             sender.note(&header, body);
             connection.expects = Expects::ClientKeyExchange;
@@ -272,18 +272,18 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
                 KeyExchange::EcdhePsk => {
                     let psk = read_identity(&mut reader, credentials, identity)?;
                     let public = reader.vector(1).ok_or(alert::DECODE_ERROR)?;
-                    let keys = connection.keys.get_mut().ok_or(alert::INTERNAL_ERROR)?;
+                    let keys = connection.keys.first_mut().ok_or(alert::INTERNAL_ERROR)?;
                     Premaster::from_parts(&*keys.agree(crypto, public)?, psk)
                 }
                 KeyExchange::EcdheEcdsa => {
                     let public = reader.vector(1).ok_or(alert::DECODE_ERROR)?;
-                    let keys = connection.keys.get_mut().ok_or(alert::INTERNAL_ERROR)?;
+                    let keys = connection.keys.first_mut().ok_or(alert::INTERNAL_ERROR)?;
                     Premaster::from_agreement(&*keys.agree(crypto, public)?)
                 }
             };
             reader.is_empty().then_some(()).ok_or(alert::DECODE_ERROR)?;
             connection.derive(crypto, &premaster);
-            if connection.keys.get().is_some_and(|keys| keys.certified.is_some()) {
+            if connection.keys.first().is_some_and(|keys| keys.certified.is_some()) {
                 connection.expects = Expects::CertificateVerify;
                 return Ok(true);
             }
@@ -291,7 +291,7 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
         }
         (Expects::CertificateVerify, Kind::CertificateVerify) if CERTIFICATES => {
             let digest = sender.transcript.digest();
-            let keys = connection.keys.get().ok_or(alert::INTERNAL_ERROR)?;
+            let keys = connection.keys.first().ok_or(alert::INTERNAL_ERROR)?;
             let key = borrow::<CERTIFICATES, _>(&keys.certified).ok_or(alert::INTERNAL_ERROR)?;
             signature::verify(Reader::new(body), crypto, key, &digest)?;
             sender.note(&header, body);

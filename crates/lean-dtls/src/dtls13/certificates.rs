@@ -33,7 +33,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The type of an end's certificate.
     fn kind_of(&self, role: Role) -> CertificateType {
-        self.certificates.get().map_or(CertificateType::X509, |certificates| certificates.kind(role))
+        self.certificates.first().map_or(CertificateType::X509, |certificates| certificates.kind(role))
     }
 
     /// Adds a CertificateRequest to the flight. It names no authority: any that the server trusts will do.
@@ -71,7 +71,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn receive_certificate(&mut self, crypto: &mut C, config: &Config<impl Credentials>) -> Result<(), u8> {
         let peer = self.role(false);
         let handshake = self.sender.transcript.digest();
-        let state = self.certificates.get_mut().ok_or(alert::UNEXPECTED_MESSAGE)?;
+        let state = self.certificates.first_mut().ok_or(alert::UNEXPECTED_MESSAGE)?;
         let (header, body) = self.incoming.whole(self.next).ok_or(alert::DECODE_ERROR)?;
         self.expects = match (self.expects, header.kind) {
             (Expects::Certificate, Kind::CertificateRequest) if !state.is_asked => {

@@ -8,7 +8,7 @@ use super::hello::{self, BINDERS, Mode, Offer, ServerHello};
 use super::psk::Key;
 use super::record;
 use super::schedule::Secret;
-use crate::agreement::{Share, generate_share};
+use crate::agreement::{Share, generate, generate_share};
 use crate::alert;
 use crate::both::{Earlier, Later, Offered};
 use crate::codec::{Reader, Writer};
@@ -221,7 +221,7 @@ fn has_first_share<C: Crypto, const BUFFER: usize>(
     connection: &Connection<C, BUFFER>,
     config: &Config<impl Credentials>,
 ) -> bool {
-    connection.share.as_ref().map(Share::group) == config.offered_groups().first().copied()
+    connection.share.as_ref().map(|share| share.group()) == config.offered_groups().first().copied()
 }
 
 /// Answers a HelloRetryRequest (RFC 8446, section 4.1.4).
@@ -246,7 +246,7 @@ fn receive_retry<E: Earlier, C: Crypto, const BUFFER: usize>(
         if share.as_ref().is_none_or(|share| share.group() == group) {
             return Err(alert::ILLEGAL_PARAMETER);
         }
-        *share = Some(Share::generate(crypto, group).ok_or(alert::HANDSHAKE_FAILURE)?);
+        *share = Some(generate(crypto, group).ok_or(alert::HANDSHAKE_FAILURE)?);
     }
     if !is_cookie && !is_share {
         return Err(alert::ILLEGAL_PARAMETER);
@@ -311,7 +311,7 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
     };
     let secret = early.next_stage(crypto, agreed.as_ref());
     agreed.zeroize();
-    if let Some(certificates) = connection.certificates.get_mut() {
+    if let Some(certificates) = connection.certificates.first_mut() {
         certificates.is_used = psk.is_none();
     }
     connection.share = None;
@@ -345,7 +345,7 @@ fn receive_extensions<C: Crypto, const BUFFER: usize>(
         connection.sender.outbound.limit = limits::content_limit(extensions, &config.options.limits)?;
     }
     connection.expects = Expects::Finished;
-    if let Some(certificates) = connection.certificates.get_mut() {
+    if let Some(certificates) = connection.certificates.first_mut() {
         certificate_types::read_chosen(certificates, extensions, &offer)?;
         if certificates.is_used {
             connection.expects = Expects::Certificate;
@@ -374,7 +374,7 @@ fn finish<C: Crypto, const BUFFER: usize>(
     let answered = connection.next;
     connection.derive_application(crypto).ok_or(alert::UNEXPECTED_MESSAGE)?;
     connection.begin_flight();
-    let sent = match connection.certificates.get() {
+    let sent = match connection.certificates.first() {
         Some(certificates) if certificates.is_asked => {
             connection.send_certificate(crypto, credentials::certificate(&config.credentials))
         }

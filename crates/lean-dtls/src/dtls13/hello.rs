@@ -120,7 +120,7 @@ impl Beside for Offer<'_> {
         if let Some(id) = &self.connection_id {
             connection_id::write(writer, id)?;
         }
-        if let Some(certificates) = self.certificates.get() {
+        if let Some(certificates) = self.certificates.first() {
             certificates.write(writer)?;
         }
         let Some((key, mode)) = self.psk else { return Ok(()) };

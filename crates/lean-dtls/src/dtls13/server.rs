@@ -10,7 +10,7 @@ use super::hello::{self, Answer, ClientHello, Mode, OfferedPsk};
 use super::psk::Key;
 use super::record::{self, ContentType};
 use super::schedule::Secret;
-use crate::agreement::Share;
+use crate::agreement::{Share, generate};
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
@@ -282,7 +282,7 @@ fn send_extensions<C: Crypto, const BUFFER: usize>(
     hello: &ClientHello<'_>,
     admitted: &Admitted,
 ) -> Result<(), Full> {
-    if let Some(certificates) = connection.certificates.get_mut().filter(|_| !admitted.has_psk) {
+    if let Some(certificates) = connection.certificates.first_mut().filter(|_| !admitted.has_psk) {
         let state = certificate_types::choose(hello.extensions, &config.credentials);
         *certificates = state;
         connection.sender.send(Kind::EncryptedExtensions, |writer| {
@@ -361,7 +361,7 @@ fn agree<C: Crypto>(
 ) -> Result<(Option<Share>, Option<[u8; SCALAR]>), u8> {
     let Some(group) = admitted.group else { return Ok((None, None)) };
     let public = hello.share(group).ok_or(alert::ILLEGAL_PARAMETER)?;
-    let share = Share::generate(crypto, group).ok_or(alert::HANDSHAKE_FAILURE)?;
+    let share = generate(crypto, group).ok_or(alert::HANDSHAKE_FAILURE)?;
     let agreed = share.agree(crypto, public).ok_or(alert::ILLEGAL_PARAMETER)?;
     Ok((Some(share), Some(agreed)))
 }
