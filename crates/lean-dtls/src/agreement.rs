@@ -5,7 +5,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use crate::config::Config;
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Group, MAX_PUBLIC, SCALAR};
-use crate::features::{ECDHE, If, only};
+use crate::features::{ECDHE, Feature, If, Switch};
 
 /// An ephemeral key pair. There is none without the feature `ecdhe`.
 pub(crate) type Share = If<ECDHE, KeyPair>;
@@ -44,7 +44,7 @@ pub(crate) fn generate<C: Crypto>(crypto: &mut C, group: Group) -> Option<Share>
     }
     let mut public = [0; MAX_PUBLIC];
     let private = crypto.generate(group, &mut public[..group.public()]).ok()?;
-    only::<ECDHE, _>(|| KeyPair { group, private, public })
+    Feature::<ECDHE>::only(|| KeyPair { group, private, public })
 }
 
 /// A key pair in the group that this client prefers, if it offers any.

@@ -1,7 +1,7 @@
 //! When the connections of a server were used, for the policies that end one of them if a client finds no free slot. Without the
 //! feature `eviction` there is no such policy, and nothing of this is kept.
 
-use crate::features::{EVICTION, Slot, slot};
+use crate::features::{EVICTION, Feature, Slot, Switch};
 use crate::time::Instant;
 
 /// The number of uses so far.
@@ -31,12 +31,12 @@ pub(crate) struct Age {
 impl Age {
     /// Of a connection that is opened now.
     pub(crate) fn new(now: Count) -> Self {
-        Self { used: now, used_at: slot::<EVICTION, _>(|| None) }
+        Self { used: now, used_at: Feature::<EVICTION>::slot(|| None) }
     }
 
     /// The connection is used now.
     pub(crate) fn note_use(&mut self, now: Count, at: Option<Instant>) {
-        (self.used, self.used_at) = (now, slot::<EVICTION, _>(|| at));
+        (self.used, self.used_at) = (now, Feature::<EVICTION>::slot(|| at));
     }
 
     /// The owner has told the time.

@@ -33,7 +33,7 @@ pub(crate) type If<const IS_ON: bool, T> = <Feature<IS_ON> as Switch>::If<T>;
 /// `T` with a feature. Without it always [`Off::OFF`], which nobody changes.
 pub(crate) type OrOff<const IS_ON: bool, T> = <Feature<IS_ON> as Switch>::OrOff<T>;
 
-/// A connection keeps this for a feature; without it, nothing.
+/// What is kept for a feature: an array of one `T`; without the feature, of none.
 pub(crate) type Slot<const IS_ON: bool, T> = <Feature<IS_ON> as Switch>::Slot<T>;
 
 /// A feature that is on or off.
@@ -51,13 +51,19 @@ pub(crate) trait Switch {
     type Slot<T>;
 
     /// Makes a value, if the feature is on.
-    fn make<T>(value: impl FnOnce() -> T) -> Option<Self::If<T>>;
+    fn only<T>(value: impl FnOnce() -> T) -> Option<Self::If<T>>;
 
     /// Keeps a value, if the feature is on.
-    fn keep<T: Off>(value: T) -> Self::OrOff<T>;
+    fn or_off<T: Off>(value: T) -> Self::OrOff<T>;
 
     /// Puts a value into a slot, if the feature is on.
-    fn fill<T>(value: impl FnOnce() -> T) -> Self::Slot<T>;
+    fn slot<T>(value: impl FnOnce() -> T) -> Self::Slot<T>;
+
+    /// Looks at a value, which is there only if the feature is on.
+    #[inline(always)]
+    fn borrow<T>(value: &Option<Self::If<T>>) -> Option<&T> {
+        value.as_ref().map(Borrow::borrow)
+    }
 }
 
 impl Switch for Feature<true> {
@@ -66,17 +72,17 @@ impl Switch for Feature<true> {
     type Slot<T> = [T; 1];
 
     #[inline(always)]
-    fn make<T>(value: impl FnOnce() -> T) -> Option<T> {
+    fn only<T>(value: impl FnOnce() -> T) -> Option<T> {
         Some(value())
     }
 
     #[inline(always)]
-    fn keep<T: Off>(value: T) -> T {
+    fn or_off<T: Off>(value: T) -> T {
         value
     }
 
     #[inline(always)]
-    fn fill<T>(value: impl FnOnce() -> T) -> [T; 1] {
+    fn slot<T>(value: impl FnOnce() -> T) -> [T; 1] {
         [value()]
     }
 }
@@ -87,55 +93,19 @@ impl Switch for Feature<false> {
     type Slot<T> = [T; 0];
 
     #[inline(always)]
-    fn make<T>(_: impl FnOnce() -> T) -> Option<Never<T>> {
+    fn only<T>(_: impl FnOnce() -> T) -> Option<Never<T>> {
         None
     }
 
     #[inline(always)]
-    fn keep<T: Off>(_: T) -> Fixed<T> {
+    fn or_off<T: Off>(_: T) -> Fixed<T> {
         Fixed(PhantomData)
     }
 
     #[inline(always)]
-    fn fill<T>(_: impl FnOnce() -> T) -> [T; 0] {
+    fn slot<T>(_: impl FnOnce() -> T) -> [T; 0] {
         []
     }
-}
-
-/// Makes a value, if the feature is on.
-#[inline(always)]
-pub(crate) fn only<const IS_ON: bool, T>(value: impl FnOnce() -> T) -> Option<If<IS_ON, T>>
-where
-    Feature<IS_ON>: Switch,
-{
-    Feature::<IS_ON>::make(value)
-}
-
-/// Keeps a value, if the feature is on.
-#[inline(always)]
-pub(crate) fn or_off<const IS_ON: bool, T: Off>(value: T) -> OrOff<IS_ON, T>
-where
-    Feature<IS_ON>: Switch,
-{
-    Feature::<IS_ON>::keep(value)
-}
-
-/// Looks at a value, which is there only if the feature is on.
-#[inline(always)]
-pub(crate) fn borrow<const IS_ON: bool, T>(value: &Option<If<IS_ON, T>>) -> Option<&T>
-where
-    Feature<IS_ON>: Switch,
-{
-    value.as_ref().map(Borrow::borrow)
-}
-
-/// Puts a value into a slot, if the feature is on.
-#[inline(always)]
-pub(crate) fn slot<const IS_ON: bool, T>(value: impl FnOnce() -> T) -> Slot<IS_ON, T>
-where
-    Feature<IS_ON>: Switch,
-{
-    Feature::<IS_ON>::fill(value)
 }
 
 /// A type of which one value holds without the feature.

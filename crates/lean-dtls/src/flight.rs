@@ -5,7 +5,7 @@ mod sent;
 
 use crate::codec::{Full, Writer};
 use crate::config::Packing;
-use crate::features::{ACKNOWLEDGEMENTS, DTLS13, Slot, slot};
+use crate::features::{ACKNOWLEDGEMENTS, DTLS13, Feature, Slot, Switch};
 use crate::handshake::{self, Kind};
 
 /// Octets that are kept of a message's header: kind, length, number.
@@ -32,9 +32,7 @@ pub(crate) trait Records {
     fn overhead(&self, part: Part, is_last: bool) -> usize;
 
     /// The most octets of content that the peer takes in a record of a part.
-    fn limit(&self, _part: Part) -> usize {
-        usize::MAX
-    }
+    fn limit(&self, part: Part) -> usize;
 
     /// Writes a record with fragments of messages: the header of each, and its octets. Returns its length and its sequence
     /// number.
@@ -56,7 +54,7 @@ pub(crate) trait Records {
     fn change(&mut self, output: &mut [u8]) -> Result<usize, Full>;
 }
 
-/// A part of a flight.
+/// A part of a flight: its place among the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     BeforeChange,
@@ -106,7 +104,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
             length: 0,
             change: None,
             cursor: Cursor { message: 0, offset: 0, changed: false },
-            sent: slot::<ACKNOWLEDGEMENTS, _>(sent::Sent::new),
+            sent: Feature::<ACKNOWLEDGEMENTS>::slot(sent::Sent::new),
         }
     }
 
@@ -405,6 +403,10 @@ mod tests {
 
         fn overhead(&self, _: Part, _: bool) -> usize {
             0
+        }
+
+        fn limit(&self, _: Part) -> usize {
+            usize::MAX
         }
 
         fn write(&mut self, _: Part, _: bool, fragments: &[&[u8]], output: &mut [u8]) -> Result<(usize, u64), Full> {

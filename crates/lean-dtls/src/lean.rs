@@ -2,7 +2,7 @@
 //! format, and why nothing is lost.
 
 use crate::codec::{Full, Writer};
-use crate::features::{LEAN, Slot, slot};
+use crate::features::{Feature, LEAN, Slot, Switch};
 
 /// Switches of the lean profile, as a set.
 ///
@@ -163,7 +163,7 @@ struct Names {
 
 impl Received {
     pub(crate) fn new() -> Self {
-        Self(slot::<LEAN, _>(Names::default))
+        Self(Feature::<LEAN>::slot(Names::default))
     }
 
     /// Forgets the records.

@@ -1,7 +1,7 @@
 //! The answer to a client without a slot: one record in clear, which may be longer than a datagram.
 
 use crate::dtls13::server::HEADERS;
-use crate::features::{DTLS13, Slot, slot};
+use crate::features::{DTLS13, Feature, Slot, Switch};
 use crate::handshake;
 use crate::{dtls12, dtls13};
 
@@ -22,7 +22,7 @@ impl Reply {
         let mut octets = [0; LONGEST];
         let length = record.len().min(LONGEST);
         octets[..length].copy_from_slice(&record[..length]);
-        Self { octets, length, offset: slot::<DTLS13, _>(|| 0) }
+        Self { octets, length, offset: Feature::<DTLS13>::slot(|| 0) }
     }
 
     /// Writes the next datagram, and returns its length and whether it is the last one.

@@ -9,7 +9,7 @@ pub use growth::Growth;
 pub use instant::Instant;
 use round_trips::RoundTrips;
 
-use crate::features::{OrOff, ROUND_TRIPS, Slot, VARIABLE_BACKOFF, or_off, slot};
+use crate::features::{Feature, OrOff, ROUND_TRIPS, Slot, Switch, VARIABLE_BACKOFF};
 
 /// The time that an end waits for the peer's answer before it sends its flight again (RFC 6347, section 4.2.4).
 ///
@@ -107,17 +107,17 @@ impl Timer {
     pub(crate) fn new(timeouts: Timeouts, random: impl FnOnce(&mut [u8; 2])) -> Self {
         let Timeouts { initial_ms, maximum_ms, retransmissions, floor_ms, .. } = timeouts;
         Self {
-            growth: slot::<VARIABLE_BACKOFF, _>(|| Growing::new(timeouts.how_waits_grow(), random)),
+            growth: Feature::<VARIABLE_BACKOFF>::slot(|| Growing::new(timeouts.how_waits_grow(), random)),
             initial_ms,
             maximum_ms,
-            floor_ms: or_off::<ROUND_TRIPS, _>(floor_ms),
+            floor_ms: Feature::<ROUND_TRIPS>::or_off(floor_ms),
             current_ms: initial_ms,
             left: retransmissions,
             budget: retransmissions,
             began_with: retransmissions,
             is_hastened: false,
             state: State::Stopped,
-            round_trips: slot::<ROUND_TRIPS, _>(RoundTrips::default),
+            round_trips: Feature::<ROUND_TRIPS>::slot(RoundTrips::default),
         }
     }
 

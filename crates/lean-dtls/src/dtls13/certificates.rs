@@ -1,12 +1,12 @@
 //! Certificates: Certificate, CertificateRequest and CertificateVerify (RFC 8446, section 4.4; RFC 7250).
 
-use super::certificate_types::write_algorithms;
 use super::connection::{Connection, Expects};
 use super::hello::read_extensions;
 use crate::alert;
+use crate::certificates::{read_chain, trusted_key, write_algorithms};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
-use crate::credentials::{Certificate, CertificateType, CertifiedKey, Credentials, MAX_CHAIN, Role, check_peer};
+use crate::credentials::{Certificate, CertificateType, CertifiedKey, Credentials, MAX_CHAIN, Role};
 use crate::crypto::{Crypto, DIGEST, Hash, MAX_PUBLIC};
 use crate::extension::{self, ECDSA_SHA256};
 use crate::handshake::Kind;
@@ -124,25 +124,17 @@ fn read_certificate(
 ) -> Result<[u8; MAX_PUBLIC], u8> {
     let mut reader = Reader::new(body);
     let context = reader.vector(1).ok_or(alert::DECODE_ERROR)?;
-    let mut entries = Reader::new(reader.vector(3).filter(|_| reader.is_empty()).ok_or(alert::DECODE_ERROR)?);
+    let entries = reader.vector(3).filter(|_| reader.is_empty()).ok_or(alert::DECODE_ERROR)?;
     if !context.is_empty() {
         return Err(alert::ILLEGAL_PARAMETER);
     }
-    let (mut chain, mut count) = ([&[][..]; MAX_CHAIN], 0);
-    while !entries.is_empty() {
-        let place = chain.get_mut(count).ok_or(alert::BAD_CERTIFICATE)?;
-        *place = entries.vector(3).ok_or(alert::DECODE_ERROR)?;
-        entries.vector(2).ok_or(alert::DECODE_ERROR)?;
-        count += 1;
-    }
-    let certificate = match (kind, &chain[..count]) {
+    let mut chain = [&[][..]; MAX_CHAIN];
+    let certificate = match (kind, read_chain(entries, true, &mut chain)?) {
         (_, []) if peer == Role::Client => return Err(alert::CERTIFICATE_REQUIRED),
         (_, []) => return Err(alert::DECODE_ERROR),
         (CertificateType::RawPublicKey, [spki]) => Certificate::RawPublicKey(spki),
         (CertificateType::RawPublicKey, _) => return Err(alert::BAD_CERTIFICATE),
         (CertificateType::X509, chain) => Certificate::X509(chain),
     };
-    let key = certificate.public_key().ok_or(alert::UNSUPPORTED_CERTIFICATE)?;
-    check_peer(credentials, peer, &certificate).map_err(|error| error as u8)?;
-    Ok(key)
+    trusted_key(credentials, peer, &certificate)
 }

@@ -3,9 +3,9 @@
 use zeroize::Zeroize;
 
 use super::certificate_types;
-use super::connection::{Connection, Expects, transcript_header};
+use super::connection::{Connection, Expects};
 use super::hello::{self, BINDERS, Mode, Offer, ServerHello};
-use super::psk::Key;
+use super::psk::{Key, covered_digest};
 use super::record;
 use super::schedule::Secret;
 use crate::agreement::{Share, generate, generate_share};
@@ -17,7 +17,7 @@ use crate::connection_id::ConnectionId;
 use crate::credentials::{self, Credentials};
 use crate::crypto::{Crypto, Hash};
 use crate::extension;
-use crate::features::{CERTIFICATES, RECORD_LIMITS, is, slot};
+use crate::features::{CERTIFICATES, Feature, RECORD_LIMITS, Switch, is};
 use crate::handshake::Kind;
 use crate::limits;
 use crate::reassembly::Reassembly;
@@ -113,7 +113,7 @@ fn offer<'a>(
         connection_id,
         cookie,
         psk: Key::own(&config.credentials).map(|psk| (psk, mode(config))),
-        certificates: slot::<CERTIFICATES, _>(|| certificate_types::Offer::of(&config.credentials)),
+        certificates: Feature::<CERTIFICATES>::slot(|| certificate_types::Offer::of(&config.credentials)),
     }
 }
 
@@ -122,11 +122,8 @@ fn offer<'a>(
 fn bind<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>, transcript: &C::Hash, body: &mut [u8]) {
     let Some(psk) = Key::own(&config.credentials) else { return };
     let covered = body.len() - BINDERS;
-    let mut transcript = transcript.clone();
-    transcript.update(&transcript_header(Kind::ClientHello, body.len()));
-    transcript.update(&body[..covered]);
     let early = psk.early(crypto);
-    let binder = psk.binder(crypto, &early, &transcript.digest());
+    let binder = psk.binder(crypto, &early, &covered_digest(transcript, body, covered));
     body[covered + BINDERS - binder.len()..].copy_from_slice(&binder);
 }
 
@@ -188,9 +185,7 @@ pub(crate) fn handle<E: Earlier, C: Crypto, const BUFFER: usize>(
         (Expects::Finished, Kind::Finished) => finish(connection, crypto, config),
         _ => Err(alert::UNEXPECTED_MESSAGE),
     };
-    if let Err(description) = handled {
-        connection.refuse(description);
-    }
+    connection.is_good(handled);
     connection.is_open()
 }
 
